@@ -1,0 +1,132 @@
+"""The one record type that every loader returns: padded sequences with masks, names and units."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+class DataError(ValueError):
+    """Bad input data. The message is one line: what is wrong, where (file, column, row), what to do."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """Time series of unequal length, padded to the longest.
+
+    values: float64 (sequence, time, feature); 0 wherever nothing was observed.
+    mask: bool, same shape; True where the value was observed (False in gaps and beyond a sequence's end).
+    lengths: int64 (sequence,).
+    names: one per sequence.
+    """
+
+    values: Tensor
+    mask: Tensor
+    lengths: Tensor
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @classmethod
+    def from_arrays(cls, arrays: Sequence[np.ndarray], names: Sequence[str], features: int | None = None) -> Sequences:
+        """Pad arrays of shape (time, feature); NaN means "not observed". `features` is needed only without arrays."""
+        width = arrays[0].shape[1] if arrays else int(features or 0)
+        steps = max((len(a) for a in arrays), default=0)
+        values = np.zeros((len(arrays), steps, width))
+        mask = np.zeros(values.shape, dtype=bool)
+        for i, array in enumerate(arrays):
+            observed = ~np.isnan(array)
+            values[i, : len(array)] = np.where(observed, array, 0.0)
+            mask[i, : len(array)] = observed
+        lengths = torch.tensor([len(a) for a in arrays], dtype=torch.int64)
+        return cls(torch.from_numpy(values), torch.from_numpy(mask), lengths, tuple(names))
+
+    def to_arrays(self) -> list[np.ndarray]:
+        """The inverse of `from_arrays`: one (time, feature) array a sequence, NaN where not observed."""
+        filled = torch.where(self.mask, self.values, torch.nan).cpu().numpy()
+        return [filled[i, :n] for i, n in enumerate(self.lengths.tolist())]
+
+    def to(self, *, dtype: torch.dtype, device: torch.device | str) -> Sequences:
+        return replace(self, values=self.values.to(device=device, dtype=dtype), mask=self.mask.to(device))
+
+    def shortened(self, *, sequences: int | None, steps: int | None) -> Sequences:
+        """The first `sequences` sequences and their first `steps` steps; None keeps all."""
+        lengths = self.lengths[:sequences] if steps is None else self.lengths[:sequences].clamp(max=steps)
+        values, mask = self.values[:sequences, :steps], self.mask[:sequences, :steps]
+        return Sequences(values, mask, lengths, self.names[:sequences])
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Three disjoint sets of sequences in the data's own units, and where they came from.
+
+    source: what `data.source` is tagged with, for example "cmu", "stand-in" or a file's name.
+    checksum: SHA-256 of the values, masks, names and split (see `checksum_of`).
+    """
+
+    name: str
+    train: Sequences
+    validation: Sequences
+    test: Sequences
+    feature_names: tuple[str, ...]
+    units: tuple[str, ...]
+    source: str
+    stand_in: bool = False
+
+    @property
+    def parts(self) -> dict[str, Sequences]:
+        return {"train": self.train, "validation": self.validation, "test": self.test}
+
+    def shortened(self, *, sequences: int | None, steps: int | None) -> Dataset:
+        parts = {k: part.shortened(sequences=sequences, steps=steps) for k, part in self.parts.items()}
+        return replace(self, **parts)
+
+    @property
+    def checksum(self) -> str:
+        """SHA-256 over names, split, values and masks: equal data gives equal checksums."""
+        digest = hashlib.sha256(repr((self.feature_names, self.units)).encode())
+        for part, sequences in self.parts.items():
+            digest.update(repr((part, sequences.names, sequences.lengths.tolist())).encode())
+            digest.update(np.ascontiguousarray(sequences.values.cpu().numpy()).tobytes())
+            digest.update(np.ascontiguousarray(sequences.mask.cpu().numpy()).tobytes())
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Standardiser:
+    """x ↦ (x − mean) / scale per feature, with mean and standard deviation of the training part only.
+
+    mean, scale: float64 (feature,). A constant column keeps scale 1.
+    """
+
+    mean: Tensor
+    scale: Tensor
+
+    @classmethod
+    def fit(cls, train: Sequences, feature_names: Sequence[str]) -> Standardiser:
+        """Raises DataError for a column without any observation, and when no column varies; names constant columns."""
+        count = train.mask.sum((0, 1))
+        empty = [n for n, c in zip(feature_names, count.tolist(), strict=True) if c == 0]
+        if empty:
+            raise DataError(f"column {', '.join(empty)}: no observed value in the training part; leave it out or fill it")
+        mean = train.values.sum((0, 1)) / count
+        deviation = torch.where(train.mask, train.values - mean, 0.0)
+        scale = (deviation.square().sum((0, 1)) / count).sqrt()
+        constant = scale <= 1e-12 * mean.abs().clamp(min=1.0)
+        if bool(constant.all()):
+            raise DataError(f"nothing varies in the training part (columns {', '.join(feature_names)}); nothing can be learned")
+        if bool(constant.any()):
+            named = ", ".join(n for n, c in zip(feature_names, constant.tolist(), strict=True) if c)
+            warnings.warn(f"constant in the training part, kept unscaled: {named}", stacklevel=2)
+        return cls(mean, torch.where(constant, torch.ones_like(scale), scale))
+
+    def apply(self, sequences: Sequences) -> Sequences:
+        scaled = (sequences.values - self.mean) / self.scale
+        return replace(sequences, values=torch.where(sequences.mask, scaled, 0.0))
