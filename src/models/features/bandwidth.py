@@ -1,0 +1,98 @@
+"""Bandwidth ℓ of a kernel, from the distances between data points."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from torch import Tensor
+
+RULES = ("median_pairs", "median_neighbours", "percentile", "fixed")
+CHUNK = 1024
+
+
+def bandwidth(
+    points: Tensor,
+    *,
+    rule: str,
+    value: float | None = None,
+    percentile: float = 50.0,
+    scale: float = 1.0,
+    generator: torch.Generator,
+    pairs: int = 20000,
+    adjacent: Tensor | None = None,
+) -> float:
+    """`scale` times a percentile of Euclidean distances between points, or times a number.
+
+    rule: "median_pairs", the median over `pairs` pairs drawn at random with replacement;
+    "median_neighbours", the median over consecutive rows, the paper's "between neighboring data points" (section 6.1);
+    "percentile", the given percentile (0 to 100) over random pairs; "fixed", `value`.
+
+    Distances that are zero or not finite (rows with gaps) are left out, so constant columns and repeated rows never
+    give a zero bandwidth.
+
+    points: (n, dimension), in the order of time for "median_neighbours"; adjacent: bool (n − 1,), True where row i + 1
+    really follows row i, all True when left out; used by "median_neighbours" alone.
+    Raises ValueError for an unknown rule, an option out of range or one that the rule does not use, and when no two
+    compared points differ.
+    """
+    _check_options(rule, value, percentile, scale, pairs)
+    if value is not None:
+        return scale * value
+    first, second = _neighbours(points, adjacent) if rule == "median_neighbours" else _pairs(points, pairs, generator)
+    distances = _distances(points, first, second)
+    distances = distances[distances.isfinite() & (distances > 0)]
+    if distances.numel() == 0:
+        raise ValueError(
+            f"bandwidth.rule={rule}: nothing varies, no two compared points of {len(points)} differ by a finite "
+            "distance; use bandwidth.rule=fixed with bandwidth.value"
+        )
+    return scale * float(np.percentile(distances.cpu().numpy(), percentile))
+
+
+def _check_options(rule: str, value: float | None, percentile: float, scale: float, pairs: int) -> None:
+    if rule not in RULES:
+        raise ValueError(f"bandwidth.rule must be one of {', '.join(RULES)}, got {rule!r}")
+    if rule == "fixed" and (value is None or not 0 < value < math.inf):
+        raise ValueError(f"bandwidth.rule=fixed needs a positive, finite bandwidth.value, got {value}")
+    if rule != "fixed" and value is not None:
+        raise ValueError(f"bandwidth.value is used with bandwidth.rule=fixed only, got rule {rule}")
+    if not 0 <= percentile <= 100:
+        raise ValueError(f"bandwidth.percentile must lie between 0 and 100, got {percentile}")
+    if rule != "percentile" and percentile != 50:
+        raise ValueError(f"bandwidth.percentile is used with bandwidth.rule=percentile only, got rule {rule}")
+    if not 0 < scale < math.inf:
+        raise ValueError(f"bandwidth.scale must be positive and finite, got {scale}")
+    if pairs < 1:
+        raise ValueError(f"bandwidth.pairs must be at least 1, got {pairs}")
+
+
+def _pairs(points: Tensor, pairs: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Indices of `pairs` ordered pairs of different rows, uniform, with replacement; none when there is one row."""
+    rows = len(points)
+    if rows < 2:
+        return _no_rows(points), _no_rows(points)
+    first = torch.randint(rows, (pairs,), generator=generator, device=generator.device)
+    shift = torch.randint(1, rows, (pairs,), generator=generator, device=generator.device)
+    return first.to(points.device), ((first + shift) % rows).to(points.device)
+
+
+def _neighbours(points: Tensor, adjacent: Tensor | None) -> tuple[Tensor, Tensor]:
+    first = torch.arange(max(len(points) - 1, 0), device=points.device)
+    if adjacent is not None:
+        if adjacent.shape != first.shape:
+            raise ValueError(f"adjacent must have shape {tuple(first.shape)}, got {tuple(adjacent.shape)}")
+        first = first[adjacent.to(points.device)]
+    return first, first + 1
+
+
+def _no_rows(points: Tensor) -> Tensor:
+    return torch.empty(0, dtype=torch.int64, device=points.device)
+
+
+def _distances(points: Tensor, first: Tensor, second: Tensor) -> Tensor:
+    """‖points[first] − points[second]‖₂ in float64, a chunk of rows at a time: (number of pairs,)."""
+    chunks = zip(first.split(CHUNK), second.split(CHUNK), strict=True)
+    differences = (points[i].double() - points[j].double() for i, j in chunks)
+    return torch.cat([torch.linalg.vector_norm(difference, dim=-1) for difference in differences])

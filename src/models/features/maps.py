@@ -1,0 +1,50 @@
+"""Random-feature maps: inner products of features approximate the kernel."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def random_features(x: Tensor, frequencies: Tensor) -> Tensor:
+    """Φ(x) = (1/√m) (cos w_1ᵀx, …, cos w_mᵀx, sin w_1ᵀx, …, sin w_mᵀx) (paper, equation 3).
+
+    All cosines come first, then all sines. ‖Φ(x)‖₂ = 1, and Φ(x)ᵀΦ(y) estimates K(x, y) without bias when every w_i
+    follows the kernel's spectral measure. The phases wᵀx are formed in x's dtype: float32 keeps about seven digits of a
+    phase, hence few of its value modulo 2π where a heavy-tailed kernel draws a very large frequency.
+
+    x: (..., dimension); frequencies: (m, dimension), same dtype and device. Returns (..., 2m).
+    Raises ValueError when the last axis of x does not fit the frequencies.
+    """
+    count, dimension = frequencies.shape
+    if x.shape[-1:] != (dimension,):
+        raise ValueError(f"the random-feature map takes inputs of {dimension} columns, got shape {tuple(x.shape)}")
+    phases = x @ frequencies.T
+    return torch.cat((phases.cos(), phases.sin()), dim=-1) / count**0.5
+
+
+class RandomFeatureMap(torch.nn.Module):
+    """`random_features` with its frequencies kept in a buffer: moved by `.to(...)`, saved in `state_dict`, not trained.
+
+    frequencies: (m, dimension), at least one row and column, finite; see `samplers.draw_frequencies`.
+    Raises ValueError for frequencies of another shape, empty or not finite.
+    """
+
+    frequencies: Tensor
+
+    def __init__(self, frequencies: Tensor) -> None:
+        super().__init__()
+        if frequencies.ndim != 2 or frequencies.numel() == 0:
+            raise ValueError(f"frequencies must have shape (count, dimension), got {tuple(frequencies.shape)}")
+        if not bool(frequencies.isfinite().all()):
+            raise ValueError("frequencies must be finite")
+        self.register_buffer("frequencies", frequencies)
+
+    @property
+    def size(self) -> int:
+        """The number of features, 2m."""
+        return 2 * self.frequencies.shape[0]
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., dimension) → (..., 2m)."""
+        return random_features(x, self.frequencies)

@@ -1,0 +1,110 @@
+"""What every sequence model offers, and recursive filtering and forecasting for all of them alike.
+
+A model keeps a *state* (a tuple of tensors, batch first). `predict` reads the next observation off the state
+before that observation is seen; `update` moves the state on by one observation. Where an entry was not observed
+the model's own prediction takes its place: a gap and a forecast are the same thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+State = tuple[Tensor, ...]
+ROLL_BATCH = 1024
+
+
+class SequenceModel(Protocol):
+    def initial_state(self, batch: int) -> State: ...
+
+    def predict(self, state: State) -> Tensor:
+        """(batch, feature): the expected next observation."""
+        ...
+
+    def update(self, state: State, observation: Tensor) -> State: ...
+
+
+class Filtered(NamedTuple):
+    """predictions (sequence, time, feature): of o_t from o_{<t}. filled: o_t, with predictions in the gaps.
+    states: the state *before* o_t, each tensor (sequence, time, …)."""
+
+    predictions: Tensor
+    filled: Tensor
+    states: State
+
+
+def filter_sequences(model: SequenceModel, values: Tensor, mask: Tensor, start: State | None = None) -> Filtered:
+    """Recursive filtering (paper, section 6.1). values and mask (sequence, time, feature)."""
+    state = model.initial_state(len(values)) if start is None else start
+    predictions, filled, states = [], [], []
+    for value, observed in zip(values.unbind(1), mask.unbind(1), strict=True):
+        prediction = model.predict(state)
+        observation = torch.where(observed, value, prediction)
+        predictions.append(prediction)
+        filled.append(observation)
+        states.append(state)
+        state = model.update(state, observation)
+    stacked = tuple(torch.stack(parts, 1) for parts in zip(*states, strict=True))
+    return Filtered(torch.stack(predictions, 1), torch.stack(filled, 1), stacked)
+
+
+def final_state(model: SequenceModel, values: Tensor, mask: Tensor) -> State:
+    """The state after the last step, for forecasts beyond the end. values and mask (sequence, time, feature)."""
+    state = model.initial_state(len(values))
+    for value, observed in zip(values.unbind(1), mask.unbind(1), strict=True):
+        state = model.update(state, torch.where(observed, value, model.predict(state)))
+    return state
+
+
+def roll(model: SequenceModel, state: State, horizon: int) -> Tensor:
+    """Feed predictions back: (batch, horizon, feature), where entry h − 1 lies h steps ahead of the last observation."""
+    predictions = []
+    for _ in range(horizon):
+        predictions.append(model.predict(state))
+        state = model.update(state, predictions[-1])
+    return torch.stack(predictions, 1)
+
+
+def forecast_from_everywhere(model: SequenceModel, states: State, horizon: int) -> Tensor:
+    """(sequence, time, horizon, feature): entry [s, t, h − 1] predicts o_{t+h−1} from o_{<t}."""
+    sequences, steps = states[0].shape[:2]
+    flat = tuple(part.flatten(0, 1) for part in states)
+    blocks = [
+        roll(model, tuple(part[i : i + ROLL_BATCH] for part in flat), horizon)
+        for i in range(0, sequences * steps, ROLL_BATCH)
+    ]
+    return torch.cat(blocks).unflatten(0, (sequences, steps))
+
+
+def scored_steps(mask: Tensor, *, first_step: int) -> Tensor:
+    """The entries that count in every error of every model: observed, and at step `first_step` (from 0) or later."""
+    scored = mask.clone()
+    scored[:, :first_step] = False
+    return scored
+
+
+def horizon_targets(values: Tensor, scored: Tensor, horizon: int) -> tuple[Tensor, Tensor]:
+    """Targets o_{t+h−1} of the forecasts made at t, and the entries to score (target scored, origin past the start)."""
+    shift = horizon - 1
+    steps = values.shape[1]
+    targets, keep = torch.zeros_like(values), torch.zeros_like(scored)
+    if shift < steps:
+        targets[:, : steps - shift] = values[:, shift:]
+        keep[:, : steps - shift] = scored[:, shift:]
+    return targets, keep
+
+
+def horizon_errors(
+    model: SequenceModel, states: State, values: Tensor, scored: Tensor, horizons: Sequence[int], first_step: int
+) -> dict[int, Tensor]:
+    """Squared errors per entry for each horizon, NaN where not scored: (sequence, time, feature) each."""
+    forecasts = forecast_from_everywhere(model, states, max(horizons))
+    errors = {}
+    for horizon in horizons:
+        targets, keep = horizon_targets(values, scored, horizon)
+        keep[:, :first_step] = False
+        errors[horizon] = torch.where(keep, (forecasts[:, :, horizon - 1] - targets).square(), torch.nan)
+    return errors

@@ -1,0 +1,92 @@
+"""A trained model with its units: series in, one-step predictions and forecasts out, and back from disk without pickle."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from models.filtering import filter_sequences, final_state, roll
+
+ARCHITECTURE, PARAMETERS = "architecture.json", "parameters.npz"
+
+
+class Forecaster:
+    """A sequence model between a standardisation and its inverse.
+
+    model: offers `models.filtering.SequenceModel`; mean, scale (feature,): in the data's own units.
+    """
+
+    def __init__(self, model: nn.Module, *, mean: Tensor, scale: Tensor, feature_names: tuple[str, ...]) -> None:
+        self.model = model
+        parameter = next(iter(model.state_dict().values()))
+        self.mean, self.scale = mean.to(parameter), scale.to(parameter)
+        self.feature_names = feature_names
+
+    def _standardised(self, series: np.ndarray) -> tuple[Tensor, Tensor]:
+        """(1, time, feature) values and mask of one series; NaN is a gap."""
+        if series.ndim != 2 or series.shape[1] != len(self.feature_names):
+            names = ", ".join(self.feature_names)
+            raise ValueError(f"expected (time, {len(self.feature_names)}) values of {names}, got shape {series.shape}")
+        if np.isinf(series).any():
+            row, column = np.argwhere(np.isinf(series))[0]
+            raise ValueError(
+                f"infinite value in row {row} of column {self.feature_names[column]}; leave it empty or mend it"
+            )
+        values = torch.from_numpy(np.ascontiguousarray(series, dtype=np.float64)).to(self.mean)
+        mask = ~torch.isnan(values)
+        return torch.where(mask, (values - self.mean) / self.scale, 0.0).unsqueeze(0), mask.unsqueeze(0)
+
+    @torch.no_grad()
+    def predict(self, series: np.ndarray) -> np.ndarray:
+        """One-step predictions (time, feature): row t is the prediction of row t from the rows before it."""
+        filtered = filter_sequences(self.model, *self._standardised(series))  # pyright: ignore[reportArgumentType]
+        return (filtered.predictions[0] * self.scale + self.mean).cpu().numpy()
+
+    @torch.no_grad()
+    def forecast(self, series: np.ndarray, horizon: int) -> np.ndarray:
+        """(horizon, feature): the steps after the last row, predictions fed back. Raises ValueError for horizon < 1."""
+        if horizon < 1:
+            raise ValueError(f"horizon must be at least 1, got {horizon}")
+        state = final_state(self.model, *self._standardised(series))  # pyright: ignore[reportArgumentType]
+        rolled = roll(self.model, state, horizon)  # pyright: ignore[reportArgumentType]
+        return (rolled[0] * self.scale + self.mean).cpu().numpy()
+
+
+def describe_class(model: nn.Module) -> str:
+    return f"{type(model).__module__}.{type(model).__qualname__}"
+
+
+def save_forecaster(forecaster: Forecaster, folder: Path) -> None:
+    """Write architecture.json and parameters.npz (plain arrays) into an existing folder."""
+    model = forecaster.model
+    description: dict[str, Any] = {
+        "class": describe_class(model),
+        "architecture": model.architecture,
+        "dtype": str(forecaster.mean.dtype).removeprefix("torch."),
+        "feature_names": list(forecaster.feature_names),
+    }
+    (folder / ARCHITECTURE).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
+    arrays = {f"model/{name}": tensor.cpu().numpy() for name, tensor in model.state_dict().items()}
+    arrays |= {"mean": forecaster.mean.cpu().numpy(), "scale": forecaster.scale.cpu().numpy()}
+    np.savez(folder / PARAMETERS, allow_pickle=False, **arrays)  # pyright: ignore[reportArgumentType]
+
+
+def load_forecaster(folder: Path) -> Forecaster:
+    """The inverse of `save_forecaster`. Only classes of the package `models` are built; nothing is unpickled."""
+    description = json.loads((folder / ARCHITECTURE).read_text(encoding="utf-8"))
+    module, _, name = description["class"].rpartition(".")
+    if module.split(".")[0] != "models":
+        raise ValueError(f"{folder / ARCHITECTURE} names {description['class']}, which is not a model of this project")
+    with np.load(folder / PARAMETERS, allow_pickle=False) as file:
+        arrays = {key: torch.from_numpy(file[key]) for key in file.files}
+    model = getattr(importlib.import_module(module), name)(**description["architecture"])
+    model.to(getattr(torch, description["dtype"]))
+    model.load_state_dict({k.removeprefix("model/"): v for k, v in arrays.items() if k.startswith("model/")})
+    names = tuple(description["feature_names"])
+    return Forecaster(model, mean=arrays["mean"], scale=arrays["scale"], feature_names=names)

@@ -1,0 +1,105 @@
+"""Truncated back-propagation through time for the PSRNN, as an objective for the gradient loop (paper, section 6.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from models.filtering import filter_sequences
+from models.numerics.ridge import masked_mse
+from models.psrnn.cell import PSRNN, BeliefState
+from models.psrnn.initialise import MaskedSequences
+
+
+class Chunks(NamedTuple):
+    """Where each chunk of at most `horizon` steps begins: its sequence and its first time step, (chunk,) each."""
+
+    sequence: Tensor
+    start: Tensor
+
+
+def cut_chunks(scored: Tensor, *, horizon: int) -> Chunks:
+    """Consecutive chunks of `horizon` steps of every sequence; chunks without a scored entry are left out.
+
+    scored (sequence, time, feature). Raises ValueError for a horizon below 1 and when nothing is scored.
+    """
+    if horizon < 1:
+        raise ValueError(f"refine.horizon must be at least 1, got {horizon}")
+    starts = torch.arange(0, scored.shape[1], horizon, device=scored.device)
+    useful = torch.stack([scored[:, int(s) : int(s) + horizon].any(2).any(1) for s in starts], 1)
+    sequence, index = useful.nonzero(as_tuple=True)
+    if not len(sequence):
+        raise ValueError("no training step to refine on: every step is missing or before evaluate.first_step")
+    return Chunks(sequence, starts[index])
+
+
+def pad_time(part: Tensor, steps: int) -> Tensor:
+    """(sequence, time, …) with zeros (False) appended along time up to a multiple of `steps`."""
+    missing = -part.shape[1] % steps
+    return torch.cat([part, part.new_zeros(len(part), missing, *part.shape[2:])], 1)
+
+
+class TruncatedBPTT:
+    """Mean squared one-step error over chunks of `horizon` steps, each begun from the filtered state before it.
+
+    The start states come from one filtering of the whole training part at the begin of every epoch (`refresh`) and
+    carry no gradient, except for the first chunk of a sequence, which begins at the trained q_1. So chunks are
+    independent of one another, can be shuffled, and one long sequence makes as full a batch as many short ones.
+
+    solve_readout: called with the model at every refresh, to solve the readout in closed form; then it has no gradient.
+    """
+
+    def __init__(
+        self,
+        model: PSRNN,
+        train: MaskedSequences,
+        *,
+        horizon: int,
+        batch_size: int,
+        solve_readout: Callable[[PSRNN], object] | None = None,
+    ) -> None:
+        if batch_size < 1:
+            raise ValueError(f"refine.batch_size must be at least 1, got {batch_size}")
+        self.model, self.train, self.horizon, self.batch_size = model, train, horizon, batch_size
+        self.solve_readout = solve_readout
+        self.chunks = cut_chunks(train.scored, horizon=horizon)
+        self.padded = MaskedSequences(*(pad_time(part, horizon) for part in train))
+        self.states: BeliefState
+        self.filled: Tensor
+
+    def parameters(self) -> list[torch.nn.Parameter]:
+        readout = (self.model.readout_weight, self.model.readout_bias)
+        solved = {id(p) for p in readout} if self.solve_readout else set()
+        return [p for p in self.model.parameters() if id(p) not in solved]
+
+    def refresh(self) -> float:
+        """Solve the readout (if asked to), filter the training part, keep the start states; returns the training error."""
+        with torch.no_grad():
+            if self.solve_readout:
+                self.solve_readout(self.model)
+            filtered = filter_sequences(self.model, self.train.values, self.train.mask)
+            self.states, self.filled = BeliefState(*filtered.states), filtered.filled
+            return float(masked_mse(filtered.predictions, self.train.values, self.train.scored))
+
+    def batches(self, generator: torch.Generator) -> Iterator[Tensor]:
+        """Indices of chunks, each chunk once, in random order."""
+        order = torch.randperm(len(self.chunks.sequence), generator=generator)
+        yield from order.to(self.chunks.sequence.device).split(self.batch_size)
+
+    def start_state(self, batch: Tensor) -> BeliefState:
+        sequence, start = self.chunks.sequence[batch], self.chunks.start[batch]
+        stored = BeliefState(*(part[sequence, start] for part in self.states))
+        fresh = self.model.initial_state(len(batch))
+        first = (start == 0).unsqueeze(1)
+        return BeliefState(*(torch.where(first, new, old) for new, old in zip(fresh, stored, strict=True)))
+
+    def loss(self, batch: Tensor) -> Tensor:
+        """Mean over the scored entries of the chunks in `batch` (batch,)."""
+        rows = self.chunks.sequence[batch].unsqueeze(1)
+        steps = self.chunks.start[batch].unsqueeze(1) + torch.arange(self.horizon, device=batch.device)
+        values, mask, scored = (part[rows, steps] for part in self.padded)
+        predictions = filter_sequences(self.model, values, mask, self.start_state(batch)).predictions
+        return torch.where(scored, (predictions - values).square(), 0.0).sum() / scored.sum()

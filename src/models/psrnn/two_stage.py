@@ -1,0 +1,99 @@
+"""Two-stage regression (2SR): the method of moments that gives a PSRNN its first parameters (paper, section 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from models.numerics.khatri_rao import add_triple_products
+from models.numerics.ridge import per_sample_ridge, solve_ridge
+
+
+class FeatureBatch(NamedTuple):
+    """Random features of some time steps: history η (row, h), future φ and shifted future ψ (row, s), observation ω (row, w)."""
+
+    history: Tensor
+    future: Tensor
+    shifted_future: Tensor
+    observation: Tensor
+
+
+class Moments(NamedTuple):
+    """Means over time steps: E[η ηᵀ] (h, h), E[η φᵀ] (h, s), E[η] (h,), E[ω ωᵀ] (w, w); and the number of steps."""
+
+    history: Tensor
+    history_future: Tensor
+    history_mean: Tensor
+    observation: Tensor
+    count: int
+
+
+class TwoStageParameters(NamedTuple):
+    """update (s, s, w): W with z = W ×₂ q ×₃ ω;  initial (s,): mean state, of unit norm;
+    state_regression (h, s): B with q_t = Bᵀ η_t;  observation_moment (w, w): E[ω ωᵀ]."""
+
+    update: Tensor
+    initial: Tensor
+    state_regression: Tensor
+    observation_moment: Tensor
+
+
+Stream = Callable[[], Iterable[FeatureBatch]]
+
+
+def accumulate_moments(stream: Stream) -> Moments:
+    """First pass over the data; products in the data's dtype, sums in float64. Raises ValueError on an empty stream."""
+    sums: list[Tensor] | None = None
+    count = 0
+    for batch in stream():
+        eta, phi, omega = batch.history, batch.future, batch.observation
+        parts = [part.double() for part in (eta.T @ eta, eta.T @ phi, eta.sum(0), omega.T @ omega)]
+        sums = parts if sums is None else [a + b for a, b in zip(sums, parts, strict=True)]
+        count += len(eta)
+    if sums is None or count == 0:
+        raise ValueError(
+            "two-stage regression got no time step; the training sequences are too short or have too many gaps"
+        )
+    return Moments(sums[0] / count, sums[1] / count, sums[2] / count, sums[3] / count, count)
+
+
+def state_update_projection(moments: Moments, state_regression: Tensor, ridge: float) -> Tensor:
+    """A = G⁻¹ Σ B (Bᵀ Σ B + λI)⁻¹ with Σ = E[η ηᵀ], G = Σ + λI: both stages of W in one (h, s) matrix."""
+    sigma, b = moments.history, state_regression
+    smoothed = solve_ridge(sigma, sigma @ b, ridge)
+    return solve_ridge(b.T @ sigma @ b, smoothed.T, ridge).T
+
+
+def two_stage_regression(stream: Stream, *, ridge: float, scale: str) -> TwoStageParameters:
+    """Stage one regresses φ and ψ⊗ω on η, stage two the second estimate on the first (paper, section 3.1).
+
+        B = G⁻¹ E[η φᵀ],   W = E[(ψ ⊗ ω)(Aᵀ η)ᵀ],   A as in `state_update_projection`
+
+    which equals the written-out equations exactly and never holds anything of size steps × features².
+    `stream` is called twice and gives the same batches each time. ridge, scale: see `per_sample_ridge`.
+    The means use λ; solves and sums are in float64 whatever the features' dtype.
+    """
+    moments = accumulate_moments(stream)
+    per_sample = per_sample_ridge(ridge, scale=scale, count=moments.count)
+    b = solve_ridge(moments.history, moments.history_future, per_sample)
+    projection = state_update_projection(moments, b, per_sample)
+    s, w = b.shape[1], len(moments.observation)
+    total = torch.zeros(s, w, s, dtype=torch.float64, device=b.device)
+    for batch in stream():
+        estimate = batch.history @ projection.to(batch.history.dtype)
+        add_triple_products(total, batch.shifted_future, batch.observation, estimate)
+    update = (total / moments.count).transpose(1, 2).contiguous()
+    mean_state = b.T @ moments.history_mean
+    return TwoStageParameters(update, mean_state / mean_state.norm(), b, moments.observation)
+
+
+def whiten_observations(update: Tensor, observation_moment: Tensor, ridge: float) -> Tensor:
+    """W ×₃ (E[ω ωᵀ] + κI)⁻¹: the inverse of kernel Bayes' rule, folded into the update (Fukumizu et al. 2013).
+
+    update (s, s, w), observation_moment (w, w), ridge κ > 0 on per-sample moments.
+    """
+    flat = update.flatten(0, 1).T
+    return solve_ridge(observation_moment, flat, ridge).T.reshape(update.shape)

@@ -1,0 +1,99 @@
+"""`python -m pipeline`: from the command line to a recipe."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+
+def as_one_line(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> str:
+    name = "warning" if issubclass(category, UserWarning) else category.__name__
+    return f"{name}: {message}\n"
+
+
+def with_model_uri(arguments: list[str]) -> list[str]:
+    """`model=URI` names a model only to `recipe=predict`; elsewhere `model` is a config group."""
+    if "recipe=predict" not in arguments:
+        return arguments
+    return [f"model.uri='{a.removeprefix('model=')}'" if a.startswith("model=") else a for a in arguments]
+
+
+RECIPES = {"psrnn": "pipeline.recipes.psrnn:train", "predict": "pipeline.recipes.predict:predict"}
+
+
+def recipe(name: str) -> Callable[[Any, Any], Any]:
+    """The function that runs a recipe; only its module is imported."""
+    module, function = RECIPES[name].split(":")
+    return getattr(importlib.import_module(module), function)
+
+
+def job(config: Any) -> Any:
+    """One job: settings checked, its recipe run. An error of a multirun's job is said at once, then passed on."""
+    from pipeline.build import settings_of
+    from pipeline.errors import one_line
+    from pipeline.job import Job
+
+    current = Job.current()
+    try:
+        settings = settings_of(config)
+        return recipe(settings.recipe)(settings, current)
+    except Exception as error:
+        if config.get("tracking") and config.tracking.parent:
+            print(f"job {current.number} failed: {one_line(error)}", file=sys.stderr)
+        raise
+
+
+def launch() -> None:
+    import hydra
+    from omegaconf import OmegaConf
+
+    from pipeline.config import register_schemas
+    from pipeline.paths import conf_folder, store_folder
+    from pipeline.tracking.multirun import close_open_parents
+
+    register_schemas()
+    OmegaConf.register_new_resolver("pipeline_store", lambda: str(store_folder()), replace=True)
+    sys.argv[1:] = with_model_uri(sys.argv[1:])
+    try:
+        hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name="config")(job)()
+    finally:
+        close_open_parents()
+
+
+def expected_errors() -> tuple[type[BaseException], ...]:
+    """Errors that a person can mend, told in one line; anything else is a fault of ours and shows its traceback."""
+    from hydra.errors import HydraException
+    from mlflow.exceptions import MlflowException
+    from omegaconf.errors import OmegaConfBaseException
+
+    return (ValueError, OSError, HydraException, OmegaConfBaseException, MlflowException)
+
+
+def main() -> None:
+    """Exit status 0, or 1 with one line on standard error; HYDRA_FULL_ERROR=1 asks for the traceback."""
+    from pipeline.errors import PipelineError, one_line
+    from pipeline.paths import refuse_shadowing
+
+    warnings.formatwarning = as_one_line
+    asked_for_traceback = os.environ.get("HYDRA_FULL_ERROR") == "1"
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+    try:
+        refuse_shadowing()
+    except PipelineError as error:
+        sys.exit(f"error: {error}")
+    try:
+        launch()
+    except KeyboardInterrupt:
+        sys.exit("stopped; go on with resume=true")
+    except expected_errors() as error:
+        if asked_for_traceback:
+            raise
+        sys.exit(f"error: {one_line(error)}\n(HYDRA_FULL_ERROR=1 shows the traceback)")
+
+
+if __name__ == "__main__":
+    main()

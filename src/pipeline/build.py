@@ -1,0 +1,93 @@
+"""The border between configuration and library: the only `instantiate`, and what is checked before it."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+from typing import Any
+
+import torch
+from hydra.utils import get_object, instantiate
+from omegaconf import DictConfig, OmegaConf
+
+from pipeline.config import apply_caps, validate
+from pipeline.errors import PipelineError
+
+OWN_PACKAGES = ("data", "models")
+DTYPES = {"float64": torch.float64, "float32": torch.float32}
+
+
+def import_extensions(extensions: list[str]) -> None:
+    """Import the user's packages, so that their classes can be named by `_target_`."""
+    for name in extensions:
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            raise PipelineError(
+                f"extensions: {name!r} cannot be imported ({error}); is it installed or on PYTHONPATH?"
+            ) from error
+
+
+def target_of(section: str, node: dict[str, Any], extensions: list[str]) -> Any:
+    """The class or function that a section names; only our packages and the user's extensions may be named."""
+    target = str(node.get("_target_", ""))
+    if target.split(".")[0] not in (*OWN_PACKAGES, *(e.split(".")[0] for e in extensions)):
+        raise PipelineError(
+            f"{section}._target_={target or 'missing'} is not allowed; put its package into extensions=[…]"
+        )
+    try:
+        return get_object(target)
+    except Exception as error:
+        raise PipelineError(f"{section}._target_={target} cannot be found ({error})") from error
+
+
+def check_target(section: str, node: dict[str, Any], extensions: list[str]) -> None:
+    """Raise PipelineError for a key that the target does not take, naming those it takes."""
+    signature = inspect.signature(target_of(section, node, extensions))
+    given = [str(key) for key in node if key != "_target_"]
+    for key in given:
+        if key not in signature.parameters:
+            choices = ", ".join(signature.parameters) or "none"
+            raise PipelineError(f"{section}.{key} is not a setting of {node['_target_']}; it takes: {choices}")
+    required = [n for n, p in signature.parameters.items() if p.default is p.empty and n not in given]
+    if required:
+        raise PipelineError(f"{section}.{required[0]} has no value; {node['_target_']} needs it")
+
+
+def build(section: str, node: dict[str, Any], extensions: list[str]) -> Any:
+    """The object that a section with a `_target_` describes."""
+    check_target(section, node, extensions)
+    return instantiate(node, _convert_="all")
+
+
+def settings_of(config: DictConfig) -> Any:
+    """Caps applied, everything checked, and the schema's dataclass with plain values: no config goes further."""
+    OmegaConf.set_readonly(config, False)
+    apply_caps(config)
+    validate(config)
+    settings = OmegaConf.to_object(config)
+    import_extensions(settings.extensions)
+    for section in ("data", "kernel", "sampler"):
+        node = getattr(settings, section, None)
+        if isinstance(node, dict):
+            check_target(section, node, settings.extensions)
+    return settings
+
+
+def pick_device(name: str, *, job: int = 0) -> torch.device:
+    """auto: a GPU if there is one, else the CPU; parallel jobs spread over the GPUs by their number.
+
+    Raises PipelineError when cuda is asked for and there is none.
+    """
+    if name == "cpu" or (name == "auto" and not torch.cuda.is_available()):
+        return torch.device("cpu")
+    if not torch.cuda.is_available():
+        raise PipelineError("device=cuda: torch sees no GPU; use device=cpu, or install a CUDA build of torch")
+    return torch.device("cuda", job % torch.cuda.device_count())
+
+
+def set_threads(threads: int | None) -> None:
+    if threads is not None:
+        os.environ["OMP_NUM_THREADS"] = str(threads)
+        torch.set_num_threads(threads)

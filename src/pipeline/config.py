@@ -1,0 +1,204 @@
+"""The schema of the configuration: a misspelt key, a value out of range or a senseless combination ends at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from hydra.core.config_store import ConfigStore
+from omegaconf import MISSING, DictConfig, OmegaConf
+
+from models.numerics.ridge import SCALES
+from models.psrnn.initialise import UPDATES
+from pipeline.errors import PipelineError
+
+
+@dataclass
+class BandwidthConfig:
+    rule: str = MISSING
+    value: float | None = None
+    percentile: float = 50.0
+    scale: float = 1.0
+    pairs: int = 20000
+
+
+@dataclass
+class FeaturesConfig:
+    count: int = MISSING
+    bandwidth: BandwidthConfig = field(default_factory=BandwidthConfig)
+
+
+@dataclass
+class InitialiseConfig:
+    method: str = MISSING
+    ridge: float = MISSING
+    scale: str = MISSING
+    whitening: float = MISSING
+    chunk: int = MISSING
+
+
+@dataclass
+class ModelConfig:
+    window: int = MISSING
+
+
+@dataclass
+class ReadoutConfig:
+    lags: int = MISSING
+    ridges: list[float] = MISSING
+    scale: str = MISSING
+
+
+@dataclass
+class RefineConfig:
+    epochs: int = MISSING
+    optimizer: str = MISSING
+    learning_rate: float = MISSING
+    horizon: int = MISSING
+    batch_size: int = MISSING
+    clip: float = MISSING
+    damping: float = MISSING
+
+
+@dataclass
+class EvaluateConfig:
+    first_step: int = MISSING
+    horizons: list[int] = MISSING
+    orders: list[int] = MISSING
+    ridges: list[float] = MISSING
+
+
+@dataclass
+class TrackingConfig:
+    enabled: bool = True
+    uri: str | None = None
+    experiment: str | None = None
+    log_model: Any = None
+    parent: str | None = None
+
+
+@dataclass
+class SizeConfig:
+    sequences: int | None = None
+    steps: int | None = None
+    count: int | None = None
+    epochs: int | None = None
+
+
+@dataclass
+class CommonConfig:
+    """What every recipe has."""
+
+    recipe: str = MISSING
+    run_name: str | None = None
+    seed: int = 0
+    resume: bool = False
+    threads: int | None = None
+    device: str = "auto"
+    dtype: str = "float64"
+    extensions: list[str] = field(default_factory=list)
+    tracking: TrackingConfig = field(default_factory=TrackingConfig)
+    size: SizeConfig = field(default_factory=SizeConfig)
+
+
+@dataclass
+class PsrnnConfig(CommonConfig):
+    """`recipe=psrnn`. The sections with a `_target_` are free: their keys are those of the class they name."""
+
+    data: Any = MISSING
+    kernel: Any = MISSING
+    sampler: Any = MISSING
+    update: str = MISSING
+    features: FeaturesConfig = field(default_factory=FeaturesConfig)
+    initialise: InitialiseConfig = field(default_factory=InitialiseConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    readout: ReadoutConfig = field(default_factory=ReadoutConfig)
+    refine: RefineConfig = field(default_factory=RefineConfig)
+    evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
+
+
+@dataclass
+class NewDataConfig:
+    path: str = MISSING
+    group: str | None = None
+    time: str | None = None
+
+
+@dataclass
+class ModelUriConfig:
+    uri: str = MISSING
+
+
+@dataclass
+class PredictConfig(CommonConfig):
+    """`recipe=predict`."""
+
+    data: NewDataConfig = field(default_factory=NewDataConfig)
+    model: ModelUriConfig = field(default_factory=ModelUriConfig)
+    horizon: int = 0
+    output: str | None = None
+
+
+SCHEMAS = {"psrnn": PsrnnConfig, "predict": PredictConfig}
+
+
+def register_schemas() -> None:
+    """Make the schemas known to Hydra as `schema/<recipe>`; the YAML of each recipe begins with its own."""
+    for name, schema in SCHEMAS.items():
+        ConfigStore.instance().store(group="schema", name=name, node=schema)
+
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "update": UPDATES,
+    "device": ("auto", "cpu", "cuda"),
+    "dtype": ("float64", "float32"),
+    "initialise.method": ("two_stage", "random"),
+    "initialise.scale": SCALES,
+    "readout.scale": SCALES,
+    "refine.optimizer": ("kronecker", "sgd", "adam"),
+}
+
+POSITIVE = (
+    "features.count", "features.bandwidth.scale", "features.bandwidth.pairs", "initialise.ridge", "initialise.whitening",
+    "initialise.chunk", "model.window", "refine.horizon", "refine.learning_rate", "refine.batch_size", "refine.clip",
+    "refine.damping", "evaluate.horizons", "evaluate.orders", "evaluate.ridges", "readout.ridges", "threads",
+)  # fmt: skip
+NOT_NEGATIVE = ("readout.lags", "refine.epochs", "evaluate.first_step", "horizon", "seed")
+CAPS = {"features.count": "count", "refine.epochs": "epochs"}
+
+
+def apply_caps(config: DictConfig) -> None:
+    """Lower what exceeds the limits of `size`; done after composition, so that it wins over an experiment."""
+    for key, cap in CAPS.items():
+        limit, value = OmegaConf.select(config, f"size.{cap}"), OmegaConf.select(config, key)
+        if limit is not None and value is not None:
+            OmegaConf.update(config, key, min(value, limit))
+
+
+def _require(config: DictConfig, keys: tuple[str, ...], holds: Callable[[float], bool], words: str) -> None:
+    for key in keys:
+        value = OmegaConf.select(config, key)
+        numbers = [] if value is None else list(value) if OmegaConf.is_list(value) else [value]
+        if OmegaConf.is_list(value) and not numbers:
+            raise PipelineError(f"{key} is empty; give at least one value")
+        if not all(holds(number) for number in numbers):
+            raise PipelineError(f"{key}={value} must be {words}")
+
+
+def validate(config: DictConfig) -> None:
+    """Raise PipelineError, naming the key and the choices, for the first value that makes no sense."""
+    missing = sorted(OmegaConf.missing_keys(config))
+    if missing:
+        raise PipelineError(f"{missing[0]} has no value; give {missing[0]}=… on the command line")
+    for key, choices in CHOICES.items():
+        value = OmegaConf.select(config, key)
+        if value is not None and value not in choices:
+            raise PipelineError(f"{key}={value} is unknown; choose one of {', '.join(choices)}")
+    _require(config, POSITIVE, lambda number: number > 0, "greater than 0")
+    _require(config, NOT_NEGATIVE, lambda number: number >= 0, "0 or greater")
+    log_model = str(OmegaConf.select(config, "tracking.log_model")).lower()
+    if log_model not in ("none", "true", "best", "false"):
+        raise PipelineError(f"tracking.log_model={log_model} is unknown; choose one of true, best, false")
+    if config.resume and not config.tracking.enabled:
+        raise PipelineError("resume=true needs the tracking store; leave out tracking=off")

@@ -1,0 +1,134 @@
+"""Figures: labelled, with units, readable in grey."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from pipeline.fit import EpochRow
+
+STYLES = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D"), ((0, (5, 1)), "v"), ((0, (1, 1)), "x"))
+GREYS = ("black", "0.35", "0.55", "0.2", "0.45", "0.65")
+MSE = "mean squared error (standardised units)"
+
+
+def new_axes(title: str, *, x: str, y: str, rows: int = 1, height: float = 4.0) -> tuple[Figure, list[Axes]]:
+    """A figure with `rows` panels that share the x axis; built without pyplot, so that nothing global is touched."""
+    figure = Figure(figsize=(7.0, height), layout="constrained")
+    axes = [figure.add_subplot(rows, 1, i + 1) for i in range(rows)]
+    figure.suptitle(title, fontsize=10)
+    axes[-1].set_xlabel(x)
+    for panel in axes:
+        panel.set_ylabel(y)
+        panel.grid(True, color="0.9")
+    return figure, axes
+
+
+def line(panel: Axes, index: int, x: Sequence[float], y: Sequence[float], label: str, *, markers: bool = True) -> None:
+    style, marker = STYLES[index % len(STYLES)]
+    grey = GREYS[index % len(GREYS)]
+    panel.plot(
+        x, y, linestyle=style, marker=marker if markers else None, markersize=4, color=grey, label=label, linewidth=1.4
+    )
+
+
+def learning_curve(rows: Sequence[EpochRow], best_epoch: int, *, title: str) -> Figure:
+    """Training, validation and test error per epoch; the epoch that is kept is marked."""
+    figure, (panel,) = new_axes(title, x="epoch (0: after initialisation)", y=MSE)
+    epochs = [row.epoch for row in rows]
+    for i, name in enumerate(("train", "validation", "test")):
+        line(panel, i, epochs, [getattr(row, f"{name}_mse") for row in rows], name)
+    panel.axvline(best_epoch, color="0.6", linewidth=0.8)
+    panel.annotate(
+        "kept",
+        (best_epoch, 1),
+        xycoords=("data", "axes fraction"),
+        xytext=(3, -10),
+        textcoords="offset points",
+        fontsize=8,
+    )
+    panel.set_yscale("log")
+    panel.xaxis.get_major_locator().set_params(integer=True)
+    panel.legend()
+    return figure
+
+
+def horizon_curve(errors: pd.DataFrame, *, title: str) -> Figure:
+    """Error against forecast horizon; `errors` has one row per horizon and one column per model."""
+    figure, (panel,) = new_axes(title, x="forecast horizon (steps)", y=MSE)
+    for i, name in enumerate(errors.columns):
+        line(panel, i, list(errors.index), errors[name].tolist(), str(name))
+    panel.set_yscale("log")
+    panel.set_xticks(list(errors.index), [str(h) for h in errors.index])
+    panel.legend()
+    return figure
+
+
+def prediction(
+    truth: np.ndarray,
+    predicted: np.ndarray,
+    features: Sequence[str],
+    units: Sequence[str],
+    *,
+    title: str,
+    most: int = 4,
+) -> Figure:
+    """One test sequence: up to `most` features, spread over the columns, observed and predicted; (time, feature) each."""
+    chosen = np.unique(np.linspace(0, len(features) - 1, min(most, len(features))).astype(int))
+    figure, axes = new_axes(title, x="time step", y="", rows=len(chosen), height=1.6 * len(chosen) + 1)
+    for panel, i in zip(axes, chosen, strict=True):
+        line(panel, 0, range(len(truth)), truth[:, i], "observed", markers=False)
+        line(panel, 1, range(len(truth)), predicted[:, i], "predicted one step ahead", markers=False)
+        panel.set_ylabel(f"{features[i]}\n({units[i]})" if units[i] else features[i], fontsize=8)
+    axes[0].legend(fontsize=8, loc="upper right")
+    return figure
+
+
+def radii_against_law(radii: Mapping[str, np.ndarray], laws: Mapping[str, np.ndarray], *, title: str) -> Figure:
+    """Sorted radii of the drawn frequencies (bandwidth 1) against the quantiles of their law; the diagonal is agreement."""
+    figure, (panel,) = new_axes(
+        title, x="quantile of the kernel's radial law (bandwidth 1)", y="drawn radius (bandwidth 1)"
+    )
+    for i, name in enumerate(radii):
+        panel.plot(
+            laws[name],
+            np.sort(radii[name]),
+            linestyle="",
+            marker=STYLES[i][1],
+            markersize=4,
+            color=GREYS[i],
+            label=name,
+        )
+    low, high = panel.get_xlim()
+    panel.plot([low, high], [low, high], color="0.6", linewidth=0.8, label="agreement")
+    panel.legend()
+    return figure
+
+
+def error_by_count(table: pd.DataFrame, *, title: str) -> Figure:
+    """Multirun: mean ± standard deviation over seeds of the test error against the number of frequencies, by sampler."""
+    figure, (panel,) = new_axes(title, x="frequencies m", y=MSE)
+    for i, (sampler, rows) in enumerate(table.groupby("sampler", sort=True)):
+        rows = rows.sort_values("count")
+        deviation = rows["sd"].fillna(0.0)
+        style, marker = STYLES[i % len(STYLES)]
+        panel.errorbar(
+            rows["count"],
+            rows["mean"],
+            yerr=deviation,
+            linestyle=style,
+            marker=marker,
+            color=GREYS[i % len(GREYS)],
+            capsize=3,
+            label=str(sampler),
+        )
+    panel.set_yscale("log")
+    panel.set_xticks(sorted(table["count"].unique()))
+    panel.get_xaxis().set_major_formatter(mpl.ticker.ScalarFormatter())
+    panel.legend(title="sampler")
+    return figure

@@ -1,0 +1,210 @@
+"""The one gradient loop: epochs, best model kept, a step back when an epoch ends worse."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+from tqdm import tqdm
+
+from pipeline import checkpoint
+
+SMALLEST_STEP = 2.0**-12
+
+
+class Objective(Protocol):
+    """What is minimised. `refresh` is called at the begin, after each epoch and after each step back; it gives the training error."""
+
+    model: nn.Module
+
+    def parameters(self) -> list[nn.Parameter]: ...
+    def refresh(self) -> float: ...
+    def batches(self, generator: torch.Generator) -> Iterator[Tensor]: ...
+    def loss(self, batch: Tensor) -> Tensor: ...
+
+
+class Preconditioner(Protocol):
+    def refresh(self, objective: Any) -> None: ...
+    def apply(self, model: Any) -> None: ...
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    epochs: int
+    optimizer: str
+    learning_rate: float
+    clip: float
+
+
+@dataclass(frozen=True)
+class EpochRow:
+    """One line of the learning curve. accepted: False when the epoch ended worse or not finite and was taken back."""
+
+    epoch: int
+    train_mse: float
+    validation_mse: float
+    test_mse: float
+    learning_rate: float
+    accepted: bool
+
+
+@dataclass
+class Progress:
+    """All that the loop needs to go on from the end of an epoch."""
+
+    learning_rate: float
+    rows: list[EpochRow] = field(default_factory=list)
+    best_epoch: int = 0
+    best: dict[str, Tensor] = field(default_factory=dict)
+    train_mse: float = math.inf
+
+    @property
+    def epoch(self) -> int:
+        return len(self.rows)
+
+
+def snapshot(model: nn.Module) -> dict[str, Tensor]:
+    return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
+
+
+def make_optimizer(settings: FitSettings, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
+    if settings.optimizer == "adam":
+        return torch.optim.Adam(parameters, lr=settings.learning_rate)
+    return torch.optim.SGD(parameters, lr=settings.learning_rate)
+
+
+class Fit:
+    """Minimise an objective. `errors` gives the validation and the test error of the model as it stands.
+
+    The model with the least validation error is kept, the one before the first epoch among the candidates; the test
+    error is recorded and decides nothing. After an epoch whose training error rose or is not finite the parameters
+    and the optimiser go back to the epoch before, and the learning rate is halved. With a `path` the state is written
+    there after every epoch, and a `Fit` made anew with the same arguments goes on from it to the same numbers.
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        settings: FitSettings,
+        *,
+        generator: torch.Generator,
+        errors: Callable[[], tuple[float, float]],
+        on_epoch: Callable[[EpochRow], None],
+        preconditioner: Preconditioner | None = None,
+        path: Path | None = None,
+    ) -> None:
+        self.objective, self.settings, self.generator = objective, settings, generator
+        self.errors, self.on_epoch, self.preconditioner, self.path = errors, on_epoch, preconditioner, path
+        self.optimizer = make_optimizer(settings, objective.parameters())
+        self.progress = Progress(settings.learning_rate)
+
+    def run(self) -> Progress:
+        """The learning curve; the objective's model is left with the best parameters."""
+        if self.path and self.path.exists():
+            self._restore(self.path)
+        else:
+            self._record(self._refresh(), accepted=True)
+        with tqdm(total=self.settings.epochs, initial=self.progress.epoch - 1, desc="BPTT", unit="epoch") as bar:
+            while self.progress.epoch <= self.settings.epochs and not self._stuck():
+                self._epoch()
+                row = self.progress.rows[-1]
+                bar.set_postfix(train=f"{row.train_mse:.3g}", validation=f"{row.validation_mse:.3g}")
+                bar.update()
+        if self._stuck():
+            tqdm.write(
+                f"BPTT ended at epoch {self.progress.epoch - 1}: smaller steps no longer lower the training error"
+            )
+        self.objective.model.load_state_dict(self.progress.best)
+        return self.progress
+
+    def _stuck(self) -> bool:
+        return self.progress.learning_rate < self.settings.learning_rate * SMALLEST_STEP
+
+    def _refresh(self) -> float:
+        train = self.objective.refresh()
+        if self.preconditioner and math.isfinite(train):
+            self.preconditioner.refresh(self.objective)
+        return train
+
+    def _epoch(self) -> None:
+        before, optimizer = snapshot(self.objective.model), self.optimizer.state_dict()
+        optimizer = {
+            **optimizer,
+            "state": {k: {n: t.clone() for n, t in v.items()} for k, v in optimizer["state"].items()},
+        }
+        finite = self._descend()
+        train = self._refresh() if finite else math.inf
+        accepted = math.isfinite(train) and train <= self.progress.train_mse
+        if not accepted:
+            self.objective.model.load_state_dict(before)
+            self.optimizer.load_state_dict(optimizer)
+            self._set_learning_rate(self.progress.learning_rate / 2)
+            train = self._refresh()
+        self._record(train, accepted=accepted)
+
+    def _descend(self) -> bool:
+        """One pass over the batches; False as soon as a gradient is not finite."""
+        parameters = self.objective.parameters()
+        for batch in self.objective.batches(self.generator):
+            self.optimizer.zero_grad()
+            self.objective.loss(batch).backward()
+            if self.preconditioner:
+                self.preconditioner.apply(self.objective.model)
+            norm = torch.nn.utils.clip_grad_norm_(parameters, self.settings.clip)
+            if not bool(torch.isfinite(norm)):
+                return False
+            self.optimizer.step()
+        return True
+
+    def _set_learning_rate(self, value: float) -> None:
+        self.progress.learning_rate = value
+        for group in self.optimizer.param_groups:
+            group["lr"] = value
+
+    def _record(self, train: float, *, accepted: bool) -> None:
+        validation, test = self.errors()
+        progress = self.progress
+        row = EpochRow(progress.epoch, train, validation, test, progress.learning_rate, accepted)
+        if not progress.rows or validation < progress.rows[progress.best_epoch].validation_mse:
+            progress.best_epoch, progress.best = row.epoch, snapshot(self.objective.model)
+        progress.train_mse = train
+        progress.rows.append(row)
+        if self.path:
+            self._save(self.path)
+        self.on_epoch(row)
+
+    def _save(self, path: Path) -> None:
+        tensors = {f"model/{k}": v for k, v in snapshot(self.objective.model).items()}
+        tensors |= {f"best/{k}": v for k, v in self.progress.best.items()}
+        for index, state in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer/{index}/{k}": v for k, v in state.items() if isinstance(v, Tensor)}
+        tensors["generator"] = self.generator.get_state()
+        values = {k: v for k, v in asdict(self.progress).items() if k != "best"}
+        checkpoint.save(path, tensors, values)
+
+    def _restore(self, path: Path) -> None:
+        saved = checkpoint.load(path)
+        device = next(self.objective.model.parameters()).device
+
+        def section(prefix: str) -> dict[str, Tensor]:
+            return {k.removeprefix(prefix): v for k, v in saved.tensors.items() if k.startswith(prefix)}
+
+        self.objective.model.load_state_dict(section("model/"))
+        self.generator.set_state(saved.tensors["generator"])
+        state: dict[int, dict[str, Tensor]] = {}
+        for name, tensor in section("optimizer/").items():
+            index, key = name.split("/")
+            state.setdefault(int(index), {})[key] = tensor
+        self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": state})
+        rows = [EpochRow(**row) for row in saved.values.pop("rows")]
+        best = {k: v.to(device) for k, v in section("best/").items()}
+        self.progress = Progress(**saved.values, rows=rows, best=best)
+        self._set_learning_rate(self.progress.learning_rate)
+        for row in rows:
+            self.on_epoch(row)
+        self._refresh()

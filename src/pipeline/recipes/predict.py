@@ -1,0 +1,46 @@
+"""`recipe=predict`: predictions of a logged model on a new file, as CSV."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pandas as pd
+
+from data.table import read_sequences
+from pipeline.config import PredictConfig
+from pipeline.errors import PipelineError
+from pipeline.job import Job
+from pipeline.tracking.model import load_model, model_columns
+from pipeline.tracking.store import open_store
+
+
+def write_csv(frame: pd.DataFrame, path: Path) -> None:
+    """Write under the final name only when the whole file is on disk. Raises PipelineError when it cannot be written."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        frame.to_csv(temporary, index=False)
+        temporary.replace(path)
+    except OSError as error:
+        raise PipelineError(f"output={path} cannot be written ({error.strerror})") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def predict(settings: PredictConfig, job: Job) -> None:  # noqa: ARG001
+    """Read the file with the model's columns, predict in its own units, write NAME-predictions.csv."""
+    open_store(settings.tracking.uri)
+    model = load_model(settings.model.uri)
+    columns = model_columns(model)
+    sequences = read_sequences(settings.data.path, columns=columns, group=settings.data.group, time=settings.data.time)
+    frames = [
+        pd.DataFrame(values, columns=columns).assign(sequence=name)
+        for name, values in zip(sequences.names, sequences.to_arrays(), strict=True)
+    ]
+    predicted = model.predict(pd.concat(frames, ignore_index=True), params={"horizon": settings.horizon})
+    predicted.insert(0, "sequence", predicted.pop("sequence"))
+    predicted.insert(1, "step", predicted.groupby("sequence", sort=False).cumcount() + (1 if settings.horizon else 0))
+    output = Path(settings.output or f"{Path(settings.data.path).stem}-predictions.csv").resolve()
+    write_csv(predicted, output)
+    what = f"forecasts of {settings.horizon} steps" if settings.horizon else "one-step predictions"
+    print(f"{what} for {len(sequences)} sequences, {len(predicted)} rows: {output}")

@@ -1,0 +1,88 @@
+"""Stage five: errors on the test set, over the same scored steps for every model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from models.baselines.autoregression import fit_autoregression
+from models.baselines.persistence import Persistence
+from models.filtering import SequenceModel, filter_sequences, horizon_errors
+from pipeline.stages.load import Loaded
+
+
+class Evaluation(NamedTuple):
+    """squared (horizon → sequence, time, feature; NaN where not scored) and one-step predictions, per model."""
+
+    squared: dict[str, dict[int, Tensor]]
+    predictions: dict[str, Tensor]
+
+    def mse(self, model: str, horizon: int = 1) -> float:
+        return float(self.squared[model][horizon].double().nanmean())
+
+    def by_horizon(self) -> pd.DataFrame:
+        """Rows: horizons; columns: models."""
+        rows = {name: {h: self.mse(name, h) for h in errors} for name, errors in self.squared.items()}
+        return pd.DataFrame(rows).rename_axis("horizon")
+
+    def by_feature(self, names: Sequence[str], units: Sequence[str], scale: Tensor) -> pd.DataFrame:
+        """One-step errors per feature, standardised and as root mean square in the feature's own unit."""
+        frame = pd.DataFrame({"feature": names, "unit": units})
+        for model, errors in self.squared.items():
+            mean = errors[1].double().nanmean((0, 1)).cpu()
+            frame[f"mse_{model}"] = mean.numpy()
+            frame[f"rmse_own_unit_{model}"] = (mean.sqrt() * scale).numpy()
+        return frame
+
+    def by_sequence(self, names: Sequence[str]) -> pd.DataFrame:
+        errors = {f"mse_{m}": e[1].double().nanmean((1, 2)).cpu().numpy() for m, e in self.squared.items()}
+        return pd.DataFrame({"sequence": names, **errors})
+
+
+def baselines(loaded: Loaded, settings: Any) -> dict[str, SequenceModel]:
+    """Last value and autoregressions, their ridges chosen on the validation part."""
+    values = loaded.train.values
+    models: dict[str, SequenceModel] = {
+        "persistence": Persistence(dimension=values.shape[2]).to(dtype=values.dtype, device=values.device)
+    }
+    for order in settings.orders:
+        models[f"ar{order}"], _ = fit_autoregression(
+            tuple(loaded.train), tuple(loaded.validation), order=order, ridges=settings.ridges, scale="none"
+        )
+    return models
+
+
+@torch.no_grad()
+def evaluate(models: Mapping[str, SequenceModel], loaded: Loaded, settings: Any) -> Evaluation:
+    """Filter the test part with every model, and forecast from each of its steps by feeding predictions back.
+
+    Horizons that no test sequence is long enough for are left out.
+    """
+    part = loaded.test
+    reachable = part.values.shape[1] - settings.first_step
+    horizons = sorted({1, *(h for h in settings.horizons if h <= reachable)})
+    squared, predictions = {}, {}
+    for name, model in models.items():
+        filtered = filter_sequences(model, part.values, part.mask)
+        predictions[name] = filtered.predictions
+        squared[name] = horizon_errors(model, filtered.states, part.values, part.scored, horizons, settings.first_step)
+    return Evaluation(squared, predictions)
+
+
+def predictions_table(loaded: Loaded, predictions: Tensor) -> pd.DataFrame:
+    """One row per test step: sequence, time, and per feature the observed and the predicted value in its own unit."""
+    dataset, scale, mean = loaded.dataset, loaded.standardiser.scale, loaded.standardiser.mean
+    own = (predictions.double().cpu() * scale + mean).numpy()
+    frames = []
+    for i, observed in enumerate(dataset.test.to_arrays()):
+        columns: dict[str, Any] = {"sequence": dataset.test.names[i], "time": np.arange(len(observed))}
+        for j, name in enumerate(dataset.feature_names):
+            columns[name] = observed[:, j]
+            columns[f"{name}_predicted"] = own[i, : len(observed), j]
+        frames.append(pd.DataFrame(columns))
+    return pd.concat(frames, ignore_index=True)

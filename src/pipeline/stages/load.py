@@ -1,0 +1,61 @@
+"""Stage one: sequences, standardised by their training part."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+
+from data.base import Dataset, Standardiser
+from models.filtering import scored_steps
+from models.psrnn.initialise import MaskedSequences
+
+
+class Loaded(NamedTuple):
+    """The data set in its own units, its standardisation, and the standardised parts on the run's device."""
+
+    dataset: Dataset
+    standardiser: Standardiser
+    train: MaskedSequences
+    validation: MaskedSequences
+    test: MaskedSequences
+
+
+def warn_of_short_sequences(dataset: Dataset, *, steps: int) -> None:
+    """Name the sequences that are too short to give a window or a scored step."""
+    for part, sequences in dataset.parts.items():
+        short = [n for n, length in zip(sequences.names, sequences.lengths.tolist(), strict=True) if length < steps]
+        if short:
+            named = ", ".join(short[:5]) + (" …" if len(short) > 5 else "")
+            warnings.warn(
+                f"{len(short)} {part} sequences have fewer than {steps} steps and count for nothing: {named}",
+                stacklevel=2,
+            )
+
+
+def load(
+    loader: Callable[[], Dataset],
+    *,
+    sequences: int | None,
+    steps: int | None,
+    window: int,
+    first_step: int,
+    dtype: torch.dtype,
+    device: torch.device,
+) -> Loaded:
+    """Load, cut to `size`, standardise by the training part. Raises DataError or ValueError for data that cannot be used."""
+    dataset = loader().shortened(sequences=sequences, steps=steps)
+    warn_of_short_sequences(dataset, steps=max(2 * window + 1, first_step + 1))
+    standardiser = Standardiser.fit(dataset.train, dataset.feature_names)
+    parts = []
+    for name, part in dataset.parts.items():
+        scaled = standardiser.apply(part).to(dtype=dtype, device=device)
+        scored = scored_steps(scaled.mask, first_step=first_step)
+        if not bool(scored.any()):
+            raise ValueError(
+                f"the {name} part has no observed step from step {first_step} on; lower evaluate.first_step or give more data"
+            )
+        parts.append(MaskedSequences(scaled.values, scaled.mask, scored))
+    return Loaded(dataset, standardiser, *parts)

@@ -1,0 +1,110 @@
+"""What a person sees: the table of errors, the run's description, figures and tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pipeline import figures
+from pipeline.fit import Progress
+from pipeline.stages.evaluate import Evaluation, predictions_table
+from pipeline.stages.features import MAPS, Features, law, radii
+from pipeline.stages.load import Loaded
+from pipeline.tracking.run import Run
+
+LABELS = {"psrnn": "PSRNN", "persistence": "last value"}
+
+
+def label(model: str) -> str:
+    return LABELS.get(model, model.upper().replace("AR", "AR(") + ")")
+
+
+def heading(name: str, loaded: Loaded) -> str:
+    """The start of every figure's title; stand-in data is named in all of them."""
+    return f"{name} · STAND-IN DATA (not real)" if loaded.dataset.stand_in else name
+
+
+def error_rows(evaluation: Evaluation) -> list[tuple[str, float]]:
+    return sorted(((label(m), evaluation.mse(m)) for m in evaluation.squared), key=lambda row: row[1])
+
+
+def description(title: str, loaded: Loaded, evaluation: Evaluation, before: float, seconds: dict[str, float]) -> str:
+    """The Markdown that the UI shows first."""
+    dataset = loaded.dataset
+    warning = "**STAND-IN DATA: generated, not real; no claim about the method.**\n\n" if dataset.stand_in else ""
+    sizes = ", ".join(f"{len(part)} {name}" for name, part in dataset.parts.items())
+    errors = "\n".join(f"| {name} | {error:.3g} |" for name, error in error_rows(evaluation))
+    times = ", ".join(f"{name} {value:.1f} s" for name, value in seconds.items())
+    return (
+        f"{warning}{title}\n\nData: {dataset.name}, source {dataset.source}, {len(dataset.feature_names)} features, sequences: {sizes}\n\n"
+        f"| model | one-step test error (standardised) |\n|---|---|\n{errors}\n\n"
+        f"PSRNN before refinement: {before:.3g}\n\nTime: {times}\n"
+    )
+
+
+def printed(title: str, loaded: Loaded, evaluation: Evaluation, before: float) -> str:
+    """The table that ends a run on the terminal."""
+    by_horizon = evaluation.by_horizon().T.rename(index=label)
+    by_horizon = by_horizon.sort_values(1).map(lambda value: f"{value:.3g}")
+    unit = "mean squared test error in standardised units, by forecast horizon in steps"
+    return f"\n{heading(title, loaded)}: {unit}\n{by_horizon.to_string()}\nPSRNN before refinement, horizon 1: {before:.3g}\n"
+
+
+def log_features(run: Run, features: Features, kernel: Any, *, title: str) -> None:
+    """Frequencies and bandwidths as CSV, and the radii against their law where the kernel has one."""
+    run.table(
+        pd.DataFrame({"map": list(features.bandwidths), "bandwidth": list(features.bandwidths.values())}),
+        "features/bandwidths.csv",
+    )
+    drawn, laws = {}, {}
+    for name in MAPS:
+        frequencies = getattr(features.frequencies, name)
+        run.table(pd.DataFrame(frequencies.cpu().numpy()).add_prefix("w"), f"features/frequencies_{name}.csv")
+        if kernel.isotropic:
+            drawn[name] = radii(frequencies, features.bandwidths[name]).cpu().numpy()
+            laws[name] = law(kernel, *frequencies.shape).numpy()
+    if drawn:
+        run.figure(figures.radii_against_law(drawn, laws, title=f"{title}: radii of the frequencies"), "figures/radii")
+
+
+def log_refinement(run: Run, progress: Progress, *, title: str) -> None:
+    run.table(pd.DataFrame([vars(row) for row in progress.rows]), "curves/bptt.csv")
+    run.figure(figures.learning_curve(progress.rows, progress.best_epoch, title=f"{title}: refinement"), "figures/bptt")
+
+
+def log_metrics(run: Run, evaluation: Evaluation, loaded: Loaded) -> None:
+    """Names as documented: evaluate/test_mse for the PSRNN, a suffix for the others."""
+    for model, errors in evaluation.squared.items():
+        suffix = "" if model == "psrnn" else f"_{model}"
+        run.metric(f"evaluate/test_mse{suffix}", evaluation.mse(model))
+        for horizon in errors:
+            run.metric(f"evaluate/test_mse{suffix}_horizon_{horizon}", evaluation.mse(model, horizon))
+    units = set(loaded.dataset.units)
+    if len(units) == 1 and units != {""}:
+        own = evaluation.squared["psrnn"][1].double().cpu() * loaded.standardiser.scale.square()
+        run.metric("evaluate/test_rmse_own_unit", float(own.nanmean().sqrt()))
+
+
+def log_evaluation(run: Run, evaluation: Evaluation, loaded: Loaded, *, title: str) -> None:
+    dataset = loaded.dataset
+    by_horizon = evaluation.by_horizon()
+    run.table(by_horizon.reset_index(), "curves/horizons.csv")
+    run.table(
+        evaluation.by_feature(dataset.feature_names, dataset.units, loaded.standardiser.scale),
+        "evaluate/by_feature.csv",
+    )
+    run.table(evaluation.by_sequence(dataset.test.names), "evaluate/by_sequence.csv")
+    table = predictions_table(loaded, evaluation.predictions["psrnn"])
+    run.table(table, "evaluate/test_predictions.csv")
+    run.figure(
+        figures.horizon_curve(by_horizon.rename(columns=label), title=f"{title}: error by horizon"), "figures/horizons"
+    )
+    first = table[table["sequence"] == dataset.test.names[0]]
+    truth = first[list(dataset.feature_names)].to_numpy(np.float64)
+    predicted = first[[f"{n}_predicted" for n in dataset.feature_names]].to_numpy(np.float64)
+    caption = f"{title}: test sequence {dataset.test.names[0]}"
+    run.figure(
+        figures.prediction(truth, predicted, dataset.feature_names, dataset.units, title=caption), "figures/prediction"
+    )

@@ -1,0 +1,134 @@
+"""The logged model: written for MLflow, found again by its URI."""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import mlflow
+import numpy as np
+import pandas as pd
+from mlflow.exceptions import MlflowException
+from mlflow.models import ModelSignature
+from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
+
+import models
+from models.forecaster import Forecaster, load_forecaster, save_forecaster
+from pipeline.errors import PipelineError
+from pipeline.tracking.run import Run, scratch_folder
+from pipeline.tracking.store import UI_HINT
+
+MARK = {"project": "orthogonal-psrnn"}
+SERVED = Path(__file__).with_name("served.py")
+REQUIREMENTS = ("mlflow", "torch", "numpy", "pandas")
+PARAMETERS, EXAMPLE = "parameters", "example.csv"
+EXAMPLE_ROWS = 10
+
+
+def requirements() -> list[str]:
+    """What the model needs, pinned; the build suffix of torch ("+cpu") is left off, an index need not have it."""
+    return [f"{name}=={version(name).split('+')[0]}" for name in REQUIREMENTS]
+
+
+def signature(feature_names: Sequence[str]) -> ModelSignature:
+    """Columns in the data's own units, an optional column that tells sequences apart, and the forecast horizon."""
+    columns = [ColSpec(DataType.double, name, required=False) for name in feature_names]
+    inputs = Schema([*columns, ColSpec(DataType.string, "sequence", required=False)])
+    outputs = Schema([ColSpec(DataType.double, name) for name in feature_names])
+    return ModelSignature(inputs, outputs, ParamSchema([ParamSpec("horizon", DataType.long, 0)]))
+
+
+def log_parameters(run: Run, forecaster: Forecaster, example: np.ndarray) -> None:
+    """The trained parameters and some rows of data as plain files under `parameters/`."""
+    with scratch_folder() as folder:
+        save_forecaster(forecaster, folder)
+        example_frame(example[:EXAMPLE_ROWS], forecaster.feature_names).to_csv(folder / EXAMPLE, index=False)
+        run.client.log_artifacts(run.id, str(folder), PARAMETERS)
+
+
+def log_model(run: Run, parameters: Path, example: pd.DataFrame) -> str:
+    """Log the model whose files lie in `parameters`; returns its URI. It carries the package `models` with it."""
+    names = load_forecaster(parameters).feature_names
+    with scratch_folder() as folder:
+        code = folder / "models"
+        shutil.copytree(Path(models.__file__).parent, code, ignore=shutil.ignore_patterns("__pycache__"))
+        with mlflow.start_run(run_id=run.id, log_system_metrics=False), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", category=UserWarning, module="mlflow")
+            mlflow.pyfunc.log_model(
+                name="model",
+                python_model=str(SERVED),
+                artifacts={"parameters": str(parameters)},
+                code_paths=[str(code)],
+                signature=signature(names),
+                input_example=(example, {"horizon": 0}),
+                pip_requirements=requirements(),
+                metadata=MARK,
+            )
+    return f"runs:/{run.id}/model"
+
+
+def load_model(uri: str) -> Any:
+    """The logged model at an MLflow URI. Raises PipelineError when there is none, or it is not one of this project."""
+    try:
+        found = mlflow.models.get_model_info(uri)
+        if (found.metadata or {}).get("project") != MARK["project"]:
+            raise PipelineError(f"model={uri} is not a model of this project; give the URI that a training run printed")
+        return mlflow.pyfunc.load_model(uri)
+    except (MlflowException, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise PipelineError(f"model={uri} cannot be loaded: {reason}") from error
+
+
+def model_columns(model: Any) -> list[str]:
+    return [name for name in model.metadata.get_input_schema().input_names() if name != "sequence"]
+
+
+def example_frame(values: np.ndarray, feature_names: Sequence[str]) -> pd.DataFrame:
+    return pd.DataFrame(values, columns=list(feature_names)).assign(sequence="a")
+
+
+def keep_model(run: Run, forecaster: Forecaster, tracking: Any, *, example: np.ndarray, error: float) -> str | None:
+    """Log parameters and model as `tracking.log_model` says; returns the model's URI if there is one.
+
+    true: both. best, in a multirun: the parameters if no sibling has a smaller validation `error` so far, in place of
+    that sibling's; the parent logs the model of the best at its end. false: neither.
+    """
+    mode = str(tracking.log_model if tracking.log_model is not None else ("best" if tracking.parent else True)).lower()
+    if not tracking.enabled or mode == "false":
+        return None
+    if mode == "best" and tracking.parent:
+        keep_if_best(run, forecaster, tracking.parent, example, error)
+        return None
+    log_parameters(run, forecaster, example)
+    with scratch_folder() as folder:
+        save_forecaster(forecaster, folder)
+        return log_model(run, folder, example_frame(example[:EXAMPLE_ROWS], forecaster.feature_names))
+
+
+def keep_if_best(run: Run, forecaster: Forecaster, parent: str, example: np.ndarray, error: float) -> None:
+    siblings = run.client.search_runs(
+        [run.experiment_id], filter_string=f"tags.`mlflow.parentRunId` = '{parent}' and tags.best_so_far != ''"
+    )
+    errors = {sibling.info.run_id: float(sibling.data.tags["best_so_far"]) for sibling in siblings}
+    if any(other <= error for other in errors.values()):
+        return
+    log_parameters(run, forecaster, example)
+    run.tags({"best_so_far": repr(error)})
+    for sibling in siblings:
+        run.client.delete_tag(sibling.info.run_id, "best_so_far")
+        get_artifact_repository(sibling.info.artifact_uri).delete_artifacts(PARAMETERS)
+
+
+def where_to_look(run: Run, name: str, uri: str | None) -> str:
+    """The closing lines of a run on the terminal."""
+    if run.id == "untracked":
+        return "tracking=off: nothing was kept"
+    lines = [f"run: {name} ({run.id})", f"look: make ui   (or: {UI_HINT} '{run.client.tracking_uri}')"]
+    if uri:
+        lines.append(f"predict: python -m pipeline recipe=predict model={uri} data.path=new.csv")
+    return "\n".join(lines)

@@ -1,0 +1,138 @@
+"""One MLflow run: parameters, buffered metrics, artifacts, resume without doubled rows."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import mlflow.data
+import pandas as pd
+import yaml
+from matplotlib.figure import Figure
+from mlflow.entities import DatasetInput, InputTag, Metric, Param, RunTag
+from mlflow.tracking import MlflowClient
+
+from pipeline.errors import PipelineError
+
+BUFFER = 500
+PARAMETERS_PER_BATCH = 100
+LONGEST_PARAMETER = 6000
+
+
+def flatten(settings: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    """Nested settings as `section.key` → text."""
+    flat: dict[str, str] = {}
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            flat |= flatten(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = str(value)
+    return flat
+
+
+class Run:
+    """Writes to one MLflow run. Metrics wait in a buffer until `flush`; what the store already holds is not written again."""
+
+    def __init__(self, client: MlflowClient, run_id: str) -> None:
+        self.client, self.id = client, run_id
+        self._buffer: list[Metric] = []
+        self._written = {
+            (key, metric.step)
+            for key in client.get_run(run_id).data.metrics
+            for metric in client.get_metric_history(run_id, key)
+        }
+
+    @property
+    def experiment_id(self) -> str:
+        return self.client.get_run(self.id).info.experiment_id
+
+    def metric(self, name: str, value: float, step: int = 0) -> None:
+        if (name, step) in self._written:
+            return
+        self._written.add((name, step))
+        self._buffer.append(Metric(name, float(value), int(time.time() * 1000), step))
+        if len(self._buffer) >= BUFFER:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._buffer:
+            self.client.log_batch(self.id, metrics=self._buffer)
+            self._buffer = []
+
+    def parameters(self, settings: Mapping[str, Any]) -> None:
+        """Log settings flat; those longer than MLflow takes are cut and stand whole in the artifact config.yaml."""
+        known = self.client.get_run(self.id).data.params
+        items = [Param(k, v[:LONGEST_PARAMETER]) for k, v in flatten(settings).items() if k not in known]
+        for start in range(0, len(items), PARAMETERS_PER_BATCH):
+            self.client.log_batch(self.id, params=items[start : start + PARAMETERS_PER_BATCH])
+        self.text(yaml.safe_dump(dict(settings), sort_keys=False), "config.yaml")
+
+    def tags(self, tags: Mapping[str, str]) -> None:
+        self.client.log_batch(self.id, tags=[RunTag(key, str(value)) for key, value in tags.items()])
+
+    def describe(self, markdown: str) -> None:
+        """What the UI shows first."""
+        self.client.set_tag(self.id, "mlflow.note.content", markdown)
+
+    def text(self, text: str, path: str) -> None:
+        self.client.log_text(self.id, text, path)
+
+    def table(self, frame: pd.DataFrame, path: str) -> None:
+        self.text(frame.to_csv(index=False), path)
+
+    def figure(self, figure: Figure, path: str) -> None:
+        """Log as PNG and as SVG; `path` has no ending."""
+        self.client.log_figure(self.id, figure, f"{path}.png")
+        self.client.log_figure(self.id, figure, f"{path}.svg")
+
+    def file(self, path: Path, folder: str) -> None:
+        self.client.log_artifact(self.id, str(path), folder)
+
+    def dataset(self, frame: pd.DataFrame, *, name: str, source: str, digest: str, context: str) -> None:
+        """The data set as an input of the run, which the UI lists and compares by its digest."""
+        if self.client.get_run(self.id).inputs.dataset_inputs:
+            return
+        data = mlflow.data.from_pandas(frame, source=source, name=name, digest=digest[:36])
+        entity = DatasetInput(data._to_mlflow_entity(), [InputTag("mlflow.data.context", context)])
+        self.client.log_inputs(self.id, [entity])
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Log the wall time of a stage as `<name>/seconds`, and write out what it logged."""
+        start = time.monotonic()
+        yield
+        self.metric(f"{name}/seconds", time.monotonic() - start)
+        self.flush()
+
+    def finish(self, status: str) -> None:
+        self.flush()
+        self.client.set_terminated(self.id, status)
+
+
+def create_run(client: MlflowClient, experiment: str, name: str, tags: Mapping[str, str]) -> Run:
+    run = client.create_run(experiment, run_name=name, tags={**tags, "pid": str(os.getpid())})
+    return Run(client, run.info.run_id)
+
+
+def unfinished_run(client: MlflowClient, experiment: str, fingerprint: str) -> str:
+    """The newest run with this fingerprint that did not finish. Raises PipelineError when there is none."""
+    found = client.search_runs(
+        [experiment],
+        filter_string=f"tags.fingerprint = '{fingerprint}' and attributes.status != 'FINISHED'",
+        order_by=["attributes.start_time DESC"],
+        max_results=1,
+    )
+    if not found:
+        raise PipelineError("resume=true: no unfinished run has these settings and this data; start without resume")
+    return found[0].info.run_id
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)

@@ -1,0 +1,117 @@
+"""From settings to a run that is open, and closed with the right status whatever happens in between."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from pipeline.errors import PipelineError
+from pipeline.paths import checkout, store_folder
+from pipeline.tracking.off import Untracked
+from pipeline.tracking.run import Run, create_run, unfinished_run
+from pipeline.tracking.store import experiment_id, file_lock, open_store
+
+NOT_IN_FINGERPRINT = ("resume", "run_name", "tracking")
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What a run is opened with. settings: the resolved configuration; tags: beside those that every run has."""
+
+    settings: Mapping[str, Any]
+    experiment: str
+    name: str
+    checksum: str
+    tags: Mapping[str, str]
+
+
+def fingerprint(settings: Mapping[str, Any], checksum: str) -> str:
+    """SHA-256 of the configuration (without resume, run name and tracking) and of the data: equal means equal results."""
+    kept = {key: value for key, value in settings.items() if key not in NOT_IN_FINGERPRINT}
+    return hashlib.sha256(json.dumps([kept, checksum], sort_keys=True, default=str).encode()).hexdigest()
+
+
+def git_commit() -> str:
+    """The checkout's commit, with "-dirty" when files differ from it; "unknown" without git or checkout."""
+    root = checkout()
+    if root is None or shutil.which("git") is None:
+        return "unknown"
+
+    def git(*arguments: str) -> str:
+        result = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False)
+        return result.stdout.strip()
+
+    commit = git("rev-parse", "HEAD") or "unknown"
+    return f"{commit}-dirty" if git("status", "--porcelain", "--untracked-files=no") else commit
+
+
+def _terminated(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+    raise SystemExit(128 + number)
+
+
+@contextmanager
+def closed_with_status(run: Run) -> Iterator[None]:
+    """FINISHED at the end, FAILED after an error, KILLED after an interrupt or SIGTERM."""
+    before = signal.signal(signal.SIGTERM, _terminated)
+    try:
+        yield
+    except Exception as error:
+        run.tags({"error": str(error)[:5000]})
+        run.finish("FAILED")
+        raise
+    except BaseException:
+        run.finish("KILLED")
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    run.finish("FINISHED")
+
+
+@contextmanager
+def open_run(tracking: Any, request: RunRequest, *, resume: bool) -> Iterator[tuple[Run, Path]]:
+    """The run and its folder of checkpoints, which is deleted when the run has finished.
+
+    With `resume` it is the unfinished run of the same fingerprint. Raises PipelineError when there is none, and when
+    that run is still going on in another process.
+    """
+    if not tracking.enabled:
+        with tempfile.TemporaryDirectory() as folder:
+            yield Untracked(), Path(folder)
+        return
+    client = open_store(tracking.uri)
+    experiment = experiment_id(client, request.experiment)
+    mark = fingerprint(request.settings, request.checksum)
+    tags = {"fingerprint": mark, "git.commit": git_commit(), "data.checksum": request.checksum, **request.tags}
+    if tracking.parent:
+        tags["mlflow.parentRunId"] = tracking.parent
+    run = (
+        Run(client, unfinished_run(client, experiment, mark))
+        if resume
+        else create_run(client, experiment, request.name, tags)
+    )
+    folder = store_folder() / "checkpoints" / run.id
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with file_lock(folder / "lock", wait=False):
+            if resume:
+                client.update_run(run.id, status="RUNNING")
+                run.tags({"resumed": "true", "pid": str(os.getpid())})
+            run.parameters(request.settings)
+            with closed_with_status(run):
+                yield run, folder
+    except BlockingIOError as error:
+        raise PipelineError(
+            f"resume=true: run {run.id} is still going on in another process; wait for it or stop it"
+        ) from error
+    shutil.rmtree(folder)

@@ -1,0 +1,81 @@
+"""The tracking store: where it is, made once before anybody writes to it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import mlflow
+from mlflow.exceptions import MlflowException
+from mlflow.tracking import MlflowClient
+
+from pipeline.errors import PipelineError
+from pipeline.paths import store_folder
+
+UI_HINT = "mlflow ui --backend-store-uri"
+
+
+@contextmanager
+def file_lock(path: Path, *, wait: bool = True) -> Iterator[None]:
+    """Hold an exclusive lock on a file, freed by the system when the process ends. Raises BlockingIOError without `wait`."""
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+
+
+def ensure_writable(folder: Path) -> None:
+    """Make the folder of the local store. Raises PipelineError when nothing can be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".probe.{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise PipelineError(
+            f"cannot write to {folder} ({error.strerror}); set PIPELINE_MLRUNS to a folder of yours"
+        ) from error
+
+
+def tracking_uri(uri: str | None) -> str:
+    """`tracking.uri`, else MLFLOW_TRACKING_URI, else the SQLite file in mlruns/, always absolute."""
+    return uri or os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{store_folder() / 'mlflow.db'}"
+
+
+def open_store(uri: str | None) -> MlflowClient:
+    """A client on the store; a new SQLite file is made under a lock, so that jobs that start together find it whole.
+
+    Raises PipelineError when the store cannot be written or reached.
+    """
+    resolved = tracking_uri(uri)
+    ensure_writable(store_folder())
+    try:
+        with file_lock(store_folder() / ".store.lock"):
+            mlflow.set_tracking_uri(resolved)
+            client = MlflowClient(tracking_uri=resolved)
+            client.search_experiments(max_results=1)
+            if resolved.startswith("sqlite:///"):
+                with closing(sqlite3.connect(resolved.removeprefix("sqlite:///"), timeout=60)) as database:
+                    database.execute("PRAGMA journal_mode=WAL")
+    except (MlflowException, OSError, sqlite3.Error) as error:
+        reason = str(error).splitlines()[0]
+        raise PipelineError(f"the tracking store {resolved} cannot be used: {reason}; see tracking.uri") from error
+    return client
+
+
+def experiment_id(client: MlflowClient, name: str) -> str:
+    """The MLflow experiment of that name, made if need be; artifacts of the local store lie under mlruns/artifacts."""
+    with file_lock(store_folder() / ".store.lock"):
+        found = client.get_experiment_by_name(name)
+        if found is not None:
+            if found.lifecycle_stage != "active":
+                raise PipelineError(
+                    f"the MLflow experiment {name!r} was deleted; restore it or set tracking.experiment"
+                )
+            return found.experiment_id
+        local = str(client.tracking_uri).startswith("sqlite:///")
+        location = (store_folder() / "artifacts" / name).as_uri() if local else None
+        return client.create_experiment(name, artifact_location=location)
