@@ -115,13 +115,17 @@ class Standardiser:
         count = train.mask.sum((0, 1))
         empty = [n for n, c in zip(feature_names, count.tolist(), strict=True) if c == 0]
         if empty:
-            raise DataError(f"column {', '.join(empty)}: no observed value in the training part; leave it out or fill it")
+            raise DataError(
+                f"column {', '.join(empty)}: no observed value in the training part; leave it out or fill it"
+            )
         mean = train.values.sum((0, 1)) / count
         deviation = torch.where(train.mask, train.values - mean, 0.0)
         scale = (deviation.square().sum((0, 1)) / count).sqrt()
         constant = scale <= 1e-12 * mean.abs().clamp(min=1.0)
         if bool(constant.all()):
-            raise DataError(f"nothing varies in the training part (columns {', '.join(feature_names)}); nothing can be learned")
+            raise DataError(
+                f"nothing varies in the training part (columns {', '.join(feature_names)}); nothing can be learned"
+            )
         if bool(constant.any()):
             named = ", ".join(n for n, c in zip(feature_names, constant.tolist(), strict=True) if c)
             warnings.warn(f"constant in the training part, kept unscaled: {named}", stacklevel=2)

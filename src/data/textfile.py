@@ -1,0 +1,48 @@
+"""Reading text formats so that every complaint names the file and the line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+from data.base import DataError
+
+
+class Line(NamedTuple):
+    """One line that is neither blank nor a comment, split at white space; `number` counts from 1."""
+
+    number: int
+    tokens: list[str]
+
+
+def fail(path: Path, line: int, what: str) -> NoReturn:
+    """Raises DataError("<file>, line <number>: <what>")."""
+    raise DataError(f"{path}, line {line}: {what}")
+
+
+def read_lines(path: Path, *, comment: str = "#") -> list[Line]:
+    """All lines with content. Any line end will do. Raises DataError for a file that is missing, empty or no text."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read as text ({error}); put the original file there") from error
+    split = ((number, row.split()) for number, row in enumerate(text.splitlines(), start=1))
+    lines = [Line(number, tokens) for number, tokens in split if tokens and not tokens[0].startswith(comment)]
+    if not lines:
+        raise DataError(f"{path}: the file is empty; put the original file there")
+    return lines
+
+
+def read_numbers(path: Path, line: int, tokens: Sequence[str], count: int) -> list[float]:
+    """Exactly `count` finite numbers. Raises DataError otherwise."""
+    if len(tokens) != count:
+        fail(path, line, f"expected {count} numbers, found {len(tokens)}; the file may be cut short")
+    try:
+        values = [float(token) for token in tokens]
+    except ValueError as error:
+        fail(path, line, f"expected numbers, found other text ({error})")
+    if not math.isfinite(sum(values)):
+        fail(path, line, "a number that is not finite")
+    return values

@@ -1,0 +1,40 @@
+"""The fast Walsh–Hadamard transform against the dense matrix."""
+
+import pytest
+import torch
+
+from models.numerics.hadamard import next_power_of_two, walsh_hadamard_transform
+from oracles import hadamard_matrix
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-13)])
+@pytest.mark.parametrize("size", [1, 2, 4, 8, 64])
+def test_equals_the_product_with_the_dense_matrix(size: int, dtype: torch.dtype, tolerance: float) -> None:
+    x = torch.randn(3, 2, size, dtype=dtype, generator=torch.Generator().manual_seed(size))
+    result = walsh_hadamard_transform(x)
+    assert result.dtype == dtype
+    torch.testing.assert_close(result, x @ hadamard_matrix(size).to(dtype), atol=tolerance, rtol=0)
+
+
+def test_the_dense_matrix_is_orthogonal_and_the_transform_its_own_inverse() -> None:
+    h = hadamard_matrix(16)
+    torch.testing.assert_close(h @ h.T, torch.eye(16, dtype=torch.float64), atol=1e-14, rtol=0)
+    x = torch.randn(5, 16, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(walsh_hadamard_transform(walsh_hadamard_transform(x)), x, atol=1e-13, rtol=0)
+
+
+def test_leaves_its_input_alone_and_takes_one_vector() -> None:
+    x = torch.tensor([1.0, 0.0, 0.0, 0.0], dtype=torch.float64)
+    before = x.clone()
+    torch.testing.assert_close(walsh_hadamard_transform(x), torch.full((4,), 0.5, dtype=torch.float64))
+    assert torch.equal(x, before)
+
+
+@pytest.mark.parametrize("size", [0, 3, 12])
+def test_a_size_that_is_no_power_of_two_is_refused(size: int) -> None:
+    with pytest.raises(ValueError, match=f"needs a power of two as last axis, got {size}"):
+        walsh_hadamard_transform(torch.zeros(2, size))
+
+
+def test_next_power_of_two() -> None:
+    assert [next_power_of_two(n) for n in (1, 2, 3, 4, 5, 8, 9, 4097)] == [1, 2, 4, 4, 8, 8, 16, 8192]

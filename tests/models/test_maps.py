@@ -1,0 +1,87 @@
+"""Random-feature maps."""
+
+import math
+
+import pytest
+import torch
+
+from models.features.kernels import Gaussian
+from models.features.maps import RandomFeatureMap, random_features
+from models.features.samplers import Orthogonal, draw_frequencies
+
+DTYPES = [(torch.float32, 2e-6), (torch.float64, 1e-14)]
+
+
+def draw(count: int, dimension: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(0)
+    return draw_frequencies(
+        kernel=Gaussian(), sampler=Orthogonal(), count=count, dimension=dimension, bandwidth=1.0, generator=generator
+    )
+
+
+def points(*shape: int) -> torch.Tensor:
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)
+def test_equals_the_formula_entry_by_entry(dtype: torch.dtype, tolerance: float) -> None:
+    frequencies, x = draw(7, 3), points(2, 4, 3)
+    features = RandomFeatureMap(frequencies).to(dtype)(x.to(dtype))
+    assert features.shape == (2, 4, 14)
+    assert features.dtype == dtype
+    for i in range(7):
+        for b in range(2):
+            for t in range(4):
+                phase = sum(float(frequencies[i, j]) * float(x[b, t, j]) for j in range(3))
+                assert float(features[b, t, i]) == pytest.approx(math.cos(phase) / 7**0.5, abs=tolerance)
+                assert float(features[b, t, 7 + i]) == pytest.approx(math.sin(phase) / 7**0.5, abs=tolerance)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)
+def test_features_have_unit_norm_and_approach_the_kernel(dtype: torch.dtype, tolerance: float) -> None:
+    x = points(6, 4).to(dtype)
+    features = random_features(x, draw(20_000, 4).to(dtype))
+    torch.testing.assert_close(features.norm(dim=1), torch.ones(6, dtype=dtype), atol=10 * tolerance, rtol=0)
+    exact = Gaussian().value(torch.cdist(x, x))
+    torch.testing.assert_close(features @ features.T, exact, atol=0.02, rtol=0)
+
+
+def test_frequencies_are_a_buffer_that_moves_and_is_saved_but_not_trained() -> None:
+    frequencies = draw(5, 2)
+    feature_map = RandomFeatureMap(frequencies)
+    assert feature_map.size == 10
+    assert list(feature_map.parameters()) == []
+    assert torch.equal(feature_map.state_dict()["frequencies"], frequencies)
+    assert feature_map.to(torch.float32).frequencies.dtype == torch.float32
+    assert frequencies.dtype == torch.float64
+    moved = RandomFeatureMap(frequencies).to("meta")(torch.zeros(3, 2, dtype=torch.float64, device="meta"))
+    assert moved.device.type == "meta"
+    assert moved.shape == (3, 10)
+
+
+def test_takes_one_vector_and_no_vectors() -> None:
+    feature_map = RandomFeatureMap(draw(5, 2))
+    assert feature_map(points(2)).shape == (10,)
+    assert feature_map(torch.zeros(0, 2, dtype=torch.float64)).shape == (0, 10)
+
+
+def test_gradients_reach_the_input() -> None:
+    x = points(3, 2).requires_grad_()
+    assert torch.autograd.gradcheck(RandomFeatureMap(draw(4, 2)), x)
+
+
+@pytest.mark.parametrize("shape", [(4, 2), (4,), ()])
+def test_inputs_of_another_width_are_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="takes inputs of 3 columns, got shape"):
+        RandomFeatureMap(draw(5, 3))(torch.zeros(shape, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("shape", [(3,), (0, 3), (3, 0), (2, 2, 2)])
+def test_frequencies_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=r"frequencies must have shape \(count, dimension\), got"):
+        RandomFeatureMap(torch.zeros(shape))
+
+
+def test_frequencies_that_are_not_finite_are_refused() -> None:
+    with pytest.raises(ValueError, match="frequencies must be finite"):
+        RandomFeatureMap(torch.tensor([[1.0, math.nan]]))
