@@ -57,10 +57,13 @@ class Sequences:
         return replace(self, values=self.values.to(device=device, dtype=dtype), mask=self.mask.to(device))
 
     def shortened(self, *, sequences: int | None, steps: int | None) -> Sequences:
-        """The first `sequences` sequences and their first `steps` steps; None keeps all."""
-        lengths = self.lengths[:sequences] if steps is None else self.lengths[:sequences].clamp(max=steps)
-        values, mask = self.values[:sequences, :steps], self.mask[:sequences, :steps]
-        return Sequences(values, mask, lengths, self.names[:sequences])
+        """At most `sequences` sequences, spread evenly over all, and their first `steps` steps; None keeps all."""
+        kept = np.arange(len(self))
+        if sequences is not None and sequences < len(self):
+            kept = np.linspace(0, len(self) - 1, sequences).round().astype(int)
+        lengths = self.lengths[kept] if steps is None else self.lengths[kept].clamp(max=steps)
+        names = tuple(self.names[i] for i in kept)
+        return Sequences(self.values[kept, :steps], self.mask[kept, :steps], lengths, names)
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,7 +60,7 @@ def final_state(model: SequenceModel, values: Tensor, mask: Tensor) -> State:
 
 
 def roll(model: SequenceModel, state: State, horizon: int) -> Tensor:
-    """Feed predictions back: (batch, horizon, feature), where entry h − 1 lies h steps ahead of the last observation."""
+    """Feed predictions back: (batch, horizon, feature); entry h − 1 lies h steps ahead of the last observation."""
     predictions = []
     for _ in range(horizon):
         predictions.append(model.predict(state))

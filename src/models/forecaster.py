@@ -1,4 +1,4 @@
-"""A trained model with its units: series in, one-step predictions and forecasts out, and back from disk without pickle."""
+"""A trained model with its units: series in, predictions and forecasts out, and back from disk without pickle."""
 
 from __future__ import annotations
 

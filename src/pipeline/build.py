@@ -66,7 +66,7 @@ def settings_of(config: DictConfig) -> Any:
     OmegaConf.set_readonly(config, False)
     apply_caps(config)
     validate(config)
-    settings = OmegaConf.to_object(config)
+    settings: Any = OmegaConf.to_object(config)
     import_extensions(settings.extensions)
     for section in ("data", "kernel", "sampler"):
         node = getattr(settings, section, None)

@@ -160,9 +160,10 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 
 POSITIVE = (
-    "features.count", "features.bandwidth.scale", "features.bandwidth.pairs", "initialise.ridge", "initialise.whitening",
-    "initialise.chunk", "model.window", "refine.horizon", "refine.learning_rate", "refine.batch_size", "refine.clip",
-    "refine.damping", "evaluate.horizons", "evaluate.orders", "evaluate.ridges", "readout.ridges", "threads",
+    "features.count", "features.bandwidth.scale", "features.bandwidth.pairs", "initialise.ridge",
+    "initialise.whitening", "initialise.chunk", "model.window", "readout.ridges", "refine.horizon",
+    "refine.learning_rate", "refine.batch_size", "refine.clip", "refine.damping", "evaluate.horizons",
+    "evaluate.orders", "evaluate.ridges", "threads",
 )  # fmt: skip
 NOT_NEGATIVE = ("readout.lags", "refine.epochs", "evaluate.first_step", "horizon", "seed")
 CAPS = {"features.count": "count", "refine.epochs": "epochs"}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, ScalarFormatter
+from numpy.typing import ArrayLike
 
 from pipeline.fit import EpochRow
 
@@ -29,7 +30,7 @@ def new_axes(title: str, *, x: str, y: str, rows: int = 1, height: float = 4.0) 
     return figure, axes
 
 
-def line(panel: Axes, index: int, x: Sequence[float], y: Sequence[float], label: str, *, markers: bool = True) -> None:
+def line(panel: Axes, index: int, x: ArrayLike, y: ArrayLike, label: str, *, markers: bool = True) -> None:
     style, marker = STYLES[index % len(STYLES)]
     grey = GREYS[index % len(GREYS)]
     panel.plot(
@@ -53,7 +54,7 @@ def learning_curve(rows: Sequence[EpochRow], best_epoch: int, *, title: str) -> 
         fontsize=8,
     )
     panel.set_yscale("log")
-    panel.xaxis.get_major_locator().set_params(integer=True)
+    panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     panel.legend()
     return figure
 
@@ -78,19 +79,19 @@ def prediction(
     title: str,
     most: int = 4,
 ) -> Figure:
-    """One test sequence: up to `most` features, spread over the columns, observed and predicted; (time, feature) each."""
+    """One test sequence, observed and predicted, (time, feature) each: up to `most` features, spread over all."""
     chosen = np.unique(np.linspace(0, len(features) - 1, min(most, len(features))).astype(int))
     figure, axes = new_axes(title, x="time step", y="", rows=len(chosen), height=1.6 * len(chosen) + 1)
     for panel, i in zip(axes, chosen, strict=True):
         line(panel, 0, range(len(truth)), truth[:, i], "observed", markers=False)
         line(panel, 1, range(len(truth)), predicted[:, i], "predicted one step ahead", markers=False)
-        panel.set_ylabel(f"{features[i]}\n({units[i]})" if units[i] else features[i], fontsize=8)
+        panel.set_ylabel(f"{features[i]}\n({units[i]})" if units[i] else str(features[i]), fontsize=8)
     axes[0].legend(fontsize=8, loc="upper right")
     return figure
 
 
 def radii_against_law(radii: Mapping[str, np.ndarray], laws: Mapping[str, np.ndarray], *, title: str) -> Figure:
-    """Sorted radii of the drawn frequencies (bandwidth 1) against the quantiles of their law; the diagonal is agreement."""
+    """Sorted radii of the frequencies (bandwidth 1) against the quantiles of their law; the diagonal is agreement."""
     figure, (panel,) = new_axes(
         title, x="quantile of the kernel's radial law (bandwidth 1)", y="drawn radius (bandwidth 1)"
     )
@@ -111,7 +112,7 @@ def radii_against_law(radii: Mapping[str, np.ndarray], laws: Mapping[str, np.nda
 
 
 def error_by_count(table: pd.DataFrame, *, title: str) -> Figure:
-    """Multirun: mean ± standard deviation over seeds of the test error against the number of frequencies, by sampler."""
+    """Multirun: mean ± standard deviation of the test error against the number of frequencies, by sampler."""
     figure, (panel,) = new_axes(title, x="frequencies m", y=MSE)
     for i, (sampler, rows) in enumerate(table.groupby("sampler", sort=True)):
         rows = rows.sort_values("count")
@@ -129,6 +130,6 @@ def error_by_count(table: pd.DataFrame, *, title: str) -> Figure:
         )
     panel.set_yscale("log")
     panel.set_xticks(sorted(table["count"].unique()))
-    panel.get_xaxis().set_major_formatter(mpl.ticker.ScalarFormatter())
+    panel.get_xaxis().set_major_formatter(ScalarFormatter())
     panel.legend(title="sampler")
     return figure

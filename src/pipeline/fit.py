@@ -18,10 +18,10 @@ SMALLEST_STEP = 2.0**-12
 
 
 class Objective(Protocol):
-    """What is minimised. `refresh` is called at the begin, after each epoch and after each step back; it gives the training error."""
+    """What is minimised. `refresh` gives the training error; it is called first, and after each epoch and step back."""
 
-    model: nn.Module
-
+    @property
+    def model(self) -> nn.Module: ...
     def parameters(self) -> list[nn.Parameter]: ...
     def refresh(self) -> float: ...
     def batches(self, generator: torch.Generator) -> Iterator[Tensor]: ...

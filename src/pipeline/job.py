@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hydra.core.hydra_config import HydraConfig
+from omegaconf import OmegaConf
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,6 @@ class Job:
 
     @classmethod
     def current(cls) -> Job:
-        hydra = HydraConfig.get()
-        number = hydra.job.get("num")
+        hydra: Any = HydraConfig.get()
+        number = OmegaConf.select(hydra, "job.num")
         return cls(dict(hydra.runtime.choices), list(hydra.overrides.task), int(number or 0))

@@ -1,4 +1,4 @@
-"""Where the configuration and the default store lie: in the checkout, else in the installed package and the working directory."""
+"""Where configuration and store lie: in the checkout, else in the installed package and the working directory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def conf_folder() -> Path:
 
 
 def store_folder() -> Path:
-    """$PIPELINE_MLRUNS, else mlruns/ of the checkout, or of the working directory for an installed package; absolute."""
+    """$PIPELINE_MLRUNS, else mlruns/ of the checkout, or of the working directory for a wheel; absolute."""
     named = os.environ.get("PIPELINE_MLRUNS")
     return Path(named).resolve() if named else (checkout() or Path.cwd()).resolve() / "mlruns"
 

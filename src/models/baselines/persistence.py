@@ -23,5 +23,5 @@ class Persistence(nn.Module):
     def predict(self, state: State) -> Tensor:
         return state[0]
 
-    def update(self, state: State, observation: Tensor) -> State:
+    def update(self, state: State, observation: Tensor) -> State:  # noqa: ARG002
         return (observation,)

@@ -76,7 +76,7 @@ class TruncatedBPTT:
         return [p for p in self.model.parameters() if id(p) not in solved]
 
     def refresh(self) -> float:
-        """Solve the readout (if asked to), filter the training part, keep the start states; returns the training error."""
+        """Solve the readout (if asked to), filter the training part, keep the start states; the training error."""
         with torch.no_grad():
             if self.solve_readout:
                 self.solve_readout(self.model)

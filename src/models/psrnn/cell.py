@@ -34,7 +34,7 @@ def normalise(z: Tensor, reference: Tensor | None) -> Tensor:
 
 
 class PSRNN(nn.Module):
-    """q_{t+1} = ± z/‖z‖ with z = W ×₂ q_t ×₃ ω(o_t) + b;  ô_t = M [q_t, o_{t−lags}, …, o_{t−1}] + c  (paper, section 3).
+    """q_{t+1} = ± z/‖z‖ with z = W ×₂ q_t ×₃ ω(o_t) + b;  ô_t = M [q_t, o_{t−lags}, …, o_{t−1}] + c  (paper, section 3)
 
     frequencies: of the observation features (w = 2·frequencies); dimension: d observed features; state: s.
     lags: recent observations that the readout sees beside the state (0 is the paper's linear readout); before the

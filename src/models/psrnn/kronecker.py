@@ -11,7 +11,7 @@ from models.psrnn.cell import PSRNN
 
 
 def damped(moment: Tensor, damping: float) -> tuple[Tensor, float]:
-    """The matrix scaled to a mean eigenvalue of 1, and its ridge: relative damping (Martens and Grosse 2015, section 6)."""
+    """The matrix scaled to a mean eigenvalue of 1, and its damping (Martens and Grosse 2015, section 6)."""
     return moment / moment.diagonal().mean().clamp(min=torch.finfo(moment.dtype).tiny), damping
 
 

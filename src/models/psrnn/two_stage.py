@@ -13,7 +13,7 @@ from models.numerics.ridge import per_sample_ridge, solve_ridge
 
 
 class FeatureBatch(NamedTuple):
-    """Random features of some time steps: history η (row, h), future φ and shifted future ψ (row, s), observation ω (row, w)."""
+    """Random features of some steps: history η (row, h), future φ and shifted ψ (row, s), observation ω (row, w)."""
 
     history: Tensor
     future: Tensor
@@ -28,7 +28,7 @@ class Moments(NamedTuple):
     history_future: Tensor
     history_mean: Tensor
     observation: Tensor
-    count: int
+    steps: int
 
 
 class TwoStageParameters(NamedTuple):
@@ -77,7 +77,7 @@ def two_stage_regression(stream: Stream, *, ridge: float, scale: str) -> TwoStag
     The means use λ; solves and sums are in float64 whatever the features' dtype.
     """
     moments = accumulate_moments(stream)
-    per_sample = per_sample_ridge(ridge, scale=scale, count=moments.count)
+    per_sample = per_sample_ridge(ridge, scale=scale, count=moments.steps)
     b = solve_ridge(moments.history, moments.history_future, per_sample)
     projection = state_update_projection(moments, b, per_sample)
     s, w = b.shape[1], len(moments.observation)
@@ -85,7 +85,7 @@ def two_stage_regression(stream: Stream, *, ridge: float, scale: str) -> TwoStag
     for batch in stream():
         estimate = batch.history @ projection.to(batch.history.dtype)
         add_triple_products(total, batch.shifted_future, batch.observation, estimate)
-    update = (total / moments.count).transpose(1, 2).contiguous()
+    update = (total / moments.steps).transpose(1, 2).contiguous()
     mean_state = b.T @ moments.history_mean
     return TwoStageParameters(update, mean_state / mean_state.norm(), b, moments.observation)
 

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pandas as pd
-
 from data.table import read_sequences
+
 from pipeline.config import PredictConfig
 from pipeline.errors import PipelineError
 from pipeline.job import Job
@@ -16,7 +16,7 @@ from pipeline.tracking.store import open_store
 
 
 def write_csv(frame: pd.DataFrame, path: Path) -> None:
-    """Write under the final name only when the whole file is on disk. Raises PipelineError when it cannot be written."""
+    """The final name appears only when the whole file is on disk. Raises PipelineError when it cannot be written."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         frame.to_csv(temporary, index=False)

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from models.forecaster import Forecaster
 from models.psrnn.cell import PSRNN
-from models.psrnn.initialise import Frequencies, build_psrnn
+from models.psrnn.initialise import Frequencies
 from pipeline import checkpoint
 from pipeline.build import DTYPES, build, pick_device, set_threads
 from pipeline.config import PsrnnConfig
@@ -25,7 +25,7 @@ from pipeline.stages.bptt import refine
 from pipeline.stages.evaluate import Evaluation, baselines, evaluate
 from pipeline.stages.features import Features, draw_features
 from pipeline.stages.load import Loaded, load
-from pipeline.stages.two_stage import Initialised, initialise, one_step_mse
+from pipeline.stages.two_stage import Initialised, initialise
 from pipeline.tracking.model import example_frame, keep_model, where_to_look
 from pipeline.tracking.run import Run
 from pipeline.tracking.session import RunRequest, open_run

@@ -52,7 +52,7 @@ def baselines(loaded: Loaded, settings: Any) -> dict[str, SequenceModel]:
     }
     for order in settings.orders:
         models[f"ar{order}"], _ = fit_autoregression(
-            tuple(loaded.train), tuple(loaded.validation), order=order, ridges=settings.ridges, scale="none"
+            loaded.train, loaded.validation, order=order, ridges=settings.ridges, scale="none"
         )
     return models
 

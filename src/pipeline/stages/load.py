@@ -45,7 +45,7 @@ def load(
     dtype: torch.dtype,
     device: torch.device,
 ) -> Loaded:
-    """Load, cut to `size`, standardise by the training part. Raises DataError or ValueError for data that cannot be used."""
+    """Load, cut to `size`, standardise by the training part. Raises ValueError for data that cannot be used."""
     dataset = loader().shortened(sequences=sequences, steps=steps)
     warn_of_short_sequences(dataset, steps=max(2 * window + 1, first_step + 1))
     standardiser = Standardiser.fit(dataset.train, dataset.feature_names)
@@ -55,7 +55,8 @@ def load(
         scored = scored_steps(scaled.mask, first_step=first_step)
         if not bool(scored.any()):
             raise ValueError(
-                f"the {name} part has no observed step from step {first_step} on; lower evaluate.first_step or give more data"
+                f"the {name} part has no observed step from step {first_step} on; "
+                "lower evaluate.first_step or give more data"
             )
         parts.append(MaskedSequences(scaled.values, scaled.mask, scored))
     return Loaded(dataset, standardiser, *parts)

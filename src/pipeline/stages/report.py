@@ -38,7 +38,8 @@ def description(title: str, loaded: Loaded, evaluation: Evaluation, before: floa
     errors = "\n".join(f"| {name} | {error:.3g} |" for name, error in error_rows(evaluation))
     times = ", ".join(f"{name} {value:.1f} s" for name, value in seconds.items())
     return (
-        f"{warning}{title}\n\nData: {dataset.name}, source {dataset.source}, {len(dataset.feature_names)} features, sequences: {sizes}\n\n"
+        f"{warning}{title}\n\nData: {dataset.name}, source {dataset.source}, "
+        f"{len(dataset.feature_names)} features, sequences: {sizes}\n\n"
         f"| model | one-step test error (standardised) |\n|---|---|\n{errors}\n\n"
         f"PSRNN before refinement: {before:.3g}\n\nTime: {times}\n"
     )
@@ -49,7 +50,8 @@ def printed(title: str, loaded: Loaded, evaluation: Evaluation, before: float) -
     by_horizon = evaluation.by_horizon().T.rename(index=label)
     by_horizon = by_horizon.sort_values(1).map(lambda value: f"{value:.3g}")
     unit = "mean squared test error in standardised units, by forecast horizon in steps"
-    return f"\n{heading(title, loaded)}: {unit}\n{by_horizon.to_string()}\nPSRNN before refinement, horizon 1: {before:.3g}\n"
+    closing = f"PSRNN before refinement, horizon 1: {before:.3g}"
+    return f"\n{heading(title, loaded)}: {unit}\n{by_horizon.to_string()}\n{closing}\n"
 
 
 def log_features(run: Run, features: Features, kernel: Any, *, title: str) -> None:
@@ -102,8 +104,8 @@ def log_evaluation(run: Run, evaluation: Evaluation, loaded: Loaded, *, title: s
         figures.horizon_curve(by_horizon.rename(columns=label), title=f"{title}: error by horizon"), "figures/horizons"
     )
     first = table[table["sequence"] == dataset.test.names[0]]
-    truth = first[list(dataset.feature_names)].to_numpy(np.float64)
-    predicted = first[[f"{n}_predicted" for n in dataset.feature_names]].to_numpy(np.float64)
+    truth = np.asarray(first[list(dataset.feature_names)], dtype=np.float64)
+    predicted = np.asarray(first[[f"{n}_predicted" for n in dataset.feature_names]], dtype=np.float64)
     caption = f"{title}: test sequence {dataset.test.names[0]}"
     run.figure(
         figures.prediction(truth, predicted, dataset.feature_names, dataset.units, title=caption), "figures/prediction"

@@ -72,8 +72,8 @@ def judge(model: PSRNN, loaded: Loaded, ridge: float) -> Initialised:
     result = Initialised(model, ridge, one_step_mse(model, loaded.train), one_step_mse(model, loaded.test))
     if not result.stable:
         warnings.warn(
-            f"this draw of features blew up: training error {result.train_mse:.3g}, the mean predictor has {MEAN_PREDICTOR:.0f}; "
-            "take more features, update=bayes or another seed",
+            f"this draw of features blew up: training error {result.train_mse:.3g}, "
+            f"where predicting the mean has {MEAN_PREDICTOR:.0f}; take more features, update=bayes or another seed",
             stacklevel=2,
         )
     return result

@@ -1,1 +1,1 @@
-"""Everything that speaks to MLflow: the store, one run, the logged model, the parent of a multirun. Nothing else imports it."""
+"""Everything that speaks to MLflow: the store, one run, the logged model, the parent of a multirun."""

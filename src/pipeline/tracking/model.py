@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from mlflow.exceptions import MlflowException
 from mlflow.models import ModelSignature
+from mlflow.models.model import get_model_info
 from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
 
@@ -58,7 +59,7 @@ def log_model(run: Run, parameters: Path, example: pd.DataFrame) -> str:
         code = folder / "models"
         shutil.copytree(Path(models.__file__).parent, code, ignore=shutil.ignore_patterns("__pycache__"))
         with mlflow.start_run(run_id=run.id, log_system_metrics=False), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", category=UserWarning, module="mlflow")
+            warnings.filterwarnings("ignore", message=".*Add type hints to the `predict` method")
             mlflow.pyfunc.log_model(
                 name="model",
                 python_model=str(SERVED),
@@ -75,7 +76,7 @@ def log_model(run: Run, parameters: Path, example: pd.DataFrame) -> str:
 def load_model(uri: str) -> Any:
     """The logged model at an MLflow URI. Raises PipelineError when there is none, or it is not one of this project."""
     try:
-        found = mlflow.models.get_model_info(uri)
+        found = get_model_info(uri)
         if (found.metadata or {}).get("project") != MARK["project"]:
             raise PipelineError(f"model={uri} is not a model of this project; give the URI that a training run printed")
         return mlflow.pyfunc.load_model(uri)
@@ -121,7 +122,7 @@ def keep_if_best(run: Run, forecaster: Forecaster, parent: str, example: np.ndar
     run.tags({"best_so_far": repr(error)})
     for sibling in siblings:
         run.client.delete_tag(sibling.info.run_id, "best_so_far")
-        get_artifact_repository(sibling.info.artifact_uri).delete_artifacts(PARAMETERS)
+        get_artifact_repository(str(sibling.info.artifact_uri)).delete_artifacts(PARAMETERS)
 
 
 def where_to_look(run: Run, name: str, uri: str | None) -> str:

@@ -99,7 +99,7 @@ def job_table(children: list[MlflowRun]) -> pd.DataFrame:
 
 
 def seed_table(jobs: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard deviation of the test error over seeds (and whatever else was swept), per sampler, kernel and count."""
+    """Mean and standard deviation of the test error per sampler, kernel and count, over seeds and what else varied."""
     grouped = jobs.groupby(GROUPS, as_index=False)
     return grouped.agg(
         jobs=("test_mse", "size"),
@@ -114,11 +114,17 @@ def markdown(table: pd.DataFrame, best: str) -> str:
         "| sampler | kernel | frequencies | jobs | test error, mean ± sd | unstable |",
         "|---|---|---|---|---|---|",
     ]
-    for row in table.itertuples():
-        spread = "" if pd.isna(row.sd) else f" ± {row.sd:.2g}"
-        lines.append(
-            f"| {row.sampler} | {row.kernel} | {row.count} | {row.jobs} | {row.mean:.3g}{spread} | {row.unstable} |"
+    for row in table.to_dict("records"):
+        spread = "" if pd.isna(row["sd"]) else f" ± {row['sd']:.2g}"
+        cells = (
+            row["sampler"],
+            row["kernel"],
+            row["count"],
+            row["jobs"],
+            f"{row['mean']:.3g}{spread}",
+            row["unstable"],
         )
+        lines.append(f"| {' | '.join(str(cell) for cell in cells)} |")
     return "\n".join(lines) + f"\n\nBest by validation error: {best}\n"
 
 

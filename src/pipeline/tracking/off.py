@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from pipeline.tracking.run import Run
@@ -25,7 +23,3 @@ class Untracked(Run):
     def file(self, path: Any, folder: str) -> None: ...
     def dataset(self, frame: Any, *, name: str, source: str, digest: str, context: str) -> None: ...
     def finish(self, status: str) -> None: ...
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:  # noqa: ARG002
-        yield

@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import mlflow.data
 import pandas as pd
 import yaml
 from matplotlib.figure import Figure
+from mlflow.data.code_dataset_source import CodeDatasetSource
+from mlflow.data.pandas_dataset import from_pandas
 from mlflow.entities import DatasetInput, InputTag, Metric, Param, RunTag
 from mlflow.tracking import MlflowClient
 
@@ -36,7 +37,7 @@ def flatten(settings: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 
 
 class Run:
-    """Writes to one MLflow run. Metrics wait in a buffer until `flush`; what the store already holds is not written again."""
+    """Writes to one MLflow run. Metrics wait in a buffer until `flush`; none is written twice, on resume neither."""
 
     def __init__(self, client: MlflowClient, run_id: str) -> None:
         self.client, self.id = client, run_id
@@ -95,19 +96,12 @@ class Run:
 
     def dataset(self, frame: pd.DataFrame, *, name: str, source: str, digest: str, context: str) -> None:
         """The data set as an input of the run, which the UI lists and compares by its digest."""
-        if self.client.get_run(self.id).inputs.dataset_inputs:
+        inputs = self.client.get_run(self.id).inputs
+        if inputs and inputs.dataset_inputs:
             return
-        data = mlflow.data.from_pandas(frame, source=source, name=name, digest=digest[:36])
+        data = from_pandas(frame, source=CodeDatasetSource(tags={"source": source}), name=name, digest=digest[:36])
         entity = DatasetInput(data._to_mlflow_entity(), [InputTag("mlflow.data.context", context)])
         self.client.log_inputs(self.id, [entity])
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Log the wall time of a stage as `<name>/seconds`, and write out what it logged."""
-        start = time.monotonic()
-        yield
-        self.metric(f"{name}/seconds", time.monotonic() - start)
-        self.flush()
 
     def finish(self, status: str) -> None:
         self.flush()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from mlflow.models import set_model
-from mlflow.pyfunc import PythonModel
+from mlflow.pyfunc.model import PythonModel
 
 from models.forecaster import load_forecaster
 
@@ -16,7 +16,7 @@ SEQUENCE = "sequence"
 
 
 def as_frame(data: Any, names: tuple[str, ...]) -> pd.DataFrame:
-    """A frame with the model's columns and `sequence`, from a frame or an array (time, feature) or (sequence, time, feature)."""
+    """A frame with the model's columns and `sequence`, from a frame or an array ([sequence,] time, feature)."""
     if (
         isinstance(data, pd.DataFrame)
         and not any(name in data.columns for name in names)
@@ -39,13 +39,15 @@ def as_frame(data: Any, names: tuple[str, ...]) -> pd.DataFrame:
 class ServedForecaster(PythonModel):
     """Rows in time order in, in the data's own units; rows of the same sequence share the column `sequence`.
 
-    horizon 0: the one-step prediction of every row, in the same order. horizon h ≥ 1: h rows a sequence, the steps after its last row.
+    horizon 0: the one-step prediction of every row, in the same order.
+    horizon h ≥ 1: h rows a sequence, the steps after its last row.
     """
 
     def load_context(self, context: Any) -> None:
         self.forecaster = load_forecaster(Path(context.artifacts["parameters"]))
 
-    def predict(self, context: Any, model_input: Any, params: dict[str, Any] | None = None) -> pd.DataFrame:  # noqa: ARG002
+    # no type hints below: MLflow would read them as the schema
+    def predict(self, context, model_input, params=None):  # noqa: ARG002  # pyright: ignore[reportIncompatibleMethodOverride]
         horizon = int((params or {}).get("horizon", 0))
         if horizon < 0:
             raise ValueError(f"horizon must be 0 (one-step predictions) or greater, got {horizon}")

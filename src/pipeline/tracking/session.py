@@ -37,7 +37,7 @@ class RunRequest:
 
 
 def fingerprint(settings: Mapping[str, Any], checksum: str) -> str:
-    """SHA-256 of the configuration (without resume, run name and tracking) and of the data: equal means equal results."""
+    """SHA-256 of configuration (but resume, run name, tracking) and data: equal means equal results."""
     kept = {key: value for key, value in settings.items() if key not in NOT_IN_FINGERPRINT}
     return hashlib.sha256(json.dumps([kept, checksum], sort_keys=True, default=str).encode()).hexdigest()
 

@@ -21,7 +21,7 @@ UI_HINT = "mlflow ui --backend-store-uri"
 
 @contextmanager
 def file_lock(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """Hold an exclusive lock on a file, freed by the system when the process ends. Raises BlockingIOError without `wait`."""
+    """Hold an exclusive lock on a file; it ends with the process. Raises BlockingIOError without `wait`."""
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
