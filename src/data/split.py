@@ -1,0 +1,64 @@
+"""Training, validation and test part: whole sequences by chance or in order, or every sequence cut in time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from data.base import DataError, Sequences
+
+SPLITS = ("time", "fraction", "group")
+Parts = tuple[Sequences, Sequences, Sequences]
+
+
+def check_fractions(validation: float, test: float) -> None:
+    if not (0 < validation < 1 and 0 < test < 1 and validation + test < 1):
+        raise DataError(
+            f"data.validation={validation} and data.test={test} must lie between 0 and 1 and leave a training part"
+        )
+
+
+def pick(sequences: Sequences, index: np.ndarray) -> Sequences:
+    names = tuple(sequences.names[i] for i in index)
+    return Sequences(sequences.values[index], sequences.mask[index], sequences.lengths[index], names)
+
+
+def split_whole(sequences: Sequences, order: np.ndarray, *, validation: float, test: float) -> Parts:
+    """The last of `order` are the test part, those before them the validation part; at least one sequence each."""
+    held_out = max(1, round(test * len(order)))
+    chosen = max(1, round(validation * len(order)))
+    training = len(order) - held_out - chosen
+    if training < 1:
+        raise DataError(f"{len(order)} sequences cannot be split three ways; use data.split=time, or give more of them")
+    pieces = np.split(order, [training, training + chosen])
+    return tuple(pick(sequences, np.sort(piece)) for piece in pieces)  # pyright: ignore[reportReturnType]
+
+
+def split_in_time(sequences: Sequences, *, validation: float, test: float) -> Parts:
+    """The begin of each sequence is training, its middle validation, its end test; each part is filtered afresh."""
+    pieces: list[list[np.ndarray]] = [[], [], []]
+    for name, array in zip(sequences.names, sequences.to_arrays(), strict=True):
+        ends = [round((1 - validation - test) * len(array)), round((1 - test) * len(array)), len(array)]
+        starts = [0, *ends[:2]]
+        if any(end - start < 1 for start, end in zip(starts, ends, strict=True)):
+            raise DataError(f"{name}: {len(array)} steps are too few to be cut into training, validation and test")
+        for piece, start, end in zip(pieces, starts, ends, strict=True):
+            piece.append(array[start:end])
+    return tuple(Sequences.from_arrays(piece, sequences.names) for piece in pieces)  # pyright: ignore[reportReturnType]
+
+
+def split_sequences(sequences: Sequences, *, how: str, validation: float, test: float, seed: int) -> Parts:
+    """Three parts, in order training, validation, test.
+
+    how "time": every sequence is cut in order (the way for one long sequence). "fraction": whole sequences, the last
+    ones are test, those before them validation. "group": whole sequences, drawn under `seed`.
+    Raises DataError for an unknown way, fractions out of range, and too few sequences or steps.
+    """
+    check_fractions(validation, test)
+    if how == "time":
+        return split_in_time(sequences, validation=validation, test=test)
+    if how == "fraction":
+        return split_whole(sequences, np.arange(len(sequences)), validation=validation, test=test)
+    if how == "group":
+        order = np.random.default_rng(seed).permutation(len(sequences))
+        return split_whole(sequences, order, validation=validation, test=test)
+    raise DataError(f"data.split={how!r} is unknown; choose one of {', '.join(SPLITS)}")

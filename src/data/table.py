@@ -1,0 +1,165 @@
+"""`data=table`: the user's own table (CSV, Parquet, NPZ) as sequences."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from data.base import DataError, Dataset, Sequences
+from data.split import split_sequences
+from data.table_files import read_frame
+
+IRREGULAR = 1.5
+
+
+def feature_columns(frame: pd.DataFrame, path: Path, wanted: Sequence[str] | None, others: set[str]) -> list[str]:
+    """Those wanted, else every column but group and time. Raises DataError naming an unknown one."""
+    for name in [*(wanted or []), *sorted(others)]:
+        if name not in frame.columns:
+            known = ", ".join(str(column) for column in frame.columns)
+            raise DataError(f"{path}: no column {name!r}; there are {known}")
+    chosen = list(wanted) if wanted else [str(c) for c in frame.columns if c not in others]
+    if not chosen:
+        raise DataError(f"{path}: no column is left to model beside {', '.join(sorted(others))}")
+    return chosen
+
+
+def numbers(frame: pd.DataFrame, path: Path, columns: Sequence[str]) -> np.ndarray:
+    """(row, column) float64, NaN for an empty cell. Raises DataError with column and row of the first bad cell.
+
+    Rows are counted as an editor shows them: the header is row 1.
+    """
+    values = np.empty((len(frame), len(columns)))
+    for j, name in enumerate(columns):
+        column: Any = frame[name]
+        parsed: Any = pd.to_numeric(column, errors="coerce")
+        converted = parsed.to_numpy(np.float64, na_value=np.nan)
+        text = np.isnan(converted) & column.notna().to_numpy()
+        bad = np.flatnonzero(text | np.isinf(converted))
+        if len(bad):
+            what = column.iloc[bad[0]]
+            raise DataError(
+                f"{path}, column {name!r}, row {bad[0] + 2}: {str(what)!r} is not a finite number; "
+                "mend it, leave the cell empty, or leave the column out with data.columns=[…]"
+            )
+        if np.isnan(converted).all():
+            raise DataError(f"{path}, column {name!r}: every cell is empty; leave it out with data.columns=[…]")
+        values[:, j] = converted
+    return values
+
+
+def time_stamps(frame: pd.DataFrame, path: Path, time: str) -> np.ndarray:
+    """The time column as numbers: as it is, or dates as seconds. Raises DataError with the row of a bad cell."""
+    column: Any = frame[time]
+    stamps: Any = pd.to_numeric(column, errors="coerce")
+    if stamps.isna().all():
+        dates: Any = pd.to_datetime(column, errors="coerce", format="ISO8601")
+        stamps = (dates - dates.min()).dt.total_seconds()
+    bad = np.flatnonzero(stamps.isna().to_numpy())
+    if len(bad):
+        raise DataError(
+            f"{path}, column {time!r}, row {bad[0] + 2}: {column.iloc[bad[0]]!r} is neither a number nor an ISO date"
+        )
+    return stamps.to_numpy(np.float64)
+
+
+def in_time_order(rows: np.ndarray, stamps: np.ndarray, path: Path, label: str) -> np.ndarray:
+    """The rows of one sequence sorted by time. Raises DataError for a time that stands twice; warns of uneven steps."""
+    ordered = rows[np.argsort(stamps[rows], kind="stable")]
+    steps = np.diff(stamps[ordered])
+    twice = np.flatnonzero(steps == 0)
+    if len(twice):
+        row = ordered[twice[0] + 1] + 2
+        raise DataError(
+            f"{path}, row {row}: the same time stands twice in {label}; give data.group=COLUMN, or keep one of the rows"
+        )
+    if len(steps) and steps.max() > IRREGULAR * np.median(steps):
+        warnings.warn(f"{path}, {label}: time steps are uneven and are treated as equal", stacklevel=2)
+    return ordered
+
+
+def sequences_of(
+    frame: pd.DataFrame, path: Path, columns: Sequence[str], *, group: str | None, time: str | None
+) -> Sequences:
+    """One sequence per value of `group`, in order of appearance; all rows are one sequence without it."""
+    values = numbers(frame, path, columns)
+    if group is None:
+        parts = {path.name.split(".")[0]: np.arange(len(frame))}
+    else:
+        missing = np.flatnonzero(frame[group].isna().to_numpy())
+        if len(missing):
+            raise DataError(
+                f"{path}, column {group!r}, row {missing[0] + 2}: the group is empty; fill it in or drop the row"
+            )
+        codes, labels = pd.factorize(frame[group])
+        parts = {str(label): np.flatnonzero(codes == i) for i, label in enumerate(labels)}
+    if time is not None:
+        stamps = time_stamps(frame, path, time)
+        parts = {label: in_time_order(rows, stamps, path, label) for label, rows in parts.items()}
+    return Sequences.from_arrays([values[rows] for rows in parts.values()], list(parts), len(columns))
+
+
+def existing_file(path: str | None) -> Path:
+    if path is None:
+        raise DataError("data=table needs a file: data.path=FILE (.csv, .tsv, .parquet or .npz)")
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise DataError(f"{file}: there is no such file; give data.path=FILE")
+    return file
+
+
+def read_sequences(
+    path: str | None, *, columns: Sequence[str] | None, group: str | None = None, time: str | None = None
+) -> Sequences:
+    """The sequences of a file, not split. Raises DataError (one line: file, column, row) for what cannot be read."""
+    return _read(path, columns=columns, group=group, time=time)[0]
+
+
+def _read(
+    path: str | None, *, columns: Sequence[str] | None, group: str | None, time: str | None
+) -> tuple[Sequences, list[str], Path]:
+    file = existing_file(path)
+    frame, own_group = read_frame(file)
+    group = group or own_group
+    others = {name for name in (group, time) if name}
+    chosen = feature_columns(frame, file, columns, others)
+    return sequences_of(frame, file, chosen, group=group, time=time), chosen, file
+
+
+def load_table(
+    *,
+    path: str | None = None,
+    columns: list[str] | None = None,
+    group: str | None = None,
+    time: str | None = None,
+    split: str = "time",
+    validation: float = 0.1,
+    test: float = 0.2,
+    seed: int = 0,
+    units: dict[str, str] | None = None,
+) -> Dataset:
+    """A table of the user's: columns are features, rows time steps, empty cells gaps.
+
+    columns: None takes every column but group and time. group: one sequence per value. time: sort by it.
+    split, validation, test, seed: see `data.split.split_sequences`. units: column → unit, for figures and tables.
+    Raises DataError (one line: file, column, row) for what cannot be read or split.
+    """
+    sequences, names, file = _read(path, columns=columns, group=group, time=time)
+    parts = split_sequences(sequences, how=split, validation=validation, test=test, seed=seed)
+    unknown = sorted(set(units or {}) - set(names))
+    if unknown:
+        raise DataError(f"data.units names {', '.join(unknown)}, which is no column of {file}")
+    return Dataset(
+        name=file.name.split(".")[0],
+        train=parts[0],
+        validation=parts[1],
+        test=parts[2],
+        feature_names=tuple(names),
+        units=tuple((units or {}).get(name, "") for name in names),
+        source=f"table:{file.name}",
+    )
