@@ -9,6 +9,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+RECIPES = {"psrnn": "pipeline.recipes.psrnn:train", "predict": "pipeline.recipes.predict:predict"}
+TRACEBACK = "PIPELINE_TRACEBACK"
+
 
 def as_one_line(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> str:
     name = "warning" if issubclass(category, UserWarning) else category.__name__
@@ -22,17 +25,32 @@ def with_model_uri(arguments: list[str]) -> list[str]:
     return [f"model.uri='{a.removeprefix('model=')}'" if a.startswith("model=") else a for a in arguments]
 
 
-RECIPES = {"psrnn": "pipeline.recipes.psrnn:train", "predict": "pipeline.recipes.predict:predict"}
-
-
 def recipe(name: str) -> Callable[[Any, Any], Any]:
     """The function that runs a recipe; only its module is imported."""
     module, function = RECIPES[name].split(":")
     return getattr(importlib.import_module(module), function)
 
 
+def expected_errors() -> tuple[type[Exception], ...]:
+    """Errors that a person can mend, told in one line; anything else is a fault of ours and shows its traceback."""
+    from hydra.errors import HydraException
+    from mlflow.exceptions import MlflowException
+    from omegaconf.errors import OmegaConfBaseException
+
+    return (ValueError, OSError, HydraException, OmegaConfBaseException, MlflowException)
+
+
+def stop(error: Exception) -> None:
+    """Leave with exit status 1 and one line; with HYDRA_FULL_ERROR=1 the traceback is shown instead."""
+    from pipeline.errors import one_line
+
+    if os.environ.get(TRACEBACK) == "1":
+        raise error
+    sys.exit(f"error: {one_line(error)}")
+
+
 def job(config: Any) -> Any:
-    """One job: settings checked, its recipe run. An error of a multirun's job is said at once, then passed on."""
+    """One job: settings checked, its recipe run. An error in a multirun is said at once, then passed on to Hydra."""
     from pipeline.build import settings_of
     from pipeline.errors import one_line
     from pipeline.job import Job
@@ -41,9 +59,10 @@ def job(config: Any) -> Any:
     try:
         settings = settings_of(config)
         return recipe(settings.recipe)(settings, current)
-    except Exception as error:
-        if config.get("tracking") and config.tracking.parent:
-            print(f"job {current.number} failed: {one_line(error)}", file=sys.stderr)
+    except expected_errors() as error:
+        if not current.multirun:
+            stop(error)
+        print(f"job {current.number} failed: {one_line(error)}", file=sys.stderr)
         raise
 
 
@@ -64,37 +83,27 @@ def launch() -> None:
         close_open_parents()
 
 
-def expected_errors() -> tuple[type[BaseException], ...]:
-    """Errors that a person can mend, told in one line; anything else is a fault of ours and shows its traceback."""
-    from hydra.errors import HydraException
-    from mlflow.exceptions import MlflowException
-    from omegaconf.errors import OmegaConfBaseException
-
-    return (ValueError, OSError, HydraException, OmegaConfBaseException, MlflowException)
-
-
-def main() -> None:
-    """Exit status 0, or 1 with one line on standard error; HYDRA_FULL_ERROR=1 asks for the traceback."""
-    from pipeline.errors import PipelineError, one_line
-    from pipeline.paths import refuse_shadowing
-
+def prepare_environment() -> None:
+    """Quiet libraries, warnings in one line, and errors that Hydra hands to us instead of printing them itself."""
     warnings.formatwarning = as_one_line
     os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
     os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
-    asked_for_traceback = os.environ.get("HYDRA_FULL_ERROR") == "1"
+    os.environ.setdefault(TRACEBACK, os.environ.get("HYDRA_FULL_ERROR", "0"))
     os.environ["HYDRA_FULL_ERROR"] = "1"
+
+
+def main() -> None:
+    """Exit status 0, or 1 with one line on standard error."""
+    from pipeline.paths import refuse_shadowing
+
+    prepare_environment()
     try:
         refuse_shadowing()
-    except PipelineError as error:
-        sys.exit(f"error: {error}")
-    try:
         launch()
     except KeyboardInterrupt:
-        sys.exit("stopped; go on with resume=true")
+        sys.exit("stopped; resume=true goes on from here")
     except expected_errors() as error:
-        if asked_for_traceback:
-            raise
-        sys.exit(f"error: {one_line(error)}\n(HYDRA_FULL_ERROR=1 shows the traceback)")
+        stop(error)
 
 
 if __name__ == "__main__":

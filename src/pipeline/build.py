@@ -8,6 +8,7 @@ import os
 from typing import Any
 
 import torch
+from hydra.errors import InstantiationException
 from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig, OmegaConf
 
@@ -58,7 +59,10 @@ def check_target(section: str, node: dict[str, Any], extensions: list[str]) -> N
 def build(section: str, node: dict[str, Any], extensions: list[str]) -> Any:
     """The object that a section with a `_target_` describes."""
     check_target(section, node, extensions)
-    return instantiate(node, _convert_="all")
+    try:
+        return instantiate(node, _convert_="all")
+    except InstantiationException as error:
+        raise error.__cause__ or error from None
 
 
 def settings_of(config: DictConfig) -> Any:

@@ -49,9 +49,10 @@ def learning_curve(rows: Sequence[EpochRow], best_epoch: int, *, title: str) -> 
         "kept",
         (best_epoch, 1),
         xycoords=("data", "axes fraction"),
-        xytext=(3, -10),
+        xytext=(-3, -10),
         textcoords="offset points",
         fontsize=8,
+        ha="right",
     )
     panel.set_yscale("log")
     panel.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -23,7 +23,7 @@ class Objective(Protocol):
     @property
     def model(self) -> nn.Module: ...
     def parameters(self) -> list[nn.Parameter]: ...
-    def refresh(self) -> float: ...
+    def refresh(self, *, solve: bool = True) -> float: ...
     def batches(self, generator: torch.Generator) -> Iterator[Tensor]: ...
     def loss(self, batch: Tensor) -> Tensor: ...
 
@@ -125,8 +125,8 @@ class Fit:
     def _stuck(self) -> bool:
         return self.progress.learning_rate < self.settings.learning_rate * SMALLEST_STEP
 
-    def _refresh(self) -> float:
-        train = self.objective.refresh()
+    def _refresh(self, *, solve: bool = True) -> float:
+        train = self.objective.refresh(solve=solve)
         if self.preconditioner and math.isfinite(train):
             self.preconditioner.refresh(self.objective)
         return train
@@ -207,4 +207,4 @@ class Fit:
         self._set_learning_rate(self.progress.learning_rate)
         for row in rows:
             self.on_epoch(row)
-        self._refresh()
+        self._refresh(solve=False)

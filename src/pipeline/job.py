@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
 from omegaconf import OmegaConf
 
 
@@ -16,9 +17,12 @@ class Job:
     choices: dict[str, Any]
     overrides: list[str]
     number: int
+    multirun: bool
 
     @classmethod
     def current(cls) -> Job:
         hydra: Any = HydraConfig.get()
         number = OmegaConf.select(hydra, "job.num")
-        return cls(dict(hydra.runtime.choices), list(hydra.overrides.task), int(number or 0))
+        return cls(
+            dict(hydra.runtime.choices), list(hydra.overrides.task), int(number or 0), hydra.mode == RunMode.MULTIRUN
+        )

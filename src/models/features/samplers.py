@@ -101,6 +101,15 @@ class Hadamard(Sampler):
         return rows
 
 
+def check_pair(kernel: Kernel, sampler: Sampler) -> None:
+    """Raise ValueError when the sampler cannot draw for the kernel: only `Iid` draws for one that is not isotropic."""
+    if not kernel.isotropic and not isinstance(sampler, Iid):
+        raise ValueError(
+            f"kernel {type(kernel).__name__} is not isotropic, so sampler {type(sampler).__name__} cannot draw for it; "
+            "use sampler=iid or kernel=laplacian"
+        )
+
+
 def draw_frequencies(
     *, kernel: Kernel, sampler: Sampler, count: int, dimension: int, bandwidth: float, generator: torch.Generator
 ) -> Tensor:
@@ -129,11 +138,7 @@ def _check_request(kernel: Kernel, sampler: Sampler, count: int, dimension: int,
         raise ValueError(f"random features need inputs of at least 1 column, got {dimension}")
     if not 0 < bandwidth < math.inf:
         raise ValueError(f"the bandwidth must be positive and finite, got {bandwidth}")
-    if not kernel.isotropic and not isinstance(sampler, Iid):
-        raise ValueError(
-            f"kernel {type(kernel).__name__} is not isotropic, so sampler {type(sampler).__name__} cannot draw for it; "
-            "use sampler=iid or kernel=laplacian"
-        )
+    check_pair(kernel, sampler)
 
 
 def _block_sizes(count: int, largest: int) -> list[int]:

@@ -75,10 +75,13 @@ class TruncatedBPTT:
         solved = {id(p) for p in readout} if self.solve_readout else set()
         return [p for p in self.model.parameters() if id(p) not in solved]
 
-    def refresh(self) -> float:
-        """Solve the readout (if asked to), filter the training part, keep the start states; the training error."""
+    def refresh(self, *, solve: bool = True) -> float:
+        """Solve the readout (if it is solved at all), filter the training part, keep the start states.
+
+        Returns the training error. With solve=False the readout stays as it is: to go on from a checkpoint.
+        """
         with torch.no_grad():
-            if self.solve_readout:
+            if solve and self.solve_readout:
                 self.solve_readout(self.model)
             filtered = filter_sequences(self.model, self.train.values, self.train.mask)
             self.states, self.filled = BeliefState(*filtered.states), filtered.filled

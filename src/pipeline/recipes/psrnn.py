@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from tqdm import tqdm
 
+from models.features.samplers import check_pair
 from models.forecaster import Forecaster
 from models.psrnn.cell import PSRNN
 from models.psrnn.initialise import Frequencies
@@ -31,11 +32,19 @@ from pipeline.tracking.run import Run
 from pipeline.tracking.session import RunRequest, open_run
 
 
+class Parts(NamedTuple):
+    """What the config groups `kernel` and `sampler` name."""
+
+    kernel: Any
+    sampler: Any
+
+
 @dataclass
 class Clock:
-    """Seconds per stage; each is logged when its stage ends."""
+    """Seconds per stage, logged as `<stage>/seconds` when a stage ends (those before the run began, at its begin)."""
 
     run: Run | None = None
+    title: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
@@ -44,13 +53,18 @@ class Clock:
         tqdm.write(f"{name} …")
         yield
         self.seconds[name] = time.monotonic() - start
-        if self.run:
-            self.log()
+        self.log()
+
+    def begin(self, run: Run, title: str) -> None:
+        self.run, self.title = run, title
+        self.log()
 
     def log(self) -> None:
+        if self.run is None:
+            return
         for name, value in self.seconds.items():
-            if self.run:
-                self.run.metric(f"{name}/seconds", value)
+            self.run.metric(f"{name}/seconds", value)
+        self.run.flush()
 
 
 def load_stage(settings: PsrnnConfig, device: torch.device) -> Loaded:
@@ -65,11 +79,16 @@ def load_stage(settings: PsrnnConfig, device: torch.device) -> Loaded:
     )
 
 
-def feature_stage(settings: PsrnnConfig, loaded: Loaded, kernel: Any) -> Features:
+def exchangeable_parts(settings: PsrnnConfig) -> Parts:
+    """Raises ValueError for a sampler that cannot draw for the kernel."""
+    kernel = build("kernel", settings.kernel, settings.extensions)
     sampler = build("sampler", settings.sampler, settings.extensions)
-    return draw_features(
-        loaded, settings.features, kernel=kernel, sampler=sampler, window=settings.model.window, seed=settings.seed
-    )
+    check_pair(kernel, sampler)
+    return Parts(kernel, sampler)
+
+
+def feature_stage(settings: PsrnnConfig, loaded: Loaded, parts: Parts) -> Features:
+    return draw_features(loaded, settings.features, **parts._asdict(), window=settings.model.window, seed=settings.seed)
 
 
 def two_stage_stage(settings: PsrnnConfig, loaded: Loaded, features: Features, path: Path) -> Initialised:
@@ -149,53 +168,67 @@ def forecaster_of(model: PSRNN, loaded: Loaded) -> Forecaster:
     )
 
 
-def log_everything(run: Run, title: str, loaded: Loaded, progress: Progress, evaluation: Evaluation) -> None:
-    report.log_refinement(run, progress, title=title)
-    report.log_metrics(run, evaluation, loaded)
-    report.log_evaluation(run, evaluation, loaded, title=title)
+class Trained(NamedTuple):
+    """What the stages leave: the initialised model, refined in place, its learning curve, the errors of all models."""
+
+    initialised: Initialised
+    progress: Progress
+    evaluation: Evaluation
+
+    @property
+    def validation_mse(self) -> float:
+        return self.progress.rows[self.progress.best_epoch].validation_mse
+
+
+def log_initialised(run: Run, found: Initialised) -> None:
+    run.metric("two_stage/train_mse", found.train_mse)
+    run.metric("two_stage/test_mse", found.test_mse)
+    run.tags({"stability": "stable" if found.stable else "unstable", "readout.ridge": f"{found.readout_ridge:g}"})
+
+
+def run_stages(settings: PsrnnConfig, loaded: Loaded, parts: Parts, run: Run, folder: Path, clock: Clock) -> Trained:
+    """Features, two-stage regression, BPTT, evaluation; each logs what it found before the next begins."""
+    title = clock.title
+    with clock.stage("features"):
+        features = feature_stage(settings, loaded, parts)
+        report.log_features(run, features, parts.kernel, title=title)
+    with clock.stage("two_stage"):
+        found = two_stage_stage(settings, loaded, features, folder / "two_stage.npz")
+        log_initialised(run, found)
+    with clock.stage("bptt"):
+        progress = refine_stage(settings, loaded, found, run, folder / "bptt.npz")
+        report.log_refinement(run, progress, title=title)
+    with clock.stage("evaluate"):
+        models = {"psrnn": found.model, **baselines(loaded, settings.evaluate)}
+        evaluation = evaluate(models, loaded, settings.evaluate)
+        report.log_evaluation(run, evaluation, loaded, title=title)
+    return Trained(found, progress, evaluation)
+
+
+def close(settings: PsrnnConfig, loaded: Loaded, trained: Trained, run: Run, clock: Clock) -> str:
+    """Description and model; returns what is printed at the end."""
+    before = trained.initialised.test_mse
+    run.describe(report.description(clock.title, loaded, trained.evaluation, before, clock.seconds))
+    run.tags({"validation_mse": repr(trained.validation_mse)})
+    forecaster = forecaster_of(trained.initialised.model, loaded)
+    example = loaded.dataset.test.to_arrays()[0]
+    uri = keep_model(run, forecaster, settings.tracking, example=example, error=trained.validation_mse)
+    return report.printed(clock.title, trained.evaluation, before) + "\n" + where_to_look(run, clock.title, uri)
 
 
 def train(settings: PsrnnConfig, job: Job) -> float:
     """The whole recipe; returns the validation error of the model that is kept, for searches."""
     set_threads(settings.threads)
     device = pick_device(settings.device, job=job.number)
-    kernel = build("kernel", settings.kernel, settings.extensions)
+    parts = exchangeable_parts(settings)
     clock = Clock()
     with clock.stage("load"):
         loaded = load_stage(settings, device)
     request = run_request(settings, job, loaded, device)
     with open_run(settings.tracking, request, resume=settings.resume) as (run, folder):
-        title = report.heading(request.name, loaded)
-        clock.run = run
-        clock.log()
+        clock.begin(run, report.heading(request.name, loaded))
         log_dataset(run, loaded)
-        with clock.stage("features"):
-            features = feature_stage(settings, loaded, kernel)
-            report.log_features(run, features, kernel, title=title)
-        with clock.stage("two_stage"):
-            found = two_stage_stage(settings, loaded, features, folder / "two_stage.npz")
-            run.metric("two_stage/train_mse", found.train_mse)
-            run.metric("two_stage/test_mse", found.test_mse)
-            run.tags(
-                {"stability": "stable" if found.stable else "unstable", "readout.ridge": f"{found.readout_ridge:g}"}
-            )
-        with clock.stage("bptt"):
-            progress = refine_stage(settings, loaded, found, run, folder / "bptt.npz")
-        with clock.stage("evaluate"):
-            evaluation = evaluate(
-                {"psrnn": found.model, **baselines(loaded, settings.evaluate)}, loaded, settings.evaluate
-            )
-            log_everything(run, title, loaded, progress, evaluation)
-        run.describe(report.description(title, loaded, evaluation, found.test_mse, clock.seconds))
-        best = progress.rows[progress.best_epoch].validation_mse
-        run.tags({"validation_mse": repr(best)})
-        uri = keep_model(
-            run,
-            forecaster_of(found.model, loaded),
-            settings.tracking,
-            example=loaded.dataset.test.to_arrays()[0],
-            error=best,
-        )
-        print(report.printed(request.name, loaded, evaluation, found.test_mse))
-        print(where_to_look(run, request.name, uri))
-    return best
+        trained = run_stages(settings, loaded, parts, run, folder, clock)
+        closing = close(settings, loaded, trained, run, clock)
+    print(closing)
+    return trained.validation_mse

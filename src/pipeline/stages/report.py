@@ -45,13 +45,13 @@ def description(title: str, loaded: Loaded, evaluation: Evaluation, before: floa
     )
 
 
-def printed(title: str, loaded: Loaded, evaluation: Evaluation, before: float) -> str:
+def printed(title: str, evaluation: Evaluation, before: float) -> str:
     """The table that ends a run on the terminal."""
     by_horizon = evaluation.by_horizon().T.rename(index=label)
     by_horizon = by_horizon.sort_values(1).map(lambda value: f"{value:.3g}")
     unit = "mean squared test error in standardised units, by forecast horizon in steps"
     closing = f"PSRNN before refinement, horizon 1: {before:.3g}"
-    return f"\n{heading(title, loaded)}: {unit}\n{by_horizon.to_string()}\n{closing}\n"
+    return f"\n{title}: {unit}\n{by_horizon.to_string()}\n{closing}\n"
 
 
 def log_features(run: Run, features: Features, kernel: Any, *, title: str) -> None:
@@ -91,6 +91,7 @@ def log_metrics(run: Run, evaluation: Evaluation, loaded: Loaded) -> None:
 
 def log_evaluation(run: Run, evaluation: Evaluation, loaded: Loaded, *, title: str) -> None:
     dataset = loaded.dataset
+    log_metrics(run, evaluation, loaded)
     by_horizon = evaluation.by_horizon()
     run.table(by_horizon.reset_index(), "curves/horizons.csv")
     run.table(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import warnings
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -58,8 +57,7 @@ def log_model(run: Run, parameters: Path, example: pd.DataFrame) -> str:
     with scratch_folder() as folder:
         code = folder / "models"
         shutil.copytree(Path(models.__file__).parent, code, ignore=shutil.ignore_patterns("__pycache__"))
-        with mlflow.start_run(run_id=run.id, log_system_metrics=False), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*Add type hints to the `predict` method")
+        with mlflow.start_run(run_id=run.id, log_system_metrics=False):
             mlflow.pyfunc.log_model(
                 name="model",
                 python_model=str(SERVED),

@@ -141,11 +141,13 @@ def summarise(run: Run, children: list[MlflowRun]) -> None:
     best, error = best_child(children)
     run.table(jobs, "jobs.csv")
     run.table(table, "by_sampler_and_count.csv")
-    stand_in = " · STAND-IN DATA (not real)" if any(c.data.tags["data.source"] == "stand-in" for c in children) else ""
-    run.figure(
-        figures.error_by_count(table, title=f"test error, mean ± sd over jobs{stand_in}"), "figures/error_by_count"
-    )
-    run.describe(markdown(table, f"{best.info.run_name} ({best.info.run_id})") + stand_in)
+    name = str(run.client.get_run(run.id).info.run_name)
+    if any(child.data.tags["data.source"] == "stand-in" for child in children):
+        name = f"STAND-IN-{name} (data not real)"
+        run.client.update_run(run.id, name=name)
+    title = f"{name}: test error, mean ± sd over jobs"
+    run.figure(figures.error_by_count(table, title=title), "figures/error_by_count")
+    run.describe(f"{name}\n\n" + markdown(table, f"{best.info.run_name} ({best.info.run_id})"))
     run.tags({"best.run": best.info.run_id, "best.name": str(best.info.run_name)})
     run.parameters({f"best.{key}": value for key, value in best.data.params.items()})
     run.metric("best/validation_mse", error)

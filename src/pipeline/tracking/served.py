@@ -43,10 +43,12 @@ class ServedForecaster(PythonModel):
     horizon h ≥ 1: h rows a sequence, the steps after its last row.
     """
 
+    # the schema comes from the signature, not from type hints of `predict`; without this MLflow warns at every load
+    _skip_type_hint_validation = True
+
     def load_context(self, context: Any) -> None:
         self.forecaster = load_forecaster(Path(context.artifacts["parameters"]))
 
-    # no type hints below: MLflow would read them as the schema
     def predict(self, context, model_input, params=None):  # noqa: ARG002  # pyright: ignore[reportIncompatibleMethodOverride]
         horizon = int((params or {}).get("horizon", 0))
         if horizon < 0:
