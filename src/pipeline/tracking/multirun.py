@@ -14,6 +14,7 @@ from omegaconf import DictConfig, open_dict
 from pipeline import figures
 from pipeline.tracking.model import EXAMPLE, PARAMETERS, log_model, scratch_folder
 from pipeline.tracking.run import Run, create_run
+from pipeline.tracking.session import origin_tags
 from pipeline.tracking.store import experiment_id, open_store
 
 ERROR, SELECTION = "evaluate/test_mse", "bptt/validation_mse"
@@ -45,7 +46,7 @@ class ParentRun(Callback):
         name = f"multirun-{experiment}" if config.run_name is None else str(config.run_name)
         typed = " ".join(config.hydra.overrides.task)
         where = experiment_id(client, tracking.experiment or str(experiment))
-        self.run = create_run(client, where, name, {"multirun": "parent", "hydra.overrides": typed})
+        self.run = create_run(client, where, name, {**origin_tags(), "multirun": "parent", "hydra.overrides": typed})
         with open_dict(config):
             config.hydra.overrides.task.append(f"tracking.parent={self.run.id}")
             config.hydra.overrides.task.append(f"tracking.experiment={tracking.experiment or experiment}")

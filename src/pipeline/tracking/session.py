@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import hashlib
 import json
 import os
@@ -56,6 +57,18 @@ def git_commit() -> str:
     return f"{commit}-dirty" if git("status", "--porcelain", "--untracked-files=no") else commit
 
 
+def origin_tags() -> dict[str, str]:
+    """Who started the run from which code: the columns "created by" and "source" of the UI."""
+    commit = git_commit()
+    return {
+        "git.commit": commit,
+        "mlflow.user": getpass.getuser(),
+        "mlflow.source.name": "python -m pipeline",
+        "mlflow.source.type": "LOCAL",
+        "mlflow.source.git.commit": commit,
+    }
+
+
 def _terminated(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
     raise SystemExit(128 + number)
 
@@ -92,7 +105,7 @@ def open_run(tracking: Any, request: RunRequest, *, resume: bool) -> Iterator[tu
     client = open_store(tracking.uri)
     experiment = experiment_id(client, request.experiment)
     mark = fingerprint(request.settings, request.checksum)
-    tags = {"fingerprint": mark, "git.commit": git_commit(), "data.checksum": request.checksum, **request.tags}
+    tags = {"fingerprint": mark, "data.checksum": request.checksum, **origin_tags(), **request.tags}
     if tracking.parent:
         tags["mlflow.parentRunId"] = tracking.parent
     run = (

@@ -16,6 +16,7 @@ from mlflow.tracking import MlflowClient
 from pipeline.errors import PipelineError
 from pipeline.paths import store_folder
 
+MODEL_TRAINING = {"mlflow.experimentKind": "custom_model_development"}  # the UI's view for training runs
 UI_HINT = "mlflow ui --backend-store-uri"
 
 
@@ -78,4 +79,4 @@ def experiment_id(client: MlflowClient, name: str) -> str:
             return found.experiment_id
         local = str(client.tracking_uri).startswith("sqlite:///")
         location = (store_folder() / "artifacts" / name).as_uri() if local else None
-        return client.create_experiment(name, artifact_location=location)
+        return client.create_experiment(name, artifact_location=location, tags=MODEL_TRAINING)
