@@ -150,7 +150,8 @@ def summarise(run: Run, children: list[MlflowRun]) -> None:
     run.figure(figures.error_by_count(table, title=title), "figures/error_by_count")
     run.describe(f"{name}\n\n" + markdown(table, f"{best.info.run_name} ({best.info.run_id})"))
     run.tags({"best.run": best.info.run_id, "best.name": str(best.info.run_name)})
-    run.parameters({f"best.{key}": value for key, value in best.data.params.items()})
+    settings = {f"best.{k}": v for k, v in best.data.params.items() if not k.startswith("tracking.")}
+    run.parameters(settings)
     run.metric("best/validation_mse", error)
     run.metric("best/test_mse", best.data.metrics[ERROR])
     log_best_model(run.client, best)

@@ -1,0 +1,46 @@
+# Every target makes its own set-up: .venv with the versions of constraints.txt. `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help run test check ui clean
+
+PYTHON ?= python3
+PORT ?= 5000
+ARGS ?=
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+
+help:  ## this list
+	@grep -E '^[a-z]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+): .*## /  make \1\t/' | expand -t 16
+
+run: $(INSTALLED)  ## train, evaluate and track the main job; ARGS='size=tiny seed=1' adds settings
+	@$(BIN)/python -m pipeline +experiment=mocap $(ARGS)
+
+test: $(INSTALLED)  ## the whole test suite; ARGS='-k sampler' adds options of pytest
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(INSTALLED)  ## format, lint, types, import contracts and the fast tests
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/basedpyright src
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -m 'not slow' $(ARGS)
+
+ui: $(INSTALLED)  ## open the MLflow UI on the store that the runs went to; PORT=5001 for another port
+	@uri="$${MLFLOW_TRACKING_URI:-sqlite:///$$($(BIN)/python -c 'from pipeline.paths import store_folder as f; print(f())')/mlflow.db}"; \
+	case "$$uri" in \
+		http*) echo "MLFLOW_TRACKING_URI is set: open $$uri in a browser" ;; \
+		*) echo "$$uri"; exec $(BIN)/mlflow ui --backend-store-uri "$$uri" --host 127.0.0.1 --port $(PORT) ;; \
+	esac
+
+clean:  ## remove .venv, builds and caches; runs in mlruns/ are kept
+	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find conf src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@command -v '$(PYTHON)' > /dev/null || { echo 'error: $(PYTHON) is not found; name a Python 3.11 or newer: make PYTHON=/path/to/python' >&2; exit 1; }
+	@'$(PYTHON)' -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "error: $(PYTHON) is Python %d.%d; name a Python 3.11 or newer: make PYTHON=/path/to/python" % sys.version_info[:2])'
+	@echo 'setting up .venv, once; it takes some minutes'
+	'$(PYTHON)' -m venv .venv
+	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
