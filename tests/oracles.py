@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import torch
@@ -40,3 +41,52 @@ def rational_quadratic_radius_probability(radius: float, shape: float, dimension
         return math.exp(log_density) * special.gammainc(dimension / 2, radius**2 * math.exp(-t) / 2)
 
     return integrate.quad(integrand, -40 / shape - 5, 6, limit=500, epsabs=0, epsrel=1e-10, points=[-3, -1, 0, 1])[0]
+
+
+# --- two-stage regression, windows, cell ------------------------------------------------------------------------------
+
+
+def two_stage_written_out(
+    eta: Tensor, phi: Tensor, psi: Tensor, omega: Tensor, ridge: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Section 3.1 literally, columns are time steps, moments are sums: W (s, s, w), q_1 (s,), W_{φ|η} (s, h)."""
+    x_eta, x_phi = eta.T, phi.T
+    x_pair = torch.stack([torch.outer(p, o).flatten() for p, o in zip(psi, omega, strict=True)], 1)
+    inverse = torch.linalg.inv(x_eta @ x_eta.T + ridge * torch.eye(len(x_eta), dtype=eta.dtype))
+    first = x_phi @ x_eta.T @ inverse
+    state, pair = first @ x_eta, x_pair @ x_eta.T @ inverse @ x_eta
+    inverse = torch.linalg.inv(state @ state.T + ridge * torch.eye(len(state), dtype=eta.dtype))
+    w = (pair @ state.T @ inverse).view(phi.shape[1], omega.shape[1], phi.shape[1]).transpose(1, 2)
+    initial = state.sum(1)
+    return w, initial / initial.norm(), first
+
+
+def windows_by_loop(values: Tensor, mask: Tensor, length: int) -> list[tuple[int, int, Tensor]]:
+    """(sequence, time, o_{t−k} … o_{t+k}) of every usable step, found one at a time."""
+    found = []
+    for s in range(len(values)):
+        for t in range(length, values.shape[1] - length):
+            if bool(mask[s, t - length : t + length + 1].all()):
+                found.append((s, t, values[s, t - length : t + length + 1]))
+    return found
+
+
+def filter_by_loop(model: Any, values: Tensor, mask: Tensor) -> Tensor:
+    """One-step predictions of a PSRNN, one sequence and one step at a time, by einsum."""
+    w, lags = model.update_tensor, model.lags
+    out = torch.zeros_like(values)
+    for s in range(len(values)):
+        q = model.initial / model.initial.norm()
+        seen = [torch.zeros(values.shape[2], dtype=values.dtype)] * lags
+        for t in range(values.shape[1]):
+            inputs = torch.cat([q, *seen[len(seen) - lags :]])
+            out[s, t] = model.readout_weight @ inputs + model.readout_bias
+            observation = torch.where(mask[s, t], values[s, t], out[s, t])
+            phase = model.features.frequencies @ observation
+            omega = torch.cat([phase.cos(), phase.sin()]) / len(phase) ** 0.5
+            z = torch.einsum("abc,b,c->a", w, q, omega) + model.bias
+            q = z / z.norm()
+            if model.architecture["keep_sign"] and float(q @ model.reference) < 0:
+                q = -q
+            seen.append(observation)
+    return out

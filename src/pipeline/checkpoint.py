@@ -42,7 +42,7 @@ def save(path: Path, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -
 def load(path: Path) -> Saved:
     """Raises PipelineError for a file that is cut short or was not written by `save`."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         values = json.loads(str(arrays.pop(VALUES)))
     except (ValueError, KeyError, EOFError, OSError, zipfile.BadZipFile) as error:

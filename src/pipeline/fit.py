@@ -82,9 +82,10 @@ class Fit:
     """Minimise an objective. `errors` gives the validation and the test error of the model as it stands.
 
     The model with the least validation error is kept, the one before the first epoch among the candidates; the test
-    error is recorded and decides nothing. After an epoch whose training error rose or is not finite the parameters
-    and the optimiser go back to the epoch before, and the learning rate is halved. With a `path` the state is written
-    there after every epoch, and a `Fit` made anew with the same arguments goes on from it to the same numbers.
+    error is recorded and decides nothing. After an epoch whose training error rose or is not finite the parameters go
+    back to the epoch before, the optimiser forgets its moments, and the learning rate is halved. With a `path` the
+    state is written there after every epoch, and a `Fit` made anew with the same arguments goes on from it to the same
+    numbers.
     """
 
     def __init__(
@@ -132,17 +133,13 @@ class Fit:
         return train
 
     def _epoch(self) -> None:
-        before, optimizer = snapshot(self.objective.model), self.optimizer.state_dict()
-        optimizer = {
-            **optimizer,
-            "state": {k: {n: t.clone() for n, t in v.items()} for k, v in optimizer["state"].items()},
-        }
+        before = snapshot(self.objective.model)
         finite = self._descend()
         train = self._refresh() if finite else math.inf
         accepted = math.isfinite(train) and train <= self.progress.train_mse
         if not accepted:
             self.objective.model.load_state_dict(before)
-            self.optimizer.load_state_dict(optimizer)
+            self.optimizer.state.clear()
             self._set_learning_rate(self.progress.learning_rate / 2)
             train = self._refresh()
         self._record(train, accepted=accepted)

@@ -1,0 +1,116 @@
+"""The cell, filtering and forecasting against loops over sequences and steps."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import oracles
+from models.filtering import (
+    filter_sequences,
+    final_state,
+    forecast_from_everywhere,
+    horizon_errors,
+    roll,
+    scored_steps,
+)
+from models.psrnn.cell import PSRNN, bilinear, normalise
+
+TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-4}
+
+
+def random_model(*, lags: int = 0, keep_sign: bool = True, dtype: torch.dtype = torch.float64) -> PSRNN:
+    generator = torch.Generator().manual_seed(3)
+    model = PSRNN(frequencies=4, dimension=2, state=5, lags=lags, keep_sign=keep_sign)
+    with torch.no_grad():
+        for tensor in model.state_dict().values():
+            tensor.copy_(torch.randn(tensor.shape, generator=generator) * 0.5)
+    return model.to(dtype)
+
+
+def series(dtype: torch.dtype = torch.float64) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(4)
+    values = torch.randn(3, 9, 2, generator=generator, dtype=torch.float64).to(dtype)
+    mask = torch.ones(3, 9, 2, dtype=torch.bool)
+    mask[0, 4:6] = False
+    mask[1, 2, 1] = False
+    mask[2, 6:] = False
+    return torch.where(mask, values, 0.0), mask
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize(("lags", "keep_sign"), [(0, True), (0, False), (1, True), (3, False)])
+@torch.no_grad()
+def test_filtering_equals_the_loop(dtype: torch.dtype, lags: int, keep_sign: bool) -> None:
+    model, (values, mask) = random_model(lags=lags, keep_sign=keep_sign, dtype=dtype), series(dtype)
+    found = filter_sequences(model, values, mask)
+    expected = oracles.filter_by_loop(model, values, mask)
+    torch.testing.assert_close(found.predictions, expected, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
+    assert torch.equal(found.filled, torch.where(mask, values, found.predictions))
+    norms = found.states[0].norm(dim=2)
+    torch.testing.assert_close(norms, torch.ones_like(norms), rtol=0, atol=1e-5)
+
+
+@torch.no_grad()
+def test_states_keep_the_sign_of_the_reference_only_when_asked() -> None:
+    values, mask = series()
+    signed = filter_sequences(random_model(keep_sign=True), values, mask).states[0] @ random_model().reference
+    free = filter_sequences(random_model(keep_sign=False), values, mask).states[0] @ random_model().reference
+    assert bool((signed[:, 1:] >= 0).all())
+    assert bool((free[:, 1:] < 0).any())
+
+
+def test_a_zero_update_gives_no_nan() -> None:
+    assert torch.equal(normalise(torch.zeros(2, 3), None), torch.zeros(2, 3))
+
+
+def test_gradients() -> None:
+    generator = torch.Generator().manual_seed(5)
+    parts = [torch.randn(*s, generator=generator, dtype=torch.float64) for s in ((3, 3, 2), (3,), (2, 3), (2, 2))]
+    for part in parts:
+        part.requires_grad_()
+    reference = torch.randn(3, generator=generator, dtype=torch.float64)
+    assert torch.autograd.gradcheck(lambda *a: normalise(bilinear(*a), reference), parts)
+
+
+def test_negative_lags_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"readout\.lags must be 0 or more, got -1"):
+        PSRNN(frequencies=1, dimension=1, state=2, lags=-1)
+
+
+@torch.no_grad()
+def test_a_gap_at_the_end_is_a_forecast() -> None:
+    model, (values, mask) = random_model(lags=2), series()
+    mask[:, 5:] = False
+    predictions = filter_sequences(model, values, mask).predictions
+    state = final_state(model, values[:, :5], mask[:, :5])
+    torch.testing.assert_close(predictions[:, 5:], roll(model, state, 4))
+
+
+@torch.no_grad()
+def test_what_comes_later_never_changes_a_prediction() -> None:
+    model, (values, mask) = random_model(lags=1), series()
+    before = filter_sequences(model, values, mask).predictions
+    values[:, 7:] += 10
+    after = filter_sequences(model, values, mask).predictions
+    assert torch.equal(before[:, :8], after[:, :8])
+    assert not torch.equal(before[:, 8:], after[:, 8:])
+
+
+@torch.no_grad()
+def test_horizon_errors_equal_rolling_from_each_step() -> None:
+    model, (values, mask) = random_model(lags=1), series()
+    filtered = filter_sequences(model, values, mask)
+    scored = scored_steps(mask, first_step=2)
+    assert torch.equal(forecast_from_everywhere(model, filtered.states, 1)[:, :, 0], filtered.predictions)
+    found = horizon_errors(model, filtered.states, values, scored, [1, 3], first_step=2)
+    for horizon, errors in found.items():
+        for t in range(9):
+            target = t + horizon - 1
+            state = tuple(part[:, t] for part in filtered.states)
+            forecast = roll(model, state, horizon)[:, -1]
+            kept = scored[:, target] if t >= 2 and target < 9 else torch.zeros(3, 2, dtype=torch.bool)
+            assert torch.equal(~errors[:, t].isnan(), kept)
+            if bool(kept.any()):
+                expected = (forecast - values[:, target]).square()[kept]
+                torch.testing.assert_close(errors[:, t][kept], expected)

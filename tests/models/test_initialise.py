@@ -1,0 +1,140 @@
+"""From sequences to a filtering model, on a system that has a signal to find."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from models.baselines.autoregression import Autoregression, fit_autoregression
+from models.baselines.persistence import Persistence
+from models.features.kernels import Gaussian
+from models.features.samplers import Orthogonal, draw_frequencies
+from models.filtering import SequenceModel, filter_sequences, scored_steps
+from models.numerics.ridge import masked_mse
+from models.psrnn.cell import PSRNN
+from models.psrnn.initialise import (
+    Frequencies,
+    MaskedSequences,
+    build_psrnn,
+    feature_stream,
+    fit_readout,
+    has_gaps,
+    random_parameters,
+)
+from models.psrnn.two_stage import two_stage_regression, whiten_observations
+from models.psrnn.windows import extract_windows
+
+
+def oscillation(seed: int, *, sequences: int = 6, steps: int = 120) -> MaskedSequences:
+    """A noisy rotation in the plane, seen with little noise, of variance about 1."""
+    generator = torch.Generator().manual_seed(seed)
+    angle = torch.rand(sequences, 1, generator=generator, dtype=torch.float64) * 6.3
+    noise = 0.1 * torch.randn(sequences, steps, generator=generator, dtype=torch.float64)
+    phase = angle + 0.4 * torch.arange(steps) + noise.cumsum(1)
+    values = 2**0.5 * torch.stack([phase.cos(), phase.sin()], 2)
+    mask = torch.ones_like(values, dtype=torch.bool)
+    return MaskedSequences(values, mask, scored_steps(mask, first_step=4))
+
+
+def with_gaps(part: MaskedSequences) -> MaskedSequences:
+    mask = part.mask.clone()
+    mask[:, 30:40] = False
+    mask[0, 60, 1] = False
+    return MaskedSequences(torch.where(mask, part.values, 0.0), mask, scored_steps(mask, first_step=4))
+
+
+def train_psrnn(train: MaskedSequences, *, update: str, lags: int = 0, count: int = 20) -> PSRNN:
+    windows = extract_windows(train.values, train.mask, length=2)
+    generator = torch.Generator().manual_seed(0)
+    drawn = [
+        draw_frequencies(
+            kernel=Gaussian(), sampler=Orthogonal(), count=count, dimension=d, bandwidth=2.0, generator=generator
+        )
+        for d in (4, 4, 2)
+    ]
+    frequencies = Frequencies(*drawn)
+    found = two_stage_regression(feature_stream(windows, frequencies, chunk=100), ridge=1e-2, scale="samples")
+    if update == "bayes":
+        found = found._replace(update=whiten_observations(found.update, found.observation_moment, 1e-4))
+    model = build_psrnn(found, frequencies, lags=lags, keep_sign=update == "bayes")
+    fit_readout(model, train, train, ridges=[1e-2], scale="none")
+    return model
+
+
+@torch.no_grad()
+def error(model: SequenceModel, part: MaskedSequences) -> float:
+    return float(masked_mse(filter_sequences(model, part.values, part.mask).predictions, part.values, part.scored))
+
+
+@pytest.mark.parametrize("update", ["paper", "bayes"])
+@pytest.mark.parametrize("gaps", [False, True])
+def test_two_stage_regression_beats_the_last_value(update: str, gaps: bool) -> None:
+    change = with_gaps if gaps else MaskedSequences._make
+    train, test = change(oscillation(1)), change(oscillation(2))
+    last = error(Persistence(dimension=2).double(), test)
+    found = error(train_psrnn(train, update=update), test)
+    assert found < (0.8 if update == "paper" else 0.4) * last
+
+
+def test_lags_help_and_are_used() -> None:
+    train, test = oscillation(1), oscillation(2)
+    assert error(train_psrnn(train, update="bayes", lags=2), test) < error(train_psrnn(train, update="bayes"), test)
+
+
+def test_has_gaps() -> None:
+    mask = torch.ones(2, 5, 2, dtype=torch.bool)
+    mask[1, 3:] = False
+    assert not has_gaps(mask)
+    mask[0, 2, 1] = False
+    assert has_gaps(mask)
+
+
+def test_random_parameters_are_drawn_from_the_generator_only() -> None:
+    def draw(seed: int) -> torch.Tensor:
+        generator = torch.Generator().manual_seed(seed)
+        return random_parameters(state=4, features=6, history=4, generator=generator).update
+
+    assert torch.equal(draw(0), draw(0))
+    assert not torch.equal(draw(0), draw(1))
+
+
+def test_autoregression_recovers_its_coefficients() -> None:
+    generator = torch.Generator().manual_seed(0)
+    truth = torch.tensor([[0.5, 0.2], [-0.3, 0.4]], dtype=torch.float64)
+    values = torch.zeros(1, 4000, 2, dtype=torch.float64)
+    for t in range(1, 4000):
+        values[0, t] = truth @ values[0, t - 1] + 0.1 * torch.randn(2, generator=generator, dtype=torch.float64) + 0.05
+    mask = torch.ones_like(values, dtype=torch.bool)
+    part = (values, mask, scored_steps(mask, first_step=1))
+    model, ridge = fit_autoregression(part, part, order=1, ridges=[1e-3, 1e6], scale="none")
+    assert ridge == 1e-3
+    torch.testing.assert_close(model.weight.detach(), truth, atol=0.05, rtol=0)
+    torch.testing.assert_close(model.bias.detach(), torch.full((2,), 0.05, dtype=torch.float64), atol=0.02, rtol=0)
+
+
+def test_lags_of_an_autoregression_are_in_order_oldest_first() -> None:
+    model = Autoregression(dimension=1, order=2).double()
+    with torch.no_grad():
+        model.weight.copy_(torch.tensor([[10.0, 1.0]]))
+        values = torch.tensor([[[1.0], [2.0], [3.0]]], dtype=torch.float64)
+        found = filter_sequences(model, values, torch.ones_like(values, dtype=torch.bool)).predictions
+    assert found.flatten().tolist() == [0.0, 1.0, 12.0]
+
+
+def test_baseline_errors() -> None:
+    part = tuple(oscillation(0, steps=3))
+    with pytest.raises(ValueError, match="order of at least 1, got 0"):
+        Autoregression(dimension=1, order=0)
+    with pytest.raises(ValueError, match="3 steps are too short for an autoregression of order 4"):
+        fit_autoregression(part, part, order=4, ridges=[1.0], scale="none")
+    values = torch.zeros(1, 9, 1)
+    mask = (torch.arange(9) % 2 == 0)[None, :, None]
+    with pytest.raises(ValueError, match="no training step has 2 observed steps before it"):
+        fit_autoregression((values, mask, mask), (values, mask, mask), order=2, ridges=[1.0], scale="none")
+
+
+def test_chunk_must_be_positive() -> None:
+    windows = extract_windows(*oscillation(0)[:2], length=2)
+    frequencies = Frequencies(*(torch.ones(1, d, dtype=torch.float64) for d in (4, 4, 2)))
+    with pytest.raises(ValueError, match=r"initialise\.chunk must be at least 1, got 0"):
+        feature_stream(windows, frequencies, chunk=0)

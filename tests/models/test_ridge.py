@@ -1,0 +1,94 @@
+"""Ridge solves against least squares on an augmented system."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from models.numerics.khatri_rao import add_triple_products
+from models.numerics.ridge import (
+    RegressionData,
+    fit_affine,
+    fit_affine_by_validation,
+    masked_mse,
+    per_sample_ridge,
+    solve_ridge,
+)
+
+
+def normal(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def augmented_least_squares(x: torch.Tensor, y: torch.Tensor, ridge: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """min ‖y − Mx − c‖² / n + ridge ‖M‖² by stacking √(n·ridge)·I below the rows; the last column is the intercept."""
+    n, p = x.shape
+    penalty = torch.cat([(n * ridge) ** 0.5 * torch.eye(p, dtype=x.dtype), torch.zeros(p, 1, dtype=x.dtype)], 1)
+    rows = torch.cat([torch.cat([x, torch.ones(n, 1, dtype=x.dtype)], 1), penalty])
+    solution = torch.linalg.lstsq(rows, torch.cat([y, torch.zeros(p, y.shape[1], dtype=y.dtype)])).solution
+    return solution[:p].T, solution[p]
+
+
+def test_fit_affine_equals_augmented_least_squares_with_a_mask_per_column() -> None:
+    x, y = normal(60, 4), normal(60, 3, seed=1)
+    mask = torch.ones(60, 3, dtype=torch.bool)
+    mask[10:30, 1] = False
+    found = fit_affine(x, y, mask, ridge=0.3)
+    for column in range(3):
+        rows = mask[:, column]
+        weight, bias = augmented_least_squares(x[rows], y[rows][:, column : column + 1], 0.3)
+        torch.testing.assert_close(found.weight[column : column + 1], weight)
+        torch.testing.assert_close(found.bias[column : column + 1], bias)
+
+
+def test_fit_affine_refuses_a_column_without_rows() -> None:
+    mask = torch.ones(5, 2, dtype=torch.bool)
+    mask[:, 1] = False
+    with pytest.raises(ValueError, match="no observed step to regress on"):
+        fit_affine(normal(5, 1), normal(5, 2), mask, ridge=0.1)
+
+
+def test_validation_picks_the_ridge_with_the_least_error() -> None:
+    x, noise = normal(12, 8), normal(12, 1, seed=2)
+    truth = normal(1, 8, seed=3) * 0.1
+    train = RegressionData(x, x @ truth.T + noise, torch.ones(12, 1, dtype=torch.bool))
+    held = normal(200, 8, seed=4)
+    validation = RegressionData(held, held @ truth.T, torch.ones(200, 1, dtype=torch.bool))
+    ridges = [1e-6, 1.0, 10.0, 1e6]
+    fit, chosen = fit_affine_by_validation(train, validation, ridges, scale="none")
+    errors = {}
+    for ridge in ridges:
+        other = fit_affine(*train, ridge=per_sample_ridge(ridge, scale="none", count=12))
+        errors[ridge] = float(masked_mse(other(held), validation.targets, validation.mask))
+    assert chosen == min(errors, key=errors.__getitem__)
+    assert float(masked_mse(fit(held), validation.targets, validation.mask)) == pytest.approx(min(errors.values()))
+
+
+def test_choice_errors() -> None:
+    rows = RegressionData(normal(5, 1), normal(5, 1), torch.ones(5, 1, dtype=torch.bool))
+    empty = rows._replace(mask=torch.zeros(5, 1, dtype=torch.bool))
+    with pytest.raises(ValueError, match="at least one ridge"):
+        fit_affine_by_validation(rows, rows, [], scale="none")
+    with pytest.raises(ValueError, match="no validation step to choose by"):
+        fit_affine_by_validation(rows, empty, [0.1, 1.0], scale="none")
+
+
+def test_solve_ridge_says_when_the_system_is_not_positive_definite() -> None:
+    with pytest.raises(ValueError, match="not positive definite; raise it"):
+        solve_ridge(-torch.eye(3), torch.ones(3, 1), 1e-9)
+
+
+def test_per_sample_ridge() -> None:
+    assert per_sample_ridge(0.5, scale="samples", count=10) == 0.5
+    assert per_sample_ridge(0.5, scale="none", count=10) == 0.05
+
+
+@pytest.mark.parametrize("tile_bytes", [1, 700, 2**20])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_triple_products_equal_einsum(tile_bytes: int, dtype: torch.dtype) -> None:
+    a, b, c = (normal(9, n, seed=n).to(dtype) for n in (5, 4, 3))
+    total = torch.ones(5, 4, 3, dtype=torch.float64)
+    add_triple_products(total, a, b, c, tile_bytes=tile_bytes)
+    expected = 1 + torch.einsum("ta,tb,tc->abc", a.double(), b.double(), c.double())
+    tolerance = 1e-12 if dtype == torch.float64 else 1e-5
+    torch.testing.assert_close(total, expected, rtol=tolerance, atol=tolerance)

@@ -1,0 +1,137 @@
+"""The gradient loop on a problem whose optimum is known."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from pipeline.fit import EpochRow, Fit, FitSettings
+
+
+class LeastSquares:
+    """mean (x·w − y)² over 12 rows in batches of 4; every row is needed to find the optimum."""
+
+    def __init__(self) -> None:
+        generator = torch.Generator().manual_seed(0)
+        self.x = torch.randn(12, 3, generator=generator, dtype=torch.float64)
+        self.truth = torch.tensor([[1.0, -2.0, 3.0]], dtype=torch.float64)
+        self.y = self.x @ self.truth.T
+        self.model = nn.Linear(3, 1, bias=False, dtype=torch.float64)
+        nn.init.zeros_(self.model.weight)
+        self.orders: list[list[int]] = []
+
+    def parameters(self) -> list[nn.Parameter]:
+        return list(self.model.parameters())
+
+    def refresh(self, *, solve: bool = True) -> float:
+        assert isinstance(solve, bool)
+        with torch.no_grad():
+            return float(self.loss(torch.arange(12)))
+
+    def batches(self, generator: torch.Generator) -> Iterator[Tensor]:
+        order = torch.randperm(12, generator=generator)
+        self.orders.append(order.tolist())
+        yield from order.split(4)
+
+    def loss(self, batch: Tensor) -> Tensor:
+        return (self.model(self.x[batch]) - self.y[batch]).square().mean()
+
+
+def fit(
+    objective: LeastSquares,
+    *,
+    epochs: int = 30,
+    optimizer: str = "sgd",
+    learning_rate: float = 0.1,
+    path: Path | None = None,
+    errors=None,
+) -> tuple[Fit, list[EpochRow]]:
+    rows: list[EpochRow] = []
+    loop = Fit(
+        objective,
+        FitSettings(epochs, optimizer, learning_rate, clip=100.0),
+        generator=torch.Generator().manual_seed(1),
+        errors=errors or (lambda: (objective.refresh(), 1.0)),
+        on_epoch=rows.append,
+        path=path,
+    )
+    loop.run()
+    return loop, rows
+
+
+@pytest.mark.parametrize(("optimizer", "learning_rate"), [("sgd", 0.1), ("adam", 0.3)])
+def test_finds_the_optimum(optimizer: str, learning_rate: float) -> None:
+    objective = LeastSquares()
+    fit(objective, epochs=150, optimizer=optimizer, learning_rate=learning_rate)
+    torch.testing.assert_close(objective.model.weight.detach(), objective.truth, atol=1e-3, rtol=0)
+    assert len({tuple(order) for order in objective.orders}) > 1
+    assert all(sorted(order) == list(range(12)) for order in objective.orders)
+
+
+def test_too_large_a_step_is_taken_back_and_halved() -> None:
+    objective = LeastSquares()
+    start = objective.refresh()
+    loop, rows = fit(objective, learning_rate=50.0, epochs=40)
+    assert not rows[1].accepted
+    assert rows[1].train_mse == pytest.approx(start)
+    assert rows[-1].learning_rate < 50.0
+    assert all(a.train_mse >= b.train_mse for a, b in itertools.pairwise(rows))
+    assert loop.progress.train_mse < 0.1 * start
+
+
+def test_a_loss_that_is_not_finite_is_taken_back() -> None:
+    objective = LeastSquares()
+    objective.y[3] = math.nan
+    objective.refresh = lambda *, solve=True: 1.0 + 0 * solve  # type: ignore[method-assign]
+    _, rows = fit(objective, epochs=3)
+    assert [row.accepted for row in rows] == [True, False, False, False]
+    assert torch.equal(objective.model.weight.detach(), torch.zeros(1, 3, dtype=torch.float64))
+
+
+def test_the_best_by_validation_is_kept_and_the_start_is_a_candidate() -> None:
+    objective = LeastSquares()
+    calls = iter(range(100))
+    loop, _ = fit(objective, epochs=5, errors=lambda: (float(next(calls)), 0.0))
+    assert loop.progress.best_epoch == 0
+    assert torch.equal(objective.model.weight.detach(), torch.zeros(1, 3, dtype=torch.float64))
+
+
+def test_the_test_error_steers_nothing() -> None:
+    one, other = LeastSquares(), LeastSquares()
+    noise = iter(range(1000))
+    fit(one, epochs=8, errors=lambda: (one.refresh(), 0.0))
+    fit(other, epochs=8, errors=lambda: (other.refresh(), float(next(noise)) * -7))
+    assert torch.equal(one.model.weight, other.model.weight)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+@pytest.mark.parametrize("learning_rate", [0.1, 5.0])
+def test_going_on_from_a_checkpoint_gives_the_same_numbers(
+    optimizer: str, learning_rate: float, tmp_path: Path
+) -> None:
+    whole = LeastSquares()
+    _, expected = fit(whole, epochs=12, optimizer=optimizer, learning_rate=learning_rate)
+    path = tmp_path / "fit.npz"
+    fit(LeastSquares(), epochs=5, optimizer=optimizer, learning_rate=learning_rate, path=path)
+    resumed = LeastSquares()
+    _, rows = fit(resumed, epochs=12, optimizer=optimizer, learning_rate=learning_rate, path=path)
+    assert rows == expected
+    assert torch.equal(resumed.model.weight, whole.model.weight)
+
+
+def test_ends_early_when_no_step_helps() -> None:
+    objective = LeastSquares()
+    with torch.no_grad():
+        objective.model.weight.copy_(objective.truth)
+    objective.refresh = lambda *, solve=True: (
+        0.0 if torch.equal(objective.model.weight, objective.truth) else 1.0 + solve
+    )  # type: ignore[method-assign]
+    objective.y = objective.y + 1
+    _, rows = fit(objective, epochs=100)
+    assert len(rows) < 20
