@@ -134,6 +134,7 @@ def refine_stage(settings: PsrnnConfig, loaded: Loaded, found: Initialised, run:
 def run_request(settings: PsrnnConfig, job: Job, loaded: Loaded, device: torch.device) -> RunRequest:
     dataset = loaded.dataset
     experiment = job.choices.get("experiment") or dataset.name
+    group = job.choices.get("experiment") or job.choices.get("data") or dataset.name
     parts = [
         experiment,
         job.choices.get("sampler", ""),
@@ -151,7 +152,7 @@ def run_request(settings: PsrnnConfig, job: Job, loaded: Loaded, device: torch.d
         "hydra.overrides": " ".join(job.overrides),
     }
     name = f"STAND-IN-{name}" if dataset.stand_in else name
-    return RunRequest(asdict(settings), settings.tracking.experiment or experiment, name, dataset.checksum, tags)
+    return RunRequest(asdict(settings), settings.tracking.experiment or group, name, dataset.checksum, tags)
 
 
 def log_dataset(run: Run, loaded: Loaded) -> None:

@@ -36,11 +36,15 @@ def requirements() -> list[str]:
 
 
 def signature(feature_names: Sequence[str]) -> ModelSignature:
-    """Columns in the data's own units, an optional column that tells sequences apart, and the forecast horizon."""
-    columns = [ColSpec(DataType.double, name, required=False) for name in feature_names]
-    inputs = Schema([*columns, ColSpec(DataType.string, "sequence", required=False)])
-    outputs = Schema([ColSpec(DataType.double, name) for name in feature_names])
-    return ModelSignature(inputs, outputs, ParamSchema([ParamSpec("horizon", DataType.long, 0)]))
+    """Output columns and the forecast horizon.
+
+    There is no input schema: MLflow would turn an array into a frame without names and drop all of its columns. The
+    model checks its input itself; its columns stand in the output schema, the input example and the metadata.
+    """
+    outputs = Schema(
+        [*(ColSpec(DataType.double, name) for name in feature_names), ColSpec(DataType.string, "sequence")]
+    )
+    return ModelSignature(outputs=outputs, params=ParamSchema([ParamSpec("horizon", DataType.long, 0)]))
 
 
 def log_parameters(run: Run, forecaster: Forecaster, example: np.ndarray) -> None:
@@ -66,7 +70,7 @@ def log_model(run: Run, parameters: Path, example: pd.DataFrame) -> str:
                 signature=signature(names),
                 input_example=(example, {"horizon": 0}),
                 pip_requirements=requirements(),
-                metadata=MARK,
+                metadata={**MARK, "columns": list(names)},
             )
     return f"runs:/{run.id}/model"
 
@@ -84,7 +88,7 @@ def load_model(uri: str) -> Any:
 
 
 def model_columns(model: Any) -> list[str]:
-    return [name for name in model.metadata.get_input_schema().input_names() if name != "sequence"]
+    return list(model.metadata.metadata["columns"])
 
 
 def example_frame(values: np.ndarray, feature_names: Sequence[str]) -> pd.DataFrame:
@@ -127,7 +131,9 @@ def where_to_look(run: Run, name: str, uri: str | None) -> str:
     """The closing lines of a run on the terminal."""
     if run.id == "untracked":
         return "tracking=off: nothing was kept"
-    lines = [f"run: {name} ({run.id})", f"look: make ui   (or: {UI_HINT} '{run.client.tracking_uri}')"]
+    store = str(run.client.tracking_uri)
+    look = store if store.startswith("http") else f"make ui   (or: {UI_HINT} '{store}')"
+    lines = [f"run: {name} ({run.id})", f"look: {look}"]
     if uri:
         lines.append(f"predict: python -m pipeline recipe=predict model={uri} data.path=new.csv")
     return "\n".join(lines)

@@ -57,12 +57,20 @@ def git_commit() -> str:
     return f"{commit}-dirty" if git("status", "--porcelain", "--untracked-files=no") else commit
 
 
+def user_name() -> str:
+    """The login name; in a container a user id may have none."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid {os.getuid()}"
+
+
 def origin_tags() -> dict[str, str]:
     """Who started the run from which code: the columns "created by" and "source" of the UI."""
     commit = git_commit()
     return {
         "git.commit": commit,
-        "mlflow.user": getpass.getuser(),
+        "mlflow.user": user_name(),
         "mlflow.source.name": "python -m pipeline",
         "mlflow.source.type": "LOCAL",
         "mlflow.source.git.commit": commit,

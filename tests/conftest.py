@@ -1,0 +1,92 @@
+"""What every test has: one thread, an empty data root, and a store that is copied instead of made anew."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import matplotlib as mpl
+import pytest
+import torch
+from hydra.core.global_hydra import GlobalHydra
+from mlflow.tracking import MlflowClient
+
+from pipeline import __main__ as program
+from pipeline.tracking.store import open_store
+
+mpl.use("Agg")
+torch.set_num_threads(1)
+
+
+class Result(NamedTuple):
+    """How a command line ended: exit status, standard output, standard error."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def error(self) -> str:
+        """The one error line; fails when there is none, several, or a traceback."""
+        assert self.status != 0, self.out + self.err
+        assert "Traceback" not in self.out + self.err
+        lines = [line for line in self.err.splitlines() if line.startswith("error: ")]
+        assert len(lines) == 1, self.err
+        return lines[0]
+
+
+@pytest.fixture(scope="session")
+def template_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty store, made once."""
+    folder = tmp_path_factory.mktemp("template") / "mlruns"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PIPELINE_MLRUNS", str(folder))
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        open_store(None)
+    return folder
+
+
+@pytest.fixture
+def store(template_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """mlruns/ of this test, with its own copy of the empty database."""
+    folder = tmp_path / "mlruns"
+    shutil.copytree(template_store, folder)
+    monkeypatch.setenv("PIPELINE_MLRUNS", str(folder))
+    monkeypatch.setenv("PIPELINE_DATA_ROOT", str(tmp_path / "no-data"))
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
+    monkeypatch.delenv(program.TRACEBACK, raising=False)
+    return folder
+
+
+@pytest.fixture
+def client(store: Path) -> MlflowClient:
+    return MlflowClient(f"sqlite:///{store / 'mlflow.db'}")
+
+
+@pytest.fixture
+def run_pipeline(
+    store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Result]:
+    """`python -m pipeline …` in this process."""
+    assert store.is_dir()
+
+    def run(*arguments: str) -> Result:
+        monkeypatch.setattr(sys, "argv", ["pipeline", *arguments])
+        GlobalHydra.instance().clear()
+        status = 0
+        try:
+            program.main()
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else 1
+            if isinstance(end.code, str):
+                print(end.code, file=sys.stderr)
+        finally:
+            GlobalHydra.instance().clear()
+        captured = capsys.readouterr()
+        return Result(status, captured.out, captured.err)
+
+    return run

@@ -1,0 +1,58 @@
+"""A multirun: parent, children, table, figure, best model."""
+
+from __future__ import annotations
+
+import io
+
+import mlflow
+import pandas as pd
+import pytest
+
+SMALL = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "refine.epochs=1", "evaluate.horizons=[1]")
+
+
+def runs(client):
+    found = client.search_runs([e.experiment_id for e in client.search_experiments()])
+    parents = [run for run in found if "mlflow.parentRunId" not in run.data.tags]
+    assert len(parents) == 1
+    return parents[0], [run for run in found if run is not parents[0]]
+
+
+def test_eight_jobs_under_one_parent(run_pipeline, client) -> None:
+    result = run_pipeline("-m", *SMALL, "sampler=iid,orthogonal", "features.count=2,3", "seed=0,1")
+    assert result.status == 0, result.err
+    parent, children = runs(client)
+    assert len(children) == 8
+    assert {child.data.tags["mlflow.parentRunId"] for child in children} == {parent.info.run_id}
+    assert {run.info.status for run in (parent, *children)} == {"FINISHED"}
+    assert len({child.info.run_name for child in children}) == 8
+    table = pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{parent.info.artifact_uri}/by_sampler_and_count.csv")))
+    assert table["jobs"].tolist() == [2] * 4
+    for row in table.to_dict("records"):
+        errors = [
+            child.data.metrics["evaluate/test_mse"] for child in children
+            if (child.data.tags["sampler"], child.data.params["features.count"]) == (row["sampler"], str(row["count"]))
+        ]  # fmt: skip
+        assert row["mean"] == pytest.approx(sum(errors) / 2)
+        assert row["sd"] == pytest.approx(abs(errors[0] - errors[1]) / 2**0.5)
+    best = min(children, key=lambda child: float(child.data.tags["validation_mse"]))
+    assert parent.data.tags["best.run"] == best.info.run_id
+    assert parent.data.params["best.features.count"] == best.data.params["features.count"]
+    assert "±" in parent.data.tags["mlflow.note.content"]
+    figures = {item.path for item in client.list_artifacts(parent.info.run_id, "figures")}
+    assert figures == {"figures/error_by_count.png", "figures/error_by_count.svg"}
+    kept = [child for child in children if client.list_artifacts(child.info.run_id, "parameters")]
+    assert [child.info.run_id for child in kept] == [best.info.run_id]
+    models = client.search_logged_models([parent.info.experiment_id])
+    assert [model.source_run_id for model in models] == [best.info.run_id]
+    mlflow.pyfunc.load_model(f"runs:/{best.info.run_id}/model")
+
+
+def test_a_failed_job_stops_neither_the_others_nor_the_parent(run_pipeline, client) -> None:
+    result = run_pipeline("-m", *SMALL, "features.count=0,2")
+    assert result.status != 0
+    assert "job 0 failed: features.count=0 must be greater than 0" in result.err
+    parent, children = runs(client)
+    assert parent.info.status == "FAILED"
+    assert [child.info.status for child in children] == ["FINISHED"]
+    assert {item.path for item in client.list_artifacts(parent.info.run_id)} >= {"jobs.csv", "figures"}
