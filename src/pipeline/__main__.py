@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 RECIPES = {"psrnn": "pipeline.recipes.psrnn:train", "predict": "pipeline.recipes.predict:predict"}
+ASKS_ONLY = {"--help", "-h", "--cfg", "-c", "--info", "-i", "--hydra-help", "--version"}
 TRACEBACK = "PIPELINE_TRACEBACK"
 
 
@@ -71,12 +72,14 @@ def launch() -> None:
     from omegaconf import OmegaConf
 
     from pipeline.config import register_schemas
-    from pipeline.paths import conf_folder, store_folder
+    from pipeline.paths import conf_folder, ensure_writable, store_folder
     from pipeline.tracking.multirun import close_open_parents
 
     register_schemas()
     OmegaConf.register_new_resolver("pipeline_store", lambda: str(store_folder()), replace=True)
     sys.argv[1:] = with_model_uri(sys.argv[1:])
+    if not ASKS_ONLY & set(sys.argv[1:]):
+        ensure_writable(store_folder())
     try:
         hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name="config")(job)()
     finally:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, get_type_hints
 
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING, DictConfig, OmegaConf
@@ -149,6 +149,34 @@ def register_schemas() -> None:
         ConfigStore.instance().store(group="schema", name=name, node=schema)
 
 
+def settings_beside(key: str) -> list[str]:
+    """The settings of the section that `key` would belong to; empty where no schema tells them."""
+    for schema in SCHEMAS.values():
+        node: Any = schema
+        for part in key.split(".")[:-1]:
+            node = get_type_hints(node).get(part) if is_dataclass(node) else None
+        if is_dataclass(node):
+            return [setting.name for setting in fields(node)]
+    return []
+
+
+def not_a_setting(key: str) -> str:
+    choices = ", ".join(settings_beside(key)) if "." in key else ""
+    return f"{key} is not a setting; " + (f"choose one of {choices}" if choices else "see python -m pipeline --cfg job")
+
+
+def refuse_unknown(config: DictConfig, prefix: str = "") -> None:
+    """Raise PipelineError for a key that the schema does not have: `+key=value` on the command line adds any."""
+    schema = OmegaConf.get_type(config)
+    known = {setting.name for setting in fields(schema)} if is_dataclass(schema) else None
+    for name in config:
+        if known is not None and name not in known:
+            raise PipelineError(not_a_setting(f"{prefix}{name}"))
+        node = config._get_node(name)
+        if isinstance(node, DictConfig):
+            refuse_unknown(node, f"{prefix}{name}.")
+
+
 CHOICES: dict[str, tuple[str, ...]] = {
     "update": UPDATES,
     "device": ("auto", "cpu", "cuda"),
@@ -189,6 +217,7 @@ def _require(config: DictConfig, keys: tuple[str, ...], holds: Callable[[float],
 
 def validate(config: DictConfig) -> None:
     """Raise PipelineError, naming the key and the choices, for the first value that makes no sense."""
+    refuse_unknown(config)
     missing = sorted(OmegaConf.missing_keys(config))
     if missing:
         raise PipelineError(f"{missing[0]} has no value; give {missing[0]}=… on the command line")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields, is_dataclass
 
 
 class PipelineError(ValueError):
@@ -15,20 +14,17 @@ UNKNOWN_CHOICE = re.compile(
     r"Available options in '[^']+':\s*(?P<options>.*?)\n(?:Config|$)",
     re.S,
 )
-UNKNOWN_KEY = re.compile(r"full_key: (?P<key>\S+)\s+(?:object_type=(?P<type>\w+))?")
+UNKNOWN_KEY = re.compile(r"full_key: (?P<key>\S+)")
 
 
 def unknown_key(text: str) -> str | None:
     """What OmegaConf says of a key that is not there, with the keys that are, where the schema tells them."""
-    from pipeline import config
+    from pipeline.config import not_a_setting
 
     found = UNKNOWN_KEY.search(text)
     if found is None or not re.search(r"is not in struct|not in '", text):
         return None
-    schema = getattr(config, found["type"] or "", None)
-    choices = ", ".join(field.name for field in fields(schema)) if is_dataclass(schema) else ""
-    advice = f"choose one of {choices}" if choices else "see python -m pipeline --cfg job"
-    return f"{found['key']} is not a setting; {advice}"
+    return not_a_setting(found["key"])
 
 
 def one_line(error: BaseException) -> str:

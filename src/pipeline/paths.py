@@ -28,6 +28,19 @@ def store_folder() -> Path:
     return Path(named).resolve() if named else (checkout() or Path.cwd()).resolve() / "mlruns"
 
 
+def ensure_writable(folder: Path) -> None:
+    """Make the folder of the local store. Raises PipelineError when nothing can be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".probe.{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise PipelineError(
+            f"cannot write to {folder} ({error.strerror}); set PIPELINE_MLRUNS to a folder of yours"
+        ) from error
+
+
 def refuse_shadowing() -> None:
     """Raise PipelineError when a file of the working directory hides one of our packages."""
     for package in ("data", "models"):

@@ -14,7 +14,7 @@ from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
 from pipeline.errors import PipelineError
-from pipeline.paths import store_folder
+from pipeline.paths import ensure_writable, store_folder
 
 MODEL_TRAINING = {"mlflow.experimentKind": "custom_model_development"}  # the UI's view for training runs
 UI_HINT = "mlflow ui --backend-store-uri"
@@ -26,19 +26,6 @@ def file_lock(path: Path, *, wait: bool = True) -> Iterator[None]:
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
-
-
-def ensure_writable(folder: Path) -> None:
-    """Make the folder of the local store. Raises PipelineError when nothing can be written there."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".probe.{os.getpid()}"
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise PipelineError(
-            f"cannot write to {folder} ({error.strerror}); set PIPELINE_MLRUNS to a folder of yours"
-        ) from error
 
 
 def tracking_uri(uri: str | None) -> str:
