@@ -16,6 +16,10 @@ SEQUENCE = "sequence"
 
 def read_csv(path: Path) -> tuple[pd.DataFrame, str | None]:
     separator = "\t" if ".tsv" in path.suffixes else ","
+    header = pd.read_csv(path, sep=separator, skipinitialspace=True, header=None, nrows=1, dtype=str).iloc[0]
+    repeated = header[header.duplicated() & header.notna()]
+    if len(repeated):
+        raise ValueError(f"the column {repeated.iloc[0]!r} stands twice; rename one")
     return pd.read_csv(path, sep=separator, skipinitialspace=True, low_memory=False), None
 
 
@@ -25,7 +29,7 @@ def read_parquet(path: Path) -> tuple[pd.DataFrame, str | None]:
 
 def read_npz(path: Path) -> tuple[pd.DataFrame, str | None]:
     """`values`, or the only array, ([sequence,] time, feature); names from `feature_names`, else x0, x1, …"""
-    with np.load(path, allow_pickle=False) as file:
+    with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
     names = arrays.pop("feature_names", None)
     values = arrays.get("values", next(iter(arrays.values()))) if len(arrays) == 1 or "values" in arrays else None
@@ -66,7 +70,4 @@ def read_frame(path: Path) -> tuple[pd.DataFrame, str | None]:
         raise DataError(f"{path}: cannot be read: {reason}") from error
     if frame.empty:
         raise DataError(f"{path}: there are no rows")
-    repeated = frame.columns[frame.columns.duplicated()]
-    if len(repeated):
-        raise DataError(f"{path}: the column {repeated[0]!r} stands twice; rename one")
     return frame.rename(columns=str), group

@@ -1,0 +1,82 @@
+"""Records of sequences, standardisation, checksums."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from data.base import DataError, Dataset, Sequences, Standardiser
+
+CELLS = st.one_of(st.floats(-1e6, 1e6), st.just(np.nan))
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.integers(1, 6).flatmap(lambda n: hnp.arrays(float, (n, 2), elements=CELLS)), min_size=1, max_size=4))
+def test_arrays_come_back_as_they_were(arrays: list[np.ndarray]) -> None:
+    found = Sequences.from_arrays(arrays, [str(i) for i in range(len(arrays))])
+    assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(arrays, found.to_arrays(), strict=True))
+    assert bool((found.values[~found.mask] == 0).all())
+
+
+def sequences(count: int = 5, seed: int = 0) -> Sequences:
+    rng = np.random.default_rng(seed)
+    return Sequences.from_arrays([rng.normal(3, 2, (4 + i, 2)) for i in range(count)], [f"s{i}" for i in range(count)])
+
+
+def test_shortened_spreads_over_all() -> None:
+    found = sequences().shortened(sequences=3, steps=5)
+    assert found.names == ("s0", "s2", "s4")
+    assert found.lengths.tolist() == [4, 5, 5]
+    assert found.values.shape == (3, 5, 2)
+    assert sequences().shortened(sequences=None, steps=None).names == sequences().names
+
+
+def test_standardised_training_part_has_mean_0_and_deviation_1() -> None:
+    arrays = sequences().to_arrays()
+    arrays[1][2, 0] = np.nan
+    train = Sequences.from_arrays(arrays, sequences().names)
+    scaled = Standardiser.fit(train, ("a", "b")).apply(train)
+    for column in range(2):
+        values = scaled.values[..., column][train.mask[..., column]]
+        assert float(values.mean()) == pytest.approx(0, abs=1e-12)
+        assert float(values.std(correction=0)) == pytest.approx(1)
+    assert bool((scaled.values[~train.mask] == 0).all())
+
+
+def test_standardisation_names_what_is_wrong() -> None:
+    train = sequences()
+    train.values[..., 1] = torch.where(train.mask[..., 1], 7.0, 0.0)
+    with pytest.warns(UserWarning, match="constant in the training part, kept unscaled: b"):
+        assert Standardiser.fit(train, ("a", "b")).scale[1] == 1
+    train.values[..., 0] = torch.where(train.mask[..., 0], 7.0, 0.0)
+    with pytest.raises(DataError, match="nothing varies in the training part"):
+        Standardiser.fit(train, ("a", "b"))
+    train.mask[..., 0] = False
+    with pytest.raises(DataError, match="column a: no observed value in the training part"):
+        Standardiser.fit(train, ("a", "b"))
+
+
+def test_checksum_follows_data_mask_names_and_split() -> None:
+    def dataset(**parts: Sequences) -> Dataset:
+        base = {"train": sequences(seed=0), "validation": sequences(seed=1), "test": sequences(seed=2)}
+        return Dataset(name="d", feature_names=("a", "b"), units=("m", "m"), source="x", **{**base, **parts})
+
+    changed = sequences()
+    changed.values[0, 0, 0] += 1e-9
+    masked = sequences()
+    masked.mask[0, 0, 0] = False
+    sums = {
+        dataset().checksum,
+        dataset(train=changed).checksum,
+        dataset(train=masked).checksum,
+        dataset(train=replace(sequences(), names=("x", *sequences().names[1:]))).checksum,
+        dataset(train=sequences(seed=1), validation=sequences(seed=0)).checksum,
+    }
+    assert len(sums) == 5
+    assert dataset().checksum in sums

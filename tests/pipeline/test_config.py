@@ -1,0 +1,95 @@
+"""Every setting file composes and names something that can be built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
+from omegaconf import OmegaConf
+
+from pipeline.build import build, check_target, settings_of
+from pipeline.config import PredictConfig, PsrnnConfig, register_schemas
+from pipeline.errors import PipelineError
+from pipeline.paths import conf_folder
+
+OPTIONS = sorted(
+    (str(path.parent.relative_to(conf_folder())), path.stem)
+    for path in conf_folder().glob("*/*.yaml")
+    if path.parent.name not in ("recipe", "experiment")
+)
+EXPERIMENTS = sorted(path.stem for path in (conf_folder() / "experiment").glob("*.yaml"))
+NEEDED = {("tracking", "server"): ["tracking.uri=http://127.0.0.1:5000"], ("kernel", "laplacian_l1"): ["sampler=iid"]}
+
+
+@pytest.fixture(autouse=True)
+def composer():
+    register_schemas()
+    OmegaConf.register_new_resolver("pipeline_store", lambda: "/tmp", replace=True)
+    GlobalHydra.instance().clear()
+    with initialize_config_dir(str(conf_folder()), version_base="1.3"):
+        yield
+
+
+def test_the_options_are_found() -> None:
+    groups = {group for group, _ in OPTIONS}
+    assert groups >= {
+        "data",
+        "kernel",
+        "sampler",
+        "initialise",
+        "model",
+        "readout",
+        "refine",
+        "evaluate",
+        "tracking",
+        "size",
+    }
+    assert len(OPTIONS) >= 25
+
+
+@pytest.mark.parametrize(("group", "option"), [pair for pair in OPTIONS if pair != ("data", "new")])
+def test_every_option_composes_and_its_target_takes_its_keys(group: str, option: str) -> None:
+    settings = settings_of(compose("config", [f"{group}={option}", *NEEDED.get((group, option), [])]))
+    assert isinstance(settings, PsrnnConfig)
+    section = getattr(settings, group)
+    if isinstance(section, dict) and "_target_" in section:
+        check_target(group, section, [])
+        if group in ("kernel", "sampler"):
+            assert type(build(group, section, [])).__name__ == section["_target_"].rpartition(".")[2]
+
+
+def test_predict_composes() -> None:
+    settings = settings_of(compose("config", ["recipe=predict", "model.uri=runs:/a/model", "data.path=x.csv"]))
+    assert isinstance(settings, PredictConfig)
+    with pytest.raises(PipelineError, match=r"data\.path has no value; give data\.path=… on the command line"):
+        settings_of(compose("config", ["recipe=predict", "model.uri=runs:/a/model"]))
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_tiny_wins_over_every_experiment(experiment: str) -> None:
+    settings = settings_of(compose("config", [f"+experiment={experiment}", "size=tiny", "refine.epochs=500"]))
+    assert settings.features.count == 8
+    assert settings.refine.epochs == 2
+    whole = settings_of(compose("config", [f"+experiment={experiment}"]))
+    assert whole.features.count > 8
+
+
+def test_caps_only_lower() -> None:
+    settings = settings_of(compose("config", ["size=tiny", "features.count=3", "refine=none"]))
+    assert (settings.features.count, settings.refine.epochs) == (3, 0)
+
+
+def test_the_root_seed_changes_neither_data_nor_split() -> None:
+    def dataset(*overrides: str):
+        settings = settings_of(compose("config", ["data.source=stand_in", "data.steps=20", *overrides]))
+        return build("data", settings.data, [])
+
+    assert dataset("seed=0").checksum == dataset("seed=1").checksum
+    assert dataset("data.seed=1").checksum != dataset("data.seed=0").checksum
+
+
+def test_every_key_of_the_schema_is_set_in_conf() -> None:
+    assert not OmegaConf.missing_keys(compose("config", []))
+    assert Path(conf_folder() / "config.yaml").is_file()
