@@ -43,7 +43,7 @@ def expected_errors() -> tuple[type[Exception], ...]:
 
 def stop(error: Exception) -> None:
     """Leave with exit status 1 and one line; with HYDRA_FULL_ERROR=1 the traceback is shown instead."""
-    from pipeline.errors import one_line
+    from pipeline.messages import one_line
 
     if os.environ.get(TRACEBACK) == "1":
         raise error
@@ -53,8 +53,8 @@ def stop(error: Exception) -> None:
 def job(config: Any) -> Any:
     """One job: settings checked, its recipe run. An error in a multirun is said at once, then passed on to Hydra."""
     from pipeline.build import settings_of
-    from pipeline.errors import one_line
     from pipeline.job import Job
+    from pipeline.messages import one_line
 
     current = Job.current()
     try:

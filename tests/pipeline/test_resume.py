@@ -77,7 +77,7 @@ def test_resume_refuses_a_run_that_goes_on_elsewhere(run_pipeline, client, store
     assert run.info.status == "FAILED"
     assert run.data.tags["error"] == "stopped on purpose"
     with file_lock(store / "checkpoints" / run.info.run_id / "lock", wait=False):
-        assert "still going on in another process" in run_pipeline(*tiny, "resume=true").error
+        assert "still goes on in another process" in run_pipeline(*tiny, "resume=true").error
     assert run_pipeline(*tiny, "resume=true").status == 0
     assert runs(client)[0].info.status == "FINISHED"
 

@@ -17,6 +17,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from mlflow.tracking import MlflowClient
+
 from pipeline.errors import PipelineError
 from pipeline.paths import checkout, store_folder
 from pipeline.tracking.off import Untracked
@@ -99,6 +101,33 @@ def closed_with_status(run: Run) -> Iterator[None]:
     run.finish("FINISHED")
 
 
+def begin(client: MlflowClient, tracking: Any, request: RunRequest) -> Run:
+    """A new run, under its parent if it has one."""
+    mark = fingerprint(request.settings, request.checksum)
+    tags = {"fingerprint": mark, "data.checksum": request.checksum, **origin_tags(), **request.tags}
+    if tracking.parent:
+        tags["mlflow.parentRunId"] = tracking.parent
+    return create_run(client, experiment_id(client, request.experiment), request.name, tags)
+
+
+def find_unfinished(client: MlflowClient, request: RunRequest) -> Run:
+    """The unfinished run of the same fingerprint. Raises PipelineError when there is none."""
+    mark = fingerprint(request.settings, request.checksum)
+    return Run(client, unfinished_run(client, experiment_id(client, request.experiment), mark))
+
+
+@contextmanager
+def held(run: Run, folder: Path) -> Iterator[None]:
+    """Keep other processes away from the run. Raises PipelineError when one of them has it."""
+    try:
+        with file_lock(folder / "lock", wait=False):
+            yield
+    except BlockingIOError as error:
+        raise PipelineError(
+            f"resume=true: run {run.id} still goes on in another process; wait or stop it"
+        ) from error
+
+
 @contextmanager
 def open_run(tracking: Any, request: RunRequest, *, resume: bool) -> Iterator[tuple[Run, Path]]:
     """The run and its folder of checkpoints, which is deleted when the run has finished.
@@ -111,28 +140,14 @@ def open_run(tracking: Any, request: RunRequest, *, resume: bool) -> Iterator[tu
             yield Untracked(), Path(folder)
         return
     client = open_store(tracking.uri)
-    experiment = experiment_id(client, request.experiment)
-    mark = fingerprint(request.settings, request.checksum)
-    tags = {"fingerprint": mark, "data.checksum": request.checksum, **origin_tags(), **request.tags}
-    if tracking.parent:
-        tags["mlflow.parentRunId"] = tracking.parent
-    run = (
-        Run(client, unfinished_run(client, experiment, mark))
-        if resume
-        else create_run(client, experiment, request.name, tags)
-    )
+    run = find_unfinished(client, request) if resume else begin(client, tracking, request)
     folder = store_folder() / "checkpoints" / run.id
     folder.mkdir(parents=True, exist_ok=True)
-    try:
-        with file_lock(folder / "lock", wait=False):
-            if resume:
-                client.update_run(run.id, status="RUNNING")
-                run.tags({"resumed": "true", "pid": str(os.getpid())})
+    with held(run, folder):
+        if resume:
+            client.update_run(run.id, status="RUNNING")
+            run.tags({"resumed": "true", "pid": str(os.getpid())})
+        with closed_with_status(run):
             run.parameters(request.settings)
-            with closed_with_status(run):
-                yield run, folder
-    except BlockingIOError as error:
-        raise PipelineError(
-            f"resume=true: run {run.id} is still going on in another process; wait for it or stop it"
-        ) from error
+            yield run, folder
     shutil.rmtree(folder)

@@ -1,0 +1,37 @@
+"""Messages of libraries turned into one line for people."""
+
+from __future__ import annotations
+
+import re
+
+from pipeline.config import not_a_setting
+
+UNKNOWN_CHOICE = re.compile(
+    r"Could not find '(?P<group>[^']+)/(?P<name>[^'/]+)'.*?"
+    r"Available options in '[^']+':\s*(?P<options>.*?)\n(?:Config|$)",
+    re.S,
+)
+UNKNOWN_KEY = re.compile(r"full_key: (?P<key>\S+)")
+
+
+def unknown_key(text: str) -> str | None:
+    """What OmegaConf says of a key that is not there, with the keys that are, where the schema tells them."""
+    found = UNKNOWN_KEY.search(text)
+    if found is None or not re.search(r"is not in struct|not in '", text):
+        return None
+    return not_a_setting(found["key"])
+
+
+def one_line(error: BaseException) -> str:
+    """The message of an error, of Hydra's composition errors and their causes too, folded into a single line."""
+    text = "\n".join(part for part in (str(error) or type(error).__name__, str(error.__cause__ or "")) if part)
+    choice = UNKNOWN_CHOICE.search(text)
+    if choice:
+        return f"{choice['group']}={choice['name']} is unknown; choose one of {', '.join(choice['options'].split())}"
+    key = unknown_key(text)
+    if key:
+        return key
+    if error.__cause__ is not None and str(error.__cause__) in str(error):
+        text = str(error)
+    text = re.sub(r"\n\s*(full_key|object_type|reference_type)[:=][^\n]*", "", text)
+    return re.sub(r"\s*\n\s*", ": ", text.strip())
