@@ -206,10 +206,19 @@ def run_stages(settings: PsrnnConfig, loaded: Loaded, parts: Parts, run: Run, fo
     return Trained(found, progress, evaluation)
 
 
+def model_line(settings: PsrnnConfig) -> str:
+    """The model in a line of words."""
+    return (
+        f"PSRNN, {settings.features.count} frequencies, update={settings.update}, {settings.initialise.method}, "
+        f"readout with {settings.readout.lags} lags, {settings.refine.epochs} epochs of {settings.refine.optimizer}"
+    )
+
+
 def close(settings: PsrnnConfig, loaded: Loaded, trained: Trained, run: Run, clock: Clock) -> str:
     """Description and model; returns what is printed at the end."""
     before = trained.initialised.test_mse
-    run.describe(report.description(clock.title, loaded, trained.evaluation, before, clock.seconds))
+    model = model_line(settings)
+    run.describe(report.description(clock.title, model, loaded, trained.evaluation, before, clock.seconds))
     run.tags({"validation_mse": repr(trained.validation_mse)})
     forecaster = forecaster_of(trained.initialised.model, loaded)
     example = loaded.dataset.test.to_arrays()[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -57,15 +58,21 @@ def baselines(loaded: Loaded, settings: Any) -> dict[str, SequenceModel]:
     return models
 
 
+def reachable_horizons(loaded: Loaded, settings: Any) -> list[int]:
+    """1 and the horizons asked for; those that no test sequence is long enough for are named and left out."""
+    reach = loaded.test.values.shape[1] - settings.first_step
+    too_long = [h for h in settings.horizons if h > reach]
+    if too_long:
+        named = ", ".join(str(h) for h in too_long)
+        warnings.warn(f"evaluate.horizons: no test sequence is long enough for {named}; left out", stacklevel=2)
+    return sorted({1, *(h for h in settings.horizons if h <= reach)})
+
+
 @torch.no_grad()
 def evaluate(models: Mapping[str, SequenceModel], loaded: Loaded, settings: Any) -> Evaluation:
-    """Filter the test part with every model, and forecast from each of its steps by feeding predictions back.
-
-    Horizons that no test sequence is long enough for are left out.
-    """
+    """Filter the test part with every model, and forecast from each of its steps by feeding predictions back."""
     part = loaded.test
-    reachable = part.values.shape[1] - settings.first_step
-    horizons = sorted({1, *(h for h in settings.horizons if h <= reachable)})
+    horizons = reachable_horizons(loaded, settings)
     squared, predictions = {}, {}
     for name, model in models.items():
         filtered = filter_sequences(model, part.values, part.mask)

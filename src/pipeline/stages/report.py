@@ -30,7 +30,9 @@ def error_rows(evaluation: Evaluation) -> list[tuple[str, float]]:
     return sorted(((label(m), evaluation.mse(m)) for m in evaluation.squared), key=lambda row: row[1])
 
 
-def description(title: str, loaded: Loaded, evaluation: Evaluation, before: float, seconds: dict[str, float]) -> str:
+def description(
+    title: str, model: str, loaded: Loaded, evaluation: Evaluation, before: float, seconds: dict[str, float]
+) -> str:
     """The Markdown that the UI shows first."""
     dataset = loaded.dataset
     warning = "**STAND-IN DATA: generated, not real; no claim about the method.**\n\n" if dataset.stand_in else ""
@@ -39,7 +41,7 @@ def description(title: str, loaded: Loaded, evaluation: Evaluation, before: floa
     times = ", ".join(f"{name} {value:.1f} s" for name, value in seconds.items())
     return (
         f"{warning}{title}\n\nData: {dataset.name}, source {dataset.source}, "
-        f"{len(dataset.feature_names)} features, sequences: {sizes}\n\n"
+        f"{len(dataset.feature_names)} features, sequences: {sizes}\n\nModel: {model}\n\n"
         f"| model | one-step test error (standardised) |\n|---|---|\n{errors}\n\n"
         f"PSRNN before refinement: {before:.3g}\n\nTime: {times}\n"
     )

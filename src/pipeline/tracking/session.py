@@ -123,9 +123,7 @@ def held(run: Run, folder: Path) -> Iterator[None]:
         with file_lock(folder / "lock", wait=False):
             yield
     except BlockingIOError as error:
-        raise PipelineError(
-            f"resume=true: run {run.id} still goes on in another process; wait or stop it"
-        ) from error
+        raise PipelineError(f"resume=true: run {run.id} still goes on in another process; wait or stop it") from error
 
 
 @contextmanager
