@@ -78,6 +78,16 @@ def make_optimizer(settings: FitSettings, parameters: list[nn.Parameter]) -> tor
     return torch.optim.SGD(parameters, lr=settings.learning_rate)
 
 
+def no_worse(error: float, before: float) -> bool:
+    """Finite, and not above `before`; any finite error is no worse than one that is not."""
+    return math.isfinite(error) and not error > before
+
+
+def better(error: float, best: float) -> bool:
+    """Finite, and below `best`; any finite error is better than one that is not."""
+    return math.isfinite(error) and not error >= best
+
+
 class Fit:
     """Minimise an objective. `errors` gives the validation and the test error of the model as it stands.
 
@@ -136,7 +146,7 @@ class Fit:
         before = snapshot(self.objective.model)
         finite = self._descend()
         train = self._refresh() if finite else math.inf
-        accepted = math.isfinite(train) and train <= self.progress.train_mse
+        accepted = no_worse(train, self.progress.train_mse)
         if not accepted:
             self.objective.model.load_state_dict(before)
             self.optimizer.state.clear()
@@ -167,7 +177,7 @@ class Fit:
         validation, test = self.errors()
         progress = self.progress
         row = EpochRow(progress.epoch, train, validation, test, progress.learning_rate, accepted)
-        if not progress.rows or validation < progress.rows[progress.best_epoch].validation_mse:
+        if not progress.rows or better(validation, progress.rows[progress.best_epoch].validation_mse):
             progress.best_epoch, progress.best = row.epoch, snapshot(self.objective.model)
         progress.train_mse = train
         progress.rows.append(row)

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from pipeline.fit import EpochRow, Fit, FitSettings
+from pipeline.fit import EpochRow, Fit, FitSettings, better, no_worse
 
 
 class LeastSquares:
@@ -135,3 +135,12 @@ def test_ends_early_when_no_step_helps() -> None:
     objective.y = objective.y + 1
     _, rows = fit(objective, epochs=100)
     assert len(rows) < 20
+
+
+def test_an_error_that_is_not_finite_never_wins_and_never_blocks() -> None:
+    assert better(1.0, math.nan)
+    assert no_worse(1.0, math.nan)
+    assert not better(math.nan, 1.0)
+    assert not no_worse(math.inf, math.inf)
+    assert not better(1.0, 1.0)
+    assert no_worse(1.0, 1.0)
