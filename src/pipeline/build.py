@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import os
 from typing import Any
 
 import torch
@@ -93,5 +92,4 @@ def pick_device(name: str, *, job: int = 0) -> torch.device:
 
 def set_threads(threads: int | None) -> None:
     if threads is not None:
-        os.environ["OMP_NUM_THREADS"] = str(threads)
         torch.set_num_threads(threads)

@@ -17,7 +17,7 @@ from pipeline.tracking.run import Run, create_run
 from pipeline.tracking.session import origin_tags
 from pipeline.tracking.store import experiment_id, open_store
 
-ERROR, SELECTION = "evaluate/test_mse", "bptt/validation_mse"
+ERROR = "evaluate/test_mse"
 GROUPS = ["sampler", "kernel", "count"]
 
 

@@ -91,9 +91,6 @@ class Run:
         self.client.log_figure(self.id, figure, f"{path}.png")
         self.client.log_figure(self.id, figure, f"{path}.svg")
 
-    def file(self, path: Path, folder: str) -> None:
-        self.client.log_artifact(self.id, str(path), folder)
-
     def dataset(self, frame: pd.DataFrame, *, name: str, source: str, digest: str, context: str) -> None:
         """The data set as an input of the run, which the UI lists and compares by its digest."""
         inputs = self.client.get_run(self.id).inputs
