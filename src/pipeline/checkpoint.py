@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pipeline.atomic import written_whole
 from pipeline.errors import PipelineError
 
 VALUES = "__values__"
@@ -26,17 +27,12 @@ class Saved(NamedTuple):
 def save(path: Path, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
     """Write `tensors` and JSON `values`; the final name appears only when every byte is on disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
     arrays = {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
     arrays[VALUES] = np.array(json.dumps(dict(values)))
-    try:
-        with temporary.open("wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with written_whole(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def load(path: Path) -> Saved:

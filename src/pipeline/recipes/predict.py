@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pandas as pd
-from data.table import read_sequences
 
+from data.table import read_sequences
+from pipeline.atomic import written_whole
 from pipeline.config import PredictConfig
 from pipeline.errors import PipelineError
 from pipeline.job import Job
@@ -17,14 +17,11 @@ from pipeline.tracking.store import open_store
 
 def write_csv(frame: pd.DataFrame, path: Path) -> None:
     """The final name appears only when the whole file is on disk. Raises PipelineError when it cannot be written."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        frame.to_csv(temporary, index=False)
-        temporary.replace(path)
+        with written_whole(path) as temporary:
+            frame.to_csv(temporary, index=False)
     except OSError as error:
         raise PipelineError(f"output={path} cannot be written ({error.strerror})") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def predict(settings: PredictConfig, job: Job) -> None:  # noqa: ARG001
