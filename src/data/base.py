@@ -6,6 +6,7 @@ import hashlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -48,10 +49,11 @@ class Sequences:
         lengths = torch.tensor([len(a) for a in arrays], dtype=torch.int64)
         return cls(torch.from_numpy(values), torch.from_numpy(mask), lengths, tuple(names))
 
-    def to_arrays(self) -> list[np.ndarray]:
-        """The inverse of `from_arrays`: one (time, feature) array a sequence, NaN where not observed."""
-        filled = torch.where(self.mask, self.values, torch.nan).cpu().numpy()
-        return [filled[i, :n] for i, n in enumerate(self.lengths.tolist())]
+    def to_arrays(self, most: int | None = None) -> list[np.ndarray]:
+        """The inverse of `from_arrays`: one (time, feature) array a sequence, NaN where not observed; the first `most`
+        sequences, or all."""
+        filled = torch.where(self.mask[:most], self.values[:most], torch.nan).cpu().numpy()
+        return [filled[i, :n] for i, n in enumerate(self.lengths[:most].tolist())]
 
     def to(self, *, dtype: torch.dtype, device: torch.device | str) -> Sequences:
         return replace(self, values=self.values.to(device=device, dtype=dtype), mask=self.mask.to(device))
@@ -71,6 +73,9 @@ class Dataset:
     """Three disjoint sets of sequences in the data's own units, and where they came from.
 
     source: what `data.source` is tagged with, for example "cmu", "stand-in" or a file's name.
+    stand_in: generated in place of real data; no claim is made from it.
+    common_scale: standardise all features by one scale instead of one each (pixels of a video).
+    image_shape: (rows, columns) when the features are the pixels of an image, row by row.
     checksum: SHA-256 of the values, masks, names and split (see `checksum_of`).
     """
 
@@ -82,6 +87,8 @@ class Dataset:
     units: tuple[str, ...]
     source: str
     stand_in: bool = False
+    common_scale: bool = False
+    image_shape: tuple[int, int] | None = None
 
     @property
     def parts(self) -> dict[str, Sequences]:
@@ -91,7 +98,7 @@ class Dataset:
         parts = {k: part.shortened(sequences=sequences, steps=steps) for k, part in self.parts.items()}
         return replace(self, **parts)
 
-    @property
+    @cached_property
     def checksum(self) -> str:
         """SHA-256 over names, split, values and masks: equal data gives equal checksums."""
         digest = hashlib.sha256(repr((self.feature_names, self.units)).encode())
@@ -106,14 +113,15 @@ class Dataset:
 class Standardiser:
     """x ↦ (x − mean) / scale per feature, with mean and standard deviation of the training part only.
 
-    mean, scale: float64 (feature,). A constant column keeps scale 1.
+    mean, scale: float64 (feature,). A constant column keeps scale 1. With a common scale it is the root mean square
+    deviation over all features, so that a mean squared error of 1 is still that of predicting the mean.
     """
 
     mean: Tensor
     scale: Tensor
 
     @classmethod
-    def fit(cls, train: Sequences, feature_names: Sequence[str]) -> Standardiser:
+    def fit(cls, train: Sequences, feature_names: Sequence[str], *, common_scale: bool = False) -> Standardiser:
         """Raises DataError for a column without any observation, and when no column varies; names constant columns."""
         count = train.mask.sum((0, 1))
         empty = [n for n, c in zip(feature_names, count.tolist(), strict=True) if c == 0]
@@ -129,6 +137,8 @@ class Standardiser:
             raise DataError(
                 f"nothing varies in the training part (columns {', '.join(feature_names)}); nothing can be learned"
             )
+        if common_scale:
+            return cls(mean, scale.square().mean().sqrt().expand_as(scale))
         if bool(constant.any()):
             named = ", ".join(n for n, c in zip(feature_names, constant.tolist(), strict=True) if c)
             warnings.warn(f"constant in the training part, kept unscaled: {named}", stacklevel=2)

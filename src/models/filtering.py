@@ -15,6 +15,7 @@ from torch import Tensor
 
 State = tuple[Tensor, ...]
 ROLL_BATCH = 1024
+FORECAST_BYTES = 512 * 2**20
 
 
 class SequenceModel(Protocol):
@@ -25,6 +26,14 @@ class SequenceModel(Protocol):
         ...
 
     def update(self, state: State, observation: Tensor) -> State: ...
+
+
+class MaskedSequences(NamedTuple):
+    """values and mask (sequence, time, feature), standardised; scored: the entries that errors and readouts use."""
+
+    values: Tensor
+    mask: Tensor
+    scored: Tensor
 
 
 class Filtered(NamedTuple):
@@ -61,10 +70,10 @@ def final_state(model: SequenceModel, values: Tensor, mask: Tensor) -> State:
 
 def roll(model: SequenceModel, state: State, horizon: int) -> Tensor:
     """Feed predictions back: (batch, horizon, feature); entry h − 1 lies h steps ahead of the last observation."""
-    predictions = []
-    for _ in range(horizon):
-        predictions.append(model.predict(state))
+    predictions = [model.predict(state)]
+    for _ in range(horizon - 1):
         state = model.update(state, predictions[-1])
+        predictions.append(model.predict(state))
     return torch.stack(predictions, 1)
 
 
@@ -100,11 +109,19 @@ def horizon_targets(values: Tensor, scored: Tensor, horizon: int) -> tuple[Tenso
 def horizon_errors(
     model: SequenceModel, states: State, values: Tensor, scored: Tensor, horizons: Sequence[int], first_step: int
 ) -> dict[int, Tensor]:
-    """Squared errors per entry for each horizon, NaN where not scored: (sequence, time, feature) each."""
-    forecasts = forecast_from_everywhere(model, states, max(horizons))
-    errors = {}
-    for horizon in horizons:
-        targets, keep = horizon_targets(values, scored, horizon)
-        keep[:, :first_step] = False
-        errors[horizon] = torch.where(keep, (forecasts[:, :, horizon - 1] - targets).square(), torch.nan)
-    return errors
+    """Squared errors per entry for each horizon, NaN where not scored: (sequence, time, feature) each.
+
+    Sequences are taken in groups, so that the forecasts held at once stay below `FORECAST_BYTES` (or one sequence).
+    """
+    per_sequence = values[0].numel() * max(horizons) * values.element_size()
+    group = max(1, FORECAST_BYTES // max(1, per_sequence))
+    errors: dict[int, list[Tensor]] = {horizon: [] for horizon in horizons}
+    for start in range(0, len(values), group):
+        rows = slice(start, start + group)
+        forecasts = forecast_from_everywhere(model, tuple(part[rows] for part in states), max(horizons))
+        for horizon in horizons:
+            targets, keep = horizon_targets(values[rows], scored[rows], horizon)
+            keep[:, :first_step] = False
+            squared = (forecasts[:, :, horizon - 1] - targets).square()
+            errors[horizon].append(squared.masked_fill_(~keep, torch.nan))
+    return {horizon: torch.cat(parts) for horizon, parts in errors.items()}

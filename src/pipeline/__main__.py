@@ -26,6 +26,16 @@ def with_model_uri(arguments: list[str]) -> list[str]:
     return [f"model.uri='{a.removeprefix('model=')}'" if a.startswith("model=") else a for a in arguments]
 
 
+def at_most(value: int, limit: int | None) -> int:
+    """`${at_most:20,${size.seeds}}`: a value of an experiment's sweep, lowered to the limit of `size`."""
+    return value if limit is None else min(value, limit)
+
+
+def up_to(values: list[int], limit: int | None) -> str:
+    """`${up_to:[5,10,20],${size.count}}`: the values of a sweep up to the limit of `size`, comma separated."""
+    return ",".join(str(value) for value in values if limit is None or value <= limit)
+
+
 def recipe(name: str) -> Callable[[Any, Any], Any]:
     """The function that runs a recipe; only its module is imported."""
     module, function = RECIPES[name].split(":")
@@ -77,6 +87,8 @@ def launch() -> None:
 
     register_schemas()
     OmegaConf.register_new_resolver("pipeline_store", lambda: str(store_folder()), replace=True)
+    OmegaConf.register_new_resolver("at_most", at_most, replace=True)
+    OmegaConf.register_new_resolver("up_to", up_to, replace=True)
     sys.argv[1:] = with_model_uri(sys.argv[1:])
     if not ASKS_ONLY & set(sys.argv[1:]):
         ensure_writable(store_folder())

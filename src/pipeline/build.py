@@ -71,7 +71,7 @@ def settings_of(config: DictConfig) -> Any:
     validate(config)
     settings: Any = OmegaConf.to_object(config)
     import_extensions(settings.extensions)
-    for section in ("data", "kernel", "sampler"):
+    for section in ("data", "kernel", "sampler", "model"):
         node = getattr(settings, section, None)
         if isinstance(node, dict):
             check_target(section, node, settings.extensions)

@@ -26,6 +26,7 @@ class BandwidthConfig:
 @dataclass
 class FeaturesConfig:
     count: int = MISSING
+    projection: int | None = None
     bandwidth: BandwidthConfig = field(default_factory=BandwidthConfig)
 
 
@@ -39,11 +40,6 @@ class InitialiseConfig:
 
 
 @dataclass
-class ModelConfig:
-    window: int = MISSING
-
-
-@dataclass
 class ReadoutConfig:
     lags: int = MISSING
     ridges: list[float] = MISSING
@@ -54,11 +50,13 @@ class ReadoutConfig:
 class RefineConfig:
     epochs: int = MISSING
     optimizer: str = MISSING
-    learning_rate: float = MISSING
+    learning_rate: float | None = None
     horizon: int = MISSING
     batch_size: int = MISSING
     clip: float = MISSING
     damping: float = MISSING
+    solve_readout: bool = True
+    learn_frequencies: bool = False
 
 
 @dataclass
@@ -75,7 +73,17 @@ class TrackingConfig:
     uri: str | None = None
     experiment: str | None = None
     log_model: Any = None
+    detail: str = "full"
     parent: str | None = None
+
+
+@dataclass
+class CompareConfig:
+    """What the parent of a multirun draws and tests; see `pipeline.summaries`."""
+
+    figure: str = "count"
+    baseline: str | None = None
+    challenger: str | None = None
 
 
 @dataclass
@@ -84,6 +92,7 @@ class SizeConfig:
     steps: int | None = None
     count: int | None = None
     epochs: int | None = None
+    seeds: int | None = None
 
 
 @dataclass
@@ -99,6 +108,7 @@ class CommonConfig:
     dtype: str = "float64"
     extensions: list[str] = field(default_factory=list)
     tracking: TrackingConfig = field(default_factory=TrackingConfig)
+    compare: CompareConfig = field(default_factory=CompareConfig)
     size: SizeConfig = field(default_factory=SizeConfig)
 
 
@@ -112,7 +122,7 @@ class PsrnnConfig(CommonConfig):
     update: str = MISSING
     features: FeaturesConfig = field(default_factory=FeaturesConfig)
     initialise: InitialiseConfig = field(default_factory=InitialiseConfig)
-    model: ModelConfig = field(default_factory=ModelConfig)
+    model: Any = MISSING
     readout: ReadoutConfig = field(default_factory=ReadoutConfig)
     refine: RefineConfig = field(default_factory=RefineConfig)
     evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
@@ -184,16 +194,19 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "initialise.method": ("two_stage", "random"),
     "initialise.scale": SCALES,
     "readout.scale": SCALES,
-    "refine.optimizer": ("kronecker", "sgd", "adam"),
+    "refine.optimizer": ("auto", "kronecker", "sgd", "adam"),
+    "tracking.detail": ("full", "summary"),
+    "compare.figure": ("count", "epoch", "contenders", "trials"),
 }
 
 POSITIVE = (
     "features.count", "features.bandwidth.scale", "features.bandwidth.pairs", "initialise.ridge",
-    "initialise.whitening", "initialise.chunk", "model.window", "readout.ridges", "refine.horizon",
+    "initialise.whitening", "initialise.chunk", "features.projection", "readout.ridges", "refine.horizon",
     "refine.learning_rate", "refine.batch_size", "refine.clip", "refine.damping", "evaluate.horizons",
     "evaluate.orders", "evaluate.ridges", "threads",
 )  # fmt: skip
 NOT_NEGATIVE = ("readout.lags", "refine.epochs", "evaluate.first_step", "horizon", "seed")
+MAY_BE_EMPTY = ("evaluate.orders",)
 CAPS = {"features.count": "count", "refine.epochs": "epochs"}
 
 
@@ -209,7 +222,7 @@ def _require(config: DictConfig, keys: tuple[str, ...], holds: Callable[[float],
     for key in keys:
         value = OmegaConf.select(config, key)
         numbers = [] if value is None else list(value) if OmegaConf.is_list(value) else [value]
-        if OmegaConf.is_list(value) and not numbers:
+        if OmegaConf.is_list(value) and not numbers and key not in MAY_BE_EMPTY:
             raise PipelineError(f"{key} is empty; give at least one value")
         if not all(holds(number) for number in numbers):
             raise PipelineError(f"{key}={value} must be {words}")

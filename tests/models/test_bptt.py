@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from models.filtering import filter_sequences, scored_steps
-from models.psrnn.bptt import TruncatedBPTT, cut_chunks
-from models.psrnn.cell import PSRNN, BeliefState
-from models.psrnn.initialise import MaskedSequences
+from models.bptt import TruncatedBPTT, cut_chunks
+from models.filtering import MaskedSequences, filter_sequences, scored_steps
+from models.psrnn.cell import PSRNN
 from models.psrnn.kronecker import KroneckerPreconditioner
 
 
@@ -66,7 +65,7 @@ def test_gradients_equal_those_of_an_explicit_loop() -> None:
     objective.loss(torch.tensor([index])).backward()
     found = gradients(model)
     model.zero_grad()
-    state = BeliefState(*(part[sequence, 4:5] for part in objective.states))
+    state = tuple(part[sequence, 4:5] for part in objective.states)
     window = (slice(sequence, sequence + 1), slice(4, 8))
     predictions = filter_sequences(model, train.values[window], train.mask[window], state).predictions
     scored = train.scored[window]
@@ -121,7 +120,7 @@ def test_preconditioner_equals_the_dense_inverse() -> None:
     assert bias is not None
     before, before_bias = gradient.clone(), bias.clone()
     used = objective.train.scored.any(2)
-    q = objective.states.belief[used]
+    q = objective.states[0][used]
     omega = model.features(objective.filled[used])
     readout = model.readout_weight[:, :4].detach()
 

@@ -9,20 +9,18 @@ from models.baselines.autoregression import Autoregression, fit_autoregression
 from models.baselines.persistence import Persistence
 from models.features.kernels import Gaussian
 from models.features.samplers import Orthogonal, draw_frequencies
-from models.filtering import SequenceModel, filter_sequences, scored_steps
+from models.filtering import MaskedSequences, SequenceModel, filter_sequences, scored_steps
 from models.numerics.ridge import masked_mse
 from models.psrnn.cell import PSRNN
 from models.psrnn.initialise import (
     Frequencies,
-    MaskedSequences,
     build_psrnn,
     feature_stream,
-    fit_readout,
-    has_gaps,
     random_parameters,
 )
 from models.psrnn.two_stage import two_stage_regression, whiten_observations
 from models.psrnn.windows import extract_windows
+from models.readout import fit_readout, has_gaps
 
 
 def oscillation(seed: int, *, sequences: int = 6, steps: int = 120) -> MaskedSequences:

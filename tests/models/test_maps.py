@@ -46,11 +46,11 @@ def test_features_have_unit_norm_and_approach_the_kernel(dtype: torch.dtype, tol
     torch.testing.assert_close(features @ features.T, exact, atol=0.02, rtol=0)
 
 
-def test_frequencies_are_a_buffer_that_moves_and_is_saved_but_not_trained() -> None:
+def test_frequencies_move_and_are_saved_and_are_trained_only_when_asked() -> None:
     frequencies = draw(5, 2)
     feature_map = RandomFeatureMap(frequencies)
     assert feature_map.size == 10
-    assert list(feature_map.parameters()) == []
+    assert [p.requires_grad for p in feature_map.parameters()] == [False]
     assert torch.equal(feature_map.state_dict()["frequencies"], frequencies)
     assert feature_map.to(torch.float32).frequencies.dtype == torch.float32
     assert frequencies.dtype == torch.float64
@@ -85,3 +85,14 @@ def test_frequencies_of_another_shape_are_refused(shape: tuple[int, ...]) -> Non
 def test_frequencies_that_are_not_finite_are_refused() -> None:
     with pytest.raises(ValueError, match="frequencies must be finite"):
         RandomFeatureMap(torch.tensor([[1.0, math.nan]]))
+
+
+def test_projection() -> None:
+    frequencies = draw(5, 2)
+    projection = points(10, 3)
+    feature_map = RandomFeatureMap(frequencies, projection)
+    assert feature_map.size == 3
+    x = points(4, 2)
+    torch.testing.assert_close(feature_map(x), random_features(x, frequencies) @ projection)
+    with pytest.raises(ValueError, match="projection must have 10 rows"):
+        RandomFeatureMap(frequencies, points(9, 3))

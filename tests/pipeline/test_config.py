@@ -70,7 +70,7 @@ def test_predict_composes() -> None:
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_tiny_wins_over_every_experiment(experiment: str) -> None:
     settings = settings_of(compose("config", [f"+experiment={experiment}", "size=tiny", "refine.epochs=500"]))
-    assert settings.features.count == 8
+    assert settings.features.count == 10
     assert settings.refine.epochs == 2
     whole = settings_of(compose("config", [f"+experiment={experiment}"]))
     assert whole.features.count > 8

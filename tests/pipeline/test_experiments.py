@@ -60,7 +60,7 @@ def test_experiment_runs_tiny_and_leaves_what_is_documented(experiment, run_pipe
         history = client.get_metric_history(run.info.run_id, f"bptt/{part}_mse")
         assert sorted(m.step for m in history) == list(range(len(history)))
         assert len(history) == 3
-    assert parameters["features.count"] == "8"
+    assert parameters["features.count"] == "10"
     assert parameters["refine.epochs"] == "2"
     assert tags["data.source"] == "stand-in"
     assert {"git.commit", "data.checksum", "hydra.overrides", "fingerprint", "stability", "device"} <= set(tags)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from models.filtering import State
-from models.numerics.ridge import RegressionData, fit_affine_by_validation
+from models.filtering import MaskedSequences, State, filter_sequences
+from models.fitting import Fitted, Problem
+from models.numerics.ridge import RegressionData, fit_affine_by_validation, masked_mse
 
 
 class Autoregression(nn.Module):
@@ -64,3 +67,38 @@ def fit_autoregression(
         model.weight.copy_(readout.weight)
         model.bias.copy_(readout.bias)
     return model, ridge
+
+
+@torch.no_grad()
+def one_step_error(model: Autoregression, part: MaskedSequences) -> float:
+    return float(masked_mse(filter_sequences(model, part.values, part.mask).predictions, part.values, part.scored))
+
+
+@dataclass(frozen=True, kw_only=True)
+class VAR:
+    """`model=var`: the order of `orders` and the ridge of `ridges` with the least validation error.
+
+    Raises ValueError without orders or ridges, and when several orders meet an empty validation part.
+    """
+
+    trained: ClassVar[bool] = False
+    orders: list[int] = field(default_factory=lambda: [1, 2, 4, 8])
+    ridges: list[float] = field(default_factory=lambda: [1e-4, 1e-2, 1.0, 1e2, 1e4])
+    scale: str = "none"
+
+    def __post_init__(self) -> None:
+        if not self.orders or not self.ridges:
+            raise ValueError("model.orders and model.ridges need at least one value each")
+
+    def fit(self, problem: Problem) -> Fitted:
+        if len(self.orders) > 1 and not bool(problem.validation.scored.any()):
+            raise ValueError("several model.orders to choose from and no validation step to choose by; give one order")
+        fits = {
+            order: fit_autoregression(
+                problem.train, problem.validation, order=order, ridges=self.ridges, scale=self.scale
+            )
+            for order in self.orders
+        }
+        order = min(fits, key=lambda order: one_step_error(fits[order][0], problem.validation))
+        model, ridge = fits[order]
+        return Fitted(model, {"order": order, "ridge": ridge})

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 
 from models.filtering import State
+from models.fitting import Fitted, Problem
 
 
 class Persistence(nn.Module):
@@ -25,3 +29,14 @@ class Persistence(nn.Module):
 
     def update(self, state: State, observation: Tensor) -> State:  # noqa: ARG002
         return (observation,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LastValue:
+    """`model=last_value`."""
+
+    trained: ClassVar[bool] = False
+
+    def fit(self, problem: Problem) -> Fitted:
+        values = problem.train.values
+        return Fitted(Persistence(dimension=problem.dimension).to(dtype=values.dtype, device=values.device), {})

@@ -24,27 +24,32 @@ def random_features(x: Tensor, frequencies: Tensor) -> Tensor:
 
 
 class RandomFeatureMap(torch.nn.Module):
-    """`random_features` with its frequencies kept in a buffer: moved by `.to(...)`, saved in `state_dict`, not trained.
+    """x ↦ Pᵀ Φ(x), Φ as in `random_features`: frequencies kept as a parameter that is not trained unless asked to.
 
     frequencies: (m, dimension), at least one row and column, finite; see `samplers.draw_frequencies`.
-    Raises ValueError for frequencies of another shape, empty or not finite.
+    projection: P (2m, p), or None for Φ itself.
+    Raises ValueError for frequencies of another shape, empty or not finite, and a projection that does not fit.
     """
 
-    frequencies: Tensor
+    projection: Tensor | None
 
-    def __init__(self, frequencies: Tensor) -> None:
+    def __init__(self, frequencies: Tensor, projection: Tensor | None = None) -> None:
         super().__init__()
         if frequencies.ndim != 2 or frequencies.numel() == 0:
             raise ValueError(f"frequencies must have shape (count, dimension), got {tuple(frequencies.shape)}")
         if not bool(frequencies.isfinite().all()):
             raise ValueError("frequencies must be finite")
-        self.register_buffer("frequencies", frequencies)
+        if projection is not None and (projection.ndim != 2 or len(projection) != 2 * len(frequencies)):
+            raise ValueError(f"projection must have {2 * len(frequencies)} rows, got shape {tuple(projection.shape)}")
+        self.frequencies = torch.nn.Parameter(frequencies, requires_grad=False)
+        self.register_buffer("projection", projection)
 
     @property
     def size(self) -> int:
-        """The number of features, 2m."""
-        return 2 * self.frequencies.shape[0]
+        """The number of features: 2m, or p with a projection."""
+        return 2 * len(self.frequencies) if self.projection is None else self.projection.shape[1]
 
     def forward(self, x: Tensor) -> Tensor:
-        """(..., dimension) → (..., 2m)."""
-        return random_features(x, self.frequencies)
+        """(..., dimension) → (..., size)."""
+        features = random_features(x, self.frequencies)
+        return features if self.projection is None else features @ self.projection

@@ -50,6 +50,13 @@ def solve_ridge(gram: Tensor, cross: Tensor, ridge: float) -> Tensor:
     return torch.cholesky_solve(cross.double(), factor)
 
 
+def mask_patterns(mask: Tensor) -> tuple[Tensor, Tensor]:
+    """The different columns of a mask (row, output) as (row, pattern), and the pattern of each output."""
+    if bool((mask == mask[:, :1]).all()):
+        return mask[:, :1], torch.zeros(mask.shape[1], dtype=torch.int64, device=mask.device)
+    return torch.unique(mask, dim=1, return_inverse=True)
+
+
 def fit_affine(inputs: Tensor, targets: Tensor, mask: Tensor, *, ridge: float) -> AffineMap:
     """Ridge regression with an unpenalised intercept, on means over the rows that `mask` keeps.
 
@@ -58,7 +65,7 @@ def fit_affine(inputs: Tensor, targets: Tensor, mask: Tensor, *, ridge: float) -
     """
     weight = torch.empty(targets.shape[1], inputs.shape[1], dtype=torch.float64, device=inputs.device)
     bias = torch.empty(targets.shape[1], dtype=torch.float64, device=inputs.device)
-    patterns, group = torch.unique(mask, dim=1, return_inverse=True)
+    patterns, group = mask_patterns(mask)
     for i, rows in enumerate(patterns.T):
         columns = group == i
         if not bool(rows.any()):
@@ -73,8 +80,8 @@ def fit_affine(inputs: Tensor, targets: Tensor, mask: Tensor, *, ridge: float) -
 
 def masked_mse(predictions: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
     """Mean of squared errors over the entries that `mask` keeps, accumulated in float64; NaN without any."""
-    squared = torch.where(mask, (predictions - targets).double().square(), 0.0)
-    return squared.sum() / mask.sum()
+    squared = (predictions - targets).double().square_()
+    return squared.masked_fill_(~mask, 0.0).sum() / mask.sum()
 
 
 class RegressionData(NamedTuple):

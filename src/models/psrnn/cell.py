@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor, nn
 
 from models.features.maps import RandomFeatureMap
 from models.filtering import State
-from models.numerics.ridge import AffineMap
-
-
-class BeliefState(NamedTuple):
-    """belief q_t (batch, s), of unit norm; recent (batch, lags·d): o_{t−lags}, …, o_{t−1}, oldest first."""
-
-    belief: Tensor
-    recent: Tensor
+from models.recurrent import Recurrent
 
 
 def bilinear(update: Tensor, bias: Tensor, belief: Tensor, features: Tensor) -> Tensor:
@@ -33,35 +24,41 @@ def normalise(z: Tensor, reference: Tensor | None) -> Tensor:
     return torch.where((z @ reference < 0).unsqueeze(1), -unit, unit)
 
 
-class PSRNN(nn.Module):
+class PSRNN(Recurrent):
     """q_{t+1} = ± z/‖z‖ with z = W ×₂ q_t ×₃ ω(o_t) + b;  ô_t = M [q_t, o_{t−lags}, …, o_{t−1}] + c  (paper, section 3)
 
-    frequencies: of the observation features (w = 2·frequencies); dimension: d observed features; state: s.
-    lags: recent observations that the readout sees beside the state (0 is the paper's linear readout); before the
-    first observation they are 0, the training mean in standardised units.
+    frequencies: of the observation features; projected: their number after the projection, None without one (then
+    w = 2·frequencies); dimension: d observed features; state: s. lags: see `Recurrent`.
     keep_sign: keep ⟨q, q_1⟩ ≥ 0, so that a state cannot lock on to its own negative (`update=bayes`).
-    Trained: update, bias, initial, readout_weight, readout_bias. Fixed: frequencies, reference.
+    learn_frequencies: train the frequencies of the observation features by gradient as well.
+    Trained: update, bias, initial, readout. Fixed: reference, projection, and the frequencies unless they are learned.
     """
 
-    def __init__(self, *, frequencies: int, dimension: int, state: int, lags: int = 0, keep_sign: bool = True) -> None:
-        super().__init__()
-        if lags < 0:
-            raise ValueError(f"readout.lags must be 0 or more, got {lags}")
+    def __init__(
+        self,
+        *,
+        frequencies: int,
+        dimension: int,
+        state: int,
+        projected: int | None = None,
+        lags: int = 0,
+        keep_sign: bool = True,
+        learn_frequencies: bool = False,
+    ) -> None:
+        super().__init__(dimension=dimension, exposed=state, lags=lags)
         self.architecture = {
-            "frequencies": frequencies, "dimension": dimension, "state": state, "lags": lags, "keep_sign": keep_sign,
+            "frequencies": frequencies, "dimension": dimension, "state": state, "projected": projected, "lags": lags,
+            "keep_sign": keep_sign, "learn_frequencies": learn_frequencies,
         }  # fmt: skip
-        self.features = RandomFeatureMap(torch.zeros(frequencies, dimension))
-        self.update_tensor = nn.Parameter(torch.zeros(state, state, 2 * frequencies))
+        self.keep_sign = keep_sign
+        projection = None if projected is None else torch.zeros(2 * frequencies, projected)
+        self.features = RandomFeatureMap(torch.zeros(frequencies, dimension), projection)
+        self.features.frequencies.requires_grad_(learn_frequencies)
+        self.update_tensor = nn.Parameter(torch.zeros(state, state, self.features.size))
         self.bias = nn.Parameter(torch.zeros(state))
         self.initial = nn.Parameter(torch.zeros(state))
-        self.readout_weight = nn.Parameter(torch.zeros(dimension, state + lags * dimension))
-        self.readout_bias = nn.Parameter(torch.zeros(dimension))
         self.reference: Tensor
         self.register_buffer("reference", torch.zeros(state))
-
-    @property
-    def lags(self) -> int:
-        return int(self.architecture["lags"])
 
     def set_update(self, update: Tensor, initial: Tensor) -> None:
         """Take W (s, s, w) and q_1 (s,), which is also the direction that fixes the sign; the bias becomes 0."""
@@ -71,25 +68,9 @@ class PSRNN(nn.Module):
             self.reference.copy_(initial)
             self.bias.zero_()
 
-    def set_readout(self, readout: AffineMap) -> None:
-        with torch.no_grad():
-            self.readout_weight.copy_(readout.weight)
-            self.readout_bias.copy_(readout.bias)
+    def initial_belief(self, batch: int) -> State:
+        return ((self.initial / self.initial.norm()).expand(batch, -1),)
 
-    def initial_state(self, batch: int) -> BeliefState:
-        belief = (self.initial / self.initial.norm()).expand(batch, -1)
-        return BeliefState(belief, belief.new_zeros(batch, self.lags * self.readout_bias.shape[0]))
-
-    def readout_inputs(self, state: State) -> Tensor:
-        return torch.cat(state, -1)
-
-    def predict(self, state: State) -> Tensor:
-        return torch.nn.functional.linear(self.readout_inputs(state), self.readout_weight, self.readout_bias)
-
-    def update(self, state: State, observation: Tensor) -> BeliefState:
-        belief, recent = state
-        z = bilinear(self.update_tensor, self.bias, belief, self.features(observation))
-        belief = normalise(z, self.reference if self.architecture["keep_sign"] else None)
-        if not self.lags:
-            return BeliefState(belief, recent)
-        return BeliefState(belief, torch.cat([recent, observation], 1)[:, observation.shape[1] :])
+    def advance(self, belief: State, observation: Tensor) -> State:
+        z = bilinear(self.update_tensor, self.bias, belief[0], self.features(observation))
+        return (normalise(z, self.reference if self.keep_sign else None),)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from models.bptt import TruncatedBPTT
 from models.numerics.ridge import solve_ridge
-from models.psrnn.bptt import TruncatedBPTT
 from models.psrnn.cell import PSRNN
 
 
@@ -34,9 +34,11 @@ class KroneckerPreconditioner:
     def refresh(self, objective: TruncatedBPTT) -> None:
         """Take the moments from the objective's filtered states and the model's readout."""
         model = objective.model
+        if not isinstance(model, PSRNN):
+            raise TypeError(f"the Kronecker preconditioner is for PSRNNs, not for {type(model).__name__}")
         used = objective.train.scored.any(2)
         with torch.no_grad():
-            belief = objective.states.belief[used].double()
+            belief = objective.states[0][used].double()
             omega = model.features(objective.filled[used]).double()
             readout = model.readout_weight[:, : belief.shape[1]].double()
             self.state = damped(belief.T @ belief / len(belief), self.damping)

@@ -1,123 +1,147 @@
-"""`recipe=psrnn`: load, features, two-stage regression, BPTT, evaluate, report."""
+"""`recipe=psrnn`: load, features, two-stage regression (or the fit of another model), BPTT, evaluate, report."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+import json
+from dataclasses import asdict
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from tqdm import tqdm
 
+from data.download import data_root
 from models.features.samplers import check_pair
 from models.forecaster import Forecaster
-from models.psrnn.cell import PSRNN
-from models.psrnn.initialise import Frequencies
+from models.psrnn.method import Psrnn
+from models.recurrent import trained_parameters
 from pipeline import checkpoint
 from pipeline.build import DTYPES, build, pick_device, set_threads
+from pipeline.clock import Clock
 from pipeline.config import PsrnnConfig
 from pipeline.fit import EpochRow, Progress
 from pipeline.job import Job
 from pipeline.stages import report
-from pipeline.stages.bptt import refine
+from pipeline.stages.bptt import refine, unrefined
 from pipeline.stages.evaluate import Evaluation, baselines, evaluate
 from pipeline.stages.features import Features, draw_features
+from pipeline.stages.first_model import Initialised, fit_method
 from pipeline.stages.load import Loaded, load
-from pipeline.stages.two_stage import Initialised, initialise
+from pipeline.stages.two_stage import TwoStageSettings, empty_model, initialise
 from pipeline.tracking.model import example_frame, keep_model, where_to_look
 from pipeline.tracking.run import Run
-from pipeline.tracking.session import RunRequest, open_run
+from pipeline.tracking.session import RunRequest, finished_before, open_run
 
 
 class Parts(NamedTuple):
-    """What the config groups `kernel` and `sampler` name."""
+    """What the config groups `model`, `kernel` and `sampler` name; the last two serve the PSRNN alone."""
 
+    method: Any
     kernel: Any
     sampler: Any
 
-
-@dataclass
-class Clock:
-    """Seconds per stage, logged as `<stage>/seconds` when a stage ends (those before the run began, at its begin)."""
-
-    run: Run | None = None
-    title: str = ""
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        start = time.monotonic()
-        tqdm.write(f"{name} …")
-        yield
-        self.seconds[name] = time.monotonic() - start
-        self.log()
-
-    def begin(self, run: Run, title: str) -> None:
-        self.run, self.title = run, title
-        self.log()
-
-    def log(self) -> None:
-        if self.run is None:
-            return
-        for name, value in self.seconds.items():
-            self.run.metric(f"{name}/seconds", value)
-        self.run.flush()
+    @property
+    def psrnn(self) -> bool:
+        return isinstance(self.method, Psrnn)
 
 
-def load_stage(settings: PsrnnConfig, device: torch.device) -> Loaded:
+def exchangeable_parts(settings: PsrnnConfig) -> Parts:
+    """Raises ValueError for a sampler that cannot draw for the kernel."""
+    sections = (getattr(settings, name) for name in Parts._fields[1:])
+    kernel, sampler = (
+        build(name, section, settings.extensions) for name, section in zip(("kernel", "sampler"), sections, strict=True)
+    )
+    check_pair(kernel, sampler)
+    return Parts(build("model", settings.model, settings.extensions), kernel, sampler)
+
+
+def load_stage(settings: PsrnnConfig, parts: Parts, device: torch.device) -> Loaded:
     return load(
         lambda: build("data", settings.data, settings.extensions),
         sequences=settings.size.sequences,
         steps=settings.size.steps,
-        window=settings.model.window,
+        window=parts.method.window if parts.psrnn else 0,
         first_step=settings.evaluate.first_step,
         dtype=DTYPES[settings.dtype],
         device=device,
     )
 
 
-def exchangeable_parts(settings: PsrnnConfig) -> Parts:
-    """Raises ValueError for a sampler that cannot draw for the kernel."""
-    kernel = build("kernel", settings.kernel, settings.extensions)
-    sampler = build("sampler", settings.sampler, settings.extensions)
-    check_pair(kernel, sampler)
-    return Parts(kernel, sampler)
+class SharedLoad:
+    """The data of the job before, kept for the next job of the same multirun when it asks for the same."""
+
+    def __init__(self, settings: PsrnnConfig, parts: Parts, device: torch.device) -> None:
+        self.arguments = settings, parts, device
+        window = parts.method.window if parts.psrnn else 0
+        sections = [settings.data, asdict(settings.size), window, settings.evaluate.first_step, settings.dtype]
+        self.key = json.dumps([*sections, str(device), str(data_root(None))], sort_keys=True, default=str)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SharedLoad) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
 
 
-def feature_stage(settings: PsrnnConfig, loaded: Loaded, parts: Parts) -> Features:
-    return draw_features(loaded, settings.features, **parts._asdict(), window=settings.model.window, seed=settings.seed)
+@lru_cache(maxsize=1)
+def load_shared(request: SharedLoad) -> Loaded:
+    return load_stage(*request.arguments)
+
+
+def two_stage_settings(settings: PsrnnConfig) -> TwoStageSettings:
+    return TwoStageSettings(
+        settings.initialise, settings.readout, settings.update, settings.features.projection,
+        settings.refine.learn_frequencies, settings.seed,
+    )  # fmt: skip
 
 
 def two_stage_stage(settings: PsrnnConfig, loaded: Loaded, features: Features, path: Path) -> Initialised:
     """The model from its checkpoint, or made and kept there."""
+    stage = two_stage_settings(settings)
     if path.exists():
         saved = checkpoint.load(path)
-        model = empty_model(settings, features.frequencies)
+        model = empty_model(features, stage)
         model.load_state_dict(saved.tensors)
         return Initialised(model, **saved.values)
-    found = initialise(
-        loaded, features, settings.initialise, readout=settings.readout, update=settings.update, seed=settings.seed
-    )
+    found = initialise(loaded, features, stage)
     checkpoint.save(path, found.model.state_dict(), {k: v for k, v in found._asdict().items() if k != "model"})
     return found
 
 
-def empty_model(settings: PsrnnConfig, frequencies: Frequencies) -> PSRNN:
-    count, dimension = frequencies.observation.shape
-    model = PSRNN(
-        frequencies=count,
-        dimension=dimension,
-        state=2 * count,
-        lags=settings.readout.lags,
-        keep_sign=settings.update == "bayes",
-    )
-    return model.to(dtype=frequencies.observation.dtype, device=frequencies.observation.device)
+def psrnn_stages(settings: PsrnnConfig, loaded: Loaded, parts: Parts, run: Run, folder: Path, clock: Clock) -> Any:
+    """Features and two-stage regression, each logged before the next begins."""
+    with clock.stage("features"):
+        features = draw_features(
+            loaded, settings.features, kernel=parts.kernel, sampler=parts.sampler, window=parts.method.window,
+            seed=settings.seed,
+        )  # fmt: skip
+        if settings.tracking.detail == "full":
+            report.log_features(run, features, parts.kernel, title=clock.title)
+    with clock.stage("two_stage"):
+        found = two_stage_stage(settings, loaded, features, folder / "two_stage.npz")
+        run.metric("two_stage/train_mse", found.train_mse)
+        run.metric("two_stage/test_mse", found.test_mse)
+    return found
 
 
-def refine_stage(settings: PsrnnConfig, loaded: Loaded, found: Initialised, run: Run, path: Path) -> Progress:
+def first_model(
+    settings: PsrnnConfig, loaded: Loaded, parts: Parts, run: Run, folder: Path, clock: Clock
+) -> Initialised:
+    """The model before refinement, with its stability, parameter count and what was chosen on validation."""
+    if parts.psrnn:
+        found = psrnn_stages(settings, loaded, parts, run, folder, clock)
+    else:
+        with clock.stage("fit"):
+            found = fit_method(parts.method, loaded, readout=settings.readout, seed=settings.seed)
+    run.metric("model/parameters", trained_parameters(found.model))
+    chosen = {key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in found.chosen.items()}
+    run.tags({"stability": "stable" if found.stable else "unstable", **chosen})
+    return found
+
+
+def refine_stage(
+    settings: PsrnnConfig, loaded: Loaded, parts: Parts, found: Initialised, run: Run, path: Path
+) -> Progress:
     def log(row: EpochRow) -> None:
         for part in ("train", "validation", "test"):
             run.metric(f"bptt/{part}_mse", getattr(row, f"{part}_mse"), row.epoch)
@@ -125,29 +149,38 @@ def refine_stage(settings: PsrnnConfig, loaded: Loaded, found: Initialised, run:
         run.metric("bptt/accepted", float(row.accepted), row.epoch)
         run.flush()
 
-    return refine(
-        found.model, loaded, settings.refine, readout=settings.readout, readout_ridge=found.readout_ridge,
-        seed=settings.seed, path=path, on_epoch=log,
-    )  # fmt: skip
+    if not parts.method.trained or settings.refine.epochs == 0:
+        return unrefined(found, loaded, on_epoch=log)
+    return refine(found, loaded, settings.refine, readout=settings.readout, seed=settings.seed, path=path, on_epoch=log)
 
 
-def run_request(settings: PsrnnConfig, job: Job, loaded: Loaded, device: torch.device) -> RunRequest:
-    dataset = loaded.dataset
-    experiment = job.choices.get("experiment") or dataset.name
-    group = job.choices.get("experiment") or job.choices.get("data") or dataset.name
-    parts = [
-        experiment,
-        job.choices.get("sampler", ""),
-        job.choices.get("kernel", ""),
-        f"m{settings.features.count}",
-        f"seed{settings.seed}",
-    ]
-    name = settings.run_name or "-".join(part for part in parts if part)
+def arm_of(job: Job) -> str:
+    """What a comparison tells runs apart by: the contender, else the model, and for a PSRNN its sampler."""
+    choices = job.choices
+    contender = choices.get("contender")
+    if contender:
+        return str(contender).rpartition("/")[2]
+    model = choices.get("model") or "psrnn"
+    return str(choices.get("sampler", "")) if model == "psrnn" else str(model)
+
+
+def run_request(settings: PsrnnConfig, job: Job, loaded: Loaded, parts: Parts, device: torch.device) -> RunRequest:
+    dataset, choices = loaded.dataset, job.choices
+    experiment = choices.get("experiment") or dataset.name
+    group = choices.get("experiment") or choices.get("data") or dataset.name
+    arm = arm_of(job)
+    words = [experiment, "" if experiment == dataset.name else dataset.name, arm]
+    words += [choices.get("kernel", ""), f"m{settings.features.count}"] if parts.psrnn else []
+    name = settings.run_name or "-".join(word for word in (*words, f"seed{settings.seed}") if word)
     tags = {
         "experiment": experiment,
-        "sampler": job.choices.get("sampler", ""),
-        "kernel": job.choices.get("kernel", ""),
+        "data": dataset.name,
+        "model": choices.get("model", ""),
+        "arm": arm,
+        "sampler": choices.get("sampler", "") if parts.psrnn else "",
+        "kernel": choices.get("kernel", "") if parts.psrnn else "",
         "data.source": dataset.source,
+        "data.stand_in": str(dataset.stand_in).lower(),
         "device": str(device),
         "hydra.overrides": " ".join(job.overrides),
     }
@@ -158,11 +191,11 @@ def run_request(settings: PsrnnConfig, job: Job, loaded: Loaded, device: torch.d
 def log_dataset(run: Run, loaded: Loaded) -> None:
     """The first training sequence stands for the data set in MLflow; the digest is that of all of it."""
     dataset = loaded.dataset
-    frame = example_frame(dataset.train.to_arrays()[0], dataset.feature_names)
+    frame = example_frame(dataset.train.to_arrays(1)[0], dataset.feature_names)
     run.dataset(frame, name=dataset.name, source=dataset.source, digest=dataset.checksum, context="training")
 
 
-def forecaster_of(model: PSRNN, loaded: Loaded) -> Forecaster:
+def forecaster_of(model: Any, loaded: Loaded) -> Forecaster:
     standardiser = loaded.standardiser
     return Forecaster(
         model, mean=standardiser.mean, scale=standardiser.scale, feature_names=loaded.dataset.feature_names
@@ -170,7 +203,7 @@ def forecaster_of(model: PSRNN, loaded: Loaded) -> Forecaster:
 
 
 class Trained(NamedTuple):
-    """What the stages leave: the initialised model, refined in place, its learning curve, the errors of all models."""
+    """What the stages leave: the first model, refined in place, its learning curve, the errors of all models."""
 
     initialised: Initialised
     progress: Progress
@@ -181,47 +214,44 @@ class Trained(NamedTuple):
         return self.progress.rows[self.progress.best_epoch].validation_mse
 
 
-def log_initialised(run: Run, found: Initialised) -> None:
-    run.metric("two_stage/train_mse", found.train_mse)
-    run.metric("two_stage/test_mse", found.test_mse)
-    run.tags({"stability": "stable" if found.stable else "unstable", "readout.ridge": f"{found.readout_ridge:g}"})
-
-
 def run_stages(settings: PsrnnConfig, loaded: Loaded, parts: Parts, run: Run, folder: Path, clock: Clock) -> Trained:
-    """Features, two-stage regression, BPTT, evaluation; each logs what it found before the next begins."""
-    title = clock.title
-    with clock.stage("features"):
-        features = feature_stage(settings, loaded, parts)
-        report.log_features(run, features, parts.kernel, title=title)
-    with clock.stage("two_stage"):
-        found = two_stage_stage(settings, loaded, features, folder / "two_stage.npz")
-        log_initialised(run, found)
+    """First model, BPTT, evaluation; each logs what it found before the next begins."""
+    full = settings.tracking.detail == "full"
+    found = first_model(settings, loaded, parts, run, folder, clock)
     with clock.stage("bptt"):
-        progress = refine_stage(settings, loaded, found, run, folder / "bptt.npz")
-        report.log_refinement(run, progress, title=title)
+        progress = refine_stage(settings, loaded, parts, found, run, folder / "bptt.npz")
+        report.log_refinement(run, progress, title=clock.title, figure=full)
     with clock.stage("evaluate"):
-        models = {"psrnn": found.model, **baselines(loaded, settings.evaluate)}
+        name = "psrnn" if parts.psrnn else type(parts.method).__name__
+        models: dict[str, Any] = {name: found.model, **baselines(loaded, settings.evaluate)}
         evaluation = evaluate(models, loaded, settings.evaluate)
-        report.log_evaluation(run, evaluation, loaded, title=title)
+        report.log_metrics(run, evaluation, loaded)
+        if full:
+            report.log_evaluation(run, evaluation, loaded, title=clock.title)
     return Trained(found, progress, evaluation)
 
 
-def model_line(settings: PsrnnConfig) -> str:
+def model_line(settings: PsrnnConfig, parts: Parts, found: Initialised) -> str:
     """The model in a line of words."""
+    refinement = f"{settings.refine.epochs} epochs of {settings.refine.optimizer}" if parts.method.trained else "fitted"
+    common = f"readout with {settings.readout.lags} lags, {trained_parameters(found.model)} parameters, {refinement}"
+    if not parts.psrnn:
+        return f"{parts.method}, {common}"
+    projected = "" if settings.features.projection is None else f" projected to {settings.features.projection}"
     return (
-        f"PSRNN, {settings.features.count} frequencies, update={settings.update}, {settings.initialise.method}, "
-        f"readout with {settings.readout.lags} lags, {settings.refine.epochs} epochs of {settings.refine.optimizer}"
+        f"PSRNN, {settings.features.count} frequencies{projected}, update={settings.update}, "
+        f"{settings.initialise.method}, {common}"
     )
 
 
-def close(settings: PsrnnConfig, loaded: Loaded, trained: Trained, run: Run, clock: Clock) -> str:
+def close(settings: PsrnnConfig, loaded: Loaded, parts: Parts, trained: Trained, run: Run, clock: Clock) -> str:
     """Description and model; returns what is printed at the end."""
     before = trained.initialised.test_mse
-    model = model_line(settings)
+    model = model_line(settings, parts, trained.initialised)
     run.describe(report.description(clock.title, model, loaded, trained.evaluation, before, clock.seconds))
     run.tags({"validation_mse": repr(trained.validation_mse)})
     forecaster = forecaster_of(trained.initialised.model, loaded)
-    example = loaded.dataset.test.to_arrays()[0]
+    example = loaded.dataset.test.to_arrays(1)[0]
     uri = keep_model(run, forecaster, settings.tracking, example=example, error=trained.validation_mse)
     return report.printed(clock.title, trained.evaluation, before) + "\n" + where_to_look(run, clock.title, uri)
 
@@ -233,12 +263,19 @@ def train(settings: PsrnnConfig, job: Job) -> float:
     parts = exchangeable_parts(settings)
     clock = Clock()
     with clock.stage("load"):
-        loaded = load_stage(settings, device)
-    request = run_request(settings, job, loaded, device)
+        request = SharedLoad(settings, parts, device)
+        loaded = load_shared(request) if job.multirun else load_stage(settings, parts, device)
+    request = run_request(settings, job, loaded, parts, device)
+    done = finished_before(settings.tracking, request, resume=settings.resume)
+    if done is not None:
+        return done
     with open_run(settings.tracking, request, resume=settings.resume) as (run, folder):
         clock.begin(run, report.heading(request.name, loaded))
         log_dataset(run, loaded)
         trained = run_stages(settings, loaded, parts, run, folder, clock)
-        closing = close(settings, loaded, trained, run, clock)
-    print(closing)
+        closing = close(settings, loaded, parts, trained, run, clock)
+    if settings.tracking.detail == "full":
+        print(closing)
+    else:
+        print(f"{request.name}: {trained.validation_mse:.4g} on validation, {trained.evaluation.mse():.4g} on test")
     return trained.validation_mse

@@ -6,37 +6,64 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from models.psrnn.bptt import TruncatedBPTT
+from models.bptt import TruncatedBPTT
 from models.psrnn.cell import PSRNN
-from models.psrnn.initialise import fit_readout
 from models.psrnn.kronecker import KroneckerPreconditioner
-from pipeline.fit import EpochRow, Fit, FitSettings, Progress
+from models.readout import fit_readout
+from models.recurrent import Recurrent
+from pipeline.errors import PipelineError
+from pipeline.fit import EpochRow, Fit, FitSettings, Progress, snapshot
 from pipeline.seeding import generator
+from pipeline.stages.first_model import Initialised, one_step_mse
 from pipeline.stages.load import Loaded
-from pipeline.stages.two_stage import one_step_mse
+
+LEARNING_RATES = {"kronecker": 2.0, "sgd": 0.1, "adam": 0.001}
+Listener = Callable[[EpochRow], None]
+
+
+def choose_optimizer(settings: Any, model: Recurrent) -> FitSettings:
+    """auto: kronecker for a PSRNN, adam for any other network; without a learning rate, that of LEARNING_RATES."""
+    psrnn = isinstance(model, PSRNN)
+    name = settings.optimizer
+    if name == "auto":
+        name = "kronecker" if psrnn else "adam"
+    if name == "kronecker" and not psrnn:
+        raise PipelineError("refine.optimizer=kronecker is for model=psrnn alone; use refine.optimizer=adam")
+    return FitSettings(settings.epochs, name, settings.learning_rate or LEARNING_RATES[name], settings.clip)
 
 
 def refine(
-    model: PSRNN, loaded: Loaded, settings: Any, *, readout: Any, readout_ridge: float, seed: int, path: Path,
-    on_epoch: Callable[[EpochRow], None],
-) -> Progress:  # fmt: skip
-    """Train W, b and q_1 (and the readout, unless it is solved) in place; the model keeps its best parameters."""
-    kronecker = settings.optimizer == "kronecker"
+    found: Initialised, loaded: Loaded, settings: Any, *, readout: Any, seed: int, path: Path, on_epoch: Listener
+) -> Progress:
+    """Train all that is trained by gradient in place; the model keeps its best parameters."""
+    model = found.model
+    if not isinstance(model, Recurrent):
+        raise TypeError(f"{type(model).__name__} is not refined by gradient")
+    ridges = [found.chosen["readout.ridge"]]
 
-    def solve(refined: PSRNN) -> None:
-        fit_readout(refined, loaded.train, loaded.validation, ridges=[readout_ridge], scale=readout.scale)
+    def solve(refined: Recurrent) -> None:
+        fit_readout(refined, loaded.train, loaded.validation, ridges=ridges, scale=readout.scale)
 
     objective = TruncatedBPTT(
         model, loaded.train, horizon=settings.horizon, batch_size=settings.batch_size,
-        solve_readout=solve if kronecker else None,
+        solve_readout=solve if settings.solve_readout else None,
     )  # fmt: skip
+    chosen = choose_optimizer(settings, model)
     loop = Fit(
         objective,
-        FitSettings(settings.epochs, settings.optimizer, settings.learning_rate, settings.clip),
+        chosen,
         generator=generator(seed, "order"),
         errors=lambda: (one_step_mse(model, loaded.validation), one_step_mse(model, loaded.test)),
         on_epoch=on_epoch,
-        preconditioner=KroneckerPreconditioner(damping=settings.damping) if kronecker else None,
+        preconditioner=KroneckerPreconditioner(damping=settings.damping) if chosen.optimizer == "kronecker" else None,
         path=path,
     )
     return loop.run()
+
+
+def unrefined(found: Initialised, loaded: Loaded, *, on_epoch: Listener) -> Progress:
+    """The learning curve of a model that has no refinement: its error, once."""
+    validation = one_step_mse(found.model, loaded.validation)  # pyright: ignore[reportArgumentType]
+    row = EpochRow(0, found.train_mse, validation, found.test_mse, 0.0, accepted=True)
+    on_epoch(row)
+    return Progress(0.0, [row], 0, snapshot(found.model), found.train_mse)

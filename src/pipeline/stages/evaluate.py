@@ -18,13 +18,19 @@ from pipeline.stages.load import Loaded
 
 
 class Evaluation(NamedTuple):
-    """squared (horizon → sequence, time, feature; NaN where not scored) and one-step predictions, per model."""
+    """squared (horizon → sequence, time, feature; NaN where not scored) per model, the run's own model first; and the
+    one-step predictions of the latter (sequence, time, feature)."""
 
     squared: dict[str, dict[int, Tensor]]
-    predictions: dict[str, Tensor]
+    predictions: Tensor
 
-    def mse(self, model: str, horizon: int = 1) -> float:
-        return float(self.squared[model][horizon].double().nanmean())
+    @property
+    def main(self) -> str:
+        return next(iter(self.squared))
+
+    def mse(self, model: str | None = None, horizon: int = 1) -> float:
+        """Mean squared error of a model, the run's own when none is named."""
+        return float(self.squared[model or self.main][horizon].double().nanmean())
 
     def by_horizon(self) -> pd.DataFrame:
         """Rows: horizons; columns: models."""
@@ -73,12 +79,13 @@ def evaluate(models: Mapping[str, SequenceModel], loaded: Loaded, settings: Any)
     """Filter the test part with every model, and forecast from each of its steps by feeding predictions back."""
     part = loaded.test
     horizons = reachable_horizons(loaded, settings)
-    squared, predictions = {}, {}
+    squared: dict[str, dict[int, Tensor]] = {}
+    predictions: list[Tensor] = []
     for name, model in models.items():
         filtered = filter_sequences(model, part.values, part.mask)
-        predictions[name] = filtered.predictions
         squared[name] = horizon_errors(model, filtered.states, part.values, part.scored, horizons, settings.first_step)
-    return Evaluation(squared, predictions)
+        predictions = predictions or [filtered.predictions]
+    return Evaluation(squared, predictions[0])
 
 
 def predictions_table(loaded: Loaded, predictions: Tensor) -> pd.DataFrame:

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import torch
 
 from data.base import Dataset, Standardiser
-from models.filtering import scored_steps
-from models.psrnn.initialise import MaskedSequences
+from models.filtering import MaskedSequences, scored_steps
 
 
 class Loaded(NamedTuple):
@@ -48,7 +47,7 @@ def load(
     """Load, cut to `size`, standardise by the training part. Raises ValueError for data that cannot be used."""
     dataset = loader().shortened(sequences=sequences, steps=steps)
     warn_of_short_sequences(dataset, steps=max(2 * window + 1, first_step + 1))
-    standardiser = Standardiser.fit(dataset.train, dataset.feature_names)
+    standardiser = Standardiser.fit(dataset.train, dataset.feature_names, common_scale=dataset.common_scale)
     parts = []
     for name, part in dataset.parts.items():
         scaled = standardiser.apply(part).to(dtype=dtype, device=device)

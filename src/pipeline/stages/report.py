@@ -18,7 +18,9 @@ LABELS = {"psrnn": "PSRNN", "persistence": "last value"}
 
 
 def label(model: str) -> str:
-    return LABELS.get(model, model.upper().replace("AR", "AR(") + ")")
+    """A model's name in figures and tables; "ar2" is AR(2), a class name stays as it is."""
+    order = model.removeprefix("ar")
+    return f"AR({order})" if order.isdigit() else LABELS.get(model, model)
 
 
 def heading(name: str, loaded: Loaded) -> str:
@@ -43,7 +45,7 @@ def description(
         f"{warning}{title}\n\nData: {dataset.name}, source {dataset.source}, "
         f"{len(dataset.feature_names)} features, sequences: {sizes}\n\nModel: {model}\n\n"
         f"| model | one-step test error (standardised) |\n|---|---|\n{errors}\n\n"
-        f"PSRNN before refinement: {before:.3g}\n\nTime: {times}\n"
+        f"{label(evaluation.main)} before refinement: {before:.3g}\n\nTime: {times}\n"
     )
 
 
@@ -52,7 +54,7 @@ def printed(title: str, evaluation: Evaluation, before: float) -> str:
     by_horizon = evaluation.by_horizon().T.rename(index=label)
     by_horizon = by_horizon.sort_values(1).map(lambda value: f"{value:.3g}")
     unit = "mean squared test error in standardised units, by forecast horizon in steps"
-    closing = f"PSRNN before refinement, horizon 1: {before:.3g}"
+    closing = f"{label(evaluation.main)} before refinement, horizon 1: {before:.3g}"
     return f"\n{title}: {unit}\n{by_horizon.to_string()}\n{closing}\n"
 
 
@@ -73,27 +75,30 @@ def log_features(run: Run, features: Features, kernel: Any, *, title: str) -> No
         run.figure(figures.radii_against_law(drawn, laws, title=f"{title}: radii of the frequencies"), "figures/radii")
 
 
-def log_refinement(run: Run, progress: Progress, *, title: str) -> None:
+def log_refinement(run: Run, progress: Progress, *, title: str, figure: bool) -> None:
     run.table(pd.DataFrame([vars(row) for row in progress.rows]), "curves/bptt.csv")
-    run.figure(figures.learning_curve(progress.rows, progress.best_epoch, title=f"{title}: refinement"), "figures/bptt")
+    if figure:
+        run.figure(
+            figures.learning_curve(progress.rows, progress.best_epoch, title=f"{title}: refinement"), "figures/bptt"
+        )
 
 
 def log_metrics(run: Run, evaluation: Evaluation, loaded: Loaded) -> None:
-    """Names as documented: evaluate/test_mse for the PSRNN, a suffix for the others."""
+    """Names as documented: evaluate/test_mse for the run's own model, a suffix for the others."""
     for model, errors in evaluation.squared.items():
-        suffix = "" if model == "psrnn" else f"_{model}"
+        suffix = "" if model == evaluation.main else f"_{model}"
         run.metric(f"evaluate/test_mse{suffix}", evaluation.mse(model))
         for horizon in errors:
             run.metric(f"evaluate/test_mse{suffix}_horizon_{horizon}", evaluation.mse(model, horizon))
     units = set(loaded.dataset.units)
     if len(units) == 1 and units != {""}:
-        own = evaluation.squared["psrnn"][1].double().cpu() * loaded.standardiser.scale.square()
+        own = evaluation.squared[evaluation.main][1].double().cpu() * loaded.standardiser.scale.square()
         run.metric("evaluate/test_rmse_own_unit", float(own.nanmean().sqrt()))
 
 
 def log_evaluation(run: Run, evaluation: Evaluation, loaded: Loaded, *, title: str) -> None:
+    """Tables by horizon, feature and sequence, the test predictions, and their figures."""
     dataset = loaded.dataset
-    log_metrics(run, evaluation, loaded)
     by_horizon = evaluation.by_horizon()
     run.table(by_horizon.reset_index(), "curves/horizons.csv")
     run.table(
@@ -101,11 +106,17 @@ def log_evaluation(run: Run, evaluation: Evaluation, loaded: Loaded, *, title: s
         "evaluate/by_feature.csv",
     )
     run.table(evaluation.by_sequence(dataset.test.names), "evaluate/by_sequence.csv")
-    table = predictions_table(loaded, evaluation.predictions["psrnn"])
-    run.table(table, "evaluate/test_predictions.csv")
     run.figure(
         figures.horizon_curve(by_horizon.rename(columns=label), title=f"{title}: error by horizon"), "figures/horizons"
     )
+    if dataset.image_shape is None:
+        log_predictions(run, evaluation, loaded, title=title)
+
+
+def log_predictions(run: Run, evaluation: Evaluation, loaded: Loaded, *, title: str) -> None:
+    dataset = loaded.dataset
+    table = predictions_table(loaded, evaluation.predictions)
+    run.table(table, "evaluate/test_predictions.csv")
     first = table[table["sequence"] == dataset.test.names[0]]
     truth = np.asarray(first[list(dataset.feature_names)], dtype=np.float64)
     predicted = np.asarray(first[[f"{n}_predicted" for n in dataset.feature_names]], dtype=np.float64)

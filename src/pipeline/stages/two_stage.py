@@ -1,79 +1,74 @@
-"""Stage three: the first parameters of the model, by two-stage regression (or by chance), and its readout."""
+"""Stage three: the first parameters of the PSRNN, by two-stage regression (or by chance), and its readout."""
 
 from __future__ import annotations
 
-import math
-import warnings
 from typing import Any, NamedTuple
 
-import torch
-
-from models.filtering import filter_sequences
-from models.numerics.ridge import masked_mse
 from models.psrnn.cell import PSRNN
-from models.psrnn.initialise import (
-    MaskedSequences,
-    build_psrnn,
-    feature_stream,
-    fit_readout,
-    random_parameters,
-)
+from models.psrnn.initialise import build_psrnn, empty_psrnn, feature_stream, random_parameters
+from models.psrnn.projection import Projections, find_projections, projected
 from models.psrnn.two_stage import TwoStageParameters, two_stage_regression, whiten_observations
+from models.readout import fit_readout
 from pipeline.seeding import generator
 from pipeline.stages.features import Features
+from pipeline.stages.first_model import Initialised, judge
 from pipeline.stages.load import Loaded
 
-MEAN_PREDICTOR = 1.0
 
+class TwoStageSettings(NamedTuple):
+    """The sections and values of the configuration that this stage reads."""
 
-class Initialised(NamedTuple):
-    """The model, the readout's ridge, and the errors of the model on training and test part."""
-
-    model: PSRNN
-    readout_ridge: float
-    train_mse: float
-    test_mse: float
+    initialise: Any
+    readout: Any
+    update: str
+    projection: int | None
+    learn_frequencies: bool
+    seed: int
 
     @property
-    def stable(self) -> bool:
-        """False when the filter is no better on the training part than predicting its mean: a draw that blew up."""
-        return math.isfinite(self.train_mse) and self.train_mse < MEAN_PREDICTOR
+    def cell(self) -> dict[str, Any]:
+        return {
+            "lags": self.readout.lags,
+            "keep_sign": self.update == "bayes",
+            "learn_frequencies": self.learn_frequencies,
+        }
 
 
-@torch.no_grad()
-def one_step_mse(model: PSRNN, part: MaskedSequences) -> float:
-    predictions = filter_sequences(model, part.values, part.mask).predictions
-    return float(masked_mse(predictions, part.values, part.scored))
+def regress(features: Features, settings: TwoStageSettings) -> tuple[TwoStageParameters, Projections | None]:
+    """2SR, after a projection if there is one; `update=bayes` folds the whitening of the features of o_t into W."""
+    stream = feature_stream(features.windows, features.frequencies, chunk=settings.initialise.chunk)
+    projections = None
+    if settings.projection is not None:
+        projections = find_projections(stream, size=settings.projection)
+        stream = projected(stream, projections)
+    found = two_stage_regression(stream, ridge=settings.initialise.ridge, scale=settings.initialise.scale)
+    if settings.update == "bayes":
+        update = whiten_observations(found.update, found.observation_moment, settings.initialise.whitening)
+        found = found._replace(update=update)
+    return found, projections
 
 
-def first_parameters(features: Features, settings: Any, *, update: str, seed: int) -> TwoStageParameters:
-    """2SR or random parameters; `update=bayes` folds the whitening of the observation features into W."""
-    if settings.method == "random":
-        count = 2 * len(features.frequencies.future)
-        return random_parameters(state=count, features=count, history=count, generator=generator(seed, "weights"))
-    stream = feature_stream(features.windows, features.frequencies, chunk=settings.chunk)
-    found = two_stage_regression(stream, ridge=settings.ridge, scale=settings.scale)
-    if update == "paper":
-        return found
-    return found._replace(update=whiten_observations(found.update, found.observation_moment, settings.whitening))
+def first_parameters(features: Features, settings: TwoStageSettings) -> tuple[TwoStageParameters, Projections | None]:
+    """By regression, or random ones (`initialise=random`, without a projection)."""
+    if settings.initialise.method != "random":
+        return regress(features, settings)
+    if settings.projection is not None:
+        raise ValueError("initialise=random has no regression to find features.projection by; leave one of them out")
+    count = 2 * len(features.frequencies.future)
+    weights = generator(settings.seed, "weights")
+    return random_parameters(state=count, features=count, history=count, generator=weights), None
 
 
-def initialise(
-    loaded: Loaded, features: Features, settings: Any, *, readout: Any, update: str, seed: int
-) -> Initialised:
+def initialise(loaded: Loaded, features: Features, settings: TwoStageSettings) -> Initialised:
     """Regression, then the readout along the filtered training part. Warns of a draw that blew up."""
-    parameters = first_parameters(features, settings, update=update, seed=seed)
-    model = build_psrnn(parameters, features.frequencies, lags=readout.lags, keep_sign=update == "bayes")
+    parameters, projections = first_parameters(features, settings)
+    model = build_psrnn(parameters, features.frequencies, projections, **settings.cell)
+    readout = settings.readout
     ridge = fit_readout(model, loaded.train, loaded.validation, ridges=readout.ridges, scale=readout.scale)
-    return judge(model, loaded, ridge)
+    return judge(model, loaded, {"readout.ridge": ridge})
 
 
-def judge(model: PSRNN, loaded: Loaded, ridge: float) -> Initialised:
-    result = Initialised(model, ridge, one_step_mse(model, loaded.train), one_step_mse(model, loaded.test))
-    if not result.stable:
-        warnings.warn(
-            f"this draw of features blew up: training error {result.train_mse:.3g}, "
-            f"where predicting the mean has {MEAN_PREDICTOR:.0f}; take more features, update=bayes or another seed",
-            stacklevel=2,
-        )
-    return result
+def empty_model(features: Features, settings: TwoStageSettings) -> PSRNN:
+    """The model that `initialise` would make, all numbers 0, to be filled from a checkpoint."""
+    state = settings.projection or 2 * len(features.frequencies.future)
+    return empty_psrnn(features.frequencies, state=state, projected=settings.projection, **settings.cell)

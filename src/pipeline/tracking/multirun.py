@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,13 @@ from mlflow.entities import Run as MlflowRun
 from mlflow.tracking import MlflowClient
 from omegaconf import DictConfig, open_dict
 
-from pipeline import figures
+from pipeline.errors import PipelineError
+from pipeline.summaries.jobs import ERROR, job_table
+from pipeline.summaries.summary import summarise as summary_of
 from pipeline.tracking.model import EXAMPLE, PARAMETERS, log_model, scratch_folder
 from pipeline.tracking.run import Run, create_run
 from pipeline.tracking.session import origin_tags
 from pipeline.tracking.store import experiment_id, open_store
-
-ERROR = "evaluate/test_mse"
-GROUPS = ["sampler", "kernel", "count"]
-
 
 OPEN_PARENTS: list[ParentRun] = []
 
@@ -35,21 +34,17 @@ class ParentRun(Callback):
 
     def __init__(self) -> None:
         self.run: Run | None = None
+        self.compare: Any = None
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:  # noqa: ARG002
         tracking = config.get("tracking")
         if tracking is None or not tracking.enabled or config.recipe == "predict":
             return
-        client = open_store(tracking.uri)
-        choices = config.hydra.runtime.choices
-        experiment = choices.get("experiment") or choices.get("data") or config.recipe
-        name = f"multirun-{experiment}" if config.run_name is None else str(config.run_name)
-        typed = " ".join(config.hydra.overrides.task)
-        where = experiment_id(client, tracking.experiment or str(experiment))
-        self.run = create_run(client, where, name, {**origin_tags(), "multirun": "parent", "hydra.overrides": typed})
+        self.compare = config.compare
+        self.run = parent_run(config)
         with open_dict(config):
             config.hydra.overrides.task.append(f"tracking.parent={self.run.id}")
-            config.hydra.overrides.task.append(f"tracking.experiment={tracking.experiment or experiment}")
+            config.hydra.overrides.task.append(f"tracking.experiment={experiment_name(config)}")
         OPEN_PARENTS.append(self)
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:  # noqa: ARG002
@@ -64,8 +59,42 @@ class ParentRun(Callback):
         finished = [child for child in children if child.info.status == "FINISHED"]
         run.tags({"jobs": str(len(children)), "jobs.failed": str(len(children) - len(finished))})
         if finished:
-            summarise(run, finished)
+            summarise(run, finished, self.compare)
         run.finish(status)
+
+
+def experiment_name(config: DictConfig) -> str:
+    choices = config.hydra.runtime.choices
+    return str(config.tracking.experiment or choices.get("experiment") or choices.get("data") or config.recipe)
+
+
+def sweep_mark(config: DictConfig) -> str:
+    """The command line but for what does not change the jobs: equal marks are the same sweep."""
+    typed = [o for o in config.hydra.overrides.task if not o.lstrip("+").startswith(("resume", "run_name", "tracking"))]
+    return hashlib.sha256(repr(sorted(typed)).encode()).hexdigest()
+
+
+def parent_run(config: DictConfig) -> Run:
+    """A new parent, or with resume=true the newest one of the same command line that did not finish.
+
+    Raises PipelineError when there is none to go on with.
+    """
+    client = open_store(config.tracking.uri)
+    where = experiment_id(client, experiment_name(config))
+    mark = sweep_mark(config)
+    if config.resume:
+        found = client.search_runs(
+            [where],
+            filter_string=f"tags.sweep = '{mark}' and attributes.status != 'FINISHED'",
+            order_by=["attributes.start_time DESC"],
+            max_results=1,
+        )
+        if not found:
+            raise PipelineError("resume=true: no unfinished multirun has this command line; start without resume")
+        return Run(client, found[0].info.run_id)
+    name = f"multirun-{experiment_name(config)}" if config.run_name is None else str(config.run_name)
+    tags = {"multirun": "parent", "sweep": mark, "hydra.overrides": " ".join(config.hydra.overrides.task)}
+    return create_run(client, where, name, {**origin_tags(), **tags})
 
 
 def children_of(client: MlflowClient, run: Run) -> list[MlflowRun]:
@@ -81,54 +110,6 @@ def children_of(client: MlflowClient, run: Run) -> list[MlflowRun]:
             return found
 
 
-def job_table(children: list[MlflowRun]) -> pd.DataFrame:
-    """One row per finished job."""
-    rows = [
-        {
-            "run": child.info.run_name,
-            "run_id": child.info.run_id,
-            "sampler": child.data.tags.get("sampler", ""),
-            "kernel": child.data.tags.get("kernel", ""),
-            "count": int(child.data.params["features.count"]),
-            "seed": int(child.data.params["seed"]),
-            "test_mse": child.data.metrics[ERROR],
-            "stable": child.data.tags.get("stability") == "stable",
-        }
-        for child in children
-    ]
-    return pd.DataFrame(rows).sort_values([*GROUPS, "seed"], ignore_index=True)
-
-
-def seed_table(jobs: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard deviation of the test error per sampler, kernel and count, over seeds and what else varied."""
-    grouped = jobs.groupby(GROUPS, as_index=False)
-    return grouped.agg(
-        jobs=("test_mse", "size"),
-        unstable=("stable", lambda stable: int((~stable).sum())),
-        mean=("test_mse", "mean"),
-        sd=("test_mse", "std"),
-    )
-
-
-def markdown(table: pd.DataFrame, best: str) -> str:
-    lines = [
-        "| sampler | kernel | frequencies | jobs | test error, mean ± sd | unstable |",
-        "|---|---|---|---|---|---|",
-    ]
-    for row in table.to_dict("records"):
-        spread = "" if pd.isna(row["sd"]) else f" ± {row['sd']:.2g}"
-        cells = (
-            row["sampler"],
-            row["kernel"],
-            row["count"],
-            row["jobs"],
-            f"{row['mean']:.3g}{spread}",
-            row["unstable"],
-        )
-        lines.append(f"| {' | '.join(str(cell) for cell in cells)} |")
-    return "\n".join(lines) + f"\n\nBest by validation error: {best}\n"
-
-
 def best_child(children: list[MlflowRun]) -> tuple[MlflowRun, float]:
     """The job whose kept model has the smallest validation error; the test error decides nothing."""
     errors = {child.info.run_id: float(child.data.tags["validation_mse"]) for child in children}
@@ -136,19 +117,24 @@ def best_child(children: list[MlflowRun]) -> tuple[MlflowRun, float]:
     return best, errors[best.info.run_id]
 
 
-def summarise(run: Run, children: list[MlflowRun]) -> None:
+def summarise(run: Run, children: list[MlflowRun], compare: Any) -> None:
+    """Tables, figures and words over the jobs, and the settings, errors and model of the best one."""
     jobs = job_table(children)
-    table = seed_table(jobs)
-    best, error = best_child(children)
-    run.table(jobs, "jobs.csv")
-    run.table(table, "by_sampler_and_count.csv")
+    summary = summary_of(jobs, compare, run.client)
+    for path, table in summary.tables.items():
+        run.table(table, path)
+    for path, figure in summary.figures.items():
+        run.figure(figure, path)
     name = str(run.client.get_run(run.id).info.run_name)
-    if any(child.data.tags["data.source"] == "stand-in" for child in children):
+    if jobs["stand_in"].any() and not name.startswith("STAND-IN"):
         name = f"STAND-IN-{name} (data not real)"
         run.client.update_run(run.id, name=name)
-    title = f"{name}: test error, mean ± sd over jobs"
-    run.figure(figures.error_by_count(table, title=title), "figures/error_by_count")
-    run.describe(f"{name}\n\n" + markdown(table, f"{best.info.run_name} ({best.info.run_id})"))
+    best, error = best_child(children)
+    run.describe(f"{name}\n\n{summary.text}\n\nBest by validation error: {best.info.run_name} ({best.info.run_id})\n")
+    log_best(run, best, error)
+
+
+def log_best(run: Run, best: MlflowRun, error: float) -> None:
     run.tags({"best.run": best.info.run_id, "best.name": str(best.info.run_name)})
     settings = {f"best.{k}": v for k, v in best.data.params.items() if not k.startswith("tracking.")}
     run.parameters(settings)

@@ -25,7 +25,7 @@ from pipeline.tracking.off import Untracked
 from pipeline.tracking.run import Run, create_run, unfinished_run
 from pipeline.tracking.store import experiment_id, file_lock, open_store
 
-NOT_IN_FINGERPRINT = ("resume", "run_name", "tracking")
+NOT_IN_FINGERPRINT = ("resume", "run_name", "tracking", "compare")
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,34 @@ def begin(client: MlflowClient, tracking: Any, request: RunRequest) -> Run:
     return create_run(client, experiment_id(client, request.experiment), request.name, tags)
 
 
+def matching_runs(client: MlflowClient, request: RunRequest, parent: str, status: str) -> list[Any]:
+    """Jobs of a multirun with the fingerprint of `request`, the newest first; `status` is "=" or "!=" FINISHED."""
+    mark = fingerprint(request.settings, request.checksum)
+    return client.search_runs(
+        [experiment_id(client, request.experiment)],
+        filter_string=f"tags.fingerprint = '{mark}' and tags.`mlflow.parentRunId` = '{parent}' "
+        f"and attributes.status {status} 'FINISHED'",
+        order_by=["attributes.start_time DESC"],
+        max_results=1,
+    )
+
+
+def finished_before(tracking: Any, request: RunRequest, *, resume: bool) -> float | None:
+    """In a multirun that goes on: the validation error of a job that has finished already; None when it is to run."""
+    if not (resume and tracking.enabled and tracking.parent):
+        return None
+    found = matching_runs(open_store(tracking.uri), request, tracking.parent, "=")
+    return float(found[0].data.tags["validation_mse"]) if found else None
+
+
+def continued_or_new(client: MlflowClient, tracking: Any, request: RunRequest) -> Run:
+    """With `resume`: the unfinished run; in a multirun a job that was never begun begins now."""
+    if not tracking.parent:
+        return find_unfinished(client, request)
+    found = matching_runs(client, request, tracking.parent, "!=")
+    return Run(client, found[0].info.run_id) if found else begin(client, tracking, request)
+
+
 def find_unfinished(client: MlflowClient, request: RunRequest) -> Run:
     """The unfinished run of the same fingerprint. Raises PipelineError when there is none."""
     mark = fingerprint(request.settings, request.checksum)
@@ -130,7 +158,7 @@ def held(run: Run, folder: Path) -> Iterator[None]:
 def open_run(tracking: Any, request: RunRequest, *, resume: bool) -> Iterator[tuple[Run, Path]]:
     """The run and its folder of checkpoints, which is deleted when the run has finished.
 
-    With `resume` it is the unfinished run of the same fingerprint. Raises PipelineError when there is none, and when
+    With `resume` it is the unfinished run of the same fingerprint (in a multirun: or a new one). Raises PipelineError when there is none, and when
     that run is still going on in another process.
     """
     if not tracking.enabled:
@@ -138,7 +166,7 @@ def open_run(tracking: Any, request: RunRequest, *, resume: bool) -> Iterator[tu
             yield Untracked(), Path(folder)
         return
     client = open_store(tracking.uri)
-    run = find_unfinished(client, request) if resume else begin(client, tracking, request)
+    run = continued_or_new(client, tracking, request) if resume else begin(client, tracking, request)
     folder = store_folder() / "checkpoints" / run.id
     folder.mkdir(parents=True, exist_ok=True)
     with held(run, folder):

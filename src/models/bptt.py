@@ -1,4 +1,4 @@
-"""Truncated back-propagation through time for the PSRNN, as an objective for the gradient loop (paper, section 6.1)."""
+"""Truncated back-propagation through time, as an objective for the gradient loop (paper, section 6.1)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.filtering import filter_sequences
+from models.filtering import MaskedSequences, State, filter_sequences
 from models.numerics.ridge import masked_mse
-from models.psrnn.cell import PSRNN, BeliefState
-from models.psrnn.initialise import MaskedSequences
+from models.recurrent import Recurrent
 
 
 class Chunks(NamedTuple):
@@ -46,7 +45,7 @@ class TruncatedBPTT:
     """Mean squared one-step error over chunks of `horizon` steps, each begun from the filtered state before it.
 
     The start states come from one filtering of the whole training part at the begin of every epoch (`refresh`) and
-    carry no gradient, except for the first chunk of a sequence, which begins at the trained q_1. So chunks are
+    carry no gradient, except for the first chunk of a sequence, which begins at the trained first state. So chunks are
     independent of one another, can be shuffled, and one long sequence makes as full a batch as many short ones.
 
     solve_readout: called with the model at every refresh, to solve the readout in closed form; then it has no gradient.
@@ -54,12 +53,12 @@ class TruncatedBPTT:
 
     def __init__(
         self,
-        model: PSRNN,
+        model: Recurrent,
         train: MaskedSequences,
         *,
         horizon: int,
         batch_size: int,
-        solve_readout: Callable[[PSRNN], object] | None = None,
+        solve_readout: Callable[[Recurrent], object] | None = None,
     ) -> None:
         if batch_size < 1:
             raise ValueError(f"refine.batch_size must be at least 1, got {batch_size}")
@@ -67,13 +66,12 @@ class TruncatedBPTT:
         self.solve_readout = solve_readout
         self.chunks = cut_chunks(train.scored, horizon=horizon)
         self.padded = MaskedSequences(*(pad_time(part, horizon) for part in train))
-        self.states: BeliefState
+        self.states: State
         self.filled: Tensor
 
     def parameters(self) -> list[torch.nn.Parameter]:
-        readout = (self.model.readout_weight, self.model.readout_bias)
-        solved = {id(p) for p in readout} if self.solve_readout else set()
-        return [p for p in self.model.parameters() if id(p) not in solved]
+        solved = {id(p) for p in self.model.readout_parameters} if self.solve_readout else set()
+        return [p for p in self.model.parameters() if p.requires_grad and id(p) not in solved]
 
     def refresh(self, *, solve: bool = True) -> float:
         """Solve the readout (if it is solved at all), filter the training part, keep the start states.
@@ -84,7 +82,7 @@ class TruncatedBPTT:
             if solve and self.solve_readout:
                 self.solve_readout(self.model)
             filtered = filter_sequences(self.model, self.train.values, self.train.mask)
-            self.states, self.filled = BeliefState(*filtered.states), filtered.filled
+            self.states, self.filled = filtered.states, filtered.filled
             return float(masked_mse(filtered.predictions, self.train.values, self.train.scored))
 
     def batches(self, generator: torch.Generator) -> Iterator[Tensor]:
@@ -92,12 +90,12 @@ class TruncatedBPTT:
         order = torch.randperm(len(self.chunks.sequence), generator=generator)
         yield from order.to(self.chunks.sequence.device).split(self.batch_size)
 
-    def start_state(self, batch: Tensor) -> BeliefState:
+    def start_state(self, batch: Tensor) -> State:
         sequence, start = self.chunks.sequence[batch], self.chunks.start[batch]
-        stored = BeliefState(*(part[sequence, start] for part in self.states))
+        stored = tuple(part[sequence, start] for part in self.states)
         fresh = self.model.initial_state(len(batch))
         first = (start == 0).unsqueeze(1)
-        return BeliefState(*(torch.where(first, new, old) for new, old in zip(fresh, stored, strict=True)))
+        return tuple(torch.where(first, new, old) for new, old in zip(fresh, stored, strict=True))
 
     def loss(self, batch: Tensor) -> Tensor:
         """Mean over the scored entries of the chunks in `batch` (batch,)."""

@@ -1,0 +1,153 @@
+"""The handwriting data set: pen movements of the UCI pen digits, original strokes, one row every 100 ms.
+
+Choromanski, Downey and Boots (2018), section 6.1, use x, y and pressure. The public set has no pressure (its
+description says that the pressure level was ignored), so the third feature here is pen down (1) or up (0).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.request import urlopen
+
+import numpy as np
+
+from data.base import DataError, Dataset, Sequences
+from data.download import Opener, check_file, data_root, download_all, network_available
+from data.sigma_lognormal import DIGITS, draw_hand, write_digit
+from data.unipen import Digit, read_digits
+
+SOURCES = ("auto", "uci", "stand_in")
+TRAJECTORIES = ("writer", "digit")
+FOLDER = "pendigits_orig"
+FILE = "pendigits-orig.tra.Z"
+CHECKSUMS = {FILE: "ceae25d05f1ccfed4d27ca2e5766370fb32ddd685a647567e84cf7685aa7ac8b"}
+ADDRESSES = {
+    FILE: "https://raw.githubusercontent.com/amknguyen/sigKerForPenDigits/"
+    f"e2bf050902126fa2705def44658f3192a2d2895e/data/{FILE}"
+}
+FEATURE_NAMES = ("x", "y", "pen")
+UNITS = ("tablet unit", "tablet unit", "")
+STAND_IN_WRITERS, STAND_IN_DIGITS = 30, 40
+
+
+def load_handwriting(
+    *,
+    root: str | None,
+    source: str = "auto",
+    trajectory: str = "writer",
+    seed: int = 0,
+    trajectories: int = 25,
+    test: int = 5,
+    validation: int = 4,
+    steps: int | None = 1000,
+    opener: Opener = urlopen,
+) -> Dataset:
+    """Trajectories of `trajectories` writers (25 of 30, drawn under `seed`), split by writer.
+
+    trajectory: "writer": all digits of a writer in the file's order, joined, the first `steps` rows (None: all, about
+        10,000); "digit": one digit of each writer, drawn under `seed`.
+    A row is x, y and pen. Between strokes and after a digit comes one row with pen 0 at the place where the pen left.
+    source: "uci": the recorded strokes, fetched over https where the file is missing; "stand_in": generated strokes
+        (see `data.sigma_lognormal`), nothing in them is real; "auto": the recorded ones, or without file and network
+        the stand-in, with a warning.
+
+    Raises DataError for an argument out of range, a file that cannot be fetched, and one that is damaged.
+    """
+    check(source=source, trajectory=trajectory, trajectories=trajectories, test=test, validation=validation)
+    if steps is not None and steps < 1:
+        raise DataError(f"handwriting: data.steps must be at least 1, or null for all, got {steps}")
+    folder = data_root(root) / FOLDER
+    real = source != "stand_in" and file_ready(folder, required=source == "uci", opener=opener)
+    digits = read_digits(folder / FILE) if real else stand_in_digits(seed=seed)
+    arrays, names = draw_trajectories(digits, trajectory=trajectory, count=trajectories, steps=steps, seed=seed)
+    return split(arrays, names, test=test, validation=validation, stand_in=not real)
+
+
+def check(*, source: str, trajectory: str, trajectories: int, test: int, validation: int) -> None:
+    if source not in SOURCES:
+        raise DataError(f"handwriting: data.source={source} is unknown; choose one of {', '.join(SOURCES)}")
+    if trajectory not in TRAJECTORIES:
+        raise DataError(
+            f"handwriting: data.trajectory={trajectory} is unknown; choose one of {', '.join(TRAJECTORIES)}"
+        )
+    if test < 1 or validation < 1 or trajectories - test - validation < 1:
+        raise DataError(
+            f"handwriting: {trajectories} trajectories cannot give {test} for test, {validation} for validation and "
+            "one at least of each and for training; change data.trajectories, data.test or data.validation"
+        )
+
+
+def file_ready(folder: Path, *, required: bool, opener: Opener) -> bool:
+    """Check the file or fetch it. False, with a warning, where that is impossible and allowed."""
+    path = folder / FILE
+    if path.exists():
+        check_file(path, CHECKSUMS[FILE])
+        return True
+    if network_available(ADDRESSES[FILE], opener=opener):
+        download_all(ADDRESSES, folder, checksums=CHECKSUMS, opener=opener)
+        return True
+    lack = f"{path} is missing and there is no network"
+    if required:
+        raise DataError(f"handwriting: {lack}; put it there (from {ADDRESSES[FILE]}), or choose data.source=stand_in")
+    warnings.warn(f"handwriting: NOT REAL DATA: {lack}; using the generated stand-in", stacklevel=3)
+    return False
+
+
+def stand_in_digits(*, seed: int) -> list[Digit]:
+    generator = np.random.default_rng([seed, 1])
+    digits = []
+    for writer in range(STAND_IN_WRITERS):
+        hand = draw_hand(generator)
+        for label in generator.choice(list(DIGITS), size=STAND_IN_DIGITS):
+            digits.append(Digit(str(label), f"stand_in_{writer:02d}", write_digit(str(label), hand, generator)))
+    return digits
+
+
+def rows_of(digit: Digit) -> np.ndarray:
+    """(row, 3): every stroke's points with pen 1, then one row with pen 0 at its last point."""
+    parts = []
+    for stroke in digit.strokes:
+        down = np.column_stack([stroke, np.ones(len(stroke))])
+        parts += [down, [[*stroke[-1], 0.0]]]
+    return np.concatenate(parts)
+
+
+def draw_trajectories(
+    digits: Sequence[Digit], *, trajectory: str, count: int, steps: int | None, seed: int
+) -> tuple[list[np.ndarray], list[str]]:
+    """Arrays (row, 3) of `count` writers, and their names, in the order drawn."""
+    own: dict[str, list[Digit]] = {}
+    for digit in digits:
+        own.setdefault(digit.writer, []).append(digit)
+    if count > len(own):
+        raise DataError(f"handwriting: {count} trajectories were asked for, there are {len(own)} writers")
+    generator = np.random.default_rng(seed)
+    arrays, names = [], []
+    for writer in generator.permutation(sorted(own))[:count]:
+        written = own[str(writer)]
+        if trajectory == "digit":
+            written = [written[generator.integers(len(written))]]
+        arrays.append(np.concatenate([rows_of(digit) for digit in written])[:steps])
+        names.append(f"writer_{writer}")
+    return arrays, names
+
+
+def split(arrays: Sequence[np.ndarray], names: Sequence[str], *, test: int, validation: int, stand_in: bool) -> Dataset:
+    """The writers were drawn in random order: the last ones are test, those before them validation."""
+    training = len(arrays) - test - validation
+
+    def part(begin: int, end: int) -> Sequences:
+        return Sequences.from_arrays(arrays[begin:end], names[begin:end])
+
+    return Dataset(
+        name="handwriting",
+        train=part(0, training),
+        validation=part(training, training + validation),
+        test=part(training + validation, len(arrays)),
+        feature_names=FEATURE_NAMES,
+        units=UNITS,
+        source="stand-in" if stand_in else "uci",
+        stand_in=stand_in,
+    )

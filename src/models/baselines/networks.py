@@ -1,0 +1,137 @@
+"""Recurrent networks trained by gradient: LSTM, GRU and minGRU, all with the same readout as the PSRNN."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from models.filtering import State
+from models.fitting import Fitted, Problem, with_readout
+from models.recurrent import Recurrent
+
+
+def draw_uniform(module: nn.Module, bound: float, generator: torch.Generator) -> None:
+    """All parameters uniform in ±bound, from an explicit generator (torch's own start has a hidden one)."""
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.copy_(bound * (2 * torch.rand(parameter.shape, generator=generator, dtype=torch.float64) - 1))
+
+
+class LSTMNetwork(Recurrent):
+    """Long short-term memory (Hochreiter and Schmidhuber 1997) with forget gate; the readout sees the hidden state."""
+
+    def __init__(self, *, dimension: int, units: int, lags: int) -> None:
+        super().__init__(dimension=dimension, exposed=units, lags=lags)
+        self.architecture = {"dimension": dimension, "units": units, "lags": lags}
+        self.cell = nn.LSTMCell(dimension, units)
+
+    def draw(self, generator: torch.Generator) -> None:
+        """Uniform in ±1/√units, and a forget gate that starts open (bias 1; Jozefowicz et al. 2015)."""
+        units = self.cell.hidden_size
+        draw_uniform(self.cell, units**-0.5, generator)
+        with torch.no_grad():
+            self.cell.bias_ih[units : 2 * units] = 1.0
+
+    def initial_belief(self, batch: int) -> State:
+        zeros = self.readout_bias.new_zeros(batch, self.cell.hidden_size)
+        return zeros, zeros
+
+    def advance(self, belief: State, observation: Tensor) -> State:
+        hidden, memory = belief
+        return self.cell(observation, (hidden, memory))
+
+
+class GRUNetwork(Recurrent):
+    """Gated recurrent unit (Cho et al. 2014)."""
+
+    def __init__(self, *, dimension: int, units: int, lags: int) -> None:
+        super().__init__(dimension=dimension, exposed=units, lags=lags)
+        self.architecture = {"dimension": dimension, "units": units, "lags": lags}
+        self.cell = nn.GRUCell(dimension, units)
+
+    def draw(self, generator: torch.Generator) -> None:
+        draw_uniform(self.cell, self.cell.hidden_size**-0.5, generator)
+
+    def initial_belief(self, batch: int) -> State:
+        return (self.readout_bias.new_zeros(batch, self.cell.hidden_size),)
+
+    def advance(self, belief: State, observation: Tensor) -> State:
+        return (self.cell(observation, belief[0]),)
+
+
+class MinGRULayer(nn.Module):
+    """h ← (1 − z) ⊙ h + z ⊙ h̃ with z = σ(W_z x + b_z), h̃ = W_h x + b_h: neither depends on h (Feng et al. 2024)."""
+
+    def __init__(self, inputs: int, units: int) -> None:
+        super().__init__()
+        self.gate = nn.Linear(inputs, units)
+        self.candidate = nn.Linear(inputs, units)
+
+    def forward(self, x: Tensor, hidden: Tensor) -> Tensor:
+        return torch.lerp(hidden, self.candidate(x), torch.sigmoid(self.gate(x)))
+
+
+class MinGRUNetwork(Recurrent):
+    """Two minGRU layers (Feng et al. 2024, Were RNNs all we needed?), the second on tanh of the first.
+
+    A single layer moves on linearly between gates that see only the current observation; the second layer's gates see
+    the first layer's past. The readout sees both layers.
+    """
+
+    def __init__(self, *, dimension: int, units: int, lags: int) -> None:
+        super().__init__(dimension=dimension, exposed=2 * units, lags=lags)
+        self.architecture = {"dimension": dimension, "units": units, "lags": lags}
+        self.units = units
+        self.first, self.second = MinGRULayer(dimension, units), MinGRULayer(units, units)
+
+    def draw(self, generator: torch.Generator) -> None:
+        for layer in (self.first, self.second):
+            draw_uniform(layer, layer.gate.in_features**-0.5, generator)
+
+    def initial_belief(self, batch: int) -> State:
+        zeros = self.readout_bias.new_zeros(batch, self.units)
+        return zeros, zeros
+
+    def advance(self, belief: State, observation: Tensor) -> State:
+        first = self.first(observation, belief[0])
+        return first, self.second(torch.tanh(first), belief[1])
+
+    def exposed(self, belief: State) -> Tensor:
+        return torch.cat(belief, -1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Network:
+    """units: the size of each state vector."""
+
+    trained: ClassVar[bool] = True
+    network: ClassVar[type[LSTMNetwork | GRUNetwork | MinGRUNetwork]]
+    units: int = 32
+
+    def __post_init__(self) -> None:
+        if self.units < 1:
+            raise ValueError(f"model.units must be at least 1, got {self.units}")
+
+    def fit(self, problem: Problem) -> Fitted:
+        """Random weights and a readout solved on them: where the refinement by gradient begins."""
+        model = self.network(dimension=problem.dimension, units=self.units, lags=problem.readout.lags)
+        model.draw(problem.generator)
+        return with_readout(model, problem)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LSTM(_Network):
+    network: ClassVar = LSTMNetwork
+
+
+@dataclass(frozen=True, kw_only=True)
+class GRU(_Network):
+    network: ClassVar = GRUNetwork
+
+
+@dataclass(frozen=True, kw_only=True)
+class MinGRU(_Network):
+    network: ClassVar = MinGRUNetwork

@@ -1,0 +1,48 @@
+"""What every method of the group `model` is given, and what it gives back."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import torch
+from torch import nn
+
+from models.filtering import MaskedSequences
+from models.readout import ReadoutSettings, fit_readout
+from models.recurrent import Recurrent
+
+
+class Problem(NamedTuple):
+    """Standardised training and validation part, the readout asked for, and the generator of random weights."""
+
+    train: MaskedSequences
+    validation: MaskedSequences
+    readout: ReadoutSettings
+    generator: torch.Generator
+
+    @property
+    def dimension(self) -> int:
+        return self.train.values.shape[2]
+
+
+class Fitted(NamedTuple):
+    """A model that offers `models.filtering.SequenceModel`, and what was chosen on the validation part."""
+
+    model: nn.Module
+    chosen: dict[str, Any]
+
+
+class Method(Protocol):
+    """A section `model` of the configuration. trained: whether gradient refinement follows the fit."""
+
+    trained: ClassVar[bool]
+
+    def fit(self, problem: Problem) -> Fitted: ...
+
+
+def with_readout(model: Recurrent, problem: Problem) -> Fitted:
+    """The model in the data's dtype and on its device, its readout solved."""
+    model.to(dtype=problem.train.values.dtype, device=problem.train.values.device)
+    readout = problem.readout
+    ridge = fit_readout(model, problem.train, problem.validation, ridges=readout.ridges, scale=readout.scale)
+    return Fitted(model, {"readout.ridge": ridge})

@@ -1,0 +1,89 @@
+"""Projection after the random features: many features, then the few directions that matter (Downey et al. 2017)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from scipy.sparse.linalg import svds
+from torch import Tensor
+
+from models.psrnn.two_stage import FeatureBatch, Stream
+
+
+class Projections(NamedTuple):
+    """Orthonormal columns, (features, p) each: of the history, the future (and shifted future) and the observation."""
+
+    history: Tensor
+    future: Tensor
+    observation: Tensor
+
+
+class CrossMoments(NamedTuple):
+    """E[φ ηᵀ] and E[ω φᵀ]."""
+
+    future_history: Tensor
+    observation_future: Tensor
+
+
+def cross_moments(stream: Stream) -> CrossMoments:
+    """One pass over the data; products in the data's dtype, sums in float64."""
+    first: Tensor | None = None
+    second: Tensor | None = None
+    count = 0
+    for batch in stream():
+        parts = (batch.future.T @ batch.history).double(), (batch.observation.T @ batch.future).double()
+        first = parts[0] if first is None else first + parts[0]
+        second = parts[1] if second is None else second + parts[1]
+        count += len(batch.future)
+    if first is None or second is None:
+        raise ValueError("projection got no time step; the training sequences are too short or have too many gaps")
+    return CrossMoments(first / count, second / count)
+
+
+def leading_singular_vectors(matrix: Tensor, rank: int) -> tuple[Tensor, Tensor]:
+    """Left and right singular vectors of the `rank` largest singular values: (rows, rank), (columns, rank).
+
+    Lanczos iterations from a fixed start, or the full decomposition where `rank` leaves too little room for them.
+    """
+    if rank > min(matrix.shape) // 2:
+        left, _, right = torch.linalg.svd(matrix, full_matrices=False)
+        return left[:, :rank], right[:rank].T
+    array = matrix.cpu().numpy()
+    start = np.ones(min(array.shape)) / min(array.shape) ** 0.5
+    left, values, right = svds(array, k=rank, v0=start)
+    order = np.argsort(values)[::-1].copy()
+    return torch.from_numpy(left[:, order]).to(matrix), torch.from_numpy(right[order].T.copy()).to(matrix)
+
+
+def find_projections(stream: Stream, *, size: int) -> Projections:
+    """p = `size` leading directions by truncated singular value decomposition (Downey et al. 2017, section 5).
+
+    History and future: of E[φ ηᵀ], what the past tells about the future. Observation: of E[ω φᵀ].
+    Raises ValueError when there are fewer features than directions.
+    """
+    moments = cross_moments(stream)
+    if not 1 <= size <= min(moments.future_history.shape):
+        most = min(moments.future_history.shape)
+        raise ValueError(f"features.projection must lie between 1 and the number of features {most}, got {size}")
+    future, history = leading_singular_vectors(moments.future_history, size)
+    observation, _ = leading_singular_vectors(moments.observation_future, size)
+    return Projections(history, future, observation)
+
+
+def projected(stream: Stream, projections: Projections) -> Stream:
+    """The stream with every batch projected, in the batch's dtype."""
+
+    def batches() -> Iterator[FeatureBatch]:
+        for batch in stream():
+            history, future, observation = (p.to(batch.history) for p in projections)
+            yield FeatureBatch(
+                batch.history @ history,
+                batch.future @ future,
+                batch.shifted_future @ future,
+                batch.observation @ observation,
+            )
+
+    return batches

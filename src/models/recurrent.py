@@ -1,0 +1,74 @@
+"""What all recurrent models share: a belief that moves on with each observation, and one linear readout."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from models.filtering import State
+from models.numerics.ridge import AffineMap
+
+
+class Recurrent(nn.Module, ABC):
+    """ô_t = M [s_t, o_{t−lags}, …, o_{t−1}] + c, where s_t is the part of the belief that the readout sees.
+
+    The state is the belief's tensors followed by the recent observations (batch, lags·d), oldest first; before the
+    first observation they are 0, the training mean in standardised units. lags 0 is the readout of the state alone.
+
+    dimension: d observed features; exposed: the size of s_t. Raises ValueError for negative lags.
+    """
+
+    architecture: dict[str, Any]
+
+    def __init__(self, *, dimension: int, exposed: int, lags: int) -> None:
+        super().__init__()
+        if lags < 0:
+            raise ValueError(f"readout.lags must be 0 or more, got {lags}")
+        self.lags = lags
+        self.readout_weight = nn.Parameter(torch.zeros(dimension, exposed + lags * dimension))
+        self.readout_bias = nn.Parameter(torch.zeros(dimension))
+
+    @abstractmethod
+    def initial_belief(self, batch: int) -> State: ...
+
+    @abstractmethod
+    def advance(self, belief: State, observation: Tensor) -> State:
+        """The belief after one more observation (batch, d)."""
+        ...
+
+    def exposed(self, belief: State) -> Tensor:
+        """s_t (…, exposed)."""
+        return belief[0]
+
+    @property
+    def readout_parameters(self) -> tuple[nn.Parameter, nn.Parameter]:
+        return self.readout_weight, self.readout_bias
+
+    def set_readout(self, readout: AffineMap) -> None:
+        with torch.no_grad():
+            self.readout_weight.copy_(readout.weight)
+            self.readout_bias.copy_(readout.bias)
+
+    def initial_state(self, batch: int) -> State:
+        recent = self.readout_bias.new_zeros(batch, self.lags * len(self.readout_bias))
+        return (*self.initial_belief(batch), recent)
+
+    def readout_inputs(self, state: State) -> Tensor:
+        return torch.cat([self.exposed(state[:-1]), state[-1]], -1)
+
+    def predict(self, state: State) -> Tensor:
+        return nn.functional.linear(self.readout_inputs(state), self.readout_weight, self.readout_bias)
+
+    def update(self, state: State, observation: Tensor) -> State:
+        belief = self.advance(state[:-1], observation)
+        if not self.lags:
+            return (*belief, state[-1])
+        return (*belief, torch.cat([state[-1], observation], 1)[:, observation.shape[1] :])
+
+
+def trained_parameters(model: nn.Module) -> int:
+    """How many numbers of the model are fitted, by regression or by gradient."""
+    return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)

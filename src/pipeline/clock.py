@@ -1,0 +1,40 @@
+"""Seconds per stage."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from tqdm import tqdm
+
+from pipeline.tracking.run import Run
+
+
+@dataclass
+class Clock:
+    """Logged as `<stage>/seconds` when a stage ends (those before the run began, at its begin)."""
+
+    run: Run | None = None
+    title: str = ""
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        start = time.monotonic()
+        tqdm.write(f"{name} …")
+        yield
+        self.seconds[name] = time.monotonic() - start
+        self.log()
+
+    def begin(self, run: Run, title: str) -> None:
+        self.run, self.title = run, title
+        self.log()
+
+    def log(self) -> None:
+        if self.run is None:
+            return
+        for name, value in self.seconds.items():
+            self.run.metric(f"{name}/seconds", value)
+        self.run.flush()

@@ -1,0 +1,300 @@
+"""Paired comparison of two arms over seeds: by how much, how sure, and what may be claimed. Pure functions.
+
+A job is a row: data, arm, count (number of features), seed, error (mean squared error), stable and stand_in. A draw is
+*usable* when it is stable and its error is finite and positive; only usable draws enter ratios, differences and means,
+the others are counted. What is left out may differ between the arms: read every ratio beside the unstable shares.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+LEVEL = 0.95
+RESAMPLES = 9999
+ALPHA = 0.05
+FEWEST_FOR_INTERVAL = 3
+FEWEST_FOR_WILCOXON = 6
+NO_CLAIM = "no claim (stand-in data)"
+COLUMNS = ["data", "arm", "count", "seed", "error", "stable", "stand_in"]
+
+
+class Interval(NamedTuple):
+    low: float
+    high: float
+
+
+UNKNOWN = Interval(math.nan, math.nan)
+
+
+def bootstrap_interval(values: np.ndarray, *, seed: int = 0) -> Interval:
+    """95 % percentile bootstrap interval of the mean (Efron and Tibshirani 1993, chapter 13), 9999 resamples.
+
+    The 2.5 % and 97.5 % quantiles of the means of n values drawn with replacement from the n `values`. Few values give
+    too narrow an interval: the bootstrap's variance is (n − 1)/n of the unbiased one. NaN for fewer than three values:
+    they say nothing about their spread. seed: of the generator that draws the resamples.
+    """
+    if len(values) < FEWEST_FOR_INTERVAL:
+        return UNKNOWN
+    if np.ptp(values) == 0:
+        return Interval(float(values[0]), float(values[0]))
+    result = stats.bootstrap(
+        (values,), np.mean, confidence_level=LEVEL, n_resamples=RESAMPLES, method="percentile",
+        rng=np.random.default_rng(seed),
+    )  # fmt: skip
+    return Interval(float(result.confidence_interval.low), float(result.confidence_interval.high))
+
+
+def wilcoxon_p(differences: np.ndarray) -> float:
+    """Two-sided p of the signed-rank test (Wilcoxon 1945): how rarely chance alone, each sign by a fair coin, makes the
+    smaller of the rank sums of positive and negative differences as small as it is.
+
+    Zero differences are left out, ties share their mean rank; scipy counts exactly where that is feasible. NaN below
+    six pairs, where p cannot reach 0.05 (the smallest is 2/2ⁿ); 1 when every difference is zero.
+    """
+    if len(differences) < FEWEST_FOR_WILCOXON:
+        return math.nan
+    if not np.any(differences):
+        return 1.0
+    return float(stats.wilcoxon(differences).pvalue)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def holm(p_values: np.ndarray) -> np.ndarray:
+    """p adjusted for their number (Holm 1979): the i-th smallest of n becomes max over j ≤ i of (n − j + 1) p_j, at
+    most 1. NaN stay NaN and do not count."""
+    p = np.asarray(p_values, dtype=np.float64)
+    adjusted = np.full(p.shape, np.nan)
+    known = np.flatnonzero(~np.isnan(p))
+    order = known[np.argsort(p[known], kind="stable")]
+    factors = np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(np.maximum.accumulate(factors * p[order]), 1.0)
+    return adjusted
+
+
+def _groups(table: pd.DataFrame, *keys: str) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame]]:
+    for key, rows in table.groupby(list(keys), sort=True):
+        yield cast("tuple[Any, ...]", key), rows
+
+
+def _arm(jobs: pd.DataFrame, name: str) -> pd.DataFrame:
+    return cast("pd.DataFrame", jobs[jobs["arm"] == name])
+
+
+def _usable(jobs: pd.DataFrame) -> np.ndarray:
+    error = jobs["error"].to_numpy(dtype=np.float64)
+    return jobs["stable"].to_numpy(dtype=bool) & np.isfinite(error) & (error > 0)
+
+
+def _share(flags: np.ndarray) -> float:
+    return float(flags.mean()) if len(flags) else math.nan
+
+
+def _two_arms(jobs: pd.DataFrame, baseline: str, challenger: str) -> pd.DataFrame:
+    """The jobs of the two arms; ValueError when a column or an arm lacks, or a seed occurs twice."""
+    lacking = [name for name in COLUMNS if name not in jobs.columns]
+    if lacking:
+        raise ValueError(f"compare: the table of jobs has no column {', '.join(lacking)}; add it")
+    if baseline == challenger:
+        raise ValueError(f"compare: baseline and challenger are both {baseline!r}; name two arms")
+    known = set(jobs["arm"])
+    for name in (baseline, challenger):
+        if name not in known:
+            raise ValueError(f"compare: there is no job of arm {name!r}; there are {', '.join(sorted(known))}")
+    rows = jobs.loc[jobs["arm"].isin((baseline, challenger))]
+    twice = rows.loc[rows.duplicated(COLUMNS[:4])]
+    if len(twice):
+        data, arm, count, seed = (twice[name].iloc[0] for name in COLUMNS[:4])
+        where = f"arm {arm!r}, data {data}, count {count}, seed {seed}"
+        raise ValueError(f"compare: two jobs have {where}; compare jobs that differ in nothing else")
+    return rows
+
+
+def compare_pairs(baseline: pd.DataFrame, challenger: pd.DataFrame, *, seed: int = 0) -> dict[str, Any]:
+    """One row of `paired`: both tables indexed by seed, with the columns error and stable."""
+    seeds = baseline.index.intersection(challenger.index)
+    a, b = baseline.loc[seeds], challenger.loc[seeds]
+    keep = _usable(a) & _usable(b)
+    old, new = (side["error"].to_numpy(dtype=np.float64)[keep] for side in (a, b))
+    logs, differences = np.log(new) - np.log(old), new - old
+    interval, difference = bootstrap_interval(logs, seed=seed), bootstrap_interval(differences, seed=seed)
+    return {
+        "pairs": int(keep.sum()),
+        "missing": len(baseline.index.union(challenger.index)) - len(seeds),
+        "unstable_pairs": int((~keep).sum()),
+        "unstable_baseline": _share(~_usable(baseline)),
+        "unstable_challenger": _share(~_usable(challenger)),
+        "ratio": float(np.exp(logs.mean())) if len(logs) else math.nan,
+        "ratio_low": float(np.exp(interval.low)),
+        "ratio_high": float(np.exp(interval.high)),
+        "median_difference": float(np.median(differences)) if len(logs) else math.nan,
+        "mean_difference": float(differences.mean()) if len(logs) else math.nan,
+        "mean_difference_low": difference.low,
+        "mean_difference_high": difference.high,
+        "p": wilcoxon_p(logs),
+    }
+
+
+def paired(jobs: pd.DataFrame, *, baseline: str, challenger: str, seed: int = 0) -> pd.DataFrame:
+    """Per data set and count, over the seeds that both arms have: how the challenger's errors b compare with a.
+
+    ratio: exp(mean of log(b/a)), the geometric mean; ratio_low, ratio_high: exp of the bootstrap interval of the mean
+    log ratio. median_difference, mean_difference (with interval): of b − a, in the units of the error. p: Wilcoxon's on
+    the log ratios; p_holm: adjusted by Holm over the counts of the data set.
+    pairs: those with two usable draws; unstable_pairs: the others. missing: seeds that one arm lacks.
+    unstable_baseline, unstable_challenger: shares of the arm's draws that are not usable, paired or not.
+    A count that one arm lacks altogether is a row without pairs. seed: of the bootstrap, the same for every row.
+    Raises ValueError when a column is missing, an arm has no job, the arms are the same or a seed occurs twice.
+    """
+    rows = []
+    for (data, count), group in _groups(_two_arms(jobs, baseline, challenger), "data", "count"):
+        sides = [_arm(group, name).set_index("seed") for name in (baseline, challenger)]
+        row = {"data": data, "count": count, "stand_in": bool(np.any(group["stand_in"]))}
+        rows.append(row | compare_pairs(*sides, seed=seed))
+    table = pd.DataFrame(rows)
+    table["p_holm"] = table.groupby("data")["p"].transform(lambda p: holm(p.to_numpy()))
+    return table
+
+
+def _better(rows: pd.DataFrame) -> np.ndarray:
+    return (rows["p_holm"].to_numpy() < ALPHA) & (rows["ratio_high"].to_numpy() < 1)
+
+
+def _worse(rows: pd.DataFrame) -> np.ndarray:
+    return rows["ratio_low"].to_numpy() > 1
+
+
+def verdict(rows: pd.DataFrame) -> str:
+    """*holds*: adjusted p < 0.05 and an interval of the ratio below 1 at more than half of the counts; *does not hold*:
+    an interval above 1 at more than half; else *undecided*. Stand-in data yields no claim."""
+    if np.any(rows["stand_in"]):
+        return NO_CLAIM
+    if 2 * _better(rows).sum() > len(rows):
+        return "holds"
+    return "does not hold" if 2 * _worse(rows).sum() > len(rows) else "undecided"
+
+
+def verdicts(table: pd.DataFrame, claim: str) -> pd.DataFrame:
+    """A row per data set of `paired`'s table: at how many counts the challenger is better or worse, and the verdict.
+
+    Counts without pairs, or with fewer than six (p is NaN there), count as not better."""
+    rows = []
+    for (data,), group in _groups(table, "data"):
+        found = {"counts": len(group), "better": int(_better(group).sum()), "worse": int(_worse(group).sum())}
+        rows.append({"data": data, "claim": claim, **found, "verdict": verdict(group)})
+    return pd.DataFrame(rows)
+
+
+def geometric_means(jobs: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
+    """Per data, arm and count: geometric mean of the errors of usable draws, its interval, and the unstable share."""
+    rows = []
+    for (data, arm, count), group in _groups(jobs, "data", "arm", "count"):
+        usable = _usable(group)
+        logs = np.log(group["error"].to_numpy(dtype=np.float64)[usable])
+        low, high = bootstrap_interval(logs, seed=seed)
+        mean = float(np.exp(logs.mean())) if len(logs) else math.nan
+        row = {"data": data, "arm": arm, "count": count, "jobs": len(group), "unstable": _share(~usable), "error": mean}
+        rows.append(row | {"error_low": float(np.exp(low)), "error_high": float(np.exp(high))})
+    return pd.DataFrame(rows)
+
+
+def count_that_reaches(counts: np.ndarray, log_errors: np.ndarray, log_level: np.ndarray) -> np.ndarray:
+    """(…): the smallest count, interpolated in log-log, at which the curve has fallen to the level; infinity if never.
+
+    counts (count,) ascending; log_errors (…, count); log_level (…). A curve that rises again later makes no difference;
+    where the first count is at the level already, it is the answer (an upper bound). Equal up to 1e-12 is reached.
+    """
+    if not len(counts):
+        return np.full(log_level.shape, math.inf)
+    x, target = np.log(counts), log_level[..., None]
+    below = log_errors <= target + 1e-12
+    i = below.argmax(-1)[..., None]
+    before = np.maximum(i - 1, 0)
+    left, right = (np.take_along_axis(log_errors, j, -1) for j in (before, i))
+    share = np.where(i > 0, left - target, 0.0) / np.where(i > 0, left - right, 1.0)
+    reached = np.exp(x[before] + share * (x[i] - x[before]))[..., 0]
+    return np.where(below.any(-1), reached, math.inf)
+
+
+def _log_errors(jobs: pd.DataFrame, arm: str, seeds: np.ndarray) -> pd.DataFrame:
+    """(seed, count): NaN where there is no usable draw; counts without any are left out."""
+    usable = _arm(jobs.loc[_usable(jobs)], arm)
+    logs = usable.assign(log=np.log(usable["error"].to_numpy(dtype=np.float64)))
+    return logs.pivot(index="seed", columns="count", values="log").reindex(seeds).sort_index(axis=1)
+
+
+def _weighted_means(logs: pd.DataFrame, weights: np.ndarray) -> np.ndarray:
+    """(resample, count): means over the seeds, each as often as it was drawn; NaN where none of them has a value."""
+    total = weights @ logs.notna().to_numpy(dtype=np.float64)
+    return weights @ logs.fillna(0.0).to_numpy(dtype=np.float64) / np.where(total > 0, total, math.nan)
+
+
+def _quantiles(factors: np.ndarray, seeds: int) -> Interval:
+    known = factors[~np.isnan(factors)]
+    if seeds < FEWEST_FOR_INTERVAL or not len(known):
+        return UNKNOWN
+    low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], method="inverted_cdf")
+    return Interval(float(low), float(high))
+
+
+def _in_words(needed: float, count: float, measured: np.ndarray) -> str:
+    if not len(measured):
+        return "no stable draw of the baseline"
+    bound = min(needed, float(measured[-1])) / count
+    factor = f"{bound:.1f}×" if bound >= 1 else f"{bound:.2g}×"
+    if math.isinf(needed):
+        return f"> {factor} (not reached up to m={measured[-1]})"
+    first = math.isclose(needed, measured[0], rel_tol=1e-9)
+    return f"≤ {factor} (reached at the smallest, m={measured[0]})" if first else factor
+
+
+def _matching_rows(jobs: pd.DataFrame, arms: tuple[str, str], rng: np.random.Generator) -> list[dict[str, Any]]:
+    seeds = np.unique(jobs["seed"].to_numpy())
+    base, new = (_log_errors(jobs, arm, seeds) for arm in arms)
+    draws = rng.multinomial(len(seeds), np.full(len(seeds), 1 / len(seeds)), size=RESAMPLES)
+    weights = np.vstack([np.ones(len(seeds)), draws])
+    curves, levels, measured = _weighted_means(base, weights), _weighted_means(new, weights), base.columns.to_numpy()
+    rows = []
+    for j, count in enumerate(new.columns.to_list()):
+        needed = np.where(np.isnan(levels[:, j]), math.nan, count_that_reaches(measured, curves, levels[:, j]))
+        low, high = _quantiles(needed[1:] / count, len(seeds))
+        reached = float(needed[0]) if np.isfinite(needed[0]) else math.nan
+        row = {"count": count, "baseline_count": reached, "factor": reached / count}
+        row |= {"factor_low": low, "factor_high": high, "largest_count": max(measured, default=math.nan)}
+        rows.append(row | {"text": _in_words(needed[0], count, measured)})
+    return rows
+
+
+def matching_counts(jobs: pd.DataFrame, *, baseline: str, challenger: str, seed: int = 0) -> pd.DataFrame:
+    """How many features the baseline needs for the error that the challenger has at m: per data set and m.
+
+    The curves are geometric means over usable draws, see `count_that_reaches`. factor: baseline_count/m, in words in
+    `text`; both numbers are NaN where the baseline does not get there within the counts measured (largest_count).
+    factor_low, factor_high: 95 % percentile bootstrap over seeds, drawn jointly for both arms and all counts (9999
+    resamples; Efron and Tibshirani 1993); NaN below three seeds, infinite where a resample does not reach the level.
+    Data sets that one arm lacks, and m without a usable draw of the challenger, are left out.
+    Raises ValueError like `paired`.
+    """
+    rows = []
+    for (data,), group in _groups(_two_arms(jobs, baseline, challenger), "data"):
+        if len(set(group["arm"])) == 2:
+            found = _matching_rows(group, (baseline, challenger), np.random.default_rng(seed))
+            rows += [{"data": data, "stand_in": bool(np.any(group["stand_in"])), **row} for row in found]
+    return pd.DataFrame(rows)
+
+
+def markdown_table(frame: pd.DataFrame, *, digits: int = 3) -> str:
+    """A Markdown table; numbers with `digits` significant digits, NaN as an empty cell, | escaped."""
+
+    def cell(value: Any) -> str:
+        if isinstance(value, float | np.floating):
+            return "" if math.isnan(value) else f"{value:.{digits}g}"
+        return str(value).replace("|", "\\|")
+
+    header = f"| {' | '.join(str(name) for name in frame.columns)} |\n|{'---|' * len(frame.columns)}"
+    lines = [f"| {' | '.join(cell(value) for value in row)} |" for row in frame.itertuples(index=False)]
+    return "\n".join([header, *lines])

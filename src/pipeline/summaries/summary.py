@@ -1,0 +1,141 @@
+"""What the parent of a multirun shows: tables, figures and words, chosen by `compare.figure`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pandas as pd
+from matplotlib.figure import Figure
+from mlflow.tracking import MlflowClient
+
+from pipeline import statistics
+from pipeline.statistics import markdown_table
+from pipeline.summaries import figures
+from pipeline.summaries.jobs import curve_table, seed_table
+
+
+class Summary(NamedTuple):
+    """tables by path, figures by path without ending, and Markdown."""
+
+    tables: dict[str, pd.DataFrame]
+    figures: dict[str, Figure]
+    text: str
+
+
+def with_error(jobs: pd.DataFrame) -> pd.DataFrame:
+    """The columns that `statistics` reads."""
+    return jobs.rename(columns={"test_mse": "error"})
+
+
+def heading(kind: str, jobs: pd.DataFrame) -> str:
+    seeds = jobs.groupby("data")["seed"].nunique()
+    counted = ", ".join(f"{data}: {number} seeds" for data, number in seeds.items())
+    mark = "STAND-IN DATA (not real) · " if jobs["stand_in"].any() else ""
+    return f"{mark}{kind} ({counted})"
+
+
+def claim_tables(jobs: pd.DataFrame, compare: Any, claim: str) -> tuple[dict[str, pd.DataFrame], str]:
+    """Paired statistics and verdicts, when the two arms of `compare` are named."""
+    if compare.baseline is None or compare.challenger is None:
+        return {}, ""
+    table = statistics.paired(with_error(jobs), baseline=compare.baseline, challenger=compare.challenger)
+    claims = statistics.verdicts(table, claim)
+    words = f"\n\n{claim}: error of {compare.challenger} divided by that of {compare.baseline}, paired by seed\n\n"
+    text = f"{words}{markdown_table(table)}\n\n{markdown_table(claims)}"
+    return {"paired.csv": table, "claims.csv": claims}, text
+
+
+def by_count(jobs: pd.DataFrame, compare: Any, client: MlflowClient) -> Summary:  # noqa: ARG001
+    """Error against the number of frequencies: the paper's figure 3, with statistics."""
+    means = statistics.geometric_means(with_error(jobs))
+    tables, text = claim_tables(jobs, compare, f"{compare.challenger} better than {compare.baseline}")
+    if tables:
+        matching = statistics.matching_counts(
+            with_error(jobs), baseline=compare.baseline, challenger=compare.challenger
+        )
+        tables["matching_counts.csv"] = matching
+        text += f"\n\nFrequencies that {compare.baseline} needs for the error of {compare.challenger} at m\n\n"
+        text += markdown_table(matching)
+    title = heading("test error by number of frequencies", jobs)
+    return Summary(
+        {"means.csv": means, **tables},
+        {"figures/error_by_count": figures.error_by_count(means, title=title)},
+        markdown_table(means) + text,
+    )
+
+
+def kept_up(curves: pd.DataFrame) -> pd.DataFrame:
+    """Every job's curve to the last epoch of its data set: a refinement that ended early stays where it ended."""
+    parts = []
+    for (data, *_), rows in curves.groupby(["data", "arm", "count", "seed"], sort=False):
+        last = curves.loc[curves["data"] == data, "epoch"].max()
+        parts.append(rows.set_index("epoch").reindex(range(last + 1)).ffill().reset_index())
+    return pd.concat(parts, ignore_index=True)
+
+
+def by_epoch(jobs: pd.DataFrame, compare: Any, client: MlflowClient) -> Summary:
+    """Error against the epoch of refinement: the paper's figure 4; the statistics are of the models that are kept."""
+    curves = curve_table(client, jobs)
+    full = kept_up(curves).rename(columns={"test_mse": "error"}).assign(stable=True)
+    means = statistics.geometric_means(full.drop(columns="count").rename(columns={"epoch": "count"}))
+    means = means.rename(columns={"count": "epoch"})
+    tables, text = claim_tables(jobs, compare, f"{compare.challenger} better than {compare.baseline} after refinement")
+    kept = statistics.geometric_means(with_error(jobs))
+    title = heading("test error by epoch of refinement", jobs)
+    return Summary(
+        {"curves.csv": curves, "means_by_epoch.csv": means, "means.csv": kept, **tables},
+        {"figures/error_by_epoch": figures.error_by_epoch(means, title=title)},
+        f"Errors of the models that are kept (best epoch on validation)\n\n{markdown_table(kept)}{text}",
+    )
+
+
+def against_all(jobs: pd.DataFrame, challenger: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The challenger beside every other arm, and a verdict per data set: ahead of all of them, or not."""
+    parts = []
+    for (data, stand_in), here in jobs.groupby(["data", "stand_in"], sort=True):
+        for other in sorted(set(here["arm"]) - {challenger}):
+            pair = here[here["arm"].isin((challenger, other))].assign(count=0)
+            table = statistics.paired(pair, baseline=other, challenger=challenger)
+            parts.append(table.drop(columns=["count", "p_holm"]).assign(against=other, data=data, stand_in=stand_in))
+    table = pd.concat(parts, ignore_index=True)
+    table["p_holm"] = table.groupby("data")["p"].transform(lambda p: statistics.holm(p.to_numpy()))
+    rows = []
+    for data, group in table.groupby("data", sort=True):
+        ahead = bool((group["ratio_high"] < 1).all())
+        behind = ", ".join(group.loc[~(group["ratio_high"] < 1), "against"])
+        word = statistics.NO_CLAIM if group["stand_in"].any() else "holds" if ahead else "does not hold"
+        rows.append({"data": data, "claim": f"{challenger} ahead of every baseline", "verdict": word, "not": behind})
+    return table, pd.DataFrame(rows)
+
+
+def contenders(jobs: pd.DataFrame, compare: Any, client: MlflowClient) -> Summary:  # noqa: ARG001
+    """Model against model: `compare.challenger` beside every other arm, paired by seed."""
+    errors = with_error(jobs)
+    means = statistics.geometric_means(errors.assign(count=0)).drop(columns="count")
+    sizes = jobs.groupby(["data", "arm"], as_index=False)[["parameters", "validation_mse"]].mean()
+    means = means.merge(sizes, on=["data", "arm"])
+    title = heading("test error by model", jobs)
+    tables, text = {"means.csv": means}, markdown_table(means)
+    if compare.challenger is not None:
+        table, claims = against_all(errors, compare.challenger)
+        tables |= {"paired.csv": table, "claims.csv": claims}
+        text += f"\n\nError of {compare.challenger} divided by that of each other model, paired by seed\n\n"
+        text += f"{markdown_table(table)}\n\n{markdown_table(claims)}"
+    return Summary(tables, {"figures/contenders": figures.contenders(means, title=title)}, text)
+
+
+def trials(jobs: pd.DataFrame, compare: Any, client: MlflowClient) -> Summary:  # noqa: ARG001
+    """Trials of hyper-parameters by validation error, the best first; test errors are not looked at."""
+    ranked = jobs.sort_values(["data", "arm", "validation_mse"], ignore_index=True)
+    ranked = ranked[["data", "arm", "overrides", "parameters", "stable", "validation_mse"]]
+    return Summary({"trials.csv": ranked}, {}, f"Trials by validation error\n\n{markdown_table(ranked)}")
+
+
+KINDS = {"count": by_count, "epoch": by_epoch, "contenders": contenders, "trials": trials}
+
+
+def summarise(jobs: pd.DataFrame, compare: Any, client: MlflowClient) -> Summary:
+    """The tables of all jobs, and what `compare.figure` asks for."""
+    summary = KINDS[compare.figure](jobs, compare, client)
+    tables = {"jobs.csv": jobs, "by_arm_and_count.csv": seed_table(jobs), **summary.tables}
+    return Summary(tables, summary.figures, summary.text)
