@@ -1,7 +1,7 @@
 """Reader of the IDX array format of the MNIST files (http://yann.lecun.com/exdb/mnist/); plain or gzip.
 
-Two zero bytes, one byte for the type, one for the number of axes n, n sizes (4 bytes each), then the values in row-major
-order; everything is big-endian. Byte offsets in messages count from the start of the decompressed file.
+Two zero bytes, one byte for the type, one for the number of axes n, n sizes (4 bytes each), then the values, the last
+axis fastest; everything is big-endian. Byte offsets in messages count from the start of the decompressed file.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def load_moving_mnist(
     opener: opens web addresses, as `urllib.request.urlopen` does.
 
     Memory: 8 bytes a pixel and 1 for its mask: 0.74 GB for 1000 videos of 20 frames, and as much again in a copy that
-    is standardised. Nothing larger than one part is copied while they are made.
+    is standardised. The videos are drawn in place: besides them only the digit images, 8 MB, are held.
 
     Raises DataError for an argument out of range, for a missing file that cannot be fetched, and always for a file
     that is damaged or cut short.

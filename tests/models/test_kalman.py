@@ -181,7 +181,8 @@ def test_many_features_are_identified_on_their_principal_components() -> None:
     assert error(model, test) == pytest.approx(floor, rel=0.03)
 
 
-def test_principal_components_span_what_an_eigendecomposition_finds() -> None:
+def test_principal_components_span_what_an_eigendecomposition_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kalman, "CHUNK_BYTES", 8 * 30 * 50)
     values, mask, _ = part_of(normal(5, 40, 30, seed=11) * torch.linspace(3, 0.1, 30).square(), missing=0.01)
     rows = values[mask.all(2)]
     expected = torch.linalg.eigh(rows.T @ rows)[1][:, -4:]
@@ -230,7 +231,7 @@ def test_a_failed_riccati_solution_is_said_aloud(monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_unstable_filter_is_shrunk_aloud() -> None:
-    system = StateSpace(1.1 * TRANSITION, torch.zeros(2, 3, dtype=torch.float64), READOUT)
+    system = StateSpace(1.2 * TRANSITION, 0.1 * true_gain(), READOUT)
     with pytest.warns(
         UserWarning, match=r"2 states is unstable \(spectral radius 1\.0\d+\); A and K are shrunk to 0\.999"
     ):
