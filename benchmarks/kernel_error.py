@@ -138,7 +138,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--dimensions", type=int, nargs="+", default=[5, 10, 44], help="columns of the input")
     parser.add_argument("--points", type=int, default=200, help="standard-normal points, at least 2")
     parser.add_argument("--seed", type=int, default=0)
-    return parser.parse_args()
+    options = parser.parse_args()
+    if min(options.draws, options.points) < 2:
+        parser.error("--draws and --points must be at least 2")
+    return options
 
 
 def main() -> None:

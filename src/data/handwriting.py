@@ -2,6 +2,9 @@
 
 Choromanski, Downey and Boots (2018), section 6.1, use x, y and pressure. The public set has no pressure (its
 description says that the pressure level was ignored), so the third feature here is pen down (1) or up (0).
+
+Source: E. Alpaydin and F. Alimoglu (1998), Pen-Based Recognition of Handwritten Digits, UCI Machine Learning
+Repository; the training file: 30 writers, 7494 digits, coordinates in a box of 500 × 500 tablet units.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ TRAJECTORIES = ("writer", "digit")
 FOLDER = "pendigits_orig"
 FILE = "pendigits-orig.tra.Z"
 CHECKSUMS = {FILE: "ceae25d05f1ccfed4d27ca2e5766370fb32ddd685a647567e84cf7685aa7ac8b"}
+# A public copy over https, pinned to a commit.
 ADDRESSES = {
     FILE: "https://raw.githubusercontent.com/amknguyen/sigKerForPenDigits/"
     f"e2bf050902126fa2705def44658f3192a2d2895e/data/{FILE}"
@@ -44,38 +48,52 @@ def load_handwriting(
     steps: int | None = 1000,
     opener: Opener = urlopen,
 ) -> Dataset:
-    """Trajectories of `trajectories` writers (25 of 30, drawn under `seed`), split by writer.
+    """Trajectories of `trajectories` writers (of 30, drawn under `seed`), one each, so split by writer.
 
-    trajectory: "writer": all digits of a writer in the file's order, joined, the first `steps` rows (None: all, about
-        10,000); "digit": one digit of each writer, drawn under `seed`.
-    A row is x, y and pen. Between strokes and after a digit comes one row with pen 0 at the place where the pen left.
-    source: "uci": the recorded strokes, fetched over https where the file is missing; "stand_in": generated strokes
-        (see `data.sigma_lognormal`), nothing in them is real; "auto": the recorded ones, or without file and network
-        the stand-in, with a warning.
+    A row is x and y in tablet units, and pen: 1 down, 0 up (no pressure, the public set has none). Between strokes and
+    after a digit comes one row with pen 0 at the place where the pen left.
 
-    Raises DataError for an argument out of range, a file that cannot be fetched, and one that is damaged.
+    root: folder that holds `pendigits_orig/`; None: $PIPELINE_DATA_ROOT, else a cache of the user's own.
+    source: "uci": the recorded strokes, fetched over https where the file is missing. "stand_in": generated strokes
+        (see `data.sigma_lognormal`); nothing in them is real. "auto": the recorded ones, or, where the file is missing
+        and there is no network, the stand-in with a warning. The two never mix.
+    trajectory: "writer": all digits of a writer in the file's order, joined. "digit": one digit of each writer, drawn
+        under `seed`.
+    seed: draws the writers, which part each is in, the digits, and, for the stand-in, the strokes.
+    test, validation: how many of the trajectories these parts have; the rest is training.
+    steps: keep the first `steps` rows of each trajectory; None keeps all (about 10,000 of a writer).
+    opener: opens web addresses, as `urllib.request.urlopen` does.
+
+    Raises DataError for an argument out of range, for a missing file that cannot be fetched, and always for a file
+    that is damaged or cut short.
     """
-    check(source=source, trajectory=trajectory, trajectories=trajectories, test=test, validation=validation)
-    if steps is not None and steps < 1:
-        raise DataError(f"handwriting: data.steps must be at least 1, or null for all, got {steps}")
+    check_choices(source=source, trajectory=trajectory, seed=seed, steps=steps)
+    check_sizes(trajectories=trajectories, test=test, validation=validation)
     folder = data_root(root) / FOLDER
     real = source != "stand_in" and file_ready(folder, required=source == "uci", opener=opener)
     digits = read_digits(folder / FILE) if real else stand_in_digits(seed=seed)
     arrays, names = draw_trajectories(digits, trajectory=trajectory, count=trajectories, steps=steps, seed=seed)
-    return split(arrays, names, test=test, validation=validation, stand_in=not real)
+    return split_by_writer(arrays, names, test=test, validation=validation, stand_in=not real)
 
 
-def check(*, source: str, trajectory: str, trajectories: int, test: int, validation: int) -> None:
+def check_choices(*, source: str, trajectory: str, seed: int, steps: int | None) -> None:
     if source not in SOURCES:
-        raise DataError(f"handwriting: data.source={source} is unknown; choose one of {', '.join(SOURCES)}")
+        raise DataError(f"handwriting: data.source={source!r} is unknown; choose one of {', '.join(SOURCES)}")
     if trajectory not in TRAJECTORIES:
         raise DataError(
-            f"handwriting: data.trajectory={trajectory} is unknown; choose one of {', '.join(TRAJECTORIES)}"
+            f"handwriting: data.trajectory={trajectory!r} is unknown; choose one of {', '.join(TRAJECTORIES)}"
         )
+    if seed < 0:
+        raise DataError(f"handwriting: data.seed must be at least 0, not {seed}")
+    if steps is not None and steps < 1:
+        raise DataError(f"handwriting: data.steps must be at least 1, or null for all, not {steps}")
+
+
+def check_sizes(*, trajectories: int, test: int, validation: int) -> None:
     if test < 1 or validation < 1 or trajectories - test - validation < 1:
         raise DataError(
-            f"handwriting: {trajectories} trajectories cannot give {test} for test, {validation} for validation and "
-            "one at least of each and for training; change data.trajectories, data.test or data.validation"
+            f"handwriting: data.trajectories={trajectories} with data.test={test} and data.validation={validation} "
+            f"leaves {trajectories - test - validation} for training; each of the three parts needs at least one"
         )
 
 
@@ -96,6 +114,7 @@ def file_ready(folder: Path, *, required: bool, opener: Opener) -> bool:
 
 
 def stand_in_digits(*, seed: int) -> list[Digit]:
+    """Generated digits of as many writers as the recorded ones, in random order."""
     generator = np.random.default_rng([seed, 1])
     digits = []
     for writer in range(STAND_IN_WRITERS):
@@ -109,20 +128,20 @@ def rows_of(digit: Digit) -> np.ndarray:
     """(row, 3): every stroke's points with pen 1, then one row with pen 0 at its last point."""
     parts = []
     for stroke in digit.strokes:
-        down = np.column_stack([stroke, np.ones(len(stroke))])
-        parts += [down, [[*stroke[-1], 0.0]]]
+        pen = np.append(np.ones(len(stroke)), 0.0)
+        parts.append(np.column_stack([np.concatenate([stroke, stroke[-1:]]), pen]))
     return np.concatenate(parts)
 
 
 def draw_trajectories(
     digits: Sequence[Digit], *, trajectory: str, count: int, steps: int | None, seed: int
 ) -> tuple[list[np.ndarray], list[str]]:
-    """Arrays (row, 3) of `count` writers, and their names, in the order drawn."""
+    """Arrays (row, 3) of `count` writers, and their names, in the order drawn. Raises DataError for too few writers."""
     own: dict[str, list[Digit]] = {}
     for digit in digits:
         own.setdefault(digit.writer, []).append(digit)
     if count > len(own):
-        raise DataError(f"handwriting: {count} trajectories were asked for, there are {len(own)} writers")
+        raise DataError(f"handwriting: there are {len(own)} writers, data.trajectories={count} asks for more; lower it")
     generator = np.random.default_rng(seed)
     arrays, names = [], []
     for writer in generator.permutation(sorted(own))[:count]:
@@ -134,7 +153,9 @@ def draw_trajectories(
     return arrays, names
 
 
-def split(arrays: Sequence[np.ndarray], names: Sequence[str], *, test: int, validation: int, stand_in: bool) -> Dataset:
+def split_by_writer(
+    arrays: Sequence[np.ndarray], names: Sequence[str], *, test: int, validation: int, stand_in: bool
+) -> Dataset:
     """The writers were drawn in random order: the last ones are test, those before them validation."""
     training = len(arrays) - test - validation
 

@@ -48,8 +48,9 @@ def load_moving_mnist(
     Two different digits start anywhere in the box, move in random directions at 3.6 pixels a frame and are reflected
     at the walls; where they overlap the brighter pixel is seen. The digit images are halved under `seed`: the `test`
     videos show images of one half, all others images of the other. Of those others the first `validation` are held out
-    (they may show images that training videos show too). Every video has a generator of its own, so fewer `videos`
-    with the same `validation` give the first training videos of more, and a lower `test` the first test videos.
+    (they may show images that training videos show too). Every video has a generator of its own: the test videos depend
+    on `seed`, `test` and `steps` only, a shorter request gives the first of a longer one, and so do the training videos
+    as long as `validation` stays the same.
     All pixels share one scale when standardised.
 
     root: folder that holds `mnist/`; None: $PIPELINE_DATA_ROOT, else a cache of the user's own.
@@ -58,7 +59,7 @@ def load_moving_mnist(
     opener: opens web addresses, as `urllib.request.urlopen` does.
 
     Memory: 8 bytes a pixel and 1 for its mask: 0.74 GB for 1000 videos of 20 frames, and as much again in a copy that
-    is standardised. The videos are drawn in place: besides them only the digit images, 8 MB, are held.
+    is standardised. The videos are drawn in place: besides them only the digit images, 16 MB, are held.
 
     Raises DataError for an argument out of range, for a missing file that cannot be fetched, and always for a file
     that is damaged or cut short.

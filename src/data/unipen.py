@@ -26,9 +26,19 @@ INTERVAL = "100"
 COMPRESSED = b"\x1f\x9d"
 # Documentation for human readers and other programs. All else is refused, as it may change what the points mean
 # (.COORD, .POINTS_PER_SECOND) or whose they are (.WRITER_ID).
-IGNORED = frozenset(
-    ".INCLUDE .LEXICON .HIERARCHY .VERSION .DATA_SOURCE .DATA_ID .DATA_CONTACT .DATA_INFO .SETUP .PAD .DATE".split()
-)
+IGNORED = {
+    ".INCLUDE",
+    ".LEXICON",
+    ".HIERARCHY",
+    ".VERSION",
+    ".DATA_SOURCE",
+    ".DATA_ID",
+    ".DATA_CONTACT",
+    ".DATA_INFO",
+    ".SETUP",
+    ".PAD",
+    ".DATE",
+}
 SEGMENT = re.compile(r'\.SEGMENT\s+DIGIT\s+\S+\s+\S+\s+"([^"\s]+)"')
 NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?")
 
@@ -74,13 +84,13 @@ def read_bytes(path: Path) -> bytes:
             content = _limited(path, stream.read(MOST_BYTES + 1))
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error}); put the original file there") from error
-    if not content.startswith(COMPRESSED):
-        return content
+    return _limited(path, _decompressed(path, content)) if content.startswith(COMPRESSED) else content
+
+
+def _decompressed(path: Path, content: bytes) -> bytes:
     try:
-        return _limited(path, unlzw3.unlzw(content))
-    except (ValueError, IndexError) as error:
-        if isinstance(error, DataError):
-            raise
+        return unlzw3.unlzw(content)
+    except ValueError as error:
         raise DataError(
             f"{path}, of {len(content)} bytes: damaged .Z ({error}); put the original file there"
         ) from error

@@ -36,6 +36,14 @@ def up_to(values: list[int], limit: int | None) -> str:
     return ",".join(str(value) for value in values if limit is None or value <= limit)
 
 
+def contenders(data: list[str]) -> str:
+    """`${contenders:[mocap,swimmer]}`: every file of conf/contender/DATA/, as the choices of a sweep."""
+    from pipeline.paths import conf_folder
+
+    folder = conf_folder() / "contender"
+    return ",".join(f"{name}/{path.stem}" for name in data for path in sorted((folder / name).glob("*.yaml")))
+
+
 def recipe(name: str) -> Callable[[Any, Any], Any]:
     """The function that runs a recipe; only its module is imported."""
     module, function = RECIPES[name].split(":")
@@ -87,8 +95,8 @@ def launch() -> None:
 
     register_schemas()
     OmegaConf.register_new_resolver("pipeline_store", lambda: str(store_folder()), replace=True)
-    OmegaConf.register_new_resolver("at_most", at_most, replace=True)
-    OmegaConf.register_new_resolver("up_to", up_to, replace=True)
+    for resolver in (at_most, up_to, contenders):
+        OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
     sys.argv[1:] = with_model_uri(sys.argv[1:])
     if not ASKS_ONLY & set(sys.argv[1:]):
         ensure_writable(store_folder())

@@ -1,8 +1,7 @@
 """Paired comparison of two arms over seeds: by how much, how sure, and what may be claimed. Pure functions.
 
-A job is a row: data, arm, count (number of features), seed, error (mean squared error), stable and stand_in. A draw is
-*usable* when it is stable and its error is finite and positive; only usable draws enter ratios, differences and means,
-the others are counted. What is left out may differ between the arms: read every ratio beside the unstable shares.
+A job is a row: data, arm, count (number of features), seed, error (mean squared error), stable, stand_in. A draw is
+*usable* when stable, its error finite and positive; the others are counted and enter no ratio, difference or mean.
 """
 
 from __future__ import annotations
@@ -181,10 +180,10 @@ def verdict(rows: pd.DataFrame) -> str:
 def verdicts(table: pd.DataFrame, claim: str) -> pd.DataFrame:
     """A row per data set of `paired`'s table: at how many counts the challenger is better or worse, and the verdict.
 
-    Counts without pairs, or with fewer than six (p is NaN there), count as not better."""
+    A count with fewer than six pairs, or none, is not better: p is NaN there."""
     rows = []
     for (data,), group in _groups(table, "data"):
-        found = {"counts": len(group), "better": int(_better(group).sum()), "worse": int(_worse(group).sum())}
+        found = {"counts": len(group), "better": _better(group).sum(), "worse": _worse(group).sum()}
         rows.append({"data": data, "claim": claim, **found, "verdict": verdict(group)})
     return pd.DataFrame(rows)
 

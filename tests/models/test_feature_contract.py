@@ -35,7 +35,14 @@ def draw(kernel: Any, sampler: Sampler, count: int, dimension: int, *, seed: int
 
 def test_the_files_are_found() -> None:
     assert {path.stem for path in KERNELS} >= {"gaussian", "matern", "laplacian", "rational_quadratic", "laplacian_l1"}
-    assert {path.stem for path in SAMPLERS} >= {"iid", "orthogonal", "hadamard"}
+    assert {path.stem for path in SAMPLERS} >= {
+        "iid",
+        "orthogonal",
+        "hadamard",
+        "stratified",
+        "near_orthogonal",
+        "sobol",
+    }
 
 
 @pytest.mark.parametrize("path", KERNELS + SAMPLERS, ids=lambda path: path.stem)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -18,6 +19,7 @@ from scipy.linalg import solve_discrete_are
 from torch import Tensor, nn
 
 from models.filtering import State, filter_sequences
+from models.fitting import Fitted, Problem
 from models.numerics.ridge import masked_mse
 
 LARGEST_WINDOW = 2000
@@ -246,7 +248,7 @@ def fit_kalman(
     observed entirely are used; orders above block · features are skipped with a warning.
     components: above block · features = 2000 the identification runs on the leading `components` principal components
     Vᵀ(o − c) of the observations, and orders go up to block · components; the filter still reads and predicts
-    observations, with K Vᵀ for K and V C for C, so it never predicts outside the span of V.
+    observations, with K Vᵀ for K and V C for C, so every prediction lies in c + span V.
     ridge: variance of white noise that the moments are given, as if every observation carried it.
     The initial state is 0, the stationary mean.
 
@@ -276,3 +278,34 @@ def fit_kalman(
         return models[usable[0]], usable[0]
     order = min(models, key=lambda n: validation_error(models[n], validation))
     return models[order], order
+
+
+@dataclass(frozen=True, kw_only=True)
+class KalmanFilter:
+    """`model=kalman`: the block and the order with the least validation error.
+
+    orders: those up to block · d are tried, and block · d itself (block · components for many features).
+    Raises ValueError without blocks.
+    """
+
+    trained: ClassVar[bool] = False
+    blocks: list[int] = field(default_factory=lambda: [2, 4])
+    orders: list[int] = field(default_factory=lambda: [2, 4, 8, 16, 32, 64])
+    components: int = 64
+
+    def __post_init__(self) -> None:
+        if not self.blocks:
+            raise ValueError("model.blocks needs at least one value")
+
+    def fit(self, problem: Problem) -> Fitted:
+        fits: list[tuple[float, Kalman, dict[str, int]]] = []
+        for block in self.blocks:
+            dimension = problem.dimension
+            largest = block * (dimension if block * dimension <= LARGEST_WINDOW else self.components)
+            orders = [*(order for order in self.orders if order < largest), largest]
+            model, order = fit_kalman(
+                problem.train, problem.validation, orders=orders, block=block, components=self.components
+            )
+            fits.append((validation_error(model, problem.validation), model, {"block": block, "order": order}))
+        _, model, chosen = min(fits, key=lambda fit: fit[0])
+        return Fitted(model, chosen)

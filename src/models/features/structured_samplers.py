@@ -47,8 +47,9 @@ class NearOrthogonal(Sampler):
     At most d directions are an orthogonal set, as there is nothing to descend. The cost is `steps` products of an m × m
     matrix with an m × d one, and memory for the former. Use it for the least error at a given number of features.
 
-    steps: gradient steps; 100 come within some per cent of the minimum for m up to about 10 d, 0 leaves the blocks.
-    square_weight: a, not negative. stratified: radii by `stratified_radii` instead of independent ones.
+    steps: gradient steps; 0 leaves the blocks, 100 come within 2 % of what 3000 reach (measured for m up to 10 d).
+    square_weight: a; 0 for fourth powers alone.
+    stratified: radii by `stratified_radii` instead of independent ones.
     Raises ValueError when `steps` is negative, or `square_weight` negative or not finite.
     """
 
@@ -94,9 +95,9 @@ class Sobol(Sampler):
     quantile of the first. `directions` and `radii` scramble with seeds of their own and yet are parts of one set of
     points: coordinates are scrambled independently of one another.
 
-    Coordinates are midpoints of a grid of step 2⁻³⁰; a probability is off by at most 2⁻³¹. Most even for counts that are
-    powers of two. Use it for few columns and many frequencies (say d ≤ 5 and m ≥ 16 d); elsewhere its directions are
-    little better than independent ones, and `NearOrthogonal` has less error.
+    Coordinates are midpoints of a grid of step 2⁻³⁰, so a probability is off by at most 2⁻³¹. The points are most even
+    when their count is a power of two. Use it for few columns and many frequencies (d = 5 and m ≥ 64, say); elsewhere
+    its directions are little better than independent ones, and `NearOrthogonal` has less error.
 
     Raises ValueError for inputs of more columns than there are Sobol coordinates.
     """
