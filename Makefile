@@ -2,13 +2,14 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test check ui clean
+.PHONY: help run test check docs ui clean
 
 PYTHON ?= python3
 PORT ?= 5000
 ARGS ?=
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+DOCS_INSTALLED := .venv/.docs_installed
 
 help:  ## this list
 	@grep -E '^[a-z]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+): .*## /  make \1\t/' | expand -t 16
@@ -26,6 +27,10 @@ check: $(INSTALLED)  ## format, lint, types, import contracts and the fast tests
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -m 'not slow' $(ARGS)
 
+docs: $(DOCS_INSTALLED)  ## build the documentation site into site/; a broken link is an error
+	PYTHONPATH=docs/extensions $(BIN)/zensical build --strict --clean
+	@echo "open file://$(CURDIR)/site/index.html"
+
 ui: $(INSTALLED)  ## open the MLflow UI on the store that the runs went to; PORT=5001 for another port
 	@uri="$${MLFLOW_TRACKING_URI:-sqlite:///$$($(BIN)/python -c 'from pipeline.paths import store_folder as f; print(f())')/mlflow.db}"; \
 	case "$$uri" in \
@@ -34,7 +39,7 @@ ui: $(INSTALLED)  ## open the MLflow UI on the store that the runs went to; PORT
 	esac
 
 clean:  ## remove .venv, builds and caches; runs in mlruns/ are kept
-	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv build dist site .cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find conf src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(INSTALLED): pyproject.toml constraints.txt
@@ -43,4 +48,8 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@echo 'setting up .venv, once; it takes some minutes'
 	'$(PYTHON)' -m venv .venv
 	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+$(DOCS_INSTALLED): $(INSTALLED)
+	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[docs]'
 	@touch $@

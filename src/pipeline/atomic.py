@@ -1,8 +1,9 @@
-"""Files that appear under their final name only when they are whole."""
+"""Files and folders that appear under their final name only when they are whole."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,3 +18,20 @@ def written_whole(path: Path) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def folder_written_whole(path: Path) -> Iterator[Path]:
+    """A new folder beside `path` to fill; it takes the final name when the block ends without an error, else it goes.
+
+    Raises FileExistsError at once when there is something at `path` already.
+    """
+    if path.exists():
+        raise FileExistsError(f"{path} is there already; name another folder, or remove it")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    temporary.mkdir(parents=True)
+    try:
+        yield temporary
+        temporary.replace(path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)

@@ -34,10 +34,10 @@ TINY = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "tracking=off"
             "kernel=exponential",
             "kernel=exponential is unknown; choose one of gaussian, laplacian, laplacian_l1, matern",
         ),
-        ("sampler=sobol", "sampler=sobol is unknown; choose one of hadamard, iid, orthogonal"),
+        ("sampler=halton", "sampler=halton is unknown; choose one of hadamard, iid, near_orthogonal, orthogonal"),
         ("kernel=laplacian_l1", "use sampler=iid or kernel=laplacian"),
         ("update=kalman", "update=kalman is unknown; choose one of bayes, paper"),
-        ("refine.optimizer=lbfgs", "choose one of kronecker, sgd, adam"),
+        ("refine.optimizer=lbfgs", "choose one of auto, kronecker, sgd, adam"),
         ("features.cuont=3", "features.cuont is not a setting"),
         ("+features.cuont=3", "features.cuont is not a setting"),
         ("+data.rooot=x", "data.rooot is not a setting of data.mocap.load_mocap; it takes: root, source, seed"),
@@ -64,7 +64,7 @@ def test_a_misspelt_key_in_an_experiment_file(run_pipeline, tmp_path: Path) -> N
     (tmp_path / "experiment").mkdir()
     (tmp_path / "experiment" / "mine.yaml").write_text("# @package _global_\nfeatures:\n  cuont: 3\n")
     error = run_pipeline("--config-dir", str(tmp_path), "+experiment=mine", "size=tiny").error
-    assert "cuont is not a setting; choose one of count, bandwidth" in error
+    assert "cuont is not a setting; choose one of count, projection, bandwidth" in error
 
 
 def test_real_recordings_are_never_replaced_when_they_are_asked_for(run_pipeline, monkeypatch) -> None:
@@ -129,7 +129,7 @@ def test_settings_are_found_from_any_directory(tmp_path: Path) -> None:
 def test_help(run_pipeline) -> None:
     result = run_pipeline("--help")
     assert result.status == 0
-    assert "sampler: hadamard, iid, orthogonal" in result.out
+    assert "sampler: hadamard, iid, near_orthogonal, orthogonal, sobol, stratified" in result.out
     assert "+experiment=mocap" in result.out
 
 

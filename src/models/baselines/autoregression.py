@@ -71,7 +71,9 @@ def fit_autoregression(
 
 @torch.no_grad()
 def one_step_error(model: Autoregression, part: MaskedSequences) -> float:
-    return float(masked_mse(filter_sequences(model, part.values, part.mask).predictions, part.values, part.scored))
+    """Over the scored entries; infinite where the forecasts into a gap diverged."""
+    error = masked_mse(filter_sequences(model, part.values, part.mask).predictions, part.values, part.scored)
+    return float(error.nan_to_num(nan=torch.inf))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -285,7 +285,7 @@ class KalmanFilter:
     """`model=kalman`: the block and the order with the least validation error.
 
     orders: those up to block · d are tried, and block · d itself (block · components for many features).
-    Raises ValueError without blocks.
+    Raises ValueError without blocks, and when several blocks meet an empty validation part.
     """
 
     trained: ClassVar[bool] = False
@@ -298,6 +298,8 @@ class KalmanFilter:
             raise ValueError("model.blocks needs at least one value")
 
     def fit(self, problem: Problem) -> Fitted:
+        if len(self.blocks) > 1 and not bool(problem.validation.scored.any()):
+            raise ValueError("several model.blocks to choose from and no validation step to choose by; give one block")
         fits: list[tuple[float, Kalman, dict[str, int]]] = []
         for block in self.blocks:
             dimension = problem.dimension

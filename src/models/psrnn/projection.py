@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -53,7 +53,8 @@ def leading_singular_vectors(matrix: Tensor, rank: int) -> tuple[Tensor, Tensor]
         return left[:, :rank], right[:rank].T
     array = matrix.cpu().numpy()
     start = np.ones(min(array.shape)) / min(array.shape) ** 0.5
-    left, values, right = svds(array, k=rank, v0=start)
+    found: Any = svds(array, k=rank, v0=start)
+    left, values, right = found
     order = np.argsort(values)[::-1].copy()
     return torch.from_numpy(left[:, order]).to(matrix), torch.from_numpy(right[order].T.copy()).to(matrix)
 
@@ -65,8 +66,8 @@ def find_projections(stream: Stream, *, size: int) -> Projections:
     Raises ValueError when there are fewer features than directions.
     """
     moments = cross_moments(stream)
-    if not 1 <= size <= min(moments.future_history.shape):
-        most = min(moments.future_history.shape)
+    most = min(*moments.future_history.shape, *moments.observation_future.shape)
+    if not 1 <= size <= most:
         raise ValueError(f"features.projection must lie between 1 and the number of features {most}, got {size}")
     future, history = leading_singular_vectors(moments.future_history, size)
     observation, _ = leading_singular_vectors(moments.observation_future, size)

@@ -227,7 +227,7 @@ def run_stages(settings: PsrnnConfig, loaded: Loaded, parts: Parts, run: Run, fo
         evaluation = evaluate(models, loaded, settings.evaluate)
         report.log_metrics(run, evaluation, loaded)
         if full:
-            report.log_evaluation(run, evaluation, loaded, title=clock.title)
+            report.log_evaluation(run, evaluation, loaded, models[name], title=clock.title)
     return Trained(found, progress, evaluation)
 
 

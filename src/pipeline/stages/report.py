@@ -6,14 +6,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 
+from models.filtering import SequenceModel, final_state, roll
 from pipeline import figures
+from pipeline.filmstrip import filmstrip
 from pipeline.fit import Progress
 from pipeline.stages.evaluate import Evaluation, predictions_table
 from pipeline.stages.features import MAPS, Features, law, radii
 from pipeline.stages.load import Loaded
 from pipeline.tracking.run import Run
 
+STRIDE = 2  # frames of a filmstrip
 LABELS = {"psrnn": "PSRNN", "persistence": "last value"}
 
 
@@ -96,8 +100,8 @@ def log_metrics(run: Run, evaluation: Evaluation, loaded: Loaded) -> None:
         run.metric("evaluate/test_rmse_own_unit", float(own.nanmean().sqrt()))
 
 
-def log_evaluation(run: Run, evaluation: Evaluation, loaded: Loaded, *, title: str) -> None:
-    """Tables by horizon, feature and sequence, the test predictions, and their figures."""
+def log_evaluation(run: Run, evaluation: Evaluation, loaded: Loaded, model: SequenceModel, *, title: str) -> None:
+    """Tables by horizon, feature and sequence, the test predictions of `model`, and their figures."""
     dataset = loaded.dataset
     by_horizon = evaluation.by_horizon()
     run.table(by_horizon.reset_index(), "curves/horizons.csv")
@@ -111,6 +115,8 @@ def log_evaluation(run: Run, evaluation: Evaluation, loaded: Loaded, *, title: s
     )
     if dataset.image_shape is None:
         log_predictions(run, evaluation, loaded, title=title)
+    else:
+        log_filmstrip(run, evaluation, loaded, model, dataset.image_shape, title=title)
 
 
 def log_predictions(run: Run, evaluation: Evaluation, loaded: Loaded, *, title: str) -> None:
@@ -123,4 +129,33 @@ def log_predictions(run: Run, evaluation: Evaluation, loaded: Loaded, *, title: 
     caption = f"{title}: test sequence {dataset.test.names[0]}"
     run.figure(
         figures.prediction(truth, predicted, dataset.feature_names, dataset.units, title=caption), "figures/prediction"
+    )
+
+
+def film_rows(evaluation: Evaluation, loaded: Loaded, model: SequenceModel) -> tuple[dict[str, np.ndarray], int]:
+    """Every second frame of the first test video in its own units, and the number of the first frame shown.
+
+    truth, one-step prediction, and the forecast that begins at the middle of the video and sees nothing after it.
+    """
+    scale, mean = loaded.standardiser.scale, loaded.standardiser.mean
+    part = loaded.test
+    values, steps = part.values[:1], int(loaded.dataset.test.lengths[0])
+    middle = steps // 2
+    state = final_state(model, values[:, :middle], part.mask[:1, :middle])
+    forecast = torch.full_like(values[0, :steps], torch.nan)
+    forecast[middle:] = roll(model, state, steps - middle)[0]
+    rows = {"truth": values[0, :steps], "one step": evaluation.predictions[0, :steps], "forecast": forecast}
+    first = max(0, middle - 4)
+    return {k: (v.double().cpu() * scale + mean).numpy()[first:steps:STRIDE] for k, v in rows.items()}, first
+
+
+@torch.no_grad()
+def log_filmstrip(
+    run: Run, evaluation: Evaluation, loaded: Loaded, model: SequenceModel, shape: tuple[int, int], *, title: str
+) -> None:
+    """For videos, in place of the table of predictions, which would have thousands of columns."""
+    rows, first = film_rows(evaluation, loaded, model)
+    name = loaded.dataset.test.names[0]
+    run.figure(
+        filmstrip(rows, shape, first_frame=first, stride=STRIDE, title=f"{title}: test {name}"), "figures/filmstrip"
     )

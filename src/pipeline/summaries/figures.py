@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -41,7 +43,7 @@ def curve(panel: Axes, index: int, rows: pd.DataFrame, x: str, label: str, *, ma
     )  # fmt: skip
 
 
-def error_by_count(means: pd.DataFrame, *, title: str) -> Figure:
+def error_by_count(means: Any, *, title: str) -> Figure:
     """`statistics.geometric_means` against the number of frequencies, a line per arm."""
     figure, axes = panels(sorted(means["data"].unique()), title, x="frequencies m")
     for name, panel in axes.items():
@@ -56,7 +58,7 @@ def error_by_count(means: pd.DataFrame, *, title: str) -> Figure:
     return figure
 
 
-def error_by_epoch(means: pd.DataFrame, *, title: str) -> Figure:
+def error_by_epoch(means: Any, *, title: str) -> Figure:
     """Geometric means per data, arm and epoch, a line per arm."""
     figure, axes = panels(sorted(means["data"].unique()), title, x="epoch of refinement (0: before)")
     for name, panel in axes.items():
@@ -68,7 +70,7 @@ def error_by_epoch(means: pd.DataFrame, *, title: str) -> Figure:
     return figure
 
 
-def contenders(means: pd.DataFrame, *, title: str) -> Figure:
+def contenders(means: Any, *, title: str) -> Figure:
     """A row per arm, the best at the top, with its interval; one panel a data set."""
     data = sorted(means["data"].unique())
     figure, axes = panels(data, title, x=MSE)

@@ -27,7 +27,7 @@ def with_error(jobs: pd.DataFrame) -> pd.DataFrame:
     return jobs.rename(columns={"test_mse": "error"})
 
 
-def heading(kind: str, jobs: pd.DataFrame) -> str:
+def heading(kind: str, jobs: Any) -> str:
     seeds = jobs.groupby("data")["seed"].nunique()
     counted = ", ".join(f"{data}: {number} seeds" for data, number in seeds.items())
     mark = "STAND-IN DATA (not real) · " if jobs["stand_in"].any() else ""
@@ -38,6 +38,9 @@ def claim_tables(jobs: pd.DataFrame, compare: Any, claim: str) -> tuple[dict[str
     """Paired statistics and verdicts, when the two arms of `compare` are named."""
     if compare.baseline is None or compare.challenger is None:
         return {}, ""
+    absent = sorted({compare.baseline, compare.challenger} - set(jobs["arm"]))
+    if absent:
+        return {}, f"\n\nNot compared: there is no job of {', '.join(absent)}."
     table = statistics.paired(with_error(jobs), baseline=compare.baseline, challenger=compare.challenger)
     claims = statistics.verdicts(table, claim)
     words = f"\n\n{claim}: error of {compare.challenger} divided by that of {compare.baseline}, paired by seed\n\n"
@@ -64,7 +67,7 @@ def by_count(jobs: pd.DataFrame, compare: Any, client: MlflowClient) -> Summary:
     )
 
 
-def kept_up(curves: pd.DataFrame) -> pd.DataFrame:
+def kept_up(curves: Any) -> pd.DataFrame:
     """Every job's curve to the last epoch of its data set: a refinement that ended early stays where it ended."""
     parts = []
     for (data, *_), rows in curves.groupby(["data", "arm", "count", "seed"], sort=False):
@@ -89,42 +92,47 @@ def by_epoch(jobs: pd.DataFrame, compare: Any, client: MlflowClient) -> Summary:
     )
 
 
-def against_all(jobs: pd.DataFrame, challenger: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The challenger beside every other arm, and a verdict per data set: ahead of all of them, or not."""
+def against_all(jobs: Any, challenger: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The challenger beside every other arm, and a verdict per data set: ahead of all of them, or not.
+
+    Ahead: p < 0.05 after Holm's adjustment over the other arms, and an interval of the error ratio below 1.
+    """
     parts = []
-    for (data, stand_in), here in jobs.groupby(["data", "stand_in"], sort=True):
+    for (data, stand_in), here in jobs.assign(count=0).groupby(["data", "stand_in"], sort=True):
         for other in sorted(set(here["arm"]) - {challenger}):
-            pair = here[here["arm"].isin((challenger, other))].assign(count=0)
-            table = statistics.paired(pair, baseline=other, challenger=challenger)
+            table = statistics.paired(here, baseline=other, challenger=challenger)
             parts.append(table.drop(columns=["count", "p_holm"]).assign(against=other, data=data, stand_in=stand_in))
     table = pd.concat(parts, ignore_index=True)
     table["p_holm"] = table.groupby("data")["p"].transform(lambda p: statistics.holm(p.to_numpy()))
-    rows = []
-    for data, group in table.groupby("data", sort=True):
-        ahead = bool((group["ratio_high"] < 1).all())
-        behind = ", ".join(group.loc[~(group["ratio_high"] < 1), "against"])
-        word = statistics.NO_CLAIM if group["stand_in"].any() else "holds" if ahead else "does not hold"
-        rows.append({"data": data, "claim": f"{challenger} ahead of every baseline", "verdict": word, "not": behind})
-    return table, pd.DataFrame(rows)
+    return table, pd.DataFrame([ahead_of_all(str(d), rows, challenger) for d, rows in table.groupby("data")])
 
 
-def contenders(jobs: pd.DataFrame, compare: Any, client: MlflowClient) -> Summary:  # noqa: ARG001
+def ahead_of_all(data: str, rows: Any, challenger: str) -> dict[str, str]:
+    ahead = (rows["p_holm"] < statistics.ALPHA) & (rows["ratio_high"] < 1)
+    word = "holds" if ahead.all() else "does not hold"
+    word = statistics.NO_CLAIM if rows["stand_in"].any() else word
+    missed = ", ".join(rows.loc[~ahead, "against"])
+    return {"data": data, "claim": f"{challenger} ahead of every baseline", "verdict": word, "not ahead of": missed}
+
+
+def contenders(jobs: Any, compare: Any, client: MlflowClient) -> Summary:  # noqa: ARG001
     """Model against model: `compare.challenger` beside every other arm, paired by seed."""
-    errors = with_error(jobs)
-    means = statistics.geometric_means(errors.assign(count=0)).drop(columns="count")
+    errors: Any = with_error(jobs)
+    means: Any = statistics.geometric_means(errors.assign(count=0)).drop(columns="count")
     sizes = jobs.groupby(["data", "arm"], as_index=False)[["parameters", "validation_mse"]].mean()
     means = means.merge(sizes, on=["data", "arm"])
     title = heading("test error by model", jobs)
     tables, text = {"means.csv": means}, markdown_table(means)
-    if compare.challenger is not None:
-        table, claims = against_all(errors, compare.challenger)
+    compared = errors.groupby("data").filter(lambda rows: {compare.challenger} < set(rows["arm"]))
+    if len(compared):
+        table, claims = against_all(compared, compare.challenger)
         tables |= {"paired.csv": table, "claims.csv": claims}
         text += f"\n\nError of {compare.challenger} divided by that of each other model, paired by seed\n\n"
         text += f"{markdown_table(table)}\n\n{markdown_table(claims)}"
     return Summary(tables, {"figures/contenders": figures.contenders(means, title=title)}, text)
 
 
-def trials(jobs: pd.DataFrame, compare: Any, client: MlflowClient) -> Summary:  # noqa: ARG001
+def trials(jobs: Any, compare: Any, client: MlflowClient) -> Summary:  # noqa: ARG001
     """Trials of hyper-parameters by validation error, the best first; test errors are not looked at."""
     ranked = jobs.sort_values(["data", "arm", "validation_mse"], ignore_index=True)
     ranked = ranked[["data", "arm", "overrides", "parameters", "stable", "validation_mse"]]

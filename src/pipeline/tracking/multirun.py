@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from hydra.experimental.callback import Callback
 from mlflow.entities import Run as MlflowRun
+from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 from omegaconf import DictConfig, open_dict
 
 from pipeline.errors import PipelineError
+from pipeline.messages import one_line
 from pipeline.summaries.jobs import ERROR, job_table
 from pipeline.summaries.summary import summarise as summary_of
 from pipeline.tracking.model import EXAMPLE, PARAMETERS, log_model, scratch_folder
@@ -41,7 +44,11 @@ class ParentRun(Callback):
         if tracking is None or not tracking.enabled or config.recipe == "predict":
             return
         self.compare = config.compare
-        self.run = parent_run(config)
+        try:
+            self.run = parent_run(config)
+        except (ValueError, OSError, MlflowException) as error:
+            # Hydra turns exceptions of callbacks into warnings and goes on; without a parent there must be no jobs
+            raise SystemExit(f"error: {one_line(error)}") from error
         with open_dict(config):
             config.hydra.overrides.task.append(f"tracking.parent={self.run.id}")
             config.hydra.overrides.task.append(f"tracking.experiment={experiment_name(config)}")
@@ -58,9 +65,7 @@ class ParentRun(Callback):
         children = children_of(run.client, run)
         finished = [child for child in children if child.info.status == "FINISHED"]
         run.tags({"jobs": str(len(children)), "jobs.failed": str(len(children) - len(finished))})
-        if finished:
-            summarise(run, finished, self.compare)
-        run.finish(status)
+        run.finish(status if not finished or summarised(run, finished, self.compare) else "FAILED")
 
 
 def experiment_name(config: DictConfig) -> str:
@@ -117,9 +122,20 @@ def best_child(children: list[MlflowRun]) -> tuple[MlflowRun, float]:
     return best, errors[best.info.run_id]
 
 
+def summarised(run: Run, children: list[MlflowRun], compare: Any) -> bool:
+    """False, with a warning and a tag, where the jobs cannot be summarised; they themselves are kept."""
+    try:
+        summarise(run, children, compare)
+    except ValueError as error:
+        warnings.warn(f"the jobs ran, but their summary could not be made: {error}", stacklevel=2)
+        run.tags({"summary.error": str(error)[:5000]})
+        return False
+    return True
+
+
 def summarise(run: Run, children: list[MlflowRun], compare: Any) -> None:
     """Tables, figures and words over the jobs, and the settings, errors and model of the best one."""
-    jobs = job_table(children)
+    jobs: Any = job_table(children)
     summary = summary_of(jobs, compare, run.client)
     for path, table in summary.tables.items():
         run.table(table, path)

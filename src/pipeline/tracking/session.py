@@ -158,8 +158,8 @@ def held(run: Run, folder: Path) -> Iterator[None]:
 def open_run(tracking: Any, request: RunRequest, *, resume: bool) -> Iterator[tuple[Run, Path]]:
     """The run and its folder of checkpoints, which is deleted when the run has finished.
 
-    With `resume` it is the unfinished run of the same fingerprint (in a multirun: or a new one). Raises PipelineError when there is none, and when
-    that run is still going on in another process.
+    With `resume` it is the unfinished run of the same fingerprint (in a multirun: or a new one). Raises PipelineError
+    when there is none, and when that run is still going on in another process.
     """
     if not tracking.enabled:
         with tempfile.TemporaryDirectory() as folder:

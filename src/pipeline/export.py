@@ -1,0 +1,81 @@
+"""`python -m pipeline.export RUN_NAME FOLDER`: what the parent of a multirun found, as a page with its files.
+
+Writes FOLDER/RUN_NAME.md (command, commit, figure, tables) and FOLDER/RUN_NAME/ with the tables (CSV) and figures (SVG).
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from mlflow.entities import Run as MlflowRun
+from mlflow.tracking import MlflowClient
+
+from pipeline.atomic import written_whole
+from pipeline.errors import PipelineError
+from pipeline.tracking.run import scratch_folder
+from pipeline.tracking.store import open_store
+
+LEFT_OUT = ("config.yaml",)
+
+
+def finished_parent(client: MlflowClient, name: str) -> MlflowRun:
+    """The newest parent of that name that finished. Raises PipelineError when there is none."""
+    found = client.search_runs(
+        [experiment.experiment_id for experiment in client.search_experiments()],
+        filter_string=f"attributes.run_name = '{name}' and tags.multirun = 'parent' and attributes.status = 'FINISHED'",
+        order_by=["attributes.start_time DESC"],
+        max_results=1,
+    )
+    if not found:
+        raise PipelineError(f"no finished multirun is named {name!r} in {client.tracking_uri}; give run_name={name}")
+    return found[0]
+
+
+def page(name: str, tags: Mapping[str, str], files: list[str]) -> str:
+    """The Markdown of one result: how it was made, its figures, its tables, its files."""
+    images = "\n".join(f"![{Path(f).stem}]({name}/{f})\n" for f in files if f.endswith(".svg"))
+    links = "\n".join(f"* [{f}]({name}/{f})" for f in files)
+    return (
+        f"# {name}\n\n    python -m pipeline {tags['hydra.overrides']}\n\n"
+        f"Commit {tags['git.commit']}; {tags['jobs']} jobs, {tags['jobs.failed']} failed.\n\n{images}\n"
+        f"{tags['mlflow.note.content'].strip()}\n\n## Files\n\n{links}\n"
+    )
+
+
+def fetch(client: MlflowClient, run: MlflowRun, folder: Path) -> list[str]:
+    """Copy tables and SVG figures of a run into `folder`; returns their names."""
+    with scratch_folder() as scratch:
+        root = Path(client.download_artifacts(run.info.run_id, "", str(scratch)))
+        kept = [p for p in sorted(root.rglob("*")) if p.suffix in (".csv", ".svg") and p.name not in LEFT_OUT]
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in kept:
+            with written_whole(folder / path.name) as temporary:
+                shutil.copyfile(path, temporary)
+    return [path.name for path in kept]
+
+
+def export(name: str, folder: Path) -> Path:
+    """Write page and files; returns the page's path."""
+    client = open_store(None)
+    run = finished_parent(client, name)
+    files = fetch(client, run, folder / name)
+    target = folder / f"{name}.md"
+    with written_whole(target) as temporary:
+        temporary.write_text(page(name, run.data.tags, files), encoding="utf-8")
+    return target
+
+
+def main() -> None:
+    if len(sys.argv) != 3:
+        sys.exit(f"error: {(__doc__ or '').splitlines()[0]}")
+    try:
+        print(export(sys.argv[1], Path(sys.argv[2])))
+    except (PipelineError, OSError) as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

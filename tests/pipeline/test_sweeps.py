@@ -1,0 +1,167 @@
+"""Experiments that are multiruns by themselves: figures 3 and 4, beyond, search; and going on with a sweep."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import mlflow
+import pandas as pd
+import pytest
+
+from data.swimmer import load_swimmer
+from pipeline.recipes import psrnn
+
+MOCAP = ("data=mocap", "size=tiny", "features.count=5,10")
+
+
+@pytest.fixture(scope="session")
+def swimmer_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data root with the swimmer's trajectories, which take half a minute to make, and nothing else."""
+    root = tmp_path_factory.mktemp("swimmer-data")
+    load_swimmer(root=str(root))
+    return root
+
+
+@pytest.fixture
+def with_swimmer(swimmer_root: Path, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert store.is_dir()
+    monkeypatch.setenv("PIPELINE_DATA_ROOT", str(swimmer_root))
+
+
+def parent_and_children(client):
+    runs = client.search_runs([e.experiment_id for e in client.search_experiments()], max_results=500)
+    parents = [run for run in runs if run.data.tags.get("multirun") == "parent"]
+    assert len(parents) == 1
+    return parents[0], [run for run in runs if run is not parents[0]]
+
+
+def table(run, path: str) -> pd.DataFrame:
+    return pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{run.info.artifact_uri}/{path}")))
+
+
+def figures(client, run) -> set[str]:
+    return {item.path for item in client.list_artifacts(run.info.run_id, "figures")}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("with_swimmer")
+def test_figure3_tiny(run_pipeline, client) -> None:
+    with pytest.warns(UserWarning, match="NOT REAL DATA"):
+        result = run_pipeline("+experiment=figure3", "size=tiny")
+    assert result.status == 0, result.err
+    parent, children = parent_and_children(client)
+    assert parent.info.status == "FINISHED"
+    assert len(children) == 4 * 2 * 2 * 2
+    assert figures(client, parent) == {"figures/error_by_count.png", "figures/error_by_count.svg"}
+    claims = table(parent, "claims.csv").set_index("data")["verdict"]
+    assert set(claims.index) == {"handwriting", "mocap", "moving_mnist", "swimmer"}
+    assert set(claims.drop("swimmer")) == {"no claim (stand-in data)"}
+    assert claims["swimmer"] == "undecided"
+    paired = table(parent, "paired.csv")
+    assert paired["pairs"].tolist() == [2] * 8
+    jobs = table(parent, "jobs.csv")
+    for row in paired.to_dict("records"):
+        here = jobs[(jobs["data"] == row["data"]) & (jobs["count"] == row["count"])].set_index("seed")
+        errors = {arm: here[here["arm"] == arm]["test_mse"] for arm in ("iid", "orthogonal")}
+        ratio = (errors["orthogonal"] / errors["iid"]).prod() ** 0.5
+        assert row["ratio"] == pytest.approx(ratio)
+    assert {"data", "count", "factor"} <= set(table(parent, "matching_counts.csv").columns)
+    assert "STAND-IN" in parent.data.tags["mlflow.note.content"]
+    assert client.list_artifacts(children[0].info.run_id, "figures") == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("with_swimmer")
+def test_figure4_tiny(run_pipeline, client) -> None:
+    with pytest.warns(UserWarning, match="NOT REAL DATA"):
+        result = run_pipeline("+experiment=figure4", "size=tiny")
+    assert result.status == 0, result.err
+    parent, children = parent_and_children(client)
+    assert len(children) == 4 * 3 * 2
+    assert figures(client, parent) == {"figures/error_by_epoch.png", "figures/error_by_epoch.svg"}
+    curves = table(parent, "curves.csv")
+    assert set(curves["arm"]) == {"iid", "orthogonal", "lstm"}
+    assert set(curves["epoch"]) == {0, 1, 2}
+    assert set(table(parent, "means_by_epoch.csv")["epoch"]) == {0, 1, 2}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("with_swimmer")
+def test_beyond_tiny(run_pipeline, client) -> None:
+    names = ("psrnn", "last_value", "var", "kalman", "echo_state", "lstm", "gru", "min_gru")
+    with pytest.warns(UserWarning):
+        result = run_pipeline("+experiment=beyond", "size=tiny")
+    assert result.status == 0, result.err
+    parent, children = parent_and_children(client)
+    assert len(children) == 4 * len(names) * 2
+    assert figures(client, parent) == {"figures/contenders.png", "figures/contenders.svg"}
+    paired = table(parent, "paired.csv")
+    assert set(paired["against"]) == set(names) - {"psrnn"}
+    assert len(paired) == 4 * (len(names) - 1)
+    means = table(parent, "means.csv")
+    assert set(means["arm"]) == set(names)
+    assert (means.set_index("arm")["parameters"].drop("last_value") > 0).all()
+
+
+def test_an_arm_that_is_missing_is_said_and_not_compared(run_pipeline, client) -> None:
+    with pytest.warns(UserWarning, match="NOT REAL DATA"):
+        result = run_pipeline("+experiment=figure3", *MOCAP, "sampler=orthogonal", "seed=0")
+    assert result.status == 0, result.err
+    parent, _ = parent_and_children(client)
+    assert "Not compared: there is no job of iid" in parent.data.tags["mlflow.note.content"]
+
+
+def test_search_shows_validation_errors_alone(run_pipeline, client) -> None:
+    arguments = ("-m", "+experiment=search", "data.source=stand_in", "size=tiny", "refine.learning_rate=0.5,2")
+    result = run_pipeline(*arguments)
+    assert result.status == 0, result.err
+    parent, _ = parent_and_children(client)
+    trials = table(parent, "trials.csv")
+    assert trials["validation_mse"].is_monotonic_increasing
+    assert sorted(trials["overrides"].str.extract(r"learning_rate=(\S+)")[0]) == ["0.5", "2"]
+    assert not any("test" in column for column in trials.columns)
+    assert parent.data.params["best.seed"] == "1000"
+
+
+def test_a_sweep_that_was_stopped_goes_on(run_pipeline, client, monkeypatch) -> None:
+    """Killed in the third of four jobs; what had finished is not run again, the rest is, under the same parent."""
+    arguments = ("+experiment=figure3", *MOCAP, "data.source=stand_in", "seed=0", "sampler=iid,orthogonal")
+    whole, begun = psrnn.run_stages, []
+
+    def stopped(*given, **named):
+        begun.append(given[0].features.count)
+        if len(begun) == 3:
+            raise KeyboardInterrupt
+        return whole(*given, **named)
+
+    monkeypatch.setattr(psrnn, "run_stages", stopped)
+    assert run_pipeline(*arguments).status != 0
+    before, children = parent_and_children(client)
+    done = {child.info.run_id for child in children if child.info.status == "FINISHED"}
+    assert (len(children), len(done), before.info.status) == (3, 2, "FAILED")
+    monkeypatch.setattr(psrnn, "run_stages", lambda *given, **named: (begun.append(0), whole(*given, **named))[1])
+    result = run_pipeline(*arguments, "resume=true")
+    assert result.status == 0, result.err
+    after, children = parent_and_children(client)
+    assert after.info.run_id == before.info.run_id
+    assert after.info.status == "FINISHED"
+    assert {child.info.status for child in children} == {"FINISHED"}
+    assert len(children) == 4
+    assert done < {child.info.run_id for child in children}
+    assert len(begun) == 3 + 2
+    assert len(table(after, "jobs.csv")) == 4
+    error = run_pipeline(*arguments, "resume=true").error
+    assert "no unfinished multirun has this command line" in error
+
+
+def test_jobs_of_a_multirun_share_what_was_loaded(run_pipeline, monkeypatch) -> None:
+    loads = []
+    whole = psrnn.load_stage
+    monkeypatch.setattr(psrnn, "load_stage", lambda *given: (loads.append(1), whole(*given))[1])
+    psrnn.load_shared.cache_clear()
+    arguments = ("+experiment=figure3", *MOCAP, "data.source=stand_in", "seed=0,1", "sampler=iid")
+    assert run_pipeline(*arguments).status == 0
+    assert len(loads) == 1
+    assert os.environ["PIPELINE_DATA_ROOT"]
