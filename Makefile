@@ -28,7 +28,7 @@ check: $(INSTALLED)  ## format, lint, types, import contracts and the fast tests
 	$(BIN)/python -m pytest -m 'not slow' $(ARGS)
 
 docs: $(DOCS_INSTALLED)  ## build the documentation site into site/; a broken link is an error
-	PYTHONPATH=docs/extensions $(BIN)/zensical build --strict --clean
+	PYTHONPATH=docs/extensions $(BIN)/python -m zensical build --strict --clean
 	@echo "open file://$(CURDIR)/site/index.html"
 
 ui: $(INSTALLED)  ## open the MLflow UI on the store that the runs went to; PORT=5001 for another port

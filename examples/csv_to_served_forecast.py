@@ -246,7 +246,9 @@ def write_results(folder: Path, trained: Trained, chosen: argparse.Namespace) ->
 
 def show(errors: pd.DataFrame, intervals: pd.DataFrame, coverage: float) -> None:
     both = errors.drop(columns="scored").merge(intervals, on=["feature", "unit", "horizon"])
-    print(f"\nbacktest on the test part, and {coverage:.0%} intervals calibrated on the validation part (own units)")
+    print(
+        f"\nbacktest on the test part, and {100 * coverage:g}% intervals calibrated on the validation part (own units)"
+    )
     print(both[both["horizon"].isin(PRINTED)].to_string(index=False, float_format="%.3g"))
 
 

@@ -38,7 +38,7 @@ def forecast_figure(data: Dataset, whole: Sequences, table: pd.DataFrame, covera
     for panel, feature, values in zip(axes, data.feature_names, series.T, strict=True):
         lower, upper = rows[f"{feature}_lower"], rows[f"{feature}_upper"]
         panel.fill_between(
-            ahead, lower, upper, facecolor="0.85", edgecolor="0.5", linewidth=0.6, label=f"{coverage:.4g} interval"
+            ahead, lower, upper, facecolor="0.85", edgecolor="0.5", linewidth=0.6, label=f"{100 * coverage:g}% interval"
         )
         line(panel, 0, shown, values[shown], "observed", markers=False)
         line(panel, 1, ahead, rows[feature], "forecast", markers=False)

@@ -34,5 +34,6 @@ class MathMLExtension(Extension):
         md.postprocessors.register(MathMLPostprocessor(md), "mathml", priority=-100)  # after everything else
 
 
-def makeExtension(**settings: Any) -> MathMLExtension:  # noqa: N802 (the name that Python-Markdown looks for)
+def makeExtension(**settings: Any) -> MathMLExtension:
+    """The name that Python-Markdown looks for."""
     return MathMLExtension(**settings)

@@ -34,15 +34,16 @@ def fit_readout(
 ) -> float:
     """Ridge from the filtered state (and recent observations) to o_t, set on the model; returns the ridge chosen.
 
-    With gaps the filter needs a readout to fill them, so the fit is made twice: first with the gaps filled by the
-    training mean (a readout of 0), then with the gaps filled by the first fit.
+    The validation part is filtered only when there are several ridges to choose from. With gaps the filter needs a readout to fill them, so the fit is
+    made twice: first with the gaps filled by the training mean (a readout of 0), then by the first fit.
     """
     gaps = has_gaps(train.mask)
     chosen = ridges[0]
     for _ in range(2 if gaps else 1):
-        rows, held_out = readout_rows(model, train), readout_rows(model, validation)
+        rows = readout_rows(model, train)
         used = rows.mask.any(1)
         rows = RegressionData(*(part[used] for part in rows))
+        held_out = readout_rows(model, validation) if len(ridges) > 1 else rows
         readout, chosen = fit_affine_by_validation(rows, held_out, ridges, scale=scale)
         model.set_readout(AffineMap(*readout))
     return chosen

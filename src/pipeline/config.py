@@ -82,6 +82,7 @@ class CompareConfig:
     """What the parent of a multirun draws and tests; see `pipeline.summaries`."""
 
     figure: str = "count"
+    arm: str | None = None
     baseline: str | None = None
     challenger: str | None = None
 
@@ -196,6 +197,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "readout.scale": SCALES,
     "refine.optimizer": ("auto", "kronecker", "sgd", "adam"),
     "tracking.detail": ("full", "summary"),
+    "compare.arm": ("contender", "model", "sampler", "update"),
     "compare.figure": ("count", "epoch", "contenders", "trials"),
 }
 

@@ -154,21 +154,22 @@ def refine_stage(
     return refine(found, loaded, settings.refine, readout=settings.readout, seed=settings.seed, path=path, on_epoch=log)
 
 
-def arm_of(job: Job) -> str:
-    """What a comparison tells runs apart by: the contender, else the model, and for a PSRNN its sampler."""
-    choices = job.choices
-    contender = choices.get("contender")
-    if contender:
-        return str(contender).rpartition("/")[2]
-    model = choices.get("model") or "psrnn"
-    return str(choices.get("sampler", "")) if model == "psrnn" else str(model)
+def arm_of(settings: PsrnnConfig, job: Job) -> str:
+    """What a comparison tells runs apart by: `compare.arm`, else the contender, the model, and for a PSRNN its
+    sampler."""
+    choices = {key: str(value).rpartition("/")[2] for key, value in job.choices.items() if value}
+    choices["update"] = settings.update
+    if settings.compare.arm is not None:
+        return choices.get(settings.compare.arm, "")
+    model = choices.get("model", "psrnn")
+    return choices.get("contender") or (choices.get("sampler", "") if model == "psrnn" else model)
 
 
 def run_request(settings: PsrnnConfig, job: Job, loaded: Loaded, parts: Parts, device: torch.device) -> RunRequest:
     dataset, choices = loaded.dataset, job.choices
     experiment = choices.get("experiment") or dataset.name
     group = choices.get("experiment") or choices.get("data") or dataset.name
-    arm = arm_of(job)
+    arm = arm_of(settings, job)
     words = [experiment, "" if experiment == dataset.name else dataset.name, arm]
     words += [choices.get("kernel", ""), f"m{settings.features.count}"] if parts.psrnn else []
     name = settings.run_name or "-".join(word for word in (*words, f"seed{settings.seed}") if word)

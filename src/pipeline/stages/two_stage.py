@@ -29,7 +29,7 @@ class TwoStageSettings(NamedTuple):
     def cell(self) -> dict[str, Any]:
         return {
             "lags": self.readout.lags,
-            "keep_sign": self.update == "bayes",
+            "keep_sign": self.update != "paper",
             "learn_frequencies": self.learn_frequencies,
         }
 

@@ -1,0 +1,118 @@
+"""The example from a CSV to a forecast, as a newcomer starts it, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import mlflow
+import numpy as np
+import pandas as pd
+import pytest
+
+from conftest import Result
+from pipeline.atomic import folder_written_whole
+
+SCRIPT = Path(__file__).parents[1] / "examples" / "csv_to_served_forecast.py"
+ROWS, FIRST, HORIZON = 400, 10, 3
+SMALLEST = ("--rows", str(ROWS), "--first", str(FIRST), "--horizon", str(HORIZON), "features.count=5", "threads=1")
+FILES = {"backtest.csv", "intervals.csv", "forecast.csv", "backtest.png", "forecast.png", "request.json"}
+
+
+def run_script(*arguments: str, cwd: Path) -> Result:
+    found = subprocess.run(
+        [sys.executable, str(SCRIPT), *arguments], cwd=cwd, capture_output=True, text=True, timeout=200, check=False
+    )
+    return Result(found.returncode, found.stdout, found.stderr)
+
+
+def last_value_rmse(values: np.ndarray, horizon: int) -> float:
+    """By its definition, over the last fifth of the rows."""
+    test = values[round(0.8 * len(values)) :]
+    errors = [test[origin + horizon - 1] - test[origin - 1] for origin in range(FIRST, len(test) - horizon + 1)]
+    return float(np.sqrt(np.mean(np.square(errors))))
+
+
+@pytest.mark.slow
+def test_synthetic_csv_to_forecast(store, client, tmp_path: Path) -> None:
+    result = run_script("--seed", "3", *SMALLEST, cwd=tmp_path)
+    assert result.status == 0, result.err
+    assert "SYNTHETIC data, 400 rows" in result.out
+    assert "seed 3" in result.out
+    folder = tmp_path / "forecast-from-csv"
+    assert {path.name for path in folder.iterdir()} == FILES
+    assert all((folder / name).stat().st_size > 10_000 for name in FILES if name.endswith(".png"))
+    table = pd.read_csv(tmp_path / "synthetic-400-rows-seed-3.csv")
+    assert table["right"].isna().sum() == 4
+    check_backtest(pd.read_csv(folder / "backtest.csv"), table)
+    check_intervals(pd.read_csv(folder / "intervals.csv"), pd.read_csv(folder / "forecast.csv"))
+    experiment = client.get_experiment_by_name("forecast-from-csv").experiment_id
+    (run,) = client.search_runs([experiment])
+    assert f"mlflow models serve -m runs:/{run.info.run_id}/model" in result.out
+    check_request(json.loads((folder / "request.json").read_text()), f"runs:/{run.info.run_id}/model", folder, store)
+
+
+def check_backtest(backtest: pd.DataFrame, table: pd.DataFrame) -> None:
+    assert backtest["horizon"].tolist() == [1, 2, 3] * 2
+    assert backtest["unit"].tolist() == ["mm"] * 6
+    assert backtest["scored"].tolist() == [80 - FIRST - h + 1 for h in (1, 2, 3)] * 2
+    expected = [last_value_rmse(table[name].to_numpy(), h) for name in ("left", "right") for h in (1, 2, 3)]
+    np.testing.assert_allclose(backtest["last_value_rmse"], expected, rtol=1e-9)
+    assert np.all(backtest["rmse"] < backtest["last_value_rmse"])
+    assert np.all(backtest["mae"] <= backtest["rmse"])
+
+
+def check_intervals(intervals: pd.DataFrame, forecast: pd.DataFrame) -> None:
+    assert intervals["calibrated_on"].tolist() == [40 - FIRST - h + 1 for h in (1, 2, 3)] * 2
+    assert intervals["coverage"].between(0.5, 1).all()
+    assert forecast["step"].tolist() == [1, 2, 3]
+    for name, rows in intervals.groupby("feature"):
+        radius = rows["radius"].to_numpy()
+        assert (radius > 0).all()
+        np.testing.assert_allclose(forecast[name] - forecast[f"{name}_lower"], radius, rtol=1e-9)
+        np.testing.assert_allclose(forecast[f"{name}_upper"] - forecast[name], radius, rtol=1e-9)
+
+
+def check_request(request: dict, uri: str, folder: Path, store: Path) -> None:
+    """What the client sends makes the logged model answer with the forecast that was written."""
+    mlflow.set_tracking_uri(f"sqlite:///{store / 'mlflow.db'}")
+    frame = pd.DataFrame(request["dataframe_split"]["data"], columns=request["dataframe_split"]["columns"])
+    assert len(frame) == ROWS
+    found = mlflow.pyfunc.load_model(uri).predict(frame, params=request["params"])
+    forecast = pd.read_csv(folder / "forecast.csv")
+    np.testing.assert_allclose(found[["left", "right"]], forecast[["left", "right"]], rtol=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("cell", "horizon", "message"),
+    [
+        ("twelve", "3", "column 'b', row 7: 'twelve' is not a finite number"),
+        ("12", "31", "the validation part has 40 rows, --first 10 and --horizon 31 need 41; lower them"),
+    ],
+)
+def test_one_error_line_and_no_output(store, tmp_path: Path, cell: str, horizon: str, message: str) -> None:
+    assert store.is_dir()
+    csv = tmp_path / "it's a, table.csv"
+    values = [f"{np.sin(t / 3):.4f},{np.cos(t / 5):.4f}" for t in range(ROWS)]
+    csv.write_text("\n".join(["a,b", *values[:5], f"0.5,{cell}", *values[6:]]) + "\n")
+    arguments = ("--csv", str(csv), *SMALLEST, "--horizon", horizon, "--output", str(tmp_path / "results"))
+    result = run_script(*arguments, cwd=tmp_path)
+    assert message in result.error
+    assert sorted(path.name for path in tmp_path.iterdir()) == [csv.name, "mlruns"]
+
+
+def test_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    final = tmp_path / "deeper" / "results"
+    with pytest.raises(FileNotFoundError, match="no-such-folder"), folder_written_whole(final) as folder:
+        (folder / "no-such-folder" / "first.csv").write_text("1")
+    assert list(final.parent.iterdir()) == []
+    with folder_written_whole(final) as folder:
+        (folder / "first.csv").write_text("1")
+        assert not final.exists()
+    assert [path.name for path in final.parent.iterdir()] == ["results"]
+    assert (final / "first.csv").read_text() == "1"
+    with pytest.raises(FileExistsError, match="results is there already; name another folder"):
+        folder_written_whole(final).__enter__()
