@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test check docs ui clean
+.PHONY: help run test check bench docs results ui clean
 
 PYTHON ?= python3
 PORT ?= 5000
@@ -26,6 +26,19 @@ check: $(INSTALLED)  ## format, lint, types, import contracts and the fast tests
 	$(BIN)/basedpyright src
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -m 'not slow' $(ARGS)
+
+bench: $(INSTALLED)  ## the samplers' kernel errors beside scikit-learn's
+	$(BIN)/python benchmarks/kernel_error.py $(ARGS)
+
+results: $(INSTALLED)  ## make the pages of docs/results/ again; hours. ARGS='resume=true' goes on where it stopped
+	$(BIN)/python -m pipeline +experiment=figure3 run_name=figure3-paper $(ARGS)
+	$(BIN)/python -m pipeline +experiment=figure3 update=bayes run_name=figure3-bayes $(ARGS)
+	$(BIN)/python -m pipeline +experiment=figure4 run_name=figure4-paper $(ARGS)
+	$(BIN)/python -m pipeline +experiment=figure4 update=bayes run_name=figure4-bayes $(ARGS)
+	$(BIN)/python -m pipeline +experiment=stability run_name=stability $(ARGS)
+	$(BIN)/python -m pipeline +experiment=beyond run_name=beyond $(ARGS)
+	for name in figure3-paper figure3-bayes figure4-paper figure4-bayes stability beyond; do \
+		$(BIN)/python -m pipeline.export $$name docs/results; done
 
 docs: $(DOCS_INSTALLED)  ## build the documentation site into site/; a broken link is an error
 	PYTHONPATH=docs/extensions $(BIN)/python -m zensical build --strict --clean

@@ -45,7 +45,7 @@ def test_synthetic_csv_to_forecast(store, client, tmp_path: Path) -> None:
     assert {path.name for path in folder.iterdir()} == FILES
     assert all((folder / name).stat().st_size > 10_000 for name in FILES if name.endswith(".png"))
     table = pd.read_csv(tmp_path / "synthetic-400-rows-seed-3.csv")
-    assert table["right"].isna().sum() == 4
+    assert int(table["right"].isna().to_numpy().sum()) == 4
     check_backtest(pd.read_csv(folder / "backtest.csv"), table)
     check_intervals(pd.read_csv(folder / "intervals.csv"), pd.read_csv(folder / "forecast.csv"))
     experiment = client.get_experiment_by_name("forecast-from-csv").experiment_id

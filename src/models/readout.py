@@ -34,8 +34,9 @@ def fit_readout(
 ) -> float:
     """Ridge from the filtered state (and recent observations) to o_t, set on the model; returns the ridge chosen.
 
-    The validation part is filtered only when there are several ridges to choose from. With gaps the filter needs a readout to fill them, so the fit is
-    made twice: first with the gaps filled by the training mean (a readout of 0), then by the first fit.
+    The validation part is filtered only when there are several ridges to choose from. With gaps the filter needs a
+    readout to fill them, so the fit is made twice: first with the gaps filled by the training mean (a readout of 0),
+    then by the first fit.
     """
     gaps = has_gaps(train.mask)
     chosen = ridges[0]

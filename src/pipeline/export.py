@@ -1,6 +1,7 @@
 """`python -m pipeline.export RUN_NAME FOLDER`: what the parent of a multirun found, as a page with its files.
 
-Writes FOLDER/RUN_NAME.md (command, commit, figure, tables) and FOLDER/RUN_NAME/ with the tables (CSV) and figures (SVG).
+Writes FOLDER/RUN_NAME.md (command, commit, figure, tables) and FOLDER/RUN_NAME/ with the tables (CSV) and figures
+(SVG).
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ import pandas as pd
 import pytest
 
 from data.swimmer import load_swimmer
+from pipeline.errors import PipelineError
+from pipeline.export import export
 from pipeline.recipes import psrnn
 
 MOCAP = ("data=mocap", "size=tiny", "features.count=5,10")
@@ -91,7 +93,7 @@ def test_figure4_tiny(run_pipeline, client) -> None:
 @pytest.mark.usefixtures("with_swimmer")
 def test_beyond_tiny(run_pipeline, client) -> None:
     names = ("psrnn", "last_value", "var", "kalman", "echo_state", "lstm", "gru", "min_gru")
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="NOT REAL DATA"):
         result = run_pipeline("+experiment=beyond", "size=tiny")
     assert result.status == 0, result.err
     parent, children = parent_and_children(client)
@@ -154,6 +156,31 @@ def test_a_sweep_that_was_stopped_goes_on(run_pipeline, client, monkeypatch) -> 
     assert len(table(after, "jobs.csv")) == 4
     error = run_pipeline(*arguments, "resume=true").error
     assert "no unfinished multirun has this command line" in error
+
+
+def test_arms_can_be_another_setting(run_pipeline, client) -> None:
+    arguments = ("+experiment=stability", "data=mocap", "data.source=stand_in", "size=tiny", "features.count=5")
+    assert run_pipeline(*arguments, "seed=0").status == 0
+    parent, _ = parent_and_children(client)
+    assert sorted(table(parent, "jobs.csv")["arm"]) == ["bayes", "paper", "sign"]
+
+
+def test_export_writes_a_page_with_its_files(run_pipeline, client, tmp_path: Path) -> None:
+    arguments = ("+experiment=figure3", *MOCAP, "data.source=stand_in", "seed=0", "run_name=mine")
+    assert run_pipeline(*arguments).status == 0
+    parent, _ = parent_and_children(client)
+    client.update_run(parent.info.run_id, name="mine")
+    page = export("mine", tmp_path)
+    text = page.read_text()
+    assert "python -m pipeline +experiment=figure3" in text
+    assert parent.data.tags["git.commit"] in text
+    files = {path.name for path in (tmp_path / "mine").iterdir()}
+    assert files >= {"jobs.csv", "means.csv", "paired.csv", "claims.csv", "error_by_count.svg"}
+    for name in files:
+        assert f"](mine/{name})" in text
+    with pytest.raises(PipelineError, match="no finished multirun is named 'other'"):
+        export("other", tmp_path)
+    assert not (tmp_path / "other.md").exists()
 
 
 def test_jobs_of_a_multirun_share_what_was_loaded(run_pipeline, monkeypatch) -> None:

@@ -172,7 +172,8 @@ def run_request(settings: PsrnnConfig, job: Job, loaded: Loaded, parts: Parts, d
     arm = arm_of(settings, job)
     words = [experiment, "" if experiment == dataset.name else dataset.name, arm]
     words += [choices.get("kernel", ""), f"m{settings.features.count}"] if parts.psrnn else []
-    name = settings.run_name or "-".join(word for word in (*words, f"seed{settings.seed}") if word)
+    own = None if job.multirun else settings.run_name  # in a multirun, run_name is the parent's
+    name = own or "-".join(word for word in (*words, f"seed{settings.seed}") if word)
     tags = {
         "experiment": experiment,
         "data": dataset.name,
