@@ -23,7 +23,7 @@ test: $(INSTALLED)  ## the whole test suite; ARGS='-k sampler' adds options of p
 check: $(INSTALLED)  ## format, lint, types, import contracts and the fast tests
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
-	$(BIN)/basedpyright src
+	$(BIN)/basedpyright
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -m 'not slow' $(ARGS)
 
