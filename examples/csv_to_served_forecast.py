@@ -23,12 +23,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import yaml
-from forecast_figures import error_figure, forecast_figure
 from mlflow.artifacts import download_artifacts
-from model_server import ask, serve_command, served
 
 from data.base import Dataset, Sequences
 from data.table import load_table, read_sequences
+from forecast_figures import error_figure, forecast_figure
+from model_server import ask, serve_command, served
 from models.backtest import BacktestResult, backtest_forecaster
 from models.baselines.persistence import Persistence
 from models.conformal import conformal_radii, coverage_reached, interval
