@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
-from omegaconf import OmegaConf
+from omegaconf import OmegaConf, open_dict
 
+from pipeline.__main__ import at_most, contenders, up_to
 from pipeline.build import build, check_target, settings_of
 from pipeline.config import PredictConfig, PsrnnConfig, register_schemas
 from pipeline.errors import PipelineError
@@ -20,6 +21,10 @@ OPTIONS = sorted(
     if path.parent.name not in ("recipe", "experiment")
 )
 EXPERIMENTS = sorted(path.stem for path in (conf_folder() / "experiment").glob("*.yaml"))
+CONTENDERS = sorted(
+    str(path.relative_to(conf_folder() / "contender").with_suffix(""))
+    for path in (conf_folder() / "contender").glob("*/*.yaml")
+)
 NEEDED = {("tracking", "server"): ["tracking.uri=http://127.0.0.1:5000"], ("kernel", "laplacian_l1"): ["sampler=iid"]}
 
 
@@ -27,6 +32,8 @@ NEEDED = {("tracking", "server"): ["tracking.uri=http://127.0.0.1:5000"], ("kern
 def composer():
     register_schemas()
     OmegaConf.register_new_resolver("pipeline_store", lambda: "/tmp", replace=True)
+    for resolver in (at_most, up_to, contenders):
+        OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
     GlobalHydra.instance().clear()
     with initialize_config_dir(str(conf_folder()), version_base="1.3"):
         yield
@@ -60,6 +67,20 @@ def test_every_option_composes_and_its_target_takes_its_keys(group: str, option:
             assert type(build(group, section, [])).__name__ == section["_target_"].rpartition(".")[2]
 
 
+@pytest.mark.parametrize("contender", CONTENDERS)
+def test_every_contender_composes_and_names_its_data_and_model(contender: str) -> None:
+    config = compose("config", [f"+contender={contender}"], return_hydra_config=True)
+    choices = config.hydra.runtime.choices
+    data, model = contender.split("/")
+    if data != "refined":
+        assert (choices.data, choices.model) == (data, model)
+    with open_dict(config):
+        config.pop("hydra")
+    settings = settings_of(config)
+    check_target("model", settings.model, [])
+    check_target("data", settings.data, [])
+
+
 def test_predict_composes() -> None:
     settings = settings_of(compose("config", ["recipe=predict", "model.uri=runs:/a/model", "data.path=x.csv"]))
     assert isinstance(settings, PredictConfig)
@@ -74,6 +95,13 @@ def test_tiny_wins_over_every_experiment(experiment: str) -> None:
     assert settings.refine.epochs == 2
     whole = settings_of(compose("config", [f"+experiment={experiment}"]))
     assert whole.features.count > 8
+
+
+def test_the_sweeps_of_experiments_follow_size() -> None:
+    assert (at_most(20, None), at_most(20, 2), at_most(1, 2)) == (20, 2, 1)
+    assert (up_to([5, 10, 20], None), up_to([5, 10, 20], 10)) == ("5,10,20", "5,10")
+    assert contenders(["mocap"]).split(",")[0] == "mocap/echo_state"
+    assert len(contenders(["mocap", "swimmer"]).split(",")) == 2 * 8
 
 
 def test_caps_only_lower() -> None:

@@ -14,7 +14,9 @@ import pytest
 
 from pipeline.paths import conf_folder
 
-EXPERIMENTS = sorted(path.stem for path in (conf_folder() / "experiment").glob("*.yaml"))
+FILES = sorted((conf_folder() / "experiment").glob("*.yaml"))
+SWEEPS = {path.stem for path in FILES if "MULTIRUN" in path.read_text()} | {"search"}
+EXPERIMENTS = [path.stem for path in FILES if path.stem not in SWEEPS]
 ARTIFACTS = {
     "config.yaml", "curves/bptt.csv", "curves/horizons.csv", "evaluate/by_feature.csv", "evaluate/by_sequence.csv",
     "evaluate/test_predictions.csv", "features/bandwidths.csv", "features/frequencies_history.csv",
@@ -25,6 +27,9 @@ ARTIFACTS = {
 
 def test_there_are_experiments() -> None:
     assert "mocap" in EXPERIMENTS
+    tested = (Path(__file__).parent / "test_sweeps.py").read_text()
+    assert len(SWEEPS) >= 5
+    assert [name for name in SWEEPS if f"+experiment={name}" not in tested] == []
 
 
 def only_run(client):
