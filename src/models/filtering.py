@@ -122,6 +122,7 @@ def horizon_errors(
         for horizon in horizons:
             targets, keep = horizon_targets(values[rows], scored[rows], horizon)
             keep[:, :first_step] = False
-            squared = (forecasts[:, :, horizon - 1] - targets).square()
+            # a forecast that is not a number is infinitely wrong, not unscored
+            squared = (forecasts[:, :, horizon - 1] - targets).square().nan_to_num_(nan=torch.inf, posinf=torch.inf)
             errors[horizon].append(squared.masked_fill_(~keep, torch.nan))
     return {horizon: torch.cat(parts) for horizon, parts in errors.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Callable
@@ -93,6 +94,7 @@ def launch() -> None:
     from pipeline.paths import conf_folder, ensure_writable, store_folder
     from pipeline.tracking.multirun import close_open_parents
 
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that open runs are closed, also between jobs
     register_schemas()
     OmegaConf.register_new_resolver("pipeline_store", lambda: str(store_folder()), replace=True)
     for resolver in (at_most, up_to, contenders):

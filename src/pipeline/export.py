@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mlflow.entities import Run as MlflowRun
+from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
 from pipeline.atomic import written_whole
@@ -40,7 +41,7 @@ def page(name: str, tags: Mapping[str, str], files: list[str]) -> str:
     images = "\n".join(f"![{Path(f).stem}]({name}/{f})\n" for f in files if f.endswith(".svg"))
     links = "\n".join(f"* [{f}]({name}/{f})" for f in files)
     return (
-        f"# {name}\n\n    python -m pipeline {tags['hydra.overrides']}\n\n"
+        f"# {name}\n\n    {tags['command']}\n\n"
         f"Commit {tags['git.commit']}; {tags['jobs']} jobs, {tags['jobs.failed']} failed.\n\n{images}\n"
         f"{tags['mlflow.note.content'].strip()}\n\n## Files\n\n{links}\n"
     )
@@ -52,6 +53,8 @@ def fetch(client: MlflowClient, run: MlflowRun, folder: Path) -> list[str]:
         root = Path(client.download_artifacts(run.info.run_id, "", str(scratch)))
         kept = [p for p in sorted(root.rglob("*")) if p.suffix in (".csv", ".svg") and p.name not in LEFT_OUT]
         folder.mkdir(parents=True, exist_ok=True)
+        for stale in {path.name for path in folder.iterdir()} - {path.name for path in kept}:
+            (folder / stale).unlink()
         for path in kept:
             with written_whole(folder / path.name) as temporary:
                 shutil.copyfile(path, temporary)
@@ -74,7 +77,7 @@ def main() -> None:
         sys.exit(f"error: {(__doc__ or '').splitlines()[0]}")
     try:
         print(export(sys.argv[1], Path(sys.argv[2])))
-    except (PipelineError, OSError) as error:
+    except (PipelineError, OSError, MlflowException) as error:
         sys.exit(f"error: {error}")
 
 

@@ -15,6 +15,7 @@ from tqdm import tqdm
 from pipeline import checkpoint
 
 SMALLEST_STEP = 2.0**-12
+PLAIN = 0.05
 
 
 class Objective(Protocol):
@@ -29,6 +30,9 @@ class Objective(Protocol):
 
 
 class Preconditioner(Protocol):
+    """`handles`: the parameters whose gradients `apply` changes."""
+
+    def handles(self, model: Any) -> list[nn.Parameter]: ...
     def refresh(self, objective: Any) -> None: ...
     def apply(self, model: Any) -> None: ...
 
@@ -72,10 +76,19 @@ def snapshot(model: nn.Module) -> dict[str, Tensor]:
     return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
 
 
-def make_optimizer(settings: FitSettings, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
+def make_optimizer(settings: FitSettings, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
     if settings.optimizer == "adam":
-        return torch.optim.Adam(parameters, lr=settings.learning_rate)
-    return torch.optim.SGD(parameters, lr=settings.learning_rate)
+        return torch.optim.Adam(groups, lr=settings.learning_rate)
+    return torch.optim.SGD(groups, lr=settings.learning_rate)
+
+
+def parameter_groups(
+    parameters: list[nn.Parameter], preconditioner: Preconditioner | None, model: nn.Module
+) -> list[dict[str, Any]]:
+    """One group, or with a preconditioner two: what it leaves alone takes plain steps, `PLAIN` times smaller."""
+    handled = {id(p) for p in preconditioner.handles(model)} if preconditioner else {id(p) for p in parameters}
+    parts = [p for p in parameters if id(p) in handled], [p for p in parameters if id(p) not in handled]
+    return [{"params": part, "factor": factor} for part, factor in zip(parts, (1.0, PLAIN), strict=True) if part]
 
 
 def no_worse(error: float, before: float) -> bool:
@@ -111,8 +124,10 @@ class Fit:
     ) -> None:
         self.objective, self.settings, self.generator = objective, settings, generator
         self.errors, self.on_epoch, self.preconditioner, self.path = errors, on_epoch, preconditioner, path
-        self.optimizer = make_optimizer(settings, objective.parameters())
+        groups = parameter_groups(objective.parameters(), preconditioner, objective.model)
+        self.optimizer = make_optimizer(settings, groups)
         self.progress = Progress(settings.learning_rate)
+        self._set_learning_rate(settings.learning_rate)
 
     def run(self) -> Progress:
         """The learning curve; the objective's model is left with the best parameters."""
@@ -151,7 +166,7 @@ class Fit:
             self.objective.model.load_state_dict(before)
             self.optimizer.state.clear()
             self._set_learning_rate(self.progress.learning_rate / 2)
-            train = self._refresh()
+            train = self._refresh(solve=False)
         self._record(train, accepted=accepted)
 
     def _descend(self) -> bool:
@@ -171,7 +186,7 @@ class Fit:
     def _set_learning_rate(self, value: float) -> None:
         self.progress.learning_rate = value
         for group in self.optimizer.param_groups:
-            group["lr"] = value
+            group["lr"] = value * group["factor"]
 
     def _record(self, train: float, *, accepted: bool) -> None:
         validation, test = self.errors()

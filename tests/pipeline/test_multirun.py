@@ -26,19 +26,19 @@ def test_eight_jobs_under_one_parent(run_pipeline, client) -> None:
     assert {child.data.tags["mlflow.parentRunId"] for child in children} == {parent.info.run_id}
     assert {run.info.status for run in (parent, *children)} == {"FINISHED"}
     assert len({child.info.run_name for child in children}) == 8
-    table = pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{parent.info.artifact_uri}/by_sampler_and_count.csv")))
+    table = pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{parent.info.artifact_uri}/by_arm_and_count.csv")))
     assert table["jobs"].tolist() == [2] * 4
     for row in table.to_dict("records"):
         errors = [
             child.data.metrics["evaluate/test_mse"] for child in children
-            if (child.data.tags["sampler"], child.data.params["features.count"]) == (row["sampler"], str(row["count"]))
+            if (child.data.tags["sampler"], child.data.params["features.count"]) == (row["arm"], str(row["count"]))
         ]  # fmt: skip
         assert row["mean"] == pytest.approx(sum(errors) / 2)
         assert row["sd"] == pytest.approx(abs(errors[0] - errors[1]) / 2**0.5)
     best = min(children, key=lambda child: float(child.data.tags["validation_mse"]))
     assert parent.data.tags["best.run"] == best.info.run_id
     assert parent.data.params["best.features.count"] == best.data.params["features.count"]
-    assert "±" in parent.data.tags["mlflow.note.content"]
+    assert "error_low" in parent.data.tags["mlflow.note.content"]
     figures = {item.path for item in client.list_artifacts(parent.info.run_id, "figures")}
     assert figures == {"figures/error_by_count.png", "figures/error_by_count.svg"}
     kept = [child for child in children if client.list_artifacts(child.info.run_id, "parameters")]

@@ -48,6 +48,7 @@ def figures(client, run) -> set[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.usefixtures("with_swimmer")
 def test_figure3_tiny(run_pipeline, client) -> None:
     with pytest.warns(UserWarning, match="NOT REAL DATA"):
@@ -75,6 +76,7 @@ def test_figure3_tiny(run_pipeline, client) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.usefixtures("with_swimmer")
 def test_figure4_tiny(run_pipeline, client) -> None:
     with pytest.warns(UserWarning, match="NOT REAL DATA"):
@@ -90,6 +92,7 @@ def test_figure4_tiny(run_pipeline, client) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.usefixtures("with_swimmer")
 def test_beyond_tiny(run_pipeline, client) -> None:
     names = ("psrnn", "last_value", "var", "kalman", "echo_state", "lstm", "gru", "min_gru")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -110,5 +111,5 @@ def fit_affine_by_validation(
     if len(fits) == 1:
         return fits[0], ridges[0]
     errors = [float(masked_mse(fit(validation.inputs.double()), *validation[1:])) for fit in fits]
-    best = min(range(len(fits)), key=errors.__getitem__)
+    best = min(range(len(fits)), key=lambda i: errors[i] if math.isfinite(errors[i]) else math.inf)
     return fits[best], ridges[best]

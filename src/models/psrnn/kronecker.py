@@ -31,6 +31,10 @@ class KroneckerPreconditioner:
         self.observation: tuple[Tensor, float]
         self.metric: tuple[Tensor, float]
 
+    def handles(self, model: PSRNN) -> list[torch.nn.Parameter]:
+        """Update tensor, bias and first state; the last takes the gradient as it is, on the same scale as before."""
+        return [model.update_tensor, model.bias, model.initial]
+
     def refresh(self, objective: TruncatedBPTT) -> None:
         """Take the moments from the objective's filtered states and the model's readout."""
         model = objective.model

@@ -19,6 +19,7 @@ from pipeline import checkpoint
 from pipeline.build import DTYPES, build, pick_device, set_threads
 from pipeline.clock import Clock
 from pipeline.config import PsrnnConfig
+from pipeline.errors import PipelineError
 from pipeline.fit import EpochRow, Progress
 from pipeline.job import Job
 from pipeline.stages import report
@@ -150,8 +151,19 @@ def refine_stage(
         run.flush()
 
     if not parts.method.trained or settings.refine.epochs == 0:
-        return unrefined(found, loaded, on_epoch=log)
+        return unrefined(found, on_epoch=log)
     return refine(found, loaded, settings.refine, readout=settings.readout, seed=settings.seed, path=path, on_epoch=log)
+
+
+def refuse_other_data(job: Job) -> None:
+    """Raise PipelineError when a contender chosen for one data set is to run on another (`data=` wins over it)."""
+    folder = str(job.choices.get("contender") or "").rpartition("/")[0]
+    data = job.choices.get("data")
+    if folder not in ("", "refined", data):
+        raise PipelineError(
+            f"contender={job.choices['contender']} was chosen for data={folder}, not for data={data}; "
+            "leave data= out and choose contenders, as in contender=swimmer/psrnn,swimmer/lstm"
+        )
 
 
 def arm_of(settings: PsrnnConfig, job: Job) -> str:
@@ -260,6 +272,7 @@ def close(settings: PsrnnConfig, loaded: Loaded, parts: Parts, trained: Trained,
 
 def train(settings: PsrnnConfig, job: Job) -> float:
     """The whole recipe; returns the validation error of the model that is kept, for searches."""
+    refuse_other_data(job)
     set_threads(settings.threads)
     device = pick_device(settings.device, job=job.number)
     parts = exchangeable_parts(settings)
@@ -279,5 +292,6 @@ def train(settings: PsrnnConfig, job: Job) -> float:
     if settings.tracking.detail == "full":
         print(closing)
     else:
-        print(f"{request.name}: {trained.validation_mse:.4g} on validation, {trained.evaluation.mse():.4g} on test")
+        test = "" if settings.compare.figure == "trials" else f", {trained.evaluation.mse():.4g} on test"
+        print(f"{request.name}: {trained.validation_mse:.4g} on validation{test}")
     return trained.validation_mse

@@ -61,9 +61,8 @@ def refine(
     return loop.run()
 
 
-def unrefined(found: Initialised, loaded: Loaded, *, on_epoch: Listener) -> Progress:
+def unrefined(found: Initialised, *, on_epoch: Listener) -> Progress:
     """The learning curve of a model that has no refinement: its error, once."""
-    validation = one_step_mse(found.model, loaded.validation)  # pyright: ignore[reportArgumentType]
-    row = EpochRow(0, found.train_mse, validation, found.test_mse, 0.0, accepted=True)
+    row = EpochRow(0, found.train_mse, found.validation_mse, found.test_mse, 0.0, accepted=True)
     on_epoch(row)
     return Progress(0.0, [row], 0, snapshot(found.model), found.train_mse)

@@ -16,21 +16,19 @@ from models.readout import ReadoutSettings
 from pipeline.seeding import generator
 from pipeline.stages.load import Loaded
 
-MEAN_PREDICTOR = 1.0
-
 
 class Initialised(NamedTuple):
-    """The model, what was chosen on validation, and the errors of the model on training and test part."""
+    """The model, what was chosen on validation, and the errors of the model on the three parts.
+
+    stable: False for a draw that blew up (see `judge`).
+    """
 
     model: nn.Module
     chosen: dict[str, Any]
     train_mse: float
+    validation_mse: float
     test_mse: float
-
-    @property
-    def stable(self) -> bool:
-        """False when the filter is no better on the training part than predicting its mean: a draw that blew up."""
-        return math.isfinite(self.train_mse) and self.train_mse < MEAN_PREDICTOR
+    stable: bool
 
 
 @torch.no_grad()
@@ -39,16 +37,26 @@ def one_step_mse(model: SequenceModel, part: MaskedSequences) -> float:
     return float(masked_mse(predictions, part.values, part.scored))
 
 
-def judge(model: Any, loaded: Loaded, chosen: dict[str, Any]) -> Initialised:
-    """Measure the errors; warn of a draw that blew up."""
-    result = Initialised(model, chosen, one_step_mse(model, loaded.train), one_step_mse(model, loaded.test))
-    if not result.stable:
-        warnings.warn(
-            f"this draw of features blew up: training error {result.train_mse:.3g}, "
-            f"where predicting the mean has {MEAN_PREDICTOR:.0f}; take more features, update=bayes or another seed",
-            stacklevel=2,
-        )
-    return result
+def mean_predictor_mse(part: MaskedSequences) -> float:
+    """The error of predicting the training mean, which is 0 in standardised units; NaN for an empty part."""
+    return float(masked_mse(torch.zeros_like(part.values), part.values, part.scored))
+
+
+def judge(model: Any, loaded: Loaded, chosen: dict[str, Any], *, drawn: bool = True) -> Initialised:
+    """Measure the errors, and warn of a draw of features that blew up.
+
+    A random draw (`drawn`) is stable when its error on the validation part is below that of predicting the mean: on the
+    training part a readout that was solved there cannot be worse than the mean, whatever the state does. Any other
+    model is stable when its errors are finite.
+    """
+    train, validation, test = (one_step_mse(model, part) for part in (loaded.train, loaded.validation, loaded.test))
+    mean = mean_predictor_mse(loaded.validation)
+    stable = math.isfinite(train) and math.isfinite(validation) and (validation < mean or not drawn)
+    if not stable:
+        advice = "take more features, update=bayes or another seed" if drawn else "its filter diverges on this data"
+        errors = f"validation error {validation:.3g}, where predicting the mean has {mean:.3g}"
+        warnings.warn(f"this model blew up: {errors}; {advice}", stacklevel=2)
+    return Initialised(model, chosen, train, validation, test, stable)
 
 
 def readout_settings(settings: Any) -> ReadoutSettings:
@@ -59,4 +67,4 @@ def fit_method(method: Method, loaded: Loaded, *, readout: Any, seed: int) -> In
     """Stage `fit` of every model but the PSRNN: closed-form fits whole, networks up to where the gradient begins."""
     problem = Problem(loaded.train, loaded.validation, readout_settings(readout), generator(seed, "weights"))
     fitted = method.fit(problem)
-    return judge(fitted.model, loaded, fitted.chosen)
+    return judge(fitted.model, loaded, fitted.chosen, drawn=False)

@@ -49,9 +49,14 @@ def error_by_count(means: Any, *, title: str) -> Figure:
     for name, panel in axes.items():
         here = means[means["data"] == name]
         for i, (arm, rows) in enumerate(here.groupby("arm", sort=True)):
-            curve(panel, i, rows.sort_values("count"), "count", str(arm), markers=True)
+            without = rows[rows["count"] == 0]  # a model that has no frequencies
+            for error in without["error"]:
+                panel.axhline(error, linestyle=STYLES[i % len(STYLES)][0], color=GREYS[i % len(GREYS)], label=str(arm))
+            if len(rows) > len(without):
+                counted = rows[rows["count"] > 0].sort_values("count")
+                curve(panel, i, counted, "count", str(arm), markers=True)
         panel.set_xscale("log")
-        panel.set_xticks(sorted(here["count"].unique()))
+        panel.set_xticks(sorted(set(here["count"]) - {0}) or [1])
         panel.get_xaxis().set_major_formatter(ScalarFormatter())
         panel.get_xaxis().set_minor_formatter(NullFormatter())
         panel.legend(fontsize=8)

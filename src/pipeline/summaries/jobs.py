@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 from mlflow.entities import Run as MlflowRun
 from mlflow.tracking import MlflowClient
 
 ERROR = "evaluate/test_mse"
+LARGEST = 1e300
 KEYS = ["data", "arm", "kernel", "count", "seed"]
+
+
+def stored_error(value: float) -> float:
+    """Infinite for what the store keeps as the largest double (it has no infinity) and for NaN."""
+    return value if abs(value) < LARGEST else math.inf
 
 
 def job_row(child: MlflowRun) -> dict[str, object]:
@@ -25,8 +33,8 @@ def job_row(child: MlflowRun) -> dict[str, object]:
         "count": int(parameters["features.count"]) if psrnn else 0,
         "seed": int(parameters["seed"]),
         "parameters": int(metrics["model/parameters"]),
-        "validation_mse": float(tags["validation_mse"]),
-        "test_mse": metrics[ERROR],
+        "validation_mse": stored_error(float(tags["validation_mse"])),
+        "test_mse": stored_error(metrics[ERROR]),
         "overrides": tags["hydra.overrides"],
         "stable": tags["stability"] == "stable",
     }
@@ -55,10 +63,14 @@ def curve_table(client: MlflowClient, jobs: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for job in jobs.to_dict("records"):
         histories = {
-            part: {m.step: m.value for m in client.get_metric_history(str(job["run_id"]), f"bptt/{part}_mse")}
+            part: {
+                m.step: stored_error(m.value) for m in client.get_metric_history(str(job["run_id"]), f"bptt/{part}_mse")
+            }
             for part in ("train", "validation", "test")
         }
         for epoch in sorted(histories["test"]):
             errors = {f"{part}_mse": values[epoch] for part, values in histories.items()}
-            rows.append({key: job[key] for key in ("data", "arm", "count", "seed")} | {"epoch": epoch} | errors)
+            rows.append(
+                {key: job[key] for key in ("data", "arm", "count", "seed", "stable")} | {"epoch": epoch} | errors
+            )
     return pd.DataFrame(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -72,14 +73,14 @@ def kept_up(curves: Any) -> pd.DataFrame:
     parts = []
     for (data, *_), rows in curves.groupby(["data", "arm", "count", "seed"], sort=False):
         last = curves.loc[curves["data"] == data, "epoch"].max()
-        parts.append(rows.set_index("epoch").reindex(range(last + 1)).ffill().reset_index())
+        parts.append(rows.set_index("epoch").reindex(range(last + 1), method="ffill").reset_index())
     return pd.concat(parts, ignore_index=True)
 
 
 def by_epoch(jobs: pd.DataFrame, compare: Any, client: MlflowClient) -> Summary:
     """Error against the epoch of refinement: the paper's figure 4; the statistics are of the models that are kept."""
     curves = curve_table(client, jobs)
-    full = kept_up(curves).rename(columns={"test_mse": "error"}).assign(stable=True)
+    full = kept_up(curves).rename(columns={"test_mse": "error"})
     means = statistics.geometric_means(full.drop(columns="count").rename(columns={"epoch": "count"}))
     means = means.rename(columns={"count": "epoch"})
     tables, text = claim_tables(jobs, compare, f"{compare.challenger} better than {compare.baseline} after refinement")
@@ -109,7 +110,8 @@ def against_all(jobs: Any, challenger: str) -> tuple[pd.DataFrame, pd.DataFrame]
 
 def ahead_of_all(data: str, rows: Any, challenger: str) -> dict[str, str]:
     ahead = (rows["p_holm"] < statistics.ALPHA) & (rows["ratio_high"] < 1)
-    word = "holds" if ahead.all() else "does not hold"
+    known = (rows["pairs"] > 0).all()
+    word = "holds" if ahead.all() else "does not hold" if known else "undecided"
     word = statistics.NO_CLAIM if rows["stand_in"].any() else word
     missed = ", ".join(rows.loc[~ahead, "against"])
     return {"data": data, "claim": f"{challenger} ahead of every baseline", "verdict": word, "not ahead of": missed}
@@ -145,5 +147,20 @@ KINDS = {"count": by_count, "epoch": by_epoch, "contenders": contenders, "trials
 def summarise(jobs: pd.DataFrame, compare: Any, client: MlflowClient) -> Summary:
     """The tables of all jobs, and what `compare.figure` asks for."""
     summary = KINDS[compare.figure](jobs, compare, client)
+    if compare.figure == "trials":
+        return summary
     tables = {"jobs.csv": jobs, "by_arm_and_count.csv": seed_table(jobs), **summary.tables}
-    return Summary(tables, summary.figures, summary.text)
+    return Summary(tables, summary.figures, pooled_warning(jobs) + summary.text)
+
+
+def pooled_warning(jobs: pd.DataFrame) -> str:
+    """Words for a sweep over something that no column tells apart: its jobs stand in one row as if they were seeds."""
+    twice = jobs.duplicated(["data", "arm", "kernel", "count", "seed"], keep=False)
+    if not bool(twice.any()):
+        return ""
+    words = (
+        f"{int(twice.sum())} of {len(jobs)} jobs agree in data, arm, kernel, count and seed and are pooled as if they "
+        "were seeds; jobs.csv tells them apart by their overrides, or set compare.arm"
+    )
+    warnings.warn(words, stacklevel=2)
+    return f"**{words}**\n\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -20,8 +21,9 @@ from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
 import models
 from models.forecaster import Forecaster, load_forecaster, save_forecaster
 from pipeline.errors import PipelineError
+from pipeline.paths import store_folder
 from pipeline.tracking.run import Run, scratch_folder
-from pipeline.tracking.store import UI_HINT
+from pipeline.tracking.store import UI_HINT, file_lock
 
 MARK = {"project": "orthogonal-psrnn"}
 SERVED = Path(__file__).with_name("served.py")
@@ -105,7 +107,8 @@ def keep_model(run: Run, forecaster: Forecaster, tracking: Any, *, example: np.n
     if not tracking.enabled or mode == "false":
         return None
     if mode == "best" and tracking.parent:
-        keep_if_best(run, forecaster, tracking.parent, example, error)
+        with file_lock(store_folder() / ".best.lock"):  # parallel jobs look at the same siblings
+            keep_if_best(run, forecaster, tracking.parent, example, error)
         return None
     log_parameters(run, forecaster, example)
     with scratch_folder() as folder:
@@ -118,7 +121,7 @@ def keep_if_best(run: Run, forecaster: Forecaster, parent: str, example: np.ndar
         [run.experiment_id], filter_string=f"tags.`mlflow.parentRunId` = '{parent}' and tags.best_so_far != ''"
     )
     errors = {sibling.info.run_id: float(sibling.data.tags["best_so_far"]) for sibling in siblings}
-    if any(other <= error for other in errors.values()):
+    if not math.isfinite(error) or any(other <= error for other in errors.values()):
         return
     log_parameters(run, forecaster, example)
     run.tags({"best_so_far": repr(error)})

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import shlex
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -12,7 +15,7 @@ from hydra.experimental.callback import Callback
 from mlflow.entities import Run as MlflowRun
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
-from omegaconf import DictConfig, open_dict
+from omegaconf import DictConfig, OmegaConf, open_dict
 
 from pipeline.errors import PipelineError
 from pipeline.messages import one_line
@@ -20,7 +23,7 @@ from pipeline.summaries.jobs import ERROR, job_table
 from pipeline.summaries.summary import summarise as summary_of
 from pipeline.tracking.model import EXAMPLE, PARAMETERS, log_model, scratch_folder
 from pipeline.tracking.run import Run, create_run
-from pipeline.tracking.session import origin_tags
+from pipeline.tracking.session import git_commit, origin_tags
 from pipeline.tracking.store import experiment_id, open_store
 
 OPEN_PARENTS: list[ParentRun] = []
@@ -51,7 +54,8 @@ class ParentRun(Callback):
             raise SystemExit(f"error: {one_line(error)}") from error
         with open_dict(config):
             config.hydra.overrides.task.append(f"tracking.parent={self.run.id}")
-            config.hydra.overrides.task.append(f"tracking.experiment={experiment_name(config)}")
+            quoted = experiment_name(config).replace("'", r"\'")
+            config.hydra.overrides.task.append(f"tracking.experiment='{quoted}'")
         OPEN_PARENTS.append(self)
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:  # noqa: ARG002
@@ -62,10 +66,16 @@ class ParentRun(Callback):
         if self.run is None:
             return
         run, self.run = self.run, None
-        children = children_of(run.client, run)
-        finished = [child for child in children if child.info.status == "FINISHED"]
-        run.tags({"jobs": str(len(children)), "jobs.failed": str(len(children) - len(finished))})
-        run.finish(status if not finished or summarised(run, finished, self.compare) else "FAILED")
+        try:
+            children = children_of(run.client, run)
+            finished = [child for child in children if child.info.status == "FINISHED"]
+            run.tags({"jobs": str(len(children)), "jobs.failed": str(len(children) - len(finished))})
+            status = status if not finished or summarised(run, finished, self.compare) else "FAILED"
+        except BaseException:
+            status = "FAILED"
+            raise
+        finally:
+            run.finish(status)
 
 
 def experiment_name(config: DictConfig) -> str:
@@ -73,10 +83,17 @@ def experiment_name(config: DictConfig) -> str:
     return str(config.tracking.experiment or choices.get("experiment") or choices.get("data") or config.recipe)
 
 
+NOT_IN_MARK = ("resume", "run_name", "tracking")
+
+
 def sweep_mark(config: DictConfig) -> str:
-    """The command line but for what does not change the jobs: equal marks are the same sweep."""
-    typed = [o for o in config.hydra.overrides.task if not o.lstrip("+").startswith(("resume", "run_name", "tracking"))]
-    return hashlib.sha256(repr(sorted(typed)).encode()).hexdigest()
+    """Command line, swept values and composed settings, but for what does not change the jobs: equal marks are the same
+    sweep."""
+    typed = [o for o in config.hydra.overrides.task if not o.lstrip("+").startswith(NOT_IN_MARK)]
+    plain: Any = OmegaConf.to_container(config, resolve=False)
+    swept = str(plain.pop("hydra")["sweeper"].get("params"))
+    kept = {key: value for key, value in plain.items() if key not in NOT_IN_MARK}
+    return hashlib.sha256(repr((sorted(typed), swept, sorted(kept.items()))).encode()).hexdigest()
 
 
 def parent_run(config: DictConfig) -> Run:
@@ -95,10 +112,15 @@ def parent_run(config: DictConfig) -> Run:
             max_results=1,
         )
         if not found:
-            raise PipelineError("resume=true: no unfinished multirun has this command line; start without resume")
+            raise PipelineError(
+                "resume=true: no unfinished multirun has this command line and these settings; start without resume"
+            )
+        client.update_run(found[0].info.run_id, status="RUNNING")
+        client.set_tag(found[0].info.run_id, "resumed.git.commit", git_commit())
         return Run(client, found[0].info.run_id)
     name = f"multirun-{experiment_name(config)}" if config.run_name is None else str(config.run_name)
     tags = {"multirun": "parent", "sweep": mark, "hydra.overrides": " ".join(config.hydra.overrides.task)}
+    tags["command"] = shlex.join(["python", "-m", "pipeline", *sys.argv[1:]])
     return create_run(client, where, name, {**origin_tags(), **tags})
 
 
@@ -115,9 +137,13 @@ def children_of(client: MlflowClient, run: Run) -> list[MlflowRun]:
             return found
 
 
+def finite_or_worst(error: float) -> float:
+    return error if math.isfinite(error) else math.inf
+
+
 def best_child(children: list[MlflowRun]) -> tuple[MlflowRun, float]:
     """The job whose kept model has the smallest validation error; the test error decides nothing."""
-    errors = {child.info.run_id: float(child.data.tags["validation_mse"]) for child in children}
+    errors = {child.info.run_id: finite_or_worst(float(child.data.tags["validation_mse"])) for child in children}
     best = min(children, key=lambda child: errors[child.info.run_id])
     return best, errors[best.info.run_id]
 
@@ -126,7 +152,7 @@ def summarised(run: Run, children: list[MlflowRun], compare: Any) -> bool:
     """False, with a warning and a tag, where the jobs cannot be summarised; they themselves are kept."""
     try:
         summarise(run, children, compare)
-    except ValueError as error:
+    except Exception as error:
         warnings.warn(f"the jobs ran, but their summary could not be made: {error}", stacklevel=2)
         run.tags({"summary.error": str(error)[:5000]})
         return False
@@ -147,15 +173,17 @@ def summarise(run: Run, children: list[MlflowRun], compare: Any) -> None:
         run.client.update_run(run.id, name=name)
     best, error = best_child(children)
     run.describe(f"{name}\n\n{summary.text}\n\nBest by validation error: {best.info.run_name} ({best.info.run_id})\n")
-    log_best(run, best, error)
+    log_best(run, best, error, tested=compare.figure != "trials")
 
 
-def log_best(run: Run, best: MlflowRun, error: float) -> None:
+def log_best(run: Run, best: MlflowRun, error: float, *, tested: bool) -> None:
+    """Settings, errors and model of the best job; `tested` is False where the test error is not to be looked at."""
     run.tags({"best.run": best.info.run_id, "best.name": str(best.info.run_name)})
     settings = {f"best.{k}": v for k, v in best.data.params.items() if not k.startswith("tracking.")}
     run.parameters(settings)
     run.metric("best/validation_mse", error)
-    run.metric("best/test_mse", best.data.metrics[ERROR])
+    if tested:
+        run.metric("best/test_mse", best.data.metrics[ERROR])
     log_best_model(run.client, best)
 
 
