@@ -161,14 +161,16 @@ def register_schemas() -> None:
 
 
 def settings_beside(key: str) -> list[str]:
-    """The settings of the section that `key` would belong to; empty where no schema tells them."""
+    """The settings of the section that `key` would belong to; empty where the schemas do not agree on one."""
+    sections: list[Any] = []
     for schema in SCHEMAS.values():
         node: Any = schema
         for part in key.split(".")[:-1]:
             node = get_type_hints(node).get(part) if is_dataclass(node) else None
-        if is_dataclass(node):
-            return [setting.name for setting in fields(node)]
-    return []
+        sections += [node] if node is not None else []
+    if len(sections) != sum(is_dataclass(node) for node in sections) or not sections:
+        return []
+    return [setting.name for setting in fields(sections[0])]
 
 
 def not_a_setting(key: str) -> str:

@@ -60,6 +60,16 @@ def test_settings(argument: str, message: str, run_pipeline) -> None:
     assert re.search(message, result.error), result.error
 
 
+def test_a_contender_of_other_data(run_pipeline) -> None:
+    error = run_pipeline("data=mocap", "size=tiny", "tracking=off", "+contender=swimmer/lstm").error
+    assert "contender=swimmer/lstm was chosen for data=swimmer, not for data=mocap" in error
+
+
+def test_kronecker_is_for_psrnns(run_pipeline) -> None:
+    error = run_pipeline(*TINY, "model=lstm", "refine.optimizer=kronecker").error
+    assert "refine.optimizer=kronecker is for model=psrnn alone; use refine.optimizer=adam" in error
+
+
 def test_a_misspelt_key_in_an_experiment_file(run_pipeline, tmp_path: Path) -> None:
     (tmp_path / "experiment").mkdir()
     (tmp_path / "experiment" / "mine.yaml").write_text("# @package _global_\nfeatures:\n  cuont: 3\n")

@@ -1,0 +1,118 @@
+"""What parents of multiruns show, from tables of jobs made by hand; and when a first model counts as blown up."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from data.base import Dataset, Sequences
+from models.baselines.persistence import Persistence
+from models.filtering import filter_sequences, horizon_errors
+from pipeline.stages.first_model import judge, mean_predictor_mse
+from pipeline.stages.load import load
+from pipeline.summaries.jobs import stored_error
+from pipeline.summaries.summary import kept_up, summarise
+
+NO_CLIENT: Any = None
+
+
+def jobs(**errors: list[float]) -> pd.DataFrame:
+    """One data set, one count; an arm a keyword, an error a seed."""
+    rows = [
+        {
+            "run": f"{arm}{seed}", "run_id": f"{arm}{seed}", "data": "waves", "stand_in": False, "arm": arm,
+            "model": arm, "sampler": "", "kernel": "", "count": 10, "seed": seed, "parameters": 7,
+            "overrides": f"seed={seed}", "validation_mse": error / 2, "test_mse": error, "stable": math.isfinite(error),
+        }
+        for arm, values in errors.items() for seed, error in enumerate(values)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def compare(figure: str, **named: str) -> SimpleNamespace:
+    return SimpleNamespace(**{"figure": figure, "baseline": None, "challenger": None, **named})
+
+
+def test_contenders_ahead_of_all_or_not() -> None:
+    low = [0.10, 0.11, 0.12, 0.10, 0.11, 0.12, 0.10]
+    table = jobs(psrnn=low, lstm=[2 * e for e in low], var=[3 * e for e in low])
+    claims = summarise(table, compare("contenders", challenger="psrnn"), NO_CLIENT).tables["claims.csv"]
+    assert claims[["verdict", "not ahead of"]].to_numpy().tolist() == [["holds", ""]]
+    table = jobs(psrnn=low, lstm=[0.9 * e for e in low], var=[3 * e for e in low])
+    claims = summarise(table, compare("contenders", challenger="psrnn"), NO_CLIENT).tables["claims.csv"]
+    assert claims[["verdict", "not ahead of"]].to_numpy().tolist() == [["does not hold", "lstm"]]
+    table = jobs(psrnn=low, lstm=[math.inf] * len(low))
+    claims = summarise(table, compare("contenders", challenger="psrnn"), NO_CLIENT).tables["claims.csv"]
+    assert claims["verdict"].tolist() == ["undecided"]
+
+
+def test_a_job_that_blew_up_is_counted_and_in_no_mean() -> None:
+    table = jobs(iid=[1.0, 1.0, 1.0, math.inf])
+    summary = summarise(table, compare("count"), NO_CLIENT)
+    means = summary.tables["means.csv"]
+    assert means["error"].tolist() == [1.0]
+    assert means["unstable"].tolist() == [0.25]
+    assert summary.tables["by_arm_and_count.csv"]["unstable"].tolist() == [1]
+
+
+def test_jobs_that_nothing_tells_apart_are_said_to_be_pooled() -> None:
+    table = pd.concat([jobs(iid=[1.0, 2.0]), jobs(iid=[10.0, 20.0])])
+    with pytest.warns(UserWarning, match="4 of 4 jobs agree in data, arm, kernel, count and seed and are pooled"):
+        summary = summarise(table, compare("count"), NO_CLIENT)
+    assert summary.text.startswith("**4 of 4 jobs agree")
+
+
+def test_trials_show_no_test_error() -> None:
+    summary = summarise(jobs(lstm=[0.4, 0.2]), compare("trials"), NO_CLIENT)
+    assert list(summary.tables) == ["trials.csv"]
+    assert summary.tables["trials.csv"]["validation_mse"].tolist() == [0.1, 0.2]
+    assert "test" not in " ".join(summary.tables["trials.csv"].columns)
+
+
+def test_a_curve_that_ended_early_stays_where_it_ended_and_keeps_its_gaps() -> None:
+    rows = [("a", 0, 3.0), ("a", 1, math.nan), ("a", 2, 1.0), ("b", 0, 5.0)]
+    curves = pd.DataFrame(rows, columns=["arm", "epoch", "test_mse"]).assign(data="waves", count=1, seed=0)
+    full = kept_up(curves)
+    np.testing.assert_array_equal(full[full["arm"] == "a"]["test_mse"], [3.0, math.nan, 1.0])
+    assert full[full["arm"] == "b"]["test_mse"].tolist() == [5.0, 5.0, 5.0]
+    assert full[full["arm"] == "b"]["epoch"].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(("value", "kept"), [(0.5, 0.5), (1.7976931348623157e308, math.inf), (math.nan, math.inf)])
+def test_errors_as_the_store_keeps_them(value: float, kept: float) -> None:
+    assert stored_error(value) == kept
+
+
+def noise() -> Dataset:
+    generator = np.random.default_rng(0)
+    parts = [Sequences.from_arrays([generator.standard_normal((200, 2))], [name]) for name in ("a", "b", "c")]
+    return Dataset("noise", *parts, feature_names=("x", "y"), units=("", ""), source="test")
+
+
+def test_a_draw_that_is_worse_than_the_mean_is_unstable_and_a_poor_baseline_is_not() -> None:
+    loaded = load(
+        noise, sequences=None, steps=None, window=0, first_step=1, dtype=torch.float64, device=torch.device("cpu")
+    )
+    assert mean_predictor_mse(loaded.validation) == pytest.approx(1.0, abs=0.2)
+    last = Persistence(dimension=2).to(torch.float64)
+    with pytest.warns(UserWarning, match=r"blew up: validation error 2\.\d+, where predicting the mean has"):
+        assert not judge(last, loaded, {}).stable
+    assert judge(last, loaded, {}, drawn=False).stable
+
+
+def test_a_forecast_that_is_not_a_number_is_infinitely_wrong() -> None:
+    class Broken(Persistence):
+        def predict(self, state):
+            return torch.where(state[0] > 0, torch.nan, state[0])
+
+    values = torch.tensor([[[-1.0], [1.0], [-1.0], [-1.0]]])
+    mask = torch.ones_like(values, dtype=torch.bool)
+    states = filter_sequences(Broken(dimension=1), values, mask).states
+    errors = horizon_errors(Broken(dimension=1), states, values, mask, [1], first_step=1)[1]
+    np.testing.assert_array_equal(errors[0, :, 0], [math.nan, 4.0, math.inf, 0.0])
