@@ -159,7 +159,7 @@ def refuse_other_data(job: Job) -> None:
     """Raise PipelineError when a contender chosen for one data set is to run on another (`data=` wins over it)."""
     folder = str(job.choices.get("contender") or "").rpartition("/")[0]
     data = job.choices.get("data")
-    if folder not in ("", "refined", data):
+    if folder not in ("", data) and not folder.startswith("refined"):
         raise PipelineError(
             f"contender={job.choices['contender']} was chosen for data={folder}, not for data={data}; "
             "leave data= out and choose contenders, as in contender=swimmer/psrnn,swimmer/lstm"

@@ -57,6 +57,7 @@ class ParentRun(Callback):
             quoted = experiment_name(config).replace("'", r"\'")
             config.hydra.overrides.task.append(f"tracking.experiment='{quoted}'")
         OPEN_PARENTS.append(self)
+        print(f"multirun: {self.run.id}; the settings of all jobs are checked before the first one starts")
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:  # noqa: ARG002
         self.close("FINISHED")
