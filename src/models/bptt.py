@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.filtering import MaskedSequences, State, filter_sequences
+from models.filtering import Filtered, MaskedSequences, State, filter_sequences
 from models.numerics.ridge import masked_mse
 from models.recurrent import Recurrent
 
@@ -49,6 +49,7 @@ class TruncatedBPTT:
     independent of one another, can be shuffled, and one long sequence makes as full a batch as many short ones.
 
     solve_readout: called with the model at every refresh, to solve the readout in closed form; then it has no gradient.
+        Returns the training part as filtered with the new readout, None if it is to be filtered anew.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class TruncatedBPTT:
         *,
         horizon: int,
         batch_size: int,
-        solve_readout: Callable[[Recurrent], object] | None = None,
+        solve_readout: Callable[[Recurrent], Filtered | None] | None = None,
     ) -> None:
         if batch_size < 1:
             raise ValueError(f"refine.batch_size must be at least 1, got {batch_size}")
@@ -79,9 +80,8 @@ class TruncatedBPTT:
         Returns the training error. With solve=False the readout stays as it is: to go on from a checkpoint.
         """
         with torch.no_grad():
-            if solve and self.solve_readout:
-                self.solve_readout(self.model)
-            filtered = filter_sequences(self.model, self.train.values, self.train.mask)
+            filtered = self.solve_readout(self.model) if solve and self.solve_readout else None
+            filtered = filtered or filter_sequences(self.model, self.train.values, self.train.mask)
             self.states, self.filled = filtered.states, filtered.filled
             return float(masked_mse(filtered.predictions, self.train.values, self.train.scored))
 

@@ -60,6 +60,11 @@ def filter_sequences(model: SequenceModel, values: Tensor, mask: Tensor, start: 
     return Filtered(torch.stack(predictions, 1), torch.stack(filled, 1), stacked)
 
 
+def reread(model: SequenceModel, filtered: Filtered) -> Filtered:
+    """The same states, read by the readout as it is now: equal to filtering anew where no gap was filled."""
+    return filtered._replace(predictions=model.predict(filtered.states))
+
+
 def final_state(model: SequenceModel, values: Tensor, mask: Tensor) -> State:
     """The state after the last step, for forecasts beyond the end. values and mask (sequence, time, feature)."""
     state = model.initial_state(len(values))

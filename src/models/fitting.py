@@ -44,5 +44,5 @@ def with_readout(model: Recurrent, problem: Problem) -> Fitted:
     """The model in the data's dtype and on its device, its readout solved."""
     model.to(dtype=problem.train.values.dtype, device=problem.train.values.device)
     readout = problem.readout
-    ridge = fit_readout(model, problem.train, problem.validation, ridges=readout.ridges, scale=readout.scale)
-    return Fitted(model, {"readout.ridge": ridge})
+    fitted = fit_readout(model, problem.train, problem.validation, ridges=readout.ridges, scale=readout.scale)
+    return Fitted(model, {"readout.ridge": fitted.ridge})

@@ -136,3 +136,16 @@ def test_chunk_must_be_positive() -> None:
     frequencies = Frequencies(*(torch.ones(1, d, dtype=torch.float64) for d in (4, 4, 2)))
     with pytest.raises(ValueError, match=r"initialise\.chunk must be at least 1, got 0"):
         feature_stream(windows, frequencies, chunk=0)
+
+
+def test_what_the_readout_hands_on_is_what_filtering_anew_gives() -> None:
+    train, validation = oscillation(1), oscillation(2)
+    model = train_psrnn(train, update="bayes", lags=1)
+    found = fit_readout(model, train, validation, ridges=[1e-2, 1.0], scale="none")
+    for part, handed in ((train, found.train), (validation, found.validation)):
+        assert handed is not None
+        anew = filter_sequences(model, part.values, part.mask)
+        torch.testing.assert_close(handed.predictions, anew.predictions, rtol=1e-12, atol=1e-12)
+        torch.testing.assert_close(handed.states, anew.states, rtol=1e-12, atol=1e-12)
+    assert fit_readout(model, train, validation, ridges=[1.0], scale="none").validation is None
+    assert fit_readout(model, with_gaps(train), validation, ridges=[1.0], scale="none").train is None

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from models.bptt import TruncatedBPTT
+from models.filtering import Filtered
 from models.psrnn.cell import PSRNN
 from models.psrnn.kronecker import KroneckerPreconditioner
 from models.readout import fit_readout
@@ -41,8 +42,8 @@ def refine(
         raise TypeError(f"{type(model).__name__} is not refined by gradient")
     ridges = [found.chosen["readout.ridge"]]
 
-    def solve(refined: Recurrent) -> None:
-        fit_readout(refined, loaded.train, loaded.validation, ridges=ridges, scale=readout.scale)
+    def solve(refined: Recurrent) -> Filtered | None:
+        return fit_readout(refined, loaded.train, loaded.validation, ridges=ridges, scale=readout.scale).train
 
     objective = TruncatedBPTT(
         model, loaded.train, horizon=settings.horizon, batch_size=settings.batch_size,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 
-from models.filtering import MaskedSequences, SequenceModel, filter_sequences
+from models.filtering import Filtered, MaskedSequences, SequenceModel, filter_sequences
 from models.fitting import Method, Problem
 from models.numerics.ridge import masked_mse
 from models.readout import ReadoutSettings
@@ -32,9 +34,10 @@ class Initialised(NamedTuple):
 
 
 @torch.no_grad()
-def one_step_mse(model: SequenceModel, part: MaskedSequences) -> float:
-    predictions = filter_sequences(model, part.values, part.mask).predictions
-    return float(masked_mse(predictions, part.values, part.scored))
+def one_step_mse(model: SequenceModel, part: MaskedSequences, filtered: Filtered | None = None) -> float:
+    """filtered: the part as the model filters it, where that is known."""
+    filtered = filtered or filter_sequences(model, part.values, part.mask)
+    return float(masked_mse(filtered.predictions, part.values, part.scored))
 
 
 def mean_predictor_mse(part: MaskedSequences) -> float:
@@ -42,14 +45,23 @@ def mean_predictor_mse(part: MaskedSequences) -> float:
     return float(masked_mse(torch.zeros_like(part.values), part.values, part.scored))
 
 
-def judge(model: Any, loaded: Loaded, chosen: dict[str, Any], *, drawn: bool = True) -> Initialised:
-    """Measure the errors, and warn of a draw of features that blew up.
+def judge(
+    model: Any,
+    loaded: Loaded,
+    chosen: dict[str, Any],
+    *,
+    drawn: bool = True,
+    known: Mapping[str, Filtered | None] = MappingProxyType({}),
+) -> Initialised:
+    """Measure the errors, and warn of a draw of features that blew up. known: parts as this model filters them.
 
     A random draw (`drawn`) is stable when its error on the validation part is below that of predicting the mean: on the
     training part a readout that was solved there cannot be worse than the mean, whatever the state does. Any other
     model is stable when its errors are finite.
     """
-    train, validation, test = (one_step_mse(model, part) for part in (loaded.train, loaded.validation, loaded.test))
+    train, validation, test = (
+        one_step_mse(model, getattr(loaded, part), known.get(part)) for part in ("train", "validation", "test")
+    )
     mean = mean_predictor_mse(loaded.validation)
     stable = math.isfinite(train) and math.isfinite(validation) and (validation < mean or not drawn)
     if not stable:

@@ -64,8 +64,9 @@ def initialise(loaded: Loaded, features: Features, settings: TwoStageSettings) -
     parameters, projections = first_parameters(features, settings)
     model = build_psrnn(parameters, features.frequencies, projections, **settings.cell)
     readout = settings.readout
-    ridge = fit_readout(model, loaded.train, loaded.validation, ridges=readout.ridges, scale=readout.scale)
-    return judge(model, loaded, {"readout.ridge": ridge})
+    fitted = fit_readout(model, loaded.train, loaded.validation, ridges=readout.ridges, scale=readout.scale)
+    known = {"train": fitted.train, "validation": fitted.validation}
+    return judge(model, loaded, {"readout.ridge": fitted.ridge}, known=known)
 
 
 def empty_model(features: Features, settings: TwoStageSettings) -> PSRNN:
