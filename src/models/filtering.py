@@ -8,7 +8,7 @@ the model's own prediction takes its place: a gap and a forecast are the same th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -45,9 +45,18 @@ class Filtered(NamedTuple):
     states: State
 
 
+@runtime_checkable
+class FiltersObserved(Protocol):
+    """A model that filters sequences without gaps faster than step by step."""
+
+    def filter_observed(self, start: State, values: Tensor) -> Filtered: ...
+
+
 def filter_sequences(model: SequenceModel, values: Tensor, mask: Tensor, start: State | None = None) -> Filtered:
     """Recursive filtering (paper, section 6.1). values and mask (sequence, time, feature)."""
     state = model.initial_state(len(values)) if start is None else start
+    if isinstance(model, FiltersObserved) and bool(mask.all()):
+        return model.filter_observed(state, values)
     predictions, filled, states = [], [], []
     for value, observed in zip(values.unbind(1), mask.unbind(1), strict=True):
         prediction = model.predict(state)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from models.filtering import State
+from models.filtering import Filtered, State
 from models.numerics.ridge import AffineMap
 
 
@@ -39,6 +39,14 @@ class Recurrent(nn.Module, ABC):
         """The belief after one more observation (batch, d)."""
         ...
 
+    def beliefs_along(self, belief: State, values: Tensor) -> State:
+        """The beliefs *before* each of the observations (batch, time, d), each tensor (batch, time, …)."""
+        found = []
+        for value in values.unbind(1):
+            found.append(belief)
+            belief = self.advance(belief, value)
+        return tuple(torch.stack(parts, 1) for parts in zip(*found, strict=True))
+
     def exposed(self, belief: State) -> Tensor:
         """s_t (…, exposed)."""
         return belief[0]
@@ -67,6 +75,14 @@ class Recurrent(nn.Module, ABC):
         if not self.lags:
             return (*belief, state[-1])
         return (*belief, torch.cat([state[-1], observation], 1)[:, observation.shape[1] :])
+
+    def filter_observed(self, start: State, values: Tensor) -> Filtered:
+        """`filter_sequences` where every entry was observed: the predictions of all steps are read at once."""
+        recent = start[-1].unflatten(1, (self.lags, values.shape[2]))
+        windows = torch.cat([recent, values], 1)[:, : values.shape[1] + self.lags - 1]
+        recents = windows.unfold(1, self.lags, 1).transpose(2, 3).flatten(2) if self.lags else values[..., :0]
+        states = (*self.beliefs_along(start[:-1], values), recents)
+        return Filtered(self.predict(states), values, states)
 
 
 def trained_parameters(model: nn.Module) -> int:

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from models.features.maps import RandomFeatureMap
 from models.filtering import State
+from models.psrnn.fused import SCRATCH_BYTES, scratch_bytes, states_with_gradient, states_without_gradient
 from models.recurrent import Recurrent
 
 
@@ -70,6 +71,17 @@ class PSRNN(Recurrent):
 
     def initial_belief(self, batch: int) -> State:
         return ((self.initial / self.initial.norm()).expand(batch, -1),)
+
+    def beliefs_along(self, belief: State, values: Tensor) -> State:
+        """See `psrnn.fused`; step by step where the gradient would keep too many matrices."""
+        features = self.features(values.transpose(0, 1))
+        reference = self.reference if self.keep_sign else None
+        parts = self.update_tensor, self.bias, belief[0], features, reference
+        if not torch.is_grad_enabled():
+            return (states_without_gradient(*parts).transpose(0, 1),)
+        if scratch_bytes(self.update_tensor, features) > SCRATCH_BYTES:
+            return super().beliefs_along(belief, values)
+        return (states_with_gradient(*parts).transpose(0, 1),)
 
     def advance(self, belief: State, observation: Tensor) -> State:
         z = bilinear(self.update_tensor, self.bias, belief[0], self.features(observation))
