@@ -6,6 +6,7 @@ Writes FOLDER/RUN_NAME.md (command, commit, figure, tables) and FOLDER/RUN_NAME/
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Mapping
@@ -73,6 +74,7 @@ def export(name: str, folder: Path) -> Path:
 
 
 def main() -> None:
+    os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
     if len(sys.argv) != 3:
         sys.exit(f"error: {(__doc__ or '').splitlines()[0]}")
     try:
