@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench docs results ui clean
+.PHONY: help run test check audit bench docs results ui clean
 
 PYTHON ?= python3
 PORT ?= 5000
@@ -10,6 +10,8 @@ ARGS ?=
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 DOCS_INSTALLED := .venv/.docs_installed
+# long hexadecimal numbers here are checksums and commits
+SECRETS := git ls-files -z | xargs -0 $(BIN)/detect-secrets-hook --no-verify --exclude-lines '[0-9a-f]{40}'
 
 help:  ## this list
 	@grep -E '^[a-z]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+): .*## /  make \1\t/' | expand -t 16
@@ -20,12 +22,19 @@ run: $(INSTALLED)  ## train, evaluate and track the main job; ARGS='size=tiny se
 test: $(INSTALLED)  ## the whole test suite; ARGS='-k sampler' adds options of pytest
 	$(BIN)/python -m pytest $(ARGS)
 
-check: $(INSTALLED)  ## format, lint, types, import contracts and the fast tests
+check: $(INSTALLED)  ## format, lint, types, import contracts, secrets and the fast tests
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
+	$(SECRETS)
 	$(BIN)/python -m pytest -m 'not slow' $(ARGS)
+
+# asks PyPI about every pinned version, so it needs the network; --strict: a package it cannot ask about is a failure
+audit: $(INSTALLED)  ## known vulnerabilities of the pinned versions; needs the network
+	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt -e '.[audit]'
+	@$(BIN)/pip-audit -r constraints.txt --strict --no-deps --disable-pip --progress-spinner off \
+		|| { echo 'error: vulnerable versions are listed above, or PyPI could not be asked: raise them in constraints.txt, or try again with a network' >&2; exit 1; }
 
 bench: $(INSTALLED)  ## the samplers' kernel errors beside scikit-learn's
 	$(BIN)/python benchmarks/kernel_error.py $(ARGS)

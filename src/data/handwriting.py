@@ -12,12 +12,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.request import urlopen
 
 import numpy as np
 
 from data.base import DataError, Dataset, Sequences
-from data.download import Opener, check_file, data_root, download_all, network_available
+from data.download import Opener, check_file, data_root, download_all, network_available, open_https
 from data.sigma_lognormal import DIGITS, draw_hand, write_digit
 from data.unipen import Digit, read_digits
 
@@ -46,7 +45,7 @@ def load_handwriting(
     test: int = 5,
     validation: int = 4,
     steps: int | None = 1000,
-    opener: Opener = urlopen,
+    opener: Opener = open_https,
 ) -> Dataset:
     """Trajectories of `trajectories` writers (of 30, drawn under `seed`), one each, so split by writer.
 
@@ -62,7 +61,7 @@ def load_handwriting(
     seed: draws the writers, which part each is in, the digits, and, for the stand-in, the strokes.
     test, validation: how many of the trajectories these parts have; the rest is training.
     steps: keep the first `steps` rows of each trajectory; None keeps all (about 10,000 of a writer).
-    opener: opens web addresses, as `urllib.request.urlopen` does.
+    opener: opens web addresses, as `data.download.open_https` does.
 
     Raises DataError for an argument out of range, for a missing file that cannot be fetched, and always for a file
     that is damaged or cut short.

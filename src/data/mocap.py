@@ -10,13 +10,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.request import urlopen
 
 import numpy as np
 
 from data import acclaim, bvh, walker
 from data.base import DataError, Dataset, Sequences
-from data.download import Opener, check_file, data_root, download_all, network_available
+from data.download import Opener, check_file, data_root, download_all, network_available, open_https
 from data.mocap_features import FEATURE_NAMES, PARTS, UNITS, stack_features
 from data.mocap_files import CHECKSUMS, FOLDER, address_of
 
@@ -52,7 +51,7 @@ def load_mocap(
     seed: int = 0,
     validation: int = 6,
     steps: int = 300,
-    opener: Opener = urlopen,
+    opener: Opener = open_https,
 ) -> Dataset:
     """The first `steps` frames of every track, split into training, validation and eight fixed test tracks.
 
@@ -61,7 +60,7 @@ def load_mocap(
         `data.walker`); nothing in them is real. "auto": the recordings, or, where files are missing and there is no
         network, the stand-in with a warning. The two never mix.
     seed: draws the validation tracks (spread over the subjects in proportion) and, for the stand-in, the walks.
-    opener: opens web addresses, as `urllib.request.urlopen` does.
+    opener: opens web addresses, as `data.download.open_https` does.
 
     Raises DataError for an argument out of range, for missing files that cannot be fetched, and always for a file
     that is damaged or cut short.

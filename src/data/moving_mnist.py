@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from urllib.request import urlopen
 
 import numpy as np
 import torch
@@ -17,7 +16,7 @@ from scipy.ndimage import zoom
 from tqdm import tqdm
 
 from data.base import DataError, Dataset, Sequences
-from data.download import Opener, check_file, data_root, download_all, network_available
+from data.download import Opener, check_file, data_root, download_all, network_available, open_https
 from data.idx import read_idx
 
 SOURCES = ("auto", "mnist", "stand_in")
@@ -41,7 +40,7 @@ def load_moving_mnist(
     test: int = 500,
     validation: int = 100,
     steps: int = 20,
-    opener: Opener = urlopen,
+    opener: Opener = open_https,
 ) -> Dataset:
     """`videos` videos of `steps` frames, generated under `seed`; pixels from 0 (black) to 1, without unit, row by row.
 
@@ -56,7 +55,7 @@ def load_moving_mnist(
     root: folder that holds `mnist/`; None: $PIPELINE_DATA_ROOT, else a cache of the user's own.
     source: "mnist": the recorded digits, fetched over https where the file is missing; "stand_in": scikit-learn's
         8 × 8 digits, enlarged; "auto": MNIST, or without file and network the stand-in, with a warning.
-    opener: opens web addresses, as `urllib.request.urlopen` does.
+    opener: opens web addresses, as `data.download.open_https` does.
 
     Memory: 8 bytes a pixel and 1 for its mask: 0.74 GB for 1000 videos of 20 frames, and as much again in a copy that
     is standardised. The videos are drawn in place: besides them only the digit images, 16 MB, are held.

@@ -12,8 +12,8 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ import numpy as np
 
 from data.base import DataError, Dataset, Sequences
 from data.cross_entropy import cross_entropy_maximise
-from data.download import data_root
+from data.download import data_root, preparing
 
 # To be raised whenever the same parameters give other trajectories than before.
 LOADER_VERSION = 2
@@ -79,10 +79,13 @@ def load_swimmer(
     versions = simulator_versions()
     paths = cache_paths({"loader": LOADER_VERSION, **settings._asdict(), **versions}, root=root)
     shape = (trajectories, steps, len(FEATURE_NAMES))
-    found = next((array for path in paths if (array := read_cache(path, shape)) is not None), None)
+    found = kept(paths, shape)
     if found is None:
-        found = simulate(settings)
-        keep(paths, found)
+        with one_at_a_time(paths):
+            found = kept(paths, shape)
+            if found is None:
+                found = simulate(settings)
+                keep(paths, found)
     source = f"simulated: gymnasium {versions['gymnasium']}, mujoco {versions['mujoco']}"
     return split(list(found), seed=seed, test=test, validation=validation, source=source)
 
@@ -202,6 +205,22 @@ def cache_paths(key: Mapping[str, Any], *, root: str | None) -> list[Path]:
     return [folder / FOLDER / f"swimmer-{digest}.npz" for folder in folders]
 
 
+@contextmanager
+def one_at_a_time(paths: Sequence[Path]) -> Iterator[None]:
+    """Another process that wants the same trajectories waits for them; no lock where nothing can be kept anyway."""
+    with ExitStack() as stack:
+        for path in paths:
+            with suppress(DataError):
+                stack.enter_context(preparing(path.parent))
+                break
+        yield
+
+
+def kept(paths: Sequence[Path], shape: tuple[int, ...]) -> np.ndarray | None:
+    """The trajectories of the first path that has them."""
+    return next((array for path in paths if (array := read_cache(path, shape)) is not None), None)
+
+
 def read_cache(path: Path, shape: tuple[int, ...]) -> np.ndarray | None:
     """The trajectories kept at `path`; None where there are none, and, with a warning, where the file is damaged."""
     try:
@@ -231,7 +250,7 @@ def write_cache(path: Path, array: np.ndarray) -> bool:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as stream:
-            np.savez(stream, trajectories=array)
+            np.savez(stream, allow_pickle=False, trajectories=array)
         temporary.replace(path)
     except OSError:
         return False

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,8 +12,25 @@ import numpy as np
 import pandas as pd
 
 from data.base import DataError
+from data.npz import MOST_UNPACKED, read_arrays
 
 SEQUENCE = "sequence"
+CHUNK = 1 << 20
+
+
+def check_gzip(path: Path) -> None:
+    """Raises ValueError for a file that unpacks to more than `MOST_UNPACKED` bytes; takes no memory to tell."""
+    size = 0
+    with gzip.open(path) as stream:
+        while chunk := stream.read(CHUNK):
+            size += len(chunk)
+            if size > MOST_UNPACKED:
+                raise ValueError(f"it unpacks to more than {MOST_UNPACKED} bytes; if you trust it, unpack it yourself")
+
+
+def read_packed_csv(path: Path) -> tuple[pd.DataFrame, str | None]:
+    check_gzip(path)
+    return read_csv(path)
 
 
 def read_csv(path: Path) -> tuple[pd.DataFrame, str | None]:
@@ -29,8 +48,7 @@ def read_parquet(path: Path) -> tuple[pd.DataFrame, str | None]:
 
 def read_npz(path: Path) -> tuple[pd.DataFrame, str | None]:
     """`values`, or the only array, ([sequence,] time, feature); names from `feature_names`, else x0, x1, …"""
-    with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-        arrays = {name: file[name] for name in file.files}
+    arrays = read_arrays(path)
     names = arrays.pop("feature_names", None)
     values = arrays.get("values", next(iter(arrays.values()))) if len(arrays) == 1 or "values" in arrays else None
     if values is None:
@@ -48,7 +66,7 @@ def read_npz(path: Path) -> tuple[pd.DataFrame, str | None]:
 
 READERS: dict[str, Callable[[Path], tuple[pd.DataFrame, str | None]]] = {
     ".csv": read_csv,
-    ".csv.gz": read_csv,
+    ".csv.gz": read_packed_csv,
     ".tsv": read_csv,
     ".parquet": read_parquet,
     ".npz": read_npz,
@@ -65,7 +83,7 @@ def read_frame(path: Path) -> tuple[pd.DataFrame, str | None]:
         raise DataError(f"{path}: unknown kind of file; readable are {', '.join(READERS)}")
     try:
         frame, group = reader(path)
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
+    except (ValueError, OSError, EOFError, KeyError, MemoryError, zlib.error, zipfile.BadZipFile) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise DataError(f"{path}: cannot be read: {reason}") from error
     if frame.empty:

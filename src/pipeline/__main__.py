@@ -73,12 +73,14 @@ def job(config: Any) -> Any:
     """One job: settings checked, its recipe run. An error in a multirun is said at once, then passed on to Hydra."""
     from pipeline.build import settings_of
     from pipeline.job import Job
+    from pipeline.memory import said_in_one_line
     from pipeline.messages import one_line
 
     current = Job.current()
     try:
         settings = settings_of(config)
-        return recipe(settings.recipe)(settings, current)
+        with said_in_one_line():
+            return recipe(settings.recipe)(settings, current)
     except expected_errors() as error:
         if not current.multirun:
             stop(error)

@@ -163,11 +163,19 @@ class Fit:
         train = self._refresh() if finite else math.inf
         accepted = no_worse(train, self.progress.train_mse)
         if not accepted:
-            self.objective.model.load_state_dict(before)
-            self.optimizer.state.clear()
-            self._set_learning_rate(self.progress.learning_rate / 2)
+            self._step_back(before, finite=math.isfinite(train))
             train = self._refresh(solve=False)
         self._record(train, accepted=accepted)
+
+    def _step_back(self, before: dict[str, Tensor], *, finite: bool) -> None:
+        self.objective.model.load_state_dict(before)
+        self.optimizer.state.clear()
+        self._set_learning_rate(self.progress.learning_rate / 2)
+        if not finite:
+            tqdm.write(
+                f"epoch {self.progress.epoch}: loss or gradient is not finite; taken back, "
+                f"learning rate halved to {self.progress.learning_rate:g}"
+            )
 
     def _descend(self) -> bool:
         """One pass over the batches; False as soon as a gradient is not finite."""
@@ -211,6 +219,13 @@ class Fit:
 
     def _restore(self, path: Path) -> None:
         saved = checkpoint.load(path)
+        with checkpoint.fitting(path):
+            self._put_in_place(saved)
+        for row in self.progress.rows:
+            self.on_epoch(row)
+        self._refresh(solve=False)
+
+    def _put_in_place(self, saved: checkpoint.Saved) -> None:
         device = next(self.objective.model.parameters()).device
 
         def section(prefix: str) -> dict[str, Tensor]:
@@ -227,6 +242,3 @@ class Fit:
         best = {k: v.to(device) for k, v in section("best/").items()}
         self.progress = Progress(**saved.values, rows=rows, best=best)
         self._set_learning_rate(self.progress.learning_rate)
-        for row in rows:
-            self.on_epoch(row)
-        self._refresh(solve=False)

@@ -208,6 +208,7 @@ def test_a_missing_file_is_fetched_and_then_used(root):
     class Served:
         def __init__(self, address):
             self.address, self.stream = address, kept.open("rb")
+            self.status, self.headers = 200, {}
 
         def __enter__(self):
             return self

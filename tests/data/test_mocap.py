@@ -228,6 +228,7 @@ def test_missing_files_are_fetched_and_then_used(tmp_path):
     class Served:
         def __init__(self, address):
             self.address, self.stream = address, by_address[address].open("rb")
+            self.status, self.headers = 200, {}
 
         def __enter__(self):
             return self
@@ -251,4 +252,4 @@ def test_missing_files_are_fetched_and_then_used(tmp_path):
     assert (dataset.source, dataset.stand_in) == ("cmu", False)
     assert asked == [("HEAD", 2.0), *[("GET", 30.0)] * 49]
     stored = {path.relative_to(tmp_path / FOLDER).as_posix() for path in tmp_path.rglob("*.*") if path.is_file()}
-    assert stored == set(CHECKSUMS)
+    assert stored == {".lock", *CHECKSUMS}

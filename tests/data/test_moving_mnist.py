@@ -197,6 +197,8 @@ def test_a_missing_file_is_fetched_once_from_a_pinned_address(tmp_path, small_fi
     opened = []
 
     class Response(io.BytesIO):
+        status, headers = 200, {"Content-Length": str(len(small_file))}
+
         def geturl(self):
             return ADDRESSES[FILE]
 

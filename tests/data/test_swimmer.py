@@ -2,6 +2,9 @@
 
 import inspect
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -51,7 +54,7 @@ def small(**changes):
 
 
 def files_below(folder):
-    return sorted(path for path in Path(folder).rglob("*") if path.is_file())
+    return sorted(path for path in Path(folder).rglob("*") if path.is_file() and path.name != ".lock")
 
 
 def maximise(function, *, iterations=40, seed=0, **changes):
@@ -275,6 +278,24 @@ def test_a_data_root_that_refuses_access_is_replaced_by_the_users_cache(simulate
     monkeypatch.setattr(Path, "open", refusing(Path.open))
     assert small().checksum == small().checksum
     assert len(simulated) == len(files_below(tmp_path / "cache")) == 1
+
+
+def test_two_jobs_that_want_the_same_trajectories_simulate_them_once(simulated, monkeypatch):
+    both_begun, simulate_now = threading.Barrier(2), swimmer.simulate
+
+    def slowly(settings):
+        time.sleep(0.3)
+        return simulate_now(settings)
+
+    def job():
+        both_begun.wait(10)
+        return small().checksum
+
+    monkeypatch.setattr(swimmer, "simulate", slowly)
+    with ThreadPoolExecutor(2) as pool:
+        first, second = [pool.submit(job), pool.submit(job)]
+        assert first.result(timeout=20) == second.result(timeout=20)
+    assert len(simulated) == 1
 
 
 def test_nowhere_to_write_is_a_warning(simulated, tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -39,18 +41,22 @@ def test_foreign_files_and_pickles_are_refused(tmp_path: Path) -> None:
             checkpoint.load(tmp_path / f"{name}.npz")
 
 
-def test_a_failed_write_keeps_the_old_file_and_leaves_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_keeps_the_old_file_and_leaves_no_other(tmp_path: Path) -> None:
     path = tmp_path / "c.npz"
     checkpoint.save(path, {}, {"epoch": 1})
-
-    def full_disk(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(np, "savez", full_disk)
-    with pytest.raises(OSError, match="No space left"):
-        checkpoint.save(path, {}, {"epoch": 2})
+    (tmp_path / f".c.npz.{os.getpid()}.partial").symlink_to("/dev/full")
+    with pytest.raises(PipelineError, match=r"c\.npz cannot be written \(No space left on device\); make room there"):
+        checkpoint.save(path, {"a": torch.zeros(100_000)}, {"epoch": 2})
     assert checkpoint.load(path).values == {"epoch": 1}
     assert [p.name for p in tmp_path.iterdir()] == ["c.npz"]
+
+
+def test_a_checkpoint_copied_from_another_run_is_refused(tmp_path: Path) -> None:
+    checkpoint.save(tmp_path / "one" / "c.npz", {}, {})
+    (tmp_path / "other").mkdir()
+    shutil.copy(tmp_path / "one" / "c.npz", tmp_path / "other" / "c.npz")
+    with pytest.raises(PipelineError, match=r"other/c\.npz is a checkpoint of the run one; delete it"):
+        checkpoint.load(tmp_path / "other" / "c.npz")
 
 
 def test_generators_are_named() -> None:

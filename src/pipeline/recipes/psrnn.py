@@ -102,8 +102,9 @@ def two_stage_stage(settings: PsrnnConfig, loaded: Loaded, features: Features, p
     if path.exists():
         saved = checkpoint.load(path)
         model = empty_model(features, stage)
-        model.load_state_dict(saved.tensors)
-        return Initialised(model, **saved.values)
+        with checkpoint.fitting(path):
+            model.load_state_dict(saved.tensors)
+            return Initialised(model, **saved.values)
     found = initialise(loaded, features, stage)
     checkpoint.save(path, found.model.state_dict(), {k: v for k, v in found._asdict().items() if k != "model"})
     return found

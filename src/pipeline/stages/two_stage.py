@@ -9,6 +9,7 @@ from models.psrnn.initialise import build_psrnn, empty_psrnn, feature_stream, ra
 from models.psrnn.projection import Projections, find_projections, projected
 from models.psrnn.two_stage import TwoStageParameters, two_stage_regression, whiten_observations
 from models.readout import fit_readout
+from pipeline.memory import halving
 from pipeline.seeding import generator
 from pipeline.stages.features import Features
 from pipeline.stages.first_model import Initialised, judge
@@ -34,9 +35,17 @@ class TwoStageSettings(NamedTuple):
         }
 
 
-def regress(features: Features, settings: TwoStageSettings) -> tuple[TwoStageParameters, Projections | None]:
+class Regressed(NamedTuple):
+    """What 2SR found, the projection before it, and the rows whose features were held at once."""
+
+    parameters: TwoStageParameters
+    projections: Projections | None
+    chunk: int
+
+
+def regress(features: Features, settings: TwoStageSettings, *, chunk: int) -> Regressed:
     """2SR, after a projection if there is one; `update=bayes` folds the whitening of the features of o_t into W."""
-    stream = feature_stream(features.windows, features.frequencies, chunk=settings.initialise.chunk)
+    stream = feature_stream(features.windows, features.frequencies, chunk=chunk)
     projections = None
     if settings.projection is not None:
         projections = find_projections(stream, size=settings.projection)
@@ -45,28 +54,30 @@ def regress(features: Features, settings: TwoStageSettings) -> tuple[TwoStagePar
     if settings.update == "bayes":
         update = whiten_observations(found.update, found.observation_moment, settings.initialise.whitening)
         found = found._replace(update=update)
-    return found, projections
+    return Regressed(found, projections, chunk)
 
 
-def first_parameters(features: Features, settings: TwoStageSettings) -> tuple[TwoStageParameters, Projections | None]:
-    """By regression, or random ones (`initialise=random`, without a projection)."""
+def first_parameters(features: Features, settings: TwoStageSettings) -> Regressed:
+    """By regression, in as large chunks as memory allows, or random ones (`initialise=random`, not projected)."""
+    chunk = settings.initialise.chunk
     if settings.initialise.method != "random":
-        return regress(features, settings)
+        return halving(lambda rows: regress(features, settings, chunk=rows), chunk=chunk, key="initialise.chunk")
     if settings.projection is not None:
         raise ValueError("initialise=random has no regression to find features.projection by; leave one of them out")
     count = 2 * len(features.frequencies.future)
     weights = generator(settings.seed, "weights")
-    return random_parameters(state=count, features=count, history=count, generator=weights), None
+    return Regressed(random_parameters(state=count, features=count, history=count, generator=weights), None, chunk)
 
 
 def initialise(loaded: Loaded, features: Features, settings: TwoStageSettings) -> Initialised:
     """Regression, then the readout along the filtered training part. Warns of a draw that blew up."""
-    parameters, projections = first_parameters(features, settings)
-    model = build_psrnn(parameters, features.frequencies, projections, **settings.cell)
+    found = first_parameters(features, settings)
+    model = build_psrnn(found.parameters, features.frequencies, found.projections, **settings.cell)
     readout = settings.readout
     fitted = fit_readout(model, loaded.train, loaded.validation, ridges=readout.ridges, scale=readout.scale)
     known = {"train": fitted.train, "validation": fitted.validation}
-    return judge(model, loaded, {"readout.ridge": fitted.ridge}, known=known)
+    halved = {"halved.initialise.chunk": found.chunk} if found.chunk != settings.initialise.chunk else {}
+    return judge(model, loaded, {"readout.ridge": fitted.ridge, **halved}, known=known)
 
 
 def empty_model(features: Features, settings: TwoStageSettings) -> PSRNN:
