@@ -197,6 +197,7 @@ def run_request(settings: PsrnnConfig, job: Job, loaded: Loaded, parts: Parts, d
         "data.stand_in": str(dataset.stand_in).lower(),
         "device": str(device),
         "hydra.overrides": " ".join(job.overrides),
+        "job": str(job.number),
     }
     name = f"STAND-IN-{name}" if dataset.stand_in else name
     return RunRequest(asdict(settings), settings.tracking.experiment or group, name, dataset.checksum, tags)
@@ -281,10 +282,10 @@ def train(settings: PsrnnConfig, job: Job) -> float:
         request = SharedLoad(settings, parts, device)
         loaded = load_shared(request) if job.multirun else load_stage(settings, parts, device)
     request = run_request(settings, job, loaded, parts, device)
-    done = finished_before(settings.tracking, request, resume=settings.resume)
+    done = finished_before(settings.tracking, request, resume=settings.resume or job.requeued)
     if done is not None:
         return done
-    with open_run(settings.tracking, request, resume=settings.resume) as (run, folder):
+    with open_run(settings.tracking, request, resume=settings.resume, requeued=job.requeued) as (run, folder):
         clock.begin(run, report.heading(request.name, loaded))
         log_dataset(run, loaded)
         trained = run_stages(settings, loaded, parts, run, folder, clock)

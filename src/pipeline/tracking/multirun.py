@@ -7,6 +7,7 @@ import math
 import shlex
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from pipeline.errors import PipelineError
 from pipeline.messages import one_line
+from pipeline.process import prepare_process
 from pipeline.summaries.jobs import ERROR, job_table
 from pipeline.summaries.summary import summarise as summary_of
 from pipeline.tracking.model import EXAMPLE, PARAMETERS, log_model, scratch_folder
@@ -35,12 +37,25 @@ def close_open_parents() -> None:
         OPEN_PARENTS.pop().close("FAILED")
 
 
+def arrived() -> ParentRun:
+    """The callback in a worker process: what every process needs is set up, and there is no parent to close."""
+    prepare_process()
+    return ParentRun()
+
+
 class ParentRun(Callback):
-    """Hydra callback. The parent's id travels as an override, which every launcher passes on."""
+    """Hydra callback. The parent's id travels as an override, which every launcher passes on.
+
+    Launchers send the callbacks to their workers, pickled, before a job's configuration is composed there: hence
+    `__reduce__`, which sets up the worker.
+    """
 
     def __init__(self) -> None:
         self.run: Run | None = None
         self.compare: Any = None
+
+    def __reduce__(self) -> tuple[Callable[[], ParentRun], tuple[()]]:
+        return arrived, ()
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:  # noqa: ARG002
         tracking = config.get("tracking")
