@@ -12,7 +12,11 @@ from typing import Any
 
 from pipeline.process import TRACEBACK, prepare_environment
 
-RECIPES = {"psrnn": "pipeline.recipes.psrnn:train", "predict": "pipeline.recipes.predict:predict"}
+RECIPES = {
+    "psrnn": "pipeline.recipes.psrnn:train",
+    "tune": "pipeline.recipes.tune:trial",
+    "predict": "pipeline.recipes.predict:predict",
+}
 ASKS_ONLY = {"--help", "-h", "--cfg", "-c", "--info", "-i", "--hydra-help", "--version"}
 
 

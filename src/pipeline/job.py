@@ -13,7 +13,8 @@ from omegaconf import OmegaConf
 
 @dataclass(frozen=True)
 class Job:
-    """choices: the option of each config group; overrides: as typed; number: 0, or the place in a multirun.
+    """choices: the option of each config group; overrides: as typed; number: 0, or the place in a multirun;
+    label: ends the run's name.
 
     requeued: Slurm took the job's node away and has started it once more, so that it goes on with what it left.
     """
@@ -23,6 +24,7 @@ class Job:
     number: int
     multirun: bool
     requeued: bool = False
+    label: str = ""
 
     @classmethod
     def current(cls) -> Job:

@@ -23,7 +23,7 @@ from pipeline.errors import PipelineError
 from pipeline.fit import EpochRow, Progress
 from pipeline.job import Job
 from pipeline.stages import report
-from pipeline.stages.bptt import refine, unrefined
+from pipeline.stages.bptt import Listener, refine, unrefined
 from pipeline.stages.evaluate import Evaluation, baselines, evaluate
 from pipeline.stages.features import Features, draw_features
 from pipeline.stages.first_model import Initialised, fit_method
@@ -141,7 +141,7 @@ def first_model(
 
 
 def refine_stage(
-    settings: PsrnnConfig, loaded: Loaded, parts: Parts, found: Initialised, run: Run, path: Path
+    settings: PsrnnConfig, loaded: Loaded, parts: Parts, found: Initialised, run: Run, path: Path, watch: Listener
 ) -> Progress:
     def log(row: EpochRow) -> None:
         for part in ("train", "validation", "test"):
@@ -149,6 +149,7 @@ def refine_stage(
         run.metric("bptt/learning_rate", row.learning_rate, row.epoch)
         run.metric("bptt/accepted", float(row.accepted), row.epoch)
         run.flush()
+        watch(row)
 
     if not parts.method.trained or settings.refine.epochs == 0:
         return unrefined(found, on_epoch=log)
@@ -185,7 +186,7 @@ def run_request(settings: PsrnnConfig, job: Job, loaded: Loaded, parts: Parts, d
     words = [experiment, "" if experiment == dataset.name else dataset.name, arm]
     words += [choices.get("kernel", ""), f"m{settings.features.count}"] if parts.psrnn else []
     own = None if job.multirun else settings.run_name  # in a multirun, run_name is the parent's
-    name = own or "-".join(word for word in (*words, f"seed{settings.seed}") if word)
+    name = own or "-".join(word for word in (*words, f"seed{settings.seed}", job.label) if word)
     tags = {
         "experiment": experiment,
         "data": dataset.name,
@@ -229,12 +230,14 @@ class Trained(NamedTuple):
         return self.progress.rows[self.progress.best_epoch].validation_mse
 
 
-def run_stages(settings: PsrnnConfig, loaded: Loaded, parts: Parts, run: Run, folder: Path, clock: Clock) -> Trained:
+def run_stages(
+    settings: PsrnnConfig, loaded: Loaded, parts: Parts, run: Run, folder: Path, clock: Clock, watch: Listener
+) -> Trained:
     """First model, BPTT, evaluation; each logs what it found before the next begins."""
     full = settings.tracking.detail == "full"
     found = first_model(settings, loaded, parts, run, folder, clock)
     with clock.stage("bptt"):
-        progress = refine_stage(settings, loaded, parts, found, run, folder / "bptt.npz")
+        progress = refine_stage(settings, loaded, parts, found, run, folder / "bptt.npz", watch)
         report.log_refinement(run, progress, title=clock.title, figure=full)
     with clock.stage("evaluate"):
         name = "psrnn" if parts.psrnn else type(parts.method).__name__
@@ -271,8 +274,12 @@ def close(settings: PsrnnConfig, loaded: Loaded, parts: Parts, trained: Trained,
     return report.printed(clock.title, trained.evaluation, before) + "\n" + where_to_look(run, clock.title, uri)
 
 
-def train(settings: PsrnnConfig, job: Job) -> float:
-    """The whole recipe; returns the validation error of the model that is kept, for searches."""
+def unwatched(row: EpochRow) -> None:
+    """Nobody looks on."""
+
+
+def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> float:
+    """The whole recipe; returns the validation error of the model that is kept. `watch` is told of every epoch."""
     refuse_other_data(job)
     set_threads(settings.threads)
     device = pick_device(settings.device, job=job.number)
@@ -288,7 +295,7 @@ def train(settings: PsrnnConfig, job: Job) -> float:
     with open_run(settings.tracking, request, resume=settings.resume, requeued=job.requeued) as (run, folder):
         clock.begin(run, report.heading(request.name, loaded))
         log_dataset(run, loaded)
-        trained = run_stages(settings, loaded, parts, run, folder, clock)
+        trained = run_stages(settings, loaded, parts, run, folder, clock, watch)
         closing = close(settings, loaded, parts, trained, run, clock)
     if settings.tracking.detail == "full":
         print(closing)

@@ -25,7 +25,7 @@ from pipeline.summaries.jobs import ERROR, job_table
 from pipeline.summaries.summary import summarise as summary_of
 from pipeline.tracking.model import EXAMPLE, PARAMETERS, log_model, scratch_folder
 from pipeline.tracking.run import Run, create_run
-from pipeline.tracking.session import git_commit, origin_tags
+from pipeline.tracking.session import PRUNED, git_commit, origin_tags
 from pipeline.tracking.store import experiment_id, open_store
 
 OPEN_PARENTS: list[ParentRun] = []
@@ -84,7 +84,9 @@ class ParentRun(Callback):
         try:
             children = children_of(run.client, run)
             finished = [child for child in children if child.info.status == "FINISHED"]
-            run.tags({"jobs": str(len(children)), "jobs.failed": str(len(children) - len(finished))})
+            pruned = [child for child in children if PRUNED in child.data.tags]
+            failed = len(children) - len(finished) - len(pruned)
+            run.tags({"jobs": str(len(children)), "jobs.failed": str(failed), "jobs.pruned": str(len(pruned))})
             status = status if not finished or summarised(run, finished, self.compare) else "FAILED"
         except BaseException:
             status = "FAILED"

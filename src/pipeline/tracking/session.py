@@ -19,13 +19,14 @@ from typing import Any
 
 from mlflow.tracking import MlflowClient
 
-from pipeline.errors import PipelineError
+from pipeline.errors import PipelineError, Pruned
 from pipeline.paths import checkout, store_folder
 from pipeline.tracking.failures import forget_failure
 from pipeline.tracking.off import Untracked
 from pipeline.tracking.run import Run, create_run
 from pipeline.tracking.store import experiment_id, file_lock, open_store
 
+PRUNED = "pruned"
 NOT_IN_FINGERPRINT = ("resume", "run_name", "tracking", "compare")
 
 
@@ -86,10 +87,14 @@ def _terminated(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
 
 @contextmanager
 def closed_with_status(run: Run) -> Iterator[None]:
-    """FINISHED at the end, FAILED after an error, KILLED after an interrupt or SIGTERM."""
+    """FINISHED at the end, FAILED after an error, KILLED when pruned and after an interrupt or SIGTERM."""
     before = signal.signal(signal.SIGTERM, _terminated)
     try:
         yield
+    except Pruned as end:
+        run.tags({PRUNED: str(end)})
+        run.finish("KILLED")
+        raise
     except Exception as error:
         run.tags({"error": str(error)[:5000]})
         run.finish("FAILED")
@@ -154,6 +159,15 @@ def held(run: Run, folder: Path) -> Iterator[None]:
         raise PipelineError(f"resume=true: run {run.id} still goes on in another process; wait or stop it") from error
 
 
+@contextmanager
+def unkept_if_pruned(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except Pruned:
+        shutil.rmtree(folder)
+        raise
+
+
 def reopen(client: MlflowClient, run: Run) -> None:
     client.update_run(run.id, status="RUNNING")
     if "error" in client.get_run(run.id).data.tags:
@@ -180,7 +194,7 @@ def open_run(
     run = continued_or_new(client, tracking, request, required=required) if goes_on else begin(client, tracking, request)
     folder = store_folder() / "checkpoints" / run.id
     folder.mkdir(parents=True, exist_ok=True)
-    with held(run, folder):
+    with held(run, folder), unkept_if_pruned(folder):
         if goes_on:
             reopen(client, run)
         with closed_with_status(run):
