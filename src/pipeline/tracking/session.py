@@ -87,8 +87,14 @@ def _terminated(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
 
 @contextmanager
 def closed_with_status(run: Run) -> Iterator[None]:
-    """FINISHED at the end, FAILED after an error, KILLED when pruned and after an interrupt or SIGTERM."""
-    before = signal.signal(signal.SIGTERM, _terminated)
+    """FINISHED at the end, FAILED after an error, KILLED when pruned and after an interrupt or SIGTERM.
+
+    Under submitit SIGTERM is left alone: Slurm gives notice by it before it takes a node away, and requeues only a job
+    that has not ended by itself.
+    """
+    before = signal.getsignal(signal.SIGTERM)
+    if "SUBMITIT_EXECUTOR" not in os.environ:
+        signal.signal(signal.SIGTERM, _terminated)
     try:
         yield
     except Pruned as end:
@@ -176,9 +182,7 @@ def reopen(client: MlflowClient, run: Run) -> None:
 
 
 @contextmanager
-def open_run(
-    tracking: Any, request: RunRequest, *, resume: bool, requeued: bool = False
-) -> Iterator[tuple[Run, Path]]:
+def open_run(tracking: Any, request: RunRequest, *, resume: bool, requeued: bool = False) -> Iterator[tuple[Run, Path]]:
     """The run and its folder of checkpoints, which is deleted when the run has finished.
 
     With `resume` it is the unfinished run of the same fingerprint (in a multirun, or when Slurm has `requeued` the job:
@@ -191,7 +195,9 @@ def open_run(
     client = open_store(tracking.uri)
     goes_on = resume or requeued
     required = not (tracking.parent or requeued)
-    run = continued_or_new(client, tracking, request, required=required) if goes_on else begin(client, tracking, request)
+    run = (
+        continued_or_new(client, tracking, request, required=required) if goes_on else begin(client, tracking, request)
+    )
     folder = store_folder() / "checkpoints" / run.id
     folder.mkdir(parents=True, exist_ok=True)
     with held(run, folder), unkept_if_pruned(folder):
