@@ -214,7 +214,7 @@ def by_job(children) -> dict[str, tuple[str, ...]]:
 
 
 def test_tune_draws_prunes_and_goes_on(run_pipeline, client, monkeypatch) -> None:
-    """Killed in the second of four trials: that one goes on with the values that were drawn, the first is left alone."""
+    """Killed in the second of four trials: that one goes on with the values that were drawn, the first stays."""
     whole, begun = psrnn.run_stages, []
 
     def stopped(*given, **named):
