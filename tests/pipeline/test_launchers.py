@@ -41,6 +41,7 @@ def pipeline(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("launcher", ["joblib", "submitit_local"])
 def test_a_sweep_in_worker_processes_fails_in_part_and_goes_on(launcher: str, client, tmp_path: Path) -> None:
     write_table(tmp_path / "first.csv", 1)

@@ -87,7 +87,7 @@ class ParentRun(Callback):
             pruned = [child for child in children if PRUNED in child.data.tags]
             failed = len(children) - len(finished) - len(pruned)
             run.tags({"jobs": str(len(children)), "jobs.failed": str(failed), "jobs.pruned": str(len(pruned))})
-            status = status if not finished or summarised(run, finished, self.compare) else "FAILED"
+            status = status if not finished or summarised(run, finished, self.compare, status) else "FAILED"
         except BaseException:
             status = "FAILED"
             raise
@@ -165,10 +165,10 @@ def best_child(children: list[MlflowRun]) -> tuple[MlflowRun, float]:
     return best, errors[best.info.run_id]
 
 
-def summarised(run: Run, children: list[MlflowRun], compare: Any) -> bool:
+def summarised(run: Run, children: list[MlflowRun], compare: Any, status: str) -> bool:
     """False, with a warning and a tag, where the jobs cannot be summarised; they themselves are kept."""
     try:
-        summarise(run, children, compare)
+        summarise(run, children, compare, whole=status == "FINISHED")
     except Exception as error:
         warnings.warn(f"the jobs ran, but their summary could not be made: {error}", stacklevel=2)
         run.tags({"summary.error": str(error)[:5000]})
@@ -176,7 +176,7 @@ def summarised(run: Run, children: list[MlflowRun], compare: Any) -> bool:
     return True
 
 
-def summarise(run: Run, children: list[MlflowRun], compare: Any) -> None:
+def summarise(run: Run, children: list[MlflowRun], compare: Any, *, whole: bool) -> None:
     """Tables, figures and words over the jobs, and the settings, errors and model of the best one."""
     jobs: Any = job_table(children)
     summary = summary_of(jobs, compare, run.client)
@@ -190,17 +190,22 @@ def summarise(run: Run, children: list[MlflowRun], compare: Any) -> None:
         run.client.update_run(run.id, name=name)
     best, error = best_child(children)
     run.describe(f"{name}\n\n{summary.text}\n\nBest by validation error: {best.info.run_name} ({best.info.run_id})\n")
-    log_best(run, best, error, tested=compare.figure != "trials")
+    log_best(run, best, error, tested=compare.figure != "trials", whole=whole)
 
 
-def log_best(run: Run, best: MlflowRun, error: float, *, tested: bool) -> None:
-    """Settings, errors and model of the best job; `tested` is False where the test error is not to be looked at."""
+def log_best(run: Run, best: MlflowRun, error: float, *, tested: bool, whole: bool) -> None:
+    """Settings, errors and model of the best job; `tested` is False where the test error is not to be looked at.
+
+    Unless the sweep is `whole` another job may yet be better, and MLflow keeps parameters as they were first logged: the
+    settings wait till then.
+    """
     run.tags({"best.run": best.info.run_id, "best.name": str(best.info.run_name)})
     settings = {f"best.{k}": v for k, v in best.data.params.items() if not k.startswith("tracking.")}
-    run.parameters(settings)
-    run.metric("best/validation_mse", error)
+    if whole:
+        run.parameters(settings)
+    run.client.log_metric(run.id, "best/validation_mse", error)
     if tested:
-        run.metric("best/test_mse", best.data.metrics[ERROR])
+        run.client.log_metric(run.id, "best/test_mse", best.data.metrics[ERROR])
     log_best_model(run.client, best)
 
 
