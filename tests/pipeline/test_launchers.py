@@ -17,8 +17,9 @@ QUICK = ("refine=none", "features.count=2", "evaluate.horizons=[1]", "evaluate.o
 
 
 def write_table(path: Path, seed: int) -> None:
-    walk = np.random.default_rng(seed).normal(size=(200, 2)).cumsum(0)
-    pd.DataFrame(walk, columns=["x", "y"]).to_csv(path, index=False)
+    noise = np.random.default_rng(seed).normal(size=(300, 2))
+    waves = np.sin(np.arange(300)[:, None] * [0.1, 0.13]) + 0.1 * noise
+    pd.DataFrame(waves, columns=["x", "y"]).to_csv(path, index=False)
 
 
 def runs(client):
