@@ -23,7 +23,7 @@ from pipeline.errors import PipelineError
 from pipeline.fit import EpochRow, Progress
 from pipeline.job import Job
 from pipeline.stages import report
-from pipeline.stages.bptt import Listener, refine, unrefined
+from pipeline.stages.bptt import Listener, refine, unrefined, unwatched
 from pipeline.stages.evaluate import Evaluation, baselines, evaluate
 from pipeline.stages.features import Features, draw_features
 from pipeline.stages.first_model import Initialised, fit_method
@@ -168,8 +168,7 @@ def refuse_other_data(job: Job) -> None:
 
 
 def arm_of(settings: PsrnnConfig, job: Job) -> str:
-    """What a comparison tells runs apart by: `compare.arm`, else the contender, the model, and for a PSRNN its
-    sampler."""
+    """What a comparison tells runs apart by: `compare.arm`, else the contender, else model or sampler."""
     choices = {key: str(value).rpartition("/")[2] for key, value in job.choices.items() if value}
     choices["update"] = settings.update
     if settings.compare.arm is not None:
@@ -272,10 +271,6 @@ def close(settings: PsrnnConfig, loaded: Loaded, parts: Parts, trained: Trained,
     example = loaded.dataset.test.to_arrays(1)[0]
     uri = keep_model(run, forecaster, settings.tracking, example=example, error=trained.validation_mse)
     return report.printed(clock.title, trained.evaluation, before) + "\n" + where_to_look(run, clock.title, uri)
-
-
-def unwatched(row: EpochRow) -> None:
-    """Nobody looks on."""
 
 
 def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> float:

@@ -196,7 +196,7 @@ def summarise(run: Run, children: list[MlflowRun], compare: Any, *, whole: bool)
 def log_best(run: Run, best: MlflowRun, error: float, *, tested: bool, whole: bool) -> None:
     """Settings, errors and model of the best job; `tested` is False where the test error is not to be looked at.
 
-    Unless the sweep is `whole` another job may yet be better, and MLflow keeps parameters as they were first logged: the
+    Unless the sweep is `whole` another job may yet be better, and MLflow keeps parameters as first logged: the
     settings wait till then.
     """
     run.tags({"best.run": best.info.run_id, "best.name": str(best.info.run_name)})
