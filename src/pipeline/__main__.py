@@ -6,18 +6,18 @@ import importlib
 import os
 import signal
 import sys
-import warnings
+import traceback
 from collections.abc import Callable
 from typing import Any
 
-RECIPES = {"psrnn": "pipeline.recipes.psrnn:train", "predict": "pipeline.recipes.predict:predict"}
+from pipeline.process import TRACEBACK, prepare_environment
+
+RECIPES = {
+    "psrnn": "pipeline.recipes.psrnn:train",
+    "tune": "pipeline.recipes.tune:trial",
+    "predict": "pipeline.recipes.predict:predict",
+}
 ASKS_ONLY = {"--help", "-h", "--cfg", "-c", "--info", "-i", "--hydra-help", "--version"}
-TRACEBACK = "PIPELINE_TRACEBACK"
-
-
-def as_one_line(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> str:
-    name = "warning" if issubclass(category, UserWarning) else category.__name__
-    return f"{name}: {message}\n"
 
 
 def with_model_uri(arguments: list[str]) -> list[str]:
@@ -25,24 +25,6 @@ def with_model_uri(arguments: list[str]) -> list[str]:
     if "recipe=predict" not in arguments:
         return arguments
     return [f"model.uri='{a.removeprefix('model=')}'" if a.startswith("model=") else a for a in arguments]
-
-
-def at_most(value: int, limit: int | None) -> int:
-    """`${at_most:20,${size.seeds}}`: a value of an experiment's sweep, lowered to the limit of `size`."""
-    return value if limit is None else min(value, limit)
-
-
-def up_to(values: list[int], limit: int | None) -> str:
-    """`${up_to:[5,10,20],${size.count}}`: the values of a sweep up to the limit of `size`, comma separated."""
-    return ",".join(str(value) for value in values if limit is None or value <= limit)
-
-
-def contenders(data: list[str]) -> str:
-    """`${contenders:[mocap,swimmer]}`: every file of conf/contender/DATA/, as the choices of a sweep."""
-    from pipeline.paths import conf_folder
-
-    folder = conf_folder() / "contender"
-    return ",".join(f"{name}/{path.stem}" for name in data for path in sorted((folder / name).glob("*.yaml")))
 
 
 def recipe(name: str) -> Callable[[Any, Any], Any]:
@@ -70,37 +52,49 @@ def stop(error: Exception) -> None:
 
 
 def job(config: Any) -> Any:
-    """One job: settings checked, its recipe run. An error in a multirun is said at once, then passed on to Hydra."""
+    """One job: settings checked, its recipe run.
+
+    An error in a multirun is said at once, marked in the store and passed on to Hydra, which goes on with the others.
+    """
     from pipeline.build import settings_of
     from pipeline.job import Job
     from pipeline.memory import said_in_one_line
-    from pipeline.messages import one_line
 
     current = Job.current()
     try:
         settings = settings_of(config)
         with said_in_one_line():
             return recipe(settings.recipe)(settings, current)
-    except expected_errors() as error:
-        if not current.multirun:
+    except Exception as error:
+        if current.multirun:
+            raise failure(config, current, error) from None
+        if isinstance(error, expected_errors()):
             stop(error)
-        print(f"job {current.number} failed: {one_line(error)}", file=sys.stderr)
         raise
+
+
+def failure(config: Any, current: Any, error: Exception) -> Exception:
+    """What a job of a multirun ends with; it is built so that it travels from any worker process."""
+    from pipeline.errors import PipelineError
+    from pipeline.messages import one_line
+    from pipeline.tracking.failures import record_failure
+
+    if not isinstance(error, expected_errors()) or os.environ.get(TRACEBACK) == "1":
+        traceback.print_exception(error)
+    print(f"job {current.number} failed: {one_line(error)}", file=sys.stderr, flush=True)
+    record_failure(config, current, error)
+    return PipelineError(f"job {current.number} failed: {one_line(error)}")
 
 
 def launch() -> None:
     import hydra
-    from omegaconf import OmegaConf
 
-    from pipeline.config import register_schemas
     from pipeline.paths import conf_folder, ensure_writable, store_folder
+    from pipeline.process import prepare_process
     from pipeline.tracking.multirun import close_open_parents
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that open runs are closed, also between jobs
-    register_schemas()
-    OmegaConf.register_new_resolver("pipeline_store", lambda: str(store_folder()), replace=True)
-    for resolver in (at_most, up_to, contenders):
-        OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
+    prepare_process()
     sys.argv[1:] = with_model_uri(sys.argv[1:])
     if not ASKS_ONLY & set(sys.argv[1:]):
         ensure_writable(store_folder())
@@ -108,15 +102,6 @@ def launch() -> None:
         hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name="config")(job)()
     finally:
         close_open_parents()
-
-
-def prepare_environment() -> None:
-    """Quiet libraries, warnings in one line, and errors that Hydra hands to us instead of printing them itself."""
-    warnings.formatwarning = as_one_line
-    os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
-    os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
-    os.environ.setdefault(TRACEBACK, os.environ.get("HYDRA_FULL_ERROR", "0"))
-    os.environ["HYDRA_FULL_ERROR"] = "1"
 
 
 def main() -> None:

@@ -116,6 +116,11 @@ def settings_of(config: DictConfig) -> Any:
     return settings
 
 
+def gpu_of_job(job: int, count: int) -> int:
+    """The index of the GPU for a job: launchers on one machine assign none, so its number decides."""
+    return job % count
+
+
 def pick_device(name: str, *, job: int = 0) -> torch.device:
     """auto: a GPU if there is one, else the CPU; parallel jobs spread over the GPUs by their number.
 
@@ -125,7 +130,7 @@ def pick_device(name: str, *, job: int = 0) -> torch.device:
         return torch.device("cpu")
     if not torch.cuda.is_available():
         raise PipelineError("device=cuda: torch sees no GPU; use device=cpu, or install a CUDA build of torch")
-    return torch.device("cuda", job % torch.cuda.device_count())
+    return torch.device("cuda", gpu_of_job(job, torch.cuda.device_count()))
 
 
 def set_threads(threads: int | None) -> None:

@@ -151,13 +151,46 @@ class PredictConfig(CommonConfig):
     output: str | None = None
 
 
-SCHEMAS = {"psrnn": PsrnnConfig, "predict": PredictConfig}
+@dataclass
+class DrawnConfig:
+    """A setting that a search draws: from `low` to `high` (both whole: whole numbers), or one of `choices`."""
+
+    key: str = MISSING
+    low: Any = None
+    high: Any = None
+    log: bool = False
+    choices: list[Any] | None = None
+
+
+@dataclass
+class SearchConfig:
+    trials: int = MISSING
+    trial: int | None = None
+    space: list[DrawnConfig] = MISSING
+    warmup: int = MISSING
+    storage: str | None = None
+
+
+@dataclass
+class TuneConfig(PsrnnConfig):
+    """`recipe=tune`."""
+
+    tune: SearchConfig = field(default_factory=SearchConfig)
+
+
+SCHEMAS = {"psrnn": PsrnnConfig, "predict": PredictConfig, "tune": TuneConfig}
 
 
 def register_schemas() -> None:
-    """Make the schemas known to Hydra as `schema/<recipe>`; the YAML of each recipe begins with its own."""
+    """Make the schemas known to Hydra as `schema/<recipe>`; the YAML of each recipe begins with its own.
+
+    That of tune comes after recipe=psrnn and leaves its values alone.
+    """
     for name, schema in SCHEMAS.items():
-        ConfigStore.instance().store(group="schema", name=name, node=schema)
+        node = OmegaConf.structured(schema)
+        if name == "tune":
+            node.update({setting.name: MISSING for setting in fields(PsrnnConfig)})
+        ConfigStore.instance().store(group="schema", name=name, node=node)
 
 
 def settings_beside(key: str) -> list[str]:
@@ -207,9 +240,9 @@ POSITIVE = (
     "features.count", "features.bandwidth.scale", "features.bandwidth.pairs", "initialise.ridge",
     "initialise.whitening", "initialise.chunk", "features.projection", "readout.ridges", "refine.horizon",
     "refine.learning_rate", "refine.batch_size", "refine.clip", "refine.damping", "evaluate.horizons",
-    "evaluate.orders", "evaluate.ridges", "threads",
+    "evaluate.orders", "evaluate.ridges", "threads", "tune.trials",
 )  # fmt: skip
-NOT_NEGATIVE = ("readout.lags", "refine.epochs", "evaluate.first_step", "horizon", "seed")
+NOT_NEGATIVE = ("readout.lags", "refine.epochs", "evaluate.first_step", "horizon", "seed", "tune.warmup")
 MAY_BE_EMPTY = ("evaluate.orders",)
 CAPS = {"features.count": "count", "refine.epochs": "epochs"}
 

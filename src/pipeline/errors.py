@@ -5,3 +5,7 @@ from __future__ import annotations
 
 class PipelineError(ValueError):
     """A setting, a store or a model that cannot be used. The message is one line."""
+
+
+class Pruned(Exception):
+    """A trial of a search that is not worth going on with. The message says when that was seen."""

@@ -9,11 +9,11 @@ from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from omegaconf import OmegaConf, open_dict
 
-from pipeline.__main__ import at_most, contenders, up_to
 from pipeline.build import build, check_target, settings_of
 from pipeline.config import PredictConfig, PsrnnConfig, register_schemas
 from pipeline.errors import PipelineError
 from pipeline.paths import conf_folder
+from pipeline.process import at_most, contenders, up_to
 
 OPTIONS = sorted(
     (str(path.parent.relative_to(conf_folder())), path.stem)

@@ -54,5 +54,8 @@ def test_a_failed_job_stops_neither_the_others_nor_the_parent(run_pipeline, clie
     assert "job 0 failed: features.count=0 must be greater than 0" in result.err
     parent, children = runs(client)
     assert parent.info.status == "FAILED"
-    assert [child.info.status for child in children] == ["FINISHED"]
+    assert {child.data.tags["job"]: child.info.status for child in children} == {"0": "FAILED", "1": "FINISHED"}
+    assert (parent.data.tags["jobs"], parent.data.tags["jobs.failed"]) == ("2", "1")
+    (failed,) = [child for child in children if child.info.status == "FAILED"]
+    assert failed.data.tags["error"] == "features.count=0 must be greater than 0"
     assert {item.path for item in client.list_artifacts(parent.info.run_id)} >= {"jobs.csv", "figures"}

@@ -7,13 +7,16 @@ import os
 from pathlib import Path
 
 import mlflow
+import optuna
 import pandas as pd
 import pytest
 
 from data.swimmer import load_swimmer
-from pipeline.errors import PipelineError
+from pipeline.errors import PipelineError, Pruned
 from pipeline.export import export
+from pipeline.fit import EpochRow
 from pipeline.recipes import psrnn
+from pipeline.recipes.tune import watch
 
 MOCAP = ("data=mocap", "size=tiny", "features.count=5,10")
 
@@ -200,3 +203,77 @@ def test_jobs_of_a_multirun_share_what_was_loaded(run_pipeline, monkeypatch) -> 
     assert run_pipeline(*arguments).status == 0
     assert len(loads) == 1
     assert os.environ["PIPELINE_DATA_ROOT"]
+
+
+TUNE = ("+experiment=tune", "data.source=stand_in", "size=tiny", "size.seeds=4", "tune.trials=4", "tune.warmup=1")
+
+
+def by_job(children) -> dict[str, tuple[str, ...]]:
+    drawn = ("initialise.ridge", "features.bandwidth.scale", "refine.learning_rate")
+    return {child.data.tags["job"]: tuple(child.data.params[key] for key in drawn) for child in children}
+
+
+def test_tune_draws_prunes_and_goes_on(run_pipeline, client, monkeypatch) -> None:
+    """Killed in the second of four trials: that one goes on with the values that were drawn, the first stays."""
+    whole, begun = psrnn.run_stages, []
+
+    def stopped(*given, **named):
+        begun.append(given[0].tune.trial)
+        if begun == [0, 1]:
+            raise KeyboardInterrupt
+        return whole(*given, **named)
+
+    monkeypatch.setattr(psrnn, "run_stages", stopped)
+    assert run_pipeline(*TUNE).status != 0
+    parent, children = parent_and_children(client)
+    before = by_job(children)
+    result = run_pipeline(*TUNE, "resume=true")
+    assert result.status == 0, result.err
+    assert begun == [0, 1, 1, 2, 3]
+    parent, children = parent_and_children(client)
+    after = by_job(children)
+    assert {job: after[job] for job in before} == before
+    assert len(set(after.values())) == len(children) == 4
+    pruned = [child for child in children if "pruned" in child.data.tags]
+    assert {child.info.status for child in pruned} <= {"KILLED"}
+    assert (parent.info.status, parent.data.tags["jobs.failed"]) == ("FINISHED", "0")
+    assert parent.data.tags["jobs.pruned"] == str(len(pruned))
+    trials = table(parent, "trials.csv")
+    assert len(trials) == 4 - len(pruned)
+    assert trials["overrides"].str.contains(r"refine\.learning_rate=").all()
+    best = trials["validation_mse"].min()
+    assert parent.data.metrics["best/validation_mse"] == pytest.approx(best)
+    assert not any("test" in key for key in parent.data.metrics)
+
+
+def row(epoch: int, error: float) -> EpochRow:
+    return EpochRow(epoch, error, error, error, 1.0, accepted=True)
+
+
+def test_a_trial_that_is_worse_than_the_median_is_pruned() -> None:
+    study = optuna.create_study(pruner=optuna.pruners.MedianPruner(n_startup_trials=1, n_warmup_steps=1))
+    good = study.ask()
+    for epoch in range(4):
+        watch(good)(row(epoch, 1.0))
+    study.tell(good, 1.0)
+    bad = watch(study.ask())
+    bad(row(0, 2.0))
+    with pytest.raises(Pruned, match="epoch 1"):
+        bad(row(1, float("nan")))
+
+
+@pytest.mark.parametrize(
+    ("space", "message"),
+    [
+        ("[]", "tune.space is empty"),
+        ("[{key: refine.learning_rate, low: 2, high: 1}]", "refine.learning_rate needs low < high"),
+        ("[{key: refine.learning_rate, low: 0, high: 1, log: true}]", "low=0 must be above 0"),
+        ("[{key: refine.learningrate, low: 1, high: 2}]", "refine.learningrate is not a setting; choose one of epochs"),
+    ],
+)
+def test_a_search_that_cannot_run_is_refused(space: str, message: str, run_pipeline) -> None:
+    assert message in run_pipeline(*TUNE, "tune.trial=0", f"tune.space={space}").error
+
+
+def test_tune_is_a_multirun(run_pipeline) -> None:
+    assert "start it by +experiment=tune" in run_pipeline("recipe=tune", "data.source=stand_in", "tune.trial=0").error

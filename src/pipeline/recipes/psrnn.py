@@ -23,7 +23,7 @@ from pipeline.errors import PipelineError
 from pipeline.fit import EpochRow, Progress
 from pipeline.job import Job
 from pipeline.stages import report
-from pipeline.stages.bptt import refine, unrefined
+from pipeline.stages.bptt import Listener, refine, unrefined, unwatched
 from pipeline.stages.evaluate import Evaluation, baselines, evaluate
 from pipeline.stages.features import Features, draw_features
 from pipeline.stages.first_model import Initialised, fit_method
@@ -142,7 +142,7 @@ def first_model(
 
 
 def refine_stage(
-    settings: PsrnnConfig, loaded: Loaded, parts: Parts, found: Initialised, run: Run, path: Path
+    settings: PsrnnConfig, loaded: Loaded, parts: Parts, found: Initialised, run: Run, path: Path, watch: Listener
 ) -> Progress:
     def log(row: EpochRow) -> None:
         for part in ("train", "validation", "test"):
@@ -150,6 +150,7 @@ def refine_stage(
         run.metric("bptt/learning_rate", row.learning_rate, row.epoch)
         run.metric("bptt/accepted", float(row.accepted), row.epoch)
         run.flush()
+        watch(row)
 
     if not parts.method.trained or settings.refine.epochs == 0:
         return unrefined(found, on_epoch=log)
@@ -168,8 +169,7 @@ def refuse_other_data(job: Job) -> None:
 
 
 def arm_of(settings: PsrnnConfig, job: Job) -> str:
-    """What a comparison tells runs apart by: `compare.arm`, else the contender, the model, and for a PSRNN its
-    sampler."""
+    """What a comparison tells runs apart by: `compare.arm`, else the contender, else model or sampler."""
     choices = {key: str(value).rpartition("/")[2] for key, value in job.choices.items() if value}
     choices["update"] = settings.update
     if settings.compare.arm is not None:
@@ -186,7 +186,7 @@ def run_request(settings: PsrnnConfig, job: Job, loaded: Loaded, parts: Parts, d
     words = [experiment, "" if experiment == dataset.name else dataset.name, arm]
     words += [choices.get("kernel", ""), f"m{settings.features.count}"] if parts.psrnn else []
     own = None if job.multirun else settings.run_name  # in a multirun, run_name is the parent's
-    name = own or "-".join(word for word in (*words, f"seed{settings.seed}") if word)
+    name = own or "-".join(word for word in (*words, f"seed{settings.seed}", job.label) if word)
     tags = {
         "experiment": experiment,
         "data": dataset.name,
@@ -198,6 +198,7 @@ def run_request(settings: PsrnnConfig, job: Job, loaded: Loaded, parts: Parts, d
         "data.stand_in": str(dataset.stand_in).lower(),
         "device": str(device),
         "hydra.overrides": " ".join(job.overrides),
+        "job": str(job.number),
     }
     name = f"STAND-IN-{name}" if dataset.stand_in else name
     return RunRequest(asdict(settings), settings.tracking.experiment or group, name, dataset.checksum, tags)
@@ -229,12 +230,14 @@ class Trained(NamedTuple):
         return self.progress.rows[self.progress.best_epoch].validation_mse
 
 
-def run_stages(settings: PsrnnConfig, loaded: Loaded, parts: Parts, run: Run, folder: Path, clock: Clock) -> Trained:
+def run_stages(
+    settings: PsrnnConfig, loaded: Loaded, parts: Parts, run: Run, folder: Path, clock: Clock, watch: Listener
+) -> Trained:
     """First model, BPTT, evaluation; each logs what it found before the next begins."""
     full = settings.tracking.detail == "full"
     found = first_model(settings, loaded, parts, run, folder, clock)
     with clock.stage("bptt"):
-        progress = refine_stage(settings, loaded, parts, found, run, folder / "bptt.npz")
+        progress = refine_stage(settings, loaded, parts, found, run, folder / "bptt.npz", watch)
         report.log_refinement(run, progress, title=clock.title, figure=full)
     with clock.stage("evaluate"):
         name = "psrnn" if parts.psrnn else type(parts.method).__name__
@@ -271,8 +274,8 @@ def close(settings: PsrnnConfig, loaded: Loaded, parts: Parts, trained: Trained,
     return report.printed(clock.title, trained.evaluation, before) + "\n" + where_to_look(run, clock.title, uri)
 
 
-def train(settings: PsrnnConfig, job: Job) -> float:
-    """The whole recipe; returns the validation error of the model that is kept, for searches."""
+def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> float:
+    """The whole recipe; returns the validation error of the model that is kept. `watch` is told of every epoch."""
     refuse_other_data(job)
     set_threads(settings.threads)
     device = pick_device(settings.device, job=job.number)
@@ -282,13 +285,13 @@ def train(settings: PsrnnConfig, job: Job) -> float:
         request = SharedLoad(settings, parts, device)
         loaded = load_shared(request) if job.multirun else load_stage(settings, parts, device)
     request = run_request(settings, job, loaded, parts, device)
-    done = finished_before(settings.tracking, request, resume=settings.resume)
+    done = finished_before(settings.tracking, request, resume=settings.resume or job.requeued)
     if done is not None:
         return done
-    with open_run(settings.tracking, request, resume=settings.resume) as (run, folder):
+    with open_run(settings.tracking, request, resume=settings.resume, requeued=job.requeued) as (run, folder):
         clock.begin(run, report.heading(request.name, loaded))
         log_dataset(run, loaded)
-        trained = run_stages(settings, loaded, parts, run, folder, clock)
+        trained = run_stages(settings, loaded, parts, run, folder, clock, watch)
         closing = close(settings, loaded, parts, trained, run, clock)
     if settings.tracking.detail == "full":
         print(closing)

@@ -22,6 +22,10 @@ LEARNING_RATES = {"kronecker": 2.0, "sgd": 0.1, "adam": 0.001}
 Listener = Callable[[EpochRow], None]
 
 
+def unwatched(row: EpochRow) -> None:
+    """A listener that does nothing."""
+
+
 def choose_optimizer(settings: Any, model: Recurrent) -> FitSettings:
     """auto: kronecker for a PSRNN, adam for any other network; without a learning rate, that of LEARNING_RATES."""
     psrnn = isinstance(model, PSRNN)

@@ -7,6 +7,7 @@ import math
 import shlex
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,12 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from pipeline.errors import PipelineError
 from pipeline.messages import one_line
+from pipeline.process import prepare_process
 from pipeline.summaries.jobs import ERROR, job_table
 from pipeline.summaries.summary import summarise as summary_of
 from pipeline.tracking.model import EXAMPLE, PARAMETERS, log_model, scratch_folder
 from pipeline.tracking.run import Run, create_run
-from pipeline.tracking.session import git_commit, origin_tags
+from pipeline.tracking.session import PRUNED, git_commit, origin_tags
 from pipeline.tracking.store import experiment_id, open_store
 
 OPEN_PARENTS: list[ParentRun] = []
@@ -35,12 +37,25 @@ def close_open_parents() -> None:
         OPEN_PARENTS.pop().close("FAILED")
 
 
+def arrived() -> ParentRun:
+    """The callback in a worker process: what every process needs is set up, and there is no parent to close."""
+    prepare_process()
+    return ParentRun()
+
+
 class ParentRun(Callback):
-    """Hydra callback. The parent's id travels as an override, which every launcher passes on."""
+    """Hydra callback. The parent's id travels as an override, which every launcher passes on.
+
+    Launchers send the callbacks to their workers, pickled, before a job's configuration is composed there: hence
+    `__reduce__`, which sets up the worker.
+    """
 
     def __init__(self) -> None:
         self.run: Run | None = None
         self.compare: Any = None
+
+    def __reduce__(self) -> tuple[Callable[[], ParentRun], tuple[()]]:
+        return arrived, ()
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:  # noqa: ARG002
         tracking = config.get("tracking")
@@ -70,8 +85,10 @@ class ParentRun(Callback):
         try:
             children = children_of(run.client, run)
             finished = [child for child in children if child.info.status == "FINISHED"]
-            run.tags({"jobs": str(len(children)), "jobs.failed": str(len(children) - len(finished))})
-            status = status if not finished or summarised(run, finished, self.compare) else "FAILED"
+            pruned = [child for child in children if PRUNED in child.data.tags]
+            failed = len(children) - len(finished) - len(pruned)
+            run.tags({"jobs": str(len(children)), "jobs.failed": str(failed), "jobs.pruned": str(len(pruned))})
+            status = status if not finished or summarised(run, finished, self.compare, status) else "FAILED"
         except BaseException:
             status = "FAILED"
             raise
@@ -149,10 +166,10 @@ def best_child(children: list[MlflowRun]) -> tuple[MlflowRun, float]:
     return best, errors[best.info.run_id]
 
 
-def summarised(run: Run, children: list[MlflowRun], compare: Any) -> bool:
+def summarised(run: Run, children: list[MlflowRun], compare: Any, status: str) -> bool:
     """False, with a warning and a tag, where the jobs cannot be summarised; they themselves are kept."""
     try:
-        summarise(run, children, compare)
+        summarise(run, children, compare, whole=status == "FINISHED")
     except Exception as error:
         warnings.warn(f"the jobs ran, but their summary could not be made: {error}", stacklevel=2)
         run.tags({"summary.error": str(error)[:5000]})
@@ -160,7 +177,7 @@ def summarised(run: Run, children: list[MlflowRun], compare: Any) -> bool:
     return True
 
 
-def summarise(run: Run, children: list[MlflowRun], compare: Any) -> None:
+def summarise(run: Run, children: list[MlflowRun], compare: Any, *, whole: bool) -> None:
     """Tables, figures and words over the jobs, and the settings, errors and model of the best one."""
     jobs: Any = job_table(children)
     summary = summary_of(jobs, compare, run.client)
@@ -174,17 +191,22 @@ def summarise(run: Run, children: list[MlflowRun], compare: Any) -> None:
         run.client.update_run(run.id, name=name)
     best, error = best_child(children)
     run.describe(f"{name}\n\n{summary.text}\n\nBest by validation error: {best.info.run_name} ({best.info.run_id})\n")
-    log_best(run, best, error, tested=compare.figure != "trials")
+    log_best(run, best, error, tested=compare.figure != "trials", whole=whole)
 
 
-def log_best(run: Run, best: MlflowRun, error: float, *, tested: bool) -> None:
-    """Settings, errors and model of the best job; `tested` is False where the test error is not to be looked at."""
+def log_best(run: Run, best: MlflowRun, error: float, *, tested: bool, whole: bool) -> None:
+    """Settings, errors and model of the best job; `tested` is False where the test error is not to be looked at.
+
+    Unless the sweep is `whole` another job may yet be better, and MLflow keeps parameters as first logged: the
+    settings wait till then.
+    """
     run.tags({"best.run": best.info.run_id, "best.name": str(best.info.run_name)})
     settings = {f"best.{k}": v for k, v in best.data.params.items() if not k.startswith("tracking.")}
-    run.parameters(settings)
-    run.metric("best/validation_mse", error)
+    if whole:
+        run.parameters(settings)
+    run.client.log_metric(run.id, "best/validation_mse", error)
     if tested:
-        run.metric("best/test_mse", best.data.metrics[ERROR])
+        run.client.log_metric(run.id, "best/test_mse", best.data.metrics[ERROR])
     log_best_model(run.client, best)
 
 

@@ -18,8 +18,6 @@ from mlflow.data.pandas_dataset import from_pandas
 from mlflow.entities import DatasetInput, InputTag, Metric, Param, RunTag
 from mlflow.tracking import MlflowClient
 
-from pipeline.errors import PipelineError
-
 BUFFER = 500
 PARAMETERS_PER_BATCH = 100
 LONGEST_PARAMETER = 6000
@@ -108,19 +106,6 @@ class Run:
 def create_run(client: MlflowClient, experiment: str, name: str, tags: Mapping[str, str]) -> Run:
     run = client.create_run(experiment, run_name=name, tags={**tags, "pid": str(os.getpid())})
     return Run(client, run.info.run_id)
-
-
-def unfinished_run(client: MlflowClient, experiment: str, fingerprint: str) -> str:
-    """The newest run with this fingerprint that did not finish. Raises PipelineError when there is none."""
-    found = client.search_runs(
-        [experiment],
-        filter_string=f"tags.fingerprint = '{fingerprint}' and attributes.status != 'FINISHED'",
-        order_by=["attributes.start_time DESC"],
-        max_results=1,
-    )
-    if not found:
-        raise PipelineError("resume=true: no unfinished run has these settings and this data; start without resume")
-    return found[0].info.run_id
 
 
 @contextmanager

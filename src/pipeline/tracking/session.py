@@ -19,12 +19,14 @@ from typing import Any
 
 from mlflow.tracking import MlflowClient
 
-from pipeline.errors import PipelineError
+from pipeline.errors import PipelineError, Pruned
 from pipeline.paths import checkout, store_folder
+from pipeline.tracking.failures import forget_failure
 from pipeline.tracking.off import Untracked
-from pipeline.tracking.run import Run, create_run, unfinished_run
+from pipeline.tracking.run import Run, create_run
 from pipeline.tracking.store import experiment_id, file_lock, open_store
 
+PRUNED = "pruned"
 NOT_IN_FINGERPRINT = ("resume", "run_name", "tracking", "compare")
 
 
@@ -85,10 +87,20 @@ def _terminated(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
 
 @contextmanager
 def closed_with_status(run: Run) -> Iterator[None]:
-    """FINISHED at the end, FAILED after an error, KILLED after an interrupt or SIGTERM."""
-    before = signal.signal(signal.SIGTERM, _terminated)
+    """FINISHED at the end, FAILED after an error, KILLED when pruned and after an interrupt or SIGTERM.
+
+    Under submitit SIGTERM is left alone: Slurm gives notice by it before it takes a node away, and requeues only a job
+    that has not ended by itself.
+    """
+    before = signal.getsignal(signal.SIGTERM)
+    if "SUBMITIT_EXECUTOR" not in os.environ:
+        signal.signal(signal.SIGTERM, _terminated)
     try:
         yield
+    except Pruned as end:
+        run.tags({PRUNED: str(end)})
+        run.finish("KILLED")
+        raise
     except Exception as error:
         run.tags({"error": str(error)[:5000]})
         run.finish("FAILED")
@@ -110,13 +122,14 @@ def begin(client: MlflowClient, tracking: Any, request: RunRequest) -> Run:
     return create_run(client, experiment_id(client, request.experiment), request.name, tags)
 
 
-def matching_runs(client: MlflowClient, request: RunRequest, parent: str, status: str) -> list[Any]:
-    """Jobs of a multirun with the fingerprint of `request`, the newest first; `status` is "=" or "!=" FINISHED."""
+def matching_runs(client: MlflowClient, tracking: Any, request: RunRequest, status: str) -> list[Any]:
+    """Runs with the fingerprint of `request`, under its parent if it has one, the newest first; `status` is "=" or
+    "!=" FINISHED."""
     mark = fingerprint(request.settings, request.checksum)
+    under = f" and tags.`mlflow.parentRunId` = '{tracking.parent}'" if tracking.parent else ""
     return client.search_runs(
         [experiment_id(client, request.experiment)],
-        filter_string=f"tags.fingerprint = '{mark}' and tags.`mlflow.parentRunId` = '{parent}' "
-        f"and attributes.status {status} 'FINISHED'",
+        filter_string=f"tags.fingerprint = '{mark}' and attributes.status {status} 'FINISHED'{under}",
         order_by=["attributes.start_time DESC"],
         max_results=1,
     )
@@ -126,22 +139,20 @@ def finished_before(tracking: Any, request: RunRequest, *, resume: bool) -> floa
     """In a multirun that goes on: the validation error of a job that has finished already; None when it is to run."""
     if not (resume and tracking.enabled and tracking.parent):
         return None
-    found = matching_runs(open_store(tracking.uri), request, tracking.parent, "=")
+    found = matching_runs(open_store(tracking.uri), tracking, request, "=")
     return float(found[0].data.tags["validation_mse"]) if found else None
 
 
-def continued_or_new(client: MlflowClient, tracking: Any, request: RunRequest) -> Run:
-    """With `resume`: the unfinished run; in a multirun a job that was never begun begins now."""
-    if not tracking.parent:
-        return find_unfinished(client, request)
-    found = matching_runs(client, request, tracking.parent, "!=")
-    return Run(client, found[0].info.run_id) if found else begin(client, tracking, request)
-
-
-def find_unfinished(client: MlflowClient, request: RunRequest) -> Run:
-    """The unfinished run of the same fingerprint. Raises PipelineError when there is none."""
-    mark = fingerprint(request.settings, request.checksum)
-    return Run(client, unfinished_run(client, experiment_id(client, request.experiment), mark))
+def continued_or_new(client: MlflowClient, tracking: Any, request: RunRequest, *, required: bool) -> Run:
+    """The unfinished run, else a new one. Raises PipelineError where there is none and a person asked for it."""
+    found = matching_runs(client, tracking, request, "!=")
+    if found:
+        return Run(client, found[0].info.run_id)
+    if required:
+        raise PipelineError("resume=true: no unfinished run has these settings and this data; start without resume")
+    if tracking.parent:
+        forget_failure(client, experiment_id(client, request.experiment), tracking.parent, request.tags["job"])
+    return begin(client, tracking, request)
 
 
 @contextmanager
@@ -155,24 +166,43 @@ def held(run: Run, folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def open_run(tracking: Any, request: RunRequest, *, resume: bool) -> Iterator[tuple[Run, Path]]:
+def unkept_if_pruned(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except Pruned:
+        shutil.rmtree(folder)
+        raise
+
+
+def reopen(client: MlflowClient, run: Run) -> None:
+    client.update_run(run.id, status="RUNNING")
+    if "error" in client.get_run(run.id).data.tags:
+        client.delete_tag(run.id, "error")
+    run.tags({"resumed": "true", "pid": str(os.getpid())})
+
+
+@contextmanager
+def open_run(tracking: Any, request: RunRequest, *, resume: bool, requeued: bool = False) -> Iterator[tuple[Run, Path]]:
     """The run and its folder of checkpoints, which is deleted when the run has finished.
 
-    With `resume` it is the unfinished run of the same fingerprint (in a multirun: or a new one). Raises PipelineError
-    when there is none, and when that run is still going on in another process.
+    With `resume` it is the unfinished run of the same fingerprint (in a multirun, or when Slurm has `requeued` the job:
+    or a new one). Raises PipelineError when there is none, and when that run is still going on in another process.
     """
     if not tracking.enabled:
         with tempfile.TemporaryDirectory() as folder:
             yield Untracked(), Path(folder)
         return
     client = open_store(tracking.uri)
-    run = continued_or_new(client, tracking, request) if resume else begin(client, tracking, request)
+    goes_on = resume or requeued
+    required = not (tracking.parent or requeued)
+    run = (
+        continued_or_new(client, tracking, request, required=required) if goes_on else begin(client, tracking, request)
+    )
     folder = store_folder() / "checkpoints" / run.id
     folder.mkdir(parents=True, exist_ok=True)
-    with held(run, folder):
-        if resume:
-            client.update_run(run.id, status="RUNNING")
-            run.tags({"resumed": "true", "pid": str(os.getpid())})
+    with held(run, folder), unkept_if_pruned(folder):
+        if goes_on:
+            reopen(client, run)
         with closed_with_status(run):
             run.parameters(request.settings)
             yield run, folder

@@ -1,0 +1,64 @@
+"""What every process needs, the one that a person starts and those that launchers start for its jobs."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+TRACEBACK = "PIPELINE_TRACEBACK"
+
+
+def as_one_line(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> str:
+    name = "warning" if issubclass(category, UserWarning) else category.__name__
+    return f"{name}: {message}\n"
+
+
+def at_most(value: int, limit: int | None) -> int:
+    """`${at_most:20,${size.seeds}}`: a value of an experiment's sweep, lowered to the limit of `size`."""
+    return value if limit is None else min(value, limit)
+
+
+def up_to(values: list[int], limit: int | None) -> str:
+    """`${up_to:[5,10,20],${size.count}}`: the values of a sweep up to the limit of `size`, comma separated."""
+    return ",".join(str(value) for value in values if limit is None or value <= limit)
+
+
+def contenders(data: list[str]) -> str:
+    """`${contenders:[mocap,swimmer]}`: every file of conf/contender/DATA/, as the choices of a sweep."""
+    from pipeline.paths import conf_folder
+
+    folder = conf_folder() / "contender"
+    return ",".join(f"{name}/{path.stem}" for name in data for path in sorted((folder / name).glob("*.yaml")))
+
+
+def pipeline_store() -> str:
+    """`${pipeline_store:}`: the folder of the local store."""
+    from pipeline.paths import store_folder
+
+    return str(store_folder())
+
+
+def register_resolvers() -> None:
+    from omegaconf import OmegaConf
+
+    for resolver in (at_most, up_to, contenders, pipeline_store):
+        OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
+
+
+def prepare_environment() -> None:
+    """Quiet libraries, warnings in one line, and errors that Hydra hands to us instead of printing them itself."""
+    warnings.formatwarning = as_one_line
+    os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
+    os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
+    os.environ.setdefault(TRACEBACK, os.environ.get("HYDRA_FULL_ERROR", "0"))
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+
+
+def prepare_process() -> None:
+    """All of it: called once in the first process, and in each worker before its first configuration is composed."""
+    from pipeline.config import register_schemas
+
+    prepare_environment()
+    register_schemas()
+    register_resolvers()

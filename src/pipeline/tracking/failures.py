@@ -1,0 +1,49 @@
+"""Jobs of a multirun that fail before they have a run: bad settings, data that cannot be loaded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlflow.entities import Run as MlflowRun
+from mlflow.tracking import MlflowClient
+
+from pipeline.job import Job
+from pipeline.messages import one_line
+from pipeline.tracking.run import Run, create_run
+from pipeline.tracking.store import experiment_id, open_store
+
+NOT_BEGUN = "not_begun"
+
+
+def run_of_job(client: MlflowClient, experiment: str, parent: str, job: str) -> MlflowRun | None:
+    """The newest run of the job with this number."""
+    found = client.search_runs(
+        [experiment],
+        filter_string=f"tags.`mlflow.parentRunId` = '{parent}' and tags.job = '{job}'",
+        order_by=["attributes.start_time DESC"],
+        max_results=1,
+    )
+    return found[0] if found else None
+
+
+def record_failure(config: Any, job: Job, error: Exception) -> None:
+    """A failed run under the parent for a job that ended before its own began; nothing where it had begun."""
+    tracking = config.tracking
+    if not (tracking.enabled and tracking.parent):
+        return
+    client = open_store(tracking.uri)
+    where = experiment_id(client, tracking.experiment)
+    known = run_of_job(client, where, tracking.parent, str(job.number))
+    if known is not None and NOT_BEGUN not in known.data.tags:
+        return
+    tags = {"mlflow.parentRunId": tracking.parent, "job": str(job.number), "hydra.overrides": " ".join(job.overrides)}
+    run = Run(client, known.info.run_id) if known else create_run(client, where, f"job-{job.number}", tags)
+    run.tags({NOT_BEGUN: "true", "error": one_line(error)[:5000]})
+    run.finish("FAILED")
+
+
+def forget_failure(client: MlflowClient, experiment: str, parent: str, job: str) -> None:
+    """Delete what `record_failure` left of a job that is tried again: its own run takes the place."""
+    known = run_of_job(client, experiment, parent, job)
+    if known is not None and NOT_BEGUN in known.data.tags:
+        client.delete_run(known.info.run_id)
