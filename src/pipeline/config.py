@@ -71,6 +71,8 @@ class EvaluateConfig:
 class TrackingConfig:
     enabled: bool = True
     uri: str | None = None
+    wait: float = 60.0
+    register: str | None = None
     experiment: str | None = None
     log_model: Any = None
     detail: str = "full"
@@ -209,7 +211,7 @@ POSITIVE = (
     "refine.learning_rate", "refine.batch_size", "refine.clip", "refine.damping", "evaluate.horizons",
     "evaluate.orders", "evaluate.ridges", "threads",
 )  # fmt: skip
-NOT_NEGATIVE = ("readout.lags", "refine.epochs", "evaluate.first_step", "horizon", "seed")
+NOT_NEGATIVE = ("tracking.wait", "readout.lags", "refine.epochs", "evaluate.first_step", "horizon", "seed")
 MAY_BE_EMPTY = ("evaluate.orders",)
 CAPS = {"features.count": "count", "refine.epochs": "epochs"}
 

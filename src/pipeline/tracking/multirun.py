@@ -101,7 +101,7 @@ def parent_run(config: DictConfig) -> Run:
 
     Raises PipelineError when there is none to go on with.
     """
-    client = open_store(config.tracking.uri)
+    client = open_store(config.tracking.uri, wait=config.tracking.wait)
     where = experiment_id(client, experiment_name(config))
     mark = sweep_mark(config)
     if config.resume:

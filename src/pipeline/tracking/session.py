@@ -23,6 +23,7 @@ from pipeline.errors import PipelineError
 from pipeline.paths import checkout, store_folder
 from pipeline.tracking.off import Untracked
 from pipeline.tracking.run import Run, create_run, unfinished_run
+from pipeline.tracking.server import say
 from pipeline.tracking.store import experiment_id, file_lock, open_store
 
 NOT_IN_FINGERPRINT = ("resume", "run_name", "tracking", "compare")
@@ -83,6 +84,14 @@ def _terminated(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
     raise SystemExit(128 + number)
 
 
+def close_after_error(run: Run, status: str, **tags: str) -> None:
+    """Close the run; a store that is away becomes a warning, so that it does not hide the error itself."""
+    try:
+        run.finish(status, **tags)
+    except (PipelineError, OSError) as lesser:
+        say(f"warning: {lesser}")
+
+
 @contextmanager
 def closed_with_status(run: Run) -> Iterator[None]:
     """FINISHED at the end, FAILED after an error, KILLED after an interrupt or SIGTERM."""
@@ -90,11 +99,10 @@ def closed_with_status(run: Run) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        run.tags({"error": str(error)[:5000]})
-        run.finish("FAILED")
+        close_after_error(run, "FAILED", error=str(error)[:5000])
         raise
     except BaseException:
-        run.finish("KILLED")
+        close_after_error(run, "KILLED")
         raise
     finally:
         signal.signal(signal.SIGTERM, before)
@@ -126,7 +134,7 @@ def finished_before(tracking: Any, request: RunRequest, *, resume: bool) -> floa
     """In a multirun that goes on: the validation error of a job that has finished already; None when it is to run."""
     if not (resume and tracking.enabled and tracking.parent):
         return None
-    found = matching_runs(open_store(tracking.uri), request, tracking.parent, "=")
+    found = matching_runs(open_store(tracking.uri, wait=tracking.wait), request, tracking.parent, "=")
     return float(found[0].data.tags["validation_mse"]) if found else None
 
 
@@ -165,7 +173,7 @@ def open_run(tracking: Any, request: RunRequest, *, resume: bool) -> Iterator[tu
         with tempfile.TemporaryDirectory() as folder:
             yield Untracked(), Path(folder)
         return
-    client = open_store(tracking.uri)
+    client = open_store(tracking.uri, wait=tracking.wait)
     run = continued_or_new(client, tracking, request) if resume else begin(client, tracking, request)
     folder = store_folder() / "checkpoints" / run.id
     folder.mkdir(parents=True, exist_ok=True)
