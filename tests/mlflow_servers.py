@@ -103,4 +103,4 @@ def postgres(folder: Path) -> Iterator[str]:
     try:
         yield f"postgresql+psycopg://mlflow@127.0.0.1:{port}/postgres"
     finally:
-        subprocess.run([*control, "-m", "immediate", "stop"], check=True, capture_output=True, cwd="/", **user)
+        subprocess.run([*control, "-m", "immediate", "stop"], check=True, cwd="/", **user)

@@ -147,7 +147,7 @@ def test_absent_at_the_start_is_one_error_line(run_pipeline) -> None:
 
 
 def test_no_address_is_refused() -> None:
-    with pytest.raises(PipelineError, match="tracking.uri=http:// is no address of a server"):
+    with pytest.raises(PipelineError, match=r"tracking\.uri=http:// is no address of a server"):
         wait_for_server("http://", 1)
 
 

@@ -22,6 +22,7 @@ from mlflow.tracking import MlflowClient
 from pipeline.errors import PipelineError
 from pipeline.paths import checkout, store_folder
 from pipeline.tracking.off import Untracked
+from pipeline.tracking.registry import refuse_other_data
 from pipeline.tracking.run import Run, create_run, unfinished_run
 from pipeline.tracking.server import say
 from pipeline.tracking.store import experiment_id, file_lock, open_store
@@ -167,13 +168,16 @@ def open_run(tracking: Any, request: RunRequest, *, resume: bool) -> Iterator[tu
     """The run and its folder of checkpoints, which is deleted when the run has finished.
 
     With `resume` it is the unfinished run of the same fingerprint (in a multirun: or a new one). Raises PipelineError
-    when there is none, and when that run is still going on in another process.
+    when there is none, when that run is still going on in another process, and when the name to register the model
+    under belongs to other data.
     """
     if not tracking.enabled:
         with tempfile.TemporaryDirectory() as folder:
             yield Untracked(), Path(folder)
         return
     client = open_store(tracking.uri, wait=tracking.wait)
+    if tracking.register:
+        refuse_other_data(client, tracking.register, request.checksum)
     run = continued_or_new(client, tracking, request) if resume else begin(client, tracking, request)
     folder = store_folder() / "checkpoints" / run.id
     folder.mkdir(parents=True, exist_ok=True)
