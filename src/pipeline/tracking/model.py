@@ -64,6 +64,7 @@ def log_model(run: Run, parameters: Path, example: pd.DataFrame, *, name: str | 
     It carries the package `models` with it.
     """
     names = load_forecaster(parameters).feature_names
+    logged: Any = None
     with scratch_folder() as folder:
         code = folder / "models"
         shutil.copytree(Path(models.__file__).parent, code, ignore=shutil.ignore_patterns("__pycache__"))

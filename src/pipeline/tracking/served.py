@@ -107,7 +107,7 @@ class ServedForecaster(PythonModel):
         frame = as_frame(model_input, names)
         if frame.empty:
             raise BadRequest("there are no rows")
-        frame = frame.assign(**{name: numbers(frame[name]) for name in names})
+        frame = frame.assign(**{name: numbers(frame[name]) for name in names})  # pyright: ignore[reportArgumentType]
         parts = [
             self.answer(rows, horizon).assign(**{SEQUENCE: label})
             for label, rows in frame.groupby(SEQUENCE, sort=False, dropna=False)
