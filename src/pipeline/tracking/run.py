@@ -23,6 +23,8 @@ from pipeline.tracking.outbox import Outbox
 
 PARAMETERS_PER_BATCH = 100
 LONGEST_PARAMETER = 6000
+LONGEST_TAG = 8000
+CUT = "\n\n… cut here; the whole text is the artifact description.md"
 
 
 def flatten(settings: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
@@ -79,7 +81,10 @@ class Run:
         self.client.log_batch(self.id, tags=[RunTag(key, str(value)) for key, value in tags.items()])
 
     def describe(self, markdown: str) -> None:
-        """What the UI shows first."""
+        """What the UI shows first; what is longer than MLflow takes is cut at a line and stands in description.md."""
+        if len(markdown) > LONGEST_TAG:
+            self.text(markdown, "description.md")
+            markdown = markdown[: LONGEST_TAG - len(CUT)].rpartition("\n")[0] + CUT
         self.client.set_tag(self.id, "mlflow.note.content", markdown)
 
     def text(self, text: str, path: str) -> None:
