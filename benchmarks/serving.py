@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -89,6 +90,7 @@ def row(address: str, text: str, name: str, *, count: int, clients: int) -> str:
 
 def main() -> None:
     chosen = options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the server is stopped
     mlflow.set_tracking_uri(tracking_uri(None))
     model = get_model_info(chosen.model)
     columns = len((model.metadata or {})["columns"])

@@ -155,7 +155,8 @@ def test_alias_is_on_the_smallest_validation_error(registry: MlflowClient) -> No
         assert str(aliases.get("best")) == best
     found = registry.get_model_version_by_alias("walking", "best")
     assert found.tags["validation_mse"] == "0.1"
-    linked = registry.get_logged_model(str(found.model_id)).metrics
+    assert found.tags["evaluate/test_mse"] == "0.2"
+    linked = registry.get_logged_model(str(found.source).removeprefix("models:/")).metrics
     assert [(m.key, m.value) for m in linked or []] == [("evaluate/test_mse", 0.2)]
     assert len(registry.get_metric_history(found.run_id, "evaluate/test_mse")) == 1
 

@@ -14,7 +14,7 @@ from mlflow.tracking import MlflowClient
 from pipeline.errors import PipelineError
 
 BEST, ERROR, DATA = "best", "validation_mse", "data.checksum"
-LINKED = ("bptt/validation_mse", "evaluate/test_mse", "model/parameters")  # metrics that the version shows
+SHOWN = ("evaluate/test_mse", "evaluate/test_mse_persistence", "evaluate/test_mse_ar2", "model/parameters")
 
 
 def versions_of(client: MlflowClient, name: str) -> list[ModelVersion]:
@@ -57,11 +57,13 @@ def move_alias(client: MlflowClient, name: str) -> None:
         best = again
 
 
-def link_metrics(client: MlflowClient, run_id: str, model_id: str) -> None:
-    """The run's last errors as metrics of its logged model, which the version shows; the run gets no new row."""
-    rows = [client.get_metric_history(run_id, key)[-1] for key in LINKED if key in client.get_run(run_id).data.metrics]
+def link_metrics(client: MlflowClient, run_id: str, model_id: str) -> dict[str, str]:
+    """Make the run's last errors metrics of its logged model too, without a new row in the run; returns them as text."""
+    logged = client.get_run(run_id).data.metrics
+    rows = [client.get_metric_history(run_id, key)[-1] for key in SHOWN if key in logged]
     linked = [Metric(row.key, row.value, row.timestamp, row.step, model_id=model_id) for row in rows]
     client.log_batch(run_id, metrics=linked)
+    return {row.key: repr(row.value) for row in rows}
 
 
 def make_registered_model(client: MlflowClient, name: str) -> None:
@@ -80,9 +82,9 @@ def register(client: MlflowClient, run_id: str, model: Any, name: str) -> str:
     """
     tags = client.get_run(run_id).data.tags
     refuse_other_data(client, name, tags[DATA])
-    link_metrics(client, run_id, model.model_id)
+    metrics = link_metrics(client, run_id, model.model_id)
     make_registered_model(client, name)
-    kept = {ERROR: tags[ERROR], DATA: tags[DATA], "data.source": tags["data.source"]}
+    kept = {ERROR: tags[ERROR], DATA: tags[DATA], "data.source": tags["data.source"], **metrics}
     version = client.create_model_version(
         name, model.model_uri, run_id, tags=kept, model_id=model.model_id, description=tags.get("mlflow.note.content")
     )
