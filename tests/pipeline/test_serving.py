@@ -181,3 +181,21 @@ def test_a_name_belongs_to_one_data_set(registry: MlflowClient) -> None:
 )
 def test_settings_that_make_no_sense(run_pipeline, settings: tuple[str, ...], message: str) -> None:
     assert message in run_pipeline("data=swimmer", *settings).error
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kept", ["best", "true"])
+def test_multirun_registers_its_best_job(run_pipeline, client: MlflowClient, kept: str) -> None:
+    arguments = ("-m", *SETTINGS, "seed=0,1", "tracking.register=swimmer", f"tracking.log_model={kept}")
+    result = run_pipeline(*arguments)
+    assert result.status == 0, result.err
+    assert "registered: models:/swimmer/1" in result.out
+    (found,) = client.search_model_versions("name = 'swimmer'")
+    experiment = client.get_experiment_by_name("swimmer")
+    assert experiment is not None
+    runs = client.search_runs([experiment.experiment_id])
+    errors = {run.info.run_id: float(run.data.tags["validation_mse"]) for run in runs if "arm" in run.data.tags}
+    assert len(errors) == 2
+    assert found.run_id == min(errors, key=lambda run: errors[run])
+    assert float(found.tags["validation_mse"]) == min(errors.values())
+    assert str(client.get_registered_model("swimmer").aliases["best"]) == "1"
