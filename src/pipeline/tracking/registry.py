@@ -58,7 +58,7 @@ def move_alias(client: MlflowClient, name: str) -> None:
 
 
 def link_metrics(client: MlflowClient, run_id: str, model_id: str) -> dict[str, str]:
-    """Make the run's last errors metrics of its logged model too, without a new row in the run; returns them as text."""
+    """Make the run's last errors metrics of its logged model too, with no new row in the run; returns them as text."""
     logged = client.get_run(run_id).data.metrics
     rows = [client.get_metric_history(run_id, key)[-1] for key in SHOWN if key in logged]
     linked = [Metric(row.key, row.value, row.timestamp, row.step, model_id=model_id) for row in rows]
