@@ -54,7 +54,7 @@ def rows(client: MlflowClient, name: str) -> list[tuple[int, float]]:
 
 
 def check_counted(client: MlflowClient, jobs: list[subprocess.Popen[str]]) -> None:
-    ended = [(*job.communicate(timeout=200), job.returncode) for job in jobs]
+    ended = [(*job.communicate(timeout=270), job.returncode) for job in jobs]
     assert [code for *_, code in ended] == [0] * len(jobs), ended
     for number in range(len(jobs)):
         assert rows(client, f"job{number}") == [(step, step / 7) for step in range(STEPS)]
@@ -104,7 +104,7 @@ def test_server_killed_and_back_in_the_middle(store: Path, tmp_path: Path) -> No
         server.kill()
         time.sleep(5)
         server.start()
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=270)
         assert process.returncode == 0, out + err
         assert err.count("the tracking server does not answer") == 1
         assert err.count("answers again after") == 1
