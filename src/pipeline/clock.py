@@ -37,4 +37,3 @@ class Clock:
             return
         for name, value in self.seconds.items():
             self.run.metric(f"{name}/seconds", value)
-        self.run.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, get_type_hints
@@ -71,6 +72,8 @@ class EvaluateConfig:
 class TrackingConfig:
     enabled: bool = True
     uri: str | None = None
+    wait: float = 60.0
+    register: str | None = None
     experiment: str | None = None
     log_model: Any = None
     detail: str = "full"
@@ -242,7 +245,9 @@ POSITIVE = (
     "refine.learning_rate", "refine.batch_size", "refine.clip", "refine.damping", "evaluate.horizons",
     "evaluate.orders", "evaluate.ridges", "threads", "tune.trials",
 )  # fmt: skip
-NOT_NEGATIVE = ("readout.lags", "refine.epochs", "evaluate.first_step", "horizon", "seed", "tune.warmup")
+NOT_NEGATIVE = (
+    "tracking.wait", "readout.lags", "refine.epochs", "evaluate.first_step", "horizon", "seed", "tune.warmup",
+)  # fmt: skip
 MAY_BE_EMPTY = ("evaluate.orders",)
 CAPS = {"features.count": "count", "refine.epochs": "epochs"}
 
@@ -265,6 +270,16 @@ def _require(config: DictConfig, keys: tuple[str, ...], holds: Callable[[float],
             raise PipelineError(f"{key}={value} must be {words}")
 
 
+def _check_register(config: DictConfig, log_model: str) -> None:
+    name = config.tracking.register
+    if name is None:
+        return
+    if not re.fullmatch(r"[\w-]+", name):
+        raise PipelineError(f"tracking.register={name} must consist of letters, digits, _ and -")
+    if not config.tracking.enabled or log_model == "false":
+        raise PipelineError("tracking.register needs the model; leave out tracking=off and tracking.log_model=false")
+
+
 def validate(config: DictConfig) -> None:
     """Raise PipelineError, naming the key and the choices, for the first value that makes no sense."""
     refuse_unknown(config)
@@ -280,5 +295,6 @@ def validate(config: DictConfig) -> None:
     log_model = str(OmegaConf.select(config, "tracking.log_model")).lower()
     if log_model not in ("none", "true", "best", "false"):
         raise PipelineError(f"tracking.log_model={log_model} is unknown; choose one of true, best, false")
+    _check_register(config, log_model)
     if config.resume and not config.tracking.enabled:
         raise PipelineError("resume=true needs the tracking store; leave out tracking=off")

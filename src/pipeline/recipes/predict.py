@@ -26,7 +26,7 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
 
 def predict(settings: PredictConfig, job: Job) -> None:  # noqa: ARG001
     """Read the file with the model's columns, predict in its own units, write NAME-predictions.csv."""
-    open_store(settings.tracking.uri)
+    open_store(settings.tracking.uri, wait=settings.tracking.wait)
     model = load_model(settings.model.uri)
     columns = model_columns(model)
     sequences = read_sequences(settings.data.path, columns=columns, group=settings.data.group, time=settings.data.time)

@@ -149,7 +149,6 @@ def refine_stage(
             run.metric(f"bptt/{part}_mse", getattr(row, f"{part}_mse"), row.epoch)
         run.metric("bptt/learning_rate", row.learning_rate, row.epoch)
         run.metric("bptt/accepted", float(row.accepted), row.epoch)
-        run.flush()
         watch(row)
 
     if not parts.method.trained or settings.refine.epochs == 0:

@@ -14,6 +14,8 @@ from pipeline.statistics import markdown_table
 from pipeline.summaries import figures
 from pipeline.summaries.jobs import curve_table, seed_table
 
+TRIALS_SHOWN = 20  # of each arm, in words
+
 
 class Summary(NamedTuple):
     """tables by path, figures by path without ending, and Markdown."""
@@ -138,7 +140,9 @@ def trials(jobs: Any, compare: Any, client: MlflowClient) -> Summary:  # noqa: A
     """Trials of hyper-parameters by validation error, the best first; test errors are not looked at."""
     ranked = jobs.sort_values(["data", "arm", "validation_mse"], ignore_index=True)
     ranked = ranked[["data", "arm", "overrides", "parameters", "stable", "validation_mse"]]
-    return Summary({"trials.csv": ranked}, {}, f"Trials by validation error\n\n{markdown_table(ranked)}")
+    shown: Any = ranked.groupby(["data", "arm"], sort=False).head(TRIALS_SHOWN)
+    words = f"Trials by validation error ({len(shown)} of {len(ranked)}; all of them in trials.csv)"
+    return Summary({"trials.csv": ranked}, {}, f"{words}\n\n{markdown_table(shown)}")
 
 
 KINDS = {"count": by_count, "epoch": by_epoch, "contenders": contenders, "trials": trials}

@@ -22,6 +22,7 @@ import models
 from models.forecaster import Forecaster, load_forecaster, save_forecaster
 from pipeline.errors import PipelineError
 from pipeline.paths import store_folder
+from pipeline.tracking.registry import register
 from pipeline.tracking.run import Run, scratch_folder
 from pipeline.tracking.store import UI_HINT, file_lock
 
@@ -57,14 +58,18 @@ def log_parameters(run: Run, forecaster: Forecaster, example: np.ndarray) -> Non
         run.client.log_artifacts(run.id, str(folder), PARAMETERS)
 
 
-def log_model(run: Run, parameters: Path, example: pd.DataFrame) -> str:
-    """Log the model whose files lie in `parameters`; returns its URI. It carries the package `models` with it."""
+def log_model(run: Run, parameters: Path, example: pd.DataFrame, *, name: str | None = None) -> str:
+    """Log the model whose files lie in `parameters`, and register it under `name` if there is one; returns its URI.
+
+    It carries the package `models` with it.
+    """
     names = load_forecaster(parameters).feature_names
+    logged: Any = None
     with scratch_folder() as folder:
         code = folder / "models"
         shutil.copytree(Path(models.__file__).parent, code, ignore=shutil.ignore_patterns("__pycache__"))
         with mlflow.start_run(run_id=run.id, log_system_metrics=False):
-            mlflow.pyfunc.log_model(
+            logged = mlflow.pyfunc.log_model(
                 name="model",
                 python_model=str(SERVED),
                 artifacts={"parameters": str(parameters)},
@@ -74,7 +79,10 @@ def log_model(run: Run, parameters: Path, example: pd.DataFrame) -> str:
                 pip_requirements=requirements(),
                 metadata={**MARK, "columns": list(names)},
             )
-    return f"runs:/{run.id}/model"
+    if name is None:
+        return f"runs:/{run.id}/model"
+    run.flush()  # the version shows the run's errors
+    return register(run.client, run.id, logged, name)
 
 
 def load_model(uri: str) -> Any:
@@ -101,7 +109,8 @@ def keep_model(run: Run, forecaster: Forecaster, tracking: Any, *, example: np.n
     """Log parameters and model as `tracking.log_model` says; returns the model's URI if there is one.
 
     true: both. best, in a multirun: the parameters if no sibling has a smaller validation `error` so far, in place of
-    that sibling's; the parent logs the model of the best at its end. false: neither.
+    that sibling's; the parent logs the model of the best at its end. false: neither. A single run registers its model
+    under `tracking.register`; of a multirun the parent registers the best.
     """
     mode = str(tracking.log_model if tracking.log_model is not None else ("best" if tracking.parent else True)).lower()
     if not tracking.enabled or mode == "false":
@@ -113,7 +122,8 @@ def keep_model(run: Run, forecaster: Forecaster, tracking: Any, *, example: np.n
     log_parameters(run, forecaster, example)
     with scratch_folder() as folder:
         save_forecaster(forecaster, folder)
-        return log_model(run, folder, example_frame(example[:EXAMPLE_ROWS], forecaster.feature_names))
+        rows = example_frame(example[:EXAMPLE_ROWS], forecaster.feature_names)
+        return log_model(run, folder, rows, name=None if tracking.parent else tracking.register)
 
 
 def keep_if_best(run: Run, forecaster: Forecaster, parent: str, example: np.ndarray, error: float) -> None:

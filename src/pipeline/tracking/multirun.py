@@ -24,6 +24,7 @@ from pipeline.process import prepare_process
 from pipeline.summaries.jobs import ERROR, job_table
 from pipeline.summaries.summary import summarise as summary_of
 from pipeline.tracking.model import EXAMPLE, PARAMETERS, log_model, scratch_folder
+from pipeline.tracking.registry import register
 from pipeline.tracking.run import Run, create_run
 from pipeline.tracking.session import PRUNED, git_commit, origin_tags
 from pipeline.tracking.store import experiment_id, open_store
@@ -53,6 +54,7 @@ class ParentRun(Callback):
     def __init__(self) -> None:
         self.run: Run | None = None
         self.compare: Any = None
+        self.register: str | None = None
 
     def __reduce__(self) -> tuple[Callable[[], ParentRun], tuple[()]]:
         return arrived, ()
@@ -61,7 +63,7 @@ class ParentRun(Callback):
         tracking = config.get("tracking")
         if tracking is None or not tracking.enabled or config.recipe == "predict":
             return
-        self.compare = config.compare
+        self.compare, self.register = config.compare, config.tracking.register
         try:
             self.run = parent_run(config)
         except (ValueError, OSError, MlflowException) as error:
@@ -88,7 +90,8 @@ class ParentRun(Callback):
             pruned = [child for child in children if PRUNED in child.data.tags]
             failed = len(children) - len(finished) - len(pruned)
             run.tags({"jobs": str(len(children)), "jobs.failed": str(failed), "jobs.pruned": str(len(pruned))})
-            status = status if not finished or summarised(run, finished, self.compare, status) else "FAILED"
+            done = not finished or summarised(run, finished, self.compare, self.register, status)
+            status = status if done else "FAILED"
         except BaseException:
             status = "FAILED"
             raise
@@ -119,7 +122,7 @@ def parent_run(config: DictConfig) -> Run:
 
     Raises PipelineError when there is none to go on with.
     """
-    client = open_store(config.tracking.uri)
+    client = open_store(config.tracking.uri, wait=config.tracking.wait)
     where = experiment_id(client, experiment_name(config))
     mark = sweep_mark(config)
     if config.resume:
@@ -166,10 +169,11 @@ def best_child(children: list[MlflowRun]) -> tuple[MlflowRun, float]:
     return best, errors[best.info.run_id]
 
 
-def summarised(run: Run, children: list[MlflowRun], compare: Any, status: str) -> bool:
+def summarised(run: Run, children: list[MlflowRun], compare: Any, name: str | None, status: str) -> bool:
     """False, with a warning and a tag, where the jobs cannot be summarised; they themselves are kept."""
     try:
         summarise(run, children, compare, whole=status == "FINISHED")
+        keep_best(run, children, name)
     except Exception as error:
         warnings.warn(f"the jobs ran, but their summary could not be made: {error}", stacklevel=2)
         run.tags({"summary.error": str(error)[:5000]})
@@ -207,14 +211,27 @@ def log_best(run: Run, best: MlflowRun, error: float, *, tested: bool, whole: bo
     run.client.log_metric(run.id, "best/validation_mse", error)
     if tested:
         run.client.log_metric(run.id, "best/test_mse", best.data.metrics[ERROR])
-    log_best_model(run.client, best)
 
 
-def log_best_model(client: MlflowClient, best: MlflowRun) -> None:
-    """The model of the best job, from its parameters, unless it was told to keep none or has logged it itself."""
+def keep_best(run: Run, children: list[MlflowRun], name: str | None) -> None:
+    """The model of the best job, registered if there is a name. Raises PipelineError when their data differ."""
+    checksums = {child.data.tags["data.checksum"] for child in children}
+    if name is not None and len(checksums) > 1:
+        raise PipelineError(f"tracking.register={name}: the jobs ran on different data, so none is the best")
+    uri = log_best_model(run.client, best_child(children)[0], name)
+    if name is not None and uri is not None:
+        run.tags({"best.registered": uri})
+        print(f"registered: {uri}")
+
+
+def log_best_model(client: MlflowClient, best: MlflowRun, name: str | None) -> str | None:
+    """The model of the best job, from its parameters, unless it has logged it itself or was told to keep none."""
     if "best_so_far" not in best.data.tags:
-        return
+        models = best.outputs.model_outputs if best.outputs else []
+        if name is None or not models:
+            return None
+        return register(client, best.info.run_id, client.get_logged_model(models[0].model_id), name)
     with scratch_folder() as folder:
         parameters = Path(client.download_artifacts(best.info.run_id, PARAMETERS, str(folder)))
         example = pd.read_csv(parameters / EXAMPLE, dtype={"sequence": str})
-        log_model(Run(client, best.info.run_id), parameters, example)
+        return log_model(Run(client, best.info.run_id), parameters, example, name=name)

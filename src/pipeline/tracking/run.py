@@ -15,12 +15,16 @@ import yaml
 from matplotlib.figure import Figure
 from mlflow.data.code_dataset_source import CodeDatasetSource
 from mlflow.data.pandas_dataset import from_pandas
-from mlflow.entities import DatasetInput, InputTag, Metric, Param, RunTag
+from mlflow.entities import DatasetInput, InputTag, Param, RunTag
 from mlflow.tracking import MlflowClient
 
-BUFFER = 500
+from pipeline.errors import PipelineError
+from pipeline.tracking.outbox import Outbox
+
 PARAMETERS_PER_BATCH = 100
 LONGEST_PARAMETER = 6000
+LONGEST_TAG = 8000
+CUT = "\n\n… cut here; the whole text is the artifact description.md"
 
 
 def flatten(settings: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
@@ -34,12 +38,17 @@ def flatten(settings: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     return flat
 
 
+def now() -> int:
+    """Milliseconds since 1970."""
+    return int(time.time() * 1000)
+
+
 class Run:
-    """Writes to one MLflow run. Metrics wait in a buffer until `flush`; none is written twice, on resume neither."""
+    """Writes to one MLflow run. Metrics are sent in the background; none is written twice, on resume neither."""
 
     def __init__(self, client: MlflowClient, run_id: str) -> None:
         self.client, self.id = client, run_id
-        self._buffer: list[Metric] = []
+        self._outbox = Outbox(client, run_id)
         self._written = {
             (key, metric.step)
             for key in client.get_run(run_id).data.metrics
@@ -54,14 +63,11 @@ class Run:
         if (name, step) in self._written:
             return
         self._written.add((name, step))
-        self._buffer.append(Metric(name, float(value), int(time.time() * 1000), step))
-        if len(self._buffer) >= BUFFER:
-            self.flush()
+        self._outbox.put({"key": name, "value": float(value), "timestamp": now(), "step": step})
 
     def flush(self) -> None:
-        if self._buffer:
-            self.client.log_batch(self.id, metrics=self._buffer)
-            self._buffer = []
+        """Return when the store has every metric. Raises PipelineError when it refuses them."""
+        self._outbox.drain()
 
     def parameters(self, settings: Mapping[str, Any]) -> None:
         """Log settings flat; those longer than MLflow takes are cut and stand whole in the artifact config.yaml."""
@@ -75,7 +81,10 @@ class Run:
         self.client.log_batch(self.id, tags=[RunTag(key, str(value)) for key, value in tags.items()])
 
     def describe(self, markdown: str) -> None:
-        """What the UI shows first."""
+        """What the UI shows first; what is longer than MLflow takes is cut at a line and stands in description.md."""
+        if len(markdown) > LONGEST_TAG:
+            self.text(markdown, "description.md")
+            markdown = markdown[: LONGEST_TAG - len(CUT)].rpartition("\n")[0] + CUT
         self.client.set_tag(self.id, "mlflow.note.content", markdown)
 
     def text(self, text: str, path: str) -> None:
@@ -98,9 +107,13 @@ class Run:
         entity = DatasetInput(data._to_mlflow_entity(), [InputTag("mlflow.data.context", context)])
         self.client.log_inputs(self.id, [entity])
 
-    def finish(self, status: str) -> None:
-        self.flush()
-        self.client.set_terminated(self.id, status)
+    def finish(self, status: str, **tags: str) -> None:
+        """The last tags, the status and all metrics. Raises PipelineError when the store is away; they are kept."""
+        for name, value in tags.items():
+            self._outbox.put({"tag": name, "value": value})
+        self._outbox.put({"status": status, "end_time": now()})
+        self._outbox.drain()
+        self._outbox.close()
 
 
 def create_run(client: MlflowClient, experiment: str, name: str, tags: Mapping[str, str]) -> Run:

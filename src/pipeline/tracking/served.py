@@ -2,17 +2,47 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from mlflow.exceptions import MlflowException
 from mlflow.models import set_model
+from mlflow.protos.databricks_pb2 import BAD_REQUEST
 from mlflow.pyfunc.model import PythonModel
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from models.forecaster import load_forecaster
 
 SEQUENCE = "sequence"
+LONGEST_HORIZON = 100_000
+LONGEST_VALUE = 40  # characters of a wrong value that are repeated
+
+
+class BadRequest(MlflowException, ValueError):
+    """What is wrong with the input, in one line; a server answers 400 with it, without the data or a stack trace."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, error_code=BAD_REQUEST)
+        self.reason = reason
+
+    def serialize_as_json(self) -> str:
+        return json.dumps({"error_code": self.error_code, "message": self.reason})
+
+
+def frames_of_array(data: Any, names: tuple[str, ...]) -> pd.DataFrame:
+    """(time, feature) or (sequence, time, feature) as a frame; the sequences are called "0", "1", …"""
+    try:
+        array = np.asarray(data)
+    except ValueError as error:
+        raise BadRequest("the rows have different lengths") from error
+    array = array[None] if array.ndim == 2 else array
+    if array.ndim != 3 or array.shape[2] != len(names):
+        raise BadRequest(f"expected an array (time, {len(names)}) or (sequence, time, {len(names)}), got {array.shape}")
+    frames = [pd.DataFrame(series, columns=list(names)).assign(**{SEQUENCE: str(i)}) for i, series in enumerate(array)]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=[*names, SEQUENCE])
 
 
 def as_frame(data: Any, names: tuple[str, ...]) -> pd.DataFrame:
@@ -23,17 +53,38 @@ def as_frame(data: Any, names: tuple[str, ...]) -> pd.DataFrame:
         and len(data.columns) == len(names)
     ):
         data = data.to_numpy()
-    if isinstance(data, pd.DataFrame):
-        absent = [name for name in names if name not in data.columns]
-        if absent:
-            raise ValueError(f"column {', '.join(absent)} is missing; the model needs {', '.join(names)}")
-        return data if SEQUENCE in data.columns else data.assign(**{SEQUENCE: ""})
-    array = np.asarray(data, dtype=np.float64)
-    array = array[None] if array.ndim == 2 else array
-    if array.ndim != 3 or array.shape[2] != len(names):
-        raise ValueError(f"expected an array (time, {len(names)}) or (sequence, time, {len(names)}), got {array.shape}")
-    frames = [pd.DataFrame(series, columns=list(names)).assign(**{SEQUENCE: str(i)}) for i, series in enumerate(array)]
-    return pd.concat(frames, ignore_index=True)
+    if not isinstance(data, pd.DataFrame):
+        return frames_of_array(data, names)
+    absent = [name for name in names if name not in data.columns]
+    if absent:
+        raise BadRequest(f"column {', '.join(absent)} is missing; the model needs {', '.join(names)}")
+    if not data.columns.is_unique:
+        raise BadRequest(f"column {data.columns[data.columns.duplicated()][0]} is there twice")
+    return data if SEQUENCE in data.columns else data.assign(**{SEQUENCE: ""})
+
+
+def is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, (int, float, np.number)) and not isinstance(value, bool))
+
+
+def numbers(column: pd.Series) -> np.ndarray:
+    """As doubles, NaN for a gap. Text is refused, that of a number too."""
+    if not is_numeric_dtype(column) or is_bool_dtype(column):
+        for row, value in enumerate(column):
+            if not is_number(value):
+                shown = repr(value)[:LONGEST_VALUE]
+                raise BadRequest(f"column {column.name}, row {row}: {shown} is not a number; a gap is null")
+    try:
+        return column.to_numpy(np.float64)
+    except OverflowError as error:
+        raise BadRequest(f"column {column.name} has a number that is too large") from error
+
+
+def checked_horizon(params: dict[str, Any] | None) -> int:
+    horizon = int((params or {}).get("horizon", 0))
+    if not 0 <= horizon <= LONGEST_HORIZON:
+        raise BadRequest(f"horizon must be 0 (one-step predictions) or greater, up to {LONGEST_HORIZON}, got {horizon}")
+    return horizon
 
 
 class ServedForecaster(PythonModel):
@@ -50,19 +101,31 @@ class ServedForecaster(PythonModel):
         self.forecaster = load_forecaster(Path(context.artifacts["parameters"]))
 
     def predict(self, context, model_input, params=None):  # noqa: ARG002  # pyright: ignore[reportIncompatibleMethodOverride]
-        horizon = int((params or {}).get("horizon", 0))
-        if horizon < 0:
-            raise ValueError(f"horizon must be 0 (one-step predictions) or greater, got {horizon}")
+        """Raises BadRequest, a ValueError, for input that is no table of numbers with the model's columns."""
+        horizon = checked_horizon(params)
         names = self.forecaster.feature_names
         frame = as_frame(model_input, names)
-        parts = []
-        for label, rows in frame.groupby(SEQUENCE, sort=False, dropna=False):
-            series = rows[list(names)].to_numpy(np.float64)
-            values = self.forecaster.forecast(series, horizon) if horizon else self.forecaster.predict(series)
-            index = None if horizon else rows.index
-            parts.append(pd.DataFrame(values, columns=list(names), index=index).assign(**{SEQUENCE: label}))
+        if frame.empty:
+            raise BadRequest("there are no rows")
+        frame = frame.assign(**{name: numbers(frame[name]) for name in names})  # pyright: ignore[reportArgumentType]
+        parts = [
+            self.answer(rows, horizon).assign(**{SEQUENCE: label})
+            for label, rows in frame.groupby(SEQUENCE, sort=False, dropna=False)
+        ]
         result = pd.concat(parts, ignore_index=bool(horizon))
         return result if horizon else result.loc[frame.index]
+
+    def answer(self, rows: pd.DataFrame, horizon: int) -> pd.DataFrame:
+        """The predictions for one sequence."""
+        names = list(self.forecaster.feature_names)
+        series = rows[names].to_numpy(np.float64)
+        try:
+            values = self.forecaster.forecast(series, horizon) if horizon else self.forecaster.predict(series)
+        except ValueError as error:
+            raise BadRequest(str(error)) from error
+        if not np.isfinite(values).all():
+            raise BadRequest("the prediction is not finite; are the values in the units of the training data?")
+        return pd.DataFrame(values, columns=names, index=None if horizon else rows.index)
 
 
 set_model(ServedForecaster())

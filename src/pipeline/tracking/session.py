@@ -23,7 +23,9 @@ from pipeline.errors import PipelineError, Pruned
 from pipeline.paths import checkout, store_folder
 from pipeline.tracking.failures import forget_failure
 from pipeline.tracking.off import Untracked
+from pipeline.tracking.registry import refuse_other_data
 from pipeline.tracking.run import Run, create_run
+from pipeline.tracking.server import say
 from pipeline.tracking.store import experiment_id, file_lock, open_store
 
 PRUNED = "pruned"
@@ -85,6 +87,14 @@ def _terminated(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
     raise SystemExit(128 + number)
 
 
+def close_after_error(run: Run, status: str, **tags: str) -> None:
+    """Close the run; a store that is away becomes a warning, so that it does not hide the error itself."""
+    try:
+        run.finish(status, **tags)
+    except (PipelineError, OSError) as lesser:
+        say(f"warning: {lesser}")
+
+
 @contextmanager
 def closed_with_status(run: Run) -> Iterator[None]:
     """FINISHED at the end, FAILED after an error, KILLED when pruned and after an interrupt or SIGTERM.
@@ -98,15 +108,13 @@ def closed_with_status(run: Run) -> Iterator[None]:
     try:
         yield
     except Pruned as end:
-        run.tags({PRUNED: str(end)})
-        run.finish("KILLED")
+        close_after_error(run, "KILLED", **{PRUNED: str(end)})
         raise
     except Exception as error:
-        run.tags({"error": str(error)[:5000]})
-        run.finish("FAILED")
+        close_after_error(run, "FAILED", error=str(error)[:5000])
         raise
     except BaseException:
-        run.finish("KILLED")
+        close_after_error(run, "KILLED")
         raise
     finally:
         signal.signal(signal.SIGTERM, before)
@@ -139,7 +147,7 @@ def finished_before(tracking: Any, request: RunRequest, *, resume: bool) -> floa
     """In a multirun that goes on: the validation error of a job that has finished already; None when it is to run."""
     if not (resume and tracking.enabled and tracking.parent):
         return None
-    found = matching_runs(open_store(tracking.uri), tracking, request, "=")
+    found = matching_runs(open_store(tracking.uri, wait=tracking.wait), tracking, request, "=")
     return float(found[0].data.tags["validation_mse"]) if found else None
 
 
@@ -186,13 +194,16 @@ def open_run(tracking: Any, request: RunRequest, *, resume: bool, requeued: bool
     """The run and its folder of checkpoints, which is deleted when the run has finished.
 
     With `resume` it is the unfinished run of the same fingerprint (in a multirun, or when Slurm has `requeued` the job:
-    or a new one). Raises PipelineError when there is none, and when that run is still going on in another process.
+    or a new one). Raises PipelineError when there is none, when that run is still going on in another process, and when
+    the name to register the model under belongs to other data.
     """
     if not tracking.enabled:
         with tempfile.TemporaryDirectory() as folder:
             yield Untracked(), Path(folder)
         return
-    client = open_store(tracking.uri)
+    client = open_store(tracking.uri, wait=tracking.wait)
+    if tracking.register:
+        refuse_other_data(client, tracking.register, request.checksum)
     goes_on = resume or requeued
     required = not (tracking.parent or requeued)
     run = (

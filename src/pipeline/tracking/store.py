@@ -15,9 +15,12 @@ from mlflow.tracking import MlflowClient
 
 from pipeline.errors import PipelineError
 from pipeline.paths import ensure_writable, store_folder
+from pipeline.tracking.outbox import send_unsent
+from pipeline.tracking.server import ask_patiently, wait_for_server
 
 MODEL_TRAINING = {"mlflow.experimentKind": "custom_model_development"}  # the UI's view for training runs
 UI_HINT = "mlflow ui --backend-store-uri"
+WAIT_SECONDS = 60.0  # for a server, at the start
 
 
 @contextmanager
@@ -33,13 +36,17 @@ def tracking_uri(uri: str | None) -> str:
     return uri or os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{store_folder() / 'mlflow.db'}"
 
 
-def open_store(uri: str | None) -> MlflowClient:
+def open_store(uri: str | None, *, wait: float = WAIT_SECONDS) -> MlflowClient:
     """A client on the store; a new SQLite file is made under a lock, so that jobs that start together find it whole.
 
-    Raises PipelineError when the store cannot be written or reached.
+    A server is waited for up to `wait` seconds. What earlier processes could not send to this store is sent now. Raises
+    PipelineError when the store cannot be written or reached.
     """
     resolved = tracking_uri(uri)
     ensure_writable(store_folder())
+    if resolved.startswith("http"):
+        wait_for_server(resolved, wait)
+        ask_patiently()
     try:
         with file_lock(store_folder() / ".store.lock"):
             mlflow.set_tracking_uri(resolved)
@@ -51,6 +58,7 @@ def open_store(uri: str | None) -> MlflowClient:
     except (MlflowException, OSError, sqlite3.Error) as error:
         reason = str(error).splitlines()[0]
         raise PipelineError(f"the tracking store {resolved} cannot be used: {reason}; see tracking.uri") from error
+    send_unsent(client)
     return client
 
 

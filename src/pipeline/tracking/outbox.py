@@ -1,0 +1,186 @@
+"""Metrics on their way to the store: written to a file at once, sent in batches by one thread, never lost.
+
+Every line that a run puts here goes first to `mlruns/unsent/RUN_ID.jsonl`, whose first line names the store and the
+run. The file is emptied when all of it has been sent, and deleted at the end of the run. What a killed process or an
+absent server leaves there is sent by the next program that opens the same store. To send a line twice does no harm: a
+metric has its time, and MLflow keeps one row of the same metric, step, time and value.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import threading
+from pathlib import Path
+from typing import Any, TextIO
+
+from mlflow.entities import Metric, RunTag
+from mlflow.exceptions import MlflowException
+from mlflow.tracking import MlflowClient
+
+from pipeline.errors import PipelineError
+from pipeline.paths import store_folder
+from pipeline.tracking.server import NOTICE, say
+
+BATCH = 500
+SECONDS = 1.0  # between two batches
+PAUSE = 5.0  # after one that was refused
+Line = dict[str, Any]
+
+
+def unsent_folder() -> Path:
+    return store_folder() / "unsent"
+
+
+def first_reason(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]
+
+
+def deliver(client: MlflowClient, run_id: str, lines: list[Line]) -> None:
+    """Send lines to the run: metrics {key, value, timestamp, step}, {tag, value}, and {status, end_time}."""
+    metrics = [Metric(**line) for line in lines if "key" in line]
+    tags = [RunTag(line["tag"], line["value"]) for line in lines if "tag" in line]
+    if metrics or tags:
+        client.log_batch(run_id, metrics=metrics, tags=tags)
+    for line in lines:
+        if "status" in line:
+            client.set_terminated(run_id, line["status"], line["end_time"])
+
+
+class Outbox:
+    """The lines of one run that the store does not have yet."""
+
+    def __init__(self, client: MlflowClient, run_id: str) -> None:
+        self.client, self.run_id = client, run_id
+        self.path = unsent_folder() / f"{run_id}.jsonl"
+        self._file: TextIO | None = None
+        self._pending: list[Line] = []
+        self._refused = 0
+        self._error: Exception | None = None
+        self._hurry = self._closed = False
+        self._changed = threading.Condition()
+
+    def put(self, line: Line) -> None:
+        """Keep a line in the file, to be sent soon. Raises OSError when it cannot be written."""
+        with self._changed:
+            if self._file is None:
+                self._open()
+            self._write(line)
+            self._pending.append(line)
+            if len(self._pending) >= BATCH:
+                self._changed.notify_all()
+
+    def drain(self) -> None:
+        """Return when everything has been sent. Raises PipelineError when the store refuses it."""
+        with self._changed:
+            refused = self._refused
+            self._hurry = True
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: not self._pending or self._refused > refused)
+            self._hurry = False
+            if self._pending:
+                raise PipelineError(
+                    f"{self.client.tracking_uri} took no metrics of run {self.run_id} "
+                    f"({first_reason(self._error or OSError())}); {len(self._pending)} lines are kept in {self.path}, "
+                    "and the next run on that store sends them"
+                ) from self._error
+
+    def close(self) -> None:
+        """After `drain`: end the thread and delete the file."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+            if self._file is not None:
+                self.path.unlink(missing_ok=True)
+                self._file.close()
+
+    def _open(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self.path.open("a", encoding="utf-8")
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+        self._write({"uri": str(self.client.tracking_uri), "run": self.run_id})
+        threading.Thread(target=self._work, name=f"outbox {self.run_id}", daemon=True).start()
+
+    def _write(self, line: Line) -> None:
+        assert self._file is not None
+        self._file.write(json.dumps(line) + "\n")
+        self._file.flush()
+
+    def _work(self) -> None:
+        """The thread: once a second, or when there is much to send or somebody waits, a batch."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(
+                    lambda: self._closed or (self._hurry and self._pending) or len(self._pending) >= BATCH, SECONDS
+                )
+                if self._closed:
+                    return
+                batch = self._pending[:BATCH]
+            if batch:
+                self._send(batch)
+
+    def _send(self, batch: list[Line]) -> None:
+        try:
+            deliver(self.client, self.run_id, batch)
+        except Exception as error:  # whatever it is: the lines are kept, and `drain` raises it
+            self._told(error)
+            return
+        NOTICE.answered()
+        with self._changed:
+            self._error = None
+            del self._pending[: len(batch)]
+            if not self._pending and self._file is not None:
+                self._file.truncate(0)
+                self._write({"uri": str(self.client.tracking_uri), "run": self.run_id})
+            self._changed.notify_all()
+
+    def _told(self, error: Exception) -> None:
+        with self._changed:
+            if self._error is None:
+                say(f"warning: metrics are not taken ({first_reason(error)}); they are kept in {self.path}")
+            self._error = error
+            self._refused += 1
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._closed, PAUSE)
+
+
+def read_lines(file: TextIO) -> list[Line]:
+    """The lines of a file; the last one may have been cut off when its process was killed."""
+    rows = file.read().splitlines()
+    lines = [json.loads(row) for row in rows[:-1]]
+    try:
+        return lines + [json.loads(row) for row in rows[-1:]]
+    except json.JSONDecodeError:
+        return lines
+
+
+def send_file(client: MlflowClient, path: Path) -> int:
+    """Send what an ended process left in `path` and delete it; 0 while a process holds it or for another store."""
+    with path.open(encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return 0
+        lines = read_lines(file)
+        if lines and lines[0]["uri"] != str(client.tracking_uri):
+            return 0
+        rest = [line for line in lines if "uri" not in line]
+        for start in range(0, len(rest), BATCH):
+            deliver(client, lines[0]["run"], rest[start : start + BATCH])
+        path.unlink(missing_ok=True)
+        return len(rest)
+
+
+def send_unsent(client: MlflowClient) -> None:
+    """Send what earlier processes could not, and say so; a file that the store refuses stays, with a warning."""
+    for path in sorted(unsent_folder().glob("*.jsonl")):
+        try:
+            count = send_file(client, path)
+        except FileNotFoundError:  # another process was faster
+            continue
+        except MlflowException as error:
+            say(f"warning: {path} could not be sent ({first_reason(error)}); delete it if its run is gone")
+            continue
+        if count:
+            say(f"{count} unsent lines of run {path.stem} were sent (process {os.getpid()})")

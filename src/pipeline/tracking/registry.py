@@ -1,0 +1,92 @@
+"""The model registry: a version for every model that is registered, the alias `best` on that of least error."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from mlflow.entities import Metric
+from mlflow.entities.model_registry import ModelVersion
+from mlflow.exceptions import MlflowException
+from mlflow.protos.databricks_pb2 import RESOURCE_ALREADY_EXISTS, ErrorCode
+from mlflow.tracking import MlflowClient
+
+from pipeline.errors import PipelineError
+
+BEST, ERROR, DATA = "best", "validation_mse", "data.checksum"
+SHOWN = ("evaluate/test_mse", "evaluate/test_mse_persistence", "evaluate/test_mse_ar2", "model/parameters")
+
+
+def versions_of(client: MlflowClient, name: str) -> list[ModelVersion]:
+    """All versions of ours under the name, the oldest first."""
+    found: list[ModelVersion] = []
+    token: str | None = None
+    while True:
+        page = client.search_model_versions(f"name = '{name}'", page_token=token)
+        found += page
+        token = page.token
+        if not token:
+            return sorted((v for v in found if ERROR in v.tags), key=lambda version: int(version.version))
+
+
+def refuse_other_data(client: MlflowClient, name: str, checksum: str) -> None:
+    """Raise PipelineError when the versions were trained on other data: their errors cannot be compared."""
+    for version in versions_of(client, name):
+        if version.tags[DATA] != checksum:
+            raise PipelineError(
+                f"tracking.register={name}: version {version.version} was trained on other data "
+                f"(checksum {version.tags[DATA][:12]}, now {checksum[:12]}), so errors cannot be compared; "
+                "take another name"
+            )
+
+
+def best_version(versions: list[ModelVersion]) -> ModelVersion | None:
+    """That of the least validation error, the oldest of equals; None when no error is finite."""
+    finite = [version for version in versions if math.isfinite(float(version.tags[ERROR]))]
+    return min(finite, key=lambda version: float(version.tags[ERROR]), default=None)
+
+
+def move_alias(client: MlflowClient, name: str) -> None:
+    """Set the alias `best`, and again until no version that was registered meanwhile is better."""
+    best = best_version(versions_of(client, name))
+    while best is not None:
+        client.set_registered_model_alias(name, BEST, best.version)
+        again = best_version(versions_of(client, name))
+        if again is None or again.version == best.version:
+            return
+        best = again
+
+
+def link_metrics(client: MlflowClient, run_id: str, model_id: str) -> dict[str, str]:
+    """Make the run's last errors metrics of its logged model too, with no new row in the run; returns them as text."""
+    logged = client.get_run(run_id).data.metrics
+    rows = [client.get_metric_history(run_id, key)[-1] for key in SHOWN if key in logged]
+    linked = [Metric(row.key, row.value, row.timestamp, row.step, model_id=model_id) for row in rows]
+    client.log_batch(run_id, metrics=linked)
+    return {row.key: repr(row.value) for row in rows}
+
+
+def make_registered_model(client: MlflowClient, name: str) -> None:
+    try:
+        client.create_registered_model(name)
+    except MlflowException as error:
+        if error.error_code != ErrorCode.Name(RESOURCE_ALREADY_EXISTS):
+            raise
+
+
+def register(client: MlflowClient, run_id: str, model: Any, name: str) -> str:
+    """Register the logged model of a run with its errors and move the alias; returns `models:/NAME@best` and the like.
+
+    model: what MLflow knows of the logged model (`model_id`, `model_uri`). Raises PipelineError for a name whose
+    versions were trained on other data.
+    """
+    tags = client.get_run(run_id).data.tags
+    refuse_other_data(client, name, tags[DATA])
+    metrics = link_metrics(client, run_id, model.model_id)
+    make_registered_model(client, name)
+    kept = {ERROR: tags[ERROR], DATA: tags[DATA], "data.source": tags["data.source"], **metrics}
+    version = client.create_model_version(
+        name, model.model_uri, run_id, tags=kept, model_id=model.model_id, description=tags.get("mlflow.note.content")
+    )
+    move_alias(client, name)
+    return f"models:/{name}/{version.version}"

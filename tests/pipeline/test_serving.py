@@ -1,0 +1,201 @@
+"""A registered model behind both servers: JSON out, and a reason in one line for what cannot be answered."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import requests
+from mlflow.tracking import MlflowClient
+
+from mlflow_servers import free_port
+from pipeline.serving import fault
+from pipeline.tracking.registry import best_version, move_alias, refuse_other_data, register
+from pipeline.tracking.store import open_store
+
+SETTINGS = ("data=swimmer", "size=tiny", "refine=none", "tracking.detail=summary", "features.count=5")
+STRICT = ("-m", "pipeline.serving")
+PLAIN = ("-m", "mlflow", "models", "serve", "--env-manager", "local", "-m")
+ROW = [0.1] * 5  # the swimmer has five columns
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of a store with one registered model."""
+    folder = tmp_path_factory.mktemp("served")
+    environment = {**os.environ, "PIPELINE_MLRUNS": str(folder), "PIPELINE_DATA_ROOT": str(folder / "no-data")}
+    environment["MLFLOW_TRACKING_URI"] = f"sqlite:///{folder / 'mlflow.db'}"
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    command = [sys.executable, "-m", "pipeline", *SETTINGS, "tracking.register=swimmer"]
+    subprocess.run(command, env=environment, check=True, capture_output=True, timeout=200)
+    return environment
+
+
+def started(arguments: list[str], environment: dict[str, str]) -> Iterator[str]:
+    sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
+    from model_server import stop, wait_until_up
+
+    port = free_port()
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(
+            [sys.executable, *arguments, "--port", str(port)],
+            env=environment, stdout=log, stderr=log, start_new_session=True,
+        )  # fmt: skip
+        try:
+            wait_until_up(f"http://127.0.0.1:{port}", process, log)
+            yield f"http://127.0.0.1:{port}/invocations"
+        finally:
+            stop(process)
+
+
+@pytest.fixture(scope="module")
+def strict(trained: dict[str, str]) -> Iterator[str]:
+    yield from started([*STRICT, "models:/swimmer@best"], trained)
+
+
+@pytest.fixture(scope="module")
+def plain(trained: dict[str, str]) -> Iterator[str]:
+    yield from started([*PLAIN, "models:/swimmer@best"], trained)
+
+
+def post(address: str, payload: object, content_type: str = "application/json") -> requests.Response:
+    text = payload if isinstance(payload, str) else json.dumps(payload)
+    return requests.post(address, text, headers={"Content-Type": content_type}, timeout=60)
+
+
+OF_THE_MODEL = {
+    "expected an array (time, 5) or (sequence, time, 5), got (1, 2, 2)": {"inputs": [[1.0, 2.0], [3.0, 4.0]]},
+    "is not a number; a gap is null": {"inputs": [["a", *ROW[1:]], ROW]},
+    "is missing; the model needs": {"dataframe_split": {"columns": ["x"], "data": [[1.0]]}},
+    "there are no rows": {"dataframe_split": {"columns": list("abcde"), "data": []}},
+    "infinite value in row 0": {"inputs": [[math.inf, *ROW[1:]], ROW]},
+    "not finite; are the values in the units": {"inputs": [[1e308] * 5] * 3},
+    "horizon must be 0": {"inputs": [ROW], "params": {"horizon": -1}},
+}
+OF_THE_REQUEST = {
+    "the body is not JSON": "{not json",
+    "exactly one of dataframe_split": [ROW],
+    "exactly one of": {"inputs": [ROW], "instances": [ROW]},
+    "params.horizont is unknown; params may have horizon": {"inputs": [ROW], "params": {"horizont": 5}},
+    "signature is unknown": {"inputs": [ROW], "signature": "x"},
+    "params must be an object": {"inputs": [ROW], "params": [5]},
+    "horizon": {"inputs": [ROW], "params": {"horizon": "five"}},
+    "inhomogeneous shape": {"inputs": [ROW, ROW[:2]]},
+    "got ()": {"inputs": 3},
+}
+
+
+def check_refused(answer: requests.Response, reason: str) -> None:
+    assert 400 <= answer.status_code < 500, answer.text
+    assert reason in answer.json()["message"]
+    assert "\n" not in answer.json()["message"]
+    assert "Traceback" not in answer.text
+    assert "stack_trace" not in answer.text
+
+
+@pytest.mark.slow
+def test_mlflows_server_answers_and_refuses(plain: str) -> None:
+    answer = post(plain, {"inputs": [ROW, ROW, [None, *ROW[1:]]], "params": {"horizon": 4}})
+    assert answer.status_code == 200, answer.text
+    assert len(answer.json()["predictions"]) == 4
+    for reason, payload in OF_THE_MODEL.items():
+        check_refused(post(plain, payload), reason)
+
+
+@pytest.mark.slow
+def test_strict_server_answers_and_refuses(strict: str) -> None:
+    answer = post(strict, {"inputs": [ROW, ROW], "params": {"horizon": 0}})
+    assert answer.status_code == 200, answer.text
+    values = pd.DataFrame(answer.json()["predictions"]).drop(columns="sequence").to_numpy()
+    assert values.shape == (2, 5)
+    assert np.isfinite(values).all()
+    for reason, payload in {**OF_THE_MODEL, **OF_THE_REQUEST}.items():
+        check_refused(post(strict, payload), reason)
+    check_refused(post(strict, "a,b\n1,2", "text/csv"), "send Content-Type: application/json, not text/csv")
+
+
+def test_fault_names_the_first_one() -> None:
+    assert fault("application/json; charset=utf-8", b'{"inputs": [], "params": null}') is None
+    assert fault("", b"{}") == "send Content-Type: application/json, not nothing"
+    assert fault("application/json", b"\xff\xfe{") is not None
+
+
+@pytest.fixture
+def registry(store: Path) -> MlflowClient:
+    assert store.is_dir()
+    return open_store(None)
+
+
+def version(client: MlflowClient, *, error: float, checksum: str = "c" * 64) -> str:
+    """Register an empty model whose run has that validation error."""
+    experiment = client.create_experiment(f"experiment {time.time_ns()}")
+    tags = {"validation_mse": repr(error), "data.checksum": checksum, "data.source": "test"}
+    run = client.create_run(experiment, tags=tags).info.run_id
+    client.log_metric(run, "evaluate/test_mse", 2 * error, 0)
+    model = client.create_logged_model(experiment, name="model", source_run_id=run)
+    return register(client, run, model, "walking")
+
+
+def test_alias_is_on_the_smallest_validation_error(registry: MlflowClient) -> None:
+    for number, (error, best) in enumerate(
+        [(math.inf, "None"), (0.3, "2"), (0.1, "3"), (0.2, "3"), (0.1, "3")], start=1
+    ):
+        assert version(registry, error=error) == f"models:/walking/{number}"
+        aliases = registry.get_registered_model("walking").aliases
+        assert str(aliases.get("best")) == best
+    found = registry.get_model_version_by_alias("walking", "best")
+    assert found.tags["validation_mse"] == "0.1"
+    assert found.tags["evaluate/test_mse"] == "0.2"
+    linked = registry.get_logged_model(str(found.source).removeprefix("models:/")).metrics
+    assert [(m.key, m.value) for m in linked or []] == [("evaluate/test_mse", 0.2)]
+    assert len(registry.get_metric_history(found.run_id, "evaluate/test_mse")) == 1
+
+
+def test_a_name_belongs_to_one_data_set(registry: MlflowClient) -> None:
+    version(registry, error=0.3)
+    refuse_other_data(registry, "walking", "c" * 64)
+    with pytest.raises(ValueError, match=r"version 1 was trained on other data \(checksum cccc.*, now dddd"):
+        version(registry, error=0.1, checksum="d" * 64)
+    assert best_version([]) is None
+    move_alias(registry, "walking")
+    assert str(registry.get_model_version_by_alias("walking", "best").version) == "1"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (("tracking.register=a/b",), "tracking.register=a/b must consist of letters, digits, _ and -"),
+        (("tracking.register=a", "tracking=off"), "tracking.register needs the model"),
+        (("tracking.register=a", "tracking.log_model=false"), "tracking.register needs the model"),
+    ],
+)
+def test_settings_that_make_no_sense(run_pipeline, settings: tuple[str, ...], message: str) -> None:
+    assert message in run_pipeline("data=swimmer", *settings).error
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kept", ["best", "true"])
+def test_multirun_registers_its_best_job(run_pipeline, client: MlflowClient, kept: str) -> None:
+    arguments = ("-m", *SETTINGS, "seed=0,1", "tracking.register=swimmer", f"tracking.log_model={kept}")
+    result = run_pipeline(*arguments)
+    assert result.status == 0, result.err
+    assert "registered: models:/swimmer/1" in result.out
+    (found,) = client.search_model_versions("name = 'swimmer'")
+    experiment = client.get_experiment_by_name("swimmer")
+    assert experiment is not None
+    runs = client.search_runs([experiment.experiment_id])
+    errors = {run.info.run_id: float(run.data.tags["validation_mse"]) for run in runs if "arm" in run.data.tags}
+    assert len(errors) == 2
+    assert found.run_id == min(errors, key=lambda run: errors[run])
+    assert float(found.tags["validation_mse"]) == min(errors.values())
+    assert str(client.get_registered_model("swimmer").aliases["best"]) == "1"
