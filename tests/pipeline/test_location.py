@@ -14,9 +14,9 @@ from pathlib import Path
 import mlflow
 import pandas as pd
 import pytest
-from conftest import Result
 from mlflow.tracking import MlflowClient
 
+from conftest import Result
 from pipeline.errors import PipelineError
 from pipeline.relocate import main
 from pipeline.tracking import location

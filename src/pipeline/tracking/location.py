@@ -1,7 +1,7 @@
 """A local store that was moved: MLflow keeps absolute places of artifacts, which are put right when it is opened.
 
-A folder has another name in a container, after a checkout was renamed, or in a copy of it. Whoever has a store open holds
-a shared lock on it, so that the places never change under a run that still writes to them.
+A folder has another name in a container, after a checkout was renamed, or in a copy of it. Whoever has a store open
+holds a shared lock on it, so that the places never change under a run that still writes to them.
 """
 
 from __future__ import annotations
