@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import getpass
 import importlib
 import os
 import signal
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 RECIPES = {"psrnn": "pipeline.recipes.psrnn:train", "predict": "pipeline.recipes.predict:predict"}
@@ -108,8 +111,22 @@ def launch() -> None:
         close_open_parents()
 
 
+def ensure_user() -> None:
+    """A user id of a container may have neither name nor HOME, and MLflow and torch need both: "uid N", and a temporary
+    folder."""
+    try:
+        getpass.getuser()
+    except (KeyError, OSError):
+        os.environ["USER"] = f"uid {os.getuid()}"
+    try:
+        Path.home()
+    except RuntimeError:
+        os.environ["HOME"] = tempfile.mkdtemp(prefix="pipeline-home-")
+
+
 def prepare_environment() -> None:
     """Quiet libraries, warnings in one line, and errors that Hydra hands to us instead of printing them itself."""
+    ensure_user()
     warnings.formatwarning = as_one_line
     os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
     os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")

@@ -1,15 +1,21 @@
-"""`device=auto` where a GPU was expected, as in the CUDA image, and there is none."""
+"""What a container may lack: a GPU under `device=auto`, a home, git."""
 
 from __future__ import annotations
 
+import getpass
+import os
+import pwd
 import warnings
 from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
 
 import pytest
 import torch
 from mlflow.tracking import MlflowClient
 
 from conftest import Result
+from pipeline import __main__ as program
 from pipeline.build import EXPECT_GPU, gpu_missing, pick_device
 from pipeline.errors import PipelineError
 from pipeline.tracking import session
@@ -25,9 +31,7 @@ def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_expected_gpu_that_is_missing_is_warned_about(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(EXPECT_GPU, "1")
-    with pytest.warns(
-        UserWarning, match="device=auto: torch sees no GPU, so this runs on the CPU"
-    ):
+    with pytest.warns(UserWarning, match="device=auto: torch sees no GPU, so this runs on the CPU"):
         assert pick_device("auto") == torch.device("cpu")
     assert gpu_missing("auto")
 
@@ -80,3 +84,22 @@ def test_commit_of_an_image(monkeypatch: pytest.MonkeyPatch) -> None:
     assert session.git_commit() == "0123abc"
     monkeypatch.delenv("PIPELINE_COMMIT")
     assert session.git_commit() == "unknown"
+
+
+def test_a_user_without_name_and_home_gets_both(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def nameless(number: int) -> NoReturn:
+        raise KeyError(number)
+
+    for name in ("HOME", "LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.setenv(name, "replaced below")  # so that it is put back at the end
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(pwd, "getpwuid", nameless)
+    monkeypatch.setattr(program.tempfile, "tempdir", str(tmp_path))
+    program.ensure_user()
+    assert getpass.getuser() == f"uid {os.getuid()}"
+    home = Path(os.environ["HOME"])
+    assert home.parent == tmp_path
+    assert Path.home() == home
+    assert home.stat().st_mode & 0o777 == 0o700
+    program.ensure_user()
+    assert list(tmp_path.iterdir()) == [home]
