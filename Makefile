@@ -56,7 +56,7 @@ docs: $(DOCS_INSTALLED)  ## build the documentation site into site/; a broken li
 	@echo "open file://$(CURDIR)/site/index.html"
 
 ui: $(INSTALLED)  ## open the MLflow UI on the store that the runs went to; PORT=5001 for another port
-	@uri="$${MLFLOW_TRACKING_URI:-sqlite:///$$($(BIN)/python -c 'from pipeline.paths import store_folder as f; print(f())')/mlflow.db}"; \
+	@uri="$${MLFLOW_TRACKING_URI:-$$($(BIN)/python -m pipeline.relocate)}"; \
 	case "$$uri" in \
 		http*) echo "MLFLOW_TRACKING_URI is set: open $$uri in a browser" ;; \
 		*) echo "$$uri"; exec $(BIN)/mlflow ui --backend-store-uri "$$uri" --host 127.0.0.1 --port $(PORT) ;; \

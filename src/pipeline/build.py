@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import sys
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +19,7 @@ from pipeline.config import apply_caps, validate
 from pipeline.errors import PipelineError
 
 OWN_PACKAGES = ("data", "models")
+EXPECT_GPU = "PIPELINE_EXPECT_GPU"  # 1 in the CUDA image
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
 
 
@@ -121,11 +124,26 @@ def gpu_of_job(job: int, count: int) -> int:
     return job % count
 
 
+def gpu_missing(name: str) -> bool:
+    """Whether `device=auto` finds no GPU where PIPELINE_EXPECT_GPU=1 says that there is to be one."""
+    expected = os.environ.get(EXPECT_GPU, "0")
+    if expected not in ("0", "1"):
+        raise PipelineError(f"{EXPECT_GPU}={expected} must be 0 or 1")
+    return name == "auto" and expected == "1" and not torch.cuda.is_available()
+
+
 def pick_device(name: str, *, job: int = 0) -> torch.device:
-    """auto: a GPU if there is one, else the CPU; parallel jobs spread over the GPUs by their number.
+    """auto: a GPU if there is one, else the CPU, with a warning where a GPU was expected; parallel jobs spread over the
+    GPUs by their number.
 
     Raises PipelineError when cuda is asked for and there is none.
     """
+    if gpu_missing(name):
+        warnings.warn(
+            "device=auto: torch sees no GPU, so this runs on the CPU; start the container with --gpus all, set "
+            f"device=cpu, or {EXPECT_GPU}=0 where there is none",
+            stacklevel=2,
+        )
     if name == "cpu" or (name == "auto" and not torch.cuda.is_available()):
         return torch.device("cpu")
     if not torch.cuda.is_available():

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import getpass
 import os
+import tempfile
 import warnings
+from pathlib import Path
 from typing import Any
 
 TRACEBACK = "PIPELINE_TRACEBACK"
@@ -46,8 +49,22 @@ def register_resolvers() -> None:
         OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
 
 
+def ensure_user() -> None:
+    """A user id of a container may have neither name nor HOME, and MLflow and torch need both: "uid N", and a temporary
+    folder."""
+    try:
+        getpass.getuser()
+    except (KeyError, OSError):
+        os.environ["USER"] = f"uid {os.getuid()}"
+    try:
+        Path.home()
+    except RuntimeError:
+        os.environ["HOME"] = tempfile.mkdtemp(prefix="pipeline-home-")
+
+
 def prepare_environment() -> None:
     """Quiet libraries, warnings in one line, and errors that Hydra hands to us instead of printing them itself."""
+    ensure_user()
     warnings.formatwarning = as_one_line
     os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
     os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")

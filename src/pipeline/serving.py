@@ -18,9 +18,9 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 from mlflow.pyfunc import scoring_server
 
-from pipeline.__main__ import prepare_environment
 from pipeline.errors import PipelineError
 from pipeline.messages import one_line
+from pipeline.process import prepare_environment
 from pipeline.tracking.model import load_model
 from pipeline.tracking.store import open_store
 

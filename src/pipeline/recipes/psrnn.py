@@ -16,7 +16,7 @@ from models.forecaster import Forecaster
 from models.psrnn.method import Psrnn
 from models.recurrent import trained_parameters
 from pipeline import checkpoint
-from pipeline.build import DTYPES, build, pick_device, set_threads
+from pipeline.build import DTYPES, build, gpu_missing, pick_device, set_threads
 from pipeline.clock import Clock
 from pipeline.config import PsrnnConfig
 from pipeline.errors import PipelineError
@@ -196,6 +196,7 @@ def run_request(settings: PsrnnConfig, job: Job, loaded: Loaded, parts: Parts, d
         "data.source": dataset.source,
         "data.stand_in": str(dataset.stand_in).lower(),
         "device": str(device),
+        "device.gpu_missing": str(gpu_missing(settings.device)).lower(),
         "hydra.overrides": " ".join(job.overrides),
         "job": str(job.number),
     }

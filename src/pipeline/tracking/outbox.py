@@ -64,9 +64,7 @@ class Outbox:
     def put(self, line: Line) -> None:
         """Keep a line in the file, to be sent soon. Raises OSError when it cannot be written."""
         with self._changed:
-            if self._file is None:
-                self._open()
-            self._write(line)
+            write_line(self._file or self._open(), line)
             self._pending.append(line)
             if len(self._pending) >= BATCH:
                 self._changed.notify_all()
@@ -95,17 +93,16 @@ class Outbox:
                 self.path.unlink(missing_ok=True)
                 self._file.close()
 
-    def _open(self) -> None:
+    def _open(self) -> TextIO:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = self.path.open("a", encoding="utf-8")
         fcntl.flock(self._file, fcntl.LOCK_EX)
-        self._write({"uri": str(self.client.tracking_uri), "run": self.run_id})
+        write_line(self._file, self._heading())
         threading.Thread(target=self._work, name=f"outbox {self.run_id}", daemon=True).start()
+        return self._file
 
-    def _write(self, line: Line) -> None:
-        assert self._file is not None
-        self._file.write(json.dumps(line) + "\n")
-        self._file.flush()
+    def _heading(self) -> Line:
+        return {"uri": place(self.client), "run": self.run_id}
 
     def _work(self) -> None:
         """The thread: once a second, or when there is much to send or somebody waits, a batch."""
@@ -132,7 +129,7 @@ class Outbox:
             del self._pending[: len(batch)]
             if not self._pending and self._file is not None:
                 self._file.truncate(0)
-                self._write({"uri": str(self.client.tracking_uri), "run": self.run_id})
+                write_line(self._file, self._heading())
             self._changed.notify_all()
 
     def _told(self, error: Exception) -> None:
@@ -143,6 +140,17 @@ class Outbox:
             self._refused += 1
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._closed, PAUSE)
+
+
+def write_line(file: TextIO, line: Line) -> None:
+    file.write(json.dumps(line) + "\n")
+    file.flush()
+
+
+def place(client: MlflowClient) -> str:
+    """The address of a store; that of the folder which the journals lie in goes without its path, for it may move."""
+    uri = str(client.tracking_uri)
+    return "local" if uri.startswith(f"sqlite:///{store_folder()}/") else uri
 
 
 def read_lines(file: TextIO) -> list[Line]:
@@ -163,7 +171,7 @@ def send_file(client: MlflowClient, path: Path) -> int:
         except BlockingIOError:
             return 0
         lines = read_lines(file)
-        if lines and lines[0]["uri"] != str(client.tracking_uri):
+        if lines and lines[0]["uri"] != place(client):
             return 0
         rest = [line for line in lines if "uri" not in line]
         for start in range(0, len(rest), BATCH):

@@ -18,7 +18,6 @@ from mlflow.data.pandas_dataset import from_pandas
 from mlflow.entities import DatasetInput, InputTag, Param, RunTag
 from mlflow.tracking import MlflowClient
 
-from pipeline.errors import PipelineError
 from pipeline.tracking.outbox import Outbox
 
 PARAMETERS_PER_BATCH = 100

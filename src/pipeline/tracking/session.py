@@ -50,9 +50,14 @@ def fingerprint(settings: Mapping[str, Any], checksum: str) -> str:
 
 
 def git_commit() -> str:
-    """The checkout's commit, with "-dirty" when files differ from it; "unknown" without git or checkout."""
+    """The checkout's commit, with "-dirty" when files differ from it; "unknown" without git.
+
+    Without a checkout it is what PIPELINE_COMMIT says, as in a container.
+    """
     root = checkout()
-    if root is None or shutil.which("git") is None:
+    if root is None:
+        return os.environ.get("PIPELINE_COMMIT") or "unknown"
+    if shutil.which("git") is None:
         return "unknown"
 
     def git(*arguments: str) -> str:

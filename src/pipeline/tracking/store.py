@@ -12,9 +12,11 @@ from pathlib import Path
 import mlflow
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
+from sqlalchemy.exc import SQLAlchemyError
 
 from pipeline.errors import PipelineError
 from pipeline.paths import ensure_writable, store_folder
+from pipeline.tracking.location import database_of, settle
 from pipeline.tracking.outbox import send_unsent
 from pipeline.tracking.server import ask_patiently, wait_for_server
 
@@ -33,13 +35,18 @@ def file_lock(path: Path, *, wait: bool = True) -> Iterator[None]:
 
 def tracking_uri(uri: str | None) -> str:
     """`tracking.uri`, else MLFLOW_TRACKING_URI, else the SQLite file in mlruns/, always absolute."""
-    return uri or os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{store_folder() / 'mlflow.db'}"
+    return uri or os.environ.get("MLFLOW_TRACKING_URI") or local_uri()
+
+
+def local_uri() -> str:
+    return f"sqlite:///{database_of(store_folder())}"
 
 
 def open_store(uri: str | None, *, wait: float = WAIT_SECONDS) -> MlflowClient:
     """A client on the store; a new SQLite file is made under a lock, so that jobs that start together find it whole.
 
-    A server is waited for up to `wait` seconds. What earlier processes could not send to this store is sent now. Raises
+    A server is waited for up to `wait` seconds. What earlier processes could not send to this store is sent now. Where
+    the folder of the local store was moved, the places of its artifacts are put right (`location.settle`). Raises
     PipelineError when the store cannot be written or reached.
     """
     resolved = tracking_uri(uri)
@@ -55,7 +62,9 @@ def open_store(uri: str | None, *, wait: float = WAIT_SECONDS) -> MlflowClient:
             if resolved.startswith("sqlite:///"):
                 with closing(sqlite3.connect(resolved.removeprefix("sqlite:///"), timeout=60)) as database:
                     database.execute("PRAGMA journal_mode=WAL")
-    except (MlflowException, OSError, sqlite3.Error) as error:
+            if resolved == local_uri():
+                settle(store_folder())
+    except (MlflowException, OSError, sqlite3.Error, SQLAlchemyError) as error:
         reason = str(error).splitlines()[0]
         raise PipelineError(f"the tracking store {resolved} cannot be used: {reason}; see tracking.uri") from error
     send_unsent(client)

@@ -1,0 +1,31 @@
+"""`python -m pipeline.relocate`: put the places of a moved store's artifacts right, and print the store's URI.
+
+`make ui` does it. A store that another process has open under its other name is left as it is, with a warning.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+from mlflow.exceptions import MlflowException
+
+from pipeline.errors import PipelineError
+from pipeline.process import as_one_line
+from pipeline.tracking.location import StoreInUse
+from pipeline.tracking.store import open_store, tracking_uri
+
+
+def main() -> None:
+    warnings.formatwarning = as_one_line
+    try:
+        open_store(None)
+    except StoreInUse as error:
+        warnings.warn(f"{error}; until then artifacts do not open here", stacklevel=1)
+    except (PipelineError, OSError, MlflowException) as error:
+        sys.exit(f"error: {error}")
+    print(tracking_uri(None))
+
+
+if __name__ == "__main__":
+    main()
