@@ -81,11 +81,9 @@ def relocate(folder: Path, moves: list[Move]) -> None:
     with closing(sqlite3.connect(database_of(folder), timeout=60)) as database, database:
         for table, column in PLACES:
             for old, new in moves:
-                database.execute(
-                    f"UPDATE {table} SET {column} = ? || substr({column}, ?) "
-                    f"WHERE {column} = ? OR substr({column}, 1, ?) = ?",
-                    (new, len(old) + 1, old, len(old) + 1, f"{old}/"),
-                )
+                here = f"{column} = ? OR substr({column}, 1, ?) = ?"
+                statement = f"UPDATE {table} SET {column} = ? || substr({column}, ?) WHERE {here}"  # noqa: S608 - PLACES
+                database.execute(statement, (new, len(old) + 1, old, len(old) + 1, f"{old}/"))
 
 
 def lock_of(folder: Path) -> int:
