@@ -81,6 +81,13 @@ def test_every_contender_composes_and_names_its_data_and_model(contender: str) -
     check_target("data", settings.data, [])
 
 
+@pytest.mark.parametrize(("folder", "update", "ridge"), [("refined", "paper", 0.01), ("refined_bayes", "bayes", 0.1)])
+def test_a_contender_wins_over_its_experiment(folder: str, update: str, ridge: float) -> None:
+    settings = settings_of(compose("config", ["+experiment=figure4", f"contender={folder}/iid"]))
+    assert isinstance(settings, PsrnnConfig)
+    assert (settings.update, settings.initialise.ridge) == (update, ridge)
+
+
 def test_predict_composes() -> None:
     settings = settings_of(compose("config", ["recipe=predict", "model.uri=runs:/a/model", "data.path=x.csv"]))
     assert isinstance(settings, PredictConfig)
