@@ -97,7 +97,7 @@ def test_parent_of_a_thousand_jobs(client: MlflowClient, store: Path) -> None:
     start = time.monotonic()
     children = children_of(client, parent)
     compare = SimpleNamespace(figure="count", arm=None, baseline="iid", challenger="orthogonal")
-    assert summarised(parent, children, compare, None)
+    assert summarised(parent, children, compare, None, "FINISHED")
     parent.finish("FINISHED")
     seconds = time.monotonic() - start
     print(f"{len(children)} jobs read and summarised in {seconds:.1f} s")

@@ -27,7 +27,7 @@ def test_processes_that_start_together_on_a_new_store_lose_nothing(tmp_path: Pat
         subprocess.Popen([sys.executable, "-c", CODE], cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True)
         for _ in range(3)
     ]
-    ended = [(job.communicate(timeout=120)[1], job.returncode) for job in jobs]
+    ended = [(job.communicate(timeout=300)[1], job.returncode) for job in jobs]
     assert [code for _, code in ended] == [0, 0, 0], ended
     client = MlflowClient(f"sqlite:///{tmp_path / 'mlruns' / 'mlflow.db'}")
     experiment = client.get_experiment_by_name("shared")

@@ -225,12 +225,13 @@ def keep_best(run: Run, children: list[MlflowRun], name: str | None) -> None:
 
 
 def log_best_model(client: MlflowClient, best: MlflowRun, name: str | None) -> str | None:
-    """The model of the best job, from its parameters, unless it has logged it itself or was told to keep none."""
+    """The model of the best job, from its parameters, unless it has been logged already or was told to keep none."""
+    models = best.outputs.model_outputs if best.outputs else []
+    if models:
+        found = client.get_logged_model(models[0].model_id)
+        return None if name is None else register(client, best.info.run_id, found, name)
     if "best_so_far" not in best.data.tags:
-        models = best.outputs.model_outputs if best.outputs else []
-        if name is None or not models:
-            return None
-        return register(client, best.info.run_id, client.get_logged_model(models[0].model_id), name)
+        return None
     with scratch_folder() as folder:
         parameters = Path(client.download_artifacts(best.info.run_id, PARAMETERS, str(folder)))
         example = pd.read_csv(parameters / EXAMPLE, dtype={"sequence": str})
