@@ -20,7 +20,7 @@ run: $(INSTALLED)  ## train, evaluate and track the main job; ARGS='size=tiny se
 	@$(BIN)/python -m pipeline +experiment=mocap $(ARGS)
 
 test: $(INSTALLED)  ## the whole test suite; ARGS='-k sampler' adds options of pytest
-	$(BIN)/python -m pytest $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 $(ARGS)
 
 check: $(INSTALLED)  ## format, lint, types, import contracts, secrets and the fast tests
 	$(BIN)/ruff format --check
@@ -28,7 +28,7 @@ check: $(INSTALLED)  ## format, lint, types, import contracts, secrets and the f
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
 	$(SECRETS)
-	$(BIN)/python -m pytest -m 'not slow' $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m 'not slow' $(ARGS)
 
 # asks PyPI about every pinned version, so it needs the network; --strict: a package it cannot ask about is a failure
 audit: $(INSTALLED)  ## known vulnerabilities of the pinned versions; needs the network
