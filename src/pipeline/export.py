@@ -6,7 +6,6 @@ Writes FOLDER/RUN_NAME.md (command, commit, figure, tables) and FOLDER/RUN_NAME/
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from mlflow.tracking import MlflowClient
 
 from pipeline.atomic import written_whole
 from pipeline.errors import PipelineError
+from pipeline.process import prepare_environment
 from pipeline.tracking.run import scratch_folder
 from pipeline.tracking.store import open_store
 
@@ -74,7 +74,7 @@ def export(name: str, folder: Path) -> Path:
 
 
 def main() -> None:
-    os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
+    prepare_environment()
     if len(sys.argv) != 3:
         sys.exit(f"error: {(__doc__ or '').splitlines()[0]}")
     try:

@@ -11,13 +11,13 @@ import warnings
 from mlflow.exceptions import MlflowException
 
 from pipeline.errors import PipelineError
-from pipeline.process import as_one_line
+from pipeline.process import prepare_environment
 from pipeline.tracking.location import StoreInUse
 from pipeline.tracking.store import open_store, tracking_uri
 
 
 def main() -> None:
-    warnings.formatwarning = as_one_line
+    prepare_environment()
     try:
         open_store(None)
     except StoreInUse as error:

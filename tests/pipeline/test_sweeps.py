@@ -29,17 +29,25 @@ def swimmer_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.fixture
-def with_swimmer(swimmer_root: Path, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert store.is_dir()
-    monkeypatch.setenv("PIPELINE_DATA_ROOT", str(swimmer_root))
-
-
 def parent_and_children(client):
     runs = client.search_runs([e.experiment_id for e in client.search_experiments()], max_results=500)
     parents = [run for run in runs if run.data.tags.get("multirun") == "parent"]
     assert len(parents) == 1
     return parents[0], [run for run in runs if run is not parents[0]]
+
+
+@pytest.fixture
+def run_tiny(run_pipeline, client, swimmer_root: Path, monkeypatch: pytest.MonkeyPatch):
+    """Run an experiment on the swimmer and on stand-in data; its parent and its jobs."""
+    monkeypatch.setenv("PIPELINE_DATA_ROOT", str(swimmer_root))
+
+    def run(experiment: str):
+        with pytest.warns(UserWarning, match="NOT REAL DATA"):
+            result = run_pipeline(f"+experiment={experiment}", "size=tiny")
+        assert result.status == 0, result.err
+        return parent_and_children(client)
+
+    return run
 
 
 def table(run, path: str) -> pd.DataFrame:
@@ -53,12 +61,8 @@ def figures(client, run) -> set[str]:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.filterwarnings("ignore:this model blew up")
-@pytest.mark.usefixtures("with_swimmer")
-def test_figure3_tiny(run_pipeline, client) -> None:
-    with pytest.warns(UserWarning, match="NOT REAL DATA"):
-        result = run_pipeline("+experiment=figure3", "size=tiny")
-    assert result.status == 0, result.err
-    parent, children = parent_and_children(client)
+def test_figure3_tiny(run_tiny, client) -> None:
+    parent, children = run_tiny("figure3")
     assert parent.info.status == "FINISHED"
     assert len(children) == 4 * 2 * 2 * 2
     assert figures(client, parent) == {"figures/error_by_count.png", "figures/error_by_count.svg"}
@@ -84,12 +88,8 @@ def test_figure3_tiny(run_pipeline, client) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.filterwarnings("ignore:this model blew up")
-@pytest.mark.usefixtures("with_swimmer")
-def test_figure4_tiny(run_pipeline, client) -> None:
-    with pytest.warns(UserWarning, match="NOT REAL DATA"):
-        result = run_pipeline("+experiment=figure4", "size=tiny")
-    assert result.status == 0, result.err
-    parent, children = parent_and_children(client)
+def test_figure4_tiny(run_tiny, client) -> None:
+    parent, children = run_tiny("figure4")
     assert len(children) == 4 * 3 * 2
     assert figures(client, parent) == {"figures/error_by_epoch.png", "figures/error_by_epoch.svg"}
     curves = table(parent, "curves.csv")
@@ -101,13 +101,9 @@ def test_figure4_tiny(run_pipeline, client) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.filterwarnings("ignore:this model blew up")
-@pytest.mark.usefixtures("with_swimmer")
-def test_beyond_tiny(run_pipeline, client) -> None:
+def test_beyond_tiny(run_tiny, client) -> None:
     names = ("psrnn", "last_value", "var", "kalman", "echo_state", "lstm", "gru", "min_gru")
-    with pytest.warns(UserWarning, match="NOT REAL DATA"):
-        result = run_pipeline("+experiment=beyond", "size=tiny")
-    assert result.status == 0, result.err
-    parent, children = parent_and_children(client)
+    parent, children = run_tiny("beyond")
     assert len(children) == 4 * len(names) * 2
     assert figures(client, parent) == {"figures/contenders.png", "figures/contenders.svg"}
     paired = table(parent, "paired.csv")

@@ -7,7 +7,13 @@ from torch import Tensor, nn
 
 from models.features.maps import RandomFeatureMap
 from models.filtering import State
-from models.psrnn.fused import SCRATCH_BYTES, scratch_bytes, states_with_gradient, states_without_gradient
+from models.psrnn.fused import (
+    SCRATCH_BYTES,
+    scratch_bytes,
+    signed_norms,
+    states_with_gradient,
+    states_without_gradient,
+)
 from models.recurrent import Recurrent
 
 
@@ -19,10 +25,7 @@ def bilinear(update: Tensor, bias: Tensor, belief: Tensor, features: Tensor) -> 
 
 def normalise(z: Tensor, reference: Tensor | None) -> Tensor:
     """q = ± z/‖z‖₂. With a `reference` (s,) the sign is the one with ⟨q, reference⟩ ≥ 0, without it it is +."""
-    unit = z / z.norm(dim=1, keepdim=True).clamp(min=torch.finfo(z.dtype).tiny)
-    if reference is None:
-        return unit
-    return torch.where((z @ reference < 0).unsqueeze(1), -unit, unit)
+    return z / signed_norms(z, reference)
 
 
 class PSRNN(Recurrent):

@@ -36,7 +36,7 @@ def step_matrices(update: Tensor, features: Tensor) -> Tensor:
 
 
 def signed_norms(z: Tensor, reference: Tensor | None) -> Tensor:
-    """σ‖z‖ (B, 1), such that z divided by it is `cell.normalise(z, reference)`."""
+    """σ‖z‖ (B, 1); σ is the sign with ⟨σz, reference⟩ ≥ 0, + without a `reference` (s,)."""
     norms = z.norm(dim=1, keepdim=True).clamp(min=torch.finfo(z.dtype).tiny)
     return norms if reference is None else torch.where((z @ reference < 0).unsqueeze(1), -norms, norms)
 
