@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -30,9 +31,15 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-def start(*arguments: str, folder: Path) -> subprocess.Popen[str]:
+@contextmanager
+def started(*arguments: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """The sweep's own process, which is killed where a test fails before it ends."""
     command = [sys.executable, "-m", "pipeline", *SMALL, *arguments]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def runs(client):
@@ -55,8 +62,8 @@ def until(condition, words: str, *, seconds: float = 300) -> None:
 @pytest.mark.usefixtures("slurm")
 def test_an_array_of_jobs_one_of_which_fails(client, tmp_path: Path) -> None:
     gpus = ("hydra.launcher.gres=gpu:1", "hydra.launcher.array_parallelism=2")
-    process = start("refine=none", "features.count=2,0", *gpus, folder=tmp_path)
-    _, err = process.communicate(timeout=900)
+    with started("refine=none", "features.count=2,0", *gpus, folder=tmp_path) as process:
+        _, err = process.communicate(timeout=900)
     assert process.returncode == 1, err
     assert "error: job 1 failed: features.count=0 must be greater than 0" in err
     parent, children = runs(client)
@@ -68,10 +75,10 @@ def test_an_array_of_jobs_one_of_which_fails(client, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("slurm")
 @pytest.mark.parametrize("partition", ["work", "graceful"])
 def test_a_preempted_job_goes_on_in_the_same_run(partition: str, client, tmp_path: Path) -> None:
-    epochs = 60
-    process = start(
+    epochs = 400  # some seconds, whatever the speed of an epoch: the sooner job must not end before it is preempted
+    settings = (
         f"size.epochs={epochs}", f"refine.epochs={epochs}", "refine.learning_rate=0.02", "seed=0", "threads=1",
-        f"hydra.launcher.partition={partition}", "hydra.launcher.cpus_per_task=2", folder=tmp_path,
+        f"hydra.launcher.partition={partition}", "hydra.launcher.cpus_per_task=2",
     )  # fmt: skip
 
     def curve() -> list[int]:
@@ -82,12 +89,13 @@ def test_a_preempted_job_goes_on_in_the_same_run(partition: str, client, tmp_pat
     def waiting() -> str:
         return slurm_says("squeue", "--noheader", "--partition", partition, "--states", "PENDING", "-o", "%A").strip()
 
-    until(lambda: len(curve()) >= 3, "the job has logged three epochs")
-    slurm_says("sbatch", "-p", "urgent", "-n", "2", "-t", "1", "-o", os.devnull, "--wrap", "sleep 1")
-    until(waiting, "the job is requeued")
-    assert len(curve()) < epochs + 1
-    slurm_says("scontrol", "update", f"JobId={waiting()}", "StartTime=now")  # instead of two minutes from now
-    _, err = process.communicate(timeout=900)
+    with started(*settings, folder=tmp_path) as process:
+        until(lambda: len(curve()) >= 3, "the job has logged three epochs")
+        slurm_says("sbatch", "-p", "urgent", "-n", "2", "-t", "1", "-o", os.devnull, "--wrap", "sleep 1")
+        until(waiting, "the job is requeued")
+        assert len(curve()) < epochs + 1
+        slurm_says("scontrol", "update", f"JobId={waiting()}", "StartTime=now")  # instead of two minutes from now
+        _, err = process.communicate(timeout=900)
     assert process.returncode == 0, err
     parent, children = runs(client)
     assert [run.info.status for run in children.values()] == ["FINISHED"]
