@@ -121,7 +121,7 @@ def horizon_targets(values: Tensor, scored: Tensor, horizon: int) -> tuple[Tenso
 
 
 def horizon_errors(
-    model: SequenceModel, states: State, values: Tensor, scored: Tensor, horizons: Sequence[int], first_step: int
+    model: SequenceModel, filtered: Filtered, values: Tensor, scored: Tensor, horizons: Sequence[int], first_step: int
 ) -> dict[int, Tensor]:
     """Squared errors per entry for each horizon, NaN where not scored: (sequence, time, feature) each.
 
@@ -132,7 +132,10 @@ def horizon_errors(
     errors: dict[int, list[Tensor]] = {horizon: [] for horizon in horizons}
     for start in range(0, len(values), group):
         rows = slice(start, start + group)
-        forecasts = forecast_from_everywhere(model, tuple(part[rows] for part in states), max(horizons))
+        if max(horizons) == 1:
+            forecasts = filtered.predictions[rows].unsqueeze(2)
+        else:
+            forecasts = forecast_from_everywhere(model, tuple(part[rows] for part in filtered.states), max(horizons))
         for horizon in horizons:
             targets, keep = horizon_targets(values[rows], scored[rows], horizon)
             keep[:, :first_step] = False

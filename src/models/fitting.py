@@ -43,6 +43,4 @@ class Method(Protocol):
 def with_readout(model: Recurrent, problem: Problem) -> Fitted:
     """The model in the data's dtype and on its device, its readout solved."""
     model.to(dtype=problem.train.values.dtype, device=problem.train.values.device)
-    readout = problem.readout
-    fitted = fit_readout(model, problem.train, problem.validation, ridges=readout.ridges, scale=readout.scale)
-    return Fitted(model, {"readout.ridge": fitted.ridge})
+    return Fitted(model, dict(fit_readout(model, problem.train, problem.validation, problem.readout).chosen))

@@ -2,31 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from models.filtering import Filtered, MaskedSequences, filter_sequences, reread
-from models.numerics.ridge import AffineMap, RegressionData, fit_affine_by_validation
+from models.numerics.ridge import AffineMap, RegressionData, Ridge, fit_affine_by_validation
 from models.recurrent import Recurrent
 
 
 class ReadoutSettings(NamedTuple):
-    """lags: recent observations beside the state; ridges: to choose from on validation; scale: see `fit_affine`."""
+    """lags: recent observations beside the state; ridges: to choose from on validation; scale: see `per_sample_ridge`.
+
+    state_ridges: those of the state's weights, each tried with each of `ridges`, which are then those of the lags
+    alone: numbers of a state and of an observation may differ in size by far. None: one ridge for both.
+    """
 
     lags: int
     ridges: Sequence[float]
     scale: str
+    state_ridges: Sequence[float] | None = None
+
+    def candidates(self) -> list[dict[str, float]]:
+        if self.state_ridges is None:
+            return [{"readout.ridge": ridge} for ridge in self.ridges]
+        pairs = product(self.ridges, self.state_ridges)
+        return [{"readout.ridge": ridge, "readout.state_ridge": of_state} for ridge, of_state in pairs]
+
+    def only(self, chosen: Mapping[str, Any]) -> ReadoutSettings:
+        """The settings that leave no choice but `chosen`, one of the candidates."""
+        of_state = chosen.get("readout.state_ridge")
+        return self._replace(ridges=[chosen["readout.ridge"]], state_ridges=None if of_state is None else [of_state])
 
 
 class FittedReadout(NamedTuple):
-    """The ridge chosen, and the parts as filtered with the new readout; None where they have to be filtered anew."""
+    """The candidate chosen, and the parts as filtered with the new readout; None where they are to be filtered anew."""
 
-    ridge: float
+    chosen: dict[str, float]
     train: Filtered | None
     validation: Filtered | None
+
+
+def penalty(candidate: Mapping[str, float], model: Recurrent, inputs: Tensor) -> Ridge:
+    """One ridge, or one for each of the inputs (row, input): those of the state come first."""
+    if "readout.state_ridge" not in candidate:
+        return candidate["readout.ridge"]
+    lagged = model.lags * len(model.readout_bias)
+    each = torch.full(inputs.shape[1:], candidate["readout.state_ridge"], dtype=torch.float64, device=inputs.device)
+    each[inputs.shape[1] - lagged :] = candidate["readout.ridge"]
+    return each
 
 
 def readout_rows(model: Recurrent, part: MaskedSequences, filtered: Filtered) -> RegressionData:
@@ -36,25 +63,27 @@ def readout_rows(model: Recurrent, part: MaskedSequences, filtered: Filtered) ->
 
 
 def fit_once(
-    model: Recurrent, train: MaskedSequences, validation: MaskedSequences, *, ridges: Sequence[float], scale: str
+    model: Recurrent, train: MaskedSequences, validation: MaskedSequences, settings: ReadoutSettings
 ) -> FittedReadout:
     """The readout solved along the sequences as filtered with the readout that the model has; the parts as filtered."""
+    candidates = settings.candidates()
     filtered = filter_sequences(model, train.values, train.mask)
     rows = readout_rows(model, train, filtered)
     used = rows.mask.any(1)
     rows = RegressionData(*(part[used] for part in rows))
     held_out, other = rows, None
-    if len(ridges) > 1:
+    if len(candidates) > 1:
         other = filter_sequences(model, validation.values, validation.mask)
         held_out = readout_rows(model, validation, other)
-    readout, ridge = fit_affine_by_validation(rows, held_out, ridges, scale=scale)
+    penalties = [penalty(candidate, model, rows.inputs) for candidate in candidates]
+    readout, place = fit_affine_by_validation(rows, held_out, penalties, scale=settings.scale)
     model.set_readout(AffineMap(*readout))
-    return FittedReadout(ridge, filtered, other)
+    return FittedReadout(candidates[place], filtered, other)
 
 
 @torch.no_grad()
 def fit_readout(
-    model: Recurrent, train: MaskedSequences, validation: MaskedSequences, *, ridges: Sequence[float], scale: str
+    model: Recurrent, train: MaskedSequences, validation: MaskedSequences, settings: ReadoutSettings
 ) -> FittedReadout:
     """Ridge from the filtered state (and recent observations) to o_t, set on the model.
 
@@ -63,10 +92,10 @@ def fit_readout(
     then by the first fit. Without gaps the states do not depend on the readout, and are handed on.
     """
     if has_gaps(train.mask):
-        fit_once(model, train, validation, ridges=ridges, scale=scale)
-    found = fit_once(model, train, validation, ridges=ridges, scale=scale)
+        fit_once(model, train, validation, settings)
+    found = fit_once(model, train, validation, settings)
     return FittedReadout(
-        found.ridge, still_valid(model, train, found.train), still_valid(model, validation, found.validation)
+        found.chosen, still_valid(model, train, found.train), still_valid(model, validation, found.validation)
     )
 
 

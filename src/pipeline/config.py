@@ -44,6 +44,7 @@ class InitialiseConfig:
 class ReadoutConfig:
     lags: int = MISSING
     ridges: list[float] = MISSING
+    state_ridges: list[float] | None = None
     scale: str = MISSING
 
 
@@ -241,8 +242,8 @@ CHOICES: dict[str, tuple[str, ...]] = {
 
 POSITIVE = (
     "features.count", "features.bandwidth.scale", "features.bandwidth.pairs", "initialise.ridge",
-    "initialise.whitening", "initialise.chunk", "features.projection", "readout.ridges", "refine.horizon",
-    "refine.learning_rate", "refine.batch_size", "refine.clip", "refine.damping", "evaluate.horizons",
+    "initialise.whitening", "initialise.chunk", "features.projection", "readout.ridges", "readout.state_ridges",
+    "refine.horizon", "refine.learning_rate", "refine.batch_size", "refine.clip", "refine.damping", "evaluate.horizons",
     "evaluate.orders", "evaluate.ridges", "threads", "tune.trials",
 )  # fmt: skip
 NOT_NEGATIVE = (

@@ -103,7 +103,9 @@ def test_horizon_errors_equal_rolling_from_each_step() -> None:
     filtered = filter_sequences(model, values, mask)
     scored = scored_steps(mask, first_step=2)
     assert torch.equal(forecast_from_everywhere(model, filtered.states, 1)[:, :, 0], filtered.predictions)
-    found = horizon_errors(model, filtered.states, values, scored, [1, 3], first_step=2)
+    found = horizon_errors(model, filtered, values, scored, [1, 3], first_step=2)
+    alone = horizon_errors(model, filtered, values, scored, [1], first_step=2)[1]
+    torch.testing.assert_close(alone, found[1], equal_nan=True)
     for horizon, errors in found.items():
         for t in range(9):
             target = t + horizon - 1

@@ -20,7 +20,7 @@ from models.psrnn.initialise import (
 )
 from models.psrnn.two_stage import two_stage_regression, whiten_observations
 from models.psrnn.windows import extract_windows
-from models.readout import fit_readout, has_gaps
+from models.readout import ReadoutSettings, fit_readout, has_gaps
 
 
 def oscillation(seed: int, *, sequences: int = 6, steps: int = 120) -> MaskedSequences:
@@ -55,7 +55,7 @@ def train_psrnn(train: MaskedSequences, *, update: str, lags: int = 0, count: in
     if update == "bayes":
         found = found._replace(update=whiten_observations(found.update, found.observation_moment, 1e-4))
     model = build_psrnn(found, frequencies, lags=lags, keep_sign=update == "bayes")
-    fit_readout(model, train, train, ridges=[1e-2], scale="none")
+    fit_readout(model, train, train, ReadoutSettings(0, [1e-2], "none"))
     return model
 
 
@@ -141,11 +141,11 @@ def test_chunk_must_be_positive() -> None:
 def test_what_the_readout_hands_on_is_what_filtering_anew_gives() -> None:
     train, validation = oscillation(1), oscillation(2)
     model = train_psrnn(train, update="bayes", lags=1)
-    found = fit_readout(model, train, validation, ridges=[1e-2, 1.0], scale="none")
+    found = fit_readout(model, train, validation, ReadoutSettings(0, [1e-2, 1.0], "none"))
     for part, handed in ((train, found.train), (validation, found.validation)):
         assert handed is not None
         anew = filter_sequences(model, part.values, part.mask)
         torch.testing.assert_close(handed.predictions, anew.predictions, rtol=1e-12, atol=1e-12)
         torch.testing.assert_close(handed.states, anew.states, rtol=1e-12, atol=1e-12)
-    assert fit_readout(model, train, validation, ridges=[1.0], scale="none").validation is None
-    assert fit_readout(model, with_gaps(train), validation, ridges=[1.0], scale="none").train is None
+    assert fit_readout(model, train, validation, ReadoutSettings(0, [1.0], "none")).validation is None
+    assert fit_readout(model, with_gaps(train), validation, ReadoutSettings(0, [1.0], "none")).train is None

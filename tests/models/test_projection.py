@@ -27,7 +27,7 @@ from models.psrnn.projection import (
 )
 from models.psrnn.two_stage import FeatureBatch, two_stage_regression, whiten_observations
 from models.psrnn.windows import extract_windows
-from models.readout import fit_readout
+from models.readout import ReadoutSettings, fit_readout
 from small_problems import oscillation
 
 COUNT = 8
@@ -62,7 +62,7 @@ def train(size: int | None, *, learn: bool = False, dtype: torch.dtype = torch.f
     found = two_stage_regression(features, ridge=1e-3, scale="samples")
     found = found._replace(update=whiten_observations(found.update, found.observation_moment, 1e-3))
     model = build_psrnn(found, frequencies(dtype), projections, lags=1, keep_sign=True, learn_frequencies=learn)
-    fit_readout(model, part, part, ridges=[1e-3], scale="samples")
+    fit_readout(model, part, part, ReadoutSettings(0, [1e-3], "samples"))
     return model
 
 

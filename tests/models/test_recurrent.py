@@ -8,7 +8,7 @@ from torch import Tensor
 
 from models.filtering import State, filter_sequences
 from models.fitting import with_readout
-from models.numerics.ridge import AffineMap
+from models.numerics.ridge import AffineMap, masked_mse
 from models.recurrent import Recurrent, trained_parameters
 from small_problems import oscillation, small_problem
 
@@ -96,6 +96,32 @@ def test_readout_solves_the_normal_equations_of_the_scored_steps(dtype: torch.dt
     torch.testing.assert_close(model.readout_weight.detach().double(), weight, rtol=tolerance, atol=tolerance)
     bias = targets.mean(0) - weight @ inputs.mean(0)
     torch.testing.assert_close(model.readout_bias.detach().double(), bias, rtol=tolerance, atol=tolerance)
+
+
+@torch.no_grad()
+def test_the_state_may_have_a_ridge_of_its_own() -> None:
+    problem = small_problem(lags=2)
+    settings = problem.readout._replace(ridges=[0.3, 5.0], state_ridges=[1e-3, 1e3])
+    model, chosen = with_readout(Decay(lags=2), problem._replace(readout=settings))
+    assert isinstance(model, Decay)
+    errors = {}
+    for candidate in settings.candidates():
+        alone, found = with_readout(Decay(lags=2), problem._replace(readout=settings.only(candidate)))
+        assert isinstance(alone, Decay)
+        assert found == candidate
+        predictions = filter_sequences(alone, problem.validation.values, problem.validation.mask).predictions
+        error = float(masked_mse(predictions, problem.validation.values, problem.validation.scored))
+        errors[candidate["readout.ridge"], candidate["readout.state_ridge"]] = error, alone.readout_weight
+    assert set(errors) == {(0.3, 1e-3), (0.3, 1e3), (5.0, 1e-3), (5.0, 1e3)}
+    best = min(errors, key=lambda pair: errors[pair][0])
+    assert chosen == {"readout.ridge": best[0], "readout.state_ridge": best[1]}
+    torch.testing.assert_close(model.readout_weight, errors[best][1])
+    inputs = torch.cat([inputs_by_hand(sequence, 2)[2:] for sequence in problem.train.values])
+    targets = problem.train.values[:, 2:].flatten(0, 1)
+    x, y = inputs - inputs.mean(0), targets - targets.mean(0)
+    penalty = torch.tensor([best[1]] * 2 + [best[0]] * 4, dtype=torch.float64).diag()
+    weight = torch.linalg.solve(x.T @ x / len(x) + penalty, x.T @ y / len(x)).T
+    torch.testing.assert_close(model.readout_weight.detach(), weight)
 
 
 def test_ridge_of_the_readout_is_chosen_on_the_validation_part() -> None:

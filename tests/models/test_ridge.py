@@ -20,23 +20,25 @@ def normal(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def augmented_least_squares(x: torch.Tensor, y: torch.Tensor, ridge: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """min ‖y − Mx − c‖² / n + ridge ‖M‖² by stacking √(n·ridge)·I below the rows; the last column is the intercept."""
+def augmented_least_squares(x: torch.Tensor, y: torch.Tensor, ridge: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """min ‖y − Mx − c‖² / n + Σ_i ridge_i ‖M_i‖² by stacking √(n·diag(ridge)) below the rows; last, the intercept."""
     n, p = x.shape
-    penalty = torch.cat([(n * ridge) ** 0.5 * torch.eye(p, dtype=x.dtype), torch.zeros(p, 1, dtype=x.dtype)], 1)
+    penalty = torch.cat([(n * ridge).sqrt().diag(), torch.zeros(p, 1, dtype=x.dtype)], 1)
     rows = torch.cat([torch.cat([x, torch.ones(n, 1, dtype=x.dtype)], 1), penalty])
     solution = torch.linalg.lstsq(rows, torch.cat([y, torch.zeros(p, y.shape[1], dtype=y.dtype)])).solution
     return solution[:p].T, solution[p]
 
 
-def test_fit_affine_equals_augmented_least_squares_with_a_mask_per_column() -> None:
+@pytest.mark.parametrize("ridge", [0.3, torch.tensor([0.3, 0.001, 2.0, 40.0], dtype=torch.float64)])
+def test_fit_affine_equals_augmented_least_squares_with_a_mask_per_column(ridge: float | torch.Tensor) -> None:
     x, y = normal(60, 4), normal(60, 3, seed=1)
     mask = torch.ones(60, 3, dtype=torch.bool)
     mask[10:30, 1] = False
-    found = fit_affine(x, y, mask, ridge=0.3)
+    found = fit_affine(RegressionData(x, y, mask), ridge=ridge)
+    each = torch.as_tensor(ridge, dtype=torch.float64).expand(4)
     for column in range(3):
         rows = mask[:, column]
-        weight, bias = augmented_least_squares(x[rows], y[rows][:, column : column + 1], 0.3)
+        weight, bias = augmented_least_squares(x[rows], y[rows][:, column : column + 1], each)
         torch.testing.assert_close(found.weight[column : column + 1], weight)
         torch.testing.assert_close(found.bias[column : column + 1], bias)
 
@@ -45,7 +47,7 @@ def test_fit_affine_refuses_a_column_without_rows() -> None:
     mask = torch.ones(5, 2, dtype=torch.bool)
     mask[:, 1] = False
     with pytest.raises(ValueError, match="no observed step to regress on"):
-        fit_affine(normal(5, 1), normal(5, 2), mask, ridge=0.1)
+        fit_affine(RegressionData(normal(5, 1), normal(5, 2), mask), ridge=0.1)
 
 
 def test_validation_picks_the_ridge_with_the_least_error() -> None:
@@ -55,12 +57,12 @@ def test_validation_picks_the_ridge_with_the_least_error() -> None:
     held = normal(200, 8, seed=4)
     validation = RegressionData(held, held @ truth.T, torch.ones(200, 1, dtype=torch.bool))
     ridges = [1e-6, 1.0, 10.0, 1e6]
-    fit, chosen = fit_affine_by_validation(train, validation, ridges, scale="none")
+    fit, place = fit_affine_by_validation(train, validation, ridges, scale="none")
     errors = {}
     for ridge in ridges:
-        other = fit_affine(*train, ridge=per_sample_ridge(ridge, scale="none", count=12))
+        other = fit_affine(train, ridge=per_sample_ridge(ridge, scale="none", count=12))
         errors[ridge] = float(masked_mse(other(held), validation.targets, validation.mask))
-    assert chosen == min(errors, key=errors.__getitem__)
+    assert ridges[place] == min(errors, key=errors.__getitem__)
     assert float(masked_mse(fit(held), validation.targets, validation.mask)) == pytest.approx(min(errors.values()))
 
 
@@ -81,6 +83,9 @@ def test_solve_ridge_says_when_the_system_is_not_positive_definite() -> None:
 def test_per_sample_ridge() -> None:
     assert per_sample_ridge(0.5, scale="samples", count=10) == 0.5
     assert per_sample_ridge(0.5, scale="none", count=10) == 0.05
+    assert torch.equal(per_sample_ridge(torch.tensor([1.0, 5.0]), scale="none", count=10), torch.tensor([0.1, 0.5]))
+    with pytest.raises(ValueError, match="must be positive, got -1"):
+        per_sample_ridge(torch.tensor([1.0, -1.0]), scale="none", count=10)
 
 
 @pytest.mark.parametrize("tile_bytes", [1, 700, 2**20])

@@ -113,6 +113,7 @@ def test_a_forecast_that_is_not_a_number_is_infinitely_wrong() -> None:
 
     values = torch.tensor([[[-1.0], [1.0], [-1.0], [-1.0]]])
     mask = torch.ones_like(values, dtype=torch.bool)
-    states = filter_sequences(Broken(dimension=1), values, mask).states
-    errors = horizon_errors(Broken(dimension=1), states, values, mask, [1], first_step=1)[1]
-    np.testing.assert_array_equal(errors[0, :, 0], [math.nan, 4.0, math.inf, 0.0])
+    filtered = filter_sequences(Broken(dimension=1), values, mask)
+    for horizons in ([1], [1, 2]):
+        errors = horizon_errors(Broken(dimension=1), filtered, values, mask, horizons, first_step=1)[1]
+        np.testing.assert_array_equal(errors[0, :, 0], [math.nan, 4.0, math.inf, 0.0])

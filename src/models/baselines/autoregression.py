@@ -60,13 +60,13 @@ def fit_autoregression(
     rows = lag_rows(*train, order)
     if not len(rows.inputs):
         raise ValueError(f"no training step has {order} observed steps before it; an autoregression cannot be fitted")
-    readout, ridge = fit_affine_by_validation(rows, lag_rows(*validation, order), ridges, scale=scale)
+    readout, place = fit_affine_by_validation(rows, lag_rows(*validation, order), ridges, scale=scale)
     model = Autoregression(dimension=train[0].shape[2], order=order)
     model.to(dtype=train[0].dtype, device=train[0].device)
     with torch.no_grad():
         model.weight.copy_(readout.weight)
         model.bias.copy_(readout.bias)
-    return model, ridge
+    return model, ridges[place]
 
 
 @torch.no_grad()

@@ -22,22 +22,29 @@ class AffineMap(NamedTuple):
         return inputs @ self.weight.T + self.bias
 
 
-def per_sample_ridge(ridge: float, *, scale: str, count: int) -> float:
+Ridge = float | Tensor  # one penalty for all inputs, or one for each, (input,)
+
+
+def smallest(ridge: Ridge) -> float:
+    return float(torch.as_tensor(ridge).min())
+
+
+def per_sample_ridge(ridge: Ridge, *, scale: str, count: int) -> Ridge:
     """The ridge that belongs to second moments divided by `count`.
 
     scale "samples": the penalty grows with the data, λN on sums, which is λ on means.
     scale "none": λ on sums as the paper writes it (section 3.1), which is λ/N on means.
     Raises ValueError for another scale or a ridge that is not positive.
     """
-    if ridge <= 0:
-        raise ValueError(f"ridge must be positive, got {ridge}")
+    if smallest(ridge) <= 0:
+        raise ValueError(f"ridge must be positive, got {smallest(ridge)}")
     if scale not in SCALES:
         raise ValueError(f"ridge scale {scale!r} is unknown; choose one of {', '.join(SCALES)}")
     return ridge if scale == "samples" else ridge / count
 
 
-def solve_ridge(gram: Tensor, cross: Tensor, ridge: float) -> Tensor:
-    """(gram + ridge·I)⁻¹ cross by Cholesky, in float64. gram (n, n) symmetric, cross (n, m).
+def solve_ridge(gram: Tensor, cross: Tensor, ridge: Ridge) -> Tensor:
+    """(gram + diag(ridge))⁻¹ cross by Cholesky, in float64. gram (n, n) symmetric, cross (n, m).
 
     Raises ValueError when the sum is not positive definite in float64 (a larger ridge mends it).
     """
@@ -45,9 +52,8 @@ def solve_ridge(gram: Tensor, cross: Tensor, ridge: float) -> Tensor:
     shifted.diagonal().add_(ridge)
     factor, info = torch.linalg.cholesky_ex(shifted)
     if int(info) or not bool(torch.isfinite(factor).all()):
-        raise ValueError(
-            f"ridge {ridge:g} leaves a {len(gram)} × {len(gram)} system that is not positive definite; raise it"
-        )
+        size = f"{len(gram)} × {len(gram)}"
+        raise ValueError(f"ridge {smallest(ridge):g} leaves a {size} system that is not positive definite; raise it")
     return torch.cholesky_solve(cross.double(), factor)
 
 
@@ -58,33 +64,6 @@ def mask_patterns(mask: Tensor) -> tuple[Tensor, Tensor]:
     return torch.unique(mask, dim=1, return_inverse=True)
 
 
-def fit_affine(inputs: Tensor, targets: Tensor, mask: Tensor, *, ridge: float) -> AffineMap:
-    """Ridge regression with an unpenalised intercept, on means over the rows that `mask` keeps.
-
-    minimise  mean‖y − Mx − c‖² + ridge·‖M‖²,  inputs (row, input), targets and mask (row, output); float64.
-    Outputs that share one mask share one solve. Raises ValueError when an output has no row at all.
-    """
-    weight = torch.empty(targets.shape[1], inputs.shape[1], dtype=torch.float64, device=inputs.device)
-    bias = torch.empty(targets.shape[1], dtype=torch.float64, device=inputs.device)
-    patterns, group = mask_patterns(mask)
-    for i, rows in enumerate(patterns.T):
-        columns = group == i
-        if not bool(rows.any()):
-            raise ValueError("a column has no observed step to regress on; give more data or leave the column out")
-        x, y = inputs[rows].double(), targets[rows][:, columns].double()
-        x_mean, y_mean = x.mean(0), y.mean(0)
-        x, y = x - x_mean, y - y_mean
-        solution = solve_ridge(x.T @ x / len(x), x.T @ y / len(x), ridge).T
-        weight[columns], bias[columns] = solution, y_mean - solution @ x_mean
-    return AffineMap(weight, bias)
-
-
-def masked_mse(predictions: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
-    """Mean of squared errors over the entries that `mask` keeps, accumulated in float64; NaN without any."""
-    squared = (predictions - targets).double().square_()
-    return squared.masked_fill_(~mask, 0.0).sum() / mask.sum()
-
-
 class RegressionData(NamedTuple):
     """Rows of one regression: inputs (row, input), targets and mask (row, output)."""
 
@@ -93,10 +72,60 @@ class RegressionData(NamedTuple):
     mask: Tensor
 
 
+class CentredMoments(NamedTuple):
+    """Means and centred second moments, divided by the rows, of the outputs `columns`, which share one mask."""
+
+    columns: Tensor
+    input_mean: Tensor
+    output_mean: Tensor
+    gram: Tensor
+    cross: Tensor
+
+
+def centred_moments(data: RegressionData) -> list[CentredMoments]:
+    """All that ridge regression with an intercept needs of the rows; float64. Raises ValueError as `fit_affine`."""
+    found = []
+    patterns, group = mask_patterns(data.mask)
+    for i, rows in enumerate(patterns.T):
+        columns = group == i
+        if not bool(rows.any()):
+            raise ValueError("a column has no observed step to regress on; give more data or leave the column out")
+        x, y = data.inputs[rows].double(), data.targets[rows][:, columns].double()
+        x_mean, y_mean = x.mean(0), y.mean(0)
+        x, y = x - x_mean, y - y_mean
+        found.append(CentredMoments(columns, x_mean, y_mean, x.T @ x / len(x), x.T @ y / len(x)))
+    return found
+
+
+def affine_from_moments(moments: Sequence[CentredMoments], ridge: Ridge) -> AffineMap:
+    first = moments[0]
+    weight = first.gram.new_empty(len(first.columns), len(first.gram))
+    bias = first.gram.new_empty(len(first.columns))
+    for part in moments:
+        solution = solve_ridge(part.gram, part.cross, ridge).T
+        weight[part.columns], bias[part.columns] = solution, part.output_mean - solution @ part.input_mean
+    return AffineMap(weight, bias)
+
+
+def fit_affine(data: RegressionData, *, ridge: Ridge) -> AffineMap:
+    """Ridge regression with an unpenalised intercept, on means over the rows that the mask keeps.
+
+    minimise  mean‖y − Mx − c‖² + ‖M diag(ridge)^½‖²  in float64.
+    Outputs that share one mask share one solve. Raises ValueError when an output has no row at all.
+    """
+    return affine_from_moments(centred_moments(data), ridge)
+
+
+def masked_mse(predictions: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
+    """Mean of squared errors over the entries that `mask` keeps, accumulated in float64; NaN without any."""
+    squared = (predictions - targets).double().square_()
+    return squared.masked_fill_(~mask, 0.0).sum() / mask.sum()
+
+
 def fit_affine_by_validation(
-    train: RegressionData, validation: RegressionData, ridges: Sequence[float], *, scale: str
-) -> tuple[AffineMap, float]:
-    """The fit of `ridges` with the least validation error, and its ridge; a single ridge needs no validation rows.
+    train: RegressionData, validation: RegressionData, ridges: Sequence[Ridge], *, scale: str
+) -> tuple[AffineMap, int]:
+    """The fit with the least validation error, and the place of its ridge; one ridge needs no validation rows.
 
     Raises ValueError for an empty list, and when several ridges meet an empty validation part.
     """
@@ -104,12 +133,21 @@ def fit_affine_by_validation(
         raise ValueError("give at least one ridge to choose from")
     if len(ridges) > 1 and not bool(validation.mask.any()):
         raise ValueError("several ridges to choose from and no validation step to choose by; give one ridge")
-    fits = []
-    for ridge in ridges:
-        per_sample = per_sample_ridge(ridge, scale=scale, count=len(train.inputs))
-        fits.append(fit_affine(*train, ridge=per_sample))
-    if len(fits) == 1:
-        return fits[0], ridges[0]
-    errors = [float(masked_mse(fit(validation.inputs.double()), *validation[1:])) for fit in fits]
-    best = min(range(len(fits)), key=lambda i: errors[i] if math.isfinite(errors[i]) else math.inf)
-    return fits[best], ridges[best]
+    penalties = [per_sample_ridge(ridge, scale=scale, count=len(train.inputs)) for ridge in ridges]
+    moments = centred_moments(train)
+    best, place = affine_from_moments(moments, penalties[0]), 0
+    if len(ridges) == 1:
+        return best, place
+    inputs = validation.inputs.double()
+    least = finite_mse(best(inputs), validation)
+    for i, penalty in enumerate(penalties[1:], start=1):
+        fit = affine_from_moments(moments, penalty)
+        error = finite_mse(fit(inputs), validation)
+        if error < least:
+            best, place, least = fit, i, error
+    return best, place
+
+
+def finite_mse(predictions: Tensor, rows: RegressionData) -> float:
+    """Infinite where it is not a number."""
+    return float(masked_mse(predictions, rows.targets, rows.mask).nan_to_num(nan=math.inf))

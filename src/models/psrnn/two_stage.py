@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from models.numerics.khatri_rao import add_triple_products
-from models.numerics.ridge import per_sample_ridge, solve_ridge
+from models.numerics.ridge import Ridge, per_sample_ridge, solve_ridge
 
 
 class FeatureBatch(NamedTuple):
@@ -60,7 +60,7 @@ def accumulate_moments(stream: Stream) -> Moments:
     return Moments(sums[0] / count, sums[1] / count, sums[2] / count, sums[3] / count, count)
 
 
-def state_update_projection(moments: Moments, state_regression: Tensor, ridge: float) -> Tensor:
+def state_update_projection(moments: Moments, state_regression: Tensor, ridge: Ridge) -> Tensor:
     """A = G⁻¹ Σ B (Bᵀ Σ B + λI)⁻¹ with Σ = E[η ηᵀ], G = Σ + λI: both stages of W in one (h, s) matrix."""
     sigma, b = moments.history, state_regression
     smoothed = solve_ridge(sigma, sigma @ b, ridge)

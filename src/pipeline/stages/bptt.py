@@ -15,7 +15,7 @@ from models.recurrent import Recurrent
 from pipeline.errors import PipelineError
 from pipeline.fit import EpochRow, Fit, FitSettings, Progress, snapshot
 from pipeline.seeding import generator
-from pipeline.stages.first_model import Initialised, one_step_mse
+from pipeline.stages.first_model import Initialised, one_step_mse, readout_settings
 from pipeline.stages.load import Loaded
 
 LEARNING_RATES = {"kronecker": 2.0, "sgd": 0.1, "adam": 0.001}
@@ -44,10 +44,10 @@ def refine(
     model = found.model
     if not isinstance(model, Recurrent):
         raise TypeError(f"{type(model).__name__} is not refined by gradient")
-    ridges = [found.chosen["readout.ridge"]]
+    chosen_readout = readout_settings(readout).only(found.chosen)
 
     def solve(refined: Recurrent) -> Filtered | None:
-        return fit_readout(refined, loaded.train, loaded.validation, ridges=ridges, scale=readout.scale).train
+        return fit_readout(refined, loaded.train, loaded.validation, chosen_readout).train
 
     objective = TruncatedBPTT(
         model, loaded.train, horizon=settings.horizon, batch_size=settings.batch_size,

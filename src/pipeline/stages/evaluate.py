@@ -83,7 +83,7 @@ def evaluate(models: Mapping[str, SequenceModel], loaded: Loaded, settings: Any)
     predictions: list[Tensor] = []
     for name, model in models.items():
         filtered = filter_sequences(model, part.values, part.mask)
-        squared[name] = horizon_errors(model, filtered.states, part.values, part.scored, horizons, settings.first_step)
+        squared[name] = horizon_errors(model, filtered, part.values, part.scored, horizons, settings.first_step)
         predictions = predictions or [filtered.predictions]
     return Evaluation(squared, predictions[0])
 

@@ -15,6 +15,7 @@ from models.filtering import Filtered, MaskedSequences, SequenceModel, filter_se
 from models.fitting import Method, Problem
 from models.numerics.ridge import masked_mse
 from models.readout import ReadoutSettings
+from pipeline.errors import PipelineError
 from pipeline.seeding import generator
 from pipeline.stages.load import Loaded
 
@@ -72,7 +73,9 @@ def judge(
 
 
 def readout_settings(settings: Any) -> ReadoutSettings:
-    return ReadoutSettings(settings.lags, settings.ridges, settings.scale)
+    if settings.state_ridges is not None and not settings.lags:
+        raise PipelineError("readout.state_ridges goes with readout.lags of 1 or more; else give readout.ridges alone")
+    return ReadoutSettings(settings.lags, settings.ridges, settings.scale, settings.state_ridges)
 
 
 def fit_method(method: Method, loaded: Loaded, *, readout: Any, seed: int) -> Initialised:

@@ -12,7 +12,7 @@ from models.readout import fit_readout
 from pipeline.memory import halving
 from pipeline.seeding import generator
 from pipeline.stages.features import Features
-from pipeline.stages.first_model import Initialised, judge
+from pipeline.stages.first_model import Initialised, judge, readout_settings
 from pipeline.stages.load import Loaded
 
 
@@ -73,11 +73,10 @@ def initialise(loaded: Loaded, features: Features, settings: TwoStageSettings) -
     """Regression, then the readout along the filtered training part. Warns of a draw that blew up."""
     found = first_parameters(features, settings)
     model = build_psrnn(found.parameters, features.frequencies, found.projections, **settings.cell)
-    readout = settings.readout
-    fitted = fit_readout(model, loaded.train, loaded.validation, ridges=readout.ridges, scale=readout.scale)
+    fitted = fit_readout(model, loaded.train, loaded.validation, readout_settings(settings.readout))
     known = {"train": fitted.train, "validation": fitted.validation}
     halved = {"halved.initialise.chunk": found.chunk} if found.chunk != settings.initialise.chunk else {}
-    return judge(model, loaded, {"readout.ridge": fitted.ridge, **halved}, known=known)
+    return judge(model, loaded, {**fitted.chosen, **halved}, known=known)
 
 
 def empty_model(features: Features, settings: TwoStageSettings) -> PSRNN:
