@@ -18,7 +18,8 @@ class ReadoutSettings(NamedTuple):
     """lags: recent observations beside the state; ridges: to choose from on validation; scale: see `per_sample_ridge`.
 
     state_ridges: those of the state's weights, each tried with each of `ridges`, which are then those of the lags
-    alone: numbers of a state and of an observation may differ in size by far. None: one ridge for both.
+    alone: numbers of a state and of an observation may differ in size by far. None: one ridge for both. Without lags
+    they take the place of `ridges`.
     """
 
     lags: int
@@ -27,8 +28,8 @@ class ReadoutSettings(NamedTuple):
     state_ridges: Sequence[float] | None = None
 
     def candidates(self) -> list[dict[str, float]]:
-        if self.state_ridges is None:
-            return [{"readout.ridge": ridge} for ridge in self.ridges]
+        if self.state_ridges is None or not self.lags:
+            return [{"readout.ridge": ridge} for ridge in self.state_ridges or self.ridges]
         pairs = product(self.ridges, self.state_ridges)
         return [{"readout.ridge": ridge, "readout.state_ridge": of_state} for ridge, of_state in pairs]
 

@@ -124,6 +124,12 @@ def test_the_state_may_have_a_ridge_of_its_own() -> None:
     torch.testing.assert_close(model.readout_weight.detach(), weight)
 
 
+def test_without_lags_the_ridges_of_the_state_take_the_place_of_the_others() -> None:
+    settings = small_problem(lags=2).readout._replace(lags=0, ridges=[0.3], state_ridges=[1e-3, 2.0])
+    assert settings.candidates() == [{"readout.ridge": 1e-3}, {"readout.ridge": 2.0}]
+    assert settings.only({"readout.ridge": 2.0}).candidates() == [{"readout.ridge": 2.0}]
+
+
 def test_ridge_of_the_readout_is_chosen_on_the_validation_part() -> None:
     problem = small_problem(lags=2)
     assert with_readout(Decay(lags=2), problem).chosen == {"readout.ridge": 1e-6}

@@ -15,7 +15,6 @@ from models.filtering import Filtered, MaskedSequences, SequenceModel, filter_se
 from models.fitting import Method, Problem
 from models.numerics.ridge import masked_mse
 from models.readout import ReadoutSettings
-from pipeline.errors import PipelineError
 from pipeline.seeding import generator
 from pipeline.stages.load import Loaded
 
@@ -73,8 +72,6 @@ def judge(
 
 
 def readout_settings(settings: Any) -> ReadoutSettings:
-    if settings.state_ridges is not None and not settings.lags:
-        raise PipelineError("readout.state_ridges goes with readout.lags of 1 or more; else give readout.ridges alone")
     return ReadoutSettings(settings.lags, settings.ridges, settings.scale, settings.state_ridges)
 
 
