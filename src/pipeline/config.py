@@ -250,7 +250,7 @@ NOT_NEGATIVE = (
     "tracking.wait", "readout.lags", "refine.epochs", "evaluate.first_step", "horizon", "seed", "tune.warmup",
 )  # fmt: skip
 MAY_BE_EMPTY = ("evaluate.orders",)
-CAPS = {"features.count": "count", "refine.epochs": "epochs"}
+CAPS = {"features.count": "count", "features.projection": "count", "refine.epochs": "epochs"}
 
 
 def apply_caps(config: DictConfig) -> None:

@@ -113,7 +113,12 @@ def test_the_sweeps_of_experiments_follow_size() -> None:
 
 def test_caps_only_lower() -> None:
     settings = settings_of(compose("config", ["size=tiny", "features.count=3", "refine=none"]))
-    assert (settings.features.count, settings.refine.epochs) == (3, 0)
+    assert (settings.features.count, settings.features.projection, settings.refine.epochs) == (3, None, 0)
+
+
+def test_caps_lower_an_experiment_too() -> None:
+    settings = settings_of(compose("config", ["+contender=mocap/psrnn", "size=tiny"]))
+    assert (settings.features.count, settings.features.projection, settings.refine.epochs) == (10, 10, 2)
 
 
 def test_the_root_seed_changes_neither_data_nor_split() -> None:
