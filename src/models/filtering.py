@@ -13,6 +13,8 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
+from models.numerics.ridge import masked_mse
+
 State = tuple[Tensor, ...]
 ROLL_BATCH = 1024
 FORECAST_BYTES = 512 * 2**20
@@ -67,6 +69,13 @@ def filter_sequences(model: SequenceModel, values: Tensor, mask: Tensor, start: 
         state = model.update(state, observation)
     stacked = tuple(torch.stack(parts, 1) for parts in zip(*states, strict=True))
     return Filtered(torch.stack(predictions, 1), torch.stack(filled, 1), stacked)
+
+
+@torch.no_grad()
+def one_step_error(model: SequenceModel, part: MaskedSequences) -> float:
+    """Mean squared one-step error over the scored entries; infinite where the filter diverged."""
+    error = masked_mse(filter_sequences(model, part.values, part.mask).predictions, part.values, part.scored)
+    return float(error.nan_to_num(nan=torch.inf))
 
 
 def reread(model: SequenceModel, filtered: Filtered) -> Filtered:

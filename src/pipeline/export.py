@@ -41,10 +41,13 @@ def page(name: str, tags: Mapping[str, str], files: list[str]) -> str:
     """The Markdown of one result: how it was made, its figures, its tables, its files."""
     images = "\n".join(f"![{Path(f).stem}]({name}/{f})\n" for f in files if f.endswith(".svg"))
     links = "\n".join(f"* [{f}]({name}/{f})" for f in files)
+    resumed = tags.get("resumed.git.commit")
+    commit = tags["git.commit"] + ("" if resumed in (None, tags["git.commit"]) else f", resumed at {resumed}")
+    words = tags["mlflow.note.content"].strip().removeprefix(name).strip()
     return (
         f"# {name}\n\n    {tags['command']}\n\n"
-        f"Commit {tags['git.commit']}; {tags['jobs']} jobs, {tags['jobs.failed']} failed.\n\n{images}\n"
-        f"{tags['mlflow.note.content'].strip()}\n\n## Files\n\n{links}\n"
+        f"Commit {commit}; {tags['jobs']} jobs, {tags['jobs.failed']} failed.\n\n{images}\n"
+        f"{words}\n\n## Files\n\n{links}\n"
     )
 
 

@@ -164,7 +164,7 @@ def _better(rows: pd.DataFrame) -> np.ndarray:
 
 
 def _worse(rows: pd.DataFrame) -> np.ndarray:
-    return rows["ratio_low"].to_numpy() > 1
+    return ~np.isnan(rows["p"].to_numpy(dtype=np.float64)) & (rows["ratio_low"].to_numpy() > 1)
 
 
 def verdict(rows: pd.DataFrame) -> str:
@@ -180,7 +180,7 @@ def verdict(rows: pd.DataFrame) -> str:
 def verdicts(table: pd.DataFrame, claim: str) -> pd.DataFrame:
     """A row per data set of `paired`'s table: at how many counts the challenger is better or worse, and the verdict.
 
-    A count with fewer than six pairs, or none, is not better: p is NaN there."""
+    A count with fewer than six pairs, or none, is neither: p is NaN there."""
     rows = []
     for (data,), group in _groups(table, "data"):
         found = {"counts": len(group), "better": _better(group).sum(), "worse": _worse(group).sum()}

@@ -9,12 +9,12 @@ import pytest
 import torch
 from torch import nn
 
-from models.baselines.autoregression import VAR, Autoregression, one_step_error
+from models.baselines.autoregression import VAR, Autoregression
 from models.baselines.echo_state import EchoState
-from models.baselines.kalman import Kalman, KalmanFilter, fit_kalman, validation_error
+from models.baselines.kalman import Kalman, KalmanFilter, fit_kalman
 from models.baselines.networks import GRU, LSTM, MinGRU
 from models.baselines.persistence import LastValue, Persistence
-from models.filtering import MaskedSequences, filter_sequences, scored_steps
+from models.filtering import MaskedSequences, filter_sequences, one_step_error, scored_steps
 from models.fitting import Method, Problem
 from models.forecaster import Forecaster, load_forecaster, save_forecaster
 from models.numerics.ridge import masked_mse
@@ -149,7 +149,7 @@ def test_one_order_or_block_needs_no_validation_and_several_do() -> None:
         KalmanFilter(blocks=[2, 3], orders=[]).fit(unscored)
 
 
-def test_kalman_takes_the_block_and_order_with_the_least_validation_error() -> None:
+def test_kalman_takes_the_block_and_order_with_the_least_one_step_error() -> None:
     problem = small_problem()
     model, chosen = KalmanFilter(blocks=[1, 3], orders=[1, 2, 50]).fit(problem)
     assert isinstance(model, Kalman)
@@ -157,9 +157,9 @@ def test_kalman_takes_the_block_and_order_with_the_least_validation_error() -> N
     for block, orders in ((1, [1, 2]), (3, [1, 2, 6])):
         for order in orders:
             single, _ = fit_kalman(problem.train, problem.validation, orders=[order], block=block)
-            errors[block, order] = validation_error(single, problem.validation)
+            errors[block, order] = one_step_error(single, problem.validation)
     assert (chosen["block"], chosen["order"]) == min(errors, key=lambda key: errors[key])
-    assert validation_error(model, problem.validation) == pytest.approx(min(errors.values()))
+    assert one_step_error(model, problem.validation) == pytest.approx(min(errors.values()))
 
 
 def test_empty_choices_are_refused() -> None:

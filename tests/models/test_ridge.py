@@ -8,7 +8,8 @@ import torch
 from models.numerics.khatri_rao import add_triple_products
 from models.numerics.ridge import (
     RegressionData,
-    fit_affine,
+    affine_from_moments,
+    centred_moments,
     fit_affine_by_validation,
     masked_mse,
     per_sample_ridge,
@@ -29,25 +30,29 @@ def augmented_least_squares(x: torch.Tensor, y: torch.Tensor, ridge: torch.Tenso
     return solution[:p].T, solution[p]
 
 
+@pytest.mark.parametrize("scale", ["samples", "none"])
 @pytest.mark.parametrize("ridge", [0.3, torch.tensor([0.3, 0.001, 2.0, 40.0], dtype=torch.float64)])
-def test_fit_affine_equals_augmented_least_squares_with_a_mask_per_column(ridge: float | torch.Tensor) -> None:
+def test_affine_fit_equals_augmented_least_squares_with_a_mask_per_column(
+    ridge: float | torch.Tensor, scale: str
+) -> None:
     x, y = normal(60, 4), normal(60, 3, seed=1)
     mask = torch.ones(60, 3, dtype=torch.bool)
     mask[10:30, 1] = False
-    found = fit_affine(RegressionData(x, y, mask), ridge=ridge)
+    found = affine_from_moments(centred_moments(RegressionData(x, y, mask)), ridge, scale=scale)
     each = torch.as_tensor(ridge, dtype=torch.float64).expand(4)
     for column in range(3):
         rows = mask[:, column]
-        weight, bias = augmented_least_squares(x[rows], y[rows][:, column : column + 1], each)
+        per_output = each if scale == "samples" else each / int(rows.sum())
+        weight, bias = augmented_least_squares(x[rows], y[rows][:, column : column + 1], per_output)
         torch.testing.assert_close(found.weight[column : column + 1], weight)
         torch.testing.assert_close(found.bias[column : column + 1], bias)
 
 
-def test_fit_affine_refuses_a_column_without_rows() -> None:
+def test_affine_fit_refuses_a_column_without_rows() -> None:
     mask = torch.ones(5, 2, dtype=torch.bool)
     mask[:, 1] = False
     with pytest.raises(ValueError, match="no observed step to regress on"):
-        fit_affine(RegressionData(normal(5, 1), normal(5, 2), mask), ridge=0.1)
+        centred_moments(RegressionData(normal(5, 1), normal(5, 2), mask))
 
 
 def test_validation_picks_the_ridge_with_the_least_error() -> None:
@@ -60,7 +65,7 @@ def test_validation_picks_the_ridge_with_the_least_error() -> None:
     fit, place = fit_affine_by_validation(train, validation, ridges, scale="none")
     errors = {}
     for ridge in ridges:
-        other = fit_affine(train, ridge=per_sample_ridge(ridge, scale="none", count=12))
+        other = affine_from_moments(centred_moments(train), ridge, scale="none")
         errors[ridge] = float(masked_mse(other(held), validation.targets, validation.mask))
     assert ridges[place] == min(errors, key=errors.__getitem__)
     assert float(masked_mse(fit(held), validation.targets, validation.mask)) == pytest.approx(min(errors.values()))

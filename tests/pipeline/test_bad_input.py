@@ -37,7 +37,7 @@ TINY = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "tracking=off"
         ),
         ("sampler=halton", "sampler=halton is unknown; choose one of hadamard, iid, near_orthogonal, orthogonal"),
         ("kernel=laplacian_l1", "use sampler=iid or kernel=laplacian"),
-        ("update=kalman", "update=kalman is unknown; choose one of bayes, sign, paper"),
+        ("update=kalman", "update=kalman is unknown; choose one of bayes, sign, whitened, paper"),
         ("refine.optimizer=lbfgs", "choose one of auto, kronecker, sgd, adam"),
         ("features.cuont=3", "features.cuont is not a setting"),
         ("+features.cuont=3", "features.cuont is not a setting"),

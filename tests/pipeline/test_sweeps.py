@@ -60,7 +60,7 @@ def figures(client, run) -> set[str]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.filterwarnings("ignore:this model blew up")
+@pytest.mark.filterwarnings("ignore:this model is no better")
 def test_figure3_tiny(run_tiny, client) -> None:
     parent, children = run_tiny("figure3")
     assert parent.info.status == "FINISHED"
@@ -87,7 +87,7 @@ def test_figure3_tiny(run_tiny, client) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.filterwarnings("ignore:this model blew up")
+@pytest.mark.filterwarnings("ignore:this model is no better")
 def test_figure4_tiny(run_tiny, client) -> None:
     parent, children = run_tiny("figure4")
     assert len(children) == 4 * 3 * 2
@@ -100,7 +100,7 @@ def test_figure4_tiny(run_tiny, client) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.filterwarnings("ignore:this model blew up")
+@pytest.mark.filterwarnings("ignore:this model is no better")
 def test_beyond_tiny(run_tiny, client) -> None:
     names = ("psrnn", "last_value", "var", "kalman", "echo_state", "lstm", "gru", "min_gru")
     parent, children = run_tiny("beyond")
@@ -169,7 +169,7 @@ def test_arms_can_be_another_setting(run_pipeline, client) -> None:
     arguments = ("+experiment=stability", "data=mocap", "data.source=stand_in", "size=tiny", "features.count=5")
     assert run_pipeline(*arguments, "seed=0").status == 0
     parent, _ = parent_and_children(client)
-    assert sorted(table(parent, "jobs.csv")["arm"]) == ["bayes", "paper", "sign"]
+    assert sorted(table(parent, "jobs.csv")["arm"]) == ["bayes", "paper", "sign", "whitened"]
 
 
 def test_export_writes_a_page_with_its_files(run_pipeline, client, tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from models.filtering import MaskedSequences, State, filter_sequences
+from models.filtering import State, one_step_error
 from models.fitting import Fitted, Problem
-from models.numerics.ridge import RegressionData, fit_affine_by_validation, masked_mse
+from models.numerics.ridge import RegressionData, fit_affine_by_validation
 
 
 class Autoregression(nn.Module):
@@ -67,13 +67,6 @@ def fit_autoregression(
         model.weight.copy_(readout.weight)
         model.bias.copy_(readout.bias)
     return model, ridges[place]
-
-
-@torch.no_grad()
-def one_step_error(model: Autoregression, part: MaskedSequences) -> float:
-    """Over the scored entries; infinite where the forecasts into a gap diverged."""
-    error = masked_mse(filter_sequences(model, part.values, part.mask).predictions, part.values, part.scored)
-    return float(error.nan_to_num(nan=torch.inf))
 
 
 @dataclass(frozen=True, kw_only=True)

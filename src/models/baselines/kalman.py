@@ -18,9 +18,8 @@ import torch
 from scipy.linalg import solve_discrete_are
 from torch import Tensor, nn
 
-from models.filtering import State, filter_sequences
+from models.filtering import MaskedSequences, State, one_step_error
 from models.fitting import Fitted, Problem
-from models.numerics.ridge import masked_mse
 
 LARGEST_WINDOW = 2000
 CHUNK_BYTES = 64 * 2**20
@@ -181,14 +180,14 @@ def steady_gain(transition: Tensor, readout: Tensor, residual: Tensor) -> Tensor
 
 
 def stabilised(system: StateSpace) -> StateSpace:
-    """The same system; where A − K C has an eigenvalue of modulus 1 or more, A and K are shrunk, with a warning."""
+    """The system itself; where A − K C has an eigenvalue of modulus 1 or more, A and K scaled down, with a warning."""
     closed = system.transition - system.gain @ system.readout
     radius = float(torch.linalg.eigvals(closed).abs().max())
     if radius < 1:
         return system
     warnings.warn(
-        f"the filter with {len(closed)} states is unstable (spectral radius {radius:.4g}); A and K are shrunk to "
-        f"{LARGEST_RADIUS}",
+        f"the filter with {len(closed)} states is unstable (spectral radius {radius:.4g}); A and K are scaled "
+        f"down to a radius of {LARGEST_RADIUS}",
         stacklevel=2,
     )
     shrink = LARGEST_RADIUS / radius
@@ -202,7 +201,7 @@ def usable_orders(orders: Sequence[int], largest: int) -> list[int]:
     skipped = [order for order in orders if order > largest]
     if len(skipped) == len(orders):
         raise ValueError(
-            f"every order of {list(orders)} is above {largest}, block · features; lower them or raise block"
+            f"every order of {list(orders)} is above {largest}, block · features; lower them or raise model.blocks"
         )
     if skipped:
         named = ", ".join(map(str, skipped))
@@ -222,14 +221,6 @@ def build_kalman(system: StateSpace, bias: Tensor, basis: Tensor | None) -> Kalm
         model.readout.copy_(readout)
         model.bias.copy_(bias)
     return model
-
-
-@torch.no_grad()
-def validation_error(model: Kalman, validation: tuple[Tensor, Tensor, Tensor]) -> float:
-    """One-step error over the scored entries; infinite where the filter diverged."""
-    values, mask, scored = validation
-    error = masked_mse(filter_sequences(model, values, mask).predictions, values, scored)
-    return float(error.nan_to_num(nan=torch.inf))
 
 
 def fit_kalman(
@@ -261,7 +252,7 @@ def fit_kalman(
     windows = complete_windows(mask, 2 * block)
     if not len(windows):
         raise ValueError(
-            f"no training sequence has {2 * block} entirely observed steps in a row; lower block ({block})"
+            f"no training sequence has {2 * block} entirely observed steps in a row; lower model.blocks ({block})"
         )
     bias = values.masked_fill(~mask, 0.0).sum((0, 1)) / mask.sum((0, 1)).clamp(min=1)
     centred, basis = values - bias, None
@@ -276,7 +267,7 @@ def fit_kalman(
     models = {n: build_kalman(system, bias, basis) for n, system in identify_orders(moment, block, usable).items()}
     if len(models) == 1:
         return models[usable[0]], usable[0]
-    order = min(models, key=lambda n: validation_error(models[n], validation))
+    order = min(models, key=lambda n: one_step_error(models[n], MaskedSequences(*validation)))
     return models[order], order
 
 
@@ -308,6 +299,6 @@ class KalmanFilter:
             model, order = fit_kalman(
                 problem.train, problem.validation, orders=orders, block=block, components=self.components
             )
-            fits.append((validation_error(model, problem.validation), model, {"block": block, "order": order}))
+            fits.append((one_step_error(model, problem.validation), model, {"block": block, "order": order}))
         _, model, chosen = min(fits, key=lambda fit: fit[0])
         return Fitted(model, chosen)

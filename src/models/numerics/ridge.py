@@ -73,9 +73,10 @@ class RegressionData(NamedTuple):
 
 
 class CentredMoments(NamedTuple):
-    """Means and centred second moments, divided by the rows, of the outputs `columns`, which share one mask."""
+    """Means and centred second moments over the `rows` rows of the outputs `columns`, which share one mask."""
 
     columns: Tensor
+    rows: int
     input_mean: Tensor
     output_mean: Tensor
     gram: Tensor
@@ -83,7 +84,10 @@ class CentredMoments(NamedTuple):
 
 
 def centred_moments(data: RegressionData) -> list[CentredMoments]:
-    """All that ridge regression with an intercept needs of the rows; float64. Raises ValueError as `fit_affine`."""
+    """All that ridge regression with an intercept needs of the rows, in float64; one entry for each different mask.
+
+    Raises ValueError when an output has no row at all.
+    """
     found = []
     patterns, group = mask_patterns(data.mask)
     for i, rows in enumerate(patterns.T):
@@ -93,27 +97,23 @@ def centred_moments(data: RegressionData) -> list[CentredMoments]:
         x, y = data.inputs[rows].double(), data.targets[rows][:, columns].double()
         x_mean, y_mean = x.mean(0), y.mean(0)
         x, y = x - x_mean, y - y_mean
-        found.append(CentredMoments(columns, x_mean, y_mean, x.T @ x / len(x), x.T @ y / len(x)))
+        found.append(CentredMoments(columns, len(x), x_mean, y_mean, x.T @ x / len(x), x.T @ y / len(x)))
     return found
 
 
-def affine_from_moments(moments: Sequence[CentredMoments], ridge: Ridge) -> AffineMap:
+def affine_from_moments(moments: Sequence[CentredMoments], ridge: Ridge, *, scale: str) -> AffineMap:
+    """Ridge regression with an unpenalised intercept, on means over the rows that the mask keeps.
+
+    minimise  mean‖y − Mx − c‖² + ‖M diag(ridge)^½‖²  in float64, the ridge as `per_sample_ridge` gives it for each
+    output's own number of rows. Outputs that share one mask share one solve.
+    """
     first = moments[0]
     weight = first.gram.new_empty(len(first.columns), len(first.gram))
     bias = first.gram.new_empty(len(first.columns))
     for part in moments:
-        solution = solve_ridge(part.gram, part.cross, ridge).T
+        solution = solve_ridge(part.gram, part.cross, per_sample_ridge(ridge, scale=scale, count=part.rows)).T
         weight[part.columns], bias[part.columns] = solution, part.output_mean - solution @ part.input_mean
     return AffineMap(weight, bias)
-
-
-def fit_affine(data: RegressionData, *, ridge: Ridge) -> AffineMap:
-    """Ridge regression with an unpenalised intercept, on means over the rows that the mask keeps.
-
-    minimise  mean‖y − Mx − c‖² + ‖M diag(ridge)^½‖²  in float64.
-    Outputs that share one mask share one solve. Raises ValueError when an output has no row at all.
-    """
-    return affine_from_moments(centred_moments(data), ridge)
 
 
 def masked_mse(predictions: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
@@ -133,15 +133,14 @@ def fit_affine_by_validation(
         raise ValueError("give at least one ridge to choose from")
     if len(ridges) > 1 and not bool(validation.mask.any()):
         raise ValueError("several ridges to choose from and no validation step to choose by; give one ridge")
-    penalties = [per_sample_ridge(ridge, scale=scale, count=len(train.inputs)) for ridge in ridges]
     moments = centred_moments(train)
-    best, place = affine_from_moments(moments, penalties[0]), 0
+    best, place = affine_from_moments(moments, ridges[0], scale=scale), 0
     if len(ridges) == 1:
         return best, place
     inputs = validation.inputs.double()
     least = finite_mse(best(inputs), validation)
-    for i, penalty in enumerate(penalties[1:], start=1):
-        fit = affine_from_moments(moments, penalty)
+    for i, ridge in enumerate(ridges[1:], start=1):
+        fit = affine_from_moments(moments, ridge, scale=scale)
         error = finite_mse(fit(inputs), validation)
         if error < least:
             best, place, least = fit, i, error

@@ -14,7 +14,7 @@ from models.psrnn.projection import Projections
 from models.psrnn.two_stage import FeatureBatch, Stream, TwoStageParameters
 from models.psrnn.windows import Windows
 
-UPDATES = ("bayes", "sign", "paper")
+UPDATES = ("bayes", "sign", "whitened", "paper")
 
 
 class Frequencies(NamedTuple):

@@ -22,7 +22,7 @@ from pipeline.stages.load import Loaded
 class Initialised(NamedTuple):
     """The model, what was chosen on validation, and the errors of the model on the three parts.
 
-    stable: False for a draw that blew up (see `judge`).
+    stable: False for a draw that is no better than the mean (see `judge`).
     """
 
     model: nn.Module
@@ -53,7 +53,7 @@ def judge(
     drawn: bool = True,
     known: Mapping[str, Filtered | None] = MappingProxyType({}),
 ) -> Initialised:
-    """Measure the errors, and warn of a draw of features that blew up. known: parts as this model filters them.
+    """Measure the errors, and warn of a draw of features that is of no use. known: parts as this model filters them.
 
     A random draw (`drawn`) is stable when its error on the validation part is below that of predicting the mean: on the
     training part a readout that was solved there cannot be worse than the mean, whatever the state does. Any other
@@ -66,8 +66,8 @@ def judge(
     stable = math.isfinite(train) and math.isfinite(validation) and (validation < mean or not drawn)
     if not stable:
         advice = "take more features, update=bayes or another seed" if drawn else "its filter diverges on this data"
-        errors = f"validation error {validation:.3g}, where predicting the mean has {mean:.3g}"
-        warnings.warn(f"this model blew up: {errors}; {advice}", stacklevel=2)
+        errors = f"validation error {validation:.4g}, where the mean has {mean:.4g}"
+        warnings.warn(f"this model is no better than predicting the mean: {errors}; {advice}", stacklevel=2)
     return Initialised(model, chosen, train, validation, test, stable)
 
 

@@ -30,7 +30,7 @@ class TwoStageSettings(NamedTuple):
     def cell(self) -> dict[str, Any]:
         return {
             "lags": self.readout.lags,
-            "keep_sign": self.update != "paper",
+            "keep_sign": self.update in ("bayes", "sign"),
             "learn_frequencies": self.learn_frequencies,
         }
 
@@ -44,14 +44,14 @@ class Regressed(NamedTuple):
 
 
 def regress(features: Features, settings: TwoStageSettings, *, chunk: int) -> Regressed:
-    """2SR, after a projection if there is one; `update=bayes` folds the whitening of the features of o_t into W."""
+    """2SR, after a projection if there is one; `update=bayes` and `whitened` fold the whitening of ω_t into W."""
     stream = feature_stream(features.windows, features.frequencies, chunk=chunk)
     projections = None
     if settings.projection is not None:
         projections = find_projections(stream, size=settings.projection)
         stream = projected(stream, projections)
     found = two_stage_regression(stream, ridge=settings.initialise.ridge, scale=settings.initialise.scale)
-    if settings.update == "bayes":
+    if settings.update in ("bayes", "whitened"):
         update = whiten_observations(found.update, found.observation_moment, settings.initialise.whitening)
         found = found._replace(update=update)
     return Regressed(found, projections, chunk)
@@ -70,7 +70,7 @@ def first_parameters(features: Features, settings: TwoStageSettings) -> Regresse
 
 
 def initialise(loaded: Loaded, features: Features, settings: TwoStageSettings) -> Initialised:
-    """Regression, then the readout along the filtered training part. Warns of a draw that blew up."""
+    """Regression, then the readout along the filtered training part. Warns of a draw that is of no use."""
     found = first_parameters(features, settings)
     model = build_psrnn(found.parameters, features.frequencies, found.projections, **settings.cell)
     fitted = fit_readout(model, loaded.train, loaded.validation, readout_settings(settings.readout))

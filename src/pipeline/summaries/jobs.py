@@ -20,7 +20,7 @@ def stored_error(value: float) -> float:
 
 def job_row(child: MlflowRun) -> dict[str, object]:
     tags, parameters, metrics = child.data.tags, child.data.params, child.data.metrics
-    psrnn = tags.get("model", "psrnn") == "psrnn"
+    psrnn = tags["model"] == "psrnn"
     return {
         "run": child.info.run_name,
         "run_id": child.info.run_id,
@@ -46,15 +46,15 @@ def job_table(children: list[MlflowRun]) -> pd.DataFrame:
 
 
 def seed_table(jobs: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard deviation of the test error per data set, arm, kernel and count, over seeds and what else
-    varied."""
-    grouped = jobs.groupby(KEYS[:-1], as_index=False)
+    """Mean and standard deviation of the stable jobs' test error per data set, arm, kernel and count, over seeds and
+    what else varied."""
+    grouped = jobs.assign(kept=jobs["test_mse"].where(jobs["stable"])).groupby(KEYS[:-1], as_index=False)
     return grouped.agg(
         jobs=("test_mse", "size"),
         unstable=("stable", lambda stable: int((~stable).sum())),
         parameters=("parameters", "max"),
-        mean=("test_mse", "mean"),
-        sd=("test_mse", "std"),
+        mean=("kept", "mean"),
+        sd=("kept", "std"),
     )
 
 

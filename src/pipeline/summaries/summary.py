@@ -113,7 +113,7 @@ def against_all(jobs: Any, challenger: str) -> tuple[pd.DataFrame, pd.DataFrame]
 def ahead_of_all(data: str, rows: Any, challenger: str) -> dict[str, str]:
     ahead = (rows["p_holm"] < statistics.ALPHA) & (rows["ratio_high"] < 1)
     known = (rows["pairs"] > 0).all()
-    word = "holds" if ahead.all() else "does not hold" if known else "undecided"
+    word = "holds" if ahead.all() else "not shown" if known else "undecided"
     word = statistics.NO_CLAIM if rows["stand_in"].any() else word
     missed = ", ".join(rows.loc[~ahead, "against"])
     return {"data": data, "claim": f"{challenger} ahead of every baseline", "verdict": word, "not ahead of": missed}

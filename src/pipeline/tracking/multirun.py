@@ -194,7 +194,8 @@ def summarise(run: Run, children: list[MlflowRun], compare: Any, *, whole: bool)
         name = f"STAND-IN-{name} (data not real)"
         run.client.update_run(run.id, name=name)
     best, error = best_child(children)
-    run.describe(f"{name}\n\n{summary.text}\n\nBest by validation error: {best.info.run_name} ({best.info.run_id})\n")
+    words = f"\n\nBest by validation error: {best.info.run_name}" if jobs["data"].nunique() == 1 else ""
+    run.describe(f"{name}\n\n{summary.text}{words}\n")
     log_best(run, best, error, tested=compare.figure != "trials", whole=whole)
 
 
