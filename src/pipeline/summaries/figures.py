@@ -22,7 +22,7 @@ def panels(data: list[str], title: str, *, x: str) -> tuple[Figure, dict[str, Ax
     figure = Figure(figsize=(1.5 + 3.6 * columns, 0.8 + 3.1 * rows), layout="constrained")
     figure.suptitle(title, fontsize=10)
     figure.supylabel(MSE, fontsize=9)
-    figure.supxlabel(f"{x}; {BAND}", fontsize=8)
+    figure.supxlabel(f"{x}{'; ' if columns > 1 else chr(10)}{BAND}", fontsize=8)
     axes = {name: figure.add_subplot(rows, columns, i + 1) for i, name in enumerate(data)}
     for name, panel in axes.items():
         panel.set_title(name, fontsize=9)
