@@ -16,6 +16,9 @@ from torch import Tensor
 
 from models.features.kernels import IsotropicKernel, Kernel
 from models.numerics.hadamard import next_power_of_two, walsh_hadamard_transform
+from models.numerics.memory import empty_rows
+
+BLOCK = 32  # rows that go through all factors of a Hadamard product before the next ones
 
 
 class Sampler(ABC):
@@ -84,20 +87,26 @@ class Hadamard(Sampler):
 
     def directions(self, count: int, dimension: int, *, generator: torch.Generator) -> Tensor:
         sizes = _block_sizes(count, next_power_of_two(dimension))
-        return torch.cat([self._block(size, dimension, generator) for size in sizes])
+        blocks = [self._block(size, dimension, generator) for size in sizes]
+        return torch.cat(blocks) if len(blocks) > 1 else blocks[0]
 
     def _block(self, count: int, dimension: int, generator: torch.Generator) -> Tensor:
         while True:
             rows = self._product_rows(count, next_power_of_two(dimension), generator)[:, :dimension]
-            if bool((torch.linalg.vector_norm(rows, dim=1) > 1e-9).all()):
-                return _unit_rows(rows)
+            lengths = torch.linalg.vector_norm(rows, dim=1, keepdim=True)
+            if bool((lengths > 1e-9).all()):
+                return rows.div_(lengths)
 
     def _product_rows(self, count: int, size: int, generator: torch.Generator) -> Tensor:
         """The first `count` rows of H D_1 … H D_k; H is symmetric, so a row times H is the transform of the row."""
-        rows = torch.eye(count, size, dtype=torch.float64, device=generator.device)
-        for _ in range(self.blocks):
-            signs = 2 * torch.randint(2, (size,), generator=generator, device=generator.device) - 1
-            rows = walsh_hadamard_transform(rows) * signs
+        signs = [
+            2 * torch.randint(2, (size,), generator=generator, device=generator.device) - 1 for _ in range(self.blocks)
+        ]
+        like = torch.empty(0, dtype=torch.float64, device=generator.device)
+        rows = empty_rows(count, size, like=like).zero_().fill_diagonal_(1)
+        for part in rows.split(BLOCK):
+            for sign in signs:
+                torch.mul(walsh_hadamard_transform(part), sign, out=part)
         return rows
 
 
