@@ -48,7 +48,7 @@ def _in_blocks(x: Tensor, frequencies: Tensor) -> Tensor:
         part = torch.mm(rows, frequencies.T, out=phases[: len(rows)])
         torch.cos(part, out=result[:, :count])
         torch.sin(part, out=result[:, count:])
-        result.mul_(count**-0.5)
+        result.div_(count**0.5)
     return features
 
 

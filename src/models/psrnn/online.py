@@ -64,7 +64,7 @@ class OnlineStep(nn.Module):
         if self.reference is not None:
             norm.copysign_(torch.dot(z, self.reference))
         belief = z.div_(norm)
-        recent = torch.cat([recent, observation])[self.dimension :] if self.lags else recent.clone()
+        recent = torch.cat([recent, observation])[self.dimension :] if self.lags else recent
         return belief, recent, self._read(belief, recent)
 
     def _read(self, belief: Tensor, recent: Tensor) -> Tensor:
