@@ -28,26 +28,23 @@ class OnlineStep(nn.Module):
         belief, recent, prediction = step(belief, recent, observation)
 
     Units are the model's standardised ones; `Forecaster.online` is the same in the data's own units. No gradient is
-    recorded. W is shared with the model, all else is copied: make a new step when the model has been trained on.
+    recorded. W is shared with the model, all else is copied, on its device: make a new step when the model has been trained on.
     """
-
-    frequencies: Tensor
-    shift: Tensor
-    projection: Tensor | None
-    update: Tensor
-    bias: Tensor
-    reference: Tensor | None
-    readout_weight: Tensor
-    readout_bias: Tensor
-    first: Tensor
 
     def __init__(self, model: PSRNN) -> None:
         super().__init__()
-        self.dimension, self.lags = model.features.frequencies.shape[1], model.lags
+        frequencies, projection = model.features.frequencies.detach(), model.features.projection
+        self.dimension, self.lags = frequencies.shape[1], model.lags
         self.tiny = torch.finfo(model.bias.dtype).tiny
-        with torch.no_grad():
-            for name, value in _constants(model).items():
-                self.register_buffer(name, value)
+        # plain attributes: looking up a buffer costs as much as a small product
+        self.frequencies = torch.cat([frequencies, frequencies])
+        self.shift = frequencies.new_tensor([math.pi / 2, 0.0]).repeat_interleave(len(frequencies))
+        self.projection = None if projection is None else projection.T.contiguous()
+        self.update = model.update_tensor.detach().flatten(1)
+        self.bias = model.bias.detach() * len(frequencies) ** 0.5
+        self.reference = model.reference.clone() if model.keep_sign else None
+        self.readout = model.readout_bias.detach().clone(), model.readout_weight.detach().clone()
+        self.first = model.initial_belief(1)[0][0].detach().clone()
 
     def initial(self) -> OnlineState:
         """Before the first observation."""
@@ -69,26 +66,7 @@ class OnlineStep(nn.Module):
 
     def _read(self, belief: Tensor, recent: Tensor) -> Tensor:
         inputs = torch.cat([belief, recent]) if self.lags else belief
-        return torch.addmv(self.readout_bias, self.readout_weight, inputs)
-
-
-def _constants(model: PSRNN) -> dict[str, Tensor | None]:
-    """What an `OnlineStep` keeps of the model; without a gradient."""
-    frequencies, projection = model.features.frequencies, model.features.projection
-    count = len(frequencies)
-    shift = frequencies.new_zeros(2 * count)
-    shift[:count] = math.pi / 2
-    return {
-        "frequencies": torch.cat([frequencies, frequencies]),
-        "shift": shift,
-        "projection": None if projection is None else projection.T.contiguous(),
-        "update": model.update_tensor.detach().flatten(1),
-        "bias": model.bias * count**0.5,
-        "reference": model.reference.clone() if model.keep_sign else None,
-        "readout_weight": model.readout_weight.detach().clone(),
-        "readout_bias": model.readout_bias.detach().clone(),
-        "first": model.initial_belief(1)[0][0].clone(),
-    }
+        return torch.addmv(*self.readout, inputs)
 
 
 def export_online_step(model: PSRNN) -> torch.export.ExportedProgram:
