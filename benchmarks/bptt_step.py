@@ -1,6 +1,6 @@
 """Loss and gradient of one chunk of truncated BPTT: ours, einsum with autograd, torch.nn.LSTM with equal parameters.
 
-    python benchmarks/bptt_step.py --threads 1
+python benchmarks/bptt_step.py --threads 1
 """
 
 from __future__ import annotations

@@ -57,7 +57,6 @@ def epoch_of(model: Recurrent, train: MaskedSequences) -> Form:
             torch.nn.utils.clip_grad_norm_(objective.parameters(), 1.0)
             optimizer.step()
 
-
     return epoch
 
 

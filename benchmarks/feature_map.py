@@ -1,6 +1,6 @@
 """Random features, and drawing their directions: ours, written-out forms and scikit-learn's RBFSampler.
 
-    python benchmarks/feature_map.py --threads 1
+python benchmarks/feature_map.py --threads 1
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def directions_by_butterflies(count: int, generator: torch.Generator) -> Tensor:
 
 
 def samplers(machine: Machine, budget: float) -> list[Row]:
-    """Directions of m = d, whose dense form is the QR of `Orthogonal`; then of m < d, whose dense form is a square Q."""
+    """Directions of m = d, beside the dense QR of `Orthogonal`; then those of m < d, beside a square Q."""
     generator = torch.Generator(machine.device).manual_seed(0)
     rows = []
     for size in SQUARES:

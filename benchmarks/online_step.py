@@ -1,6 +1,6 @@
 """One observation into the filter: ours, einsum, and torch.nn.LSTMCell with equal parameters, at batch 1.
 
-    python benchmarks/online_step.py --threads 1
+python benchmarks/online_step.py --threads 1
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ def measure(machine: Machine, budget: float) -> list[Row]:
         step = OnlineStep(model)
         belief, recent, _ = step.initial()
         observation = torch.randn(DIMENSION, generator=torch.Generator().manual_seed(1)).to(machine.device)
-        for ours, theirs in zip(step(belief, recent, observation)[::2], by_einsum(model, belief, observation), strict=True):
+        for ours, theirs in zip(
+            step(belief, recent, observation)[::2], by_einsum(model, belief, observation), strict=True
+        ):
             torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-4)
         units = equal_lstm_units(features**3 + 2 * features, DIMENSION)
         lstm = ReadLSTM(units).to(machine.device)

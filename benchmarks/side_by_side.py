@@ -120,7 +120,8 @@ def compare(
     work = work or Work()
     reading: dict[str, Form] = {} if work.read is None else {"": work.read.sum}
     times = {
-        name: median(found) for name, found in samples({**forms, **reading}, device=machine.device, budget=budget).items()
+        name: median(found)
+        for name, found in samples({**forms, **reading}, device=machine.device, budget=budget).items()
     }
     ours = next(iter(forms))
     shares = {

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from models.numerics.memory import empty_rows
 
-BLOCK_BYTES = 2**20  # phases of a block of rows: what a cache holds
+BLOCK_BYTES = 2**20  # phases of a block of rows, for each thread: what a cache holds
 
 
 def random_features(x: Tensor, frequencies: Tensor) -> Tensor:
@@ -39,17 +39,24 @@ def _recorded(x: Tensor, frequencies: Tensor) -> bool:
 
 
 def _in_blocks(x: Tensor, frequencies: Tensor) -> Tensor:
-    """x (row, dimension) → (row, 2m); a block is all rows off the CPU, where no cache has to hold it."""
+    """x (row, dimension) → (row, 2m)."""
     count = len(frequencies)
     features = empty_rows(len(x), 2 * count, like=x)
-    block = max(1, BLOCK_BYTES // (count * x.element_size())) if x.device.type == "cpu" else len(x)
-    phases = x.new_empty(min(block, len(x)), count)
+    block = _rows_of_a_block(x, count)
+    phases = x.new_empty(block, count)
     for rows, result in zip(x.split(block), features.split(block), strict=True):
         part = torch.mm(rows, frequencies.T, out=phases[: len(rows)])
         torch.cos(part, out=result[:, :count])
         torch.sin(part, out=result[:, count:])
         result.div_(count**0.5)
     return features
+
+
+def _rows_of_a_block(x: Tensor, count: int) -> int:
+    """All rows off the CPU, where no cache has to hold them."""
+    if x.device.type != "cpu":
+        return len(x)
+    return min(len(x), max(1, BLOCK_BYTES * torch.get_num_threads() // (count * x.element_size())))
 
 
 class RandomFeatureMap(torch.nn.Module):

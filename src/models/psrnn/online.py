@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from models.psrnn.cell import PSRNN
 
-
 OnlineState = tuple[Tensor, Tensor, Tensor]
 
 
@@ -22,13 +21,13 @@ class OnlineStep(nn.Module):
     A = W ×₃ ω first would read it along s² rows of w, which is slower, or want a transposed copy. Cosines are sines
     shifted by π/2. The features' factor 1/√m is left to the division by the norm, with b scaled in its place.
 
-    The state is a belief q (s,), the recent observations (lags·d,), oldest first, and the prediction ô (d,) of the next:
+    The state is a belief q (s,), the last observations (lags·d,), oldest first, and the prediction ô (d,) of the next:
 
         belief, recent, prediction = step.initial()
         belief, recent, prediction = step(belief, recent, observation)
 
     Units are the model's standardised ones; `Forecaster.online` is the same in the data's own units. No gradient is
-    recorded. W is shared with the model, all else is copied, on its device: make a new step when the model has been trained on.
+    recorded. W is shared with the model and the rest is copied: make a new step when the model has been trained on.
     """
 
     def __init__(self, model: PSRNN) -> None:
@@ -52,7 +51,7 @@ class OnlineStep(nn.Module):
         return self.first, recent, self._read(self.first, recent)
 
     def forward(self, belief: Tensor, recent: Tensor, observation: Tensor) -> OnlineState:
-        """The state after one more observation (d,); the last prediction stands in for entries that are missing."""
+        """The state after one more observation (d,), complete: put the last prediction where an entry is missing."""
         features = torch.addmv(self.shift, self.frequencies, observation).sin_()
         if self.projection is not None:
             features = torch.mv(self.projection, features)
