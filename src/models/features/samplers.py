@@ -18,7 +18,7 @@ from models.features.kernels import IsotropicKernel, Kernel
 from models.numerics.hadamard import next_power_of_two, walsh_hadamard_transform
 from models.numerics.memory import empty_rows
 
-BLOCK = 32  # rows that go through all factors of a Hadamard product before the next ones
+BLOCK_BYTES = 2**20  # rows that go through all factors of a Hadamard product before the next ones
 
 
 class Sampler(ABC):
@@ -99,12 +99,9 @@ class Hadamard(Sampler):
 
     def _product_rows(self, count: int, size: int, generator: torch.Generator) -> Tensor:
         """The first `count` rows of H D_1 … H D_k; H is symmetric, so a row times H is the transform of the row."""
-        signs = [
-            2 * torch.randint(2, (size,), generator=generator, device=generator.device) - 1 for _ in range(self.blocks)
-        ]
-        like = torch.empty(0, dtype=torch.float64, device=generator.device)
-        rows = empty_rows(count, size, like=like).zero_().fill_diagonal_(1)
-        for part in rows.split(BLOCK):
+        signs = [_signs(size, generator) for _ in range(self.blocks)]
+        rows = empty_rows(count, size, like=signs[0]).zero_().fill_diagonal_(1)
+        for part in rows.split(max(1, BLOCK_BYTES // (8 * size))):
             for sign in signs:
                 torch.mul(walsh_hadamard_transform(part), sign, out=part)
         return rows
@@ -156,6 +153,11 @@ def _block_sizes(count: int, largest: int) -> list[int]:
 
 def _normal(rows: int, columns: int, generator: torch.Generator) -> Tensor:
     return torch.randn(rows, columns, dtype=torch.float64, generator=generator, device=generator.device)
+
+
+def _signs(count: int, generator: torch.Generator) -> Tensor:
+    """±1 with equal probability, float64 (count,)."""
+    return 2 * torch.randint(2, (count,), generator=generator, device=generator.device).double() - 1
 
 
 def _unit_rows(rows: Tensor) -> Tensor:
