@@ -84,3 +84,24 @@ def test_the_lstm_has_as_many_parameters_as_fit(parameters: int, inputs: int, lo
     units = load("side_by_side").equal_lstm_units(parameters, inputs)
     counts = [sum(p.numel() for p in torch.nn.LSTMCell(inputs, n).parameters()) for n in (units, units + 1)]
     assert counts[0] <= parameters < counts[1]
+
+
+def test_all_of_them_write_one_file(
+    load: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_all = load("run_all")
+    monkeypatch.setattr(run_all, "HOT_SPOTS", [load("two_stage"), load("online_step")])
+    monkeypatch.setattr(run_all, "DIMENSIONS", (2,))
+    monkeypatch.setattr(run_all, "FREQUENCIES", 4)
+    monkeypatch.setattr(run_all, "machine_of", lambda _: machine(load))
+    file = tmp_path / "new" / "bench.md"
+    monkeypatch.setattr("sys.argv", ["run_all", "--output", str(file), "--budget", "0.01", "--draws", "2"])
+    run_all.main()
+    text = file.read_text(encoding="utf-8")
+    assert text in capsys.readouterr().out
+    for part in (
+        "| two-stage regression | m = 6,",
+        "| online step | m = 6 | ours |",
+        "| near_orthogonal + stratified |",
+    ):
+        assert part in text
