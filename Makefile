@@ -36,8 +36,8 @@ audit: $(INSTALLED)  ## known vulnerabilities of the pinned versions; needs the 
 	@$(BIN)/pip-audit -r constraints.txt --strict --no-deps --disable-pip --progress-spinner off \
 		|| { echo 'error: vulnerable versions are listed above, or PyPI could not be asked: raise them in constraints.txt, or try again with a network' >&2; exit 1; }
 
-bench: $(INSTALLED)  ## the samplers' kernel errors beside scikit-learn's
-	$(BIN)/python benchmarks/kernel_error.py $(ARGS)
+bench: $(INSTALLED)  ## speed and kernel errors beside naive forms and peers; ARGS='--output FILE' in place of build/bench.md
+	$(BIN)/python benchmarks/run_all.py $(ARGS)
 
 results: $(INSTALLED)  ## make the pages of docs/results/ again; hours. ARGS='resume=true' goes on where it stopped
 	$(BIN)/python -m pipeline +experiment=figure3 data=mocap,swimmer,handwriting run_name=figure3-paper $(ARGS)

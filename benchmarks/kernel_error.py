@@ -117,11 +117,12 @@ def measure(*, dimension: int, count: int, draws: int, points: int, seed: int) -
     }
 
 
-def print_table(columns: dict[int, dict[str, Mean]]) -> None:
-    print("| sampler | " + " | ".join(f"d = {dimension}" for dimension in columns) + " |")
-    print("|---" * (len(columns) + 1) + "|")
+def table(columns: dict[int, dict[str, Mean]]) -> str:
+    lines = ["| sampler | " + " | ".join(f"d = {dimension}" for dimension in columns) + " |"]
+    lines.append("|---" * (len(columns) + 1) + "|")
     for name in rows_to_measure():
-        print(f"| {name} | " + " | ".join(cell(errors, name) for errors in columns.values()) + " |")
+        lines.append(f"| {name} | " + " | ".join(cell(errors, name) for errors in columns.values()) + " |")
+    return "\n".join(lines)
 
 
 def cell(errors: dict[str, Mean], name: str) -> str:
@@ -159,7 +160,7 @@ def main() -> None:
         )
         for dimension in options.dimensions
     }
-    print_table(columns)
+    print(table(columns))
     if not find_spec("sklearn"):
         print("\nNo scikit-learn row: scikit-learn is not installed.")
 

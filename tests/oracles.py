@@ -19,6 +19,22 @@ def hadamard_matrix(size: int) -> Tensor:
     return torch.tensor(signs, dtype=torch.float64) / math.sqrt(size)
 
 
+def walsh_hadamard_by_butterflies(x: Tensor) -> Tensor:
+    """The transform along the last axis by log₂ p rounds of sums and differences."""
+    size, half, result = x.shape[-1], 1, x
+    while half < size:
+        first, second = result.reshape(-1, size // (2 * half), 2, half).unbind(2)
+        result = torch.stack((first + second, first - second), dim=2).reshape(x.shape)
+        half *= 2
+    return result / math.sqrt(size)
+
+
+def random_features_by_rows(x: Tensor, frequencies: Tensor) -> Tensor:
+    """Equation 3 of the paper for one row (dimension,) of x after the other."""
+    phases = [frequencies @ row for row in x]
+    return torch.stack([torch.cat([p.cos(), p.sin()]) for p in phases]) / math.sqrt(len(frequencies))
+
+
 def matern_half_integer(distance: Tensor, smoothness: float) -> Tensor:
     """Closed forms of the Matérn kernel (Rasmussen and Williams 2006, equation 4.17) at 1/2, 3/2 and 5/2."""
     u = math.sqrt(2 * smoothness) * distance

@@ -12,6 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from models.filtering import filter_sequences, final_state, roll
+from models.psrnn.cell import PSRNN
+from models.psrnn.online import OnlineStep
 
 ARCHITECTURE, PARAMETERS = "architecture.json", "parameters.npz"
 
@@ -28,7 +30,7 @@ class Forecaster:
         self.mean, self.scale = mean.to(parameter), scale.to(parameter)
         self.feature_names = feature_names
 
-    def _standardised(self, series: np.ndarray) -> tuple[Tensor, Tensor]:
+    def standardised(self, series: np.ndarray) -> tuple[Tensor, Tensor]:
         """(1, time, feature) values and mask of one series; NaN is a gap."""
         if series.ndim != 2 or series.shape[1] != len(self.feature_names):
             names = ", ".join(self.feature_names)
@@ -42,10 +44,14 @@ class Forecaster:
         mask = ~torch.isnan(values)
         return torch.where(mask, (values - self.mean) / self.scale, 0.0).unsqueeze(0), mask.unsqueeze(0)
 
+    def online(self) -> OnlineForecaster:
+        """A filter for a live signal, at its beginning. Raises TypeError for a model other than a PSRNN."""
+        return OnlineForecaster(self)
+
     @torch.no_grad()
     def predict(self, series: np.ndarray) -> np.ndarray:
         """One-step predictions (time, feature): row t is the prediction of row t from the rows before it."""
-        filtered = filter_sequences(self.model, *self._standardised(series))  # pyright: ignore[reportArgumentType]
+        filtered = filter_sequences(self.model, *self.standardised(series))  # pyright: ignore[reportArgumentType]
         return (filtered.predictions[0] * self.scale + self.mean).cpu().numpy()
 
     @torch.no_grad()
@@ -53,13 +59,43 @@ class Forecaster:
         """(horizon, feature): the steps after the last row, predictions fed back. Raises ValueError for horizon < 1."""
         if horizon < 1:
             raise ValueError(f"horizon must be at least 1, got {horizon}")
-        state = final_state(self.model, *self._standardised(series))  # pyright: ignore[reportArgumentType]
+        state = final_state(self.model, *self.standardised(series))  # pyright: ignore[reportArgumentType]
         rolled = roll(self.model, state, horizon)  # pyright: ignore[reportArgumentType]
         return (rolled[0] * self.scale + self.mean).cpu().numpy()
 
 
 def describe_class(model: nn.Module) -> str:
     return f"{type(model).__module__}.{type(model).__qualname__}"
+
+
+class OnlineForecaster:
+    """One reading at a time, in the data's own units: the one-step predictions of `Forecaster.predict` as they come.
+
+    prediction (feature,): of the next reading. Raises TypeError for a model other than a PSRNN.
+    """
+
+    def __init__(self, forecaster: Forecaster) -> None:
+        if not isinstance(forecaster.model, PSRNN):
+            kind = type(forecaster.model).__name__
+            raise TypeError(f"only a PSRNN filters one reading at a time, this model is a {kind}; use predict")
+        self.forecaster = forecaster
+        self.step = OnlineStep(forecaster.model)
+        self.state = self.step.initial()
+
+    @property
+    def prediction(self) -> np.ndarray:
+        return (self.state[2] * self.forecaster.scale + self.forecaster.mean).cpu().numpy()
+
+    @torch.inference_mode()
+    def update(self, reading: np.ndarray) -> np.ndarray:
+        """The next prediction, after one more reading (feature,), NaN where it is missing.
+
+        Raises ValueError for another shape and for infinite values.
+        """
+        values, mask = self.forecaster.standardised(reading[np.newaxis])
+        belief, recent, prediction = self.state
+        self.state = self.step(belief, recent, torch.where(mask[0, 0], values[0, 0], prediction))
+        return self.prediction
 
 
 def save_forecaster(forecaster: Forecaster, folder: Path) -> None:

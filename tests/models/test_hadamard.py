@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from models.numerics.hadamard import next_power_of_two, walsh_hadamard_transform
-from oracles import hadamard_matrix
+from oracles import hadamard_matrix, walsh_hadamard_by_butterflies
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-13)])
@@ -14,6 +14,22 @@ def test_equals_the_product_with_the_dense_matrix(size: int, dtype: torch.dtype,
     result = walsh_hadamard_transform(x)
     assert result.dtype == dtype
     torch.testing.assert_close(result, x @ hadamard_matrix(size).to(dtype), atol=tolerance, rtol=0)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-13)])
+@pytest.mark.parametrize("size", [32, 128, 2048, 8192, 65536])
+def test_equals_the_butterflies(size: int, dtype: torch.dtype, tolerance: float) -> None:
+    """One to four factors, and more rows than a block holds at the largest sizes."""
+    x = torch.randn(2, 19, size, dtype=dtype, generator=torch.Generator().manual_seed(size))
+    expected = walsh_hadamard_by_butterflies(x.double())
+    torch.testing.assert_close(walsh_hadamard_transform(x).double(), expected, atol=tolerance, rtol=0)
+
+
+def test_gradients_are_the_transform_itself_and_no_rows_give_no_rows() -> None:
+    x = torch.randn(3, 64, dtype=torch.float64, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    (gradient,) = torch.autograd.grad((walsh_hadamard_transform(x) * x.detach()).sum(), x)
+    torch.testing.assert_close(gradient, walsh_hadamard_by_butterflies(x.detach()), atol=1e-13, rtol=0)
+    assert walsh_hadamard_transform(x[:0]).shape == (0, 64)
 
 
 def test_the_dense_matrix_is_orthogonal_and_the_transform_its_own_inverse() -> None:

@@ -5,9 +5,11 @@ import math
 import pytest
 import torch
 
+from models.features import maps
 from models.features.kernels import Gaussian
 from models.features.maps import RandomFeatureMap, random_features
 from models.features.samplers import Orthogonal, draw_frequencies
+from oracles import random_features_by_rows
 
 DTYPES = [(torch.float32, 2e-6), (torch.float64, 1e-14)]
 
@@ -44,6 +46,33 @@ def test_features_have_unit_norm_and_approach_the_kernel(dtype: torch.dtype, tol
     torch.testing.assert_close(features.norm(dim=1), torch.ones(6, dtype=dtype), atol=10 * tolerance, rtol=0)
     exact = Gaussian().value(torch.cdist(x, x))
     torch.testing.assert_close(features @ features.T, exact, atol=0.02, rtol=0)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)
+@pytest.mark.parametrize("rows_of_a_block", [0, 1, 5, 12, 35])
+def test_blocks_of_rows_equal_the_formula(
+    rows_of_a_block: int, dtype: torch.dtype, tolerance: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """36 rows that do not lie one after the other in memory; the blocks divide them evenly or not."""
+    frequencies, x = draw(7, 3).to(dtype), points(3, 3, 12).to(dtype).mT
+    monkeypatch.setattr(maps, "BLOCK_BYTES", rows_of_a_block * 7 * x.element_size())
+    monkeypatch.setattr(torch, "cat", lambda *_, **__: pytest.fail("not in blocks"))
+    features = random_features(x, frequencies)
+    monkeypatch.undo()
+    assert (features.shape, features.dtype) == ((3, 12, 14), dtype)
+    expected = random_features_by_rows(x.flatten(0, 1).double(), frequencies.double())
+    torch.testing.assert_close(features.flatten(0, 1).double(), expected, atol=tolerance, rtol=0)
+
+
+def test_with_a_gradient_there_are_no_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maps, "BLOCK_BYTES", 0)
+    frequencies, x = draw(4, 2), points(3, 2)
+    for given in ((x.clone().requires_grad_(), frequencies), (x, frequencies.clone().requires_grad_())):
+        features = random_features(*given)
+        assert features.requires_grad
+        torch.testing.assert_close(features.detach(), random_features(x, frequencies), atol=1e-14, rtol=0)
+        with torch.no_grad():
+            assert torch.equal(random_features(*given), random_features(x, frequencies))
 
 
 def test_frequencies_move_and_are_saved_and_are_trained_only_when_asked() -> None:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from models.numerics.memory import empty_rows
+
+BLOCK_BYTES = 2**20  # phases of a block of rows, for each thread: what a cache holds
+
 
 def random_features(x: Tensor, frequencies: Tensor) -> Tensor:
     """Φ(x) = (1/√m) (cos w_1ᵀx, …, cos w_mᵀx, sin w_1ᵀx, …, sin w_mᵀx) (paper, equation 3).
@@ -13,14 +17,46 @@ def random_features(x: Tensor, frequencies: Tensor) -> Tensor:
     follows the kernel's spectral measure. The phases wᵀx are formed in x's dtype: float32 keeps about seven digits of a
     phase, hence few of its value modulo 2π where a heavy-tailed kernel draws a very large frequency.
 
+    Many rows without a gradient are taken in blocks, straight into the result.
+
     x: (..., dimension); frequencies: (m, dimension), same dtype and device. Returns (..., 2m).
     Raises ValueError when the last axis of x does not fit the frequencies.
     """
     count, dimension = frequencies.shape
     if x.shape[-1:] != (dimension,):
         raise ValueError(f"the random-feature map takes inputs of {dimension} columns, got shape {tuple(x.shape)}")
+    rows = x.shape[:-1].numel()
+    if rows * count * x.element_size() > BLOCK_BYTES and not _recorded(x, frequencies):
+        return _in_blocks(x.reshape(rows, dimension), frequencies).view(*x.shape[:-1], 2 * count)
     phases = x @ frequencies.T
     return torch.cat((phases.cos(), phases.sin()), dim=-1) / count**0.5
+
+
+def _recorded(x: Tensor, frequencies: Tensor) -> bool:
+    """Whether the operations are differentiated, traced or exported, which results written in place do not suit."""
+    differentiated = torch.is_grad_enabled() and (x.requires_grad or frequencies.requires_grad)
+    return differentiated or torch.compiler.is_compiling()
+
+
+def _in_blocks(x: Tensor, frequencies: Tensor) -> Tensor:
+    """x (row, dimension) → (row, 2m)."""
+    count = len(frequencies)
+    features = empty_rows(len(x), 2 * count, like=x)
+    block = _rows_of_a_block(x, count)
+    phases = x.new_empty(block, count)
+    for rows, result in zip(x.split(block), features.split(block), strict=True):
+        part = torch.mm(rows, frequencies.T, out=phases[: len(rows)])
+        torch.cos(part, out=result[:, :count])
+        torch.sin(part, out=result[:, count:])
+        result.div_(count**0.5)
+    return features
+
+
+def _rows_of_a_block(x: Tensor, count: int) -> int:
+    """All rows off the CPU, where no cache has to hold them."""
+    if x.device.type != "cpu":
+        return len(x)
+    return min(len(x), max(1, BLOCK_BYTES * torch.get_num_threads() // (count * x.element_size())))
 
 
 class RandomFeatureMap(torch.nn.Module):

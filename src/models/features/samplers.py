@@ -16,6 +16,9 @@ from torch import Tensor
 
 from models.features.kernels import IsotropicKernel, Kernel
 from models.numerics.hadamard import next_power_of_two, walsh_hadamard_transform
+from models.numerics.memory import empty_rows
+
+BLOCK_BYTES = 2**20  # rows that go through all factors of a Hadamard product before the next ones
 
 
 class Sampler(ABC):
@@ -84,20 +87,23 @@ class Hadamard(Sampler):
 
     def directions(self, count: int, dimension: int, *, generator: torch.Generator) -> Tensor:
         sizes = _block_sizes(count, next_power_of_two(dimension))
-        return torch.cat([self._block(size, dimension, generator) for size in sizes])
+        blocks = [self._block(size, dimension, generator) for size in sizes]
+        return torch.cat(blocks) if len(blocks) > 1 else blocks[0]
 
     def _block(self, count: int, dimension: int, generator: torch.Generator) -> Tensor:
         while True:
             rows = self._product_rows(count, next_power_of_two(dimension), generator)[:, :dimension]
-            if bool((torch.linalg.vector_norm(rows, dim=1) > 1e-9).all()):
-                return _unit_rows(rows)
+            lengths = torch.linalg.vector_norm(rows, dim=1, keepdim=True)
+            if bool((lengths > 1e-9).all()):
+                return rows.div_(lengths)
 
     def _product_rows(self, count: int, size: int, generator: torch.Generator) -> Tensor:
         """The first `count` rows of H D_1 … H D_k; H is symmetric, so a row times H is the transform of the row."""
-        rows = torch.eye(count, size, dtype=torch.float64, device=generator.device)
-        for _ in range(self.blocks):
-            signs = 2 * torch.randint(2, (size,), generator=generator, device=generator.device) - 1
-            rows = walsh_hadamard_transform(rows) * signs
+        signs = [_signs(size, generator) for _ in range(self.blocks)]
+        rows = empty_rows(count, size, like=signs[0]).zero_().fill_diagonal_(1)
+        for part in rows.split(max(1, BLOCK_BYTES // (8 * size))):
+            for sign in signs:
+                torch.mul(walsh_hadamard_transform(part), sign, out=part)
         return rows
 
 
@@ -147,6 +153,11 @@ def _block_sizes(count: int, largest: int) -> list[int]:
 
 def _normal(rows: int, columns: int, generator: torch.Generator) -> Tensor:
     return torch.randn(rows, columns, dtype=torch.float64, generator=generator, device=generator.device)
+
+
+def _signs(count: int, generator: torch.Generator) -> Tensor:
+    """±1 with equal probability, float64 (count,)."""
+    return 2 * torch.randint(2, (count,), generator=generator, device=generator.device).double() - 1
 
 
 def _unit_rows(rows: Tensor) -> Tensor:

@@ -1,0 +1,78 @@
+"""Filtering one observation at a time: a trained PSRNN beside a live signal."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from models.psrnn.cell import PSRNN
+
+OnlineState = tuple[Tensor, Tensor, Tensor]
+
+
+class OnlineStep(nn.Module):
+    """One step of `filtering.filter_sequences` for a single sequence, in as few operations as it takes:
+
+        z = W₍₁₎ (q_t ⊗ ω_t) + b,   q_{t+1} = ± z/‖z‖,   ô_{t+1} = M [q_{t+1}, o_{t+1−lags}, …, o_t] + c
+
+    W₍₁₎ (s, s·w) is W as it lies in memory: one product that reads it once, along rows of s·w numbers. Forming
+    A = W ×₃ ω first would read it along s² rows of w, which is slower, or want a transposed copy. Cosines are sines
+    shifted by π/2. The features' factor 1/√m is left to the division by the norm, with b scaled in its place.
+
+    The state is a belief q (s,), the last observations (lags·d,), oldest first, and the prediction ô (d,) of the next:
+
+        belief, recent, prediction = step.initial()
+        belief, recent, prediction = step(belief, recent, observation)
+
+    Units are the model's standardised ones; `Forecaster.online` is the same in the data's own units. No gradient is
+    recorded. W is shared with the model and the rest is copied: make a new step when the model has been trained on.
+    """
+
+    def __init__(self, model: PSRNN) -> None:
+        super().__init__()
+        frequencies, projection = model.features.frequencies.detach(), model.features.projection
+        self.dimension, self.lags = frequencies.shape[1], model.lags
+        self.tiny = torch.finfo(model.bias.dtype).tiny
+        # plain attributes: looking up a buffer costs as much as a small product
+        self.frequencies = torch.cat([frequencies, frequencies])
+        self.shift = frequencies.new_tensor([math.pi / 2, 0.0]).repeat_interleave(len(frequencies))
+        self.projection = None if projection is None else projection.T.contiguous()
+        self.update = model.update_tensor.detach().flatten(1)
+        self.bias = model.bias.detach() * len(frequencies) ** 0.5
+        self.reference = model.reference.clone() if model.keep_sign else None
+        self.readout = model.readout_bias.detach().clone(), model.readout_weight.detach().clone()
+        self.first = model.initial_belief(1)[0][0].detach().clone()
+
+    def initial(self) -> OnlineState:
+        """Before the first observation."""
+        recent = self.first.new_zeros(self.lags * self.dimension)
+        return self.first, recent, self._read(self.first, recent)
+
+    def forward(self, belief: Tensor, recent: Tensor, observation: Tensor) -> OnlineState:
+        """The state after one more observation (d,), complete: put the last prediction where an entry is missing."""
+        features = torch.addmv(self.shift, self.frequencies, observation).sin_()
+        if self.projection is not None:
+            features = torch.mv(self.projection, features)
+        z = torch.addmv(self.bias, self.update, torch.outer(belief, features).view(-1))
+        norm = torch.dot(z, z).sqrt_().clamp_min_(self.tiny)
+        if self.reference is not None:
+            norm.copysign_(torch.dot(z, self.reference))
+        belief = z.div_(norm)
+        recent = torch.cat([recent, observation])[self.dimension :] if self.lags else recent
+        return belief, recent, self._read(belief, recent)
+
+    def _read(self, belief: Tensor, recent: Tensor) -> Tensor:
+        inputs = torch.cat([belief, recent]) if self.lags else belief
+        return torch.addmv(*self.readout, inputs)
+
+
+def export_online_step(model: PSRNN) -> torch.export.ExportedProgram:
+    """The step as a graph of `torch.export`, which runs where there is torch and not this package.
+
+    `torch.export.save` writes it; `torch.export.load(path).module()` is called as an `OnlineStep` is.
+    """
+    step = OnlineStep(model).eval()
+    belief, recent, prediction = step.initial()
+    return torch.export.export(step, (belief, recent, torch.zeros_like(prediction)))

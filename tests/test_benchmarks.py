@@ -1,0 +1,107 @@
+"""The benchmarks at tiny sizes: every row is there, the checks against written-out forms pass, a peer may be away."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+FOLDER = Path(__file__).parents[1] / "benchmarks"
+TINY: dict[str, dict[str, Any]] = {
+    "feature_map": {"ROWS": 60, "FEATURES": ((10, torch.float32),), "SQUARES": (16,), "FEW": 3, "MANY": 8},
+    "two_stage": {"STEPS": 1100, "FEATURES": (6,)},
+    "bptt_step": {"SIZES": ((6, 3),), "STEPS": 4},
+    "online_step": {"FEATURES": (6,)},
+    "epoch": {"SEQUENCES": 2, "STEPS": 30, "FEATURES": (6,)},
+}
+ROWS = {"feature_map": 3 + 3 + 2, "two_stage": 3, "bptt_step": 3, "online_step": 3, "epoch": 3}
+PEERS = {"feature_map": 1, "two_stage": 1}
+
+
+@pytest.fixture
+def load(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(FOLDER))
+
+    def tiny(name: str) -> Any:
+        module = importlib.import_module(name)
+        for constant, value in TINY.get(name, {}).items():
+            monkeypatch.setattr(module, constant, value)
+        return module
+
+    return tiny
+
+
+def machine(load: Any) -> Any:
+    peaks = {torch.float32: 1e9, torch.float64: 1e9}
+    return load("side_by_side").Machine(torch.device("cpu"), peaks, 1e9)
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_every_form_has_a_row(name: str, load: Any) -> None:
+    rows = load(name).measure(machine(load), 0.01)
+    assert len(rows) == ROWS[name]
+    assert all(row.seconds > 0 and row.ratio > 0 for row in rows)
+    assert all(row.ratio == 1 for row in rows if row.form.startswith("ours"))
+    assert all(str(row).count("|") == 8 for row in rows)
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_a_peer_that_is_not_installed_is_left_out_and_named(
+    name: str, load: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, shared = load(name), load("side_by_side")
+    monkeypatch.setattr(module, "find_spec", lambda _: None)
+    monkeypatch.setattr(shared, "find_spec", lambda _: None)
+    rows = module.measure(machine(load), 0.01)
+    assert len(rows) == ROWS[name] - PEERS[name]
+    assert not any("scikit-learn" in row.form for row in rows)
+    assert "Left out, as they are not installed: scikit-learn." in shared.report(machine(load), rows)
+
+
+def test_forms_take_turns(load: Any) -> None:
+    order: list[str] = []
+    shared = load("side_by_side")
+    forms = {name: lambda name=name: order.append(name) for name in "AB"}
+    found = shared.samples(forms, device=torch.device("cpu"), budget=0.05)
+    assert order[:2] == ["A", "B"]
+    assert len(found["A"]) == len(found["B"]) > 1
+    turns = "".join(order[-1000:])
+    assert "AB" in turns
+    assert "BA" in turns
+
+
+def test_a_form_that_uses_up_the_budget_runs_once(load: Any) -> None:
+    calls: list[int] = []
+    found = load("side_by_side").samples({"A": lambda: calls.append(0)}, device=torch.device("cpu"), budget=0.0)
+    assert (len(calls), len(found["A"])) == (1, 1)
+
+
+@pytest.mark.parametrize(("parameters", "inputs"), [(125_100, 44), (1000, 1)])
+def test_the_lstm_has_as_many_parameters_as_fit(parameters: int, inputs: int, load: Any) -> None:
+    units = load("side_by_side").equal_lstm_units(parameters, inputs)
+    counts = [sum(p.numel() for p in torch.nn.LSTMCell(inputs, n).parameters()) for n in (units, units + 1)]
+    assert counts[0] <= parameters < counts[1]
+
+
+def test_all_of_them_write_one_file(
+    load: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_all = load("run_all")
+    monkeypatch.setattr(run_all, "HOT_SPOTS", [load("two_stage"), load("online_step")])
+    monkeypatch.setattr(run_all, "DIMENSIONS", (2,))
+    monkeypatch.setattr(run_all, "FREQUENCIES", 4)
+    monkeypatch.setattr(run_all, "machine_of", lambda _: machine(load))
+    file = tmp_path / "new" / "bench.md"
+    monkeypatch.setattr("sys.argv", ["run_all", "--output", str(file), "--budget", "0.01", "--draws", "2"])
+    run_all.main()
+    text = file.read_text(encoding="utf-8")
+    assert text in capsys.readouterr().out
+    for part in (
+        "| two-stage regression | m = 6,",
+        "| online step | m = 6 | ours |",
+        "| near_orthogonal + stratified |",
+    ):
+        assert part in text
