@@ -15,6 +15,7 @@ from pipeline.summaries import figures
 from pipeline.summaries.jobs import curve_table, seed_table
 
 TRIALS_SHOWN = 20  # of each arm, in words
+PAIRED_SHOWN = ["data", "against", "count", "pairs", "unstable_pairs", "ratio", "ratio_low", "ratio_high", "p_holm"]
 
 
 class Summary(NamedTuple):
@@ -37,6 +38,11 @@ def heading(kind: str, jobs: Any) -> str:
     return f"{mark}{kind} ({counted})"
 
 
+def shown(table: Any) -> pd.DataFrame:
+    """The columns of `statistics.paired` that are read first; all of them are in paired.csv."""
+    return table[[name for name in PAIRED_SHOWN if name in table]]
+
+
 def claim_tables(jobs: pd.DataFrame, compare: Any, claim: str) -> tuple[dict[str, pd.DataFrame], str]:
     """Paired statistics and verdicts, when the two arms of `compare` are named."""
     if compare.baseline is None or compare.challenger is None:
@@ -47,7 +53,7 @@ def claim_tables(jobs: pd.DataFrame, compare: Any, claim: str) -> tuple[dict[str
     table = statistics.paired(with_error(jobs), baseline=compare.baseline, challenger=compare.challenger)
     claims = statistics.verdicts(table, claim)
     words = f"\n\n{claim}: error of {compare.challenger} divided by that of {compare.baseline}, paired by seed\n\n"
-    text = f"{words}{markdown_table(table)}\n\n{markdown_table(claims)}"
+    text = f"{words}{markdown_table(shown(table))}\n\n{markdown_table(claims)}"
     return {"paired.csv": table, "claims.csv": claims}, text
 
 
@@ -132,7 +138,7 @@ def contenders(jobs: Any, compare: Any, client: MlflowClient) -> Summary:  # noq
         table, claims = against_all(compared, compare.challenger)
         tables |= {"paired.csv": table, "claims.csv": claims}
         text += f"\n\nError of {compare.challenger} divided by that of each other model, paired by seed\n\n"
-        text += f"{markdown_table(table)}\n\n{markdown_table(claims)}"
+        text += f"{markdown_table(shown(table))}\n\n{markdown_table(claims)}"
     return Summary(tables, {"figures/contenders": figures.contenders(means, title=title)}, text)
 
 
@@ -140,9 +146,9 @@ def trials(jobs: Any, compare: Any, client: MlflowClient) -> Summary:  # noqa: A
     """Trials of hyper-parameters by validation error, the best first; test errors are not looked at."""
     ranked = jobs.sort_values(["data", "arm", "validation_mse"], ignore_index=True)
     ranked = ranked[["data", "arm", "overrides", "parameters", "stable", "validation_mse"]]
-    shown: Any = ranked.groupby(["data", "arm"], sort=False).head(TRIALS_SHOWN)
-    words = f"Trials by validation error ({len(shown)} of {len(ranked)}; all of them in trials.csv)"
-    return Summary({"trials.csv": ranked}, {}, f"{words}\n\n{markdown_table(shown)}")
+    first: Any = ranked.groupby(["data", "arm"], sort=False).head(TRIALS_SHOWN)
+    words = f"Trials by validation error ({len(first)} of {len(ranked)}; all of them in trials.csv)"
+    return Summary({"trials.csv": ranked}, {}, f"{words}\n\n{markdown_table(first)}")
 
 
 KINDS = {"count": by_count, "epoch": by_epoch, "contenders": contenders, "trials": trials}
