@@ -220,7 +220,7 @@ def test_a_loss_that_is_not_a_number_is_said_and_taken_back(run_pipeline, client
 
     monkeypatch.setattr(TruncatedBPTT, "loss", poisoned)
     result = run_pipeline(*BARE)
-    assert "epoch 1: loss or gradient is not finite; taken back, learning rate halved to 1" in result.out
+    assert "epoch 1: loss or gradient is not finite; taken back, learning rate halved to 0.25" in result.out
     found = numbers(client, only_run(client))
     assert [value for _, value in found["bptt/accepted"]][:2] == [1.0, 0.0]
     assert found["bptt/train_mse"][0][1] == found["bptt/train_mse"][1][1]
