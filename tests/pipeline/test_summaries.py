@@ -46,7 +46,12 @@ def test_contenders_ahead_of_all_or_not() -> None:
     assert claims[["verdict", "not ahead of"]].to_numpy().tolist() == [["holds", ""]]
     table = jobs(psrnn=low, lstm=[0.9 * e for e in low], var=[3 * e for e in low])
     claims = summarise(table, compare("contenders", challenger="psrnn"), NO_CLIENT).tables["claims.csv"]
-    assert claims[["verdict", "not ahead of"]].to_numpy().tolist() == [["not shown", "lstm"]]
+    assert claims[["verdict", "not ahead of"]].to_numpy().tolist() == [["does not hold", "lstm"]]
+    level = [e * factor for e, factor in zip(low, [0.9, 1.1, 0.95, 1.05, 0.9, 1.1, 1.0], strict=True)]
+    claims = summarise(jobs(psrnn=low, lstm=level), compare("contenders", challenger="psrnn"), NO_CLIENT).tables[
+        "claims.csv"
+    ]
+    assert claims[["verdict", "not ahead of"]].to_numpy().tolist() == [["undecided", "lstm"]]
     table = jobs(psrnn=low, lstm=[math.inf] * len(low))
     claims = summarise(table, compare("contenders", challenger="psrnn"), NO_CLIENT).tables["claims.csv"]
     assert claims["verdict"].tolist() == ["undecided"]

@@ -104,7 +104,8 @@ def by_epoch(jobs: pd.DataFrame, compare: Any, client: MlflowClient) -> Summary:
 def against_all(jobs: Any, challenger: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The challenger beside every other arm, and a verdict per data set: ahead of all of them, or not.
 
-    Ahead: p < 0.05 after Holm's adjustment over the other arms, and an interval of the error ratio below 1.
+    *holds*: p < 0.05 after Holm's adjustment over the other arms, and an interval of the error ratio below 1, for each
+    of them; *does not hold*: an interval above 1 for one of them; else *undecided*.
     """
     parts = []
     for (data, stand_in), here in jobs.assign(count=0).groupby(["data", "stand_in"], sort=True):
@@ -118,8 +119,8 @@ def against_all(jobs: Any, challenger: str) -> tuple[pd.DataFrame, pd.DataFrame]
 
 def ahead_of_all(data: str, rows: Any, challenger: str) -> dict[str, str]:
     ahead = (rows["p_holm"] < statistics.ALPHA) & (rows["ratio_high"] < 1)
-    known = (rows["pairs"] > 0).all()
-    word = "holds" if ahead.all() else "not shown" if known else "undecided"
+    behind = rows["p"].notna() & (rows["ratio_low"] > 1)
+    word = "holds" if ahead.all() else "does not hold" if behind.any() else "undecided"
     word = statistics.NO_CLAIM if rows["stand_in"].any() else word
     missed = ", ".join(rows.loc[~ahead, "against"])
     return {"data": data, "claim": f"{challenger} ahead of every baseline", "verdict": word, "not ahead of": missed}
