@@ -8,7 +8,7 @@ An epoch filters the training part for the chunks' first states, and takes a gra
 from __future__ import annotations
 
 import torch
-from bptt_step import random_psrnn
+from bptt_step import DIMENSION, random_psrnn
 from side_by_side import Form, Machine, Row, compare, equal_lstm_units, run
 from torch import Tensor
 
@@ -18,7 +18,7 @@ from models.filtering import MaskedSequences, State
 from models.psrnn.cell import PSRNN, normalise
 from models.recurrent import Recurrent
 
-SEQUENCES, STEPS, DIMENSION = 16, 300, 44
+SEQUENCES, STEPS = 16, 300
 HORIZON, BATCH = 20, 20
 FEATURES = (50, 100)
 

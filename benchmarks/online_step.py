@@ -6,23 +6,14 @@ python benchmarks/online_step.py --threads 1
 from __future__ import annotations
 
 import torch
+from bptt_step import DIMENSION, random_psrnn
 from side_by_side import Form, Machine, Row, Work, compare, equal_lstm_units, run
 from torch import Tensor
 
 from models.psrnn.cell import PSRNN
 from models.psrnn.online import OnlineStep
 
-DIMENSION = 44
 FEATURES = (50, 100, 200)
-
-
-def random_psrnn(features: int, device: torch.device) -> PSRNN:
-    generator = torch.Generator().manual_seed(0)
-    model = PSRNN(frequencies=features // 2, dimension=DIMENSION, state=features)
-    with torch.no_grad():
-        for tensor in model.state_dict().values():
-            tensor.copy_(torch.randn(tensor.shape, generator=generator) / features**0.5)
-    return model.to(device)
 
 
 def by_einsum(model: PSRNN, belief: Tensor, observation: Tensor) -> tuple[Tensor, Tensor]:
