@@ -9,14 +9,12 @@ Repository; the training file: 30 writers, 7494 digits, coordinates in a box of 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
 from data.base import DataError, Dataset, Sequences
-from data.download import Opener, check_file, data_root, download_all, network_available, open_https
+from data.download import Opener, data_root, file_or_stand_in, open_https
 from data.sigma_lognormal import DIGITS, draw_hand, write_digit
 from data.unipen import Digit, read_digits
 
@@ -69,7 +67,15 @@ def load_handwriting(
     check_choices(source=source, trajectory=trajectory, seed=seed, steps=steps)
     check_sizes(trajectories=trajectories, test=test, validation=validation)
     folder = data_root(root) / FOLDER
-    real = source != "stand_in" and file_ready(folder, required=source == "uci", opener=opener)
+    real = source != "stand_in" and file_or_stand_in(
+        folder / FILE,
+        address=ADDRESSES[FILE],
+        sha256=CHECKSUMS[FILE],
+        data="handwriting",
+        stand_in="the generated stand-in",
+        required=source == "uci",
+        opener=opener,
+    )
     digits = read_digits(folder / FILE) if real else stand_in_digits(seed=seed)
     arrays, names = draw_trajectories(digits, trajectory=trajectory, count=trajectories, steps=steps, seed=seed)
     return split_by_writer(arrays, names, test=test, validation=validation, stand_in=not real)
@@ -94,22 +100,6 @@ def check_sizes(*, trajectories: int, test: int, validation: int) -> None:
             f"handwriting: data.trajectories={trajectories} with data.test={test} and data.validation={validation} "
             f"leaves {trajectories - test - validation} for training; each of the three parts needs at least one"
         )
-
-
-def file_ready(folder: Path, *, required: bool, opener: Opener) -> bool:
-    """Check the file or fetch it. False, with a warning, where that is impossible and allowed."""
-    path = folder / FILE
-    if path.exists():
-        check_file(path, CHECKSUMS[FILE])
-        return True
-    if network_available(ADDRESSES[FILE], opener=opener):
-        download_all(ADDRESSES, folder, checksums=CHECKSUMS, opener=opener)
-        return True
-    lack = f"{path} is missing and there is no network"
-    if required:
-        raise DataError(f"handwriting: {lack}; put it there (from {ADDRESSES[FILE]}), or choose data.source=stand_in")
-    warnings.warn(f"handwriting: NOT REAL DATA: {lack}; using the generated stand-in", stacklevel=3)
-    return False
 
 
 def stand_in_digits(*, seed: int) -> list[Digit]:

@@ -7,7 +7,6 @@ are generated here, none is a published one.
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ from scipy.ndimage import zoom
 from tqdm import tqdm
 
 from data.base import DataError, Dataset, Sequences
-from data.download import Opener, check_file, data_root, download_all, network_available, open_https
+from data.download import Opener, data_root, file_or_stand_in, open_https
 from data.idx import read_idx
 
 SOURCES = ("auto", "mnist", "stand_in")
@@ -65,7 +64,15 @@ def load_moving_mnist(
     """
     check(source=source, seed=seed, videos=videos, test=test, validation=validation, steps=steps)
     folder = data_root(root) / FOLDER
-    real = source != "stand_in" and file_ready(folder, required=source == "mnist", opener=opener)
+    real = source != "stand_in" and file_or_stand_in(
+        folder / FILE,
+        address=ADDRESSES[FILE],
+        sha256=CHECKSUMS[FILE],
+        data="moving_mnist",
+        stand_in="scikit-learn's small digits",
+        required=source == "mnist",
+        opener=opener,
+    )
     others, tested = halve(read_digits(folder / FILE) if real else stand_in_digits(), seed=seed)
 
     def part(digits: np.ndarray, numbers: range, draw: int) -> Sequences:
@@ -97,22 +104,6 @@ def check(*, source: str, seed: int, videos: int, test: int, validation: int, st
         )
     if steps < 1:
         raise DataError(f"moving_mnist: data.steps must be at least 1, got {steps}")
-
-
-def file_ready(folder: Path, *, required: bool, opener: Opener) -> bool:
-    """Check the file or fetch it. False, with a warning, where that is impossible and allowed."""
-    path = folder / FILE
-    if path.exists():
-        check_file(path, CHECKSUMS[FILE])
-        return True
-    if network_available(ADDRESSES[FILE], opener=opener):
-        download_all(ADDRESSES, folder, checksums=CHECKSUMS, opener=opener)
-        return True
-    lack = f"{path} is missing and there is no network"
-    if required:
-        raise DataError(f"moving_mnist: {lack}; put it there (from {ADDRESSES[FILE]}), or choose data.source=stand_in")
-    warnings.warn(f"moving_mnist: NOT REAL DATA: {lack}; using scikit-learn's small digits", stacklevel=3)
-    return False
 
 
 def read_digits(path: Path) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -10,7 +10,15 @@ import torch
 from torch import Tensor
 
 from models.filtering import Filtered, MaskedSequences, filter_sequences, reread
-from models.numerics.ridge import AffineMap, RegressionData, Ridge, fit_affine_by_validation
+from models.numerics.fixed_inputs import FixedInputs
+from models.numerics.ridge import (
+    AffineMap,
+    RegressionData,
+    Ridge,
+    affine_from_moments,
+    centred_moments,
+    least_validation_error,
+)
 from models.recurrent import Recurrent
 
 
@@ -60,44 +68,81 @@ def penalty(candidate: Mapping[str, float], model: Recurrent, inputs: Tensor) ->
 def readout_rows(model: Recurrent, part: MaskedSequences, filtered: Filtered) -> RegressionData:
     """Inputs of the readout along the filtered sequences, and the observations they should give, row by row."""
     inputs = model.readout_inputs(filtered.states)
-    return RegressionData(inputs.flatten(0, 1), part.values.flatten(0, 1), part.scored.flatten(0, 1))
-
-
-def fit_once(
-    model: Recurrent, train: MaskedSequences, validation: MaskedSequences, settings: ReadoutSettings
-) -> FittedReadout:
-    """The readout solved along the sequences as filtered with the readout that the model has; the parts as filtered."""
-    candidates = settings.candidates()
-    filtered = filter_sequences(model, train.values, train.mask)
-    rows = readout_rows(model, train, filtered)
+    rows = RegressionData(inputs.flatten(0, 1), part.values.flatten(0, 1), part.scored.flatten(0, 1))
     used = rows.mask.any(1)
-    rows = RegressionData(*(part[used] for part in rows))
-    held_out, other = rows, None
-    if len(candidates) > 1:
-        other = filter_sequences(model, validation.values, validation.mask)
-        held_out = readout_rows(model, validation, other)
-    penalties = [penalty(candidate, model, rows.inputs) for candidate in candidates]
-    readout, place = fit_affine_by_validation(rows, held_out, penalties, scale=settings.scale)
-    model.set_readout(AffineMap(*readout))
-    return FittedReadout(candidates[place], filtered, other)
+    return RegressionData(*(column[used] for column in rows))
 
 
-@torch.no_grad()
+class ReadoutFit:
+    """Solves readouts along the same sequences, for one model or for one that changes, in each epoch say.
+
+    Ridge from the filtered state (and recent observations) to o_t, set on the model. Without gaps the recent
+    observations are the same whatever the model: their share of the regression is computed once (`FixedInputs`).
+    """
+
+    def __init__(self, train: MaskedSequences, validation: MaskedSequences, settings: ReadoutSettings) -> None:
+        self.train, self.validation, self.settings = train, validation, settings
+        self.gaps = has_gaps(train.mask)
+        self._lagged: FixedInputs | None = None
+
+    @torch.no_grad()
+    def __call__(self, model: Recurrent) -> FittedReadout:
+        """The validation part is filtered only when there are several ridges to choose from.
+
+        With gaps the filter needs a readout to fill them, so the fit is made twice: first with the gaps filled by the
+        training mean (a readout of 0), then by the first fit. Without gaps the states do not depend on the readout,
+        and are handed on.
+        """
+        if self.gaps:
+            self._once(model)
+        found = self._once(model)
+        return FittedReadout(
+            found.chosen,
+            still_valid(model, self.train, found.train),
+            still_valid(model, self.validation, found.validation),
+        )
+
+    def _once(self, model: Recurrent) -> FittedReadout:
+        """Solved along the sequences as filtered with the readout that the model has; the parts as filtered."""
+        candidates = self.settings.candidates()
+        filtered = filter_sequences(model, self.train.values, self.train.mask)
+        rows = readout_rows(model, self.train, filtered)
+        held_out, other = rows, None
+        if len(candidates) > 1:
+            other = filter_sequences(model, self.validation.values, self.validation.mask)
+            held_out = readout_rows(model, self.validation, other)
+        readout, place = least_validation_error(self._fits(model, rows, candidates), held_out)
+        model.set_readout(readout)
+        return FittedReadout(candidates[place], filtered, other)
+
+    def _fits(
+        self, model: Recurrent, rows: RegressionData, candidates: Sequence[dict[str, float]]
+    ) -> Iterator[AffineMap]:
+        if not self.gaps and model.lags:
+            yield from self._fits_beside_lags(model, rows, candidates)
+            return
+        moments = centred_moments(rows)
+        for candidate in candidates:
+            yield affine_from_moments(moments, penalty(candidate, model, rows.inputs), scale=self.settings.scale)
+
+    def _fits_beside_lags(
+        self, model: Recurrent, rows: RegressionData, candidates: Sequence[dict[str, float]]
+    ) -> Iterator[AffineMap]:
+        lagged = model.lags * len(model.readout_bias)
+        state, recent = rows.inputs.split([rows.inputs.shape[1] - lagged, lagged], 1)
+        if self._lagged is None:
+            self._lagged = FixedInputs(recent, rows.targets, scale=self.settings.scale)
+        for candidate in candidates:
+            ridge = candidate["readout.ridge"]
+            of_state = candidate.get("readout.state_ridge", ridge)
+            yield self._lagged.fit(state, ridge=ridge, changing_ridge=of_state)
+
+
 def fit_readout(
     model: Recurrent, train: MaskedSequences, validation: MaskedSequences, settings: ReadoutSettings
 ) -> FittedReadout:
-    """Ridge from the filtered state (and recent observations) to o_t, set on the model.
-
-    The validation part is filtered only when there are several ridges to choose from. With gaps the filter needs a
-    readout to fill them, so the fit is made twice: first with the gaps filled by the training mean (a readout of 0),
-    then by the first fit. Without gaps the states do not depend on the readout, and are handed on.
-    """
-    if has_gaps(train.mask):
-        fit_once(model, train, validation, settings)
-    found = fit_once(model, train, validation, settings)
-    return FittedReadout(
-        found.chosen, still_valid(model, train, found.train), still_valid(model, validation, found.validation)
-    )
+    """One readout, once; see `ReadoutFit`."""
+    return ReadoutFit(train, validation, settings)(model)
 
 
 def still_valid(model: Recurrent, part: MaskedSequences, filtered: Filtered | None) -> Filtered | None:

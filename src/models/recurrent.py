@@ -68,7 +68,11 @@ class Recurrent(nn.Module, ABC):
         return torch.cat([self.exposed(state[:-1]), state[-1]], -1)
 
     def predict(self, state: State) -> Tensor:
-        return nn.functional.linear(self.readout_inputs(state), self.readout_weight, self.readout_bias)
+        """In two products, so that a gradient of the state alone does not run through the recent observations."""
+        exposed, recent = self.exposed(state[:-1]), state[-1]
+        of_state, of_recent = self.readout_weight.split([exposed.shape[-1], recent.shape[-1]], 1)
+        prediction = nn.functional.linear(exposed, of_state, self.readout_bias)
+        return prediction + nn.functional.linear(recent, of_recent) if self.lags else prediction
 
     def update(self, state: State, observation: Tensor) -> State:
         belief = self.advance(state[:-1], observation)

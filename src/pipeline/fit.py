@@ -182,7 +182,7 @@ class Fit:
         parameters = self.objective.parameters()
         for batch in self.objective.batches(self.generator):
             self.optimizer.zero_grad()
-            self.objective.loss(batch).backward()
+            self.objective.loss(batch).backward(inputs=parameters)
             if self.preconditioner:
                 self.preconditioner.apply(self.objective.model)
             norm = torch.nn.utils.clip_grad_norm_(parameters, self.settings.clip)

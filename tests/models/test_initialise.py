@@ -20,7 +20,7 @@ from models.psrnn.initialise import (
 )
 from models.psrnn.two_stage import two_stage_regression, whiten_observations
 from models.psrnn.windows import extract_windows
-from models.readout import ReadoutSettings, fit_readout, has_gaps
+from models.readout import ReadoutFit, ReadoutSettings, fit_readout, has_gaps
 
 
 def oscillation(seed: int, *, sequences: int = 6, steps: int = 120) -> MaskedSequences:
@@ -149,3 +149,19 @@ def test_what_the_readout_hands_on_is_what_filtering_anew_gives() -> None:
         torch.testing.assert_close(handed.states, anew.states, rtol=1e-12, atol=1e-12)
     assert fit_readout(model, train, validation, ReadoutSettings(0, [1.0], "none")).validation is None
     assert fit_readout(model, with_gaps(train), validation, ReadoutSettings(0, [1.0], "none")).train is None
+
+
+@pytest.mark.parametrize("state_ridges", [None, [1e-3, 1.0]])
+def test_lags_whose_share_is_computed_once_change_nothing(state_ridges: list[float] | None) -> None:
+    train, validation = oscillation(1), oscillation(2)
+    settings = ReadoutSettings(2, [1e-2, 1.0], "none", state_ridges)
+    quick, slow = (ReadoutFit(train, validation, settings) for _ in range(2))
+    slow.gaps = True  # takes the way of data with gaps, one solve of everything
+    model, other = (train_psrnn(train, update="bayes", lags=2) for _ in range(2))
+    for _ in range(2):
+        assert quick(model).chosen == slow(other).chosen
+        for found, expected in zip(model.readout_parameters, other.readout_parameters, strict=True):
+            torch.testing.assert_close(found, expected, rtol=1e-7, atol=1e-9)
+        with torch.no_grad():  # another epoch: the states move, the lags stay
+            for changed in (model, other):
+                changed.bias += 0.1

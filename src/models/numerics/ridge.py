@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -43,8 +43,8 @@ def per_sample_ridge(ridge: Ridge, *, scale: str, count: int) -> Ridge:
     return ridge if scale == "samples" else ridge / count
 
 
-def solve_ridge(gram: Tensor, cross: Tensor, ridge: Ridge) -> Tensor:
-    """(gram + diag(ridge))⁻¹ cross by Cholesky, in float64. gram (n, n) symmetric, cross (n, m).
+def factor_ridge(gram: Tensor, ridge: Ridge) -> Tensor:
+    """The lower Cholesky factor of gram + diag(ridge), in float64. gram (n, n) symmetric.
 
     Raises ValueError when the sum is not positive definite in float64 (a larger ridge mends it).
     """
@@ -54,7 +54,12 @@ def solve_ridge(gram: Tensor, cross: Tensor, ridge: Ridge) -> Tensor:
     if int(info) or not bool(torch.isfinite(factor).all()):
         size = f"{len(gram)} × {len(gram)}"
         raise ValueError(f"ridge {smallest(ridge):g} leaves a {size} system that is not positive definite; raise it")
-    return torch.cholesky_solve(cross.double(), factor)
+    return factor
+
+
+def solve_ridge(gram: Tensor, cross: Tensor, ridge: Ridge) -> Tensor:
+    """(gram + diag(ridge))⁻¹ cross, cross (n, m); see `factor_ridge`."""
+    return torch.cholesky_solve(cross.double(), factor_ridge(gram, ridge))
 
 
 def mask_patterns(mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -125,28 +130,32 @@ def masked_mse(predictions: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
 def fit_affine_by_validation(
     train: RegressionData, validation: RegressionData, ridges: Sequence[Ridge], *, scale: str
 ) -> tuple[AffineMap, int]:
-    """The fit with the least validation error, and the place of its ridge; one ridge needs no validation rows.
-
-    Raises ValueError for an empty list, and when several ridges meet an empty validation part.
-    """
-    if not ridges:
-        raise ValueError("give at least one ridge to choose from")
-    if len(ridges) > 1 and not bool(validation.mask.any()):
-        raise ValueError("several ridges to choose from and no validation step to choose by; give one ridge")
+    """The fit with the least validation error, and the place of its ridge; see `least_validation_error`."""
     moments = centred_moments(train)
-    best, place = affine_from_moments(moments, ridges[0], scale=scale), 0
-    if len(ridges) == 1:
-        return best, place
-    inputs = validation.inputs.double()
-    least = finite_mse(best(inputs), validation)
-    for i, ridge in enumerate(ridges[1:], start=1):
-        fit = affine_from_moments(moments, ridge, scale=scale)
-        error = finite_mse(fit(inputs), validation)
+    return least_validation_error((affine_from_moments(moments, ridge, scale=scale) for ridge in ridges), validation)
+
+
+def least_validation_error(fits: Iterable[AffineMap], validation: RegressionData) -> tuple[AffineMap, int]:
+    """The best of the fits and its place, the first of equals; one fit alone needs no validation rows.
+
+    Raises ValueError without a fit, and when several meet an empty validation part.
+    """
+    remaining = iter(fits)
+    best, place = next(remaining, None), 0
+    if best is None:
+        raise ValueError("give at least one ridge to choose from")
+    least: float | None = None
+    for i, fit in enumerate(remaining, start=1):
+        if least is None:
+            least = validation_error(best, validation)
+        error = validation_error(fit, validation)
         if error < least:
             best, place, least = fit, i, error
     return best, place
 
 
-def finite_mse(predictions: Tensor, rows: RegressionData) -> float:
-    """Infinite where it is not a number."""
-    return float(masked_mse(predictions, rows.targets, rows.mask).nan_to_num(nan=math.inf))
+def validation_error(fit: AffineMap, rows: RegressionData) -> float:
+    """Infinite where it is not a number. Raises ValueError without rows."""
+    if not bool(rows.mask.any()):
+        raise ValueError("several ridges to choose from and no validation step to choose by; give one ridge")
+    return float(masked_mse(fit(rows.inputs.double()), rows.targets, rows.mask).nan_to_num(nan=math.inf))

@@ -10,7 +10,7 @@ from models.bptt import TruncatedBPTT
 from models.filtering import Filtered
 from models.psrnn.cell import PSRNN
 from models.psrnn.kronecker import KroneckerPreconditioner
-from models.readout import fit_readout
+from models.readout import ReadoutFit
 from models.recurrent import Recurrent
 from pipeline.errors import PipelineError
 from pipeline.fit import EpochRow, Fit, FitSettings, Progress, snapshot
@@ -44,10 +44,10 @@ def refine(
     model = found.model
     if not isinstance(model, Recurrent):
         raise TypeError(f"{type(model).__name__} is not refined by gradient")
-    chosen_readout = readout_settings(readout).only(found.chosen)
+    fit_readout = ReadoutFit(loaded.train, loaded.validation, readout_settings(readout).only(found.chosen))
 
     def solve(refined: Recurrent) -> Filtered | None:
-        return fit_readout(refined, loaded.train, loaded.validation, chosen_readout).train
+        return fit_readout(refined).train
 
     objective = TruncatedBPTT(
         model, loaded.train, horizon=settings.horizon, batch_size=settings.batch_size,

@@ -31,7 +31,7 @@ def record_failure(config: Any, job: Job, error: Exception) -> None:
     tracking = config.tracking
     if not (tracking.enabled and tracking.parent):
         return
-    client = open_store(tracking.uri)
+    client = open_store(tracking.uri, wait=tracking.wait)
     where = experiment_id(client, tracking.experiment)
     known = run_of_job(client, where, tracking.parent, str(job.number))
     if known is not None and NOT_BEGUN not in known.data.tags:

@@ -1,0 +1,71 @@
+"""Ridge regression again and again where most of the inputs never change."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from models.numerics.ridge import AffineMap, factor_ridge, per_sample_ridge, solve_ridge
+
+
+class Factored(NamedTuple):
+    """For one ridge λ of the fixed inputs: the Cholesky factor of G + λI and A = (G + λI)⁻¹ C of `FixedInputs`."""
+
+    ridge: float
+    factor: Tensor
+    alone: Tensor
+
+
+class FixedInputs:
+    """Ridge regression with an intercept on inputs x (row, fixed), which stay, and s (row, changing), which do not.
+
+    With centred second moments G = E[x xᵀ], C = E[x yᵀ], K = E[x sᵀ] and ridges λ, μ the normal equations
+
+        (G + λI) L + K M = C,      Kᵀ L + (E[s sᵀ] + μI) M = E[s yᵀ]
+
+    are solved by eliminating L: with B = (G + λI)⁻¹ K and A = (G + λI)⁻¹ C,
+
+        M = (E[s sᵀ] − Kᵀ B + μI)⁻¹ (E[s yᵀ] − Kᵀ A),      L = A − B M.
+
+    G, C, A and the Cholesky factor of G + λI are computed once, so that a new s costs rows × fixed × changing, not
+    rows × fixed². All in float64. x and y (row, output) have no gaps. Raises ValueError without rows.
+    """
+
+    def __init__(self, inputs: Tensor, targets: Tensor, *, scale: str) -> None:
+        if not len(inputs):
+            raise ValueError("there is no observed step to regress on; give more data")
+        self.inputs, self.targets, self.scale = inputs, targets, scale
+        x, y = inputs.double(), targets.double()
+        self.input_mean, self.target_mean = x.mean(0), y.mean(0)
+        x, y = x - self.input_mean, y - self.target_mean
+        self.gram, self.cross = x.T @ x / len(x), x.T @ y / len(x)
+        self._factored: Factored | None = None
+
+    def factored(self, ridge: float) -> Factored:
+        """The last ridge's is kept."""
+        if self._factored is None or self._factored.ridge != ridge:
+            self._factored = None  # frees the memory first
+            factor = factor_ridge(self.gram, self._per_sample(ridge))
+            self._factored = Factored(ridge, factor, torch.cholesky_solve(self.cross, factor))
+        return self._factored
+
+    def fit(self, changing: Tensor, *, ridge: float, changing_ridge: float) -> AffineMap:
+        """The map of [s, x]: weights of the changing inputs (row, changing) come first.
+
+        Raises ValueError for a ridge that is not positive or too small for float64.
+        """
+        count, x, y = len(self.inputs), self.inputs.double(), self.targets.double()
+        mean = changing.double().mean(0)
+        s = changing.double() - mean  # centred, so that x and y need not be
+        between, with_targets = x.T @ s / count, s.T @ y / count
+        _, factor, alone = self.factored(ridge)
+        explained = torch.cholesky_solve(between, factor)
+        gram = s.T @ s / count - between.T @ explained
+        of_changing = solve_ridge(gram, with_targets - between.T @ alone, self._per_sample(changing_ridge))
+        weight = torch.cat([of_changing, alone - explained @ of_changing]).T
+        return AffineMap(weight, self.target_mean - weight @ torch.cat([mean, self.input_mean]))
+
+    def _per_sample(self, ridge: float) -> float:
+        return float(per_sample_ridge(ridge, scale=self.scale, count=len(self.inputs)))

@@ -1,0 +1,46 @@
+"""Ridge regression by elimination of the inputs that stay, against one solve of everything."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from models.numerics.fixed_inputs import FixedInputs
+from models.numerics.ridge import RegressionData, affine_from_moments, centred_moments
+
+
+def normal(*shape: int, seed: int) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+@pytest.mark.parametrize("rows", [40, 5])
+@pytest.mark.parametrize("scale", ["samples", "none"])
+def test_equals_the_solve_of_all_inputs_at_once(rows: int, scale: str) -> None:
+    fixed, targets = 3 + normal(rows, 6, seed=0), normal(rows, 2, seed=1) - 1
+    regression = FixedInputs(fixed, targets, scale=scale)
+    for seed, (ridge, changing_ridge) in enumerate([(0.1, 0.1), (0.1, 3.0), (2.0, 0.01)]):
+        changing = 0.5 * fixed[:, :3] + 2 + normal(rows, 3, seed=2 + seed)
+        everything = RegressionData(torch.cat([changing, fixed], 1), targets, torch.ones(rows, 2, dtype=torch.bool))
+        each = torch.tensor([changing_ridge] * 3 + [ridge] * 6, dtype=torch.float64)
+        expected = affine_from_moments(centred_moments(everything), each, scale=scale)
+        found = regression.fit(changing, ridge=ridge, changing_ridge=changing_ridge)
+        torch.testing.assert_close(found.weight, expected.weight, rtol=1e-9, atol=1e-11)
+        torch.testing.assert_close(found.bias, expected.bias, rtol=1e-9, atol=1e-11)
+
+
+def test_single_precision_rows_are_summed_in_double() -> None:
+    fixed, changing, targets = (normal(30, n, seed=n).float() for n in (4, 3, 2))
+    found = FixedInputs(fixed, targets, scale="samples").fit(changing, ridge=0.1, changing_ridge=0.2)
+    double = FixedInputs(fixed.double(), targets.double(), scale="samples")
+    assert found.weight.dtype == torch.float64
+    torch.testing.assert_close(found.weight, double.fit(changing.double(), ridge=0.1, changing_ridge=0.2).weight)
+
+
+def test_refuses_no_rows_and_ridges_that_are_not_positive() -> None:
+    with pytest.raises(ValueError, match="no observed step to regress on"):
+        FixedInputs(torch.zeros(0, 2), torch.zeros(0, 1), scale="none")
+    regression = FixedInputs(normal(5, 2, seed=0), normal(5, 1, seed=1), scale="none")
+    for ridge, changing_ridge in ((0.0, 1.0), (1.0, -1.0)):
+        with pytest.raises(ValueError, match="ridge must be positive"):
+            regression.fit(normal(5, 2, seed=2), ridge=ridge, changing_ridge=changing_ridge)
