@@ -48,6 +48,9 @@ class TruncatedBPTT:
     carry no gradient, except for the first chunk of a sequence, which begins at the trained first state. So chunks are
     independent of one another, can be shuffled, and one long sequence makes as full a batch as many short ones.
 
+    Where the readout is solved and nothing is missing, what it makes of the recent observations does not change within
+    an epoch; `refresh` computes it for all steps at once.
+
     solve_readout: called with the model at every refresh, to solve the readout in closed form; then it has no gradient.
         Returns the training part as filtered with the new readout, None if it is to be filtered anew.
     """
@@ -69,6 +72,7 @@ class TruncatedBPTT:
         self.padded = MaskedSequences(*(pad_time(part, horizon) for part in train))
         self.states: State
         self.filled: Tensor
+        self.lag_share: Tensor | None = None
 
     def parameters(self) -> list[torch.nn.Parameter]:
         solved = {id(p) for p in self.model.readout_parameters} if self.solve_readout else set()
@@ -83,6 +87,9 @@ class TruncatedBPTT:
             filtered = self.solve_readout(self.model) if solve and self.solve_readout else None
             filtered = filtered or filter_sequences(self.model, self.train.values, self.train.mask)
             self.states, self.filled = filtered.states, filtered.filled
+            if self.solve_readout and bool(self.train.mask.all()):
+                share = self.model.state_share(self.model.exposed(filtered.states[:-1]))
+                self.lag_share = pad_time(filtered.predictions - share, self.horizon)
             return float(masked_mse(filtered.predictions, self.train.values, self.train.scored))
 
     def batches(self, generator: torch.Generator) -> Iterator[Tensor]:
@@ -102,5 +109,10 @@ class TruncatedBPTT:
         rows = self.chunks.sequence[batch].unsqueeze(1)
         steps = self.chunks.start[batch].unsqueeze(1) + torch.arange(self.horizon, device=batch.device)
         values, mask, scored = (part[rows, steps] for part in self.padded)
-        predictions = filter_sequences(self.model, values, mask, self.start_state(batch)).predictions
+        start = self.start_state(batch)
+        if self.lag_share is None:
+            predictions = filter_sequences(self.model, values, mask, start).predictions
+        else:
+            beliefs = self.model.beliefs_along(start[:-1], values)
+            predictions = self.model.state_share(self.model.exposed(beliefs)) + self.lag_share[rows, steps]
         return torch.where(scored, (predictions - values).square(), 0.0).sum() / scored.sum()

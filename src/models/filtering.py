@@ -78,11 +78,6 @@ def one_step_error(model: SequenceModel, part: MaskedSequences) -> float:
     return float(error.nan_to_num(nan=torch.inf))
 
 
-def reread(model: SequenceModel, filtered: Filtered) -> Filtered:
-    """The same states, read by the readout as it is now: equal to filtering anew where no gap was filled."""
-    return filtered._replace(predictions=model.predict(filtered.states))
-
-
 def final_state(model: SequenceModel, values: Tensor, mask: Tensor) -> State:
     """The state after the last step, for forecasts beyond the end. values and mask (sequence, time, feature)."""
     state = model.initial_state(len(values))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from models.filtering import Filtered, MaskedSequences, filter_sequences, reread
-from models.numerics.fixed_inputs import FixedInputs
+from models.filtering import Filtered, MaskedSequences, State, filter_sequences
+from models.numerics.fixed_inputs import EliminatedMap, FixedInputs
 from models.numerics.ridge import (
     AffineMap,
     RegressionData,
@@ -55,6 +56,14 @@ class FittedReadout(NamedTuple):
     validation: Filtered | None
 
 
+class Share(NamedTuple):
+    """x A of the recent observations x along some values (sequence, time, feature): (row, output)."""
+
+    values: Tensor
+    alone: Tensor
+    share: Tensor
+
+
 def penalty(candidate: Mapping[str, float], model: Recurrent, inputs: Tensor) -> Ridge:
     """One ridge, or one for each of the inputs (row, input): those of the state come first."""
     if "readout.state_ridge" not in candidate:
@@ -65,25 +74,36 @@ def penalty(candidate: Mapping[str, float], model: Recurrent, inputs: Tensor) ->
     return each
 
 
-def readout_rows(model: Recurrent, part: MaskedSequences, filtered: Filtered) -> RegressionData:
+def readout_rows(model: Recurrent, part: MaskedSequences, states: State) -> RegressionData:
     """Inputs of the readout along the filtered sequences, and the observations they should give, row by row."""
-    inputs = model.readout_inputs(filtered.states)
+    inputs = model.readout_inputs(states)
     rows = RegressionData(inputs.flatten(0, 1), part.values.flatten(0, 1), part.scored.flatten(0, 1))
     used = rows.mask.any(1)
     return RegressionData(*(column[used] for column in rows))
+
+
+def unread(model: Recurrent, part: MaskedSequences) -> tuple[State, Tensor]:
+    """States and filled values of `filter_sequences`; nothing is predicted where nothing is missing."""
+    if bool(part.mask.all()):
+        return model.states_observed(model.initial_state(len(part.values)), part.values), part.values
+    filtered = filter_sequences(model, part.values, part.mask)
+    return filtered.states, filtered.filled
 
 
 class ReadoutFit:
     """Solves readouts along the same sequences, for one model or for one that changes, in each epoch say.
 
     Ridge from the filtered state (and recent observations) to o_t, set on the model. Without gaps the recent
-    observations are the same whatever the model: their share of the regression is computed once (`FixedInputs`).
+    observations are the same whatever the model: their share of the regression, and of the predictions, is computed
+    once (`FixedInputs`).
     """
 
     def __init__(self, train: MaskedSequences, validation: MaskedSequences, settings: ReadoutSettings) -> None:
         self.train, self.validation, self.settings = train, validation, settings
         self.gaps = has_gaps(train.mask)
         self._lagged: FixedInputs | None = None
+        self._last: tuple[Tensor, EliminatedMap] | None = None
+        self._shares: dict[int, Share] = {}
 
     @torch.no_grad()
     def __call__(self, model: Recurrent) -> FittedReadout:
@@ -95,47 +115,73 @@ class ReadoutFit:
         """
         if self.gaps:
             self._once(model)
-        found = self._once(model)
-        return FittedReadout(
-            found.chosen,
-            still_valid(model, self.train, found.train),
-            still_valid(model, self.validation, found.validation),
-        )
+        return self._once(model)
+
+    @torch.no_grad()
+    def filtered(self, model: Recurrent, part: MaskedSequences) -> Filtered:
+        """What `filter_sequences` gives; sooner with the readout that was solved last, where nothing is missing."""
+        if not bool(part.mask.all()):
+            return filter_sequences(model, part.values, part.mask)
+        return self._read(model, part, *unread(model, part))
 
     def _once(self, model: Recurrent) -> FittedReadout:
         """Solved along the sequences as filtered with the readout that the model has; the parts as filtered."""
         candidates = self.settings.candidates()
-        filtered = filter_sequences(model, self.train.values, self.train.mask)
-        rows = readout_rows(model, self.train, filtered)
+        trained = unread(model, self.train)
+        rows = readout_rows(model, self.train, trained[0])
         held_out, other = rows, None
         if len(candidates) > 1:
-            other = filter_sequences(model, self.validation.values, self.validation.mask)
-            held_out = readout_rows(model, self.validation, other)
-        readout, place = least_validation_error(self._fits(model, rows, candidates), held_out)
+            other = unread(model, self.validation)
+            held_out = readout_rows(model, self.validation, other[0])
+        if self.gaps or not model.lags:
+            readout, place = least_validation_error(self._fits(model, rows, candidates), held_out)
+        else:
+            readout, place = self._beside_lags(model, rows, held_out, candidates)
         model.set_readout(readout)
-        return FittedReadout(candidates[place], filtered, other)
+        read = None if self.gaps else self._read(model, self.train, *trained)
+        held = None if other is None or has_gaps(self.validation.mask) else self._read(model, self.validation, *other)
+        return FittedReadout(candidates[place], read, held)
 
     def _fits(
         self, model: Recurrent, rows: RegressionData, candidates: Sequence[dict[str, float]]
     ) -> Iterator[AffineMap]:
-        if not self.gaps and model.lags:
-            yield from self._fits_beside_lags(model, rows, candidates)
-            return
         moments = centred_moments(rows)
         for candidate in candidates:
             yield affine_from_moments(moments, penalty(candidate, model, rows.inputs), scale=self.settings.scale)
 
-    def _fits_beside_lags(
-        self, model: Recurrent, rows: RegressionData, candidates: Sequence[dict[str, float]]
-    ) -> Iterator[AffineMap]:
+    def _beside_lags(
+        self, model: Recurrent, rows: RegressionData, held_out: RegressionData, candidates: Sequence[dict[str, float]]
+    ) -> tuple[AffineMap, int]:
         lagged = model.lags * len(model.readout_bias)
         state, recent = rows.inputs.split([rows.inputs.shape[1] - lagged, lagged], 1)
         if self._lagged is None:
             self._lagged = FixedInputs(recent, rows.targets, scale=self.settings.scale)
-        for candidate in candidates:
-            ridge = candidate["readout.ridge"]
-            of_state = candidate.get("readout.state_ridge", ridge)
-            yield self._lagged.fit(state, ridge=ridge, changing_ridge=of_state)
+        solve = partial(self._lagged.fit, state)
+        ridges = [
+            (each["readout.ridge"], each.get("readout.state_ridge", each["readout.ridge"])) for each in candidates
+        ]
+        fits = (solve(ridge=ridge, changing_ridge=of_state).written_out() for ridge, of_state in ridges)
+        readout, place = least_validation_error(fits, held_out)
+        ridge, of_state = ridges[place]
+        self._last = readout.weight.to(model.readout_weight), solve(ridge=ridge, changing_ridge=of_state)
+        return readout, place
+
+    def _read(self, model: Recurrent, part: MaskedSequences, states: State, filled: Tensor) -> Filtered:
+        """Predictions from the states; by `EliminatedMap` where the model's readout is the one that was solved last."""
+        complete = bool(part.mask.all())
+        if self._last is None or not complete or not torch.equal(model.readout_weight, self._last[0]):
+            return Filtered(model.predict(states), filled, states)
+        fit = self._last[1]
+        exposed, recent = model.exposed(states[:-1]).flatten(0, 1), states[-1].flatten(0, 1)
+        share = self._share(part.values, recent, fit.alone)
+        return Filtered(fit.predict(recent, exposed, share).reshape(part.values.shape), filled, states)
+
+    def _share(self, values: Tensor, recent: Tensor, alone: Tensor) -> Tensor:
+        """What the lags alone say along `values`; computed once as long as `alone` is the same."""
+        known = self._shares.get(id(values))
+        if known is None or known.alone is not alone:  # a share holds its values, so that their id stays theirs
+            known = self._shares[id(values)] = Share(values, alone, recent @ alone.to(recent))
+        return known.share
 
 
 def fit_readout(
@@ -143,10 +189,6 @@ def fit_readout(
 ) -> FittedReadout:
     """One readout, once; see `ReadoutFit`."""
     return ReadoutFit(train, validation, settings)(model)
-
-
-def still_valid(model: Recurrent, part: MaskedSequences, filtered: Filtered | None) -> Filtered | None:
-    return None if filtered is None or has_gaps(part.mask) else reread(model, filtered)
 
 
 def has_gaps(mask: Tensor) -> bool:

@@ -67,12 +67,15 @@ class Recurrent(nn.Module, ABC):
     def readout_inputs(self, state: State) -> Tensor:
         return torch.cat([self.exposed(state[:-1]), state[-1]], -1)
 
+    def state_share(self, exposed: Tensor) -> Tensor:
+        """What the readout makes of s_t (…, exposed) alone: M's first columns, and c."""
+        return nn.functional.linear(exposed, self.readout_weight[:, : exposed.shape[-1]], self.readout_bias)
+
     def predict(self, state: State) -> Tensor:
         """In two products, so that a gradient of the state alone does not run through the recent observations."""
         exposed, recent = self.exposed(state[:-1]), state[-1]
-        of_state, of_recent = self.readout_weight.split([exposed.shape[-1], recent.shape[-1]], 1)
-        prediction = nn.functional.linear(exposed, of_state, self.readout_bias)
-        return prediction + nn.functional.linear(recent, of_recent) if self.lags else prediction
+        share = self.state_share(exposed)
+        return share + nn.functional.linear(recent, self.readout_weight[:, exposed.shape[-1] :]) if self.lags else share
 
     def update(self, state: State, observation: Tensor) -> State:
         belief = self.advance(state[:-1], observation)
@@ -80,12 +83,16 @@ class Recurrent(nn.Module, ABC):
             return (*belief, state[-1])
         return (*belief, torch.cat([state[-1], observation], 1)[:, observation.shape[1] :])
 
-    def filter_observed(self, start: State, values: Tensor) -> Filtered:
-        """`filter_sequences` where every entry was observed: the predictions of all steps are read at once."""
+    def states_observed(self, start: State, values: Tensor) -> State:
+        """The states *before* each of the observations (batch, time, d), all of which are there."""
         recent = start[-1].unflatten(1, (self.lags, values.shape[2]))
         windows = torch.cat([recent, values], 1)[:, : values.shape[1] + self.lags - 1]
         recents = windows.unfold(1, self.lags, 1).transpose(2, 3).flatten(2) if self.lags else values[..., :0]
-        states = (*self.beliefs_along(start[:-1], values), recents)
+        return (*self.beliefs_along(start[:-1], values), recents)
+
+    def filter_observed(self, start: State, values: Tensor) -> Filtered:
+        """`filter_sequences` where every entry was observed: the predictions of all steps are read at once."""
+        states = self.states_observed(start, values)
         return Filtered(self.predict(states), values, states)
 
 

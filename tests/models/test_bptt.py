@@ -142,3 +142,21 @@ def test_preconditioning_needs_a_gradient() -> None:
     preconditioner.refresh(objective)
     with pytest.raises(RuntimeError, match="there is no gradient yet"):
         preconditioner.apply(objective.model)
+
+
+@pytest.mark.parametrize("horizon", [4, 20])
+def test_what_the_lags_say_is_computed_once_an_epoch(horizon: int) -> None:
+    objective = problem(horizon=horizon, solve=lambda _: None)
+    full = torch.ones_like(objective.train.mask)
+    train = MaskedSequences(objective.train.values, full, scored_steps(full, first_step=1))
+    objective = TruncatedBPTT(objective.model, train, horizon=horizon, batch_size=2, solve_readout=lambda _: None)
+    objective.refresh()
+    assert objective.lag_share is not None
+    parameters = objective.parameters()
+    found = {}
+    for way in ("once", "anew"):
+        if way == "anew":
+            objective.lag_share = None
+        losses = [objective.loss(batch) for batch in torch.arange(len(objective.chunks.start)).split(2)]
+        found[way] = [torch.stack(losses), *torch.autograd.grad(torch.stack(losses).sum(), parameters)]
+    torch.testing.assert_close(found["once"], found["anew"], rtol=1e-10, atol=1e-12)

@@ -24,17 +24,27 @@ def test_equals_the_solve_of_all_inputs_at_once(rows: int, scale: str) -> None:
         everything = RegressionData(torch.cat([changing, fixed], 1), targets, torch.ones(rows, 2, dtype=torch.bool))
         each = torch.tensor([changing_ridge] * 3 + [ridge] * 6, dtype=torch.float64)
         expected = affine_from_moments(centred_moments(everything), each, scale=scale)
-        found = regression.fit(changing, ridge=ridge, changing_ridge=changing_ridge)
+        fit = regression.fit(changing, ridge=ridge, changing_ridge=changing_ridge)
+        found = fit.written_out()
         torch.testing.assert_close(found.weight, expected.weight, rtol=1e-9, atol=1e-11)
         torch.testing.assert_close(found.bias, expected.bias, rtol=1e-9, atol=1e-11)
+        predicted = fit.predict(fixed, changing, fixed @ fit.alone)
+        torch.testing.assert_close(predicted, expected(everything.inputs), rtol=1e-9, atol=1e-9)
 
 
 def test_single_precision_rows_are_summed_in_double() -> None:
     fixed, changing, targets = (normal(30, n, seed=n).float() for n in (4, 3, 2))
     found = FixedInputs(fixed, targets, scale="samples").fit(changing, ridge=0.1, changing_ridge=0.2)
     double = FixedInputs(fixed.double(), targets.double(), scale="samples")
-    assert found.weight.dtype == torch.float64
-    torch.testing.assert_close(found.weight, double.fit(changing.double(), ridge=0.1, changing_ridge=0.2).weight)
+    expected = double.fit(changing.double(), ridge=0.1, changing_ridge=0.2)
+    assert found.bias.dtype == torch.float64
+    torch.testing.assert_close(found.written_out(), expected.written_out())
+    single = found.predict(fixed, changing, fixed @ found.alone.float())
+    assert single.dtype == torch.float32
+    torch.testing.assert_close(
+        single.double(), expected.predict(fixed.double(), changing.double(), fixed.double() @ expected.alone),
+        rtol=1e-4, atol=1e-5,
+    )  # fmt: skip
 
 
 def test_refuses_no_rows_and_ridges_that_are_not_positive() -> None:

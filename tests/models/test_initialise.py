@@ -162,6 +162,22 @@ def test_lags_whose_share_is_computed_once_change_nothing(state_ridges: list[flo
         assert quick(model).chosen == slow(other).chosen
         for found, expected in zip(model.readout_parameters, other.readout_parameters, strict=True):
             torch.testing.assert_close(found, expected, rtol=1e-7, atol=1e-9)
+        for part in (train, validation):
+            anew = filter_sequences(model, part.values, part.mask).predictions
+            torch.testing.assert_close(quick.filtered(model, part).predictions, anew, rtol=1e-8, atol=1e-9)
         with torch.no_grad():  # another epoch: the states move, the lags stay
             for changed in (model, other):
                 changed.bias += 0.1
+
+
+def test_a_readout_that_was_not_solved_last_is_read_as_it_is() -> None:
+    train, other = oscillation(1), oscillation(2)
+    fit = ReadoutFit(train, other, ReadoutSettings(2, [1e-2], "none"))
+    model = train_psrnn(train, update="bayes", lags=2)
+    fit(model)
+    before = fit.filtered(model, other).predictions
+    with torch.no_grad():
+        model.readout_weight[0, -1] += 0.5
+    after = fit.filtered(model, other).predictions
+    assert not torch.allclose(before, after, atol=1e-3)
+    assert torch.equal(after, filter_sequences(model, other.values, other.mask).predictions)

@@ -18,6 +18,28 @@ class Factored(NamedTuple):
     alone: Tensor
 
 
+class EliminatedMap(NamedTuple):
+    """y = x A + (s − x B) M + c: alone A (fixed, output), explained B (fixed, changing), bias c (output,).
+
+    With x A known this costs rows × fixed × changing, not rows × fixed × output.
+    """
+
+    alone: Tensor
+    explained: Tensor
+    of_changing: Tensor
+    bias: Tensor
+
+    def written_out(self) -> AffineMap:
+        """As a map of [s, x]."""
+        weight = torch.cat([self.of_changing, self.alone - self.explained @ self.of_changing]).T
+        return AffineMap(weight, self.bias)
+
+    def predict(self, fixed: Tensor, changing: Tensor, share_alone: Tensor) -> Tensor:
+        """share_alone: x A (row, output). In the dtype of the inputs (row, …)."""
+        rest = changing - fixed @ self.explained.to(fixed)
+        return torch.addmm(share_alone + self.bias.to(fixed), rest, self.of_changing.to(fixed))
+
+
 class FixedInputs:
     """Ridge regression with an intercept on inputs x (row, fixed), which stay, and s (row, changing), which do not.
 
@@ -51,8 +73,8 @@ class FixedInputs:
             self._factored = Factored(ridge, factor, torch.cholesky_solve(self.cross, factor))
         return self._factored
 
-    def fit(self, changing: Tensor, *, ridge: float, changing_ridge: float) -> AffineMap:
-        """The map of [s, x]: weights of the changing inputs (row, changing) come first.
+    def fit(self, changing: Tensor, *, ridge: float, changing_ridge: float) -> EliminatedMap:
+        """The map of x and s (row, changing).
 
         Raises ValueError for a ridge that is not positive or too small for float64.
         """
@@ -64,8 +86,8 @@ class FixedInputs:
         explained = torch.cholesky_solve(between, factor)
         gram = s.T @ s / count - between.T @ explained
         of_changing = solve_ridge(gram, with_targets - between.T @ alone, self._per_sample(changing_ridge))
-        weight = torch.cat([of_changing, alone - explained @ of_changing]).T
-        return AffineMap(weight, self.target_mean - weight @ torch.cat([mean, self.input_mean]))
+        unexplained = (mean - self.input_mean @ explained) @ of_changing
+        return EliminatedMap(alone, explained, of_changing, self.target_mean - self.input_mean @ alone - unexplained)
 
     def _per_sample(self, ridge: float) -> float:
         return float(per_sample_ridge(ridge, scale=self.scale, count=len(self.inputs)))

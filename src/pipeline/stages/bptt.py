@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from models.bptt import TruncatedBPTT
-from models.filtering import Filtered
+from models.filtering import Filtered, MaskedSequences
 from models.psrnn.cell import PSRNN
 from models.psrnn.kronecker import KroneckerPreconditioner
 from models.readout import ReadoutFit
@@ -49,6 +49,9 @@ def refine(
     def solve(refined: Recurrent) -> Filtered | None:
         return fit_readout(refined).train
 
+    def error(part: MaskedSequences) -> float:
+        return one_step_mse(model, part, fit_readout.filtered(model, part))
+
     objective = TruncatedBPTT(
         model, loaded.train, horizon=settings.horizon, batch_size=settings.batch_size,
         solve_readout=solve if settings.solve_readout else None,
@@ -58,7 +61,7 @@ def refine(
         objective,
         chosen,
         generator=generator(seed, "order"),
-        errors=lambda: (one_step_mse(model, loaded.validation), one_step_mse(model, loaded.test)),
+        errors=lambda: (error(loaded.validation), error(loaded.test)),
         on_epoch=on_epoch,
         preconditioner=KroneckerPreconditioner(damping=settings.damping) if chosen.optimizer == "kronecker" else None,
         path=path,
