@@ -10,9 +10,10 @@ from models.numerics.ridge import solve_ridge
 from models.psrnn.cell import PSRNN
 
 
-def damped(moment: Tensor, damping: float) -> tuple[Tensor, float]:
-    """The matrix scaled to a mean eigenvalue of 1, and its damping (Martens and Grosse 2015, section 6)."""
-    return moment / moment.diagonal().mean().clamp(min=torch.finfo(moment.dtype).tiny), damping
+def damped_inverse(moment: Tensor, damping: float) -> Tensor:
+    """(C/c + damping·I)⁻¹, where c is the mean eigenvalue of C (Martens and Grosse 2015, section 6)."""
+    scaled = moment / moment.diagonal().mean().clamp(min=torch.finfo(moment.dtype).tiny)
+    return solve_ridge(scaled, torch.eye(len(moment), dtype=moment.dtype, device=moment.device), damping)
 
 
 class KroneckerPreconditioner:
@@ -27,9 +28,7 @@ class KroneckerPreconditioner:
         if damping <= 0:
             raise ValueError(f"refine.damping must be positive, got {damping}")
         self.damping = damping
-        self.state: tuple[Tensor, float]
-        self.observation: tuple[Tensor, float]
-        self.metric: tuple[Tensor, float]
+        self.inverses: tuple[Tensor, Tensor, Tensor]
 
     def handles(self, model: PSRNN) -> list[torch.nn.Parameter]:
         """Update tensor, bias and first state; the last takes the gradient as it is, on the same scale as before."""
@@ -45,9 +44,9 @@ class KroneckerPreconditioner:
             belief = objective.states[0][used].double()
             omega = model.features(objective.filled[used]).double()
             readout = model.readout_weight[:, : belief.shape[1]].double()
-            self.state = damped(belief.T @ belief / len(belief), self.damping)
-            self.observation = damped(omega.T @ omega / len(omega), self.damping)
-            self.metric = damped(readout.T @ readout, self.damping)
+            moments = readout.T @ readout, belief.T @ belief / len(belief), omega.T @ omega / len(omega)
+            metric, state, observation = (damped_inverse(moment, self.damping).to(model.bias) for moment in moments)
+            self.inverses = metric, state, observation
 
     def apply(self, model: PSRNN) -> None:
         """Precondition the gradients of the update tensor and the bias in place."""
@@ -55,9 +54,8 @@ class KroneckerPreconditioner:
         if gradient is None or bias is None:
             raise RuntimeError("precondition after backward: there is no gradient yet")
         moved = gradient
-        for axis, (moment, damping) in enumerate((self.metric, self.state, self.observation)):
+        for axis, inverse in enumerate(self.inverses):
             front = moved.transpose(0, axis)
-            solved = solve_ridge(moment, front.flatten(1), damping).to(gradient.dtype)
-            moved = solved.reshape(front.shape).transpose(0, axis)
+            moved = (inverse @ front.flatten(1)).reshape(front.shape).transpose(0, axis)
         gradient.copy_(moved)
-        bias.copy_(solve_ridge(self.metric[0], bias.unsqueeze(1), self.metric[1]).squeeze(1))
+        bias.copy_(self.inverses[0] @ bias)
