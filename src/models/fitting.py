@@ -8,17 +8,19 @@ import torch
 from torch import nn
 
 from models.filtering import MaskedSequences
-from models.readout import ReadoutSettings, fit_readout
+from models.readout import LagShares, ReadoutSettings, fit_readout
 from models.recurrent import Recurrent
 
 
 class Problem(NamedTuple):
-    """Standardised training and validation part, the readout asked for, and the generator of random weights."""
+    """Standardised training and validation part, the readout asked for, the generator of random weights, and what fits
+    along the same sequences share."""
 
     train: MaskedSequences
     validation: MaskedSequences
     readout: ReadoutSettings
     generator: torch.Generator
+    lagged: LagShares | None = None
 
     @property
     def dimension(self) -> int:
@@ -43,4 +45,5 @@ class Method(Protocol):
 def with_readout(model: Recurrent, problem: Problem) -> Fitted:
     """The model in the data's dtype and on its device, its readout solved."""
     model.to(dtype=problem.train.values.dtype, device=problem.train.values.device)
-    return Fitted(model, dict(fit_readout(model, problem.train, problem.validation, problem.readout).chosen))
+    found = fit_readout(model, problem.train, problem.validation, problem.readout, problem.lagged)
+    return Fitted(model, dict(found.chosen))

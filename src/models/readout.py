@@ -56,12 +56,30 @@ class FittedReadout(NamedTuple):
     validation: Filtered | None
 
 
-class Share(NamedTuple):
-    """x A of the recent observations x along some values (sequence, time, feature): (row, output)."""
+class LagShares:
+    """What recent observations alone say of the next ones, whatever the model: kept for one train part at a time.
 
-    values: Tensor
-    alone: Tensor
-    share: Tensor
+    Models that are fitted one after the other to the same sequences without gaps, and the epochs of each, share it.
+    """
+
+    def __init__(self) -> None:
+        self._known: tuple[MaskedSequences, int, str, FixedInputs] | None = None
+        self._shares: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
+
+    def regression(self, train: MaskedSequences, rows: RegressionData, *, lags: int, scale: str) -> FixedInputs:
+        """rows: those of the recent observations along `train`, scored steps alone."""
+        known = self._known
+        if known is None or known[0] is not train or known[1:3] != (lags, scale):
+            self._known = known = train, lags, scale, FixedInputs(rows.inputs, rows.targets, scale=scale)
+            self._shares.clear()
+        return known[3]
+
+    def share(self, values: Tensor, recent: Tensor, alone: Tensor) -> Tensor:
+        """x A of the recent observations x (row, lags · feature) along `values`, with A of the last regression."""
+        known = self._shares.get(id(values))
+        if known is None or known[1] is not alone:  # a share holds its values, so that their id stays theirs
+            known = self._shares[id(values)] = values, alone, recent @ alone.to(recent)
+        return known[2]
 
 
 def penalty(candidate: Mapping[str, float], model: Recurrent, inputs: Tensor) -> Ridge:
@@ -95,15 +113,20 @@ class ReadoutFit:
 
     Ridge from the filtered state (and recent observations) to o_t, set on the model. Without gaps the recent
     observations are the same whatever the model: their share of the regression, and of the predictions, is computed
-    once (`FixedInputs`).
+    once and kept in `lagged`, which other fits along the same sequences may share.
     """
 
-    def __init__(self, train: MaskedSequences, validation: MaskedSequences, settings: ReadoutSettings) -> None:
+    def __init__(
+        self,
+        train: MaskedSequences,
+        validation: MaskedSequences,
+        settings: ReadoutSettings,
+        lagged: LagShares | None = None,
+    ) -> None:
         self.train, self.validation, self.settings = train, validation, settings
+        self.lagged = lagged or LagShares()
         self.gaps = has_gaps(train.mask)
-        self._lagged: FixedInputs | None = None
         self._last: tuple[Tensor, EliminatedMap] | None = None
-        self._shares: dict[int, Share] = {}
 
     @torch.no_grad()
     def __call__(self, model: Recurrent) -> FittedReadout:
@@ -154,9 +177,10 @@ class ReadoutFit:
     ) -> tuple[AffineMap, int]:
         lagged = model.lags * len(model.readout_bias)
         state, recent = rows.inputs.split([rows.inputs.shape[1] - lagged, lagged], 1)
-        if self._lagged is None:
-            self._lagged = FixedInputs(recent, rows.targets, scale=self.settings.scale)
-        solve = partial(self._lagged.fit, state)
+        regression = self.lagged.regression(
+            self.train, rows._replace(inputs=recent), lags=model.lags, scale=self.settings.scale
+        )
+        solve = partial(regression.fit, state)
         ridges = [
             (each["readout.ridge"], each.get("readout.state_ridge", each["readout.ridge"])) for each in candidates
         ]
@@ -173,22 +197,19 @@ class ReadoutFit:
             return Filtered(model.predict(states), filled, states)
         fit = self._last[1]
         exposed, recent = model.exposed(states[:-1]).flatten(0, 1), states[-1].flatten(0, 1)
-        share = self._share(part.values, recent, fit.alone)
+        share = self.lagged.share(part.values, recent, fit.alone)
         return Filtered(fit.predict(recent, exposed, share).reshape(part.values.shape), filled, states)
-
-    def _share(self, values: Tensor, recent: Tensor, alone: Tensor) -> Tensor:
-        """What the lags alone say along `values`; computed once as long as `alone` is the same."""
-        known = self._shares.get(id(values))
-        if known is None or known.alone is not alone:  # a share holds its values, so that their id stays theirs
-            known = self._shares[id(values)] = Share(values, alone, recent @ alone.to(recent))
-        return known.share
 
 
 def fit_readout(
-    model: Recurrent, train: MaskedSequences, validation: MaskedSequences, settings: ReadoutSettings
+    model: Recurrent,
+    train: MaskedSequences,
+    validation: MaskedSequences,
+    settings: ReadoutSettings,
+    lagged: LagShares | None = None,
 ) -> FittedReadout:
     """One readout, once; see `ReadoutFit`."""
-    return ReadoutFit(train, validation, settings)(model)
+    return ReadoutFit(train, validation, settings, lagged)(model)
 
 
 def has_gaps(mask: Tensor) -> bool:

@@ -20,7 +20,7 @@ from models.psrnn.initialise import (
 )
 from models.psrnn.two_stage import two_stage_regression, whiten_observations
 from models.psrnn.windows import extract_windows
-from models.readout import ReadoutFit, ReadoutSettings, fit_readout, has_gaps
+from models.readout import LagShares, ReadoutFit, ReadoutSettings, fit_readout, has_gaps
 
 
 def oscillation(seed: int, *, sequences: int = 6, steps: int = 120) -> MaskedSequences:
@@ -181,3 +181,16 @@ def test_a_readout_that_was_not_solved_last_is_read_as_it_is() -> None:
     after = fit.filtered(model, other).predictions
     assert not torch.allclose(before, after, atol=1e-3)
     assert torch.equal(after, filter_sequences(model, other.values, other.mask).predictions)
+
+
+def test_fits_along_the_same_sequences_share_what_the_lags_say_and_no_others_do() -> None:
+    shared = LagShares()
+    first, second, held_out = oscillation(1), oscillation(3), oscillation(2)
+    for train, lags in ((first, 2), (first, 2), (second, 2), (second, 1), (first, 2)):
+        settings = ReadoutSettings(lags, [1e-2, 1.0], "none")
+        model, other = (train_psrnn(train, update="bayes", lags=lags) for _ in range(2))
+        found = fit_readout(model, train, held_out, settings, shared)
+        expected = fit_readout(other, train, held_out, settings)
+        assert found.chosen == expected.chosen
+        torch.testing.assert_close(found.train, expected.train)
+        torch.testing.assert_close(found.validation, expected.validation)

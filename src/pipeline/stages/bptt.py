@@ -44,7 +44,8 @@ def refine(
     model = found.model
     if not isinstance(model, Recurrent):
         raise TypeError(f"{type(model).__name__} is not refined by gradient")
-    fit_readout = ReadoutFit(loaded.train, loaded.validation, readout_settings(readout).only(found.chosen))
+    chosen_readout = readout_settings(readout).only(found.chosen)
+    fit_readout = ReadoutFit(loaded.train, loaded.validation, chosen_readout, loaded.lagged)
 
     def solve(refined: Recurrent) -> Filtered | None:
         return fit_readout(refined).train

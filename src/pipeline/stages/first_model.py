@@ -77,6 +77,8 @@ def readout_settings(settings: Any) -> ReadoutSettings:
 
 def fit_method(method: Method, loaded: Loaded, *, readout: Any, seed: int) -> Initialised:
     """Stage `fit` of every model but the PSRNN: closed-form fits whole, networks up to where the gradient begins."""
-    problem = Problem(loaded.train, loaded.validation, readout_settings(readout), generator(seed, "weights"))
+    problem = Problem(
+        loaded.train, loaded.validation, readout_settings(readout), generator(seed, "weights"), loaded.lagged
+    )
     fitted = method.fit(problem)
     return judge(fitted.model, loaded, fitted.chosen, drawn=False)

@@ -10,16 +10,21 @@ import torch
 
 from data.base import Dataset, Standardiser
 from models.filtering import MaskedSequences, scored_steps
+from models.readout import LagShares
 
 
 class Loaded(NamedTuple):
-    """The data set in its own units, its standardisation, and the standardised parts on the run's device."""
+    """The data set in its own units, its standardisation, and the standardised parts on the run's device.
+
+    lagged: what fits of readouts along these parts share, those of several jobs too.
+    """
 
     dataset: Dataset
     standardiser: Standardiser
     train: MaskedSequences
     validation: MaskedSequences
     test: MaskedSequences
+    lagged: LagShares
 
 
 def warn_of_short_sequences(dataset: Dataset, *, steps: int) -> None:
@@ -58,4 +63,4 @@ def load(
                 "lower evaluate.first_step or give more data"
             )
         parts.append(MaskedSequences(scaled.values, scaled.mask, scored))
-    return Loaded(dataset, standardiser, *parts)
+    return Loaded(dataset, standardiser, *parts, lagged=LagShares())

@@ -73,7 +73,8 @@ def initialise(loaded: Loaded, features: Features, settings: TwoStageSettings) -
     """Regression, then the readout along the filtered training part. Warns of a draw that is of no use."""
     found = first_parameters(features, settings)
     model = build_psrnn(found.parameters, features.frequencies, found.projections, **settings.cell)
-    fitted = fit_readout(model, loaded.train, loaded.validation, readout_settings(settings.readout))
+    asked = readout_settings(settings.readout)
+    fitted = fit_readout(model, loaded.train, loaded.validation, asked, loaded.lagged)
     known = {"train": fitted.train, "validation": fitted.validation}
     halved = {"halved.initialise.chunk": found.chunk} if found.chunk != settings.initialise.chunk else {}
     return judge(model, loaded, {**fitted.chosen, **halved}, known=known)
