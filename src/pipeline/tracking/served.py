@@ -107,7 +107,7 @@ class ServedForecaster(PythonModel):
         frame = as_frame(model_input, names)
         if frame.empty:
             raise BadRequest("there are no rows")
-        values = np.column_stack([numbers(frame[name]) for name in names])
+        values = np.column_stack([numbers(frame[name]) for name in names])  # pyright: ignore[reportArgumentType]
         codes, labels = pd.factorize(frame[SEQUENCE], use_na_sentinel=False)
         order = np.argsort(codes, kind="stable")
         sequences = np.split(values[order], np.cumsum(np.bincount(codes))[:-1])
