@@ -80,6 +80,14 @@ def numbers(column: pd.Series) -> np.ndarray:
         raise BadRequest(f"column {column.name} has a number that is too large") from error
 
 
+def numbered(labels: pd.Series) -> tuple[np.ndarray, Any]:
+    """Each row's sequence as a number from 0, by first appearance, and the label of each number."""
+    try:
+        return pd.factorize(labels, use_na_sentinel=False)
+    except TypeError as error:  # a list or an object in JSON
+        raise BadRequest(f"column {SEQUENCE} must hold texts or numbers") from error
+
+
 def checked_horizon(params: dict[str, Any] | None) -> int:
     horizon = int((params or {}).get("horizon", 0))
     if not 0 <= horizon <= LONGEST_HORIZON:
@@ -108,7 +116,7 @@ class ServedForecaster(PythonModel):
         if frame.empty:
             raise BadRequest("there are no rows")
         values = np.column_stack([numbers(frame[name]) for name in names])  # pyright: ignore[reportArgumentType]
-        codes, labels = pd.factorize(frame[SEQUENCE], use_na_sentinel=False)
+        codes, labels = numbered(frame[SEQUENCE])
         order = np.argsort(codes, kind="stable")
         sequences = np.split(values[order], np.cumsum(np.bincount(codes))[:-1])
         found = np.concatenate(self.answers(sequences, horizon))
