@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,11 @@ from pipeline.build import gpu_of_job, pick_device
 from pipeline.recipes import psrnn
 
 QUICK = ("refine=none", "features.count=2", "evaluate.horizons=[1]", "evaluate.orders=[]", "tracking.detail=summary")
+
+NEEDS_RAY = pytest.mark.skipif(
+    find_spec("hydra_plugins.hydra_ray_launcher") is None,
+    reason="hydra-ray-launcher is not installed; it wants an environment of its own (docs/cluster.md)",
+)
 
 
 def write_table(path: Path, seed: int) -> None:
@@ -43,10 +49,11 @@ def pipeline(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("launcher", ["joblib", "submitit_local"])
+@pytest.mark.parametrize("launcher", ["joblib", "submitit_local", pytest.param("ray", marks=NEEDS_RAY)])
 def test_a_sweep_in_worker_processes_fails_in_part_and_goes_on(launcher: str, client, tmp_path: Path) -> None:
     write_table(tmp_path / "first.csv", 1)
     sweep = ("-m", "data=table", "data.path=first.csv,second.csv", f"hydra/launcher={launcher}", *QUICK)
+    sweep += ("+hydra.launcher.ray.init.num_cpus=2",) if launcher == "ray" else ()
     ended = pipeline(*sweep, folder=tmp_path)
     assert ended.returncode == 1, ended.stderr
     assert "error: job 1 failed: " in ended.stderr
