@@ -17,8 +17,8 @@ from pipeline.recipes import psrnn
 QUICK = ("refine=none", "features.count=2", "evaluate.horizons=[1]", "evaluate.orders=[]", "tracking.detail=summary")
 
 NEEDS_RAY = pytest.mark.skipif(
-    find_spec("hydra_plugins.hydra_ray_launcher") is None,
-    reason="hydra-ray-launcher is not installed; it wants an environment of its own (docs/cluster.md)",
+    find_spec("ray") is None,
+    reason="Ray is not installed; its launcher wants an environment of its own (docs/cluster.md)",
 )
 
 
