@@ -16,6 +16,7 @@ from pipeline.recipes import psrnn
 
 QUICK = ("refine=none", "features.count=2", "evaluate.horizons=[1]", "evaluate.orders=[]", "tracking.detail=summary")
 
+RAY = ("+hydra.launcher.ray.init.num_cpus=2", "+hydra.launcher.ray.init.include_dashboard=false")
 NEEDS_RAY = pytest.mark.skipif(
     find_spec("ray") is None,
     reason="Ray is not installed; its launcher wants an environment of its own (docs/cluster.md)",
@@ -53,7 +54,7 @@ def pipeline(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_a_sweep_in_worker_processes_fails_in_part_and_goes_on(launcher: str, client, tmp_path: Path) -> None:
     write_table(tmp_path / "first.csv", 1)
     sweep = ("-m", "data=table", "data.path=first.csv,second.csv", f"hydra/launcher={launcher}", *QUICK)
-    sweep += ("+hydra.launcher.ray.init.num_cpus=2",) if launcher == "ray" else ()
+    sweep += RAY if launcher == "ray" else ()
     ended = pipeline(*sweep, folder=tmp_path)
     assert ended.returncode == 1, ended.stderr
     assert "error: job 1 failed: " in ended.stderr
