@@ -99,6 +99,15 @@ def test_a_fault_of_ours_shows_where_it_is_and_is_marked(run_pipeline, client, t
     assert outcome(client)[2] == {"0": "FAILED"}
 
 
+def test_a_worker_with_another_store_says_so(run_pipeline, client, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_table(tmp_path / "first.csv", 1)
+    parent = "0" * 32
+    error = run_pipeline("data=table", "data.path=first.csv", f"tracking.parent={parent}", *QUICK).error
+    assert f"error: the multirun {parent} is not in this job's store, sqlite:///" in error
+    assert client.search_runs([e.experiment_id for e in client.search_experiments()]) == []
+
+
 def fail(*_: object) -> None:
     raise ValueError("stopped on purpose")
 

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from mlflow.data.code_dataset_source import CodeDatasetSource
 from mlflow.data.pandas_dataset import from_pandas
 from mlflow.entities import DatasetInput, InputTag, Param, RunTag
+from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
 from pipeline.passwords import masked, masked_settings
@@ -104,13 +105,20 @@ class Run:
         self.client.log_figure(self.id, figure, f"{path}.svg")
 
     def dataset(self, frame: pd.DataFrame, *, name: str, source: str, digest: str, context: str) -> None:
-        """The data set as an input of the run, which the UI lists and compares by its digest."""
+        """The data set as an input of the run, which the UI lists and compares by its digest.
+
+        MLflow looks for the data set and writes it if it is not there: of jobs that do so at once only one succeeds,
+        and the others find it at the next attempt.
+        """
         inputs = self.client.get_run(self.id).inputs
         if inputs and inputs.dataset_inputs:
             return
         data = from_pandas(frame, source=CodeDatasetSource(tags={"source": source}), name=name, digest=digest[:36])
         entity = DatasetInput(data._to_mlflow_entity(), [InputTag("mlflow.data.context", context)])
-        self.client.log_inputs(self.id, [entity])
+        try:
+            self.client.log_inputs(self.id, [entity])
+        except MlflowException:
+            self.client.log_inputs(self.id, [entity])
 
     def finish(self, status: str, **tags: str) -> None:
         """The last tags, the status and all metrics. Raises PipelineError when the store is away; they are kept."""
