@@ -61,9 +61,10 @@ docs: $(DOCS_INSTALLED)  ## build the documentation site into site/; a broken li
 
 ui: $(INSTALLED)  ## open the MLflow UI on the store that the runs went to; PORT=5001 for another port
 	@uri="$${MLFLOW_TRACKING_URI:-$$($(BIN)/python -m pipeline.relocate)}"; \
+	shown="$$(printf %s "$$uri" | sed 's|//.*@|//|')"; \
 	case "$$uri" in \
-		http*) echo "MLFLOW_TRACKING_URI is set: open $$uri in a browser" ;; \
-		*) echo "$$uri"; exec $(BIN)/mlflow ui --backend-store-uri "$$uri" --host 127.0.0.1 --port $(PORT) ;; \
+		http*) echo "MLFLOW_TRACKING_URI is set: open $$shown in a browser" ;; \
+		*) echo "$$shown"; export MLFLOW_BACKEND_STORE_URI="$$uri"; exec $(BIN)/mlflow ui --host 127.0.0.1 --port $(PORT) ;; \
 	esac
 
 clean:  ## remove .venv, builds and caches; runs in mlruns/ are kept

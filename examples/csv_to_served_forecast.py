@@ -34,6 +34,7 @@ from models.baselines.persistence import Persistence
 from models.conformal import conformal_radii, coverage_reached, interval
 from models.forecaster import Forecaster, load_forecaster
 from pipeline.atomic import folder_written_whole, written_whole
+from pipeline.passwords import masked
 from pipeline.tracking.store import open_store, tracking_uri
 
 QUICK = ("readout=skip", "readout.lags=4", "refine=none")  # settings of yours come after these and win
@@ -113,7 +114,7 @@ def train(csv: Path, settings: Sequence[str]) -> str:
     name = f"{csv.name.split('.')[0]}-{uuid.uuid4().hex[:8]}"
     fixed = ("data=table", f"data.path={quoted(str(csv.resolve()))}", f"run_name={quoted(name)}")
     command = [sys.executable, "-m", "pipeline", "tracking.experiment=forecast-from-csv", *QUICK, *settings, *fixed]
-    print("training:", shlex.join(["python", *command[1:]]), flush=True)
+    print("training:", masked(shlex.join(["python", *command[1:]])), flush=True)
     status = subprocess.run(command, check=False).returncode
     if status:
         sys.exit(status)
@@ -121,7 +122,8 @@ def train(csv: Path, settings: Sequence[str]) -> str:
     experiments = [experiment.experiment_id for experiment in client.search_experiments()]
     runs = [run for run in client.search_runs(experiments) if run.info.run_name == name]
     if not runs:
-        raise ValueError(f"the run {name} is not in {client.tracking_uri}; name another store by MLFLOW_TRACKING_URI")
+        store = masked(str(client.tracking_uri))
+        raise ValueError(f"the run {name} is not in {store}; name another store by MLFLOW_TRACKING_URI")
     return runs[0].info.run_id
 
 
@@ -265,7 +267,7 @@ def main() -> None:
         ask_server(trained.uri, (output / "request.json").read_text(encoding="utf-8"), forecast)
     else:
         command = shlex.join(serve_command(trained.uri, port=5001))
-        print(f"serve it: MLFLOW_TRACKING_URI={shlex.quote(tracking_uri(None))} {command}")
+        print(f"serve it: MLFLOW_TRACKING_URI={shlex.quote(masked(tracking_uri(None)))} {command}")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from models.numerics.ridge import masked_mse
 
@@ -84,6 +85,36 @@ def final_state(model: SequenceModel, values: Tensor, mask: Tensor) -> State:
     for value, observed in zip(values.unbind(1), mask.unbind(1), strict=True):
         state = model.update(state, torch.where(observed, value, model.predict(state)))
     return state
+
+
+def batches(rows: Sequence[int], whole: Sequence[bool], most: int) -> list[list[int]]:
+    """Places of sequences to filter together: of like numbers of `rows`, those without gaps (`whole`) by themselves.
+
+    Padded to its longest sequence a batch has at most `most` rows, or is a single sequence.
+    """
+    found: list[list[int]] = []
+    for i in sorted(range(len(rows)), key=lambda i: (whole[i], rows[i])):
+        last = found[-1] if found else []
+        if not last or whole[i] != whole[last[0]] or (len(last) + 1) * rows[i] > most:
+            found.append([])
+        found[-1].append(i)
+    return found
+
+
+def filter_unequal(model: SequenceModel, values: Sequence[Tensor], masks: Sequence[Tensor]) -> tuple[Tensor, State]:
+    """Filtering of sequences of unequal length in one pass. values and masks: (time, feature) each.
+
+    Returns the predictions (sequence, longest + 1, feature), which mean something up to one row after a sequence's own
+    end, and the state after each sequence's last row. A row depends on those before it alone, so what pads the end (0,
+    as if observed) changes nothing.
+    """
+    ends = torch.tensor([len(series) for series in values], device=values[0].device)
+    extra = int(ends.max()) + 1
+    padded = torch.stack([pad(series, (0, 0, 0, extra - len(series))) for series in values])
+    mask = torch.stack([pad(observed, (0, 0, 0, extra - len(observed)), value=True) for observed in masks])
+    filtered = filter_sequences(model, padded, mask)
+    rows = torch.arange(len(values), device=ends.device)
+    return filtered.predictions, tuple(part[rows, ends] for part in filtered.states)
 
 
 def roll(model: SequenceModel, state: State, horizon: int) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.filtering import filter_sequences, final_state, roll
+from models.filtering import State, batches, filter_unequal, roll
 from models.psrnn.cell import PSRNN
 from models.psrnn.online import OnlineStep
 
 ARCHITECTURE, PARAMETERS = "architecture.json", "parameters.npz"
+PASS_NUMBERS = 2**23  # states and observations that are filtered at once, or one sequence: 64 MiB of doubles
 
 
 class Forecaster:
@@ -31,7 +33,7 @@ class Forecaster:
         self.feature_names = feature_names
 
     def standardised(self, series: np.ndarray) -> tuple[Tensor, Tensor]:
-        """(1, time, feature) values and mask of one series; NaN is a gap."""
+        """(time, feature) values and mask of one series; NaN is a gap."""
         if series.ndim != 2 or series.shape[1] != len(self.feature_names):
             names = ", ".join(self.feature_names)
             raise ValueError(f"expected (time, {len(self.feature_names)}) values of {names}, got shape {series.shape}")
@@ -42,26 +44,51 @@ class Forecaster:
             )
         values = torch.from_numpy(np.ascontiguousarray(series, dtype=np.float64)).to(self.mean)
         mask = ~torch.isnan(values)
-        return torch.where(mask, (values - self.mean) / self.scale, 0.0).unsqueeze(0), mask.unsqueeze(0)
+        return torch.where(mask, (values - self.mean) / self.scale, 0.0), mask
 
     def online(self) -> OnlineForecaster:
         """A filter for a live signal, at its beginning. Raises TypeError for a model other than a PSRNN."""
         return OnlineForecaster(self)
 
-    @torch.no_grad()
     def predict(self, series: np.ndarray) -> np.ndarray:
         """One-step predictions (time, feature): row t is the prediction of row t from the rows before it."""
-        filtered = filter_sequences(self.model, *self.standardised(series))  # pyright: ignore[reportArgumentType]
-        return (filtered.predictions[0] * self.scale + self.mean).cpu().numpy()
+        return self.predict_all([series])[0]
 
-    @torch.no_grad()
     def forecast(self, series: np.ndarray, horizon: int) -> np.ndarray:
         """(horizon, feature): the steps after the last row, predictions fed back. Raises ValueError for horizon < 1."""
+        return self.forecast_all([series], horizon)[0]
+
+    @torch.no_grad()
+    def predict_all(self, sequences: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """`predict` of each of several sequences, which may differ in length, many at a time."""
+        found: dict[int, np.ndarray] = {}
+        for places, predictions, _ in self._passes(sequences, 0):
+            found |= zip(places, self._in_own_units(predictions), strict=True)
+        return [found[i][: len(series)] for i, series in enumerate(sequences)]
+
+    @torch.no_grad()
+    def forecast_all(self, sequences: Sequence[np.ndarray], horizon: int) -> list[np.ndarray]:
+        """`forecast` of each of several sequences, which may differ in length, many at a time."""
         if horizon < 1:
             raise ValueError(f"horizon must be at least 1, got {horizon}")
-        state = final_state(self.model, *self.standardised(series))  # pyright: ignore[reportArgumentType]
-        rolled = roll(self.model, state, horizon)  # pyright: ignore[reportArgumentType]
-        return (rolled[0] * self.scale + self.mean).cpu().numpy()
+        found: dict[int, np.ndarray] = {}
+        for places, _, state in self._passes(sequences, horizon):
+            rolled = roll(self.model, state, horizon)  # pyright: ignore[reportArgumentType]
+            found |= zip(places, self._in_own_units(rolled), strict=True)
+        return [found[i] for i in range(len(sequences))]
+
+    def _in_own_units(self, values: Tensor) -> np.ndarray:
+        return (values * self.scale + self.mean).cpu().numpy()
+
+    def _passes(self, sequences: Sequence[np.ndarray], horizon: int) -> Iterator[tuple[list[int], Tensor, State]]:
+        """For each batch the places of its sequences, and what `filter_unequal` returns for them."""
+        model: Any = self.model
+        pairs = [self.standardised(series) for series in sequences]
+        rows = [len(series) + 1 + horizon for series in sequences]
+        whole = [bool(mask.all()) for _, mask in pairs]
+        per_row = len(self.feature_names) + sum(part.numel() for part in model.initial_state(1))
+        for places in batches(rows, whole, PASS_NUMBERS // per_row):
+            yield places, *filter_unequal(model, *zip(*(pairs[i] for i in places), strict=True))
 
 
 def describe_class(model: nn.Module) -> str:
@@ -94,7 +121,7 @@ class OnlineForecaster:
         """
         values, mask = self.forecaster.standardised(reading[np.newaxis])
         belief, recent, prediction = self.state
-        self.state = self.step(belief, recent, torch.where(mask[0, 0], values[0, 0], prediction))
+        self.state = self.step(belief, recent, torch.where(mask[0], values[0], prediction))
         return self.prediction
 
 

@@ -17,6 +17,7 @@ from mlflow.tracking import MlflowClient
 
 from pipeline.atomic import written_whole
 from pipeline.errors import PipelineError
+from pipeline.passwords import masked
 from pipeline.process import prepare_environment
 from pipeline.tracking.run import scratch_folder
 from pipeline.tracking.store import open_store
@@ -33,7 +34,8 @@ def finished_parent(client: MlflowClient, name: str) -> MlflowRun:
         max_results=1,
     )
     if not found:
-        raise PipelineError(f"no finished multirun is named {name!r} in {client.tracking_uri}; give run_name={name}")
+        store = masked(str(client.tracking_uri))
+        raise PipelineError(f"no finished multirun is named {name!r} in {store}; give run_name={name}")
     return found[0]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from pipeline.config import not_a_setting
+from pipeline.passwords import masked
 
 UNKNOWN_CHOICE = re.compile(
     r"Could not find '(?P<group>[^']+)/(?P<name>[^'/]+)'.*?"
@@ -23,7 +24,8 @@ def unknown_key(text: str) -> str | None:
 
 
 def one_line(error: BaseException) -> str:
-    """The message of an error, of Hydra's composition errors and their causes too, folded into a single line."""
+    """The message of an error, of Hydra's composition errors and their causes too, folded into a single line without
+    passwords."""
     text = "\n".join(part for part in (str(error) or type(error).__name__, str(error.__cause__ or "")) if part)
     choice = UNKNOWN_CHOICE.search(text)
     if choice:
@@ -34,4 +36,4 @@ def one_line(error: BaseException) -> str:
     if error.__cause__ is not None and str(error.__cause__) in str(error):
         text = str(error)
     text = re.sub(r"\n\s*(full_key|object_type|reference_type)[:=][^\n]*", "", text)
-    return re.sub(r"\s*\n\s*", ": ", text.strip())
+    return masked(re.sub(r"\s*\n\s*", ": ", text.strip()))

@@ -9,12 +9,14 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from pipeline.passwords import masked
+
 TRACEBACK = "PIPELINE_TRACEBACK"
 
 
 def as_one_line(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> str:
     name = "warning" if issubclass(category, UserWarning) else category.__name__
-    return f"{name}: {message}\n"
+    return masked(f"{name}: {message}\n")
 
 
 def at_most(value: int, limit: int | None) -> int:

@@ -11,6 +11,8 @@ import warnings
 from mlflow.exceptions import MlflowException
 
 from pipeline.errors import PipelineError
+from pipeline.messages import one_line
+from pipeline.passwords import masked
 from pipeline.process import prepare_environment
 from pipeline.tracking.location import StoreInUse
 from pipeline.tracking.store import open_store, tracking_uri
@@ -23,8 +25,8 @@ def main() -> None:
     except StoreInUse as error:
         warnings.warn(f"{error}; until then artifacts do not open here", stacklevel=1)
     except (PipelineError, OSError, MlflowException) as error:
-        sys.exit(f"error: {error}")
-    print(tracking_uri(None))
+        sys.exit(f"error: {one_line(error)}")
+    print(masked(tracking_uri(None)))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import torch
 import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
@@ -83,6 +84,13 @@ def strict(app: FastAPI, *, most_bytes: int) -> FastAPI:
     return app
 
 
+def positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {number}")
+    return number
+
+
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m pipeline.serving", description="Serve a logged model over HTTP.")
     parser.add_argument("model", help="its URI: runs:/RUN_ID/model, models:/NAME@best")
@@ -91,6 +99,9 @@ def options() -> argparse.Namespace:
     )
     parser.add_argument("--port", type=int, default=5001)
     parser.add_argument("--most-megabytes", type=int, default=64, help="the largest request")
+    parser.add_argument(
+        "--threads", type=positive, default=1, help="of one request; requests run beside each other, so 1 suits several"
+    )
     return parser.parse_args()
 
 
@@ -98,6 +109,7 @@ def main() -> None:
     """Exit status 1 with one line when the model cannot be loaded."""
     prepare_environment()
     chosen = options()
+    torch.set_num_threads(chosen.threads)
     try:
         os.environ["MLFLOW_TRACKING_URI"] = str(open_store(None).tracking_uri)
         app = scoring_server.init(load_model(chosen.model))

@@ -11,6 +11,7 @@ import torch
 
 from models.baselines.autoregression import Autoregression
 from models.baselines.persistence import Persistence
+from models.filtering import batches, filter_sequences, final_state, roll
 from models.forecaster import ARCHITECTURE, Forecaster, load_forecaster, save_forecaster
 from models.psrnn.cell import PSRNN
 
@@ -72,3 +73,47 @@ def test_only_our_own_classes_are_built(tmp_path: Path) -> None:
     (tmp_path / ARCHITECTURE).write_text(json.dumps({**description, "class": "subprocess.Popen"}))
     with pytest.raises(ValueError, match=r"names subprocess\.Popen, which is not a model of this project"):
         load_forecaster(tmp_path)
+
+
+def several() -> list[np.ndarray]:
+    """Sequences of unequal length, some with gaps, one without rows, one that begins and one that ends in a gap."""
+    generator = np.random.default_rng(1)
+    found = [generator.normal(size=(n, 2)) * [2.0, 0.5] + [10.0, -3.0] for n in (7, 1, 12, 7, 0, 30, 4, 9)]
+    found[0][3] = found[3][0, 1] = found[5][20:, 0] = found[7][:2] = np.nan
+    return found
+
+
+MODELS = ["psrnn", "autoregression", "persistence"]
+
+
+@pytest.mark.parametrize("most", [1, 150, 2**23])
+@pytest.mark.parametrize("kind", MODELS)
+def test_many_at_a_time_are_each_alone(kind: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = forecaster(kind)
+    alone = [model.predict(one) for one in several()]
+    ahead = [model.forecast(one, 4) for one in several()]
+    monkeypatch.setattr("models.forecaster.PASS_NUMBERS", most)
+    for found, expected in ((model.predict_all(several()), alone), (model.forecast_all(several(), 4), ahead)):
+        assert [one.shape for one in found] == [one.shape for one in expected]
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_alone_is_the_filter_itself(kind: str) -> None:
+    model = forecaster(kind)
+    for series in several():
+        values, mask = (part.unsqueeze(0) for part in model.standardised(series))
+        state = final_state(model.model, values, mask)
+        ahead = roll(model.model, state, 3)[0] * model.scale + model.mean
+        np.testing.assert_allclose(model.forecast(series, 3), ahead.detach(), rtol=1e-12)
+        if len(series):
+            expected = filter_sequences(model.model, values, mask).predictions[0] * model.scale + model.mean
+            np.testing.assert_allclose(model.predict(series), expected.detach(), rtol=1e-12)
+
+
+def test_batches_are_bounded_and_those_without_gaps_are_apart() -> None:
+    rows, whole = [5, 2, 9, 5, 40, 3], [True, True, False, True, True, False]
+    assert batches(rows, whole, 15) == [[5], [2], [1, 0, 3], [4]]
+    assert batches(rows, whole, 1000) == [[5, 2], [1, 0, 3, 4]]
+    assert batches([], [], 10) == []

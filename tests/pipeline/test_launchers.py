@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,12 @@ from pipeline.build import gpu_of_job, pick_device
 from pipeline.recipes import psrnn
 
 QUICK = ("refine=none", "features.count=2", "evaluate.horizons=[1]", "evaluate.orders=[]", "tracking.detail=summary")
+
+RAY = ("+hydra.launcher.ray.init.num_cpus=2", "+hydra.launcher.ray.init.include_dashboard=false")
+NEEDS_RAY = pytest.mark.skipif(
+    find_spec("ray") is None,
+    reason="Ray is not installed; its launcher wants an environment of its own (docs/cluster.md)",
+)
 
 
 def write_table(path: Path, seed: int) -> None:
@@ -43,10 +50,11 @@ def pipeline(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("launcher", ["joblib", "submitit_local"])
+@pytest.mark.parametrize("launcher", ["joblib", "submitit_local", pytest.param("ray", marks=NEEDS_RAY)])
 def test_a_sweep_in_worker_processes_fails_in_part_and_goes_on(launcher: str, client, tmp_path: Path) -> None:
     write_table(tmp_path / "first.csv", 1)
     sweep = ("-m", "data=table", "data.path=first.csv,second.csv", f"hydra/launcher={launcher}", *QUICK)
+    sweep += RAY if launcher == "ray" else ()
     ended = pipeline(*sweep, folder=tmp_path)
     assert ended.returncode == 1, ended.stderr
     assert "error: job 1 failed: " in ended.stderr
@@ -89,6 +97,15 @@ def test_a_fault_of_ours_shows_where_it_is_and_is_marked(run_pipeline, client, t
     assert "Traceback" in result.err
     assert result.err.splitlines()[-1] == "error: job 0 failed: broken on purpose"
     assert outcome(client)[2] == {"0": "FAILED"}
+
+
+def test_a_worker_with_another_store_says_so(run_pipeline, client, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_table(tmp_path / "first.csv", 1)
+    parent = "0" * 32
+    error = run_pipeline("data=table", "data.path=first.csv", f"tracking.parent={parent}", *QUICK).error
+    assert f"error: the multirun {parent} is not in this job's store, sqlite:///" in error
+    assert client.search_runs([e.experiment_id for e in client.search_experiments()]) == []
 
 
 def fail(*_: object) -> None:

@@ -27,6 +27,7 @@ SETTINGS = ("data=swimmer", "size=tiny", "refine=none", "tracking.detail=summary
 STRICT = ("-m", "pipeline.serving")
 PLAIN = ("-m", "mlflow", "models", "serve", "--env-manager", "local", "-m")
 ROW = [0.1] * 5  # the swimmer has five columns
+NAMES = ["nose_angle", "joint_1_sin", "joint_1_cos", "joint_2_sin", "joint_2_cos"]
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +78,9 @@ OF_THE_MODEL = {
     "expected an array (time, 5) or (sequence, time, 5), got (1, 2, 2)": {"inputs": [[1.0, 2.0], [3.0, 4.0]]},
     "is not a number; a gap is null": {"inputs": [["a", *ROW[1:]], ROW]},
     "is missing; the model needs": {"dataframe_split": {"columns": ["x"], "data": [[1.0]]}},
+    "column sequence must hold texts or numbers": {
+        "dataframe_split": {"columns": [*NAMES, "sequence"], "data": [[*ROW, ["a"]]]}
+    },
     "there are no rows": {"dataframe_split": {"columns": list("abcde"), "data": []}},
     "infinite value in row 0": {"inputs": [[math.inf, *ROW[1:]], ROW]},
     "not finite; are the values in the units": {"inputs": [[1e308] * 5] * 3},
@@ -103,11 +107,33 @@ def check_refused(answer: requests.Response, reason: str) -> None:
     assert "stack_trace" not in answer.text
 
 
+def table(answer: requests.Response) -> pd.DataFrame:
+    assert answer.status_code == 200, answer.text
+    return pd.DataFrame(answer.json()["predictions"])
+
+
+def check_several(address: str) -> None:
+    """Rows of several sequences, mixed and of unequal length, are answered as each sequence alone, in their place."""
+    rows = np.random.default_rng(0).normal(size=(9, 5)).tolist()
+    rows[3][1] = None
+    labels = list("abacbaaba")
+    mixed = {"columns": [*NAMES, "sequence"], "data": [[*row, label] for row, label in zip(rows, labels, strict=True)]}
+    for horizon in (0, 1, 3):
+        params = {"horizon": horizon}
+        found = table(post(address, {"dataframe_split": mixed, "params": params}))
+        assert list(found["sequence"]) == ([label for label in "abc" for _ in range(horizon)] if horizon else labels)
+        for label in "abc":
+            alone = [row for row, other in zip(rows, labels, strict=True) if other == label]
+            expected = table(post(address, {"inputs": alone, "params": params}))[NAMES]
+            np.testing.assert_allclose(found[found["sequence"] == label][NAMES], expected, rtol=1e-9)
+
+
 @pytest.mark.slow
 def test_mlflows_server_answers_and_refuses(plain: str) -> None:
     answer = post(plain, {"inputs": [ROW, ROW, [None, *ROW[1:]]], "params": {"horizon": 4}})
     assert answer.status_code == 200, answer.text
     assert len(answer.json()["predictions"]) == 4
+    check_several(plain)
     for reason, payload in OF_THE_MODEL.items():
         check_refused(post(plain, payload), reason)
 

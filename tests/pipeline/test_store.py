@@ -7,7 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
+from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
+
+from pipeline.tracking.run import create_run
+from pipeline.tracking.store import experiment_id
 
 CODE = """
 from pipeline.tracking.run import create_run
@@ -36,3 +41,20 @@ def test_processes_that_start_together_on_a_new_store_lose_nothing(tmp_path: Pat
     assert [run.info.status for run in runs] == ["FINISHED"] * 3
     for run in runs:
         assert sorted(m.step for m in client.get_metric_history(run.info.run_id, "x")) == list(range(50))
+
+
+def test_a_data_set_that_another_job_writes_at_the_same_time(client: MlflowClient, monkeypatch) -> None:
+    run = create_run(client, experiment_id(client, "counted"), "one", {})
+    log_inputs, calls = run.client.log_inputs, []
+
+    def collide(*arguments) -> None:
+        calls.append(arguments)
+        if len(calls) == 1:
+            raise MlflowException("UNIQUE constraint failed: datasets.experiment_id, datasets.name, datasets.digest")
+        log_inputs(*arguments)
+
+    monkeypatch.setattr(run.client, "log_inputs", collide)
+    frame = pd.DataFrame({"x": [1.0]})
+    run.dataset(frame, name="walks", source="here", digest="d" * 64, context="training")
+    (found,) = client.get_run(run.id).inputs.dataset_inputs
+    assert (found.dataset.name, len(calls)) == ("walks", 2)

@@ -21,6 +21,7 @@ from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
 import models
 from models.forecaster import Forecaster, load_forecaster, save_forecaster
 from pipeline.errors import PipelineError
+from pipeline.passwords import masked
 from pipeline.paths import store_folder
 from pipeline.tracking.registry import register
 from pipeline.tracking.run import Run, scratch_folder
@@ -144,7 +145,7 @@ def where_to_look(run: Run, name: str, uri: str | None) -> str:
     """The closing lines of a run on the terminal."""
     if run.id == "untracked":
         return "tracking=off: nothing was kept"
-    store = str(run.client.tracking_uri)
+    store = masked(str(run.client.tracking_uri))
     look = store if store.startswith("http") else f"make ui   (or: {UI_HINT} '{store}')"
     lines = [f"run: {name} ({run.id})", f"look: {look}"]
     if uri:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from hydra.core.utils import JobReturn
 from hydra.experimental.callback import Callback
 from mlflow.entities import Run as MlflowRun
 from mlflow.exceptions import MlflowException
@@ -20,6 +21,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from pipeline.errors import PipelineError
 from pipeline.messages import one_line
+from pipeline.passwords import masked
 from pipeline.process import prepare_process
 from pipeline.summaries.jobs import ERROR, job_table
 from pipeline.summaries.summary import summarise as summary_of
@@ -75,6 +77,10 @@ class ParentRun(Callback):
             config.hydra.overrides.task.append(f"tracking.experiment='{quoted}'")
         OPEN_PARENTS.append(self)
         print(f"multirun: {self.run.id}; the settings of all jobs are checked before the first one starts")
+
+    def on_job_end(self, config: DictConfig, job_return: JobReturn, **kwargs: Any) -> None:  # noqa: ARG002
+        """Hydra prints the overrides of a job that failed."""
+        job_return.overrides = [masked(override) for override in job_return.overrides or []]
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:  # noqa: ARG002
         self.close("FINISHED")

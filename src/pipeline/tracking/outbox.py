@@ -20,6 +20,7 @@ from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
 from pipeline.errors import PipelineError
+from pipeline.passwords import masked
 from pipeline.paths import store_folder
 from pipeline.tracking.server import NOTICE, say
 
@@ -34,7 +35,7 @@ def unsent_folder() -> Path:
 
 
 def first_reason(error: BaseException) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]
+    return masked((str(error) or type(error).__name__).splitlines()[0])
 
 
 def deliver(client: MlflowClient, run_id: str, lines: list[Line]) -> None:
@@ -79,7 +80,7 @@ class Outbox:
             self._hurry = False
             if self._pending:
                 raise PipelineError(
-                    f"{self.client.tracking_uri} took no metrics of run {self.run_id} "
+                    f"{masked(str(self.client.tracking_uri))} took no metrics of run {self.run_id} "
                     f"({first_reason(self._error or OSError())}); {len(self._pending)} lines are kept in {self.path}, "
                     "and the next run on that store sends them"
                 ) from self._error
@@ -148,9 +149,10 @@ def write_line(file: TextIO, line: Line) -> None:
 
 
 def place(client: MlflowClient) -> str:
-    """The address of a store; that of the folder which the journals lie in goes without its path, for it may move."""
+    """The address of a store, without its password; that of the folder which the journals lie in goes without its path
+    too, for it may move."""
     uri = str(client.tracking_uri)
-    return "local" if uri.startswith(f"sqlite:///{store_folder()}/") else uri
+    return "local" if uri.startswith(f"sqlite:///{store_folder()}/") else masked(uri)
 
 
 def read_lines(file: TextIO) -> list[Line]:

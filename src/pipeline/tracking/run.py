@@ -16,8 +16,10 @@ from matplotlib.figure import Figure
 from mlflow.data.code_dataset_source import CodeDatasetSource
 from mlflow.data.pandas_dataset import from_pandas
 from mlflow.entities import DatasetInput, InputTag, Param, RunTag
+from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
+from pipeline.passwords import masked, masked_settings
 from pipeline.tracking.outbox import Outbox
 
 PARAMETERS_PER_BATCH = 100
@@ -69,7 +71,11 @@ class Run:
         self._outbox.drain()
 
     def parameters(self, settings: Mapping[str, Any]) -> None:
-        """Log settings flat; those longer than MLflow takes are cut and stand whole in the artifact config.yaml."""
+        """Log settings flat; those longer than MLflow takes are cut and stand whole in the artifact config.yaml.
+
+        Passwords in addresses are masked.
+        """
+        settings = masked_settings(settings)
         known = self.client.get_run(self.id).data.params
         items = [Param(k, v[:LONGEST_PARAMETER]) for k, v in flatten(settings).items() if k not in known]
         for start in range(0, len(items), PARAMETERS_PER_BATCH):
@@ -77,10 +83,11 @@ class Run:
         self.text(yaml.safe_dump(dict(settings), sort_keys=False), "config.yaml")
 
     def tags(self, tags: Mapping[str, str]) -> None:
-        self.client.log_batch(self.id, tags=[RunTag(key, str(value)) for key, value in tags.items()])
+        self.client.log_batch(self.id, tags=[RunTag(key, masked(str(value))) for key, value in tags.items()])
 
     def describe(self, markdown: str) -> None:
         """What the UI shows first; what is longer than MLflow takes is cut at a line and stands in description.md."""
+        markdown = masked(markdown)
         if len(markdown) > LONGEST_TAG:
             self.text(markdown, "description.md")
             markdown = markdown[: LONGEST_TAG - len(CUT)].rpartition("\n")[0] + CUT
@@ -98,25 +105,33 @@ class Run:
         self.client.log_figure(self.id, figure, f"{path}.svg")
 
     def dataset(self, frame: pd.DataFrame, *, name: str, source: str, digest: str, context: str) -> None:
-        """The data set as an input of the run, which the UI lists and compares by its digest."""
+        """The data set as an input of the run, which the UI lists and compares by its digest.
+
+        MLflow looks for the data set and writes it if it is not there: of jobs that do so at once only one succeeds,
+        and the others find it at the next attempt.
+        """
         inputs = self.client.get_run(self.id).inputs
         if inputs and inputs.dataset_inputs:
             return
         data = from_pandas(frame, source=CodeDatasetSource(tags={"source": source}), name=name, digest=digest[:36])
         entity = DatasetInput(data._to_mlflow_entity(), [InputTag("mlflow.data.context", context)])
-        self.client.log_inputs(self.id, [entity])
+        try:
+            self.client.log_inputs(self.id, [entity])
+        except MlflowException:
+            self.client.log_inputs(self.id, [entity])
 
     def finish(self, status: str, **tags: str) -> None:
         """The last tags, the status and all metrics. Raises PipelineError when the store is away; they are kept."""
         for name, value in tags.items():
-            self._outbox.put({"tag": name, "value": value})
+            self._outbox.put({"tag": name, "value": masked(value)})
         self._outbox.put({"status": status, "end_time": now()})
         self._outbox.drain()
         self._outbox.close()
 
 
 def create_run(client: MlflowClient, experiment: str, name: str, tags: Mapping[str, str]) -> Run:
-    run = client.create_run(experiment, run_name=name, tags={**tags, "pid": str(os.getpid())})
+    kept = {key: masked(value) for key, value in tags.items()}
+    run = client.create_run(experiment, run_name=name, tags={**kept, "pid": str(os.getpid())})
     return Run(client, run.info.run_id)
 
 

@@ -41,8 +41,8 @@ def frames_of_array(data: Any, names: tuple[str, ...]) -> pd.DataFrame:
     array = array[None] if array.ndim == 2 else array
     if array.ndim != 3 or array.shape[2] != len(names):
         raise BadRequest(f"expected an array (time, {len(names)}) or (sequence, time, {len(names)}), got {array.shape}")
-    frames = [pd.DataFrame(series, columns=list(names)).assign(**{SEQUENCE: str(i)}) for i, series in enumerate(array)]
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=[*names, SEQUENCE])
+    frame = pd.DataFrame(array.reshape(-1, len(names)), columns=list(names))
+    return frame.assign(**{SEQUENCE: np.repeat([str(i) for i in range(len(array))], array.shape[1])})
 
 
 def as_frame(data: Any, names: tuple[str, ...]) -> pd.DataFrame:
@@ -80,6 +80,14 @@ def numbers(column: pd.Series) -> np.ndarray:
         raise BadRequest(f"column {column.name} has a number that is too large") from error
 
 
+def numbered(labels: pd.Series) -> tuple[np.ndarray, Any]:
+    """Each row's sequence as a number from 0, by first appearance, and the label of each number."""
+    try:
+        return pd.factorize(labels, use_na_sentinel=False)
+    except TypeError as error:  # a list or an object in JSON
+        raise BadRequest(f"column {SEQUENCE} must hold texts or numbers") from error
+
+
 def checked_horizon(params: dict[str, Any] | None) -> int:
     horizon = int((params or {}).get("horizon", 0))
     if not 0 <= horizon <= LONGEST_HORIZON:
@@ -107,25 +115,27 @@ class ServedForecaster(PythonModel):
         frame = as_frame(model_input, names)
         if frame.empty:
             raise BadRequest("there are no rows")
-        frame = frame.assign(**{name: numbers(frame[name]) for name in names})  # pyright: ignore[reportArgumentType]
-        parts = [
-            self.answer(rows, horizon).assign(**{SEQUENCE: label})
-            for label, rows in frame.groupby(SEQUENCE, sort=False, dropna=False)
-        ]
-        result = pd.concat(parts, ignore_index=bool(horizon))
-        return result if horizon else result.loc[frame.index]
+        values = np.column_stack([numbers(frame[name]) for name in names])  # pyright: ignore[reportArgumentType]
+        codes, labels = numbered(frame[SEQUENCE])
+        order = np.argsort(codes, kind="stable")
+        sequences = np.split(values[order], np.cumsum(np.bincount(codes))[:-1])
+        found = np.concatenate(self.answers(sequences, horizon))
+        if horizon:
+            return pd.DataFrame(found, columns=list(names)).assign(**{SEQUENCE: np.repeat(labels, horizon)})
+        in_place = np.empty_like(found)
+        in_place[order] = found
+        return pd.DataFrame(in_place, columns=list(names), index=frame.index).assign(**{SEQUENCE: frame[SEQUENCE]})
 
-    def answer(self, rows: pd.DataFrame, horizon: int) -> pd.DataFrame:
-        """The predictions for one sequence."""
-        names = list(self.forecaster.feature_names)
-        series = rows[names].to_numpy(np.float64)
+    def answers(self, sequences: list[np.ndarray], horizon: int) -> list[np.ndarray]:
+        """The predictions for each of the sequences (time, feature)."""
         try:
-            values = self.forecaster.forecast(series, horizon) if horizon else self.forecaster.predict(series)
+            forecast = self.forecaster.forecast_all
+            found = forecast(sequences, horizon) if horizon else self.forecaster.predict_all(sequences)
         except ValueError as error:
             raise BadRequest(str(error)) from error
-        if not np.isfinite(values).all():
+        if not all(np.isfinite(values).all() for values in found):
             raise BadRequest("the prediction is not finite; are the values in the units of the training data?")
-        return pd.DataFrame(values, columns=names, index=None if horizon else rows.index)
+        return found
 
 
 set_model(ServedForecaster())

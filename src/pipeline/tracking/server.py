@@ -10,6 +10,7 @@ import time
 import requests
 
 from pipeline.errors import PipelineError
+from pipeline.passwords import masked
 
 ASK_SECONDS, LONGEST_PAUSE = 5, 5
 # pauses of 0, 2, 4, 8, 16, 32, 64, 120 s: about four minutes
@@ -17,7 +18,7 @@ RETRIES = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "8", "MLFLOW_HTTP_REQUEST_BACKOFF_
 
 
 def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    print(masked(text), file=sys.stderr, flush=True)
 
 
 class OutageNotice(logging.Filter):
@@ -70,7 +71,7 @@ def why_silent(uri: str) -> str | None:
     except requests.exceptions.Timeout:
         return f"no answer in {ASK_SECONDS} s"
     except requests.exceptions.RequestException as error:
-        raise PipelineError(f"tracking.uri={uri} is no address of a server: {error}") from error
+        raise PipelineError(masked(f"tracking.uri={uri} is no address of a server: {error}")) from error
     return f"status {status}" if status >= 500 else None
 
 
@@ -80,7 +81,7 @@ def wait_for_server(uri: str, seconds: float) -> None:
     while (reason := why_silent(uri)) is not None:
         if time.monotonic() + pause > end:
             raise PipelineError(
-                f"the tracking server {uri} did not answer within {seconds:g} s ({reason}); "
+                f"the tracking server {masked(uri)} did not answer within {seconds:g} s ({reason}); "
                 "start it, wait longer with tracking.wait=SECONDS, or leave it with tracking=local"
             )
         if not told:

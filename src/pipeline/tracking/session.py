@@ -17,9 +17,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
 from pipeline.errors import PipelineError, Pruned
+from pipeline.passwords import masked
 from pipeline.paths import checkout, store_folder
 from pipeline.tracking.failures import forget_failure
 from pipeline.tracking.off import Untracked
@@ -126,11 +128,23 @@ def closed_with_status(run: Run) -> Iterator[None]:
     run.finish("FINISHED")
 
 
+def require_parent(client: MlflowClient, parent: str) -> None:
+    """Raises PipelineError when the multirun that a job belongs to is not in the store that the job would write to."""
+    try:
+        client.get_run(parent)
+    except MlflowException as error:
+        raise PipelineError(
+            f"the multirun {parent} is not in this job's store, {masked(str(client.tracking_uri))}; give the "
+            "launcher's workers the same PIPELINE_MLRUNS or MLFLOW_TRACKING_URI"
+        ) from error
+
+
 def begin(client: MlflowClient, tracking: Any, request: RunRequest) -> Run:
     """A new run, under its parent if it has one."""
     mark = fingerprint(request.settings, request.checksum)
     tags = {"fingerprint": mark, "data.checksum": request.checksum, **origin_tags(), **request.tags}
     if tracking.parent:
+        require_parent(client, tracking.parent)
         tags["mlflow.parentRunId"] = tracking.parent
     return create_run(client, experiment_id(client, request.experiment), request.name, tags)
 

@@ -15,6 +15,7 @@ from mlflow.tracking import MlflowClient
 from sqlalchemy.exc import SQLAlchemyError
 
 from pipeline.errors import PipelineError
+from pipeline.passwords import masked
 from pipeline.paths import ensure_writable, store_folder
 from pipeline.tracking.location import database_of, settle
 from pipeline.tracking.outbox import send_unsent
@@ -66,7 +67,8 @@ def open_store(uri: str | None, *, wait: float = WAIT_SECONDS) -> MlflowClient:
                 settle(store_folder())
     except (MlflowException, OSError, sqlite3.Error, SQLAlchemyError) as error:
         reason = str(error).splitlines()[0]
-        raise PipelineError(f"the tracking store {resolved} cannot be used: {reason}; see tracking.uri") from error
+        told = f"the tracking store {resolved} cannot be used: {reason}; see tracking.uri"
+        raise PipelineError(masked(told)) from error
     send_unsent(client)
     return client
 
