@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from models.bptt import TruncatedBPTT
 from models.numerics.ridge import solve_ridge
-from models.psrnn.cell import PSRNN
+from models.psrnn.bilinear_cell import BilinearCell
 
 
 def damped(moment: Tensor, damping: float) -> tuple[Tensor, float]:
@@ -16,48 +16,47 @@ def damped(moment: Tensor, damping: float) -> tuple[Tensor, float]:
 
 
 class KroneckerPreconditioner:
-    """∇W ← R⁻¹ ∇W (C_q ⊗ C_ω)⁻¹ and ∇b ← R⁻¹ ∇b: a Gauss–Newton step with Kronecker factors.
+    """∇θ ← (K_1 ⊗ K_2 ⊗ …)⁻¹ ∇θ, one matrix K for each axis of θ: a Gauss–Newton step with Kronecker factors.
 
-    C_q = E[q qᵀ] and C_ω = E[ω ωᵀ] are the second moments of the two inputs of the bilinear update along the
-    filtered training sequences; R = MᵀM is the metric that the readout M puts on the state. Each is scaled to a
-    mean eigenvalue of 1 and damped, so that the learning rate keeps its meaning.
+    For the update tensor W they are R, E[q qᵀ] and E[ω ωᵀ]: the second moments of the two inputs of the bilinear update
+    along the filtered training sequences, and the metric R = MᵀM that the readout M puts on the state; R alone for the
+    bias. For the factors of a factorised update see `BilinearCell.curvature`. Each is scaled to a mean eigenvalue of 1
+    and damped, so that the learning rate keeps its meaning.
     """
 
     def __init__(self, *, damping: float) -> None:
         if damping <= 0:
             raise ValueError(f"refine.damping must be positive, got {damping}")
         self.damping = damping
-        self.state: tuple[Tensor, float]
-        self.observation: tuple[Tensor, float]
-        self.metric: tuple[Tensor, float]
+        self.factors: dict[nn.Parameter, list[tuple[Tensor, float]]]
 
-    def handles(self, model: PSRNN) -> list[torch.nn.Parameter]:
-        """Update tensor, bias and first state; the last takes the gradient as it is, on the same scale as before."""
-        return [model.update_tensor, model.bias, model.initial]
+    def handles(self, model: BilinearCell) -> list[nn.Parameter]:
+        """All of the update, and the first state, which takes the gradient as it is, on the same scale as before."""
+        readout = {id(p) for p in (*model.readout_parameters, *model.features.parameters())}
+        return [p for p in model.parameters() if id(p) not in readout]
 
     def refresh(self, objective: TruncatedBPTT) -> None:
         """Take the moments from the objective's filtered states and the model's readout."""
         model = objective.model
-        if not isinstance(model, PSRNN):
+        if not isinstance(model, BilinearCell):
             raise TypeError(f"the Kronecker preconditioner is for PSRNNs, not for {type(model).__name__}")
         used = objective.train.scored.any(2)
         with torch.no_grad():
             belief = objective.states[0][used].double()
             omega = model.features(objective.filled[used]).double()
             readout = model.readout_weight[:, : belief.shape[1]].double()
-            self.state = damped(belief.T @ belief / len(belief), self.damping)
-            self.observation = damped(omega.T @ omega / len(omega), self.damping)
-            self.metric = damped(readout.T @ readout, self.damping)
+            metric = readout.T @ readout
+            matrices = model.curvature(belief, omega, metric) | {model.bias: (metric,)}
+            self.factors = {p: [damped(m, self.damping) for m in axes] for p, axes in matrices.items()}
 
-    def apply(self, model: PSRNN) -> None:
-        """Precondition the gradients of the update tensor and the bias in place."""
-        gradient, bias = model.update_tensor.grad, model.bias.grad
-        if gradient is None or bias is None:
+    def apply(self, model: BilinearCell) -> None:
+        """Precondition the gradients of the update and the bias in place."""
+        if any(parameter.grad is None for parameter in self.factors):
             raise RuntimeError("precondition after backward: there is no gradient yet")
-        moved = gradient
-        for axis, (moment, damping) in enumerate((self.metric, self.state, self.observation)):
-            front = moved.transpose(0, axis)
-            solved = solve_ridge(moment, front.flatten(1), damping).to(gradient.dtype)
-            moved = solved.reshape(front.shape).transpose(0, axis)
-        gradient.copy_(moved)
-        bias.copy_(solve_ridge(self.metric[0], bias.unsqueeze(1), self.metric[1]).squeeze(1))
+        for parameter, factors in self.factors.items():
+            gradient = moved = parameter.grad
+            for axis, (moment, damping) in enumerate(factors):
+                front = moved.transpose(0, axis)
+                solved = solve_ridge(moment, front.reshape(len(front), -1), damping).to(gradient.dtype)
+                moved = solved.reshape(front.shape).transpose(0, axis)
+            gradient.copy_(moved)
