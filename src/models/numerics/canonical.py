@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -9,76 +10,72 @@ from torch import Tensor
 
 from models.numerics.ridge import solve_ridge
 
+RIDGE = 1e-9  # of each least-squares problem, relative to the mean of its diagonal
 TOLERANCE = 1e-5  # of the relative error, from one sweep to the next
 SWEEPS = 500
 
+Factors = tuple[Tensor, Tensor, Tensor]
+
 
 class Canonical(NamedTuple):
-    """T ≈ Σ_r first_r ∘ second_r ∘ third_r, a column each: (a, R), (b, R), (c, R).
+    """T ≈ Σ_r a_r ∘ b_r ∘ c_r. factors: their vectors as columns, (a, R), (b, R), (c, R).
 
     error: ‖T − Σ‖/‖T‖ in the Frobenius norm; converged: False where the sweeps ended before the error stood still.
     """
 
-    first: Tensor
-    second: Tensor
-    third: Tensor
+    factors: Factors
     error: float
     converged: bool
 
 
-def start(tensor: Tensor, rank: int, mode: int, generator: torch.Generator) -> Tensor:
-    """The leading left singular vectors of the unfolding along `mode`, and Gaussian columns where there are no more."""
-    unfolded = tensor.movedim(mode, 0).flatten(1)
-    vectors = torch.linalg.eigh(unfolded @ unfolded.T).eigenvectors.flip(1)[:, :rank]
-    size, missing = len(unfolded), rank - vectors.shape[1]
-    drawn = torch.randn(size, max(0, missing), generator=generator, dtype=torch.float64).to(tensor.device)
-    return torch.cat([vectors, drawn / size**0.5], 1)
-
-
-def products_along(tensor: Tensor, factors: list[Tensor], mode: int) -> Tensor:
-    """T₍mode₎ (left ⊙ right) with ⊙ columnwise and left, right the other two factors: (size, R)."""
-    left, right = (factors[i] for i in range(3) if i != mode)
-    halfway = torch.tensordot(tensor.movedim(mode, 0), right, 1)  # (size, left, R)
-    return (halfway * left).sum(1)
-
-
-def balanced(factors: list[Tensor]) -> list[Tensor]:
+def balanced(factors: Factors) -> Factors:
     """The three vectors of each term scaled to equal norms, their product as it was."""
-    norms = [factor.norm(dim=0) for factor in factors]
-    shared = (norms[0] * norms[1] * norms[2]) ** (1 / 3)
-    tiny = torch.finfo(shared.dtype).tiny
-    return [factor * (shared / norm.clamp(min=tiny)) for factor, norm in zip(factors, norms, strict=True)]
+    norms = torch.stack([factor.norm(dim=0) for factor in factors])
+    scales = norms.prod(0) ** (1 / 3) / norms.clamp(min=torch.finfo(norms.dtype).tiny)
+    first, second, third = (factor * scale for factor, scale in zip(factors, scales, strict=True))
+    return first, second, third
+
+
+def normal_equations(tensor: Tensor, second: Tensor, third: Tensor) -> tuple[Tensor, Tensor]:
+    """Of the first factor X with the others fixed, X Gram = Products: (R, R) and (a, R)."""
+    return (second.T @ second) * (third.T @ third), ((tensor @ third) * second).sum(1)
+
+
+def solved(gram: Tensor, products: Tensor) -> Tensor:
+    return solve_ridge(gram, products.T, RIDGE * float(gram.diagonal().mean())).T
+
+
+def sweep(tensor: Tensor, factors: Factors) -> tuple[Factors, float]:
+    """One factor after the other solved for with the other two fixed; and ‖Σ‖² − 2⟨T, Σ⟩ afterwards."""
+    _, second, third = factors
+    first = solved(*normal_equations(tensor, second, third))
+    second = solved(*normal_equations(tensor.transpose(0, 1), first, third))
+    gram, products = normal_equations(tensor.movedim(2, 0), first, second)
+    third = solved(gram, products)
+    return (first, second, third), float((gram * (third.T @ third)).sum() - 2 * (products * third).sum())
 
 
 def canonical_decomposition(
-    tensor: Tensor, rank: int, *, ridge: float, generator: torch.Generator, sweeps: int = SWEEPS
+    tensor: Tensor, rank: int, *, generator: torch.Generator, sweeps: int = SWEEPS
 ) -> Canonical:
-    """Alternating least squares (Kolda and Bader 2009, section 3.4) in float64, started at singular vectors.
+    """Alternating least squares (Kolda and Bader 2009, section 3.4) from a Gaussian start, in float64.
 
-    A sweep solves for one factor after the other with the other two fixed. ridge > 0, relative to the mean of the
-    diagonal of each system: it keeps terms that nearly cancel from growing without bound. Scales are shared evenly
-    among the three vectors of a term.
-    Raises ValueError for a rank below 1 and a tensor that is 0 or not finite.
+    The scale of a term is shared evenly among its three vectors. Where terms grow and cancel, the error may go on
+    falling slowly for ever, and a random start may end in another minimum than the next one.
+    Raises ValueError for a rank below 1 and for a tensor that is 0 or not finite.
     """
     tensor = tensor.double()
     norm = float(tensor.norm())
     if rank < 1:
         raise ValueError(f"the rank must be at least 1, got {rank}")
-    if not 0 < norm < float("inf"):
-        raise ValueError(f"a tensor of norm {norm} has no canonical decomposition")
-    factors = [start(tensor, rank, mode, generator) for mode in range(3)]
-    error, before = 1.0, float("inf")
+    if not 0 < norm < math.inf:
+        raise ValueError(f"a tensor of norm {norm:g} has no decomposition")
+    drawn = [torch.randn(size, rank, generator=generator, dtype=torch.float64) / size**0.5 for size in tensor.shape]
+    factors: Factors = drawn[0].to(tensor.device), drawn[1].to(tensor.device), drawn[2].to(tensor.device)
+    error = math.inf
     for _ in range(sweeps):
-        for mode in range(3):
-            left, right = (factors[i] for i in range(3) if i != mode)
-            products = products_along(tensor, factors, mode)
-            gram = (left.T @ left) * (right.T @ right)
-            factors[mode] = solve_ridge(gram, products.T, ridge * float(gram.diagonal().mean())).T
-        # <T, sum> and |sum|^2 come from the last mode's system
-        inner = float((products * factors[2]).sum())
-        square = float((gram * (factors[2].T @ factors[2])).sum())
-        before, error = error, max(0.0, norm**2 - 2 * inner + square) ** 0.5 / norm
-        factors = balanced(factors)
+        found, change = sweep(tensor, factors)
+        factors, before, error = balanced(found), error, max(0.0, 1 + change / norm**2) ** 0.5
         if abs(before - error) < TOLERANCE:
-            return Canonical(*factors, error, converged=True)
-    return Canonical(*factors, error, converged=False)
+            return Canonical(factors, error, converged=True)
+    return Canonical(factors, error, converged=False)

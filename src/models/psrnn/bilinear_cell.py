@@ -68,7 +68,7 @@ class BilinearCell(Recurrent):
         ...
 
     @abstractmethod
-    def curvature(self, belief: Tensor, features: Tensor, metric: Tensor) -> dict[nn.Parameter, tuple[Tensor, ...]]:
+    def curvature(self, belief: Tensor, features: Tensor, metric: Tensor) -> dict[str, tuple[Tensor, ...]]:
         """Kronecker factors of the Gauss–Newton matrix: for each parameter of the update one matrix per axis.
 
         belief (row, s) and features (row, w): the inputs along the training sequences; metric (s, s): of errors of q.

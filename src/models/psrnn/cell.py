@@ -47,10 +47,10 @@ class PSRNN(BilinearCell):
     def bilinear(self, belief: Tensor, features: Tensor) -> Tensor:
         return bilinear(self.update_tensor, self.bias, belief, features)
 
-    def curvature(self, belief: Tensor, features: Tensor, metric: Tensor) -> dict[nn.Parameter, tuple[Tensor, ...]]:
+    def curvature(self, belief: Tensor, features: Tensor, metric: Tensor) -> dict[str, tuple[Tensor, ...]]:
         """R ⊗ E[q qᵀ] ⊗ E[ω ωᵀ]."""
         moments = (belief.T @ belief / len(belief), features.T @ features / len(features))
-        return {self.update_tensor: (metric, *moments)}
+        return {"update_tensor": (metric, *moments)}
 
     def beliefs_along(self, belief: State, values: Tensor) -> State:
         """See `psrnn.fused`; step by step where the gradient would keep too many matrices."""

@@ -5,9 +5,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from models.filtering import State
-from models.numerics.canonical import Canonical
+from models.filtering import Filtered, State
+from models.numerics.canonical import Canonical, Factors, balanced, canonical_decomposition
+from models.numerics.ridge import factor_ridge
 from models.psrnn.bilinear_cell import BilinearCell, feature_count, normalise
+from models.psrnn.cell import PSRNN
+from models.psrnn.kronecker import curvature_along, damped
+
+METRIC_DAMPING = 0.01  # of the three metrics, where the mean eigenvalue is 1
 
 
 class FactorisedPSRNN(BilinearCell):
@@ -43,25 +48,25 @@ class FactorisedPSRNN(BilinearCell):
         )  # fmt: skip
         self.architecture["rank"] = rank
 
-    def set_update(self, update: Canonical, initial: Tensor) -> None:
+    def set_update(self, update: Factors, initial: Tensor) -> None:
         """Take A, B, C, and q_1 (s,) as in `set_initial`."""
         with torch.no_grad():
-            for parameter, factor in zip((self.left, self.of_state, self.of_features), update, strict=False):
+            for parameter, factor in zip((self.left, self.of_state, self.of_features), update, strict=True):
                 parameter.copy_(factor)
         self.set_initial(initial)
 
     def bilinear(self, belief: Tensor, features: Tensor) -> Tensor:
         return torch.addmm(self.bias, (belief @ self.of_state) * (features @ self.of_features), self.left.T)
 
-    def curvature(self, belief: Tensor, features: Tensor, metric: Tensor) -> dict[nn.Parameter, tuple[Tensor, ...]]:
+    def curvature(self, belief: Tensor, features: Tensor, metric: Tensor) -> dict[str, tuple[Tensor, ...]]:
         """With u = Bᵀ q, c = Cᵀ ω: R ⊗ E[(u⊙c)(u⊙c)ᵀ] for A, E[q qᵀ] ⊗ (AᵀRA ⊙ E[c cᵀ]) for B, the like for C."""
         left = self.left.double()
         by_state, by_features = belief @ self.of_state.double(), features @ self.of_features.double()
         count, both, onto = len(belief), by_state * by_features, left.T @ metric @ left
         return {
-            self.left: (metric, both.T @ both / count),
-            self.of_state: (belief.T @ belief / count, onto * (by_features.T @ by_features / count)),
-            self.of_features: (features.T @ features / count, onto * (by_state.T @ by_state / count)),
+            "left": (metric, both.T @ both / count),
+            "of_state": (belief.T @ belief / count, onto * (by_features.T @ by_features / count)),
+            "of_features": (features.T @ features / count, onto * (by_state.T @ by_state / count)),
         }
 
     def beliefs_along(self, belief: State, values: Tensor) -> State:
@@ -72,3 +77,30 @@ class FactorisedPSRNN(BilinearCell):
             z = torch.addmm(self.bias, (states[-1] @ self.of_state) * weight, self.left.T)
             states.append(normalise(z, self.sign_reference))
         return (torch.stack(states, 1),)
+
+
+def empty_factorised(full: PSRNN, rank: int) -> FactorisedPSRNN:
+    """A cell like `full` with a factorised update: its features, dtype and device; the rest is 0."""
+    model = FactorisedPSRNN(**full.architecture, rank=rank).to(dtype=full.bias.dtype, device=full.bias.device)
+    model.features.load_state_dict(full.features.state_dict())
+    return model
+
+
+def decompose_update(
+    full: PSRNN, filtered: Filtered, scored: Tensor, *, rank: int, generator: torch.Generator
+) -> Canonical:
+    """W ≈ Σ_r a_r ∘ b_r ∘ c_r where it matters: on the states and features that occur, as the readout sees the result.
+
+    The error is that of W ×₁ L_1ᵀ ×₂ L_2ᵀ ×₃ L_3ᵀ, with L Lᵀ = R, E[q qᵀ] and E[ω ωᵀ] as in `KroneckerPreconditioner`,
+    each damped by `METRIC_DAMPING`. full: with its readout solved; filtered: the training part as it filters it;
+    scored: its scored entries.
+    """
+    metrics = curvature_along(full, filtered.states[0], filtered.filled, scored)["update_tensor"]
+    roots = [factor_ridge(*damped(metric, METRIC_DAMPING)) for metric in metrics]
+    weighted = torch.einsum("abc,ai,bj,ck->ijk", full.update_tensor.detach().double(), *roots)
+    found = canonical_decomposition(weighted, rank, generator=generator)
+    left, of_state, of_features = (
+        torch.linalg.solve_triangular(root.T, factor, upper=True)
+        for root, factor in zip(roots, found.factors, strict=True)
+    )
+    return found._replace(factors=balanced((left, of_state, of_features)))

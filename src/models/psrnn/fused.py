@@ -1,7 +1,7 @@
 """The states of a PSRNN along observed sequences, with the gradient written by hand.
 
 With ω_t known for all steps, one product builds the matrices A_t = W ×₃ ω_t, and the recursion is z_t = A_t q_t + b,
-q_{t+1} = σ_t z_t/‖z_t‖ with the sign σ_t of `bilinear_cell.normalise`. Backwards, with g_t the gradient that reaches q_t,
+q_{t+1} = σ_t z_t/‖z_t‖ with the sign σ_t of `normalise`. Backwards, with g_t the gradient that reaches q_t,
 
     ∂z_t = σ_t (g_{t+1} − q_{t+1} ⟨q_{t+1}, g_{t+1}⟩)/‖z_t‖,     g_t ← g_t + A_tᵀ ∂z_t,
     ∂W = Σ_t ∂z_t ⊗ q_t ⊗ ω_t,     ∂ω_t = W ×₁ ∂z_t ×₂ q_t,     ∂b = Σ_t ∂z_t,
@@ -91,7 +91,7 @@ def scratch_bytes(update: Tensor, features: Tensor) -> int:
 def states_with_gradient(
     update: Tensor, bias: Tensor, initial: Tensor, features: Tensor, reference: Tensor | None
 ) -> Tensor:
-    """q_0 … q_{T−1} (T, B, s), differentiable once in the first four arguments. reference: see `bilinear_cell.normalise`."""
+    """q_0 … q_{T−1} (T, B, s), differentiable once in the first four arguments. reference: see `signed_norms`."""
     found: Any = _States.apply(update, bias, initial, features, reference)
     return found
 

@@ -15,6 +15,22 @@ def damped(moment: Tensor, damping: float) -> tuple[Tensor, float]:
     return moment / moment.diagonal().mean().clamp(min=torch.finfo(moment.dtype).tiny), damping
 
 
+@torch.no_grad()
+def curvature_along(
+    model: BilinearCell, states: Tensor, filled: Tensor, scored: Tensor
+) -> dict[str, tuple[Tensor, ...]]:
+    """`BilinearCell.curvature` and that of the bias, in the metric MᵀM of the model's readout, in float64.
+
+    states (sequence, time, s), filled and scored (sequence, time, d): of filtered sequences; rows with a score count.
+    """
+    used = scored.any(2)
+    belief = states[used].double()
+    omega = model.features(filled[used]).double()
+    readout = model.readout_weight[:, : belief.shape[1]].double()
+    metric = readout.T @ readout
+    return model.curvature(belief, omega, metric) | {"bias": (metric,)}
+
+
 class KroneckerPreconditioner:
     """∇θ ← (K_1 ⊗ K_2 ⊗ …)⁻¹ ∇θ, one matrix K for each axis of θ: a Gauss–Newton step with Kronecker factors.
 
@@ -28,7 +44,7 @@ class KroneckerPreconditioner:
         if damping <= 0:
             raise ValueError(f"refine.damping must be positive, got {damping}")
         self.damping = damping
-        self.factors: dict[nn.Parameter, list[tuple[Tensor, float]]]
+        self.factors: dict[str, list[tuple[Tensor, float]]]
 
     def handles(self, model: BilinearCell) -> list[nn.Parameter]:
         """All of the update, and the first state, which takes the gradient as it is, on the same scale as before."""
@@ -40,21 +56,15 @@ class KroneckerPreconditioner:
         model = objective.model
         if not isinstance(model, BilinearCell):
             raise TypeError(f"the Kronecker preconditioner is for PSRNNs, not for {type(model).__name__}")
-        used = objective.train.scored.any(2)
-        with torch.no_grad():
-            belief = objective.states[0][used].double()
-            omega = model.features(objective.filled[used]).double()
-            readout = model.readout_weight[:, : belief.shape[1]].double()
-            metric = readout.T @ readout
-            matrices = model.curvature(belief, omega, metric) | {model.bias: (metric,)}
-            self.factors = {p: [damped(m, self.damping) for m in axes] for p, axes in matrices.items()}
+        matrices = curvature_along(model, objective.states[0], objective.filled, objective.train.scored)
+        self.factors = {name: [damped(m, self.damping) for m in axes] for name, axes in matrices.items()}
 
     def apply(self, model: BilinearCell) -> None:
         """Precondition the gradients of the update and the bias in place."""
-        if any(parameter.grad is None for parameter in self.factors):
-            raise RuntimeError("precondition after backward: there is no gradient yet")
-        for parameter, factors in self.factors.items():
-            gradient = moved = parameter.grad
+        for name, factors in self.factors.items():
+            gradient = moved = model.get_parameter(name).grad
+            if gradient is None or moved is None:
+                raise RuntimeError("precondition after backward: there is no gradient yet")
             for axis, (moment, damping) in enumerate(factors):
                 front = moved.transpose(0, axis)
                 solved = solve_ridge(moment, front.reshape(len(front), -1), damping).to(gradient.dtype)

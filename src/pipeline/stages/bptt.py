@@ -8,7 +8,7 @@ from typing import Any
 
 from models.bptt import TruncatedBPTT
 from models.filtering import Filtered
-from models.psrnn.cell import PSRNN
+from models.psrnn.bilinear_cell import BilinearCell
 from models.psrnn.kronecker import KroneckerPreconditioner
 from models.readout import ReadoutFit
 from models.recurrent import Recurrent
@@ -28,12 +28,12 @@ def unwatched(row: EpochRow) -> None:
 
 def choose_optimizer(settings: Any, model: Recurrent) -> FitSettings:
     """auto: kronecker for a PSRNN, adam for any other network; without a learning rate, that of LEARNING_RATES."""
-    psrnn = isinstance(model, PSRNN)
+    psrnn = isinstance(model, BilinearCell)
     name = settings.optimizer
     if name == "auto":
         name = "kronecker" if psrnn else "adam"
     if name == "kronecker" and not psrnn:
-        raise PipelineError("refine.optimizer=kronecker is for model=psrnn alone; use refine.optimizer=adam")
+        raise PipelineError("refine.optimizer=kronecker is for model=psrnn and psrnn_cp; use refine.optimizer=adam")
     return FitSettings(settings.epochs, name, settings.learning_rate or LEARNING_RATES[name], settings.clip)
 
 
