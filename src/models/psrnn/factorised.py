@@ -8,8 +8,9 @@ from torch import Tensor, nn
 from models.filtering import Filtered, State
 from models.numerics.canonical import Canonical, Factors, balanced, canonical_decomposition
 from models.numerics.ridge import factor_ridge
-from models.psrnn.bilinear_cell import BilinearCell, feature_count, normalise
+from models.psrnn.bilinear_cell import BilinearCell, feature_count
 from models.psrnn.cell import PSRNN
+from models.psrnn.fused_factorised import factorised_states
 from models.psrnn.kronecker import curvature_along, damped
 
 METRIC_DAMPING = 0.01  # of the three metrics, where the mean eigenvalue is 1
@@ -70,13 +71,10 @@ class FactorisedPSRNN(BilinearCell):
         }
 
     def beliefs_along(self, belief: State, values: Tensor) -> State:
-        """As step by step, but for Cᵀ ω of all steps, which is one product."""
-        weights = self.features(values.transpose(0, 1)) @ self.of_features
-        states = [belief[0]]
-        for weight in weights[:-1].unbind():
-            z = torch.addmm(self.bias, (states[-1] @ self.of_state) * weight, self.left.T)
-            states.append(normalise(z, self.sign_reference))
-        return (torch.stack(states, 1),)
+        """See `psrnn.fused_factorised`."""
+        features = self.features(values[:, :-1].transpose(0, 1))
+        parts = features @ self.of_features, self.bias, belief[0], self.sign_reference
+        return (factorised_states(self.left, self.of_state, *parts).transpose(0, 1),)
 
 
 def empty_factorised(full: PSRNN, rank: int) -> FactorisedPSRNN:

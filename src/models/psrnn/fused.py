@@ -53,6 +53,11 @@ def trace(update: Tensor, bias: Tensor, initial: Tensor, features: Tensor, refer
     return Trace(torch.stack(states), torch.stack(norms) if norms else empty, matrices)
 
 
+def through_norm(gradient: Tensor, state: Tensor, norm: Tensor) -> Tensor:
+    """∂z from the gradient that reaches q = z/norm, all (B, s) but norm (B, 1)."""
+    return (gradient - state * (state * gradient).sum(1, keepdim=True)) / norm
+
+
 class _States(torch.autograd.Function):
     @staticmethod
     def forward(
@@ -68,8 +73,7 @@ class _States(torch.autograd.Function):
         reaching = list(gradients[0].unbind())
         at_z: list[Tensor] = []
         for t in reversed(range(len(norms))):
-            onto, g = states[t + 1], reaching[t + 1]
-            at_z.append((g - onto * (onto * g).sum(1, keepdim=True)) / norms[t])
+            at_z.append(through_norm(reaching[t + 1], states[t + 1], norms[t]))
             reaching[t] = torch.baddbmm(reaching[t].unsqueeze(1), at_z[-1].unsqueeze(1), matrices[t]).squeeze(1)
         if not at_z:
             return None, None, reaching[0], None, None
