@@ -1,4 +1,4 @@
-"""Canonical polyadic decomposition of a tensor of order three: the nearest sum of R outer products."""
+"""Canonical polyadic decomposition of a tensor of order three: the nearest sum of J outer products."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Factors = tuple[Tensor, Tensor, Tensor]
 
 
 class Canonical(NamedTuple):
-    """T ≈ Σ_r a_r ∘ b_r ∘ c_r. factors: their vectors as columns, (a, R), (b, R), (c, R).
+    """T ≈ Σ_j a_j ∘ b_j ∘ c_j, j = 1 … J. factors: their vectors as columns, (a, J), (b, J), (c, J).
 
     error: ‖T − Σ‖/‖T‖ in the Frobenius norm; converged: False where the sweeps ended before the error stood still.
     """
@@ -37,7 +37,7 @@ def balanced(factors: Factors) -> Factors:
 
 
 def normal_equations(tensor: Tensor, second: Tensor, third: Tensor) -> tuple[Tensor, Tensor]:
-    """Of the first factor X with the others fixed, X Gram = Products: (R, R) and (a, R)."""
+    """Of the first factor X with the others fixed, X Gram = Products: (J, J) and (a, J)."""
     return (second.T @ second) * (third.T @ third), ((tensor @ third) * second).sum(1)
 
 

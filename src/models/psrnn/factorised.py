@@ -17,9 +17,9 @@ METRIC_DAMPING = 0.01  # of the three metrics, where the mean eigenvalue is 1
 
 
 class FactorisedPSRNN(BilinearCell):
-    """z = A ((Bᵀ q) ⊙ (Cᵀ ω)) + b: the cell of W = Σ_r a_r ∘ b_r ∘ c_r, which is never written out.
+    """z = A ((Bᵀ q) ⊙ (Cᵀ ω)) + b: the cell of W = Σ_j a_j ∘ b_j ∘ c_j, which is never written out.
 
-    A, B (s, R) and C (w, R) are R·(2s + w) numbers in place of s²·w, and as many multiplications a step. rank: R.
+    A, B (s, J) and C (w, J) are J·(2s + w) numbers in place of s²·w, and as many multiplications a step. rank: J.
     The rest: see `BilinearCell`. Raises ValueError for a rank below 1.
     """
 
@@ -87,7 +87,7 @@ def empty_factorised(full: PSRNN, rank: int) -> FactorisedPSRNN:
 def decompose_update(
     full: PSRNN, filtered: Filtered, scored: Tensor, *, rank: int, generator: torch.Generator
 ) -> Canonical:
-    """W ≈ Σ_r a_r ∘ b_r ∘ c_r where it matters: on the states and features that occur, as the readout sees the result.
+    """W ≈ Σ_j a_j ∘ b_j ∘ c_j where it matters: on the states and features that occur, as the readout sees the result.
 
     The error is that of W ×₁ L_1ᵀ ×₂ L_2ᵀ ×₃ L_3ᵀ, with L Lᵀ = R, E[q qᵀ] and E[ω ωᵀ] as in `KroneckerPreconditioner`,
     each damped by `METRIC_DAMPING`. full: with its readout solved; filtered: the training part as it filters it;

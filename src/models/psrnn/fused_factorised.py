@@ -62,7 +62,7 @@ def factorised_states(
 ) -> Tensor:
     """q_0 … q_T (T + 1, B, s), differentiable once in the first five arguments.
 
-    left A (s, R), of_state B (s, R), weights c_0 … c_{T−1} (T, B, R), bias (s,), initial q_0 (B, s); reference: see
+    left A (s, J), of_state B (s, J), weights c_0 … c_{T−1} (T, B, J), bias (s,), initial q_0 (B, s); reference: see
     `signed_norms`.
     """
     found: Any = _States.apply(left, of_state, weights, bias, initial, reference)
