@@ -13,7 +13,7 @@ from side_by_side import Form, Machine, Row, compare, run
 from models.psrnn.cell import PSRNN
 from models.psrnn.factorised import FactorisedPSRNN, empty_factorised
 
-SIZES = ((40, (20, 40, 80, 160)), (200, (80, 160, 320)))  # features, and ranks
+SIZES = ((40, (20, 40, 80, 160)), (100, (80, 160, 320)))  # features, and ranks
 
 
 def random_factorised(full: PSRNN, rank: int) -> FactorisedPSRNN:
