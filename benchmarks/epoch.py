@@ -15,7 +15,8 @@ from torch import Tensor
 from models.baselines.networks import LSTMNetwork
 from models.bptt import TruncatedBPTT
 from models.filtering import MaskedSequences, State
-from models.psrnn.cell import PSRNN, normalise
+from models.psrnn.bilinear_cell import normalise
+from models.psrnn.cell import PSRNN
 from models.recurrent import Recurrent
 
 SEQUENCES, STEPS = 16, 300

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import bptt_step
 import epoch
+import factorised
 import feature_map
 import kernel_error
 import online_step
 import two_stage
 from side_by_side import machine_of, parser, report
 
-HOT_SPOTS = (feature_map, two_stage, bptt_step, online_step, epoch)
+HOT_SPOTS = (feature_map, two_stage, bptt_step, online_step, epoch, factorised)
 DIMENSIONS, FREQUENCIES, POINTS = (5, 10, 44), 128, 200
 
 

@@ -16,8 +16,9 @@ TINY: dict[str, dict[str, Any]] = {
     "bptt_step": {"SIZES": ((6, 3),), "STEPS": 4},
     "online_step": {"FEATURES": (6,)},
     "epoch": {"SEQUENCES": 2, "STEPS": 30, "FEATURES": (6,)},
+    "factorised": {"SIZES": ((6, (2, 3)),)},
 }
-ROWS = {"feature_map": 3 + 3 + 2, "two_stage": 3, "bptt_step": 3, "online_step": 3, "epoch": 3}
+ROWS = {"feature_map": 3 + 3 + 2, "two_stage": 3, "bptt_step": 3, "online_step": 3, "epoch": 3, "factorised": 3}
 PEERS = {"feature_map": 1, "two_stage": 1}
 
 

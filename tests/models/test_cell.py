@@ -14,7 +14,8 @@ from models.filtering import (
     roll,
     scored_steps,
 )
-from models.psrnn.cell import PSRNN, bilinear, normalise
+from models.psrnn.bilinear_cell import normalise
+from models.psrnn.cell import PSRNN, bilinear
 
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-4}
 

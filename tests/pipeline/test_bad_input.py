@@ -68,7 +68,7 @@ def test_a_contender_of_other_data(run_pipeline) -> None:
 
 def test_kronecker_is_for_psrnns(run_pipeline) -> None:
     error = run_pipeline(*TINY, "model=lstm", "refine.optimizer=kronecker").error
-    assert "refine.optimizer=kronecker is for model=psrnn alone; use refine.optimizer=adam" in error
+    assert "refine.optimizer=kronecker is for model=psrnn and psrnn_cp; use refine.optimizer=adam" in error
 
 
 def test_a_misspelt_key_in_an_experiment_file(run_pipeline, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The states of a PSRNN along observed sequences, with the gradient written by hand.
 
 With ω_t known for all steps, one product builds the matrices A_t = W ×₃ ω_t, and the recursion is z_t = A_t q_t + b,
-q_{t+1} = σ_t z_t/‖z_t‖ with the sign σ_t of `cell.normalise`. Backwards, with g_t the gradient that reaches q_t,
+q_{t+1} = σ_t z_t/‖z_t‖ with the sign σ_t of `normalise`. Backwards, with g_t the gradient that reaches q_t,
 
     ∂z_t = σ_t (g_{t+1} − q_{t+1} ⟨q_{t+1}, g_{t+1}⟩)/‖z_t‖,     g_t ← g_t + A_tᵀ ∂z_t,
     ∂W = Σ_t ∂z_t ⊗ q_t ⊗ ω_t,     ∂ω_t = W ×₁ ∂z_t ×₂ q_t,     ∂b = Σ_t ∂z_t,
@@ -53,6 +53,11 @@ def trace(update: Tensor, bias: Tensor, initial: Tensor, features: Tensor, refer
     return Trace(torch.stack(states), torch.stack(norms) if norms else empty, matrices)
 
 
+def through_norm(gradient: Tensor, state: Tensor, norm: Tensor) -> Tensor:
+    """∂z from the gradient that reaches q = z/norm, all (B, s) but norm (B, 1)."""
+    return (gradient - state * (state * gradient).sum(1, keepdim=True)) / norm
+
+
 class _States(torch.autograd.Function):
     @staticmethod
     def forward(
@@ -68,8 +73,7 @@ class _States(torch.autograd.Function):
         reaching = list(gradients[0].unbind())
         at_z: list[Tensor] = []
         for t in reversed(range(len(norms))):
-            onto, g = states[t + 1], reaching[t + 1]
-            at_z.append((g - onto * (onto * g).sum(1, keepdim=True)) / norms[t])
+            at_z.append(through_norm(reaching[t + 1], states[t + 1], norms[t]))
             reaching[t] = torch.baddbmm(reaching[t].unsqueeze(1), at_z[-1].unsqueeze(1), matrices[t]).squeeze(1)
         if not at_z:
             return None, None, reaching[0], None, None
@@ -91,7 +95,7 @@ def scratch_bytes(update: Tensor, features: Tensor) -> int:
 def states_with_gradient(
     update: Tensor, bias: Tensor, initial: Tensor, features: Tensor, reference: Tensor | None
 ) -> Tensor:
-    """q_0 … q_{T−1} (T, B, s), differentiable once in the first four arguments. reference: see `cell.normalise`."""
+    """q_0 … q_{T−1} (T, B, s), differentiable once in the first four arguments. reference: see `signed_norms`."""
     found: Any = _States.apply(update, bias, initial, features, reference)
     return found
 

@@ -3,59 +3,77 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from models.bptt import TruncatedBPTT
 from models.numerics.ridge import solve_ridge
-from models.psrnn.cell import PSRNN
+from models.psrnn.bilinear_cell import BilinearCell
+
+
+def damped(moment: Tensor, damping: float) -> tuple[Tensor, float]:
+    """The matrix scaled to a mean eigenvalue of 1, and its damping (Martens and Grosse 2015, section 6)."""
+    return moment / moment.diagonal().mean().clamp(min=torch.finfo(moment.dtype).tiny), damping
 
 
 def damped_inverse(moment: Tensor, damping: float) -> Tensor:
-    """(C/c + damping·I)⁻¹, where c is the mean eigenvalue of C (Martens and Grosse 2015, section 6)."""
-    scaled = moment / moment.diagonal().mean().clamp(min=torch.finfo(moment.dtype).tiny)
-    return solve_ridge(scaled, torch.eye(len(moment), dtype=moment.dtype, device=moment.device), damping)
+    """(C/c + damping·I)⁻¹, where c is the mean eigenvalue of C."""
+    scaled, ridge = damped(moment, damping)
+    return solve_ridge(scaled, torch.eye(len(scaled), dtype=scaled.dtype, device=scaled.device), ridge)
+
+
+@torch.no_grad()
+def curvature_along(
+    model: BilinearCell, states: Tensor, filled: Tensor, scored: Tensor
+) -> dict[str, tuple[Tensor, ...]]:
+    """`BilinearCell.curvature` and that of the bias, in the metric MᵀM of the model's readout, in float64.
+
+    states (sequence, time, s), filled and scored (sequence, time, d): of filtered sequences; rows with a score count.
+    """
+    used = scored.any(2)
+    belief = states[used].double()
+    omega = model.features(filled[used]).double()
+    readout = model.readout_weight[:, : belief.shape[1]].double()
+    metric = readout.T @ readout
+    return model.curvature(belief, omega, metric) | {"bias": (metric,)}
 
 
 class KroneckerPreconditioner:
-    """∇W ← R⁻¹ ∇W (C_q ⊗ C_ω)⁻¹ and ∇b ← R⁻¹ ∇b: a Gauss–Newton step with Kronecker factors.
+    """∇θ ← (K_1 ⊗ K_2 ⊗ …)⁻¹ ∇θ, one matrix K for each axis of θ: a Gauss–Newton step with Kronecker factors.
 
-    C_q = E[q qᵀ] and C_ω = E[ω ωᵀ] are the second moments of the two inputs of the bilinear update along the
-    filtered training sequences; R = MᵀM is the metric that the readout M puts on the state. Each is scaled to a
-    mean eigenvalue of 1 and damped, so that the learning rate keeps its meaning.
+    For the update tensor W they are R, E[q qᵀ] and E[ω ωᵀ]: the second moments of the two inputs of the bilinear update
+    along the filtered training sequences, and the metric R = MᵀM that the readout M puts on the state; R alone for the
+    bias. For the factors of a factorised update see `BilinearCell.curvature`. Each is scaled to a mean eigenvalue of 1
+    and damped, so that the learning rate keeps its meaning.
     """
 
     def __init__(self, *, damping: float) -> None:
         if damping <= 0:
             raise ValueError(f"refine.damping must be positive, got {damping}")
         self.damping = damping
-        self.inverses: tuple[Tensor, Tensor, Tensor]
+        self.inverses: dict[str, list[Tensor]]
 
-    def handles(self, model: PSRNN) -> list[torch.nn.Parameter]:
-        """Update tensor, bias and first state; the last takes the gradient as it is, on the same scale as before."""
-        return [model.update_tensor, model.bias, model.initial]
+    def handles(self, model: BilinearCell) -> list[nn.Parameter]:
+        """All of the update, and the first state, which takes the gradient as it is, on the same scale as before."""
+        readout = {id(p) for p in (*model.readout_parameters, *model.features.parameters())}
+        return [p for p in model.parameters() if id(p) not in readout]
 
     def refresh(self, objective: TruncatedBPTT) -> None:
         """Take the moments from the objective's filtered states and the model's readout."""
         model = objective.model
-        if not isinstance(model, PSRNN):
+        if not isinstance(model, BilinearCell):
             raise TypeError(f"the Kronecker preconditioner is for PSRNNs, not for {type(model).__name__}")
-        used = objective.train.scored.any(2)
-        with torch.no_grad():
-            belief = objective.states[0][used].double()
-            omega = model.features(objective.filled[used]).double()
-            readout = model.readout_weight[:, : belief.shape[1]].double()
-            moments = readout.T @ readout, belief.T @ belief / len(belief), omega.T @ omega / len(omega)
-            metric, state, observation = (damped_inverse(moment, self.damping).to(model.bias) for moment in moments)
-            self.inverses = metric, state, observation
+        matrices = curvature_along(model, objective.states[0], objective.filled, objective.train.scored)
+        self.inverses = {
+            name: [damped_inverse(m, self.damping).to(model.bias) for m in axes] for name, axes in matrices.items()
+        }
 
-    def apply(self, model: PSRNN) -> None:
-        """Precondition the gradients of the update tensor and the bias in place."""
-        gradient, bias = model.update_tensor.grad, model.bias.grad
-        if gradient is None or bias is None:
-            raise RuntimeError("precondition after backward: there is no gradient yet")
-        moved = gradient
-        for axis, inverse in enumerate(self.inverses):
-            front = moved.transpose(0, axis)
-            moved = (inverse @ front.flatten(1)).reshape(front.shape).transpose(0, axis)
-        gradient.copy_(moved)
-        bias.copy_(self.inverses[0] @ bias)
+    def apply(self, model: BilinearCell) -> None:
+        """Precondition the gradients of the update and the bias in place."""
+        for name, inverses in self.inverses.items():
+            gradient = moved = model.get_parameter(name).grad
+            if gradient is None or moved is None:
+                raise RuntimeError("precondition after backward: there is no gradient yet")
+            for axis, inverse in enumerate(inverses):
+                front = moved.transpose(0, axis)
+                moved = (inverse @ front.reshape(len(front), -1)).reshape(front.shape).transpose(0, axis)
+            gradient.copy_(moved)

@@ -1,4 +1,4 @@
-"""`model=psrnn` as a section of the configuration."""
+"""`model=psrnn` and `model=psrnn_cp` as sections of the configuration."""
 
 from __future__ import annotations
 
@@ -10,12 +10,36 @@ from typing import ClassVar
 class Psrnn:
     """window: k, observations in history and future. Features and regression are stages of their own.
 
+    name: of the model, in tables and figures.
     Raises ValueError for a window below 1.
     """
 
     trained: ClassVar[bool] = True
+    name: ClassVar[str] = "psrnn"
     window: int = 2
 
     def __post_init__(self) -> None:
         if self.window < 1:
             raise ValueError(f"model.window must be at least 1, got {self.window}")
+
+    @property
+    def terms(self) -> int | None:
+        """Outer products that the update tensor is a sum of; None where it is held whole."""
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactorisedPsrnn(Psrnn):
+    """rank: outer products that the update tensor is a sum of. Raises ValueError for a rank below 1."""
+
+    name: ClassVar[str] = "psrnn_cp"
+    rank: int = 80
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rank < 1:
+            raise ValueError(f"model.rank must be at least 1, got {self.rank}")
+
+    @property
+    def terms(self) -> int | None:
+        return self.rank

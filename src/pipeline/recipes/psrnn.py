@@ -28,7 +28,7 @@ from pipeline.stages.evaluate import Evaluation, baselines, evaluate
 from pipeline.stages.features import Features, draw_features
 from pipeline.stages.first_model import Initialised, fit_method
 from pipeline.stages.load import Loaded, load
-from pipeline.stages.two_stage import TwoStageSettings, empty_model, initialise
+from pipeline.stages.two_stage import DECOMPOSITION_ERROR, TwoStageSettings, empty_model, initialise
 from pipeline.tracking.model import example_frame, keep_model, where_to_look
 from pipeline.tracking.run import Run
 from pipeline.tracking.session import RunRequest, finished_before, open_run
@@ -89,16 +89,16 @@ def load_shared(request: SharedLoad) -> Loaded:
     return load_stage(*request.arguments)
 
 
-def two_stage_settings(settings: PsrnnConfig) -> TwoStageSettings:
+def two_stage_settings(settings: PsrnnConfig, parts: Parts) -> TwoStageSettings:
     return TwoStageSettings(
         settings.initialise, settings.readout, settings.update, settings.features.projection,
-        settings.refine.learn_frequencies, settings.seed,
+        settings.refine.learn_frequencies, parts.method.terms, settings.seed,
     )  # fmt: skip
 
 
-def two_stage_stage(settings: PsrnnConfig, loaded: Loaded, features: Features, path: Path) -> Initialised:
+def two_stage_stage(settings: PsrnnConfig, loaded: Loaded, parts: Parts, features: Features, path: Path) -> Initialised:
     """The model from its checkpoint, or made and kept there."""
-    stage = two_stage_settings(settings)
+    stage = two_stage_settings(settings, parts)
     if path.exists():
         saved = checkpoint.load(path)
         model = empty_model(features, stage)
@@ -120,9 +120,11 @@ def psrnn_stages(settings: PsrnnConfig, loaded: Loaded, parts: Parts, run: Run, 
         if settings.tracking.detail == "full":
             report.log_features(run, features, parts.kernel, title=clock.title)
     with clock.stage("two_stage"):
-        found = two_stage_stage(settings, loaded, features, folder / "two_stage.npz")
+        found = two_stage_stage(settings, loaded, parts, features, folder / "two_stage.npz")
         run.metric("two_stage/train_mse", found.train_mse)
         run.metric("two_stage/test_mse", found.test_mse)
+        if DECOMPOSITION_ERROR in found.chosen:
+            run.metric("two_stage/decomposition_error", found.chosen[DECOMPOSITION_ERROR])
     return found
 
 
@@ -240,7 +242,7 @@ def run_stages(
         progress = refine_stage(settings, loaded, parts, found, run, folder / "bptt.npz", watch)
         report.log_refinement(run, progress, title=clock.title, figure=full)
     with clock.stage("evaluate"):
-        name = "psrnn" if parts.psrnn else type(parts.method).__name__
+        name = parts.method.name if parts.psrnn else type(parts.method).__name__
         models: dict[str, Any] = {name: found.model, **baselines(loaded, settings.evaluate)}
         evaluation = evaluate(models, loaded, settings.evaluate)
         report.log_metrics(run, evaluation, loaded)
@@ -256,8 +258,9 @@ def model_line(settings: PsrnnConfig, parts: Parts, found: Initialised) -> str:
     if not parts.psrnn:
         return f"{parts.method}, {common}"
     projected = "" if settings.features.projection is None else f" projected to {settings.features.projection}"
+    name = report.label(parts.method.name) + ("" if parts.method.terms is None else f" of rank {parts.method.terms}")
     return (
-        f"PSRNN, {settings.features.count} frequencies{projected}, update={settings.update}, "
+        f"{name}, {settings.features.count} frequencies{projected}, update={settings.update}, "
         f"{settings.initialise.method}, {common}"
     )
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from models.bptt import TruncatedBPTT
 from models.filtering import Filtered, MaskedSequences
-from models.psrnn.cell import PSRNN
+from models.psrnn.bilinear_cell import BilinearCell
+from models.psrnn.factorised import FactorisedPSRNN
 from models.psrnn.kronecker import KroneckerPreconditioner
 from models.readout import ReadoutFit
 from models.recurrent import Recurrent
@@ -19,6 +20,7 @@ from pipeline.stages.first_model import Initialised, one_step_mse, readout_setti
 from pipeline.stages.load import Loaded
 
 LEARNING_RATES = {"kronecker": 2.0, "sgd": 0.1, "adam": 0.001}
+FACTORISED_RATE = 0.05  # of kronecker, where the three factors move at once
 Listener = Callable[[EpochRow], None]
 
 
@@ -26,15 +28,22 @@ def unwatched(row: EpochRow) -> None:
     """A listener that does nothing."""
 
 
+def default_rate(optimizer: str, model: Recurrent) -> float:
+    """That of LEARNING_RATES, but for the Kronecker factors of a factorised update."""
+    if optimizer == "kronecker" and isinstance(model, FactorisedPSRNN):
+        return FACTORISED_RATE
+    return LEARNING_RATES[optimizer]
+
+
 def choose_optimizer(settings: Any, model: Recurrent) -> FitSettings:
-    """auto: kronecker for a PSRNN, adam for any other network; without a learning rate, that of LEARNING_RATES."""
-    psrnn = isinstance(model, PSRNN)
+    """auto: kronecker for PSRNNs, adam for any other network; without a learning rate, see `default_rate`."""
+    psrnn = isinstance(model, BilinearCell)
     name = settings.optimizer
     if name == "auto":
         name = "kronecker" if psrnn else "adam"
     if name == "kronecker" and not psrnn:
-        raise PipelineError("refine.optimizer=kronecker is for model=psrnn alone; use refine.optimizer=adam")
-    return FitSettings(settings.epochs, name, settings.learning_rate or LEARNING_RATES[name], settings.clip)
+        raise PipelineError("refine.optimizer=kronecker is for model=psrnn and psrnn_cp; use refine.optimizer=adam")
+    return FitSettings(settings.epochs, name, settings.learning_rate or default_rate(name, model), settings.clip)
 
 
 def refine(

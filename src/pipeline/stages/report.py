@@ -18,7 +18,7 @@ from pipeline.stages.load import Loaded
 from pipeline.tracking.run import Run
 
 STRIDE = 2  # frames of a filmstrip
-LABELS = {"psrnn": "PSRNN", "persistence": "last value"}
+LABELS = {"psrnn": "PSRNN", "psrnn_cp": "factorised PSRNN", "persistence": "last value"}
 
 
 def label(model: str) -> str:

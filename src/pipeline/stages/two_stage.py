@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
+from tqdm import tqdm
+
+from models.filtering import Filtered, filter_sequences
+from models.psrnn.bilinear_cell import BilinearCell
 from models.psrnn.cell import PSRNN
+from models.psrnn.factorised import FactorisedPSRNN, decompose_update, empty_factorised
 from models.psrnn.initialise import build_psrnn, empty_psrnn, feature_stream, random_parameters
 from models.psrnn.projection import Projections, find_projections, projected
 from models.psrnn.two_stage import TwoStageParameters, two_stage_regression, whiten_observations
-from models.readout import fit_readout
+from models.readout import ReadoutFit
 from pipeline.memory import halving
 from pipeline.seeding import generator
 from pipeline.stages.features import Features
 from pipeline.stages.first_model import Initialised, judge, readout_settings
 from pipeline.stages.load import Loaded
 
+DECOMPOSITION_ERROR = "decomposition.error"
+
 
 class TwoStageSettings(NamedTuple):
-    """The sections and values of the configuration that this stage reads."""
+    """The sections and values that this stage reads. terms: outer products of the update, None where it is whole."""
 
     initialise: Any
     readout: Any
     update: str
     projection: int | None
     learn_frequencies: bool
+    terms: int | None
     seed: int
 
     @property
@@ -69,18 +78,48 @@ def first_parameters(features: Features, settings: TwoStageSettings) -> Regresse
     return Regressed(random_parameters(state=count, features=count, history=count, generator=weights), None, chunk)
 
 
+def factorise(
+    full: PSRNN, loaded: Loaded, filtered: Filtered | None, *, rank: int, seed: int
+) -> tuple[FactorisedPSRNN, float]:
+    """A cell with the update of `full`, whose readout is solved, as `rank` outer products; and their relative error.
+
+    filtered: the training part as `full` filters it, where that is known. Warns where the sweeps did not come to rest.
+    """
+    train = loaded.train
+    filtered = filtered or filter_sequences(full, train.values, train.mask)
+    found = decompose_update(full, filtered, train.scored, rank=rank, generator=generator(seed, "decomposition"))
+    tqdm.write(f"update tensor: {rank} outer products, relative error {found.error:.3g}")
+    if not found.converged:
+        warnings.warn(
+            f"model.rank={rank}: the decomposition was stopped before it came to rest, at a relative error of "
+            f"{found.error:.3g}; another rank or seed may do better",
+            stacklevel=2,
+        )
+    model = empty_factorised(full, rank)
+    model.set_update(found.factors, full.initial)
+    return model, found.error
+
+
 def initialise(loaded: Loaded, features: Features, settings: TwoStageSettings) -> Initialised:
-    """Regression, then the readout along the filtered training part. Warns of a draw that is of no use."""
+    """Regression, then the readout along the filtered training part. Warns of a draw that is of no use.
+
+    A factorised cell is made from the full one, by which its errors are weighted, and gets a readout of its own.
+    """
     found = first_parameters(features, settings)
-    model = build_psrnn(found.parameters, features.frequencies, found.projections, **settings.cell)
-    asked = readout_settings(settings.readout)
-    fitted = fit_readout(model, loaded.train, loaded.validation, asked, loaded.lagged)
+    full = build_psrnn(found.parameters, features.frequencies, found.projections, **settings.cell)
+    solve = ReadoutFit(loaded.train, loaded.validation, readout_settings(settings.readout), loaded.lagged)
+    model, fitted = full, solve(full)
+    chosen = {"halved.initialise.chunk": found.chunk} if found.chunk != settings.initialise.chunk else {}
+    if settings.terms is not None:
+        model, error = factorise(full, loaded, fitted.train, rank=settings.terms, seed=settings.seed)
+        fitted = solve(model)
+        chosen |= {DECOMPOSITION_ERROR: error}
     known = {"train": fitted.train, "validation": fitted.validation}
-    halved = {"halved.initialise.chunk": found.chunk} if found.chunk != settings.initialise.chunk else {}
-    return judge(model, loaded, {**fitted.chosen, **halved}, known=known)
+    return judge(model, loaded, {**fitted.chosen, **chosen}, known=known)
 
 
-def empty_model(features: Features, settings: TwoStageSettings) -> PSRNN:
+def empty_model(features: Features, settings: TwoStageSettings) -> BilinearCell:
     """The model that `initialise` would make, all numbers 0, to be filled from a checkpoint."""
     state = settings.projection or 2 * len(features.frequencies.future)
-    return empty_psrnn(features.frequencies, state=state, projected=settings.projection, **settings.cell)
+    full = empty_psrnn(features.frequencies, state=state, projected=settings.projection, **settings.cell)
+    return full if settings.terms is None else empty_factorised(full, settings.terms)

@@ -20,7 +20,7 @@ def stored_error(value: float) -> float:
 
 def job_row(child: MlflowRun) -> dict[str, object]:
     tags, parameters, metrics = child.data.tags, child.data.params, child.data.metrics
-    psrnn = tags["model"] == "psrnn"
+    psrnn = tags["model"] in ("psrnn", "psrnn_cp")
     return {
         "run": child.info.run_name,
         "run_id": child.info.run_id,

@@ -116,7 +116,7 @@ class ServedForecaster(PythonModel):
         if frame.empty:
             raise BadRequest("there are no rows")
         values = np.column_stack([numbers(frame[name]) for name in names])  # pyright: ignore[reportArgumentType]
-        codes, labels = numbered(frame[SEQUENCE])
+        codes, labels = numbered(frame[SEQUENCE])  # pyright: ignore[reportArgumentType]
         order = np.argsort(codes, kind="stable")
         sequences = np.split(values[order], np.cumsum(np.bincount(codes))[:-1])
         found = np.concatenate(self.answers(sequences, horizon))

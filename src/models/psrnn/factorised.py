@@ -1,0 +1,104 @@
+"""The predictive state recurrent network with its update tensor held as a sum of outer products."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from models.filtering import Filtered, State
+from models.numerics.canonical import Canonical, Factors, balanced, canonical_decomposition
+from models.numerics.ridge import factor_ridge
+from models.psrnn.bilinear_cell import BilinearCell, feature_count
+from models.psrnn.cell import PSRNN
+from models.psrnn.fused_factorised import factorised_states
+from models.psrnn.kronecker import curvature_along, damped
+
+METRIC_DAMPING = 0.01  # of the three metrics, where the mean eigenvalue is 1
+
+
+class FactorisedPSRNN(BilinearCell):
+    """z = A ((Bᵀ q) ⊙ (Cᵀ ω)) + b: the cell of W = Σ_j a_j ∘ b_j ∘ c_j, which is never written out.
+
+    A, B (s, J) and C (w, J) are J·(2s + w) numbers in place of s²·w, and as many multiplications a step. rank: J.
+    The rest: see `BilinearCell`. Raises ValueError for a rank below 1.
+    """
+
+    left: nn.Parameter
+    of_state: nn.Parameter
+    of_features: nn.Parameter
+
+    def __init__(
+        self,
+        *,
+        frequencies: int,
+        dimension: int,
+        state: int,
+        rank: int,
+        projected: int | None = None,
+        lags: int = 0,
+        keep_sign: bool = True,
+        learn_frequencies: bool = False,
+    ) -> None:
+        if rank < 1:
+            raise ValueError(f"model.rank must be at least 1, got {rank}")
+        width = feature_count(frequencies, projected)
+        super().__init__(
+            frequencies=frequencies, dimension=dimension, state=state, projected=projected, lags=lags,
+            keep_sign=keep_sign, learn_frequencies=learn_frequencies,
+            update={"left": (state, rank), "of_state": (state, rank), "of_features": (width, rank)},
+        )  # fmt: skip
+        self.architecture["rank"] = rank
+
+    def set_update(self, update: Factors, initial: Tensor) -> None:
+        """Take A, B, C, and q_1 (s,) as in `set_initial`."""
+        with torch.no_grad():
+            for parameter, factor in zip((self.left, self.of_state, self.of_features), update, strict=True):
+                parameter.copy_(factor)
+        self.set_initial(initial)
+
+    def bilinear(self, belief: Tensor, features: Tensor) -> Tensor:
+        return torch.addmm(self.bias, (belief @ self.of_state) * (features @ self.of_features), self.left.T)
+
+    def curvature(self, belief: Tensor, features: Tensor, metric: Tensor) -> dict[str, tuple[Tensor, ...]]:
+        """With u = Bᵀ q, c = Cᵀ ω: R ⊗ E[(u⊙c)(u⊙c)ᵀ] for A, E[q qᵀ] ⊗ (AᵀRA ⊙ E[c cᵀ]) for B, the like for C."""
+        left = self.left.double()
+        by_state, by_features = belief @ self.of_state.double(), features @ self.of_features.double()
+        count, both, onto = len(belief), by_state * by_features, left.T @ metric @ left
+        return {
+            "left": (metric, both.T @ both / count),
+            "of_state": (belief.T @ belief / count, onto * (by_features.T @ by_features / count)),
+            "of_features": (features.T @ features / count, onto * (by_state.T @ by_state / count)),
+        }
+
+    def beliefs_along(self, belief: State, values: Tensor) -> State:
+        """See `psrnn.fused_factorised`."""
+        features = self.features(values[:, :-1].transpose(0, 1))
+        parts = features @ self.of_features, self.bias, belief[0], self.sign_reference
+        return (factorised_states(self.left, self.of_state, *parts).transpose(0, 1),)
+
+
+def empty_factorised(full: PSRNN, rank: int) -> FactorisedPSRNN:
+    """A cell like `full` with a factorised update: its features, dtype and device; the rest is 0."""
+    model = FactorisedPSRNN(**full.architecture, rank=rank).to(dtype=full.bias.dtype, device=full.bias.device)
+    model.features.load_state_dict(full.features.state_dict())
+    return model
+
+
+def decompose_update(
+    full: PSRNN, filtered: Filtered, scored: Tensor, *, rank: int, generator: torch.Generator
+) -> Canonical:
+    """W ≈ Σ_j a_j ∘ b_j ∘ c_j where it matters: on the states and features that occur, as the readout sees the result.
+
+    The error is that of W ×₁ L_1ᵀ ×₂ L_2ᵀ ×₃ L_3ᵀ, with L Lᵀ = R, E[q qᵀ] and E[ω ωᵀ] as in `KroneckerPreconditioner`,
+    each damped by `METRIC_DAMPING`. full: with its readout solved; filtered: the training part as it filters it;
+    scored: its scored entries.
+    """
+    metrics = curvature_along(full, filtered.states[0], filtered.filled, scored)["update_tensor"]
+    roots = [factor_ridge(*damped(metric, METRIC_DAMPING)) for metric in metrics]
+    weighted = torch.einsum("abc,ai,bj,ck->ijk", full.update_tensor.detach().double(), *roots)
+    found = canonical_decomposition(weighted, rank, generator=generator)
+    left, of_state, of_features = (
+        torch.linalg.solve_triangular(root.T, factor, upper=True)
+        for root, factor in zip(roots, found.factors, strict=True)
+    )
+    return found._replace(factors=balanced((left, of_state, of_features)))
