@@ -115,7 +115,8 @@ class ServedForecaster(PythonModel):
         frame = as_frame(model_input, names)
         if frame.empty:
             raise BadRequest("there are no rows")
-        values = np.column_stack([numbers(frame[name]) for name in names])  # pyright: ignore[reportArgumentType]
+        columns: list[Any] = [frame[name] for name in names]
+        values = np.column_stack([numbers(column) for column in columns])
         codes, labels = numbered(frame[SEQUENCE])
         order = np.argsort(codes, kind="stable")
         sequences = np.split(values[order], np.cumsum(np.bincount(codes))[:-1])
