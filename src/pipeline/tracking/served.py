@@ -115,9 +115,9 @@ class ServedForecaster(PythonModel):
         frame = as_frame(model_input, names)
         if frame.empty:
             raise BadRequest("there are no rows")
-        columns: list[Any] = [frame[name] for name in names]
+        *columns, label = (frame.loc[:, name] for name in (*names, SEQUENCE))
         values = np.column_stack([numbers(column) for column in columns])
-        codes, labels = numbered(frame[SEQUENCE])
+        codes, labels = numbered(label)
         order = np.argsort(codes, kind="stable")
         sequences = np.split(values[order], np.cumsum(np.bincount(codes))[:-1])
         found = np.concatenate(self.answers(sequences, horizon))
@@ -125,7 +125,7 @@ class ServedForecaster(PythonModel):
             return pd.DataFrame(found, columns=list(names)).assign(**{SEQUENCE: np.repeat(labels, horizon)})
         in_place = np.empty_like(found)
         in_place[order] = found
-        return pd.DataFrame(in_place, columns=list(names), index=frame.index).assign(**{SEQUENCE: frame[SEQUENCE]})
+        return pd.DataFrame(in_place, columns=list(names), index=frame.index).assign(**{SEQUENCE: label})
 
     def answers(self, sequences: list[np.ndarray], horizon: int) -> list[np.ndarray]:
         """The predictions for each of the sequences (time, feature)."""
