@@ -115,8 +115,9 @@ class ServedForecaster(PythonModel):
         frame = as_frame(model_input, names)
         if frame.empty:
             raise BadRequest("there are no rows")
-        values = np.column_stack([numbers(frame[name]) for name in names])  # pyright: ignore[reportArgumentType]
-        codes, labels = numbered(frame[SEQUENCE])  # pyright: ignore[reportArgumentType]
+        *columns, label = (frame.loc[:, name] for name in (*names, SEQUENCE))
+        values = np.column_stack([numbers(column) for column in columns])
+        codes, labels = numbered(label)
         order = np.argsort(codes, kind="stable")
         sequences = np.split(values[order], np.cumsum(np.bincount(codes))[:-1])
         found = np.concatenate(self.answers(sequences, horizon))
@@ -124,7 +125,7 @@ class ServedForecaster(PythonModel):
             return pd.DataFrame(found, columns=list(names)).assign(**{SEQUENCE: np.repeat(labels, horizon)})
         in_place = np.empty_like(found)
         in_place[order] = found
-        return pd.DataFrame(in_place, columns=list(names), index=frame.index).assign(**{SEQUENCE: frame[SEQUENCE]})
+        return pd.DataFrame(in_place, columns=list(names), index=frame.index).assign(**{SEQUENCE: label})
 
     def answers(self, sequences: list[np.ndarray], horizon: int) -> list[np.ndarray]:
         """The predictions for each of the sequences (time, feature)."""
