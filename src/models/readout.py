@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from models.filtering import Filtered, MaskedSequences, filter_sequences, reread
+from models.filtering import Filtered, MaskedSequences, filter_by_all_ranks, reread
 from models.numerics.fixed_inputs import FixedInputs
 from models.numerics.ridge import (
     AffineMap,
@@ -105,11 +105,11 @@ class ReadoutFit:
     def _once(self, model: Recurrent) -> FittedReadout:
         """Solved along the sequences as filtered with the readout that the model has; the parts as filtered."""
         candidates = self.settings.candidates()
-        filtered = filter_sequences(model, self.train.values, self.train.mask)
+        filtered = filter_by_all_ranks(model, self.train.values, self.train.mask)
         rows = readout_rows(model, self.train, filtered)
         held_out, other = rows, None
         if len(candidates) > 1:
-            other = filter_sequences(model, self.validation.values, self.validation.mask)
+            other = filter_by_all_ranks(model, self.validation.values, self.validation.mask)
             held_out = readout_rows(model, self.validation, other)
         readout, place = least_validation_error(self._fits(model, rows, candidates), held_out)
         model.set_readout(readout)
