@@ -60,8 +60,8 @@ def accumulate_moments(stream: Stream) -> Moments:
         raise ValueError(
             "two-stage regression got no time step; the training sequences are too short or have too many gaps"
         )
-    *totals, count = map(sum_over_ranks, sums)
-    return Moments(*(total / count for total in totals), int(count))
+    history, history_future, mean, observation, count = map(sum_over_ranks, sums)
+    return Moments(history / count, history_future / count, mean / count, observation / count, int(count))
 
 
 def state_update_projection(moments: Moments, state_regression: Tensor, ridge: Ridge) -> Tensor:

@@ -13,6 +13,7 @@ import torch
 from data.download import data_root
 from models.features.samplers import check_pair
 from models.forecaster import Forecaster
+from models.numerics.ranks import rank, world
 from models.psrnn.method import Psrnn
 from models.recurrent import trained_parameters
 from pipeline import checkpoint
@@ -22,6 +23,7 @@ from pipeline.config import PsrnnConfig
 from pipeline.errors import PipelineError
 from pipeline.fit import EpochRow, Progress
 from pipeline.job import Job
+from pipeline.ranks import refuse_unlike, settings_of_rank
 from pipeline.stages import report
 from pipeline.stages.bptt import Listener, refine, unrefined, unwatched
 from pipeline.stages.evaluate import Evaluation, baselines, evaluate
@@ -31,7 +33,7 @@ from pipeline.stages.load import Loaded, load
 from pipeline.stages.two_stage import TwoStageSettings, empty_model, initialise
 from pipeline.tracking.model import example_frame, keep_model, where_to_look
 from pipeline.tracking.run import Run
-from pipeline.tracking.session import RunRequest, finished_before, open_run
+from pipeline.tracking.session import RunRequest, fingerprint, finished_before, open_run
 
 
 class Parts(NamedTuple):
@@ -99,8 +101,8 @@ def two_stage_settings(settings: PsrnnConfig) -> TwoStageSettings:
 def two_stage_stage(settings: PsrnnConfig, loaded: Loaded, features: Features, path: Path) -> Initialised:
     """The model from its checkpoint, or made and kept there."""
     stage = two_stage_settings(settings)
-    if path.exists():
-        saved = checkpoint.load(path)
+    saved = checkpoint.find(path)
+    if saved is not None:
         model = empty_model(features, stage)
         with checkpoint.fitting(path):
             model.load_state_dict(saved.tensors)
@@ -197,6 +199,7 @@ def run_request(settings: PsrnnConfig, job: Job, loaded: Loaded, parts: Parts, d
         "data.stand_in": str(dataset.stand_in).lower(),
         "device": str(device),
         "device.gpu_missing": str(gpu_missing(settings.device)).lower(),
+        "processes": str(world()),
         "hydra.overrides": " ".join(job.overrides),
         "job": str(job.number),
     }
@@ -227,26 +230,31 @@ class Trained(NamedTuple):
 
     @property
     def validation_mse(self) -> float:
-        return self.progress.rows[self.progress.best_epoch].validation_mse
+        return self.progress.validation_mse
 
 
-def run_stages(
+def fit_stages(
     settings: PsrnnConfig, loaded: Loaded, parts: Parts, run: Run, folder: Path, clock: Clock, watch: Listener
-) -> Trained:
-    """First model, BPTT, evaluation; each logs what it found before the next begins."""
-    full = settings.tracking.detail == "full"
+) -> tuple[Initialised, Progress]:
+    """First model and BPTT, which several ranks share; each logs what it found before the next begins."""
     found = first_model(settings, loaded, parts, run, folder, clock)
     with clock.stage("bptt"):
         progress = refine_stage(settings, loaded, parts, found, run, folder / "bptt.npz", watch)
-        report.log_refinement(run, progress, title=clock.title, figure=full)
+        report.log_refinement(run, progress, title=clock.title, figure=settings.tracking.detail == "full")
+    return found, progress
+
+
+def evaluate_stage(
+    settings: PsrnnConfig, loaded: Loaded, parts: Parts, found: Initialised, run: Run, clock: Clock
+) -> Evaluation:
     with clock.stage("evaluate"):
         name = "psrnn" if parts.psrnn else type(parts.method).__name__
         models: dict[str, Any] = {name: found.model, **baselines(loaded, settings.evaluate)}
         evaluation = evaluate(models, loaded, settings.evaluate)
         report.log_metrics(run, evaluation, loaded)
-        if full:
+        if settings.tracking.detail == "full":
             report.log_evaluation(run, evaluation, loaded, models[name], title=clock.title)
-    return Trained(found, progress, evaluation)
+    return evaluation
 
 
 def model_line(settings: PsrnnConfig, parts: Parts, found: Initialised) -> str:
@@ -277,6 +285,7 @@ def close(settings: PsrnnConfig, loaded: Loaded, parts: Parts, trained: Trained,
 def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> float:
     """The whole recipe; returns the validation error of the model that is kept. `watch` is told of every epoch."""
     refuse_other_data(job)
+    settings = settings_of_rank(settings)
     set_threads(settings.threads)
     device = pick_device(settings.device, job=job.number)
     parts = exchangeable_parts(settings)
@@ -285,13 +294,17 @@ def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> fl
         request = SharedLoad(settings, parts, device)
         loaded = load_shared(request) if job.multirun else load_stage(settings, parts, device)
     request = run_request(settings, job, loaded, parts, device)
+    refuse_unlike(fingerprint(request.settings, request.checksum))
     done = finished_before(settings.tracking, request, resume=settings.resume or job.requeued)
     if done is not None:
         return done
     with open_run(settings.tracking, request, resume=settings.resume, requeued=job.requeued) as (run, folder):
         clock.begin(run, report.heading(request.name, loaded))
         log_dataset(run, loaded)
-        trained = run_stages(settings, loaded, parts, run, folder, clock, watch)
+        found, progress = fit_stages(settings, loaded, parts, run, folder, clock, watch)
+        if rank() > 0:
+            return progress.validation_mse
+        trained = Trained(found, progress, evaluate_stage(settings, loaded, parts, found, run, clock))
         closing = close(settings, loaded, parts, trained, run, clock)
     if settings.tracking.detail == "full":
         print(closing)
