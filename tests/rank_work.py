@@ -1,4 +1,4 @@
-"""What the processes of `tests/models/test_ranks.py` compute: each writes what it found to FOLDER/RANK.pt."""
+"""What processes in tests compute together: each writes what it found to FOLDER/RANK.pt."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ from models.psrnn.projection import find_projections, projected
 from models.psrnn.two_stage import two_stage_regression
 from models.psrnn.windows import extract_windows
 from models.readout import ReadoutFit, ReadoutSettings
+from pipeline import checkpoint
+from pipeline.ranks import refuse_unlike
 from small_problems import oscillation, with_gap
 
 Found = dict[str, Any]
@@ -120,6 +122,24 @@ def left_alone() -> Found:
         return {"sum": sum_over_ranks(torch.ones(3))}
     except ConnectionError as error:
         return {"error": str(error)}
+
+
+def checkpoints(place: Path) -> Found:
+    """Rank 0 writes, and the others are told: each looks into a folder of its own."""
+    path = place / f"run{rank()}" / "stage.npz"
+    before = checkpoint.find(path)
+    checkpoint.save(path, {"a": torch.arange(3) + 10 * rank()}, {"epoch": 4 + rank()})
+    found = checkpoint.find(path)
+    assert found is not None
+    return {"before": before, "written": path.exists(), **found.tensors, **found.values}
+
+
+def unlike_settings() -> Found:
+    try:
+        refuse_unlike(f"mark {rank()}")
+    except ValueError as error:
+        return {"error": str(error)}
+    return {"error": None}
 
 
 def joined(work: Callable[..., Found], arguments: dict[str, Any], number: int, count: int, folder: Path) -> None:

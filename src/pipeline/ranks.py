@@ -44,9 +44,9 @@ def joined() -> Iterator[None]:
     try:
         yield
     except SystemExit as end:
-        if isinstance(end.code, str) and not is_heard(end.code):
-            raise SystemExit(1) from None
-        raise
+        if not isinstance(end.code, str):
+            raise
+        raise SystemExit(last_words(end.code) if is_heard(end.code) else 1) from end
     except Exception as error:
         if not is_heard(f"error: {error}"):
             raise SystemExit(1) from None
@@ -85,11 +85,18 @@ def part() -> None:
     dist.destroy_process_group()
 
 
+def last_words(text: str) -> str:
+    """On a line of their own: the progress bar of rank 0 may stand on the last one."""
+    from models.numerics.ranks import rank
+
+    return f"\n{text}" if rank() > 0 else text
+
+
 def is_heard(text: str) -> bool:
     """Whether this rank is the one to print its last words: the first to fail, and rank 0 where none has failed."""
     from models.numerics.ranks import rank
 
-    if not text.startswith("error: ") or not STORES:
+    if not text.startswith("error: "):
         return rank() == 0
     if STORES[0].add(FAILURES, 1) > 1:
         return False

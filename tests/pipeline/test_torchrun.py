@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+import rank_work
 from pipeline.build import pick_device
 from pipeline.ranks import share_of_cores
+from rank_work import on_ranks
 
 TINY = (
     "+experiment=mocap", "size=tiny", "data.source=stand_in", "threads=1", "tracking.detail=summary",
@@ -132,6 +134,20 @@ def test_what_all_ranks_refuse_is_said_once(arguments: tuple[str, ...], said: st
     (line,) = error_lines(torchrun(*arguments))
     assert said in line
     assert client.search_runs([e.experiment_id for e in client.search_experiments()]) == []
+
+
+def test_rank_0_alone_keeps_checkpoints_and_tells_the_others(tmp_path: Path) -> None:
+    first, second = on_ranks(rank_work.checkpoints, tmp_path, place=tmp_path)
+    assert (first.pop("written"), second.pop("written")) == (True, False)
+    for found in (first, second):
+        assert found.pop("a").tolist() == [0, 1, 2]
+        assert found == {"before": None, "epoch": 4}
+
+
+def test_ranks_with_other_settings_or_data_are_refused(tmp_path: Path) -> None:
+    first, second = on_ranks(rank_work.unlike_settings, tmp_path)
+    assert first["error"] is None
+    assert second["error"].startswith("process 1 has other settings or other data than process 0; give all of them")
 
 
 @pytest.fixture

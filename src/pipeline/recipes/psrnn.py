@@ -20,9 +20,8 @@ from pipeline import checkpoint
 from pipeline.build import DTYPES, build, gpu_missing, pick_device, set_threads
 from pipeline.clock import Clock
 from pipeline.config import PsrnnConfig
-from pipeline.errors import PipelineError
 from pipeline.fit import EpochRow, Progress
-from pipeline.job import Job
+from pipeline.job import Job, refuse_other_data
 from pipeline.ranks import refuse_unlike, settings_of_rank
 from pipeline.stages import report
 from pipeline.stages.bptt import Listener, refine, unrefined, unwatched
@@ -158,17 +157,6 @@ def refine_stage(
     return refine(found, loaded, settings.refine, readout=settings.readout, seed=settings.seed, path=path, on_epoch=log)
 
 
-def refuse_other_data(job: Job) -> None:
-    """Raise PipelineError when a contender chosen for one data set is to run on another (`data=` wins over it)."""
-    folder = str(job.choices.get("contender") or "").rpartition("/")[0]
-    data = job.choices.get("data")
-    if folder not in ("", data) and not folder.startswith("refined"):
-        raise PipelineError(
-            f"contender={job.choices['contender']} was chosen for data={folder}, not for data={data}; "
-            "leave data= out and choose contenders, as in contender=swimmer/psrnn,swimmer/lstm"
-        )
-
-
 def arm_of(settings: PsrnnConfig, job: Job) -> str:
     """What a comparison tells runs apart by: `compare.arm`, else the contender, else model or sampler."""
     choices = {key: str(value).rpartition("/")[2] for key, value in job.choices.items() if value}
@@ -233,28 +221,28 @@ class Trained(NamedTuple):
         return self.progress.validation_mse
 
 
-def fit_stages(
+def run_stages(
     settings: PsrnnConfig, loaded: Loaded, parts: Parts, run: Run, folder: Path, clock: Clock, watch: Listener
-) -> tuple[Initialised, Progress]:
-    """First model and BPTT, which several ranks share; each logs what it found before the next begins."""
+) -> Trained | Progress:
+    """First model, BPTT, evaluation; each logs what it found before the next begins.
+
+    Of several ranks rank 0 alone evaluates; the others are done with the learning curve.
+    """
+    full = settings.tracking.detail == "full"
     found = first_model(settings, loaded, parts, run, folder, clock)
     with clock.stage("bptt"):
         progress = refine_stage(settings, loaded, parts, found, run, folder / "bptt.npz", watch)
-        report.log_refinement(run, progress, title=clock.title, figure=settings.tracking.detail == "full")
-    return found, progress
-
-
-def evaluate_stage(
-    settings: PsrnnConfig, loaded: Loaded, parts: Parts, found: Initialised, run: Run, clock: Clock
-) -> Evaluation:
+        report.log_refinement(run, progress, title=clock.title, figure=full)
+    if rank() > 0:
+        return progress
     with clock.stage("evaluate"):
         name = "psrnn" if parts.psrnn else type(parts.method).__name__
         models: dict[str, Any] = {name: found.model, **baselines(loaded, settings.evaluate)}
         evaluation = evaluate(models, loaded, settings.evaluate)
         report.log_metrics(run, evaluation, loaded)
-        if settings.tracking.detail == "full":
+        if full:
             report.log_evaluation(run, evaluation, loaded, models[name], title=clock.title)
-    return evaluation
+    return Trained(found, progress, evaluation)
 
 
 def model_line(settings: PsrnnConfig, parts: Parts, found: Initialised) -> str:
@@ -301,10 +289,9 @@ def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> fl
     with open_run(settings.tracking, request, resume=settings.resume, requeued=job.requeued) as (run, folder):
         clock.begin(run, report.heading(request.name, loaded))
         log_dataset(run, loaded)
-        found, progress = fit_stages(settings, loaded, parts, run, folder, clock, watch)
-        if rank() > 0:
-            return progress.validation_mse
-        trained = Trained(found, progress, evaluate_stage(settings, loaded, parts, found, run, clock))
+        trained = run_stages(settings, loaded, parts, run, folder, clock, watch)
+        if isinstance(trained, Progress):
+            return trained.validation_mse
         closing = close(settings, loaded, parts, trained, run, clock)
     if settings.tracking.detail == "full":
         print(closing)
