@@ -49,17 +49,21 @@ def noticing_the_end_of_others() -> Iterator[None]:
 
 
 @torch.no_grad()
+def add_up(tensor: Tensor) -> Tensor:
+    """Overwrite the tensor, which is contiguous, with its sum over the ranks, in its own dtype."""
+    if in_group():
+        with noticing_the_end_of_others():
+            dist.all_reduce(tensor)
+    return tensor
+
+
+@torch.no_grad()
 def sum_over_ranks(tensor: Tensor) -> Tensor:
     """Σ over the ranks in float64, with the same bits on all of them; without a group the tensor as it is.
 
     A float64 tensor is overwritten.
     """
-    if not in_group():
-        return tensor
-    total = tensor.double().contiguous()
-    with noticing_the_end_of_others():
-        dist.all_reduce(total)
-    return total
+    return add_up(tensor.double().contiguous()) if in_group() else tensor
 
 
 @torch.no_grad()
@@ -79,21 +83,21 @@ def rows_of_all_ranks(own: Tensor, count: int) -> Tensor:
     """(count, …) on every rank, from the rows of each that `own_rows` gave it."""
     whole = own.new_zeros(count, *own.shape[1:])
     whole[own_rows(count)] = own
-    if in_group():
-        with noticing_the_end_of_others():
-            dist.all_reduce(whole)  # adds zeros alone
-    return whole
+    return add_up(whole)  # to zeros alone
 
 
 @torch.no_grad()
 def sum_gradients(parameters: Iterable[Tensor]) -> None:
-    """Give every parameter the sum of its gradients on all ranks, summed in float64; one without any keeps none."""
+    """Give every parameter the sum of its gradients on all ranks; one without any keeps none.
+
+    In the gradients' own dtype: they were rounded to it before, and are much to send.
+    """
     parameters = list(parameters)
     if not in_group() or not parameters:
         return
     gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
     known = gradients[0].new_tensor([p.grad is not None for p in parameters])
-    total = sum_over_ranks(torch.cat([part.flatten().double() for part in (known, *gradients)]))
+    total = add_up(torch.cat([part.flatten() for part in (known, *gradients)]))
     found, *sums = total.split([len(parameters), *(p.numel() for p in parameters)])
     for parameter, summed, some in zip(parameters, sums, found.tolist(), strict=True):
         parameter.grad = summed.view_as(parameter).to(parameter.dtype) if some else None
