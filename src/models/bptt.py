@@ -8,16 +8,19 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.filtering import Filtered, MaskedSequences, State, filter_sequences
+from models.filtering import Filtered, MaskedSequences, State, filter_by_all_ranks, filter_sequences
+from models.numerics.ranks import rank, take_from_first_rank, world
 from models.numerics.ridge import masked_mse
 from models.recurrent import Recurrent
 
 
 class Chunks(NamedTuple):
-    """Where each chunk of at most `horizon` steps begins: its sequence and its first time step, (chunk,) each."""
+    """Where each chunk of at most `horizon` steps begins, its sequence and its first time step, and how many scored
+    entries it has; (chunk,) each."""
 
     sequence: Tensor
     start: Tensor
+    entries: Tensor
 
 
 def cut_chunks(scored: Tensor, *, horizon: int) -> Chunks:
@@ -28,11 +31,11 @@ def cut_chunks(scored: Tensor, *, horizon: int) -> Chunks:
     if horizon < 1:
         raise ValueError(f"refine.horizon must be at least 1, got {horizon}")
     starts = torch.arange(0, scored.shape[1], horizon, device=scored.device)
-    useful = torch.stack([scored[:, int(s) : int(s) + horizon].any(2).any(1) for s in starts], 1)
-    sequence, index = useful.nonzero(as_tuple=True)
+    entries = torch.stack([scored[:, int(s) : int(s) + horizon].sum((1, 2)) for s in starts], 1)
+    sequence, index = entries.nonzero(as_tuple=True)
     if not len(sequence):
         raise ValueError("no training step to refine on: every step is missing or before evaluate.first_step")
-    return Chunks(sequence, starts[index])
+    return Chunks(sequence, starts[index], entries[sequence, index])
 
 
 def pad_time(part: Tensor, steps: int) -> Tensor:
@@ -46,7 +49,8 @@ class TruncatedBPTT:
 
     The start states come from one filtering of the whole training part at the begin of every epoch (`refresh`) and
     carry no gradient, except for the first chunk of a sequence, which begins at the trained first state. So chunks are
-    independent of one another, can be shuffled, and one long sequence makes as full a batch as many short ones.
+    independent of one another, can be shuffled, and one long sequence makes as full a batch as many short ones. Several
+    ranks share the sequences when they filter, and the chunks of every batch.
 
     Where the readout is solved and nothing is missing, what it makes of the recent observations does not change within
     an epoch; `refresh` computes it for all steps at once.
@@ -81,16 +85,21 @@ class TruncatedBPTT:
     def refresh(self, *, solve: bool = True) -> float:
         """Solve the readout (if it is solved at all), filter the training part, keep the start states.
 
+        Every rank goes on with the model of rank 0, so that what rounding makes different between unlike machines
+        does not add up.
         Returns the training error. With solve=False the readout stays as it is: to go on from a checkpoint.
         """
         with torch.no_grad():
+            take_from_first_rank(self.model.state_dict().values())
             filtered = self.solve_readout(self.model) if solve and self.solve_readout else None
-            filtered = filtered or filter_sequences(self.model, self.train.values, self.train.mask)
+            filtered = filtered or filter_by_all_ranks(self.model, self.train.values, self.train.mask)
             self.states, self.filled = filtered.states, filtered.filled
             if self.solve_readout and bool(self.train.mask.all()):
                 share = self.model.state_share(self.model.exposed(filtered.states[:-1]))
                 self.lag_share = pad_time(filtered.predictions - share, self.horizon)
-            return float(masked_mse(filtered.predictions, self.train.values, self.train.scored))
+            error = masked_mse(filtered.predictions, self.train.values, self.train.scored)
+            take_from_first_rank([error])
+            return float(error)
 
     def batches(self, generator: torch.Generator) -> Iterator[Tensor]:
         """Indices of chunks, each chunk once, in random order."""
@@ -105,7 +114,17 @@ class TruncatedBPTT:
         return tuple(torch.where(first, new, old) for new, old in zip(fresh, stored, strict=True))
 
     def loss(self, batch: Tensor) -> Tensor:
-        """Mean over the scored entries of the chunks in `batch` (batch,)."""
+        """Mean over the scored entries of the chunks in `batch` (batch,): of several ranks each gives its part of it.
+
+        The parts add up to the mean, and their gradients to its gradient.
+        """
+        own = batch[rank() :: world()]
+        if not len(own):  # a chunk of another rank, so that the gradient is there, and 0
+            return 0 * self._errors(batch[:1]).sum()
+        return self._errors(own).sum() / self.chunks.entries[batch].sum()
+
+    def _errors(self, batch: Tensor) -> Tensor:
+        """(batch, horizon, feature): squared errors, 0 where not scored."""
         rows = self.chunks.sequence[batch].unsqueeze(1)
         steps = self.chunks.start[batch].unsqueeze(1) + torch.arange(self.horizon, device=batch.device)
         values, mask, scored = (part[rows, steps] for part in self.padded)
@@ -115,4 +134,4 @@ class TruncatedBPTT:
         else:
             beliefs = self.model.beliefs_along(start[:-1], values)
             predictions = self.model.state_share(self.model.exposed(beliefs)) + self.lag_share[rows, steps]
-        return torch.where(scored, (predictions - values).square(), 0.0).sum() / scored.sum()
+        return torch.where(scored, (predictions - values).square(), 0.0)

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from models.numerics.ranks import own_rows, rows_of_all_ranks, world
 from models.numerics.ridge import masked_mse
 
 State = tuple[Tensor, ...]
@@ -70,6 +71,20 @@ def filter_sequences(model: SequenceModel, values: Tensor, mask: Tensor, start: 
         state = model.update(state, observation)
     stacked = tuple(torch.stack(parts, 1) for parts in zip(*states, strict=True))
     return Filtered(torch.stack(predictions, 1), torch.stack(filled, 1), stacked)
+
+
+@torch.no_grad()
+def filter_by_all_ranks(model: SequenceModel, values: Tensor, mask: Tensor) -> Filtered:
+    """`filter_sequences`, each rank its share of the sequences (all of them where there are fewer than ranks).
+
+    Every rank gets all of the result. There is no gradient.
+    """
+    if not 1 < world() <= len(values):
+        return filter_sequences(model, values, mask)
+    own = own_rows(len(values))
+    found = filter_sequences(model, values[own], mask[own])
+    predictions, *states = (rows_of_all_ranks(part, len(values)) for part in (found.predictions, *found.states))
+    return Filtered(predictions, torch.where(mask, values, predictions), tuple(states))
 
 
 @torch.no_grad()

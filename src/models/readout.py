@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from models.filtering import Filtered, MaskedSequences, State, filter_sequences
+from models.filtering import Filtered, MaskedSequences, State, filter_by_all_ranks, filter_sequences
 from models.numerics.fixed_inputs import EliminatedMap, FixedInputs
+from models.numerics.ranks import world
 from models.numerics.ridge import (
     AffineMap,
     RegressionData,
@@ -101,10 +102,10 @@ def readout_rows(model: Recurrent, part: MaskedSequences, states: State) -> Regr
 
 
 def unread(model: Recurrent, part: MaskedSequences) -> tuple[State, Tensor]:
-    """States and filled values of `filter_sequences`; nothing is predicted where nothing is missing."""
-    if bool(part.mask.all()):
+    """States and filled values of `filter_by_all_ranks`; one rank predicts nothing where nothing is missing."""
+    if world() == 1 and bool(part.mask.all()):
         return model.states_observed(model.initial_state(len(part.values)), part.values), part.values
-    filtered = filter_sequences(model, part.values, part.mask)
+    filtered = filter_by_all_ranks(model, part.values, part.mask)
     return filtered.states, filtered.filled
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pipeline.process import TRACEBACK, prepare_environment
+from pipeline.ranks import joined
 
 RECIPES = {
     "psrnn": "pipeline.recipes.psrnn:train",
@@ -109,13 +110,14 @@ def main() -> None:
     from pipeline.paths import refuse_shadowing
 
     prepare_environment()
-    try:
-        refuse_shadowing()
-        launch()
-    except KeyboardInterrupt:
-        sys.exit("stopped; resume=true goes on from here")
-    except expected_errors() as error:
-        stop(error)
+    with joined():
+        try:
+            refuse_shadowing()
+            launch()
+        except KeyboardInterrupt:
+            sys.exit("stopped; resume=true goes on from here")
+        except expected_errors() as error:
+            stop(error)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pipeline.config import apply_caps, validate
 from pipeline.errors import PipelineError
+from pipeline.ranks import place_on_machine, share_of_cores, take_gpu
 
 OWN_PACKAGES = ("data", "models")
 EXPECT_GPU = "PIPELINE_EXPECT_GPU"  # 1 in the CUDA image
@@ -134,9 +135,9 @@ def gpu_missing(name: str) -> bool:
 
 def pick_device(name: str, *, job: int = 0) -> torch.device:
     """auto: a GPU if there is one, else the CPU, with a warning where a GPU was expected; parallel jobs spread over the
-    GPUs by their number.
+    GPUs by their number, and the ranks of one run take one each.
 
-    Raises PipelineError when cuda is asked for and there is none.
+    Raises PipelineError when cuda is asked for and there is none, or fewer than ranks.
     """
     if gpu_missing(name):
         warnings.warn(
@@ -148,9 +149,12 @@ def pick_device(name: str, *, job: int = 0) -> torch.device:
         return torch.device("cpu")
     if not torch.cuda.is_available():
         raise PipelineError("device=cuda: torch sees no GPU; use device=cpu, or install a CUDA build of torch")
-    return torch.device("cuda", gpu_of_job(job, torch.cuda.device_count()))
+    device = torch.device("cuda", gpu_of_job(place_on_machine(job), torch.cuda.device_count()))
+    take_gpu(device)
+    return device
 
 
 def set_threads(threads: int | None) -> None:
+    threads = share_of_cores(threads)
     if threads is not None:
         torch.set_num_threads(threads)

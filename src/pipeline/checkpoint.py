@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from models.numerics.ranks import bytes_of_first_rank, rank, world
 from pipeline.atomic import written_whole
 from pipeline.errors import PipelineError
 
@@ -28,9 +30,11 @@ class Saved(NamedTuple):
 def save(path: Path, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
     """Write `tensors` and JSON `values`; the final name appears only when every byte is on disk.
 
-    The file notes the name of its folder, that of its run: copied to another run it is refused. Raises PipelineError
-    when it cannot be written; the file before it stays whole.
+    The file notes the name of its folder, that of its run: copied to another run it is refused. Of several ranks rank 0
+    alone writes. Raises PipelineError when it cannot be written; the file before it stays whole.
     """
+    if rank() > 0:
+        return
     arrays = {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
     arrays |= {VALUES: np.array(json.dumps(dict(values))), OWNER: np.array(path.parent.name)}
     try:
@@ -46,20 +50,39 @@ def save(path: Path, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -
         ) from error
 
 
+def find(path: Path) -> Saved | None:
+    """What `load` gives, None where there is no file. Of several ranks rank 0 alone looks, and tells the others."""
+    if world() == 1:
+        return load(path) if path.exists() else None
+    if rank() == 0 and path.exists():
+        load(path)  # refused by rank 0, where its run is known
+        content = bytes_of_first_rank(path.read_bytes())
+    else:
+        content = bytes_of_first_rank(b"")
+    return read(io.BytesIO(content))[0] if content else None
+
+
+def read(file: IO[bytes]) -> tuple[Saved, str]:
+    """What is in a checkpoint, and whose it is."""
+    with np.load(file, allow_pickle=False) as opened:
+        arrays = {name: opened[name] for name in opened.files}
+    values = json.loads(str(arrays.pop(VALUES)))
+    owner = str(arrays.pop(OWNER))
+    return Saved({name: torch.from_numpy(array) for name, array in arrays.items()}, values), owner
+
+
 def load(path: Path) -> Saved:
     """Raises PipelineError for a file that is cut short, was not written by `save`, or is another run's."""
     try:
-        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        values = json.loads(str(arrays.pop(VALUES)))
-        owner = str(arrays.pop(OWNER))
+        with path.open("rb") as opened:
+            saved, owner = read(opened)
     except (ValueError, KeyError, EOFError, OSError, MemoryError, zipfile.BadZipFile) as error:
         raise PipelineError(
             f"{path} is not a complete checkpoint of this project ({error}); delete it and start anew"
         ) from error
     if owner != path.parent.name:
         raise PipelineError(f"{path} is a checkpoint of the run {owner}; delete it and start anew")
-    return Saved({name: torch.from_numpy(array) for name, array in arrays.items()}, values)
+    return saved
 
 
 @contextmanager

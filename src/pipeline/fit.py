@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from models.numerics.ranks import sum_gradients
 from pipeline import checkpoint
 
 SMALLEST_STEP = 2.0**-12
@@ -19,7 +20,10 @@ PLAIN = 0.05
 
 
 class Objective(Protocol):
-    """What is minimised. `refresh` gives the training error; it is called first, and after each epoch and step back."""
+    """What is minimised. `refresh` gives the training error; it is called first, and after each epoch and step back.
+
+    loss: of several ranks each gives its part of the sum, and `refresh` the same error on all of them.
+    """
 
     @property
     def model(self) -> nn.Module: ...
@@ -70,6 +74,11 @@ class Progress:
     @property
     def epoch(self) -> int:
         return len(self.rows)
+
+    @property
+    def validation_mse(self) -> float:
+        """Of the best model."""
+        return self.rows[self.best_epoch].validation_mse
 
 
 def snapshot(model: nn.Module) -> dict[str, Tensor]:
@@ -131,8 +140,9 @@ class Fit:
 
     def run(self) -> Progress:
         """The learning curve; the objective's model is left with the best parameters."""
-        if self.path and self.path.exists():
-            self._restore(self.path)
+        saved = checkpoint.find(self.path) if self.path else None
+        if self.path and saved:
+            self._restore(saved, self.path)
         else:
             self._record(self._refresh(), accepted=True)
         with tqdm(total=self.settings.epochs, initial=self.progress.epoch - 1, desc="BPTT", unit="epoch") as bar:
@@ -183,6 +193,7 @@ class Fit:
         for batch in self.objective.batches(self.generator):
             self.optimizer.zero_grad()
             self.objective.loss(batch).backward(inputs=parameters)
+            sum_gradients(parameters)
             if self.preconditioner:
                 self.preconditioner.apply(self.objective.model)
             norm = torch.nn.utils.clip_grad_norm_(parameters, self.settings.clip)
@@ -217,8 +228,7 @@ class Fit:
         values = {k: v for k, v in asdict(self.progress).items() if k != "best"}
         checkpoint.save(path, tensors, values)
 
-    def _restore(self, path: Path) -> None:
-        saved = checkpoint.load(path)
+    def _restore(self, saved: checkpoint.Saved, path: Path) -> None:
         with checkpoint.fitting(path):
             self._put_in_place(saved)
         for row in self.progress.rows:

@@ -10,13 +10,18 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import OmegaConf
 
+from pipeline.errors import PipelineError
+
+STARTED_ONCE_MORE = ("SLURM_RESTART_COUNT", "TORCHELASTIC_RESTART_COUNT")
+
 
 @dataclass(frozen=True)
 class Job:
     """choices: the option of each config group; overrides: as typed; number: 0, or the place in a multirun;
     label: ends the run's name.
 
-    requeued: Slurm took the job's node away and has started it once more, so that it goes on with what it left.
+    requeued: Slurm took the job's node away and has started it once more, or torchrun has after a process failed, so
+    that it goes on with what it left.
     """
 
     choices: dict[str, Any]
@@ -35,5 +40,16 @@ class Job:
             overrides=list(hydra.overrides.task),
             number=int(number or 0),
             multirun=hydra.mode == RunMode.MULTIRUN,
-            requeued=int(os.environ.get("SLURM_RESTART_COUNT", "0")) > 0,
+            requeued=any(int(os.environ.get(name, "0")) > 0 for name in STARTED_ONCE_MORE),
+        )
+
+
+def refuse_other_data(job: Job) -> None:
+    """Raise PipelineError when a contender chosen for one data set is to run on another (`data=` wins over it)."""
+    folder = str(job.choices.get("contender") or "").rpartition("/")[0]
+    data = job.choices.get("data")
+    if folder not in ("", data) and not folder.startswith("refined"):
+        raise PipelineError(
+            f"contender={job.choices['contender']} was chosen for data={folder}, not for data={data}; "
+            "leave data= out and choose contenders, as in contender=swimmer/psrnn,swimmer/lstm"
         )

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import torch
 
+from models.numerics.ranks import world
 from pipeline.errors import PipelineError
 
 Result = TypeVar("Result")
@@ -28,7 +29,8 @@ def halving(work: Callable[[int], Result], *, chunk: int, key: str) -> Result:
     """`work(chunk)`, and again with half the chunk while memory does not suffice.
 
     key: the setting that the chunk comes from. Warns of each halving. Raises PipelineError when `SMALLEST_CHUNK` (or
-    the chunk itself, where that is smaller) is still too much.
+    the chunk itself, where that is smaller) is still too much; and at once where there are several ranks, as the others
+    are in the middle of their sums.
     """
     while True:
         try:
@@ -36,6 +38,10 @@ def halving(work: Callable[[int], Result], *, chunk: int, key: str) -> Result:
         except (MemoryError, RuntimeError) as error:
             if not is_out_of_memory(error):
                 raise
+            if world() > 1:
+                raise PipelineError(
+                    f"out of memory with {key}={chunk}; several processes do not halve it by themselves: set it lower"
+                ) from error
             if chunk // 2 < SMALLEST_CHUNK:
                 raise PipelineError(f"out of memory even with {key}={chunk}; {ADVICE}") from error
         if torch.cuda.is_available():

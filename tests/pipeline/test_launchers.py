@@ -112,14 +112,15 @@ def fail(*_: object) -> None:
     raise ValueError("stopped on purpose")
 
 
-def test_a_requeued_job_goes_on_in_its_run(run_pipeline, client, tmp_path: Path, monkeypatch) -> None:
+@pytest.mark.parametrize("variable", ["SLURM_RESTART_COUNT", "TORCHELASTIC_RESTART_COUNT"])
+def test_a_requeued_job_goes_on_in_its_run(variable: str, run_pipeline, client, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_table(tmp_path / "first.csv", 1)
     single = ("data=table", "data.path=first.csv", *QUICK)
     with monkeypatch.context() as patch:
         patch.setattr(psrnn, "baselines", fail)
         assert "stopped on purpose" in run_pipeline(*single).error
-    monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
+    monkeypatch.setenv(variable, "1")
     assert run_pipeline(*single).status == 0
     experiments = [e.experiment_id for e in client.search_experiments()]
     (run,) = client.search_runs(experiments)

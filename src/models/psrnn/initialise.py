@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from models.features.maps import random_features
+from models.numerics.ranks import own_rows
 from models.psrnn.cell import PSRNN
 from models.psrnn.projection import Projections
 from models.psrnn.two_stage import FeatureBatch, Stream, TwoStageParameters
@@ -26,13 +27,15 @@ class Frequencies(NamedTuple):
 
 
 def feature_stream(windows: Windows, frequencies: Frequencies, *, chunk: int) -> Stream:
-    """Random features of the windows, `chunk` rows at a time, computed anew in each pass."""
+    """Random features of this rank's share of the windows, `chunk` rows at a time, computed anew in each pass."""
     if chunk < 1:
         raise ValueError(f"initialise.chunk must be at least 1, got {chunk}")
 
+    own = own_rows(len(windows.history))
+
     def batches() -> Iterator[FeatureBatch]:
-        for i in range(0, len(windows.history), chunk):
-            rows = slice(i, i + chunk)
+        for i in range(own.start, own.stop, chunk):
+            rows = slice(i, min(i + chunk, own.stop))
             yield FeatureBatch(
                 random_features(windows.history[rows], frequencies.history),
                 random_features(windows.future[rows], frequencies.future),

@@ -10,6 +10,7 @@ import torch
 from scipy.sparse.linalg import svds
 from torch import Tensor
 
+from models.numerics.ranks import sum_over_ranks, take_from_first_rank
 from models.psrnn.two_stage import FeatureBatch, Stream
 
 
@@ -29,7 +30,7 @@ class CrossMoments(NamedTuple):
 
 
 def cross_moments(stream: Stream) -> CrossMoments:
-    """One pass over the data; products in the data's dtype, sums in float64."""
+    """One pass over the data of all ranks; products in the data's dtype, sums in float64."""
     first: Tensor | None = None
     second: Tensor | None = None
     count = 0
@@ -40,7 +41,8 @@ def cross_moments(stream: Stream) -> CrossMoments:
         count += len(batch.future)
     if first is None or second is None:
         raise ValueError("projection got no time step; the training sequences are too short or have too many gaps")
-    return CrossMoments(first / count, second / count)
+    total = sum_over_ranks(torch.tensor(float(count), dtype=torch.float64, device=first.device))
+    return CrossMoments(sum_over_ranks(first) / total, sum_over_ranks(second) / total)
 
 
 def leading_singular_vectors(matrix: Tensor, rank: int) -> tuple[Tensor, Tensor]:
@@ -63,7 +65,8 @@ def find_projections(stream: Stream, *, size: int) -> Projections:
     """p = `size` leading directions by truncated singular value decomposition (Downey et al. 2017, section 5).
 
     History and future: of E[φ ηᵀ], what the past tells about the future. Observation: of E[ω φᵀ].
-    Raises ValueError when there are fewer features than directions.
+    Raises ValueError when there are fewer features than directions. Every rank gets those of rank 0: where singular
+    values are close, rounding alone may turn the directions, and what the ranks add up must be along the same ones.
     """
     moments = cross_moments(stream)
     most = min(*moments.future_history.shape, *moments.observation_future.shape)
@@ -71,7 +74,9 @@ def find_projections(stream: Stream, *, size: int) -> Projections:
         raise ValueError(f"features.projection must lie between 1 and the number of features {most}, got {size}")
     future, history = leading_singular_vectors(moments.future_history, size)
     observation, _ = leading_singular_vectors(moments.observation_future, size)
-    return Projections(history, future, observation)
+    found = Projections(history, future, observation)
+    take_from_first_rank(found)
+    return found
 
 
 def projected(stream: Stream, projections: Projections) -> Stream:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from models.numerics.khatri_rao import add_triple_products
+from models.numerics.ranks import sum_over_ranks
 from models.numerics.ridge import Ridge, per_sample_ridge, solve_ridge
 
 
@@ -41,23 +42,26 @@ class TwoStageParameters(NamedTuple):
     observation_moment: Tensor
 
 
-Stream = Callable[[], Iterable[FeatureBatch]]
+Stream = Callable[[], Iterable[FeatureBatch]]  # of the rows of this rank (`models.numerics.ranks`): all, if it is alone
 
 
 def accumulate_moments(stream: Stream) -> Moments:
-    """First pass over the data; products in the data's dtype, sums in float64. Raises ValueError on an empty stream."""
+    """First pass over the data of all ranks; products in the data's dtype, sums in float64.
+
+    Raises ValueError on an empty stream.
+    """
     sums: list[Tensor] | None = None
-    count = 0
     for batch in stream():
         eta, phi, omega = batch.history, batch.future, batch.observation
-        parts = [part.double() for part in (eta.T @ eta, eta.T @ phi, eta.sum(0), omega.T @ omega)]
+        rows = torch.tensor(len(eta), device=eta.device)
+        parts = [part.double() for part in (eta.T @ eta, eta.T @ phi, eta.sum(0), omega.T @ omega, rows)]
         sums = parts if sums is None else [a + b for a, b in zip(sums, parts, strict=True)]
-        count += len(eta)
-    if sums is None or count == 0:
+    if sums is None or int(sums[-1]) == 0:
         raise ValueError(
             "two-stage regression got no time step; the training sequences are too short or have too many gaps"
         )
-    return Moments(sums[0] / count, sums[1] / count, sums[2] / count, sums[3] / count, count)
+    history, history_future, mean, observation, count = map(sum_over_ranks, sums)
+    return Moments(history / count, history_future / count, mean / count, observation / count, int(count))
 
 
 def state_update_projection(moments: Moments, state_regression: Tensor, ridge: Ridge) -> Tensor:
@@ -74,7 +78,8 @@ def two_stage_regression(stream: Stream, *, ridge: float, scale: str) -> TwoStag
 
     which equals the written-out equations exactly and never holds anything of size steps × features².
     `stream` is called twice and gives the same batches each time. ridge, scale: see `per_sample_ridge`.
-    The means use λ; solves and sums are in float64 whatever the features' dtype.
+    The means use λ; solves and sums are in float64 whatever the features' dtype. Of several ranks each streams its own
+    rows; sums go over all of them, and every rank gets the same parameters.
     """
     moments = accumulate_moments(stream)
     per_sample = per_sample_ridge(ridge, scale=scale, count=moments.steps)
@@ -85,7 +90,7 @@ def two_stage_regression(stream: Stream, *, ridge: float, scale: str) -> TwoStag
     for batch in stream():
         estimate = batch.history @ projection.to(batch.history.dtype)
         add_triple_products(total, batch.shifted_future, batch.observation, estimate)
-    update = (total / moments.steps).transpose(1, 2).contiguous()
+    update = (sum_over_ranks(total) / moments.steps).transpose(1, 2).contiguous()
     mean_state = b.T @ moments.history_mean
     return TwoStageParameters(update, mean_state / mean_state.norm(), b, moments.observation)
 

@@ -11,6 +11,7 @@ from pipeline.atomic import written_whole
 from pipeline.config import PredictConfig
 from pipeline.errors import PipelineError
 from pipeline.job import Job
+from pipeline.ranks import refuse_several
 from pipeline.tracking.model import load_model, model_columns
 from pipeline.tracking.store import open_store
 
@@ -26,6 +27,7 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
 
 def predict(settings: PredictConfig, job: Job) -> None:  # noqa: ARG001
     """Read the file with the model's columns, predict in its own units, write NAME-predictions.csv."""
+    refuse_several("recipe=predict")
     open_store(settings.tracking.uri, wait=settings.tracking.wait)
     model = load_model(settings.model.uri)
     columns = model_columns(model)

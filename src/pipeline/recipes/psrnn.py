@@ -13,15 +13,16 @@ import torch
 from data.download import data_root
 from models.features.samplers import check_pair
 from models.forecaster import Forecaster
+from models.numerics.ranks import rank, world
 from models.psrnn.method import Psrnn
 from models.recurrent import trained_parameters
 from pipeline import checkpoint
 from pipeline.build import DTYPES, build, gpu_missing, pick_device, set_threads
 from pipeline.clock import Clock
 from pipeline.config import PsrnnConfig
-from pipeline.errors import PipelineError
 from pipeline.fit import EpochRow, Progress
-from pipeline.job import Job
+from pipeline.job import Job, refuse_other_data
+from pipeline.ranks import refuse_unlike, settings_of_rank
 from pipeline.stages import report
 from pipeline.stages.bptt import Listener, refine, unrefined, unwatched
 from pipeline.stages.evaluate import Evaluation, baselines, evaluate
@@ -31,7 +32,7 @@ from pipeline.stages.load import Loaded, load
 from pipeline.stages.two_stage import DECOMPOSITION_ERROR, TwoStageSettings, empty_model, initialise
 from pipeline.tracking.model import example_frame, keep_model, where_to_look
 from pipeline.tracking.run import Run
-from pipeline.tracking.session import RunRequest, finished_before, open_run
+from pipeline.tracking.session import RunRequest, fingerprint, finished_before, open_run
 
 
 class Parts(NamedTuple):
@@ -99,8 +100,8 @@ def two_stage_settings(settings: PsrnnConfig, parts: Parts) -> TwoStageSettings:
 def two_stage_stage(settings: PsrnnConfig, loaded: Loaded, parts: Parts, features: Features, path: Path) -> Initialised:
     """The model from its checkpoint, or made and kept there."""
     stage = two_stage_settings(settings, parts)
-    if path.exists():
-        saved = checkpoint.load(path)
+    saved = checkpoint.find(path)
+    if saved is not None:
         model = empty_model(features, stage)
         with checkpoint.fitting(path):
             model.load_state_dict(saved.tensors)
@@ -158,17 +159,6 @@ def refine_stage(
     return refine(found, loaded, settings.refine, readout=settings.readout, seed=settings.seed, path=path, on_epoch=log)
 
 
-def refuse_other_data(job: Job) -> None:
-    """Raise PipelineError when a contender chosen for one data set is to run on another (`data=` wins over it)."""
-    folder = str(job.choices.get("contender") or "").rpartition("/")[0]
-    data = job.choices.get("data")
-    if folder not in ("", data) and not folder.startswith("refined"):
-        raise PipelineError(
-            f"contender={job.choices['contender']} was chosen for data={folder}, not for data={data}; "
-            "leave data= out and choose contenders, as in contender=swimmer/psrnn,swimmer/lstm"
-        )
-
-
 def arm_of(settings: PsrnnConfig, job: Job) -> str:
     """What a comparison tells runs apart by: `compare.arm`, else the contender, else model or sampler."""
     choices = {key: str(value).rpartition("/")[2] for key, value in job.choices.items() if value}
@@ -199,6 +189,7 @@ def run_request(settings: PsrnnConfig, job: Job, loaded: Loaded, parts: Parts, d
         "data.stand_in": str(dataset.stand_in).lower(),
         "device": str(device),
         "device.gpu_missing": str(gpu_missing(settings.device)).lower(),
+        "processes": str(world()),
         "hydra.overrides": " ".join(job.overrides),
         "job": str(job.number),
     }
@@ -229,18 +220,23 @@ class Trained(NamedTuple):
 
     @property
     def validation_mse(self) -> float:
-        return self.progress.rows[self.progress.best_epoch].validation_mse
+        return self.progress.validation_mse
 
 
 def run_stages(
     settings: PsrnnConfig, loaded: Loaded, parts: Parts, run: Run, folder: Path, clock: Clock, watch: Listener
-) -> Trained:
-    """First model, BPTT, evaluation; each logs what it found before the next begins."""
+) -> Trained | Progress:
+    """First model, BPTT, evaluation; each logs what it found before the next begins.
+
+    Of several ranks rank 0 alone evaluates; the others are done with the learning curve.
+    """
     full = settings.tracking.detail == "full"
     found = first_model(settings, loaded, parts, run, folder, clock)
     with clock.stage("bptt"):
         progress = refine_stage(settings, loaded, parts, found, run, folder / "bptt.npz", watch)
         report.log_refinement(run, progress, title=clock.title, figure=full)
+    if rank() > 0:
+        return progress
     with clock.stage("evaluate"):
         name = parts.method.name if parts.psrnn else type(parts.method).__name__
         models: dict[str, Any] = {name: found.model, **baselines(loaded, settings.evaluate)}
@@ -280,6 +276,7 @@ def close(settings: PsrnnConfig, loaded: Loaded, parts: Parts, trained: Trained,
 def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> float:
     """The whole recipe; returns the validation error of the model that is kept. `watch` is told of every epoch."""
     refuse_other_data(job)
+    settings = settings_of_rank(settings)
     set_threads(settings.threads)
     device = pick_device(settings.device, job=job.number)
     parts = exchangeable_parts(settings)
@@ -288,6 +285,7 @@ def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> fl
         request = SharedLoad(settings, parts, device)
         loaded = load_shared(request) if job.multirun else load_stage(settings, parts, device)
     request = run_request(settings, job, loaded, parts, device)
+    refuse_unlike(fingerprint(request.settings, request.checksum))
     done = finished_before(settings.tracking, request, resume=settings.resume or job.requeued)
     if done is not None:
         return done
@@ -295,6 +293,8 @@ def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> fl
         clock.begin(run, report.heading(request.name, loaded))
         log_dataset(run, loaded)
         trained = run_stages(settings, loaded, parts, run, folder, clock, watch)
+        if isinstance(trained, Progress):
+            return trained.validation_mse
         closing = close(settings, loaded, parts, trained, run, clock)
     if settings.tracking.detail == "full":
         print(closing)

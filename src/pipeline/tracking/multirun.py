@@ -23,6 +23,7 @@ from pipeline.errors import PipelineError
 from pipeline.messages import one_line
 from pipeline.passwords import masked
 from pipeline.process import prepare_process
+from pipeline.ranks import refuse_several
 from pipeline.summaries.jobs import ERROR, job_table
 from pipeline.summaries.summary import summarise as summary_of
 from pipeline.tracking.model import EXAMPLE, PARAMETERS, log_model, scratch_folder
@@ -62,15 +63,20 @@ class ParentRun(Callback):
         return arrived, ()
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:  # noqa: ARG002
+        # Hydra turns exceptions of callbacks into warnings and goes on; here there must be no jobs then
+        try:
+            refuse_several("a multirun")
+            self.open(config)
+        except (ValueError, OSError, MlflowException) as error:
+            raise SystemExit(f"error: {one_line(error)}") from error
+
+    def open(self, config: DictConfig) -> None:
+        """Make the parent, where jobs are tracked."""
         tracking = config.get("tracking")
         if tracking is None or not tracking.enabled or config.recipe == "predict":
             return
         self.compare, self.register = config.compare, config.tracking.register
-        try:
-            self.run = parent_run(config)
-        except (ValueError, OSError, MlflowException) as error:
-            # Hydra turns exceptions of callbacks into warnings and goes on; without a parent there must be no jobs
-            raise SystemExit(f"error: {one_line(error)}") from error
+        self.run = parent_run(config)
         with open_dict(config):
             config.hydra.overrides.task.append(f"tracking.parent={self.run.id}")
             quoted = experiment_name(config).replace("'", r"\'")

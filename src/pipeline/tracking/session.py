@@ -23,6 +23,7 @@ from mlflow.tracking import MlflowClient
 from pipeline.errors import PipelineError, Pruned
 from pipeline.passwords import masked
 from pipeline.paths import checkout, store_folder
+from pipeline.ranks import first_failure
 from pipeline.tracking.failures import forget_failure
 from pipeline.tracking.off import Untracked
 from pipeline.tracking.registry import refuse_other_data
@@ -95,7 +96,11 @@ def _terminated(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
 
 
 def close_after_error(run: Run, status: str, **tags: str) -> None:
-    """Close the run; a store that is away becomes a warning, so that it does not hide the error itself."""
+    """Close the run; a store that is away becomes a warning, so that it does not hide the error itself.
+
+    A signal that comes meanwhile is left aside: when one of several ranks has failed, torchrun stops the others.
+    """
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
         run.finish(status, **tags)
     except (PipelineError, OSError) as lesser:
@@ -106,6 +111,7 @@ def close_after_error(run: Run, status: str, **tags: str) -> None:
 def closed_with_status(run: Run) -> Iterator[None]:
     """FINISHED at the end, FAILED after an error, KILLED when pruned and after an interrupt or SIGTERM.
 
+    When another rank of the run has failed it is FAILED by that error, however this one came to its end.
     Under submitit SIGTERM is left alone: Slurm gives notice by it before it takes a node away, and requeues only a job
     that has not ended by itself.
     """
@@ -118,10 +124,11 @@ def closed_with_status(run: Run) -> Iterator[None]:
         close_after_error(run, "KILLED", **{PRUNED: str(end)})
         raise
     except Exception as error:
-        close_after_error(run, "FAILED", error=str(error)[:5000])
+        close_after_error(run, "FAILED", error=(first_failure() or str(error))[:5000])
         raise
     except BaseException:
-        close_after_error(run, "KILLED")
+        failure = first_failure()
+        close_after_error(run, "FAILED" if failure else "KILLED", **({"error": failure[:5000]} if failure else {}))
         raise
     finally:
         signal.signal(signal.SIGTERM, before)

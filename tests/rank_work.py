@@ -1,0 +1,166 @@
+"""What processes in tests compute together: each writes what it found to FOLDER/RANK.pt."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from models.bptt import TruncatedBPTT
+from models.features.bandwidth import bandwidth
+from models.features.kernels import Gaussian
+from models.features.samplers import Iid, draw_frequencies
+from models.filtering import filter_by_all_ranks
+from models.numerics.ranks import bytes_of_first_rank, own_rows, rank, sum_gradients, sum_over_ranks, text_of_first_rank
+from models.psrnn.initialise import Frequencies, build_psrnn, feature_stream
+from models.psrnn.projection import find_projections, projected
+from models.psrnn.two_stage import two_stage_regression
+from models.psrnn.windows import extract_windows
+from models.readout import ReadoutFit, ReadoutSettings
+from pipeline import checkpoint
+from pipeline.ranks import refuse_unlike
+from small_problems import oscillation, with_gap
+
+Found = dict[str, Any]
+TRAIN, VALIDATION = oscillation(1, sequences=5), oscillation(2, sequences=3)
+
+
+def chance(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def features(dtype: torch.dtype) -> tuple[Any, Frequencies]:
+    windows = extract_windows(TRAIN.values.to(dtype), TRAIN.mask, length=2)
+    drawn = []
+    for seed, name in enumerate(("history", "future", "observation")):
+        points = getattr(windows, name)
+        width = bandwidth(points, rule="median_pairs", generator=chance(seed))
+        drawn.append(
+            draw_frequencies(
+                kernel=Gaussian(), sampler=Iid(), count=6, dimension=points.shape[1], bandwidth=width,
+                generator=chance(seed),
+            ).to(dtype)
+        )  # fmt: skip
+    return windows, Frequencies(*drawn)
+
+
+def regressed(*, dtype: torch.dtype = torch.float64, projection: int | None = None, chunk: int = 50) -> Found:
+    windows, frequencies = features(dtype)
+    stream = feature_stream(windows, frequencies, chunk=chunk)
+    if projection is not None:
+        stream = projected(stream, find_projections(stream, size=projection))
+    return two_stage_regression(stream, ridge=0.01, scale="samples")._asdict()
+
+
+def objective(*, gaps: bool, batch_size: int = 2) -> TruncatedBPTT:
+    train = with_gap(TRAIN) if gaps else TRAIN
+    windows, frequencies = features(torch.float64)
+    found = two_stage_regression(feature_stream(windows, frequencies, chunk=64), ridge=0.01, scale="samples")
+    model = build_psrnn(found, frequencies, lags=1, keep_sign=True)
+    fit = ReadoutFit(train, VALIDATION, ReadoutSettings(lags=1, ridges=[1e-4, 1e-2], scale="samples"))
+    return TruncatedBPTT(model, train, horizon=10, batch_size=batch_size, solve_readout=lambda m: fit(m).train)
+
+
+def refreshed(*, gaps: bool) -> Found:
+    """Readout, filtered states and training error."""
+    work = objective(gaps=gaps)
+    error = work.refresh()
+    return {"error": error, "state": work.states[0], "filled": work.filled, **work.model.state_dict()}
+
+
+def gradients(*, gaps: bool, chunks: int) -> Found:
+    work = objective(gaps=gaps)
+    work.refresh()
+    batch = torch.arange(chunks) * 3
+    parameters = work.parameters()
+    loss = work.loss(batch)
+    loss.backward(inputs=parameters)
+    sum_gradients(parameters)
+    return {"loss": sum_over_ranks(loss.detach()), **{str(i): p.grad for i, p in enumerate(parameters)}}
+
+
+def of_unlike_parameters() -> Found:
+    """The first parameter has a gradient on every rank, the second on the last alone, the third on none."""
+    parameters = [nn.Parameter(torch.ones(2, dtype=dtype)) for dtype in (torch.float64, torch.float32, torch.float32)]
+    parameters[0].grad = torch.full((2,), 1.0 + rank(), dtype=torch.float64)
+    parameters[1].grad = torch.full((2,), 5.0) if rank() == 1 else None
+    sum_gradients(parameters)
+    return {str(i): p.grad for i, p in enumerate(parameters)}
+
+
+def shared() -> Found:
+    """Rows, text and bytes; fewer sequences than ranks are filtered by each in full."""
+    rows = own_rows(7)
+    model = objective(gaps=False).model
+    return {
+        "rows": (rows.start, rows.stop),
+        "text": text_of_first_rank(f"rank {rank()}: größer"),
+        "bytes": list(bytes_of_first_rank(bytes([rank(), 0, 255]))),
+        "no bytes": list(bytes_of_first_rank(b"" if rank() == 0 else b"x")),
+        "one": filter_by_all_ranks(model, TRAIN.values[:1], TRAIN.mask[:1]).predictions,
+    }
+
+
+def too_few_rows() -> Found:
+    try:
+        return {"rows": own_rows(1)}
+    except ValueError as error:
+        return {"error": str(error)}
+
+
+def left_alone() -> Found:
+    """Rank 1 ends at once; what the other one is told."""
+    if rank() == 1:
+        return {}
+    try:
+        return {"sum": sum_over_ranks(torch.ones(3))}
+    except ConnectionError as error:
+        return {"error": str(error)}
+
+
+def checkpoints(place: Path) -> Found:
+    """Rank 0 writes, and the others are told: each looks into a folder of its own."""
+    path = place / f"run{rank()}" / "stage.npz"
+    before = checkpoint.find(path)
+    checkpoint.save(path, {"a": torch.arange(3) + 10 * rank()}, {"epoch": 4 + rank()})
+    found = checkpoint.find(path)
+    assert found is not None
+    return {"before": before, "written": path.exists(), **found.tensors, **found.values}
+
+
+def unlike_settings() -> Found:
+    try:
+        refuse_unlike(f"mark {rank()}")
+    except ValueError as error:
+        return {"error": str(error)}
+    return {"error": None}
+
+
+def joined(work: Callable[..., Found], arguments: dict[str, Any], number: int, count: int, folder: Path) -> None:
+    torch.set_num_threads(1)
+    place = f"file://{folder / 'meeting'}"
+    dist.init_process_group("gloo", init_method=place, rank=number, world_size=count, timeout=timedelta(seconds=60))
+    torch.save({key: plain(value) for key, value in work(**arguments).items()}, folder / f"{number}.pt")
+
+
+def plain(value: Any) -> Any:
+    return value.detach() if isinstance(value, Tensor) else value
+
+
+def on_ranks(work: Callable[..., Found], folder: Path, *, count: int = 2, **arguments: Any) -> list[Found]:
+    """What each of `count` processes found. The imports are made once, in the server they are forked from."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["rank_work", "pipeline.recipes.psrnn", "hydra"])
+    ranks = [context.Process(target=joined, args=(work, arguments, i, count, folder)) for i in range(count)]
+    for process in ranks:
+        process.start()
+    for process in ranks:
+        process.join(90)
+    assert [process.exitcode for process in ranks] == [0] * count
+    return [torch.load(folder / f"{i}.pt") for i in range(count)]
