@@ -51,7 +51,7 @@ results: $(INSTALLED)  ## make the pages of docs/results/ again; hours. ARGS='re
 	$(BIN)/python -m pipeline +experiment=stability run_name=stability $(ARGS)
 	for data in mocap swimmer handwriting; do \
 		$(BIN)/python -m pipeline +experiment=beyond "hydra.sweeper.params.contender=\$${contenders:[$$data]}" run_name=beyond-$$data $(ARGS); done
-	$(BIN)/python -m pipeline +experiment=beyond 'seed=range(3)' 'hydra.sweeper.params.contender=$${contenders:[moving_mnist]}' run_name=beyond-moving_mnist $(ARGS)
+	$(BIN)/python -m pipeline +experiment=beyond 'seed=range(3)' 'hydra.sweeper.params.contender=$${contenders:[moving_mnist]}' run_name=beyond-moving_mnist hydra/launcher=joblib hydra.launcher.n_jobs=2 $(ARGS)
 	for name in figure3-paper figure3-bayes figure3-bayes-handwriting figure3-moving-mnist-paper figure4-paper figure4-paper-handwriting figure4-bayes figure4-bayes-handwriting stability beyond-mocap beyond-swimmer beyond-handwriting beyond-moving_mnist; do \
 		$(BIN)/python -m pipeline.export $$name docs/results; done
 
