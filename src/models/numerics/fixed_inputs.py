@@ -11,7 +11,8 @@ from models.numerics.ridge import AffineMap, factor_ridge, per_sample_ridge, sol
 
 
 class Factored(NamedTuple):
-    """For one ridge λ of the fixed inputs: the Cholesky factor of G + λI and A = (G + λI)⁻¹ C of `FixedInputs`."""
+    """For one ridge λ of the fixed inputs: the Cholesky factor of G + λI, or with fewer rows than inputs that of
+    x xᵀ/N + λI, and A = (G + λI)⁻¹ C of `FixedInputs`."""
 
     ridge: float
     factor: Tensor
@@ -61,8 +62,9 @@ class FixedInputs:
         self.inputs, self.targets, self.scale = inputs, targets, scale
         x, y = inputs.double(), targets.double()
         self.input_mean, self.target_mean = x.mean(0), y.mean(0)
-        x, y = x - self.input_mean, y - self.target_mean
-        self.gram, self.cross = x.T @ x / len(x), x.T @ y / len(x)
+        x = x - self.input_mean
+        self.few_rows = len(x) < x.shape[1]
+        self.gram = (x @ x.T if self.few_rows else x.T @ x) / len(x)
         self._factored: Factored | None = None
 
     def factored(self, ridge: float) -> Factored:
@@ -70,20 +72,27 @@ class FixedInputs:
         if self._factored is None or self._factored.ridge != ridge:
             self._factored = None  # frees the memory first
             factor = factor_ridge(self.gram, self._per_sample(ridge))
-            self._factored = Factored(ridge, factor, torch.cholesky_solve(self.cross, factor))
+            x, y = self.inputs.double() - self.input_mean, self.targets.double() - self.target_mean
+            self._factored = Factored(ridge, factor, self._explaining(x, y, factor))
         return self._factored
+
+    def _explaining(self, x: Tensor, y: Tensor, factor: Tensor) -> Tensor:
+        """(G + λI)⁻¹ E[x yᵀ], with fewer rows than inputs as xᵀ (x xᵀ/N + λI)⁻¹ y/N. x and y are centred."""
+        if self.few_rows:
+            return x.T @ torch.cholesky_solve(y, factor) / len(x)
+        return torch.cholesky_solve(x.T @ y / len(x), factor)
 
     def fit(self, changing: Tensor, *, ridge: float, changing_ridge: float) -> EliminatedMap:
         """The map of x and s (row, changing).
 
         Raises ValueError for a ridge that is not positive or too small for float64.
         """
-        count, x, y = len(self.inputs), self.inputs.double(), self.targets.double()
+        count, x, y = len(self.inputs), self.inputs.double() - self.input_mean, self.targets.double()
         mean = changing.double().mean(0)
-        s = changing.double() - mean  # centred, so that x and y need not be
+        s = changing.double() - mean  # centred, so that y need not be
         between, with_targets = x.T @ s / count, s.T @ y / count
         _, factor, alone = self.factored(ridge)
-        explained = torch.cholesky_solve(between, factor)
+        explained = self._explaining(x, s, factor)
         gram = s.T @ s / count - between.T @ explained
         of_changing = solve_ridge(gram, with_targets - between.T @ alone, self._per_sample(changing_ridge))
         unexplained = (mean - self.input_mean @ explained) @ of_changing

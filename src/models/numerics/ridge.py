@@ -78,14 +78,23 @@ class RegressionData(NamedTuple):
 
 
 class CentredMoments(NamedTuple):
-    """Means and centred second moments over the `rows` rows of the outputs `columns`, which share one mask."""
+    """Means over the `rows` rows of the outputs `columns`, which share one mask, and the centred second moments
+    E[x xᵀ] and E[x yᵀ]; with fewer rows than inputs the centred rows x and y themselves, which are less."""
 
     columns: Tensor
     rows: int
     input_mean: Tensor
     output_mean: Tensor
-    gram: Tensor
-    cross: Tensor
+    first: Tensor
+    second: Tensor
+
+    def weights(self, ridge: Ridge) -> Tensor:
+        """(input, output): (E[x xᵀ] + ρR)⁻¹ E[x yᵀ] = R⁻¹ xᵀ (x R⁻¹ xᵀ/N + ρI)⁻¹ y/N with diag(ridge) = ρR."""
+        if self.rows >= len(self.input_mean):
+            return solve_ridge(self.first, self.second, ridge)
+        least = smallest(ridge)
+        scaled = self.first / (torch.as_tensor(ridge) / least)
+        return scaled.T @ solve_ridge(scaled @ self.first.T / self.rows, self.second, least) / self.rows
 
 
 def centred_moments(data: RegressionData) -> list[CentredMoments]:
@@ -102,7 +111,8 @@ def centred_moments(data: RegressionData) -> list[CentredMoments]:
         x, y = data.inputs[rows].double(), data.targets[rows][:, columns].double()
         x_mean, y_mean = x.mean(0), y.mean(0)
         x, y = x - x_mean, y - y_mean
-        found.append(CentredMoments(columns, len(x), x_mean, y_mean, x.T @ x / len(x), x.T @ y / len(x)))
+        moments = (x, y) if len(x) < x.shape[1] else (x.T @ x / len(x), x.T @ y / len(x))
+        found.append(CentredMoments(columns, len(x), x_mean, y_mean, *moments))
     return found
 
 
@@ -113,10 +123,10 @@ def affine_from_moments(moments: Sequence[CentredMoments], ridge: Ridge, *, scal
     output's own number of rows. Outputs that share one mask share one solve.
     """
     first = moments[0]
-    weight = first.gram.new_empty(len(first.columns), len(first.gram))
-    bias = first.gram.new_empty(len(first.columns))
+    weight = first.input_mean.new_empty(len(first.columns), len(first.input_mean))
+    bias = first.input_mean.new_empty(len(first.columns))
     for part in moments:
-        solution = solve_ridge(part.gram, part.cross, per_sample_ridge(ridge, scale=scale, count=part.rows)).T
+        solution = part.weights(per_sample_ridge(ridge, scale=scale, count=part.rows)).T
         weight[part.columns], bias[part.columns] = solution, part.output_mean - solution @ part.input_mean
     return AffineMap(weight, bias)
 
