@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 MASK = "***"
-# user:password@ of scheme://user:password@host, up to the last @ of the word; in http a slash ends what may be one
+# what stands between :// and @ in the address of a user with a password, up to the last @ of the word; in http a slash
+# ends what may be one
 IN_USER = re.compile(
     r"(?P<before>\b(?:(?P<http>https?)|(?!https?:)[a-z][\w+.-]*)://[^\s:/@]*:)(?(http)[^\s/]*|\S*)@", re.I
 )
