@@ -40,7 +40,7 @@ PreemptMode=REQUEUE
 SchedulerParameters=batch_sched_delay=1,sched_interval=2
 NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory=1000 Gres=gpu:2 State=UNKNOWN
 PartitionName=work Nodes={host} Default=YES MaxTime=60 State=UP PriorityTier=1
-PartitionName=graceful Nodes={host} MaxTime=60 State=UP PriorityTier=1 GraceTime=20
+PartitionName=graceful Nodes={host} MaxTime=60 State=UP PriorityTier=1 GraceTime=5
 PartitionName=urgent Nodes={host} MaxTime=60 State=UP PriorityTier=10 PreemptMode=OFF
 """
 DEVICES = "NodeName={host} Name=gpu File=/dev/null\nNodeName={host} Name=gpu File=/dev/zero\n"
