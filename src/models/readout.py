@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -57,6 +56,21 @@ class FittedReadout(NamedTuple):
     validation: Filtered | None
 
 
+class _Regression(NamedTuple):
+    train: MaskedSequences
+    lags: int
+    scale: str
+    fixed: FixedInputs
+
+
+class _Share(NamedTuple):
+    """x A along `values`, with `alone` A. It holds its values, so that their id stays theirs."""
+
+    values: Tensor
+    alone: Tensor
+    predictions: Tensor
+
+
 class LagShares:
     """What recent observations alone say of the next ones, whatever the model: kept for one train part at a time.
 
@@ -64,23 +78,23 @@ class LagShares:
     """
 
     def __init__(self) -> None:
-        self._known: tuple[MaskedSequences, int, str, FixedInputs] | None = None
-        self._shares: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
+        self._last: _Regression | None = None
+        self._shares: dict[int, _Share] = {}
 
     def regression(self, train: MaskedSequences, rows: RegressionData, *, lags: int, scale: str) -> FixedInputs:
         """rows: those of the recent observations along `train`, scored steps alone."""
-        known = self._known
-        if known is None or known[0] is not train or known[1:3] != (lags, scale):
-            self._known = known = train, lags, scale, FixedInputs(rows.inputs, rows.targets, scale=scale)
+        last = self._last
+        if last is None or last.train is not train or (last.lags, last.scale) != (lags, scale):
+            self._last = last = _Regression(train, lags, scale, FixedInputs(rows.inputs, rows.targets, scale=scale))
             self._shares.clear()
-        return known[3]
+        return last.fixed
 
     def share(self, values: Tensor, recent: Tensor, alone: Tensor) -> Tensor:
         """x A of the recent observations x (row, lags · feature) along `values`, with A of the last regression."""
         known = self._shares.get(id(values))
-        if known is None or known[1] is not alone:  # a share holds its values, so that their id stays theirs
-            known = self._shares[id(values)] = values, alone, recent @ alone.to(recent)
-        return known[2]
+        if known is None or known.alone is not alone:
+            known = self._shares[id(values)] = _Share(values, alone, recent @ alone.to(recent))
+        return known.predictions
 
 
 def penalty(candidate: Mapping[str, float], model: Recurrent, inputs: Tensor) -> Ridge:
@@ -181,14 +195,17 @@ class ReadoutFit:
         regression = self.lagged.regression(
             self.train, rows._replace(inputs=recent), lags=model.lags, scale=self.settings.scale
         )
-        solve = partial(regression.fit, state)
-        ridges = [
-            (each["readout.ridge"], each.get("readout.state_ridge", each["readout.ridge"])) for each in candidates
-        ]
-        fits = (solve(ridge=ridge, changing_ridge=of_state).written_out() for ridge, of_state in ridges)
-        readout, place = least_validation_error(fits, held_out)
-        ridge, of_state = ridges[place]
-        self._last = readout.weight.to(model.readout_weight), solve(ridge=ridge, changing_ridge=of_state)
+
+        def solve(candidate: Mapping[str, float]) -> EliminatedMap:
+            ridge = candidate["readout.ridge"]
+            return regression.fit(state, ridge=ridge, changing_ridge=candidate.get("readout.state_ridge", ridge))
+
+        place = 0
+        if len(candidates) > 1:  # one map at a time: those of several ridges would fill the memory
+            _, place = least_validation_error((solve(each).written_out() for each in candidates), held_out)
+        fit = solve(candidates[place])
+        readout = fit.written_out()
+        self._last = readout.weight.to(model.readout_weight), fit
         return readout, place
 
     def _read(self, model: Recurrent, part: MaskedSequences, states: State, filled: Tensor) -> Filtered:

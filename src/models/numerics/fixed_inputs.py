@@ -9,6 +9,8 @@ from torch import Tensor
 
 from models.numerics.ridge import AffineMap, factor_ridge, per_sample_ridge, solve_ridge
 
+BLOCK = 2048  # rows converted to float64 at a time
+
 
 class Factored(NamedTuple):
     """For one ridge λ of the fixed inputs: the Cholesky factor of G + λI, or with fewer rows than inputs that of
@@ -39,6 +41,14 @@ class EliminatedMap(NamedTuple):
         """share_alone: x A (row, output). In the dtype of the inputs (row, …)."""
         rest = changing - fixed @ self.explained.to(fixed)
         return torch.addmm(share_alone + self.bias.to(fixed), rest, self.of_changing.to(fixed))
+
+
+def sum_of_products(x: Tensor, y: Tensor) -> Tensor:
+    """Σ x yᵀ over the rows of x (row, …) and y (row, …) in float64; of x a block of rows at a time is converted."""
+    total = torch.zeros(x.shape[1], y.shape[1], dtype=torch.float64, device=x.device)
+    for x_rows, y_rows in zip(x.split(BLOCK), y.split(BLOCK), strict=True):
+        total.addmm_(x_rows.double().T, y_rows)
+    return total
 
 
 class FixedInputs:
@@ -72,27 +82,30 @@ class FixedInputs:
         if self._factored is None or self._factored.ridge != ridge:
             self._factored = None  # frees the memory first
             factor = factor_ridge(self.gram, self._per_sample(ridge))
-            x, y = self.inputs.double() - self.input_mean, self.targets.double() - self.target_mean
-            self._factored = Factored(ridge, factor, self._explaining(x, y, factor))
+            y = self.targets.double() - self.target_mean
+            self._factored = Factored(ridge, factor, self._explaining(y, sum_of_products(self.inputs, y), factor))
         return self._factored
 
-    def _explaining(self, x: Tensor, y: Tensor, factor: Tensor) -> Tensor:
-        """(G + λI)⁻¹ E[x yᵀ], with fewer rows than inputs as xᵀ (x xᵀ/N + λI)⁻¹ y/N. x and y are centred."""
+    def _explaining(self, y: Tensor, products: Tensor, factor: Tensor) -> Tensor:
+        """(G + λI)⁻¹ E[x yᵀ] of centred y, with fewer rows than inputs as xᵀ (x xᵀ/N + λI)⁻¹ y/N.
+
+        products: Σ x yᵀ, in which x need not be centred, because y is.
+        """
         if self.few_rows:
-            return x.T @ torch.cholesky_solve(y, factor) / len(x)
-        return torch.cholesky_solve(x.T @ y / len(x), factor)
+            return (self.inputs.double() - self.input_mean).T @ torch.cholesky_solve(y, factor) / len(y)
+        return torch.cholesky_solve(products / len(y), factor)
 
     def fit(self, changing: Tensor, *, ridge: float, changing_ridge: float) -> EliminatedMap:
         """The map of x and s (row, changing).
 
         Raises ValueError for a ridge that is not positive or too small for float64.
         """
-        count, x, y = len(self.inputs), self.inputs.double() - self.input_mean, self.targets.double()
-        mean = changing.double().mean(0)
-        s = changing.double() - mean  # centred, so that y need not be
-        between, with_targets = x.T @ s / count, s.T @ y / count
+        count, mean = len(changing), changing.double().mean(0)
+        s = changing.double() - mean  # centred, so that x and y need not be
+        products = sum_of_products(self.inputs, s)
+        between, with_targets = products / count, sum_of_products(self.targets, s).T / count
         _, factor, alone = self.factored(ridge)
-        explained = self._explaining(x, s, factor)
+        explained = self._explaining(s, products, factor)
         gram = s.T @ s / count - between.T @ explained
         of_changing = solve_ridge(gram, with_targets - between.T @ alone, self._per_sample(changing_ridge))
         unexplained = (mean - self.input_mean @ explained) @ of_changing

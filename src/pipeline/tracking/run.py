@@ -20,7 +20,8 @@ from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
 from pipeline.passwords import masked, masked_settings
-from pipeline.tracking.outbox import Outbox
+from pipeline.tracking.outbox import Outbox, first_reason
+from pipeline.tracking.server import say
 
 PARAMETERS_PER_BATCH = 100
 LONGEST_PARAMETER = 6000
@@ -117,7 +118,8 @@ class Run:
         entity = DatasetInput(data._to_mlflow_entity(), [InputTag("mlflow.data.context", context)])
         try:
             self.client.log_inputs(self.id, [entity])
-        except MlflowException:
+        except MlflowException as error:
+            say(f"the data set of run {self.id} was not taken ({first_reason(error)}); trying once more")
             self.client.log_inputs(self.id, [entity])
 
     def finish(self, status: str, **tags: str) -> None:
