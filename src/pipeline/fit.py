@@ -76,9 +76,14 @@ class Progress:
         return len(self.rows)
 
     @property
+    def kept_errors(self) -> tuple[float, float]:
+        """Training and validation error of the best model."""
+        best = self.rows[self.best_epoch]
+        return best.train_mse, best.validation_mse
+
+    @property
     def validation_mse(self) -> float:
-        """Of the best model."""
-        return self.rows[self.best_epoch].validation_mse
+        return self.kept_errors[1]
 
 
 def snapshot(model: nn.Module) -> dict[str, Tensor]:

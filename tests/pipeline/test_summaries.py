@@ -107,8 +107,13 @@ def test_a_draw_that_is_worse_than_the_mean_is_unstable_and_a_poor_baseline_is_n
     assert mean_predictor_mse(loaded.validation) == pytest.approx(1.0, abs=0.2)
     last = Persistence(dimension=2).to(torch.float64)
     with pytest.warns(UserWarning, match=r"than predicting the mean: validation error 2\.\d+, where the mean has"):
-        assert not judge(last, loaded, {}).stable
-    assert judge(last, loaded, {}, drawn=False).stable
+        drawn = judge(last, loaded, {})
+    poor = judge(last, loaded, {}, drawn=False)
+    assert not drawn.stable(drawn.train_mse, drawn.validation_mse)
+    assert poor.stable(poor.train_mse, poor.validation_mse)
+    assert drawn.stable(0.5, 0.5), "refinement may bring a draw below the mean"
+    assert not poor.stable(0.5, math.nan)
+    assert not poor.stable(math.inf, 0.5)
 
 
 def test_a_forecast_that_is_not_a_number_is_infinitely_wrong() -> None:

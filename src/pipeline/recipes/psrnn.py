@@ -132,7 +132,7 @@ def psrnn_stages(settings: PsrnnConfig, loaded: Loaded, parts: Parts, run: Run, 
 def first_model(
     settings: PsrnnConfig, loaded: Loaded, parts: Parts, run: Run, folder: Path, clock: Clock
 ) -> Initialised:
-    """The model before refinement, with its stability, parameter count and what was chosen on validation."""
+    """The model before refinement, with its parameter count and what was chosen on validation."""
     if parts.psrnn:
         found = psrnn_stages(settings, loaded, parts, run, folder, clock)
     else:
@@ -140,7 +140,7 @@ def first_model(
             found = fit_method(parts.method, loaded, readout=settings.readout, seed=settings.seed)
     run.metric("model/parameters", trained_parameters(found.model))
     chosen = {key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in found.chosen.items()}
-    run.tags({"stability": "stable" if found.stable else "unstable", **chosen})
+    run.tags(chosen)
     return found
 
 
@@ -234,6 +234,7 @@ def run_stages(
     found = first_model(settings, loaded, parts, run, folder, clock)
     with clock.stage("bptt"):
         progress = refine_stage(settings, loaded, parts, found, run, folder / "bptt.npz", watch)
+        run.tags({"stability": "stable" if found.stable(*progress.kept_errors) else "unstable"})
         report.log_refinement(run, progress, title=clock.title, figure=full)
     if rank() > 0:
         return progress

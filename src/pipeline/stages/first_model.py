@@ -22,7 +22,7 @@ from pipeline.stages.load import Loaded
 class Initialised(NamedTuple):
     """The model, what was chosen on validation, and the errors of the model on the three parts.
 
-    stable: False for a draw that is no better than the mean (see `judge`).
+    limit: the validation error from which on the model is of no use (see `judge`); refinement does not move it.
     """
 
     model: nn.Module
@@ -30,7 +30,11 @@ class Initialised(NamedTuple):
     train_mse: float
     validation_mse: float
     test_mse: float
-    stable: bool
+    limit: float
+
+    def stable(self, train_mse: float, validation_mse: float) -> bool:
+        """Whether a model with these errors, refined or not, is of use."""
+        return math.isfinite(train_mse) and validation_mse < self.limit
 
 
 @torch.no_grad()
@@ -55,20 +59,20 @@ def judge(
 ) -> Initialised:
     """Measure the errors, and warn of a draw of features that is of no use. known: parts as this model filters them.
 
-    A random draw (`drawn`) is stable when its error on the validation part is below that of predicting the mean: on the
+    A random draw (`drawn`) is of use when its error on the validation part is below that of predicting the mean: on the
     training part a readout that was solved there cannot be worse than the mean, whatever the state does. Any other
-    model is stable when its errors are finite.
+    model is of use when its errors are finite.
     """
     train, validation, test = (
         one_step_mse(model, getattr(loaded, part), known.get(part)) for part in ("train", "validation", "test")
     )
     mean = mean_predictor_mse(loaded.validation)
-    stable = math.isfinite(train) and math.isfinite(validation) and (validation < mean or not drawn)
-    if not stable:
+    found = Initialised(model, chosen, train, validation, test, mean if drawn else math.inf)
+    if not found.stable(train, validation):
         advice = "take more features, update=bayes or another seed" if drawn else "its filter diverges on this data"
         errors = f"validation error {validation:.4g}, where the mean has {mean:.4g}"
         warnings.warn(f"this model is no better than predicting the mean: {errors}; {advice}", stacklevel=2)
-    return Initialised(model, chosen, train, validation, test, stable)
+    return found
 
 
 def readout_settings(settings: Any) -> ReadoutSettings:
