@@ -148,10 +148,12 @@ class ReadoutFit:
         """The validation part is filtered only when there are several ridges to choose from.
 
         With gaps the filter needs a readout to fill them, so the fit is made twice: first with the gaps filled by the
-        training mean (a readout of 0), then by the first fit. Without gaps the states do not depend on the readout,
-        and are handed on.
+        readout that the model has (0, the training mean, in a new one), then by the first fit. Those of the validation
+        part count where a ridge is chosen by it. Without gaps the states do not depend on the readout, and are handed
+        on.
         """
-        if self.gaps:
+        choosing = len(self.settings.candidates()) > 1
+        if self.gaps or (choosing and has_gaps(self.validation.mask)):
             self._once(model)
         return self._once(model)
 

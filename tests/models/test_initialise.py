@@ -10,7 +10,7 @@ from models.baselines.persistence import Persistence
 from models.features.kernels import Gaussian
 from models.features.samplers import Orthogonal, draw_frequencies
 from models.filtering import MaskedSequences, SequenceModel, filter_sequences, scored_steps
-from models.numerics.ridge import masked_mse
+from models.numerics.ridge import AffineMap, masked_mse
 from models.psrnn.cell import PSRNN
 from models.psrnn.initialise import (
     Frequencies,
@@ -149,6 +149,23 @@ def test_what_the_readout_hands_on_is_what_filtering_anew_gives() -> None:
         torch.testing.assert_close(handed.states, anew.states, rtol=1e-12, atol=1e-12)
     assert fit_readout(model, train, validation, ReadoutSettings(0, [1.0], "none")).validation is None
     assert fit_readout(model, with_gaps(train), validation, ReadoutSettings(0, [1.0], "none")).train is None
+
+
+def test_gaps_of_the_validation_part_alone_are_filled_by_a_solved_readout_before_a_ridge_is_chosen() -> None:
+    train, validation = oscillation(1), oscillation(2)
+    missing = torch.rand(validation.mask.shape, generator=torch.Generator().manual_seed(0)) < 0.4
+    observed = validation.mask & ~missing
+    gappy = MaskedSequences(torch.where(observed, validation.values, 0.0), observed, validation.scored & observed)
+    settings = ReadoutSettings(0, [1e-4, 1e-2, 1.0, 100.0], "none")
+    model = train_psrnn(train, update="bayes")
+    with torch.no_grad():
+        model.set_readout(AffineMap(torch.zeros_like(model.readout_weight), torch.zeros_like(model.readout_bias)))
+    chosen = fit_readout(model, train, gappy, settings).chosen
+    errors = {}
+    for ridge in settings.ridges:
+        fit_readout(model, train, gappy, ReadoutSettings(0, [ridge], "none"))
+        errors[ridge] = error(model, gappy)
+    assert chosen == {"readout.ridge": min(errors, key=lambda ridge: errors[ridge])}, errors
 
 
 @pytest.mark.parametrize("state_ridges", [None, [1e-3, 1.0]])

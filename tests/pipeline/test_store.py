@@ -8,9 +8,12 @@ import sys
 from pathlib import Path
 
 import pandas as pd
+import pytest
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
+from pipeline.tracking import outbox
+from pipeline.tracking.outbox import send_unsent, unsent_folder
 from pipeline.tracking.run import create_run
 from pipeline.tracking.store import experiment_id
 
@@ -58,3 +61,46 @@ def test_a_data_set_that_another_job_writes_at_the_same_time(client: MlflowClien
     run.dataset(frame, name="walks", source="here", digest="d" * 64, context="training")
     (found,) = client.get_run(run.id).inputs.dataset_inputs
     assert (found.dataset.name, len(calls)) == ("walks", 2)
+
+
+def test_unsent_lines_that_were_cut_off_are_said_and_the_others_are_sent(client: MlflowClient, capsys) -> None:
+    run = create_run(client, experiment_id(client, "cut"), "one", {})
+    path = unsent_folder() / f"{run.id}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    metric = '{"key": "x", "value": 1.0, "timestamp": 1, "step": %d}\n'
+    path.write_text(f'{{"uri": "local", "run": "{run.id}"}}\n{metric % 0}{{"key": "x", "va{metric % 1}{metric % 2}')
+    send_unsent(client)
+    assert f"{path}, line 3 was cut off and is left out" in capsys.readouterr().err
+    assert sorted(m.step for m in client.get_metric_history(run.id, "x")) == [0, 2]
+    assert not path.exists()
+
+
+def test_unsent_lines_of_an_unknown_store_are_left(client: MlflowClient, capsys) -> None:
+    path = unsent_folder() / "unknown.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text('{"uri": "lo{"key": "x", "value": 1.0, "timestamp": 1, "step": 0}\n{"tag": "a", "value": "b"}\n')
+    send_unsent(client)
+    assert f"{path} does not say which store its lines are for" in capsys.readouterr().err
+    assert path.exists()
+
+
+def test_a_journal_that_is_deleted_while_it_is_opened_is_opened_again(
+    client: MlflowClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = create_run(client, experiment_id(client, "raced"), "one", {})
+    path = unsent_folder() / f"{run.id}.jsonl"
+    flock, calls = outbox.fcntl.flock, []
+
+    def deleted_before(file, operation) -> None:
+        calls.append(operation)
+        if len(calls) == 1:  # another process, sending the still empty file, was faster
+            path.unlink()
+        flock(file, operation)
+
+    monkeypatch.setattr(outbox.fcntl, "flock", deleted_before)
+    monkeypatch.setattr(outbox, "SECONDS", 60.0)
+    run.metric("x", 1.0)
+    assert '"key": "x"' in path.read_text()
+    run.finish("FINISHED")
+    assert len(calls) == 2
+    assert not path.exists()

@@ -32,6 +32,7 @@ SERVED = Path(__file__).with_name("served.py")
 REQUIREMENTS = ("mlflow", "torch", "numpy", "pandas")
 PARAMETERS, EXAMPLE = "parameters", "example.csv"
 EXAMPLE_ROWS = 10
+BEST_SO_FAR = "best_so_far"  # tag of the job of a multirun whose parameters are kept: its validation error
 
 
 def requirements() -> list[str]:
@@ -129,15 +130,15 @@ def keep_model(run: Run, forecaster: Forecaster, tracking: Any, *, example: np.n
 
 def keep_if_best(run: Run, forecaster: Forecaster, parent: str, example: np.ndarray, error: float) -> None:
     siblings = run.client.search_runs(
-        [run.experiment_id], filter_string=f"tags.`mlflow.parentRunId` = '{parent}' and tags.best_so_far != ''"
+        [run.experiment_id], filter_string=f"tags.`mlflow.parentRunId` = '{parent}' and tags.{BEST_SO_FAR} != ''"
     )
-    errors = {sibling.info.run_id: float(sibling.data.tags["best_so_far"]) for sibling in siblings}
+    errors = {sibling.info.run_id: float(sibling.data.tags[BEST_SO_FAR]) for sibling in siblings}
     if not math.isfinite(error) or any(other <= error for other in errors.values()):
         return
     log_parameters(run, forecaster, example)
-    run.tags({"best_so_far": repr(error)})
+    run.tags({BEST_SO_FAR: repr(error)})
     for sibling in siblings:
-        run.client.delete_tag(sibling.info.run_id, "best_so_far")
+        run.client.delete_tag(sibling.info.run_id, BEST_SO_FAR)
         get_artifact_repository(str(sibling.info.artifact_uri)).delete_artifacts(PARAMETERS)
 
 

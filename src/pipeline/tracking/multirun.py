@@ -26,7 +26,7 @@ from pipeline.process import prepare_process
 from pipeline.ranks import refuse_several
 from pipeline.summaries.jobs import ERROR, job_table
 from pipeline.summaries.summary import summarise as summary_of
-from pipeline.tracking.model import EXAMPLE, PARAMETERS, log_model, scratch_folder
+from pipeline.tracking.model import BEST_SO_FAR, EXAMPLE, PARAMETERS, log_model, scratch_folder
 from pipeline.tracking.registry import register
 from pipeline.tracking.run import Run, create_run
 from pipeline.tracking.session import PRUNED, git_commit, origin_tags
@@ -175,9 +175,12 @@ def finite_or_worst(error: float) -> float:
 
 
 def best_child(children: list[MlflowRun]) -> tuple[MlflowRun, float]:
-    """The job whose kept model has the smallest validation error; the test error decides nothing."""
+    """The job whose kept model has the smallest validation error; the test error decides nothing.
+
+    Of equals it is the one whose model was kept (see `keep_if_best`).
+    """
     errors = {child.info.run_id: finite_or_worst(float(child.data.tags["validation_mse"])) for child in children}
-    best = min(children, key=lambda child: errors[child.info.run_id])
+    best = min(children, key=lambda child: (errors[child.info.run_id], BEST_SO_FAR not in child.data.tags))
     return best, errors[best.info.run_id]
 
 
@@ -231,8 +234,14 @@ def keep_best(run: Run, children: list[MlflowRun], name: str | None) -> None:
     checksums = {child.data.tags["data.checksum"] for child in children}
     if name is not None and len(checksums) > 1:
         raise PipelineError(f"tracking.register={name}: the jobs ran on different data, so none is the best")
-    uri = log_best_model(run.client, best_child(children)[0], name)
-    if name is not None and uri is not None:
+    best = best_child(children)[0]
+    uri = log_best_model(run.client, best, name)
+    if name is not None and uri is None:
+        raise PipelineError(
+            f"tracking.register={name}: the best job, {best.info.run_name}, has no model; its validation error is not "
+            "finite, or it was stopped before its model was kept"
+        )
+    if name is not None:
         run.tags({"best.registered": uri})
         print(f"registered: {uri}")
 
@@ -243,7 +252,7 @@ def log_best_model(client: MlflowClient, best: MlflowRun, name: str | None) -> s
     if models:
         found = client.get_logged_model(models[0].model_id)
         return None if name is None else register(client, best.info.run_id, found, name)
-    if "best_so_far" not in best.data.tags:
+    if BEST_SO_FAR not in best.data.tags:
         return None
     with scratch_folder() as folder:
         parameters = Path(client.download_artifacts(best.info.run_id, PARAMETERS, str(folder)))

@@ -96,8 +96,7 @@ class Outbox:
 
     def _open(self) -> TextIO:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self.path.open("a", encoding="utf-8")
-        fcntl.flock(self._file, fcntl.LOCK_EX)
+        self._file = locked(self.path)
         write_line(self._file, self._heading())
         threading.Thread(target=self._work, name=f"outbox {self.run_id}", daemon=True).start()
         return self._file
@@ -143,6 +142,19 @@ class Outbox:
             self._changed.wait_for(lambda: self._closed, PAUSE)
 
 
+def locked(path: Path) -> TextIO:
+    """The file, open to append, held by this process; opened again where another process, sending it, deleted it."""
+    while True:
+        file = path.open("a", encoding="utf-8")
+        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        except FileNotFoundError:
+            pass
+        file.close()
+
+
 def write_line(file: TextIO, line: Line) -> None:
     file.write(json.dumps(line) + "\n")
     file.flush()
@@ -156,13 +168,14 @@ def place(client: MlflowClient) -> str:
 
 
 def read_lines(file: TextIO) -> list[Line]:
-    """The lines of a file; the last one may have been cut off when its process was killed."""
-    rows = file.read().splitlines()
-    lines = [json.loads(row) for row in rows[:-1]]
-    try:
-        return lines + [json.loads(row) for row in rows[-1:]]
-    except json.JSONDecodeError:
-        return lines
+    """The lines of a file; one that was cut off, by a full disk or a killed process, is left out and said."""
+    lines = []
+    for number, row in enumerate(file, start=1):
+        try:
+            lines.append(json.loads(row))
+        except json.JSONDecodeError:
+            say(f"warning: {file.name}, line {number} was cut off and is left out")
+    return lines
 
 
 def send_file(client: MlflowClient, path: Path) -> int:
@@ -173,11 +186,15 @@ def send_file(client: MlflowClient, path: Path) -> int:
         except BlockingIOError:
             return 0
         lines = read_lines(file)
-        if lines and lines[0]["uri"] != place(client):
-            return 0
+        heading = next((line for line in lines if "uri" in line), None)
         rest = [line for line in lines if "uri" not in line]
+        if rest and heading is None:
+            say(f"warning: {path} does not say which store its lines are for; it is left as it is")
+            return 0
+        if heading is not None and heading["uri"] != place(client):
+            return 0
         for start in range(0, len(rest), BATCH):
-            deliver(client, lines[0]["run"], rest[start : start + BATCH])
+            deliver(client, path.stem, rest[start : start + BATCH])
         path.unlink(missing_ok=True)
         return len(rest)
 
