@@ -110,7 +110,7 @@ class Body(NamedTuple):
 
 def download(address: str, path: Path, *, sha256: str, timeout: float = 30.0, opener: Opener = open_https) -> None:
     """Fetch one file to `path`. A connection that breaks leaves the bytes it brought in a `.part` file beside it, and
-    the next call goes on from there; any other failure leaves nothing.
+    the next call goes on from there; a checksum that differs or a size above the limit leaves nothing.
 
     Raises DataError for an address (also one reached by redirection) that is not https, an HTTP error, a connection
     that breaks, more than `MOST_BYTES`, a checksum that differs and a folder that cannot be written.

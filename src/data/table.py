@@ -15,6 +15,7 @@ from data.split import split_sequences
 from data.table_files import read_frame
 
 IRREGULAR = 1.5
+TAKEN = ("sequence", "step")  # columns of every table of predictions
 
 
 def feature_columns(frame: pd.DataFrame, path: Path, wanted: Sequence[str] | None, others: set[str]) -> list[str]:
@@ -37,6 +38,11 @@ def numbers(frame: pd.DataFrame, path: Path, columns: Sequence[str]) -> np.ndarr
     values = np.empty((len(frame), len(columns)))
     for j, name in enumerate(columns):
         column: Any = frame[name]
+        if column.dtype.kind in "mM":
+            raise DataError(
+                f"{path}, column {name!r} holds dates or durations; name it data.time={name}, or leave it out with "
+                "data.columns=[…]"
+            )
         parsed: Any = pd.to_numeric(column, errors="coerce")
         converted = parsed.to_numpy(np.float64, na_value=np.nan)
         text = np.isnan(converted) & column.notna().to_numpy()
@@ -56,14 +62,16 @@ def numbers(frame: pd.DataFrame, path: Path, columns: Sequence[str]) -> np.ndarr
 def time_stamps(frame: pd.DataFrame, path: Path, time: str) -> np.ndarray:
     """The time column as numbers: as it is, or dates as seconds. Raises DataError with the row of a bad cell."""
     column: Any = frame[time]
-    stamps: Any = pd.to_numeric(column, errors="coerce")
+    dated = column.dtype.kind == "M"
+    stamps: Any = pd.Series(np.nan, column.index) if dated else pd.to_numeric(column, errors="coerce")
     if stamps.isna().all():
         dates: Any = pd.to_datetime(column, errors="coerce", format="ISO8601")
         stamps = (dates - dates.min()).dt.total_seconds()
-    bad = np.flatnonzero(stamps.isna().to_numpy())
+    bad = np.flatnonzero(~np.isfinite(stamps.to_numpy(np.float64, na_value=np.nan)))
     if len(bad):
         raise DataError(
-            f"{path}, column {time!r}, row {bad[0] + 2}: {column.iloc[bad[0]]!r} is neither a number nor an ISO date"
+            f"{path}, column {time!r}, row {bad[0] + 2}: {str(column.iloc[bad[0]])!r} is neither a "
+            "finite number nor an ISO date"
         )
     return stamps.to_numpy(np.float64)
 
@@ -150,6 +158,12 @@ def load_table(
     Raises DataError (one line: file, column, row) for what cannot be read or split.
     """
     sequences, names, file = _read(path, columns=columns, group=group, time=time)
+    for name in TAKEN:
+        if name in names:
+            raise DataError(
+                f"{file}: a feature cannot be called {name!r}, which is a column of every table of predictions; rename "
+                f"it, give data.group={name} or data.time={name}, or leave it out with data.columns=[…]"
+            )
     parts = split_sequences(sequences, how=split, validation=validation, test=test, seed=seed)
     unknown = sorted(set(units or {}) - set(names))
     if unknown:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 
+def beside(path: Path) -> Path:
+    """A temporary name that no other writer has, in whatever container it runs."""
+    return path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}.partial")
+
+
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
     """A temporary name beside `path` to write to; it takes the final name when the block ends without an error."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    temporary = beside(path)
     try:
         yield temporary
         temporary.replace(path)
@@ -28,7 +34,7 @@ def folder_written_whole(path: Path) -> Iterator[Path]:
     """
     if path.exists():
         raise FileExistsError(f"{path} is there already; name another folder, or remove it")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    temporary = beside(path)
     temporary.mkdir(parents=True)
     try:
         yield temporary

@@ -1,7 +1,7 @@
 """`python -m pipeline.export RUN_NAME FOLDER`: what the parent of a multirun found, as a page with its files.
 
 Writes FOLDER/RUN_NAME.md (command, commit, figure, tables) and FOLDER/RUN_NAME/ with the tables (CSV) and figures
-(SVG).
+(SVG); those that an earlier export left there and this run does not have are deleted.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pipeline.process import prepare_environment
 from pipeline.tracking.run import scratch_folder
 from pipeline.tracking.store import open_store
 
+EXPORTED = (".csv", ".svg")
 LEFT_OUT = ("config.yaml",)
 
 
@@ -57,9 +58,9 @@ def fetch(client: MlflowClient, run: MlflowRun, folder: Path) -> list[str]:
     """Copy tables and SVG figures of a run into `folder`; returns their names."""
     with scratch_folder() as scratch:
         root = Path(client.download_artifacts(run.info.run_id, "", str(scratch)))
-        kept = [p for p in sorted(root.rglob("*")) if p.suffix in (".csv", ".svg") and p.name not in LEFT_OUT]
+        kept = [p for p in sorted(root.rglob("*")) if p.suffix in EXPORTED and p.name not in LEFT_OUT]
         folder.mkdir(parents=True, exist_ok=True)
-        for stale in {path.name for path in folder.iterdir()} - {path.name for path in kept}:
+        for stale in {path.name for path in folder.iterdir() if path.suffix in EXPORTED} - {path.name for path in kept}:
             (folder / stale).unlink()
         for path in kept:
             with written_whole(folder / path.name) as temporary:

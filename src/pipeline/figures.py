@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, ScalarFormatter
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from pipeline.fit import EpochRow
@@ -109,28 +109,4 @@ def radii_against_law(radii: Mapping[str, np.ndarray], laws: Mapping[str, np.nda
     low, high = panel.get_xlim()
     panel.plot([low, high], [low, high], color="0.6", linewidth=0.8, label="agreement")
     panel.legend()
-    return figure
-
-
-def error_by_count(table: pd.DataFrame, *, title: str) -> Figure:
-    """Multirun: mean ± standard deviation of the test error against the number of frequencies, by sampler."""
-    figure, (panel,) = new_axes(title, x="frequencies m", y=MSE)
-    for i, (sampler, rows) in enumerate(table.groupby("sampler", sort=True)):
-        rows = rows.sort_values("count")
-        deviation = rows["sd"].fillna(0.0)
-        style, marker = STYLES[i % len(STYLES)]
-        panel.errorbar(
-            rows["count"],
-            rows["mean"],
-            yerr=deviation,
-            linestyle=style,
-            marker=marker,
-            color=GREYS[i % len(GREYS)],
-            capsize=3,
-            label=str(sampler),
-        )
-    panel.set_yscale("log")
-    panel.set_xticks(sorted(table["count"].unique()))
-    panel.get_xaxis().set_major_formatter(ScalarFormatter())
-    panel.legend(title="sampler")
     return figure

@@ -16,7 +16,7 @@ from models.numerics.ranks import sum_gradients
 from pipeline import checkpoint
 
 SMALLEST_STEP = 2.0**-12
-PLAIN = 0.05
+PLAIN_SHARE = 0.05  # of the learning rate, for parameters that a preconditioner leaves alone
 
 
 class Objective(Protocol):
@@ -34,7 +34,7 @@ class Objective(Protocol):
 
 
 class Preconditioner(Protocol):
-    """`handles`: the parameters whose gradients `apply` changes."""
+    """`handles`: the parameters that take the whole learning rate; of most of them `apply` changes the gradient."""
 
     def handles(self, model: Any) -> list[nn.Parameter]: ...
     def refresh(self, objective: Any) -> None: ...
@@ -99,10 +99,10 @@ def make_optimizer(settings: FitSettings, groups: list[dict[str, Any]]) -> torch
 def parameter_groups(
     parameters: list[nn.Parameter], preconditioner: Preconditioner | None, model: nn.Module
 ) -> list[dict[str, Any]]:
-    """One group, or with a preconditioner two: what it leaves alone takes plain steps, `PLAIN` times smaller."""
+    """One group, or with a preconditioner two: what it leaves alone takes plain steps, of `PLAIN_SHARE` of the rate."""
     handled = {id(p) for p in preconditioner.handles(model)} if preconditioner else {id(p) for p in parameters}
     parts = [p for p in parameters if id(p) in handled], [p for p in parameters if id(p) not in handled]
-    return [{"params": part, "factor": factor} for part, factor in zip(parts, (1.0, PLAIN), strict=True) if part]
+    return [{"params": part, "factor": factor} for part, factor in zip(parts, (1.0, PLAIN_SHARE), strict=True) if part]
 
 
 def no_worse(error: float, before: float) -> bool:

@@ -132,7 +132,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         ({"columns": ["x"], "group": "team"}, "no column 'team'"),
         ({"columns": ["x"], "time": "when"}, "row 4: the same time stands twice"),
         ({"columns": ["x"], "group": "who"}, "column 'who', row 3: the group is empty"),
-        ({"columns": ["x"], "time": "who"}, "column 'who', row 2: 'a' is neither a number nor an ISO date"),
+        ({"columns": ["x"], "time": "who"}, "column 'who', row 2: 'a' is neither a finite number nor an ISO date"),
         ({"columns": ["x"], "test": 0.95}, "leave a training part"),
         ({"columns": ["x"], "split": "random"}, "choose one of time, fraction, group"),
         ({"columns": ["x"], "split": "group"}, "1 sequences cannot be split three ways; use data.split=time"),
@@ -174,3 +174,38 @@ def test_the_drawn_split_follows_its_seed() -> None:
 def test_too_short_to_cut() -> None:
     with pytest.raises(DataError, match="0: 10 steps are too few to be cut"):
         split_sequences(many(1), how="time", validation=0.01, test=0.2, seed=0)
+
+
+@pytest.mark.parametrize("values", [["2020-01-01", "2020-01-02", None], ["2020-01-01", "2020-01-02", "2020-01-03"]])
+def test_dates_are_no_features(tmp_path: Path, values: list[str | None]) -> None:
+    path = tmp_path / "dated.parquet"
+    pd.DataFrame({"when": pd.to_datetime(pd.Series(values)), "x": [1.0, 2.0, 3.0]}).to_parquet(path)
+    with pytest.raises(DataError, match=r"column 'when' holds dates or durations; name it data\.time=when"):
+        read_sequences(str(path), columns=None)
+
+
+def test_a_missing_date_and_an_infinite_time_are_refused(tmp_path: Path) -> None:
+    dated = tmp_path / "dated.parquet"
+    days = pd.to_datetime(pd.Series(["2020-01-02", None, "2020-01-01"]))
+    pd.DataFrame({"when": days, "x": [1.0, 2.0, 3.0]}).to_parquet(dated)
+    with pytest.raises(DataError, match=r"column 'when', row 3: 'NaT' is neither a finite number nor an ISO date"):
+        read_sequences(str(dated), columns=None, time="when")
+    plain = tmp_path / "plain.csv"
+    plain.write_text("t,x\n0,1\ninf,2\n2,3\n")
+    with pytest.raises(DataError, match=r"column 't', row 3: 'inf' is neither"):
+        read_sequences(str(plain), columns=None, time="t")
+
+
+def test_dates_put_rows_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "dated.parquet"
+    days = pd.to_datetime(pd.Series(["2020-01-03", "2020-01-01", "2020-01-02"]))
+    pd.DataFrame({"when": days, "x": [3.0, 1.0, 2.0]}).to_parquet(path)
+    assert read_sequences(str(path), columns=None, time="when").values[0, :, 0].tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("name", ["sequence", "step"])
+def test_names_that_tables_of_predictions_take_are_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "taken.csv"
+    path.write_text(f"{name},x\n0,1\n1,2\n2,3\n")
+    with pytest.raises(DataError, match=f"a feature cannot be called '{name}'"):
+        load_table(path=str(path))

@@ -16,7 +16,7 @@ from models.forecaster import Forecaster, load_forecaster, save_forecaster
 from models.numerics.canonical import Factors, balanced, canonical_decomposition
 from models.psrnn.cell import PSRNN
 from models.psrnn.factorised import FactorisedPSRNN, decompose_update, empty_factorised
-from models.psrnn.kronecker import KroneckerPreconditioner, damped
+from models.psrnn.kronecker import KroneckerPreconditioner, of_unit_mean
 from models.psrnn.method import FactorisedPsrnn
 from models.readout import ReadoutSettings, fit_readout
 from models.recurrent import Recurrent
@@ -263,7 +263,7 @@ def test_the_preconditioner_takes_the_cell_s_own_factors() -> None:
         "of_features": (omega.T @ omega / count, onto * (u.T @ u / count)),
     }
     for name, pairs in factors.items():
-        first, second = (m + damping * torch.eye(len(m)) for m, damping in (damped(p, 0.1) for p in pairs))
+        first, second = (of_unit_mean(p) + 0.1 * torch.eye(len(p)) for p in pairs)
         found = model.get_parameter(name).grad
         assert found is not None
         torch.testing.assert_close(found, torch.linalg.inv(first) @ before[name] @ torch.linalg.inv(second))

@@ -262,6 +262,8 @@ def test_a_trial_that_is_worse_than_the_median_is_pruned() -> None:
     ("space", "message"),
     [
         ("[]", "tune.space is empty"),
+        ("[{key:refin.learning_rate,low:0.1,high:1.0}]", "tune.space: refin.learning_rate is not a setting"),
+        ("[{key:refine.learning_rate,choices:[]}]", "tune.space: refine.learning_rate has no choices"),
         ("[{key: refine.learning_rate, low: 2, high: 1}]", "refine.learning_rate needs low < high"),
         ("[{key: refine.learning_rate, low: 0, high: 1, log: true}]", "low=0 must be above 0"),
         ("[{key: refine.learningrate, low: 1, high: 2}]", "refine.learningrate is not a setting; choose one of epochs"),

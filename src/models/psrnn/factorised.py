@@ -11,7 +11,7 @@ from models.numerics.ridge import factor_ridge
 from models.psrnn.bilinear_cell import BilinearCell, feature_count
 from models.psrnn.cell import PSRNN
 from models.psrnn.fused_factorised import factorised_states
-from models.psrnn.kronecker import curvature_along, damped
+from models.psrnn.kronecker import curvature_along, of_unit_mean
 
 METRIC_DAMPING = 0.01  # of the three metrics, where the mean eigenvalue is 1
 
@@ -94,7 +94,7 @@ def decompose_update(
     scored: its scored entries.
     """
     metrics = curvature_along(full, filtered.states[0], filtered.filled, scored)["update_tensor"]
-    roots = [factor_ridge(*damped(metric, METRIC_DAMPING)) for metric in metrics]
+    roots = [factor_ridge(of_unit_mean(metric), METRIC_DAMPING) for metric in metrics]
     weighted = torch.einsum("abc,ai,bj,ck->ijk", full.update_tensor.detach().double(), *roots)
     found = canonical_decomposition(weighted, rank, generator=generator)
     left, of_state, of_features = (

@@ -10,15 +10,15 @@ from models.numerics.ridge import solve_ridge
 from models.psrnn.bilinear_cell import BilinearCell
 
 
-def damped(moment: Tensor, damping: float) -> tuple[Tensor, float]:
-    """The matrix scaled to a mean eigenvalue of 1, and its damping (Martens and Grosse 2015, section 6)."""
-    return moment / moment.diagonal().mean().clamp(min=torch.finfo(moment.dtype).tiny), damping
+def of_unit_mean(moment: Tensor) -> Tensor:
+    """The matrix scaled to a mean eigenvalue of 1, so that one damping suits all (Martens, Grosse 2015, section 6)."""
+    return moment / moment.diagonal().mean().clamp(min=torch.finfo(moment.dtype).tiny)
 
 
 def damped_inverse(moment: Tensor, damping: float) -> Tensor:
     """(C/c + damping·I)⁻¹, where c is the mean eigenvalue of C."""
-    scaled, ridge = damped(moment, damping)
-    return solve_ridge(scaled, torch.eye(len(scaled), dtype=scaled.dtype, device=scaled.device), ridge)
+    scaled = of_unit_mean(moment)
+    return solve_ridge(scaled, torch.eye(len(scaled), dtype=scaled.dtype, device=scaled.device), damping)
 
 
 @torch.no_grad()

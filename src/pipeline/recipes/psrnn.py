@@ -49,10 +49,8 @@ class Parts(NamedTuple):
 
 def exchangeable_parts(settings: PsrnnConfig) -> Parts:
     """Raises ValueError for a sampler that cannot draw for the kernel."""
-    sections = (getattr(settings, name) for name in Parts._fields[1:])
-    kernel, sampler = (
-        build(name, section, settings.extensions) for name, section in zip(("kernel", "sampler"), sections, strict=True)
-    )
+    kernel = build("kernel", settings.kernel, settings.extensions)
+    sampler = build("sampler", settings.sampler, settings.extensions)
     check_pair(kernel, sampler)
     return Parts(build("model", settings.model, settings.extensions), kernel, sampler)
 

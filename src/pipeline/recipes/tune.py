@@ -40,6 +40,8 @@ def check(settings: TuneConfig) -> None:
 
 def check_range(drawn: DrawnConfig) -> None:
     if drawn.choices is not None:
+        if not drawn.choices:
+            raise PipelineError(f"tune.space: {drawn.key} has no choices; name at least one")
         return
     numbers = [value for value in (drawn.low, drawn.high) if isinstance(value, int | float)]
     if len(numbers) != 2 or not numbers[0] < numbers[1]:
@@ -85,7 +87,7 @@ def with_values(settings: TuneConfig, values: dict[str, Any]) -> TuneConfig:
     config = OmegaConf.structured(settings)
     for key, value in values.items():
         section, _, name = key.rpartition(".")
-        if name not in (OmegaConf.select(config, section) if section else config):
+        if name not in ((OmegaConf.select(config, section) if section else config) or {}):
             raise PipelineError(f"tune.space: {not_a_setting(key)}")
         OmegaConf.update(config, key, value)
     return settings_of(config)

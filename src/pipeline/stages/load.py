@@ -57,6 +57,10 @@ def load(
     for name, part in dataset.parts.items():
         scaled = standardiser.apply(part).to(dtype=dtype, device=device)
         scored = scored_steps(scaled.mask, first_step=first_step)
+        if not len(part):
+            raise ValueError(
+                f"the {name} part is empty, and models are chosen by it; give data.{name} a share of the data"
+            )
         if not bool(scored.any()):
             raise ValueError(
                 f"the {name} part has no observed step from step {first_step} on; "
