@@ -72,10 +72,12 @@ def strict(app: FastAPI, *, most_bytes: int) -> FastAPI:
     @app.middleware("http")
     async def checked(request: Request, go_on: Handler) -> Any:
         if request.url.path == "/invocations" and request.method == "POST":
-            body = await request.body()
-            if len(body) > most_bytes:
-                return refusal(f"the body has {len(body)} bytes, at most {most_bytes} are taken", 413)
-            reason = fault(request.headers.get("content-type", ""), body)
+            length = request.headers.get("content-length", "")
+            if not length.isdecimal():
+                return refusal("the request does not say its Content-Length", 411)
+            if int(length) > most_bytes:  # said before a byte of it is read
+                return refusal(f"the body has {length} bytes, at most {most_bytes} are taken", 413)
+            reason = fault(request.headers.get("content-type", ""), await request.body())
             if reason is not None:
                 return refusal(reason, 400)
         response = await go_on(request)

@@ -8,6 +8,11 @@ import mlflow
 import pandas as pd
 import pytest
 
+from pipeline.errors import PipelineError
+from pipeline.tracking.model import BEST_SO_FAR
+from pipeline.tracking.multirun import best_child, keep_best
+from pipeline.tracking.run import Run
+
 SMALL = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "refine.epochs=1", "evaluate.horizons=[1]")
 
 
@@ -59,3 +64,20 @@ def test_a_failed_job_stops_neither_the_others_nor_the_parent(run_pipeline, clie
     (failed,) = [child for child in children if child.info.status == "FAILED"]
     assert failed.data.tags["error"] == "features.count=0 must be greater than 0"
     assert {item.path for item in client.list_artifacts(parent.info.run_id)} >= {"jobs.csv", "figures"}
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+def test_of_equal_jobs_the_one_whose_model_was_kept_is_the_best(client, kept: int) -> None:
+    experiment = client.create_experiment("ties")
+    marks = [{BEST_SO_FAR: "0.5"} if i == kept else {} for i in range(2)]
+    jobs = [client.create_run(experiment, tags={"validation_mse": "0.5", **mark}).info.run_id for mark in marks]
+    best, error = best_child([client.get_run(job) for job in jobs])
+    assert (best.info.run_id, error) == (jobs[kept], 0.5)
+
+
+def test_a_best_job_without_a_model_cannot_be_registered(client) -> None:
+    experiment = client.create_experiment("no model")
+    tags = {"validation_mse": "inf", "data.checksum": "c"}
+    job = client.create_run(experiment, run_name="diverged", tags=tags).info.run_id
+    with pytest.raises(PipelineError, match=r"tracking\.register=walks: the best job, diverged, has no model"):
+        keep_best(Run(client, job), [client.get_run(job)], "walks")

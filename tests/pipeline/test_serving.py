@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import os
@@ -11,14 +12,17 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import requests
+from fastapi import FastAPI
 from mlflow.tracking import MlflowClient
 
 from mlflow_servers import free_port
+from pipeline import serving
 from pipeline.serving import fault
 from pipeline.tracking.registry import best_version, move_alias, refuse_other_data, register
 from pipeline.tracking.store import open_store
@@ -225,3 +229,23 @@ def test_multirun_registers_its_best_job(run_pipeline, client: MlflowClient, kep
     assert found.run_id == min(errors, key=lambda run: errors[run])
     assert float(found.tags["validation_mse"]) == min(errors.values())
     assert str(client.get_registered_model("swimmer").aliases["best"]) == "1"
+
+
+def test_a_request_that_is_too_large_is_refused_before_it_is_read() -> None:
+    async def unread() -> None:
+        raise AssertionError("the body was read")
+
+    app: Any = serving.strict(FastAPI(), most_bytes=10)
+
+    def asked(headers: list[tuple[bytes, bytes]]) -> tuple[int, str]:
+        sent: list[dict] = []
+
+        async def send(message: dict) -> None:
+            sent.append(message)
+
+        scope = {"type": "http", "method": "POST", "path": "/invocations", "query_string": b"", "headers": headers}
+        asyncio.run(app(scope, unread, send))
+        return sent[0]["status"], json.loads(sent[1]["body"])["message"]
+
+    assert asked([(b"content-length", b"11")]) == (413, "the body has 11 bytes, at most 10 are taken")
+    assert asked([]) == (411, "the request does not say its Content-Length")

@@ -295,5 +295,5 @@ def test_errors_say_what_to_do() -> None:
 
 def test_markdown_by_hand() -> None:
     frame = pd.DataFrame({"data": ["a|b", "c"], "ratio": [0.123456, np.nan], "pairs": [20, 3]})
-    assert markdown_table(frame) == "| data | ratio | pairs |\n|---|---|---|\n| a\\|b | 0.123 | 20 |\n| c |  | 3 |"
+    assert markdown_table(frame) == "| data | ratio | pairs |\n|---|---|---|\n| a\\|b | 0.1235 | 20 |\n| c |  | 3 |"
     assert markdown_table(pd.DataFrame({"x": [1.23456]}), digits=2).endswith("| 1.2 |")
