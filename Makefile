@@ -49,11 +49,13 @@ results: $(INSTALLED)  ## make the pages of docs/results/ again; hours. ARGS='re
 	$(BIN)/python -m pipeline +experiment=figure4 data=handwriting 'seed=range(5)' run_name=figure4-paper-handwriting $(ARGS)
 	$(BIN)/python -m pipeline +experiment=figure4 data=mocap,swimmer contender=refined_bayes/iid,refined_bayes/orthogonal,refined/lstm run_name=figure4-bayes $(ARGS)
 	$(BIN)/python -m pipeline +experiment=figure4 data=handwriting 'seed=range(5)' contender=refined_bayes/iid,refined_bayes/orthogonal,refined/lstm run_name=figure4-bayes-handwriting $(ARGS)
+	$(BIN)/python -m pipeline +experiment=figure4 data=moving_mnist 'seed=range(3)' run_name=figure4-moving-mnist-paper $(ARGS)
+	$(BIN)/python -m pipeline +experiment=figure4 data=moving_mnist 'seed=range(3)' contender=refined_bayes/iid,refined_bayes/orthogonal,refined/lstm run_name=figure4-moving-mnist-bayes $(ARGS)
 	$(BIN)/python -m pipeline +experiment=stability run_name=stability $(ARGS)
 	for data in mocap swimmer handwriting; do \
 		$(BIN)/python -m pipeline +experiment=beyond "hydra.sweeper.params.contender=\$${contenders:[$$data]}" run_name=beyond-$$data $(ARGS); done
 	$(BIN)/python -m pipeline +experiment=beyond 'seed=range(3)' 'hydra.sweeper.params.contender=$${contenders:[moving_mnist]}' run_name=beyond-moving_mnist hydra/launcher=joblib hydra.launcher.n_jobs=2 $(ARGS)
-	for name in figure3-paper figure3-bayes figure3-bayes-handwriting figure3-moving-mnist-paper figure3-moving-mnist-bayes figure4-paper figure4-paper-handwriting figure4-bayes figure4-bayes-handwriting stability beyond-mocap beyond-swimmer beyond-handwriting beyond-moving_mnist; do \
+	for name in figure3-paper figure3-bayes figure3-bayes-handwriting figure3-moving-mnist-paper figure3-moving-mnist-bayes figure4-paper figure4-paper-handwriting figure4-bayes figure4-bayes-handwriting figure4-moving-mnist-paper figure4-moving-mnist-bayes stability beyond-mocap beyond-swimmer beyond-handwriting beyond-moving_mnist; do \
 		$(BIN)/python -m pipeline.export $$name docs/results; done
 
 docs: $(DOCS_INSTALLED)  ## build the documentation site into site/; a broken link is an error
