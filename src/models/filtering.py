@@ -20,7 +20,7 @@ from models.numerics.ridge import masked_mse
 State = tuple[Tensor, ...]
 ROLL_BATCH = 1024
 FORECAST_BYTES = 512 * 2**20
-SHORTEST_STRETCH = 4  # steps that are filtered at once: fewer are not worth it
+SHORTEST_STRETCH = 8  # steps in a row that are worth filtering at once
 
 
 class SequenceModel(Protocol):
