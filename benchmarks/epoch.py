@@ -1,6 +1,7 @@
-"""One epoch of refinement from end to end: ours, the cell step by step with einsum, an LSTM with equal parameters.
+"""One epoch of refinement from end to end: ours, the cell step by step, with einsum too, an LSTM with equal parameters.
 
-An epoch filters the training part for the chunks' first states, and takes a gradient step for each batch of chunks.
+An epoch filters the training part for the chunks' first states, and takes a gradient step for each batch of chunks. On
+sequences of equal length, and on ones of unequal length, padded to the longest.
 
     python benchmarks/epoch.py --threads 1
 """
@@ -19,30 +20,35 @@ from models.psrnn.bilinear_cell import normalise
 from models.psrnn.cell import PSRNN
 from models.recurrent import Recurrent
 
-SEQUENCES, STEPS = 16, 300
+SEQUENCES, STEPS, SHORTEST = 16, 300, 60
 HORIZON, BATCH = 20, 20
 FEATURES = (50, 100)
 
 
-class EinsumPSRNN(PSRNN):
+class StepwisePSRNN(PSRNN):
     """The cell without the fused recursion."""
 
     def beliefs_along(self, belief: State, values: Tensor) -> State:
         return Recurrent.beliefs_along(self, belief, values)
+
+
+class EinsumPSRNN(StepwisePSRNN):
+    """And with the update as it is written."""
 
     def advance(self, belief: State, observation: Tensor) -> State:
         z = torch.einsum("abc,nb,nc->na", self.update_tensor, belief[0], self.features(observation)) + self.bias
         return (normalise(z, self.reference),)
 
 
-def waves(device: torch.device) -> MaskedSequences:
-    """Sines of many frequencies in noise, every entry observed."""
+def waves(device: torch.device, *, shortest: int = STEPS) -> MaskedSequences:
+    """Sines of many frequencies in noise, of `shortest` to `STEPS` steps in equal strides, observed to their ends."""
     generator = torch.Generator().manual_seed(0)
     time = torch.arange(STEPS).view(1, -1, 1) * torch.rand(1, 1, DIMENSION, generator=generator)
     phase = 6.3 * torch.rand(SEQUENCES, 1, DIMENSION, generator=generator)
-    values = ((time + phase).sin() + 0.1 * torch.randn(SEQUENCES, STEPS, DIMENSION, generator=generator)).to(device)
-    mask = torch.ones_like(values, dtype=torch.bool)
-    return MaskedSequences(values, mask, mask)
+    values = (time + phase).sin() + 0.1 * torch.randn(SEQUENCES, STEPS, DIMENSION, generator=generator)
+    lengths = torch.linspace(shortest, STEPS, SEQUENCES).round()
+    mask = (torch.arange(STEPS) < lengths.unsqueeze(1)).unsqueeze(2).expand_as(values).contiguous().to(device)
+    return MaskedSequences(torch.where(mask, values.to(device), 0.0), mask, mask)
 
 
 def epoch_of(model: Recurrent, train: MaskedSequences) -> Form:
@@ -61,22 +67,34 @@ def epoch_of(model: Recurrent, train: MaskedSequences) -> Form:
     return epoch
 
 
+def like(model: PSRNN, kind: type[PSRNN]) -> PSRNN:
+    other = kind(**model.architecture).to(model.bias)
+    other.load_state_dict(model.state_dict())
+    return other
+
+
+def forms_of(features: int, train: MaskedSequences) -> dict[str, Form]:
+    model = random_psrnn(features, train.values.device)
+    units = equal_lstm_units(features**3 + 2 * features, DIMENSION)
+    lstm = LSTMNetwork(dimension=DIMENSION, units=units, lags=0)
+    lstm.draw(torch.Generator().manual_seed(0))
+    models: dict[str, Recurrent] = {
+        "ours": model,
+        "step by step, autograd": like(model, StepwisePSRNN),
+        "einsum, autograd": like(model, EinsumPSRNN),
+        f"torch.nn.LSTMCell, {units} units": lstm.to(train.values.device),
+    }
+    return {name: epoch_of(each, train) for name, each in models.items()}
+
+
 def measure(machine: Machine, budget: float) -> list[Row]:
-    train, rows = waves(machine.device), []
-    for features in FEATURES:
-        model = random_psrnn(features, machine.device)
-        naive = EinsumPSRNN(**model.architecture).to(machine.device)
-        naive.load_state_dict(model.state_dict())
-        units = equal_lstm_units(features**3 + 2 * features, DIMENSION)
-        lstm = LSTMNetwork(dimension=DIMENSION, units=units, lags=0)
-        lstm.draw(torch.Generator().manual_seed(0))
-        forms: dict[str, Form] = {
-            "ours": epoch_of(model, train),
-            "einsum, autograd": epoch_of(naive, train),
-            f"torch.nn.LSTMCell, {units} units": epoch_of(lstm.to(machine.device), train),
-        }
-        size = f"m = {features}, {SEQUENCES} × {STEPS} steps"
-        rows += compare("epoch", size, forms, machine=machine, budget=budget)
+    rows = []
+    for size, shortest in ((f"{STEPS} steps", STEPS), (f"{SHORTEST} to {STEPS} steps", SHORTEST)):
+        train = waves(machine.device, shortest=shortest)
+        for features in FEATURES:
+            forms = forms_of(features, train)
+            named = f"m = {features}, {SEQUENCES} × {size}"
+            rows += compare("epoch", named, forms, machine=machine, budget=budget)
     return rows
 
 

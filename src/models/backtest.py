@@ -156,6 +156,8 @@ def forecast_from_origins(
         row[: len(values)] = values
     observed = torch.from_numpy(padded).to(forecaster.mean)
     mask = ~torch.isnan(observed)
+    for row, values in zip(mask, series, strict=True):
+        row[len(values) :] = True  # so that what pads the end is no gap: no row before it depends on it
     values = torch.where(mask, (observed - forecaster.mean) / forecaster.scale, 0.0)
     states = filter_sequences(forecaster.model, values, mask).states  # pyright: ignore[reportArgumentType]
     chosen = tuple(part[origins.sequence, origins.origin].unsqueeze(0) for part in states)

@@ -8,7 +8,15 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.filtering import Filtered, MaskedSequences, State, filter_by_all_ranks, filter_sequences
+from models.filtering import (
+    Filtered,
+    MaskedSequences,
+    State,
+    filter_by_all_ranks,
+    filter_sequences,
+    gapless,
+    up_to_end,
+)
 from models.numerics.ranks import rank, take_from_first_rank, world
 from models.numerics.ridge import masked_mse
 from models.recurrent import Recurrent
@@ -52,8 +60,10 @@ class TruncatedBPTT:
     independent of one another, can be shuffled, and one long sequence makes as full a batch as many short ones. Several
     ranks share the sequences when they filter, and the chunks of every batch.
 
-    Where the readout is solved and nothing is missing, what it makes of the recent observations does not change within
-    an epoch; `refresh` computes it for all steps at once.
+    A chunk is *whole* when nothing is missing up to its last observed row; nothing after that is scored. Whole chunks
+    are filtered at once, the others of a batch mostly step by step (`filter_sequences`). Where the readout is solved,
+    what it makes of the recent observations does not change in a whole chunk within an epoch; `refresh` computes it for
+    all steps at once.
 
     solve_readout: called with the model at every refresh, to solve the readout in closed form; then it has no gradient.
         Returns the training part as filtered with the new readout, None if it is to be filtered anew.
@@ -74,6 +84,8 @@ class TruncatedBPTT:
         self.solve_readout = solve_readout
         self.chunks = cut_chunks(train.scored, horizon=horizon)
         self.padded = MaskedSequences(*(pad_time(part, horizon) for part in train))
+        of_all_chunks = gapless(self.padded.mask.unflatten(1, (-1, horizon)).flatten(0, 1)).view(len(train.mask), -1)
+        self.whole = of_all_chunks[self.chunks.sequence, self.chunks.start // horizon]
         self.states: State
         self.filled: Tensor
         self.lag_share: Tensor | None = None
@@ -92,9 +104,9 @@ class TruncatedBPTT:
         with torch.no_grad():
             take_from_first_rank(self.model.state_dict().values())
             filtered = self.solve_readout(self.model) if solve and self.solve_readout else None
-            filtered = filtered or filter_by_all_ranks(self.model, self.train.values, self.train.mask)
+            filtered = filtered or filter_by_all_ranks(self.model, self.train.values, up_to_end(self.train.mask))
             self.states, self.filled = filtered.states, filtered.filled
-            if self.solve_readout and bool(self.train.mask.all()):
+            if self.solve_readout and bool(self.whole.any()):
                 share = self.model.state_share(self.model.exposed(filtered.states[:-1]))
                 self.lag_share = pad_time(filtered.predictions - share, self.horizon)
             error = masked_mse(filtered.predictions, self.train.values, self.train.scored)
@@ -124,14 +136,23 @@ class TruncatedBPTT:
         return self._errors(own).sum() / self.chunks.entries[batch].sum()
 
     def _errors(self, batch: Tensor) -> Tensor:
-        """(batch, horizon, feature): squared errors, 0 where not scored."""
+        """(batch, horizon, feature) in any order of chunks: squared errors, 0 where not scored."""
+        whole = self.whole[batch]
+        if self.lag_share is None or not bool(whole.any()):
+            return self._squared(batch, None)
+        if bool(whole.all()):
+            return self._squared(batch, self.lag_share)
+        return torch.cat([self._squared(batch[whole], self.lag_share), self._squared(batch[~whole], None)])
+
+    def _squared(self, batch: Tensor, lag_share: Tensor | None) -> Tensor:
+        """lag_share: for whole chunks, `refresh`'s (sequence, time, feature)."""
         rows = self.chunks.sequence[batch].unsqueeze(1)
         steps = self.chunks.start[batch].unsqueeze(1) + torch.arange(self.horizon, device=batch.device)
         values, mask, scored = (part[rows, steps] for part in self.padded)
         start = self.start_state(batch)
-        if self.lag_share is None:
-            predictions = filter_sequences(self.model, values, mask, start).predictions
+        if lag_share is None:
+            predictions = filter_sequences(self.model, values, up_to_end(mask), start).predictions
         else:
             beliefs = self.model.beliefs_along(start[:-1], values)
-            predictions = self.model.state_share(self.model.exposed(beliefs)) + self.lag_share[rows, steps]
+            predictions = self.model.state_share(self.model.exposed(beliefs)) + lag_share[rows, steps]
         return torch.where(scored, (predictions - values).square(), 0.0)

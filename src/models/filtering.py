@@ -7,8 +7,8 @@ the model's own prediction takes its place: a gap and a forecast are the same th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -20,6 +20,7 @@ from models.numerics.ridge import masked_mse
 State = tuple[Tensor, ...]
 ROLL_BATCH = 1024
 FORECAST_BYTES = 512 * 2**20
+SHORTEST_STRETCH = 8  # steps in a row that are worth filtering at once
 
 
 class SequenceModel(Protocol):
@@ -56,21 +57,84 @@ class FiltersObserved(Protocol):
     def filter_observed(self, start: State, values: Tensor) -> Filtered: ...
 
 
+def before_end(mask: Tensor) -> Tensor:
+    """(sequence, time): the rows up to a sequence's last one of which anything was observed."""
+    return mask.any(2).flip(1).cumsum(1).flip(1) > 0
+
+
+def up_to_end(mask: Tensor) -> Tensor:
+    """The mask with everything after each sequence's last observed row set: for callers that read nothing there.
+
+    What is filtered with it has the same numbers up to that row, since a row depends on those before it alone; after it
+    `values` count as observed (0 where they are padding), and predictions and states are finite and mean nothing.
+    """
+    return mask | ~before_end(mask).unsqueeze(2)
+
+
+def gapless(mask: Tensor) -> Tensor:
+    """(sequence,): whether nothing is missing up to the last observed row."""
+    return (mask.all(2) | ~before_end(mask)).all(1)
+
+
+def has_gaps(mask: Tensor) -> bool:
+    """Whether an entry is missing before the last observed step of its sequence. mask (sequence, time, feature)."""
+    return not bool(gapless(mask).all())
+
+
 def filter_sequences(model: SequenceModel, values: Tensor, mask: Tensor, start: State | None = None) -> Filtered:
-    """Recursive filtering (paper, section 6.1). values and mask (sequence, time, feature)."""
+    """Recursive filtering (paper, section 6.1). values and mask (sequence, time, feature).
+
+    What is missing after a sequence's last observed row is forecast; where that is not wanted, `up_to_end` saves it.
+    Sequences without gaps are filtered at once, the others by themselves: at once along the stretches in which all of
+    them were observed, step by step in between.
+    """
     state = model.initial_state(len(values)) if start is None else start
-    if isinstance(model, FiltersObserved) and bool(mask.all()):
+    whole = mask.flatten(1).all(1)
+    if not isinstance(model, FiltersObserved):
+        return _step_by_step(model, values, mask, state)[0]
+    if bool(whole.all()):
         return model.filter_observed(state, values)
-    predictions, filled, states = [], [], []
+    if not bool(whole.any()):
+        return _along_stretches(model, values, mask, state)
+    apart, rest = whole.nonzero()[:, 0], (~whole).nonzero()[:, 0]
+    found = [
+        model.filter_observed(tuple(part[apart] for part in state), values[apart]),
+        _along_stretches(model, values[rest], mask[rest], tuple(part[rest] for part in state)),
+    ]
+    order = torch.cat([apart, rest]).argsort()
+    return _joined(found, lambda parts: torch.cat(parts)[order])
+
+
+def _along_stretches(model: Any, values: Tensor, mask: Tensor, state: State) -> Filtered:
+    """Cut in time where all sequences begin or cease to be observed."""
+    complete, counts = torch.unique_consecutive(mask.all(2).all(0), return_counts=True)
+    stretches = zip(*(part.split(counts.tolist(), 1) for part in (values, mask)), complete.tolist(), strict=True)
+    found = []
+    for seen, observed, whole in stretches:
+        if whole and seen.shape[1] >= SHORTEST_STRETCH:
+            found.append(model.filter_observed(state, seen))
+            state = model.update(tuple(part[:, -1] for part in found[-1].states), seen[:, -1])
+        else:
+            piece, state = _step_by_step(model, seen, observed, state)
+            found.append(piece)
+    return _joined(found, lambda parts: torch.cat(parts, 1))
+
+
+def _step_by_step(model: SequenceModel, values: Tensor, mask: Tensor, state: State) -> tuple[Filtered, State]:
+    """And the state after the last step."""
+    found = []
     for value, observed in zip(values.unbind(1), mask.unbind(1), strict=True):
         prediction = model.predict(state)
         observation = torch.where(observed, value, prediction)
-        predictions.append(prediction)
-        filled.append(observation)
-        states.append(state)
+        found.append(Filtered(prediction, observation, state))
         state = model.update(state, observation)
-    stacked = tuple(torch.stack(parts, 1) for parts in zip(*states, strict=True))
-    return Filtered(torch.stack(predictions, 1), torch.stack(filled, 1), stacked)
+    return _joined(found, lambda parts: torch.stack(parts, 1)), state
+
+
+def _joined(found: Sequence[Filtered], join: Callable[[list[Tensor]], Tensor]) -> Filtered:
+    predictions, filled = (join([getattr(part, name) for part in found]) for name in ("predictions", "filled"))
+    states = zip(*(part.states for part in found), strict=True)
+    return Filtered(predictions, filled, tuple(join(list(parts)) for parts in states))
 
 
 @torch.no_grad()
@@ -90,7 +154,8 @@ def filter_by_all_ranks(model: SequenceModel, values: Tensor, mask: Tensor) -> F
 @torch.no_grad()
 def one_step_error(model: SequenceModel, part: MaskedSequences) -> float:
     """Mean squared one-step error over the scored entries; infinite where the filter diverged."""
-    error = masked_mse(filter_sequences(model, part.values, part.mask).predictions, part.values, part.scored)
+    predictions = filter_sequences(model, part.values, up_to_end(part.mask)).predictions
+    error = masked_mse(predictions, part.values, part.scored)
     return float(error.nan_to_num(nan=torch.inf))
 
 

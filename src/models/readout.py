@@ -9,7 +9,15 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from models.filtering import Filtered, MaskedSequences, State, filter_by_all_ranks, filter_sequences
+from models.filtering import (
+    Filtered,
+    MaskedSequences,
+    State,
+    filter_by_all_ranks,
+    filter_sequences,
+    has_gaps,
+    up_to_end,
+)
 from models.numerics.fixed_inputs import EliminatedMap, FixedInputs
 from models.numerics.ranks import world
 from models.numerics.ridge import (
@@ -116,10 +124,10 @@ def readout_rows(model: Recurrent, part: MaskedSequences, states: State) -> Regr
 
 
 def unread(model: Recurrent, part: MaskedSequences) -> tuple[State, Tensor]:
-    """States and filled values of `filter_by_all_ranks`; one rank predicts nothing where nothing is missing."""
-    if world() == 1 and bool(part.mask.all()):
+    """States and filled values of `filter_by_all_ranks` up to each end; without gaps one rank predicts nothing."""
+    if world() == 1 and not has_gaps(part.mask):
         return model.states_observed(model.initial_state(len(part.values)), part.values), part.values
-    filtered = filter_by_all_ranks(model, part.values, part.mask)
+    filtered = filter_by_all_ranks(model, part.values, up_to_end(part.mask))
     return filtered.states, filtered.filled
 
 
@@ -159,9 +167,9 @@ class ReadoutFit:
 
     @torch.no_grad()
     def filtered(self, model: Recurrent, part: MaskedSequences) -> Filtered:
-        """What `filter_sequences` gives; sooner with the readout that was solved last, where nothing is missing."""
-        if not bool(part.mask.all()):
-            return filter_sequences(model, part.values, part.mask)
+        """What `filter_sequences` gives up to each end; without gaps sooner, with the readout that was solved last."""
+        if has_gaps(part.mask):
+            return filter_sequences(model, part.values, up_to_end(part.mask))
         return self._read(model, part, *unread(model, part))
 
     def _once(self, model: Recurrent) -> FittedReadout:
@@ -212,8 +220,7 @@ class ReadoutFit:
 
     def _read(self, model: Recurrent, part: MaskedSequences, states: State, filled: Tensor) -> Filtered:
         """Predictions from the states; by `EliminatedMap` where the model's readout is the one that was solved last."""
-        complete = bool(part.mask.all())
-        if self._last is None or not complete or not torch.equal(model.readout_weight, self._last[0]):
+        if self._last is None or not torch.equal(model.readout_weight, self._last[0]):
             return Filtered(model.predict(states), filled, states)
         fit = self._last[1]
         exposed, recent = model.exposed(states[:-1]).flatten(0, 1), states[-1].flatten(0, 1)
@@ -230,9 +237,3 @@ def fit_readout(
 ) -> FittedReadout:
     """One readout, once; see `ReadoutFit`."""
     return ReadoutFit(train, validation, settings, lagged)(model)
-
-
-def has_gaps(mask: Tensor) -> bool:
-    """Whether an entry is missing before the last observed step of its sequence. mask (sequence, time, feature)."""
-    before_end = mask.any(2).flip(1).cumsum(1).flip(1) > 0
-    return bool((before_end.unsqueeze(2) & ~mask).any())

@@ -9,7 +9,7 @@ from models.baselines.autoregression import Autoregression, fit_autoregression
 from models.baselines.persistence import Persistence
 from models.features.kernels import Gaussian
 from models.features.samplers import Orthogonal, draw_frequencies
-from models.filtering import MaskedSequences, SequenceModel, filter_sequences, scored_steps
+from models.filtering import MaskedSequences, SequenceModel, filter_sequences, has_gaps, scored_steps
 from models.numerics.ridge import AffineMap, masked_mse
 from models.psrnn.cell import PSRNN
 from models.psrnn.initialise import (
@@ -20,7 +20,7 @@ from models.psrnn.initialise import (
 )
 from models.psrnn.two_stage import two_stage_regression, whiten_observations
 from models.psrnn.windows import extract_windows
-from models.readout import LagShares, ReadoutFit, ReadoutSettings, fit_readout, has_gaps
+from models.readout import LagShares, ReadoutFit, ReadoutSettings, fit_readout
 
 
 def oscillation(seed: int, *, sequences: int = 6, steps: int = 120) -> MaskedSequences:

@@ -78,11 +78,14 @@ def reachable_horizons(loaded: Loaded, settings: Any) -> list[int]:
 def evaluate(models: Mapping[str, SequenceModel], loaded: Loaded, settings: Any) -> Evaluation:
     """Filter the test part with every model, and forecast from each of its steps by feeding predictions back."""
     part = loaded.test
+    steps = torch.arange(part.mask.shape[1], device=part.mask.device)
+    padding = steps >= loaded.dataset.test.lengths.to(steps).unsqueeze(1)
+    mask = part.mask | padding.unsqueeze(2)  # so that what pads the end is no gap: nothing before it depends on it
     horizons = reachable_horizons(loaded, settings)
     squared: dict[str, dict[int, Tensor]] = {}
     predictions: list[Tensor] = []
     for name, model in models.items():
-        filtered = filter_sequences(model, part.values, part.mask)
+        filtered = filter_sequences(model, part.values, mask)
         squared[name] = horizon_errors(model, filtered, part.values, part.scored, horizons, settings.first_step)
         predictions = predictions or [filtered.predictions]
     return Evaluation(squared, predictions[0])

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from models.filtering import Filtered, MaskedSequences, SequenceModel, filter_by_all_ranks
+from models.filtering import Filtered, MaskedSequences, SequenceModel, filter_by_all_ranks, up_to_end
 from models.fitting import Method, Problem
 from models.numerics.ridge import masked_mse
 from models.readout import ReadoutSettings
@@ -40,7 +40,7 @@ class Initialised(NamedTuple):
 @torch.no_grad()
 def one_step_mse(model: SequenceModel, part: MaskedSequences, filtered: Filtered | None = None) -> float:
     """filtered: the part as the model filters it, where that is known."""
-    filtered = filtered or filter_by_all_ranks(model, part.values, part.mask)
+    filtered = filtered or filter_by_all_ranks(model, part.values, up_to_end(part.mask))
     return float(masked_mse(filtered.predictions, part.values, part.scored))
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
-from models.filtering import Filtered, filter_sequences
+from models.filtering import Filtered, filter_sequences, up_to_end
 from models.psrnn.bilinear_cell import BilinearCell
 from models.psrnn.cell import PSRNN
 from models.psrnn.factorised import FactorisedPSRNN, decompose_update, empty_factorised
@@ -86,7 +86,7 @@ def factorise(
     filtered: the training part as `full` filters it, where that is known. Warns where the sweeps did not come to rest.
     """
     train = loaded.train
-    filtered = filtered or filter_sequences(full, train.values, train.mask)
+    filtered = filtered or filter_sequences(full, train.values, up_to_end(train.mask))
     found = decompose_update(full, filtered, train.scored, rank=rank, generator=generator(seed, "decomposition"))
     tqdm.write(f"update tensor: {rank} outer products, relative error {found.error:.3g}")
     if not found.converged:
