@@ -236,14 +236,15 @@ def keep_best(run: Run, children: list[MlflowRun], name: str | None) -> None:
         raise PipelineError(f"tracking.register={name}: the jobs ran on different data, so none is the best")
     best = best_child(children)[0]
     uri = log_best_model(run.client, best, name)
-    if name is not None and uri is None:
+    if name is None:
+        return
+    if uri is None:
         raise PipelineError(
             f"tracking.register={name}: the best job, {best.info.run_name}, has no model; its validation error is not "
             "finite, or it was stopped before its model was kept"
         )
-    if name is not None:
-        run.tags({"best.registered": uri})
-        print(f"registered: {uri}")
+    run.tags({"best.registered": uri})
+    print(f"registered: {uri}")
 
 
 def log_best_model(client: MlflowClient, best: MlflowRun, name: str | None) -> str | None:
