@@ -1,20 +1,18 @@
-"""One point of the scaling curves: processor time and peak memory of a hot spot at one size, in a process of its own.
+"""One point of the scaling curves: processor time and peak memory of a hot spot at one size, in processes of its own.
 
-    python benchmarks/scaling_point.py regression --steps 100000 --features 100
-    torchrun --nproc-per-node 2 benchmarks/scaling_point.py regression --steps 100000 --features 100
-
-One line of JSON on standard output, from process 0. Linux alone: the peak is that of /proc/self/status.
+The processes are forked from one that has imported torch and done nothing with it. Linux alone: the peak is that of
+/proc/self/status.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
+import multiprocessing
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -25,12 +23,12 @@ from torch import Tensor
 
 from models.features.maps import random_features
 from models.filtering import filter_by_all_ranks
-from models.numerics.ranks import own_rows, rank, sum_gradients, world
+from models.numerics.ranks import own_rows, sum_gradients, world
 from models.psrnn.two_stage import FeatureBatch, Stream, two_stage_regression
 
 CHUNK, COLUMNS, RIDGE = 4096, 8, 1e-2  # steps of a batch as `initialise.chunk`; columns of the walk
 SEQUENCES, HORIZON = 16, 20  # sequences that are filtered; steps of a chunk of truncated BPTT
-MOST_CALLS = 20
+BUDGET, MOST_CALLS = 0.5, 20  # processor seconds after the first call
 KIB = 1024
 
 
@@ -113,25 +111,36 @@ def forget_peak() -> None:
     Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="processor seconds and peak memory of one hot spot at one size")
-    parser.add_argument("spot", choices=list(SPOTS))
-    parser.add_argument("--steps", type=int, required=True)
-    parser.add_argument("--features", type=int, required=True)
-    parser.add_argument("--budget", type=float, default=0.5, help="seconds of the processor, after one call")
-    options = parser.parse_args()
+def work(spot: str, steps: int, features: int, rank: int, processes: int, meeting: str, results: Any) -> None:
+    """What a process does; process 0 puts the seconds of the busiest and the bytes of the largest into `results`."""
     torch.set_num_threads(1)
-    if "TORCHELASTIC_RUN_ID" in os.environ:
-        dist.init_process_group("gloo")
+    if processes > 1:
+        dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=processes)
     forget_peak()
     before = resident("VmRSS")
-    seconds = processor_seconds(SPOTS[options.spot](options.steps, options.features), options.budget)
+    seconds = processor_seconds(SPOTS[spot](steps, features), BUDGET)
     memory = largest_over_ranks(resident("VmHWM") - before, torch.device("cpu"))
-    if rank() == 0:
-        print(json.dumps({"seconds": seconds, "bytes": memory}), flush=True)
+    if rank == 0:
+        results.put((seconds, memory))
     if dist.is_initialized():
         dist.destroy_process_group()
 
 
-if __name__ == "__main__":
-    main()
+def measured_apart(spot: str, *, steps: int, features: int, processes: int) -> tuple[float, float]:
+    """Seconds and bytes as `work` finds them, in so many new processes.
+
+    Raises ChildProcessError when one of them fails; the reason stands above it on standard error.
+    """
+    context = multiprocessing.get_context("fork")
+    results = context.SimpleQueue()
+    with TemporaryDirectory() as folder:
+        settings = spot, steps, features
+        each = [(*settings, rank, processes, f"{folder}/meeting", results) for rank in range(processes)]
+        children = [context.Process(target=work, args=arguments) for arguments in each]
+        for child in children:
+            child.start()
+        for child in children:
+            child.join()
+    if any(child.exitcode for child in children):
+        raise ChildProcessError(f"{spot} with {steps} steps and {features} features failed; is there enough memory?")
+    return results.get()

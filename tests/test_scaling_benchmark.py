@@ -113,8 +113,13 @@ def test_the_peak_is_that_of_the_work_alone(point: Any) -> None:
     assert 60 * 2**20 < point.resident("VmHWM") - before < 80 * 2**20
 
 
-@pytest.mark.slow
-def test_a_point_is_a_process(scaling: Any) -> None:
-    found = scaling.measure(scaling.Point("steps", "regression", 200, 6, processes=2))
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_point_has_processes_of_its_own(processes: int, scaling: Any) -> None:
+    found = scaling.measure(scaling.Point("steps", "regression", 200, 6, processes=processes))
     assert found.seconds > 0
     assert found.bytes > 0
+
+
+def test_a_point_that_fails_is_an_error(point: Any) -> None:
+    with pytest.raises(ChildProcessError, match="regression with 0 steps and 6 features failed"):
+        point.measured_apart("regression", steps=0, features=6, processes=1)
