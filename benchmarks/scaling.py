@@ -60,9 +60,18 @@ class Point:
     features: int
     processes: int = 1
 
+    def __str__(self) -> str:
+        several = f", {self.processes} processes" if self.processes > 1 else ""
+        return f"{NAMES[self.spot]} at N = {self.steps:,}, m = {self.features}{several}"
+
     @property
     def place(self) -> int:
         return int(getattr(self, self.axis))
+
+    @property
+    def flops(self) -> float:
+        """What cannot be avoided, in all processes together."""
+        return FLOPS[self.spot] * self.steps * self.features**3
 
     @property
     def needed_bytes(self) -> int:
@@ -82,8 +91,7 @@ class Measured:
     @property
     def rate(self) -> float:
         """Necessary floating-point operations a processor second, of one process."""
-        point = self.point
-        return FLOPS[point.spot] * point.steps * point.features**3 / point.processes / self.seconds
+        return self.point.flops / self.point.processes / self.seconds
 
 
 @dataclass(frozen=True)
@@ -99,10 +107,11 @@ class Slope:
 
 
 def grid() -> list[Point]:
+    """Every point, the quick ones first."""
     along_steps = [Point("steps", s, n, FIXED_FEATURES) for s, places in STEPS.items() for n in places]
     along_features = [Point("features", s, FIXED_STEPS[s], m) for s, places in FEATURES.items() for m in places]
     shared = [Point("processes", s, SHARED_STEPS[s], SHARED_FEATURES, p) for s in NAMES for p in PROCESSES]
-    return along_features + shared + along_steps
+    return sorted(along_steps + along_features + shared, key=lambda point: point.flops)
 
 
 def free_bytes() -> int:
@@ -189,25 +198,29 @@ def page(rows: Sequence[Measured], left_out: Sequence[str], *, figure: str | Non
         f"{processor()}, {MEASURED}",
         f"![time and memory against steps, features and processes]({figure})" if figure else NO_FIGURE,
         slope_table(slopes(rows)),
-        point_table(rows),
+        point_table([row for axis in AXES for spot in NAMES for row in curve(rows, axis, spot)]),
         *([f"Left out: {'; '.join(left_out)}."] if left_out else []),
     ]
     return "\n\n".join(parts) + "\n"
 
 
+def too_large(point: Point) -> str:
+    """Why the point is left out, empty where it is not."""
+    free = free_bytes()
+    if point.needed_bytes <= SAFE_SHARE * free:
+        return ""
+    return f"{point} may need {point.needed_bytes / 1e9:.0f} GB, of which {free / 1e9:.0f} GB were free"
+
+
 def all_points(file: Path) -> tuple[list[Measured], list[str]]:
-    """Every point of the grid, and why some are missing."""
+    """Every point of the grid, those of the file and the others as they are measured, and why some are missing."""
     rows, left_out = read(file), []
     known = {row.point for row in rows}
     for point in grid():
         if point in known:
             continue
-        if point.needed_bytes > SAFE_SHARE * free_bytes():
-            needed, free = point.needed_bytes / 1e9, free_bytes() / 1e9
-            left_out.append(
-                f"{NAMES[point.spot]} at N = {point.steps:,}, m = {point.features} may need {needed:.0f} GB, of which "
-                f"{free:.0f} GB were free"
-            )
+        if reason := too_large(point):
+            left_out.append(reason)
             continue
         rows.append(measure(point))
         print(point_table(rows[-1:]).splitlines()[-1], file=sys.stderr, flush=True)
@@ -215,12 +228,21 @@ def all_points(file: Path) -> tuple[list[Measured], list[str]]:
     return rows, left_out
 
 
+def points_of_file(file: Path) -> tuple[list[Measured], list[str]]:
+    """What has been measured up to now, and what has not."""
+    rows = read(file)
+    known = {row.point for row in rows}
+    return rows, [f"{point}, not measured" for point in grid() if point not in known]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="time and memory against steps, features and processes")
     parser.add_argument("--output", type=Path, default=Path("build/scaling"), help="files without their endings")
-    output = parser.parse_args().output
+    parser.add_argument("--report", action="store_true", help="measure nothing: page and figure of OUTPUT.csv alone")
+    options = parser.parse_args()
+    output: Path = options.output
     output.parent.mkdir(parents=True, exist_ok=True)
-    rows, left_out = all_points(output.with_suffix(".csv"))
+    rows, left_out = (points_of_file if options.report else all_points)(output.with_suffix(".csv"))
     figure = None
     if find_spec("matplotlib"):
         from scaling_figure import draw

@@ -28,7 +28,7 @@ from models.psrnn.two_stage import FeatureBatch, Stream, two_stage_regression
 
 CHUNK, COLUMNS, RIDGE = 4096, 8, 1e-2  # steps of a batch as `initialise.chunk`; columns of the walk
 SEQUENCES, HORIZON = 16, 20  # sequences that are filtered; steps of a chunk of truncated BPTT
-BUDGET, MOST_CALLS = 0.5, 20  # processor seconds after the first call
+BUDGET, MOST_CALLS = 0.25, 20  # processor seconds after the first call
 KIB = 1024
 
 

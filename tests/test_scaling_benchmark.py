@@ -67,6 +67,14 @@ def test_only_missing_points_are_measured(scaling: Any, tmp_path: Path, monkeypa
     assert len(scaling.read(tmp_path / "x.csv")) == len(rows)
 
 
+def test_a_report_measures_nothing_and_names_what_is_missing(scaling: Any, tmp_path: Path) -> None:
+    rows = power_laws(scaling)
+    scaling.write(tmp_path / "x.csv", rows[:-1])
+    found, missing = scaling.points_of_file(tmp_path / "x.csv")
+    assert len(found) == len(rows) - 1
+    assert missing == [f"{rows[-1].point}, not measured"]
+
+
 def test_what_may_not_fit_into_memory_is_left_out_and_named(
     scaling: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,7 +82,7 @@ def test_what_may_not_fit_into_memory_is_left_out_and_named(
     monkeypatch.setattr(scaling, "free_bytes", lambda: 5 * 10**9)
     _, left_out = scaling.all_points(tmp_path / "x.csv")
     assert len(left_out) == 3
-    assert left_out[0] == "two-stage regression at N = 1,000, m = 1000 may need 9 GB, of which 5 GB were free"
+    assert left_out[-1] == "two-stage regression at N = 500, m = 1000 may need 9 GB, of which 5 GB were free"
 
 
 def test_the_page_and_the_figure(scaling: Any, tmp_path: Path) -> None:
