@@ -20,7 +20,7 @@ def random_psrnn(features: int, device: torch.device) -> PSRNN:
     model = PSRNN(frequencies=features // 2, dimension=DIMENSION, state=features)
     with torch.no_grad():
         for tensor in model.state_dict().values():
-            tensor.copy_(torch.randn(tensor.shape, generator=generator) / features**0.5)
+            tensor.normal_(std=features**-0.5, generator=generator)
     return model.to(device)
 
 

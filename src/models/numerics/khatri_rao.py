@@ -5,21 +5,27 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-TILE_BYTES = 64 * 2**20
+CPU_TILE_BYTES = 8 * 2**20  # a larger tile leaves the cache, and its memory is asked for anew each time
+TILE_BYTES = 64 * 2**20  # elsewhere, where the start of a kernel is what costs
+
+
+def tile_bytes_on(device: torch.device) -> int:
+    return CPU_TILE_BYTES if device.type == "cpu" else TILE_BYTES
 
 
 def add_triple_products(
-    total: Tensor, first: Tensor, second: Tensor, third: Tensor, *, tile_bytes: int = TILE_BYTES
+    total: Tensor, first: Tensor, second: Tensor, third: Tensor, *, tile_bytes: int | None = None
 ) -> None:
     """total += Σ_t first_t ⊗ second_t ⊗ third_t, in place.
 
     total (a, b, c); first (row, a), second (row, b), third (row, c).
-    The columns of `first` are taken in blocks, so that a tile (row, block, b) stays below `tile_bytes`
-    (or one column, where a single column is larger).
+    The columns of `second` are taken in blocks, so that a tile second_t ⊗ third_t (row, block, c) stays below
+    `tile_bytes` (or one column, where a single column is larger); None: what suits the device.
     """
-    per_column = max(1, len(first) * second.shape[1] * second.element_size())
-    block = max(1, min(first.shape[1], tile_bytes // per_column))
-    for start in range(0, first.shape[1], block):
-        columns = first[:, start : start + block]
-        tile = torch.einsum("ta,tb->tab", columns, second).flatten(1)
-        total[start : start + block] += (tile.T @ third).view(columns.shape[1], second.shape[1], -1)
+    tile_bytes = tile_bytes_on(third.device) if tile_bytes is None else tile_bytes
+    per_column = max(1, third.numel() * third.element_size())
+    block = max(1, min(second.shape[1], tile_bytes // per_column))
+    for start in range(0, second.shape[1], block):
+        columns = second[:, start : start + block]
+        tile = (columns.unsqueeze(2) * third.unsqueeze(1)).flatten(1)
+        total[:, start : start + block] += (first.T @ tile).view(-1, columns.shape[1], third.shape[1])

@@ -86,11 +86,11 @@ def two_stage_regression(stream: Stream, *, ridge: float, scale: str) -> TwoStag
     b = solve_ridge(moments.history, moments.history_future, per_sample)
     projection = state_update_projection(moments, b, per_sample)
     s, w = b.shape[1], len(moments.observation)
-    total = torch.zeros(s, w, s, dtype=torch.float64, device=b.device)
+    total = torch.zeros(s, s, w, dtype=torch.float64, device=b.device)
     for batch in stream():
         estimate = batch.history @ projection.to(batch.history.dtype)
-        add_triple_products(total, batch.shifted_future, batch.observation, estimate)
-    update = (sum_over_ranks(total) / moments.steps).transpose(1, 2).contiguous()
+        add_triple_products(total, batch.shifted_future, estimate, batch.observation)
+    update = sum_over_ranks(total).div_(moments.steps)
     mean_state = b.T @ moments.history_mean
     return TwoStageParameters(update, mean_state / mean_state.norm(), b, moments.observation)
 
