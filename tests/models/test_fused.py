@@ -63,6 +63,14 @@ def test_gradcheck() -> None:
     assert torch.autograd.gradcheck(lambda *x: recursion(*x, reference), parts)
 
 
+def test_a_second_derivative_is_refused_and_not_wrong() -> None:
+    model, values = random_psrnn(), random_values()
+    found = model.beliefs_along(model.initial_belief(BATCH), values)[0].square().sum()
+    (gradient,) = torch.autograd.grad(found, [model.update_tensor], create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        gradient.square().sum().backward()
+
+
 @pytest.mark.parametrize("bytes_of_steps", [0, 1, 3])
 @torch.no_grad()
 def test_blocks_of_steps_change_nothing(bytes_of_steps: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 SCRATCH_BYTES = 256 * 2**20  # most that the matrices kept for a gradient may take
 BLOCK_BYTES = 16 * 2**20  # matrices of a block of steps without a gradient: what a cache holds
@@ -68,6 +69,7 @@ class _States(torch.autograd.Function):
         return found.states
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         update, features, states, norms, matrices = ctx.saved_tensors
         reaching = list(gradients[0].unbind())

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from models.psrnn.fused import signed_norms, through_norm
 
@@ -39,6 +40,7 @@ class _States(torch.autograd.Function):
         return found
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         left, of_state, weights, states, *norms = ctx.saved_tensors
         reaching = list(gradients[0].unbind())
