@@ -25,9 +25,7 @@ from data.textfile import Line, fail, read_lines
 SOURCES = ("auto", "published", "stand_in")
 FOLDER = "trace_graphs"
 # A public copy over https, pinned to a commit.
-ADDRESS = (
-    "https://raw.githubusercontent.com/11hifish/OptSketchTraceEst/33122fdab9f5e679b19d69487f622ad3d003a32b/data/"
-)
+ADDRESS = "https://raw.githubusercontent.com/11hifish/OptSketchTraceEst/33122fdab9f5e679b19d69487f622ad3d003a32b/data/"
 
 
 @dataclass(frozen=True, eq=False)

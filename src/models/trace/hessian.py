@@ -31,7 +31,9 @@ class Hessian:
 
     def __call__(self, queries: Tensor) -> Tensor:
         with torch.enable_grad():
-            gradient = flat(torch.autograd.grad(self.loss(), self.parameters, create_graph=True, materialize_grads=True))
+            gradient = flat(
+                torch.autograd.grad(self.loss(), self.parameters, create_graph=True, materialize_grads=True)
+            )
         if not gradient.requires_grad:
             return torch.zeros_like(queries)  # a loss that is linear in its parameters
         rows = queries.reshape(-1, self.size)

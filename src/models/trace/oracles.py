@@ -121,7 +121,9 @@ class Checked:
         return products
 
 
-def check_symmetric(oracle: Oracle, size: int, *, generator: torch.Generator, dtype: torch.dtype, pairs: int = 3) -> None:
+def check_symmetric(
+    oracle: Oracle, size: int, *, generator: torch.Generator, dtype: torch.dtype, pairs: int = 3
+) -> None:
     """Compare xᵀAy with yᵀAx for random x and y, within √ε of ‖x‖‖Ay‖ + ‖y‖‖Ax‖.
 
     Raises OracleError where they differ: the trace of another matrix than a symmetric one is not estimated here.
