@@ -40,9 +40,7 @@ def measure(machine: Machine, budget: float) -> list[Row]:
         for queries in QUERIES:
 
             def ours(method: str = method, queries: int = queries) -> torch.Tensor:
-                return estimate_trace(
-                    Diagonal(values), method=method, queries=queries, size=SIZE, generator=generator
-                )
+                return estimate_trace(Diagonal(values), method=method, queries=queries, size=SIZE, generator=generator)
 
             forms: dict[str, Form] = {"ours": ours}
             if method in PEERS and find_spec("pylops") and machine.device.type == "cpu":

@@ -102,12 +102,12 @@ def test_a_matrix_that_is_not_symmetric_is_refused() -> None:
 
 
 def test_solves_that_cannot_be_made_are_refused() -> None:
-    with pytest.raises(OracleError, match="not positive definite.*add a ridge"):
+    with pytest.raises(OracleError, match=r"not positive definite.*add a ridge"):
         Inverse(Dense(-KERNEL))(normal(6, 2, N))
     twice = torch.ones(N, N, dtype=torch.float64)  # duplicate rows: rank 1
-    with pytest.raises(OracleError, match="not positive definite|is the matrix singular"):
+    with pytest.raises(OracleError, match=r"not positive definite|is the matrix singular"):
         Inverse(Dense(twice))(normal(6, 2, N))
-    with pytest.raises(OracleError, match="3 conjugate-gradient steps leave a relative residual.*Allow more steps"):
+    with pytest.raises(OracleError, match=r"3 conjugate-gradient steps leave a relative residual.*Allow more steps"):
         Inverse(Dense(KERNEL), most=3)(normal(6, 2, N))
 
 

@@ -60,7 +60,10 @@ def test_a_tiny_run(experiment: str, run_pipeline, client) -> None:
         ("estimate.queries=[11]", "estimate.queries: xtrace asks for as many queries twice; 11 is odd"),
         ("estimate.queries=[]", "estimate.queries is empty"),
         ("estimate.epsilon=0", "estimate.epsilon=0.0 must be greater than 0"),
-        ("matrix.size=1", "estimate.queries: hutch_pp with 10 queries makes a sketch of 3 vectors of a matrix of size 1"),
+        (
+            "matrix.size=1",
+            "estimate.queries: hutch_pp with 10 queries makes a sketch of 3 vectors of a matrix of size 1",
+        ),
         ("matrix.ridge=-1", "matrix.ridge=-1.0 must be 0 or greater"),
         ("estimate.distribution=uniform", "choose one of gaussian, rademacher"),
         ("data.source=web", "data.source=web is unknown"),
@@ -82,7 +85,8 @@ def test_a_singular_kernel_is_refused() -> None:
 
 @pytest.mark.skipif(not (ROOT / graphs.FOLDER).is_dir(), reason=f"the published graphs are not in {ROOT}")
 @pytest.mark.parametrize(
-    ("problem", "trace"), [("synthetic", math.pi**2 / 6 - 1 / 50 + 1 / 5000), ("roget", 237997.70), ("condmat", 6 * 173361)]
+    ("problem", "trace"),
+    [("synthetic", math.pi**2 / 6 - 1 / 50 + 1 / 5000), ("roget", 237997.70), ("condmat", 6 * 173361)],
 )
 def test_the_traces_that_are_known(problem: str, trace: float) -> None:
     found = PROBLEMS[problem](settings(problem), torch.device("cpu"))

@@ -49,6 +49,7 @@ def lanczos(oracle: Oracle, start: Tensor, steps: int) -> Tridiagonal:
     basis = start.new_zeros(count, steps, size)
     diagonal, beside = start.new_zeros(count, steps), start.new_zeros(count, steps - 1)
     basis[:, 0] = start / norm.clamp(min=torch.finfo(start.dtype).tiny)
+    basis[:, 0, 0] += norm[:, 0] == 0  # a query of zeros: any basis, times its norm
     scale = start.new_zeros(count)
     going = torch.ones(count, dtype=torch.bool, device=start.device)
     for k in range(steps):

@@ -61,7 +61,7 @@ def all_runs(problem: Problem, settings: TraceConfig, device: torch.device, fold
 
 
 def expected_failures(problem: Problem, settings: TraceConfig, queries: int) -> float:
-    """Of Hutchinson's method with normal queries, in percent, if its estimate were normal: its variance is 2‖A‖²_F/m."""
+    """Of Hutchinson's method with normal queries, in percent, were its estimate normal: its variance is 2‖A‖²_F/m."""
     if problem.norm is None or settings.estimate.distribution != "gaussian":
         return math.nan
     deviation = problem.norm * math.sqrt(2 / queries)
@@ -120,7 +120,7 @@ def timings(problem: Problem, settings: TraceConfig) -> pd.DataFrame:
 
 
 def lanczos_difference(problem: Problem, settings: TraceConfig) -> float:
-    """Largest difference between estimates by f(A) as a matrix and by Lanczos, from equal queries, relative to tr(A)."""
+    """Largest difference between estimates by f(A) as a matrix and by Lanczos, queries being equal, over tr(A)."""
     asked = settings.estimate
 
     def estimates(oracle: Oracle) -> Tensor:
