@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from data.base import DataError
 from data.download import Opener, data_root, file_or_stand_in, open_https
@@ -122,14 +122,13 @@ def read_edge_list(path: Path) -> Raw:
     Raises DataError, naming file and line, for a line that is not two whole numbers, none of them negative.
     """
     try:
-        table = pd.read_csv(path, sep=r"\s+", comment="#", header=None, dtype=np.int64)
-        sound = table.shape[1] == 2 and table.to_numpy().min() >= 0
+        table = pd.read_csv(path, sep=r"\s+", comment="#", header=None, dtype=np.int64).to_numpy()
     except (ValueError, OSError):  # pandas names no line
-        sound = False
-    if not sound:
+        table = np.zeros((0, 0), np.int64)
+    if table.shape[1] != 2 or table.min() < 0:
         refuse_edge_list(path)
         raise DataError(f"{path}: not a list of edges; put the original file there")
-    names, places = np.unique(table.to_numpy(), return_inverse=True)
+    names, places = np.unique(table, return_inverse=True)
     return Raw(len(names), places.reshape(-1, 2))
 
 
@@ -144,7 +143,7 @@ def stand_in_pairs(*, nodes: int, seed: int) -> Raw:
     """Random places in a square, an edge between those that are near: about ten neighbours each, many triangles."""
     places = np.random.default_rng(seed).random((nodes, 2))
     radius = np.sqrt(10 / (np.pi * nodes))
-    return Raw(nodes, cKDTree(places).query_pairs(radius, output_type="ndarray").astype(np.int64))
+    return Raw(nodes, KDTree(places).query_pairs(radius, output_type="ndarray").astype(np.int64))
 
 
 FILES = {

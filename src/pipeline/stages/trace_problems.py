@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -102,7 +102,8 @@ def condmat(settings: TraceConfig, device: torch.device) -> Problem:
     """A³ without loops; its trace by counting: Σ over the edges of the common neighbours of their ends."""
     graph = load_graph(settings)
     matrix = adjacency(graph.nodes, graph.without_loops())
-    trace = float((matrix @ matrix).multiply(matrix).sum())
+    squared: Any = matrix @ matrix
+    trace = float(squared.multiply(matrix).sum())
     oracle = Power(sparse(matrix, device, DTYPES[settings.dtype]), 3)
     what = f"A³, {graph.nodes} nodes, {graph.loops} loops dropped"
     return Problem(published(graph), graph.nodes, oracle, oracle, trace, None, what, "triangles", per=6.0)
