@@ -70,7 +70,7 @@ def test_a_tiny_run(experiment: str, run_pipeline, client) -> None:
     ],
 )
 def test_wrong_settings(argument: str, message: str, run_pipeline) -> None:
-    problem = () if argument.startswith(("problem", "matrix.size")) or "queries" in argument else ("problem=roget",)
+    problem = ("problem=roget",) if argument.startswith("data.") else ()
     error = run_pipeline("recipe=trace", "size=tiny", "tracking=off", *problem, argument).error
     assert message in error, error
 
