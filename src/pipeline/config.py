@@ -265,9 +265,9 @@ def apply_caps(config: DictConfig) -> None:
     """Lower what exceeds the limits of `size`; done after composition, so that it wins over an experiment."""
     for key, cap in CAPS.items():
         limit, value = OmegaConf.select(config, f"size.{cap}"), OmegaConf.select(config, key)
-        if limit is not None and OmegaConf.is_list(value):
+        if limit is not None and OmegaConf.is_list(value) and len(value):
             OmegaConf.update(config, key, [number for number in value if number <= limit] or [limit])
-        elif limit is not None and value is not None:
+        elif limit is not None and not OmegaConf.is_list(value) and value is not None:
             OmegaConf.update(config, key, min(value, limit))
 
 
