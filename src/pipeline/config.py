@@ -13,6 +13,7 @@ from omegaconf import MISSING, DictConfig, OmegaConf
 from models.numerics.ridge import SCALES
 from models.psrnn.initialise import UPDATES
 from pipeline.errors import PipelineError
+from pipeline.trace_config import TRACE_CAPS, TRACE_CHOICES, TRACE_NOT_NEGATIVE, TRACE_POSITIVE, TraceSections
 
 
 @dataclass
@@ -182,7 +183,12 @@ class TuneConfig(PsrnnConfig):
     tune: SearchConfig = field(default_factory=SearchConfig)
 
 
-SCHEMAS = {"psrnn": PsrnnConfig, "predict": PredictConfig, "tune": TuneConfig}
+@dataclass
+class TraceConfig(TraceSections, CommonConfig):
+    """`recipe=trace`."""
+
+
+SCHEMAS = {"psrnn": PsrnnConfig, "predict": PredictConfig, "tune": TuneConfig, "trace": TraceConfig}
 
 
 def register_schemas() -> None:
@@ -238,26 +244,30 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "tracking.detail": ("full", "summary"),
     "compare.arm": ("contender", "model", "sampler", "update"),
     "compare.figure": ("count", "epoch", "contenders", "trials"),
+    **TRACE_CHOICES,
 }
 
 POSITIVE = (
     "features.count", "features.bandwidth.scale", "features.bandwidth.pairs", "initialise.ridge",
     "initialise.whitening", "initialise.chunk", "features.projection", "readout.ridges", "readout.state_ridges",
     "refine.horizon", "refine.learning_rate", "refine.batch_size", "refine.clip", "refine.damping", "evaluate.horizons",
-    "evaluate.orders", "evaluate.ridges", "threads", "tune.trials",
+    "evaluate.orders", "evaluate.ridges", "threads", "tune.trials", *TRACE_POSITIVE,
 )  # fmt: skip
 NOT_NEGATIVE = (
     "tracking.wait", "readout.lags", "refine.epochs", "evaluate.first_step", "horizon", "seed", "tune.warmup",
+    *TRACE_NOT_NEGATIVE,
 )  # fmt: skip
 MAY_BE_EMPTY = ("evaluate.orders",)
-CAPS = {"features.count": "count", "features.projection": "count", "refine.epochs": "epochs"}
+CAPS = {"features.count": "count", "features.projection": "count", "refine.epochs": "epochs", **TRACE_CAPS}
 
 
 def apply_caps(config: DictConfig) -> None:
     """Lower what exceeds the limits of `size`; done after composition, so that it wins over an experiment."""
     for key, cap in CAPS.items():
         limit, value = OmegaConf.select(config, f"size.{cap}"), OmegaConf.select(config, key)
-        if limit is not None and value is not None:
+        if limit is not None and OmegaConf.is_list(value) and len(value):
+            OmegaConf.update(config, key, [number for number in value if number <= limit] or [limit])
+        elif limit is not None and not OmegaConf.is_list(value) and value is not None:
             OmegaConf.update(config, key, min(value, limit))
 
 

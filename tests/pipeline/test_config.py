@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,12 @@ OPTIONS = sorted(
     for path in conf_folder().glob("*/*.yaml")
     if path.parent.name not in ("recipe", "experiment")
 )
-EXPERIMENTS = sorted(path.stem for path in (conf_folder() / "experiment").glob("*.yaml"))
+# those of a PSRNN: recipes of other systems have sections of their own
+EXPERIMENTS = sorted(
+    path.stem
+    for path in (conf_folder() / "experiment").glob("*.yaml")
+    if not re.search("override /recipe: (?!tune)", path.read_text(encoding="utf-8"))
+)
 CONTENDERS = sorted(
     str(path.relative_to(conf_folder() / "contender").with_suffix(""))
     for path in (conf_folder() / "contender").glob("*/*.yaml")
