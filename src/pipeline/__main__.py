@@ -17,6 +17,7 @@ RECIPES = {
     "psrnn": "pipeline.recipes.psrnn:train",
     "tune": "pipeline.recipes.tune:trial",
     "predict": "pipeline.recipes.predict:predict",
+    "ssgp": "pipeline.recipes.ssgp:compare",
 }
 ASKS_ONLY = {"--help", "-h", "--cfg", "-c", "--info", "-i", "--hydra-help", "--version"}
 

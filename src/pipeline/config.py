@@ -182,7 +182,57 @@ class TuneConfig(PsrnnConfig):
     tune: SearchConfig = field(default_factory=SearchConfig)
 
 
-SCHEMAS = {"psrnn": PsrnnConfig, "predict": PredictConfig, "tune": TuneConfig}
+@dataclass
+class SsgpSectionConfig:
+    arms: list[str] = MISSING
+    counts: list[int] = MISSING
+    seeds: int = MISSING
+    iterations: int = MISSING
+    learning_rate: float = MISSING
+    every: int = MISSING
+    ridges: list[float] = MISSING
+    picture: int = MISSING
+
+
+@dataclass
+class AutoencoderConfig:
+    components: int = MISSING
+    latent: int = MISSING
+    alpha: float = MISSING
+    beta: float = MISSING
+    steps: int = MISSING
+    batch_size: int = MISSING
+    learning_rate: float = MISSING
+
+
+@dataclass
+class GpytorchConfig:
+    points: int = MISSING
+    iterations: int = MISSING
+    batch_size: int = MISSING
+
+
+@dataclass
+class StreamConfig:
+    rows: list[int] = MISSING
+    dimension: int = MISSING
+    count: int = MISSING
+
+
+@dataclass
+class SsgpConfig(CommonConfig):
+    """`recipe=ssgp`."""
+
+    data: Any = MISSING
+    kernel: Any = MISSING
+    samplers: Any = MISSING
+    ssgp: SsgpSectionConfig = field(default_factory=SsgpSectionConfig)
+    autoencoder: AutoencoderConfig = field(default_factory=AutoencoderConfig)
+    gpytorch: GpytorchConfig = field(default_factory=GpytorchConfig)
+    stream: StreamConfig = field(default_factory=StreamConfig)
+
+
+SCHEMAS = {"psrnn": PsrnnConfig, "predict": PredictConfig, "tune": TuneConfig, "ssgp": SsgpConfig}
 
 
 def register_schemas() -> None:
@@ -245,12 +295,21 @@ POSITIVE = (
     "initialise.whitening", "initialise.chunk", "features.projection", "readout.ridges", "readout.state_ridges",
     "refine.horizon", "refine.learning_rate", "refine.batch_size", "refine.clip", "refine.damping", "evaluate.horizons",
     "evaluate.orders", "evaluate.ridges", "threads", "tune.trials",
+    "ssgp.counts", "ssgp.seeds", "ssgp.iterations", "ssgp.learning_rate", "ssgp.every", "ssgp.ridges", "ssgp.picture",
+    "autoencoder.components", "autoencoder.latent", "autoencoder.steps", "autoencoder.batch_size",
+    "autoencoder.learning_rate", "gpytorch.points", "gpytorch.iterations", "gpytorch.batch_size", "stream.rows",
+    "stream.dimension", "stream.count",
 )  # fmt: skip
 NOT_NEGATIVE = (
     "tracking.wait", "readout.lags", "refine.epochs", "evaluate.first_step", "horizon", "seed", "tune.warmup",
+    "autoencoder.alpha", "autoencoder.beta",
 )  # fmt: skip
-MAY_BE_EMPTY = ("evaluate.orders",)
-CAPS = {"features.count": "count", "features.projection": "count", "refine.epochs": "epochs"}
+MAY_BE_EMPTY = ("evaluate.orders", "stream.rows")
+CAPS = {
+    "features.count": "count", "features.projection": "count", "refine.epochs": "epochs", "ssgp.counts": "count",
+    "ssgp.seeds": "seeds", "ssgp.iterations": "epochs", "ssgp.picture": "steps", "autoencoder.steps": "epochs",
+    "gpytorch.iterations": "epochs", "gpytorch.points": "steps", "stream.rows": "steps", "stream.count": "count",
+}  # fmt: skip
 
 
 def apply_caps(config: DictConfig) -> None:
@@ -258,7 +317,8 @@ def apply_caps(config: DictConfig) -> None:
     for key, cap in CAPS.items():
         limit, value = OmegaConf.select(config, f"size.{cap}"), OmegaConf.select(config, key)
         if limit is not None and value is not None:
-            OmegaConf.update(config, key, min(value, limit))
+            several = OmegaConf.is_list(value)
+            OmegaConf.update(config, key, sorted({min(v, limit) for v in value}) if several else min(value, limit))
 
 
 def _require(config: DictConfig, keys: tuple[str, ...], holds: Callable[[float], bool], words: str) -> None:
