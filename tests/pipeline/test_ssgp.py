@@ -68,7 +68,9 @@ def test_bad_settings_end_in_one_line(overrides, message, run_pipeline) -> None:
 def test_sequences_and_points_are_not_taken_for_one_another(run_pipeline) -> None:
     assert (
         "recipe=ssgp takes tables of points"
-        in run_pipeline("+experiment=ssgp", "size=tiny", "data=table", "data.path=x.csv").error
+        in run_pipeline(
+            "+experiment=ssgp", "size=tiny", "data=handwriting", "data.source=stand_in", "data.steps=20"
+        ).error
     )
     assert "abalone is a table of points" in run_pipeline("data=abalone", "data.source=stand_in", "size=tiny").error
 

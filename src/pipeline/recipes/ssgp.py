@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -13,19 +15,31 @@ from tqdm import tqdm
 
 from data.points import Points
 from models.features.samplers import check_pair
+from models.ssgp.autoencoder import Training, train_autoencoder
 from pipeline.atomic import written_whole
 from pipeline.build import DTYPES, build
 from pipeline.clock import Clock
 from pipeline.config import SsgpConfig
 from pipeline.errors import PipelineError
 from pipeline.job import Job
-from pipeline.stages.gaussian import CurveRow, Problem, best_row, make_problem, ridge_curve, ssgp_curve
+from pipeline.stages.gaussian import (
+    CurveRow,
+    Problem,
+    best_row,
+    first_scale,
+    make_problem,
+    ridge_curve,
+    ssgp_curve,
+    with_inputs,
+)
 from pipeline.stages.gaussian_report import report, table_of
 from pipeline.study import Study, prepare, study
 from pipeline.tracking.run import Run
 
-SAMPLED = ("ssgp", "spectrum")  # models that draw frequencies, and are named with a sampler
-UNCOUNTED = ("ridge",)  # models without frequencies
+SAMPLED = ("ssgp", "spectrum", "revisited", "rff")  # models that draw frequencies, and are named with a sampler
+COUNTED = (*SAMPLED, "svgp")  # models that have a number of frequencies, or of inducing points
+UNCOUNTED = ("ridge", "vae_ridge", "full_gp")  # models without
+PEERS = ("rff", "svgp", "full_gp")  # GPyTorch's
 
 
 class Cell(NamedTuple):
@@ -42,8 +56,10 @@ def split_arm(arm: str, samplers: dict[str, Any]) -> tuple[str, str]:
     if model in SAMPLED:
         if sampler not in samplers:
             raise PipelineError(f"ssgp.arms: {arm} needs a sampler; choose {model}/ one of {', '.join(samplers)}")
-    elif sampler or model not in UNCOUNTED:
-        known = ", ".join([*(f"{name}/SAMPLER" for name in SAMPLED), *UNCOUNTED])
+        if model == "rff" and sampler != "iid":
+            raise PipelineError(f"ssgp.arms: GPyTorch draws frequencies independently; use rff/iid in place of {arm}")
+    elif sampler or model not in (*COUNTED, *UNCOUNTED):
+        known = ", ".join([*(f"{name}/SAMPLER" for name in SAMPLED), "svgp", *UNCOUNTED])
         raise PipelineError(f"ssgp.arms: {arm} is unknown; choose of {known}")
     return model, sampler
 
@@ -57,6 +73,11 @@ def cells(settings: SsgpConfig) -> Iterator[Cell]:
                 yield Cell(arm, p, seed)
 
 
+class Reconfigured(NamedTuple):
+    problem: Problem
+    radius: float
+
+
 class Bench:
     """The problem, and how each model is fitted to it."""
 
@@ -68,15 +89,28 @@ class Bench:
         }
         for sampler in self.samplers.values():
             check_pair(self.kernel, sampler)
+        self.reconfigured = lru_cache(maxsize=1)(self.reconfigure)
+
+    def reconfigure(self, seed: int) -> Reconfigured:
+        """The problem on inputs that an autoencoder reconfigured, trained on the training inputs alone."""
+        own = self.settings.autoencoder
+        training = Training(own.steps, own.batch_size, own.learning_rate, own.alpha, own.beta)
+        model = train_autoencoder(
+            self.problem.train.inputs, latent=own.latent, components=own.components, training=training, seed=seed
+        )
+        return Reconfigured(with_inputs(self.problem, model.reconfigure), model.radius.item())
 
     def fit(self, cell: Cell) -> list[CurveRow]:
         model, sampler = split_arm(cell.arm, self.samplers)
+        ridges = self.settings.ssgp.ridges
         fits: dict[str, Callable[[], list[CurveRow]]] = {
             "ssgp": lambda: self.sparse(self.problem, sampler, cell),
             "spectrum": lambda: self.sparse(self.problem, sampler, cell, train_frequencies=True),
-            "ridge": lambda: ridge_curve(self.problem, self.settings.ssgp.ridges),
+            "revisited": lambda: self.sparse(self.reconfigured(cell.seed).problem, sampler, cell),
+            "ridge": lambda: ridge_curve(self.problem, ridges),
+            "vae_ridge": lambda: ridge_curve(self.reconfigured(cell.seed).problem, ridges),
         }
-        return fits[model]()
+        return fits[model]() if model in fits else self.peer(model, cell)
 
     def sparse(self, problem: Problem, sampler: str, cell: Cell, *, train_frequencies: bool = False) -> list[CurveRow]:
         own = self.settings.ssgp
@@ -84,6 +118,37 @@ class Bench:
             problem, self.kernel, self.samplers[sampler], count=cell.p, seed=cell.seed, iterations=own.iterations,
             learning_rate=own.learning_rate, every=own.every, train_frequencies=train_frequencies,
         )  # fmt: skip
+
+    def peer(self, model: str, cell: Cell) -> list[CurveRow]:
+        """GPyTorch's; imported here, as it is an extra."""
+        from pipeline.stages import gpytorch_peers
+
+        own, peers = self.settings.ssgp, self.settings.gpytorch
+        training = gpytorch_peers.PeerTraining(
+            own.iterations, own.learning_rate, own.every, first_scale(self.problem, cell.seed), cell.seed
+        )
+        if model == "full_gp":
+            training = training._replace(iterations=peers.iterations)
+            return gpytorch_peers.full_gp_curve(self.problem, training, points=peers.points)
+        if model == "rff":
+            return gpytorch_peers.rff_curve(self.problem, training, count=cell.p)
+        return gpytorch_peers.svgp_curve(self.problem, training, inducing=2 * cell.p, batch_size=peers.batch_size)
+
+
+def check_peers(settings: SsgpConfig) -> None:
+    """Raises PipelineError where an arm needs GPyTorch and it is not installed, or another kernel than it has here."""
+    asked = [arm for arm in settings.ssgp.arms if arm.partition("/")[0] in PEERS]
+    if not asked:
+        return
+    if find_spec("gpytorch") is None:
+        raise PipelineError(
+            f"ssgp.arms: {', '.join(asked)} need GPyTorch; install it (pip install -c constraints.txt -e '.[gp]'), or "
+            "leave them out"
+        )
+    if not str(settings.kernel.get("_target_")).endswith(".Gaussian"):
+        raise PipelineError(
+            f"ssgp.arms: {', '.join(asked)} have the Gaussian kernel; use kernel=gaussian or leave them out"
+        )
 
 
 def finished_cells(path: Path) -> dict[Cell, dict[str, Any]]:
@@ -145,6 +210,9 @@ def compare(settings: SsgpConfig, job: Job) -> float:
     """The whole recipe; returns the least validation RMSE of all fits."""
     device = prepare(settings, job)
     wanted = list(cells(settings))
+    if not wanted:
+        raise PipelineError("ssgp.arms is empty; give at least one, as in ssgp.arms=[ssgp/iid]")
+    check_peers(settings)
     clock = Clock()
     with clock.stage("load"):
         points = load_points(settings)
