@@ -17,8 +17,17 @@ TINY: dict[str, dict[str, Any]] = {
     "online_step": {"FEATURES": (6,)},
     "epoch": {"SEQUENCES": 2, "STEPS": 30, "FEATURES": (6,)},
     "factorised": {"SIZES": ((6, (2, 3)),)},
+    "ssgp": {"ROWS": 60, "COUNT": 3},
 }
-ROWS = {"feature_map": 3 + 3 + 2, "two_stage": 3, "bptt_step": 3, "online_step": 3, "epoch": 3, "factorised": 3}
+ROWS = {
+    "feature_map": 3 + 3 + 2,
+    "two_stage": 3,
+    "bptt_step": 3,
+    "online_step": 3,
+    "epoch": 3,
+    "factorised": 3,
+    "ssgp": 6,
+}
 PEERS = {"feature_map": 1, "two_stage": 1}
 
 

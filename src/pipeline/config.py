@@ -12,6 +12,7 @@ from omegaconf import MISSING, DictConfig, OmegaConf
 
 from models.numerics.ridge import SCALES
 from models.psrnn.initialise import UPDATES
+from pipeline.config_ssgp import AutoencoderConfig, GpytorchConfig, SsgpSectionConfig, StreamConfig
 from pipeline.errors import PipelineError
 
 
@@ -180,43 +181,6 @@ class TuneConfig(PsrnnConfig):
     """`recipe=tune`."""
 
     tune: SearchConfig = field(default_factory=SearchConfig)
-
-
-@dataclass
-class SsgpSectionConfig:
-    arms: list[str] = MISSING
-    counts: list[int] = MISSING
-    seeds: int = MISSING
-    iterations: int = MISSING
-    learning_rate: float = MISSING
-    every: int = MISSING
-    ridges: list[float] = MISSING
-    picture: int = MISSING
-
-
-@dataclass
-class AutoencoderConfig:
-    components: int = MISSING
-    latent: int = MISSING
-    alpha: float = MISSING
-    beta: float = MISSING
-    steps: int = MISSING
-    batch_size: int = MISSING
-    learning_rate: float = MISSING
-
-
-@dataclass
-class GpytorchConfig:
-    points: int = MISSING
-    iterations: int = MISSING
-    batch_size: int = MISSING
-
-
-@dataclass
-class StreamConfig:
-    rows: list[int] = MISSING
-    dimension: int = MISSING
-    count: int = MISSING
 
 
 @dataclass

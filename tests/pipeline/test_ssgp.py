@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from importlib.util import find_spec
 
 import mlflow
 import pandas as pd
@@ -46,6 +47,38 @@ def test_a_tiny_run_leaves_tables_figures_and_metrics(run_pipeline, client) -> N
     assert {"figures/rmse.png", "figures/rmse.svg"} <= figures
 
 
+@pytest.mark.parametrize("data", ["gas_turbine", "precipitation"])
+def test_reconfigured_inputs_are_shown_and_a_stream_is_timed(data: str, run_pipeline, client) -> None:
+    arms = "ssgp.arms=[revisited/iid,vae_ridge]"
+    result = run_pipeline(*OWN, arms, f"data={data}", "ssgp.seeds=1", "stream.rows=[50,90]", "stream.dimension=2")
+    assert result.status == 0, result.err
+    run = only_run(client)
+    clusters = table(run, "evaluate/clusters.csv")
+    assert clusters["inputs"].value_counts().to_dict() == {"inputs": 100, "reconfigured": 100}
+    assert run.data.metrics["autoencoder/radius"] > 0
+    costs = table(run, "evaluate/stream.csv")
+    assert costs["rows"].tolist() == [50, 90]
+    assert "stream/slope" in run.data.metrics
+    figures = {item.path for item in client.list_artifacts(run.info.run_id, "figures")}
+    assert {"figures/clusters.svg", "figures/stream.svg"} <= figures
+
+
+@pytest.mark.skipif(find_spec("gpytorch") is None, reason="GPyTorch is not installed: pip install -e '.[gp]'")
+@pytest.mark.slow
+def test_the_peers_run_and_begin_where_ours_does(run_pipeline, client) -> None:
+    result = run_pipeline(*OWN, "ssgp.arms=[ssgp/iid,rff/iid,svgp,full_gp]", "ssgp.seeds=1")
+    assert result.status == 0, result.err
+    means = table(only_run(client), "evaluate/means.csv")
+    assert set(means["arm"]) == {"ssgp/iid", "rff/iid", "svgp", "full_gp"}
+    assert bool((means["rmse"] > 0).all())
+
+
+def test_a_peer_that_is_not_installed_is_named(run_pipeline, monkeypatch) -> None:
+    monkeypatch.setattr("pipeline.recipes.ssgp.find_spec", lambda _: None)
+    error = run_pipeline(*OWN, "ssgp.arms=[ssgp/iid,full_gp]").error
+    assert "full_gp need GPyTorch; install it" in error
+
+
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
@@ -59,6 +92,10 @@ def test_a_tiny_run_leaves_tables_figures_and_metrics(run_pipeline, client) -> N
         (("data.points=0",), "data.points=0 must be at least 1"),
         (("kernel=laplacian_l1",), "is not isotropic"),
         (("ssgp.iteration=3",), "ssgp.iteration"),
+        (("ssgp.arms=[rff/orthogonal]",), "use rff/iid in place of rff/orthogonal"),
+        (("ssgp.arms=[rff/iid]", "kernel=laplacian"), "have the Gaussian kernel"),
+        (("ssgp.arms=[revisited/iid]", "autoencoder.components=9"), "at most 8 centres"),
+        (("autoencoder.beta=-1",), "must be 0 or greater"),
     ],
 )
 def test_bad_settings_end_in_one_line(overrides, message, run_pipeline) -> None:

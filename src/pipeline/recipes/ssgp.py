@@ -11,6 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
+import pandas as pd
 from tqdm import tqdm
 
 from data.points import Points
@@ -22,6 +23,7 @@ from pipeline.clock import Clock
 from pipeline.config import SsgpConfig
 from pipeline.errors import PipelineError
 from pipeline.job import Job
+from pipeline.stages.clusters import cluster_figure, pictured
 from pipeline.stages.gaussian import (
     CurveRow,
     Problem,
@@ -33,6 +35,8 @@ from pipeline.stages.gaussian import (
     with_inputs,
 )
 from pipeline.stages.gaussian_report import report, table_of
+from pipeline.stages.streamed import cost_figure, slope, streamed_costs
+from pipeline.statistics import markdown_table
 from pipeline.study import Study, prepare, study
 from pipeline.tracking.run import Run
 
@@ -196,6 +200,38 @@ def load_points(settings: SsgpConfig) -> Points:
     return points
 
 
+def log_clusters(settings: SsgpConfig, bench: Bench, opened: Study) -> None:
+    """t-SNE of test inputs before and after the first seed's autoencoder, and the radius that its prior has come to."""
+    changed = bench.reconfigured(settings.seed)
+    opened.run.metric("autoencoder/radius", changed.radius)
+    tables = [
+        pictured(
+            problem.test.inputs[: settings.ssgp.picture], kind=kind, clusters=settings.autoencoder.components,
+            seed=settings.seed,
+        )
+        for kind, problem in (("inputs", bench.problem), ("reconfigured", changed.problem))
+    ]  # fmt: skip
+    table = pd.concat(tables, ignore_index=True)
+    opened.run.table(table, "evaluate/clusters.csv")
+    opened.run.figure(cluster_figure(table, title=f"{opened.title}: clusters of the test inputs"), "figures/clusters")
+
+
+def log_stream(settings: SsgpConfig, bench: Bench, opened: Study) -> None:
+    """Cost of a fit against the number of generated rows."""
+    own = settings.stream
+    costs = streamed_costs(
+        own.rows, bench.kernel, next(iter(bench.samplers.values())), count=own.count, dimension=own.dimension,
+        seed=settings.seed, dtype=DTYPES[settings.dtype],
+    )  # fmt: skip
+    opened.run.table(costs, "evaluate/stream.csv")
+    if costs["rows"].nunique() > 1:
+        opened.run.metric("stream/slope", slope(costs))
+    opened.run.figure(
+        cost_figure(costs, title=f"{opened.title}: a fit in a stream of generated rows"), "figures/stream"
+    )
+    print(markdown_table(costs))
+
+
 def stages(settings: SsgpConfig, bench: Bench, points: Points, opened: Study) -> float:
     """All fits, then tables and figures; returns the least validation RMSE."""
     with opened.clock.stage("fit"):
@@ -203,6 +239,12 @@ def stages(settings: SsgpConfig, bench: Bench, points: Points, opened: Study) ->
     with opened.clock.stage("report"):
         table = table_of(found)
         report(opened.run, table, points, title=opened.title)
+    if any(arm.startswith("revisited/") for arm in settings.ssgp.arms):
+        with opened.clock.stage("clusters"):
+            log_clusters(settings, bench, opened)
+    if settings.stream.rows:
+        with opened.clock.stage("stream"):
+            log_stream(settings, bench, opened)
     return float(table.loc[table["chosen"], "validation_rmse"].min())
 
 
