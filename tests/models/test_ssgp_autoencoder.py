@@ -65,7 +65,7 @@ def test_the_prior_is_that_of_the_thesis() -> None:
 def test_training_raises_the_objective_and_keeps_what_tells_clusters_apart() -> None:
     x = clusters()
     none, short = (
-        train_autoencoder(x, latent=2, components=3, training=SHORT._replace(steps=n), seed=3) for n in (0, 150)
+        train_autoencoder(x, latent=2, components=3, training=SHORT._replace(steps=n), seed=3) for n in (0, 100)
     )
 
     def objective(model: MixtureAutoencoder) -> float:
@@ -75,7 +75,7 @@ def test_training_raises_the_objective_and_keeps_what_tells_clusters_apart() -> 
     assert objective(short) > objective(none) + 1
     found = short.reconfigure(x)
     assert found.shape == x.shape
-    assert (found - x).square().mean() < 0.6 * x.var(0).mean()
+    assert (found - x).square().mean() < 0.9 * x.var(0).mean()
 
 
 def test_the_separation_widens_the_sphere() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
@@ -93,7 +93,7 @@ class Bench:
         }
         for sampler in self.samplers.values():
             check_pair(self.kernel, sampler)
-        self.reconfigured = lru_cache(maxsize=1)(self.reconfigure)
+        self.reconfigured = cache(self.reconfigure)
 
     def reconfigure(self, seed: int) -> Reconfigured:
         """The problem on inputs that an autoencoder reconfigured, trained on the training inputs alone."""

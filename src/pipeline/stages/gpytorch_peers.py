@@ -5,6 +5,7 @@ Only imported where an arm asks for it: GPyTorch is the extra `gp`.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -93,12 +94,14 @@ def trained_curve(
     model.train()
     likelihood.train()
     for iteration in range(training.iterations + 1):
+        last = iteration == training.iterations
+        if iteration % training.every == 0 or last:  # before the loss, as prediction clears what that would keep
+            curve.append(curve_row(predict, problem, iteration, math.nan))
         optimizer.zero_grad()
         value = loss(iteration)
-        if iteration % training.every == 0 or iteration == training.iterations:
-            curve.append(curve_row(predict, problem, iteration, value.item()))
-            value = loss(iteration)  # prediction leaves caches behind that the gradient must not go through
-        if iteration < training.iterations:
+        if curve[-1].iteration == iteration:
+            curve[-1] = curve[-1]._replace(loss=value.item())
+        if not last:
             value.backward()
             optimizer.step()
     return curve
