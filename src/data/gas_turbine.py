@@ -124,7 +124,7 @@ def gas_turbine(years: Sequence[pd.DataFrame], *, points: int | None, seed: int,
     parts = rows[: bounds[1]], rows[bounds[1] : bounds[2]], rows[bounds[2] :]
     split = [some_of(part, points, generator) for part in parts]
     return Points(
-        "gas_turbine", torch.from_numpy(table[list(INPUTS)].to_numpy(dtype=float)),
+        "gas_turbine", torch.from_numpy(table[list(INPUTS)].to_numpy(dtype=float).copy()),
         torch.from_numpy(table["CO"].to_numpy(dtype=float).copy()), *split,
         input_names=INPUTS, target_name="CO, mg/m³", source="stand-in" if stand_in else "uci", stand_in=stand_in,
     )  # fmt: skip
@@ -135,7 +135,7 @@ def gas_sensor(table: pd.DataFrame, *, points: int | None, seed: int) -> Points:
     generator = torch.Generator().manual_seed(seed)
     split = [some_of(part, points, generator) for part in random_split(len(table), **counts, seed=seed)]
     return Points(
-        "gas_sensor", torch.from_numpy(table[list(SENSOR_INPUTS)].to_numpy(dtype=float)),
+        "gas_sensor", torch.from_numpy(table[list(SENSOR_INPUTS)].to_numpy(dtype=float).copy()),
         torch.from_numpy(table[SENSOR_TARGET].to_numpy(dtype=float).copy()), *split,
         input_names=SENSOR_INPUTS, target_name="CO, ppm", source="uci",
     )  # fmt: skip

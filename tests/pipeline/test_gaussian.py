@@ -52,12 +52,15 @@ def test_linear_ridge_finds_a_line() -> None:
 def test_the_full_process_before_training_is_the_formula() -> None:
     from pipeline.stages.gpytorch_peers import PeerTraining, full_gp_curve
 
-    problem = linear_problem()
+    whole = linear_problem()
+    new = Part(whole.test.inputs + 0.01, whole.test.targets)
+    problem = whole._replace(validation=new, test=new)
     inputs, targets = problem.train
     (first,) = full_gp_curve(problem, PeerTraining(0, 0.1, 1, 1.5, 0), points=30)
     gram = torch.exp(-0.5 * torch.cdist(inputs, inputs).square() / 1.5**2)
     noisy = gram + 0.25 * torch.eye(30, dtype=torch.float64)
-    mean = gram @ torch.linalg.solve(noisy, targets)
+    cross = torch.exp(-0.5 * torch.cdist(new.inputs, inputs).square() / 1.5**2)
+    mean = cross @ torch.linalg.solve(noisy, targets)
     assert first.test.rmse == pytest.approx((mean - targets).square().mean().sqrt().item(), rel=1e-3)
     likelihood = torch.distributions.MultivariateNormal(torch.zeros(30).double(), noisy).log_prob(targets)
     assert first.loss == pytest.approx(-likelihood.item() / 30, rel=1e-3)
