@@ -75,21 +75,19 @@ def gpytorch_form(inputs: Tensor, targets: Tensor) -> Form:
             self.mean_module, self.covar_module = gpytorch.means.ZeroMean(), gpytorch.kernels.ScaleKernel(kernel)
 
         def forward(self, x: Tensor) -> Any:
-            return gpytorch.distributions.MultivariateNormal(
-                self.mean_module(x),
-                self.covar_module(x),  # pyright: ignore[reportArgumentType]
-            )
+            mean: Any = self.mean_module(x)
+            return gpytorch.distributions.MultivariateNormal(mean, self.covar_module(x))  # pyright: ignore[reportArgumentType]
 
     likelihood = gpytorch.likelihoods.GaussianLikelihood().to(inputs)
-    model = Model(likelihood).to(inputs)
+    model: Any = Model(likelihood).to(inputs)
     model.covar_module.base_kernel.lengthscale = 3.0
     model.train()
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
-    objective = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
+    objective: Any = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
 
     def step() -> None:
         optimizer.zero_grad()
-        (-objective(model(inputs), targets)).backward()  # pyright: ignore[reportOperatorIssue]
+        (-objective(model(inputs), targets)).backward()
         optimizer.step()
 
     return step

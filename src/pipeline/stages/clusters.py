@@ -23,7 +23,7 @@ def pictured(inputs: Tensor, *, kind: str, clusters: int, seed: int) -> pd.DataF
     """
     values = inputs.double().cpu().numpy()
     found = min(clusters, len(np.unique(values, axis=0)))
-    cluster = KMeans(found, n_init=3, random_state=seed).fit_predict(values)
+    cluster = KMeans(found, random_state=seed).fit_predict(values)
     place = TSNE(perplexity=min(PERPLEXITY, (len(values) - 1) / 3), init="random", random_state=seed)
     x, y = place.fit_transform(values).T
     known = 1 < len(set(cluster)) < len(values)

@@ -111,7 +111,7 @@ def exact_curve(problem: Problem, part: Part, kernel: Any, training: PeerTrainin
     likelihood = GaussianLikelihood()
     model = ExactModel(part, kernel, likelihood)
     begin(model, likelihood, training.scale, part.inputs)
-    objective = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
+    objective: Any = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
 
     def loss(iteration: int) -> Tensor:  # noqa: ARG001
         return -objective(model(part.inputs), part.targets)
@@ -145,11 +145,11 @@ def svgp_curve(problem: Problem, training: PeerTraining, *, inducing: int, batch
     likelihood = GaussianLikelihood()
     model = VariationalModel(start.clone(), gpytorch.kernels.RBFKernel(ard_num_dims=inputs.shape[1]))
     begin(model, likelihood, training.scale, inputs)
-    objective = gpytorch.mlls.VariationalELBO(likelihood, model, num_data=len(targets))
+    objective: Any = gpytorch.mlls.VariationalELBO(likelihood, model, num_data=len(targets))
 
     def loss(iteration: int) -> Tensor:
         generator.manual_seed(training.seed * 1_000_003 + iteration)
         rows = torch.randperm(len(targets), generator=generator)[:batch_size]
-        return -objective(model(inputs[rows]), targets[rows])  # pyright: ignore[reportOperatorIssue]
+        return -objective(model(inputs[rows]), targets[rows])
 
     return trained_curve(model, likelihood, loss, problem, training)

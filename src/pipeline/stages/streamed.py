@@ -67,12 +67,12 @@ def streamed_costs(
         generator=generator(seed, "ssgp/stream/frequencies"),
     )  # fmt: skip
     model = SSGP(frequencies)
-    return pd.DataFrame([fit_of(n, model, dimension=dimension, seed=seed, dtype=dtype) for n in sorted(rows)])
+    return pd.DataFrame([fit_of(n, model, dimension=dimension, seed=seed, dtype=dtype) for n in sorted(set(rows))])
 
 
 def slope(costs: pd.DataFrame) -> float:
     """Of log seconds on log rows, by least squares: 1 is linear. NaN for fewer than two numbers of rows."""
-    if costs["rows"].nunique() < 2:
+    if len(costs) < 2:
         return math.nan
     logs = np.log(costs[["rows", "seconds"]].to_numpy(dtype=np.float64))
     return float(np.polyfit(logs[:, 0], logs[:, 1], 1)[0])
