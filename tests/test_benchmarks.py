@@ -18,9 +18,18 @@ TINY: dict[str, dict[str, Any]] = {
     "epoch": {"SEQUENCES": 2, "STEPS": 30, "FEATURES": (6,)},
     "factorised": {"SIZES": ((6, (2, 3)),)},
     "trace_estimation": {"SIZE": 50, "QUERIES": (12,)},
+    "ssgp": {"ROWS": 60, "COUNT": 3},
 }
-ROWS = {"feature_map": 3 + 3 + 2, "two_stage": 3, "bptt_step": 3, "online_step": 3, "epoch": 3, "factorised": 3,
-        "trace_estimation": 7}  # fmt: skip
+ROWS = {
+    "feature_map": 3 + 3 + 2,
+    "two_stage": 3,
+    "bptt_step": 3,
+    "online_step": 3,
+    "epoch": 3,
+    "factorised": 3,
+    "trace_estimation": 7,
+    "ssgp": 6,
+}
 PEERS = {"feature_map": 1, "two_stage": 1, "trace_estimation": 3}
 
 

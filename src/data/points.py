@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import torch
@@ -53,7 +52,7 @@ class Points:
         """Inputs (row, input) and targets (row,) of `rows`: `points.part(points.train)`."""
         return self.inputs[rows], self.targets[rows]
 
-    @cached_property
+    @property
     def checksum(self) -> str:
         """SHA-256 over names, values and split: equal data gives equal checksums."""
         digest = hashlib.sha256(repr((self.input_names, self.target_name)).encode())
@@ -71,3 +70,29 @@ def random_split(rows: int, *, validation: int, test: int, seed: int) -> tuple[T
         raise DataError(f"{validation} validation and {test} test rows of {rows} leave none for training")
     order = torch.randperm(rows, generator=torch.Generator().manual_seed(seed))
     return order[validation + test :], order[test : validation + test], order[:test]
+
+
+def some_of(rows: Tensor, points: int | None, generator: torch.Generator) -> Tensor:
+    """At most `points` of the rows, drawn without replacement and kept in order; all of them for None."""
+    if points is None or points >= len(rows):
+        return rows
+    return rows[torch.randperm(len(rows), generator=generator)[:points].sort().values]
+
+
+def cut_split(
+    rows: int, *, train: int, validation: int, points: int | None, seed: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The first `train` rows are for training, less the `validation` of them that are drawn under the seed; the rest is
+    for test. points: keep as many of each part at most, drawn under the seed.
+
+    Raises DataError for a number out of range, and when no row is left for training.
+    """
+    if not 0 <= validation < train:
+        raise DataError(f"data.validation={validation} of {train} training rows leaves none for training; lower it")
+    if points is not None and points < 1:
+        raise DataError(f"data.points={points} must be at least 1, or null for all")
+    generator = torch.Generator().manual_seed(seed)
+    order = torch.randperm(train, generator=generator)
+    parts = order[validation:].sort().values, order[:validation].sort().values, torch.arange(train, rows)
+    first, second, third = (some_of(part, points, generator) for part in parts)
+    return first, second, third

@@ -18,6 +18,7 @@ RECIPES = {
     "tune": "pipeline.recipes.tune:trial",
     "predict": "pipeline.recipes.predict:predict",
     "trace": "pipeline.recipes.trace:estimate",
+    "ssgp": "pipeline.recipes.ssgp:compare",
 }
 ASKS_ONLY = {"--help", "-h", "--cfg", "-c", "--info", "-i", "--hydra-help", "--version"}
 

@@ -12,6 +12,16 @@ from omegaconf import MISSING, DictConfig, OmegaConf
 
 from models.numerics.ridge import SCALES
 from models.psrnn.initialise import UPDATES
+from pipeline.config_ssgp import (
+    SSGP_CAPS,
+    SSGP_MAY_BE_EMPTY,
+    SSGP_NOT_NEGATIVE,
+    SSGP_POSITIVE,
+    AutoencoderConfig,
+    GpytorchConfig,
+    SsgpSectionConfig,
+    StreamConfig,
+)
 from pipeline.errors import PipelineError
 from pipeline.trace_config import TRACE_CAPS, TRACE_CHOICES, TRACE_NOT_NEGATIVE, TRACE_POSITIVE, TraceSections
 
@@ -188,7 +198,22 @@ class TraceConfig(TraceSections, CommonConfig):
     """`recipe=trace`."""
 
 
-SCHEMAS = {"psrnn": PsrnnConfig, "predict": PredictConfig, "tune": TuneConfig, "trace": TraceConfig}
+@dataclass
+class SsgpConfig(CommonConfig):
+    """`recipe=ssgp`."""
+
+    data: Any = MISSING
+    kernel: Any = MISSING
+    samplers: Any = MISSING
+    ssgp: SsgpSectionConfig = field(default_factory=SsgpSectionConfig)
+    autoencoder: AutoencoderConfig = field(default_factory=AutoencoderConfig)
+    gpytorch: GpytorchConfig = field(default_factory=GpytorchConfig)
+    stream: StreamConfig = field(default_factory=StreamConfig)
+
+
+SCHEMAS = {
+    "psrnn": PsrnnConfig, "predict": PredictConfig, "tune": TuneConfig, "trace": TraceConfig, "ssgp": SsgpConfig,
+}  # fmt: skip
 
 
 def register_schemas() -> None:
@@ -251,24 +276,25 @@ POSITIVE = (
     "features.count", "features.bandwidth.scale", "features.bandwidth.pairs", "initialise.ridge",
     "initialise.whitening", "initialise.chunk", "features.projection", "readout.ridges", "readout.state_ridges",
     "refine.horizon", "refine.learning_rate", "refine.batch_size", "refine.clip", "refine.damping", "evaluate.horizons",
-    "evaluate.orders", "evaluate.ridges", "threads", "tune.trials", *TRACE_POSITIVE,
+    "evaluate.orders", "evaluate.ridges", "threads", "tune.trials", *TRACE_POSITIVE, *SSGP_POSITIVE,
 )  # fmt: skip
 NOT_NEGATIVE = (
     "tracking.wait", "readout.lags", "refine.epochs", "evaluate.first_step", "horizon", "seed", "tune.warmup",
-    *TRACE_NOT_NEGATIVE,
+    *TRACE_NOT_NEGATIVE, *SSGP_NOT_NEGATIVE,
 )  # fmt: skip
-MAY_BE_EMPTY = ("evaluate.orders",)
-CAPS = {"features.count": "count", "features.projection": "count", "refine.epochs": "epochs", **TRACE_CAPS}
+MAY_BE_EMPTY = ("evaluate.orders", *SSGP_MAY_BE_EMPTY)
+CAPS = {
+    "features.count": "count", "features.projection": "count", "refine.epochs": "epochs", **TRACE_CAPS, **SSGP_CAPS,
+}  # fmt: skip
 
 
 def apply_caps(config: DictConfig) -> None:
     """Lower what exceeds the limits of `size`; done after composition, so that it wins over an experiment."""
     for key, cap in CAPS.items():
         limit, value = OmegaConf.select(config, f"size.{cap}"), OmegaConf.select(config, key)
-        if limit is not None and OmegaConf.is_list(value) and len(value):
-            OmegaConf.update(config, key, [number for number in value if number <= limit] or [limit])
-        elif limit is not None and not OmegaConf.is_list(value) and value is not None:
-            OmegaConf.update(config, key, min(value, limit))
+        if limit is not None and value is not None:
+            several = OmegaConf.is_list(value)
+            OmegaConf.update(config, key, sorted({min(v, limit) for v in value}) if several else min(value, limit))
 
 
 def _require(config: DictConfig, keys: tuple[str, ...], holds: Callable[[float], bool], words: str) -> None:

@@ -110,6 +110,12 @@ def test_tiny_wins_over_every_experiment(experiment: str) -> None:
     assert whole.features.count > 8
 
 
+def test_tiny_lowers_lists_too() -> None:
+    whole, tiny = (settings_of(compose("config", ["+experiment=ssgp", *more])) for more in ([], ["size=tiny"]))
+    assert (whole.ssgp.counts, whole.ssgp.seeds) == ([16, 32, 64], 8)
+    assert (tiny.ssgp.counts, tiny.ssgp.seeds, tiny.ssgp.iterations, tiny.stream.rows) == ([10], 2, 2, [])
+
+
 def test_the_sweeps_of_experiments_follow_size() -> None:
     assert (at_most(20, None), at_most(20, 2), at_most(1, 2)) == (20, 2, 1)
     assert (up_to([5, 10, 20], None), up_to([5, 10, 20], 10)) == ("5,10,20", "5,10")
