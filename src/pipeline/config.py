@@ -182,7 +182,35 @@ class TuneConfig(PsrnnConfig):
     tune: SearchConfig = field(default_factory=SearchConfig)
 
 
-SCHEMAS = {"psrnn": PsrnnConfig, "predict": PredictConfig, "tune": TuneConfig}
+@dataclass
+class TheorySettings:
+    kernels: list[str] = MISSING
+    samplers: list[str] = MISSING
+    baselines: list[str] = MISSING
+    dimensions: list[int] = MISSING
+    data: list[str] = MISSING
+    rows: int = MISSING
+    window: int = MISSING
+    counts: list[int] = MISSING
+    draws: int = MISSING
+    ridge: float = MISSING
+    noise: float = MISSING
+    thresholds: list[float] = MISSING
+    dense_rows: int = MISSING
+    preconditioner: int = MISSING
+
+
+@dataclass
+class TheoryConfig(CommonConfig):
+    """`recipe=theory`. kernels, samplers and datasets hold a section with a `_target_` for every name."""
+
+    kernels: dict[str, Any] = MISSING
+    samplers: dict[str, Any] = MISSING
+    datasets: dict[str, Any] = MISSING
+    theory: TheorySettings = field(default_factory=TheorySettings)
+
+
+SCHEMAS = {"psrnn": PsrnnConfig, "predict": PredictConfig, "tune": TuneConfig, "theory": TheoryConfig}
 
 
 def register_schemas() -> None:
@@ -245,12 +273,18 @@ POSITIVE = (
     "initialise.whitening", "initialise.chunk", "features.projection", "readout.ridges", "readout.state_ridges",
     "refine.horizon", "refine.learning_rate", "refine.batch_size", "refine.clip", "refine.damping", "evaluate.horizons",
     "evaluate.orders", "evaluate.ridges", "threads", "tune.trials",
+    "theory.dimensions", "theory.rows", "theory.window", "theory.counts", "theory.draws", "theory.ridge",
+    "theory.thresholds", "theory.dense_rows", "theory.preconditioner",
 )  # fmt: skip
 NOT_NEGATIVE = (
     "tracking.wait", "readout.lags", "refine.epochs", "evaluate.first_step", "horizon", "seed", "tune.warmup",
+    "theory.noise",
 )  # fmt: skip
-MAY_BE_EMPTY = ("evaluate.orders",)
-CAPS = {"features.count": "count", "features.projection": "count", "refine.epochs": "epochs"}
+MAY_BE_EMPTY = ("evaluate.orders", "theory.dimensions")
+CAPS = {
+    "features.count": "count", "features.projection": "count", "refine.epochs": "epochs", "theory.rows": "steps",
+    "theory.counts": "count", "theory.draws": "seeds",
+}  # fmt: skip
 
 
 def apply_caps(config: DictConfig) -> None:
@@ -258,7 +292,8 @@ def apply_caps(config: DictConfig) -> None:
     for key, cap in CAPS.items():
         limit, value = OmegaConf.select(config, f"size.{cap}"), OmegaConf.select(config, key)
         if limit is not None and value is not None:
-            OmegaConf.update(config, key, min(value, limit))
+            lowered = sorted({min(v, limit) for v in value}) if OmegaConf.is_list(value) else min(value, limit)
+            OmegaConf.update(config, key, lowered)
 
 
 def _require(config: DictConfig, keys: tuple[str, ...], holds: Callable[[float], bool], words: str) -> None:

@@ -138,20 +138,17 @@ def _without(v: Tensor, image: Tensor, basis: Tensor, images: Tensor) -> tuple[T
 
 
 def generalised_lanczos(
-    difference: Product, shifted: ShiftedKernel, *, generator: torch.Generator, tolerance: float, most: int
+    difference: Product, shifted: ShiftedKernel, start: Tensor, *, tolerance: float, most: int
 ) -> Lanczos:
     """The extreme eigenvalues of E x = θ B x, E symmetric: Lanczos in the inner product of B, fully orthogonalised.
 
     With w = B⁻¹E v the vector B w is E v itself, so a step costs one product with E and one solve with B. It stops when
-    the residual of the eigenvalue that is larger in size is at most `tolerance`, and that of the other ten times that
-    (residuals of unit vectors in the norm of B⁻¹, which bound the errors).
+    the residuals of both ends, which bound their errors, are at most `tolerance`. start: random, (N, 1).
     Raises ValueError when `most` steps do not suffice, and like `conjugate_gradients`.
     """
-    rows = shifted.rows
-    v = torch.randn(rows, 1, dtype=torch.float64, generator=generator, device=generator.device)
-    image = shifted.product(v)
-    length = float((v * image).sum().sqrt())
-    basis, images = v / length, image / length
+    rows, image = shifted.rows, shifted.product(start)
+    length = float((start * image).sum().sqrt())
+    basis, images = start / length, image / length
     diagonal: list[float] = []
     beside: list[float] = []
     residual = math.inf
@@ -185,11 +182,11 @@ def iterative_approximation(
     generator: of the random start. Raises ValueError like `generalised_lanczos` and for features that do not fit.
     """
     check_features(features, shifted.rows)
-    features = features.double()
+    phi = features.double()
+    start = torch.randn(len(phi), 1, dtype=torch.float64, generator=generator, device=generator.device).to(phi)
     found = generalised_lanczos(
-        lambda v: features @ (features.T @ v) - shifted.kernel(v),
-        shifted, generator=generator, tolerance=tolerance, most=most,
-    )  # fmt: skip
+        lambda v: phi @ (phi.T @ v) - shifted.kernel(v), shifted, start, tolerance=tolerance, most=most
+    )
     return Approximation(found.lowest, found.highest)
 
 

@@ -12,6 +12,7 @@ from models.theory.dense import check_positive
 
 Product = Callable[[Tensor], Tensor]  # (N, k) → (N, k), linear
 BLOCK_BYTES = 2**26  # a block of rows of the kernel matrix
+KEPT_BYTES = 2**30  # a kernel matrix that is made once and kept for all products
 
 
 def check_points(points: Tensor) -> None:
@@ -42,13 +43,17 @@ def kernel_matrix(kernel: Kernel, points: Tensor, *, bandwidth: float) -> Tensor
 
 
 def kernel_product(kernel: Kernel, points: Tensor, *, bandwidth: float) -> Product:
-    """v ↦ K v, v (N, k), with K made anew for every product, a block of rows at a time: memory O(N), not O(N²).
+    """v ↦ K v, v (N, k). A K larger than `KEPT_BYTES` is made anew for every product, a block of rows at a time, in
+    memory O(N) instead of O(N²).
 
     Raises ValueError like `kernel_matrix`.
     """
     check_points(points)
     check_positive("bandwidth", bandwidth)
     x = points.double()
+    if 8 * len(x) ** 2 <= KEPT_BYTES:
+        matrix = kernel_matrix(kernel, x, bandwidth=bandwidth)
+        return lambda v: matrix @ v
     wide = 1 if isinstance(kernel, IsotropicKernel) else x.shape[1]
     blocks = x.split(max(1, BLOCK_BYTES // (8 * len(x) * wide)))
 
