@@ -62,15 +62,14 @@ def all_tables(
 
 
 def log_kernel_figures(run: Run, kernel: str, found: dict[str, Any], theory: TheorySettings, title: str) -> None:
-    """Of one kernel: Δ and failures against m, and the distributions at the middle m."""
+    """Of one kernel: Δ and failures (first threshold) against m, and the distributions at the middle m."""
     draws, failed = (found[name][found[name]["kernel"] == kernel] for name in ("draws", "failures"))
     order, middle = list(theory.samplers), sorted(theory.counts)[len(theory.counts) // 2]
     title = f"{title} · {kernel} kernel, N = {theory.rows}, λ = {theory.ridge:g}"
     jobs = tables.jobs_of(draws.drop(columns="problem").rename(columns={"inputs": "problem"}), "delta")
     run.figure(figures.by_count(jobs, order, title=title, y="Δ"), f"figures/delta_{kernel}")
-    for threshold in theory.thresholds:
-        figure = figures.failures(failed, order, title=title, threshold=threshold)
-        run.figure(figure, f"figures/failures_{kernel}_{threshold:g}")
+    figure = figures.failures(failed, order, title=title, threshold=theory.thresholds[0])
+    run.figure(figure, f"figures/failures_{kernel}")
     at_middle = draws[draws["count"] == middle]
     for quantity, words in (("delta", "Δ"), ("risk", "risk of ridge regression on the features")):
         figure = figures.distributions(at_middle, order, quantity, title=f"{title}, m = {middle}", x=words)
