@@ -19,10 +19,10 @@ INTERVAL = "geometric mean over draws, 95 % bootstrap interval"
 
 
 def panels(names: list[str], title: str, *, x: str, y: str) -> tuple[Figure, dict[str, Axes]]:
-    """Three in a row, with one legend to be drawn by `legend`."""
+    """Three in a row, with room for one `legend` at the right."""
     columns = min(COLUMNS, len(names))
     rows = -(-len(names) // columns)
-    figure = Figure(figsize=(1.5 + 2.6 * columns, 1.3 + 2.2 * rows), layout="constrained")
+    figure = Figure(figsize=(2.5 + 2.4 * columns, 1.3 + 2.2 * rows), layout="constrained")
     figure.suptitle(title, fontsize=10)
     figure.supylabel(y, fontsize=9)
     figure.supxlabel(x, fontsize=8)
@@ -35,7 +35,7 @@ def panels(names: list[str], title: str, *, x: str, y: str) -> tuple[Figure, dic
 
 def legend(figure: Figure, axes: dict[str, Axes]) -> None:
     handles, labels = next(iter(axes.values())).get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 3), fontsize=8)
+    figure.legend(handles, labels, loc="outside right upper", fontsize=8)
 
 
 def count_axis(panel: Axes, ticks: list[int]) -> None:
