@@ -20,7 +20,11 @@ OPTIONS = sorted(
     for path in conf_folder().glob("*/*.yaml")
     if path.parent.name not in ("recipe", "experiment")
 )
-EXPERIMENTS = sorted(path.stem for path in (conf_folder() / "experiment").glob("*.yaml"))
+EXPERIMENTS = sorted(
+    path.stem
+    for path in (conf_folder() / "experiment").glob("*.yaml")
+    if "override /recipe: theory" not in path.read_text()
+)
 CONTENDERS = sorted(
     str(path.relative_to(conf_folder() / "contender").with_suffix(""))
     for path in (conf_folder() / "contender").glob("*/*.yaml")

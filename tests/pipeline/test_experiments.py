@@ -16,7 +16,8 @@ from pipeline.paths import conf_folder
 
 FILES = sorted((conf_folder() / "experiment").glob("*.yaml"))
 SWEEPS = {path.stem for path in FILES if "MULTIRUN" in path.read_text()} | {"search"}
-EXPERIMENTS = [path.stem for path in FILES if path.stem not in SWEEPS]
+STUDIES = {"theory"}  # test_theory.py
+EXPERIMENTS = [path.stem for path in FILES if path.stem not in SWEEPS | STUDIES]
 ARTIFACTS = {
     "config.yaml", "curves/bptt.csv", "curves/horizons.csv", "evaluate/by_feature.csv", "evaluate/by_sequence.csv",
     "evaluate/test_predictions.csv", "features/bandwidths.csv", "features/frequencies_history.csv",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -132,6 +134,8 @@ def study_of_draws(settings: TheoryConfig, job: Job) -> None:
         pairs = [(part, name) for name in kernels for part in inputs]
         problems = [problem_of(part, name, kernels[name], seed=settings.seed) for part, name in pairs]
     with study(settings, job, Collection(inputs), device, clock) as opened:
+        command = shlex.join(["python", "-m", "pipeline", *sys.argv[1:]])
+        opened.run.tags({"command": command, "jobs": "1", "jobs.failed": "0"})  # as the parent of a multirun has them
         theory_report.log_inputs(opened.run, Collection(inputs))
         with clock.stage("draws"):
             measured = measure_all(settings, problems, samplers, opened)
