@@ -106,7 +106,7 @@ def test_iterative_forms_give_the_same_draws(run_pipeline, client, store) -> Non
     [
         ("theory.ridge=0", "theory.ridge=0.0 must be greater than 0"),
         ("theory.ridge=-1", "theory.ridge=-1.0 must be greater than 0"),
-        ("theory.ridge=.inf", "ridge must be positive and finite"),
+        ("theory.ridge=inf", "ridge must be positive and finite"),
         ("theory.noise=-0.1", "theory.noise=-0.1 must be 0 or greater"),
         ("theory.rows=1", "a kernel matrix of one point is always approximated"),
         ("theory.counts=[]", "theory.counts is empty"),

@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ def load_inputs(settings: TheoryConfig, device: torch.device) -> list[Inputs]:
             raise PipelineError(f"theory.data: {name} is unknown; choose among {', '.join(settings.datasets)}")
         found.append(
             inputs_of(
-                name, lambda name=name: build(f"datasets.{name}", settings.datasets[name], settings.extensions),
+                name, partial(build, f"datasets.{name}", settings.datasets[name], settings.extensions),
                 rows=theory.rows, window=theory.window, size=settings.size, seed=settings.seed,
             )
         )  # fmt: skip

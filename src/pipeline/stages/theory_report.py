@@ -32,7 +32,7 @@ def log_problem(run: Run, problem: Problem, measured: Measured) -> None:
     """Medians over draws with m as the step, and what K itself has."""
     run.metric(f"exact/{problem.name}/statistical_dimension", measured.exact.dimension)
     run.metric(f"exact/{problem.name}/risk", measured.exact.total)
-    for (sampler, count), rows in measured.draws.groupby(["sampler", "count"]):  # type: ignore[misc]
+    for (sampler, count), rows in tables.groups(measured.draws, "sampler", "count"):
         for quantity in tables.QUANTITIES:
             run.metric(f"{quantity}/{problem.name}/{sampler}", float(rows[quantity].median()), int(count))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -48,15 +48,16 @@ def problems_table(problems: Sequence[Problem], measured: Sequence[Measured], ri
     return pd.DataFrame(rows)
 
 
-def _groups(table: pd.DataFrame, *keys: str) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame]]:
+def groups(table: pd.DataFrame, *keys: str) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame]]:
+    """Two or more keys, in the order of the table."""
     for key, rows in table.groupby(list(keys), sort=False):
-        yield key if isinstance(key, tuple) else (key,), rows
+        yield cast("tuple[Any, ...]", key), rows
 
 
 def failure_table(draws: pd.DataFrame, theory: TheorySettings, rows: int) -> pd.DataFrame:
     """Share of draws with Δ > a, its 95 % Wilson interval, and theorem 2's bound for independent frequencies."""
     found = []
-    for key, group in _groups(draws, *PLACE, "sampler", "count"):
+    for key, group in groups(draws, *PLACE, "sampler", "count"):
         for threshold in theory.thresholds:
             test = stats.binomtest(int((group["delta"] > threshold).sum()), len(group))
             interval = test.proportion_ci(method="wilson")
@@ -103,7 +104,7 @@ def paired_failures(draws: pd.DataFrame, baseline: str, challenger: str, thresho
     p: Wilcoxon's on the paired differences −1, 0 and 1, which is the sign test.
     """
     rows = []
-    for key, group in _groups(draws, *PLACE, "count"):
+    for key, group in groups(draws, *PLACE, "count"):
         delta = group.pivot(index="draw", columns="sampler", values="delta")
         for threshold in thresholds:
             failed = (delta > threshold).astype(float)
@@ -127,7 +128,7 @@ def claim_rows(table: pd.DataFrame, claim: str, pair: tuple[str, str]) -> pd.Dat
     """A verdict per problem: `statistics.verdict` where there are ratios, `failure_verdict` for failures."""
     judge = statistics.verdict if "ratio" in table else failure_verdict
     rows = []
-    for key, group in _groups(table, *PLACE):
+    for key, group in groups(table, *PLACE):
         mean = math.exp(float(np.log(group["ratio"]).mean())) if "ratio" in table else math.nan
         rows.append([claim, *pair, *key, mean, judge(group)])
     return pd.DataFrame(rows, columns=pd.Index(["claim", "baseline", "challenger", *PLACE, "mean_ratio", "verdict"]))
@@ -151,7 +152,7 @@ def named(rows: pd.DataFrame, verdict: str) -> str:
 def ordering_table(claims: pd.DataFrame) -> pd.DataFrame:
     """A row per claim, pair and kernel: from which n on it holds for Gaussian inputs, and for which inputs it does."""
     rows = []
-    for (claim, baseline, challenger, kernel), group in _groups(claims, "claim", "baseline", "challenger", "kernel"):
+    for (claim, baseline, challenger, kernel), group in groups(claims, "claim", "baseline", "challenger", "kernel"):
         normal = group.loc[group["family"] == GENERATED]
         rows.append(
             {
@@ -172,7 +173,7 @@ def ordering_table(claims: pd.DataFrame) -> pd.DataFrame:
 def theorem_1_table(draws: pd.DataFrame) -> pd.DataFrame:
     """Per problem: how often Δ < 1, so that theorem 1 says something, how often it was violated, how tight it is."""
     rows = []
-    for key, group in _groups(draws, *PLACE):
+    for key, group in groups(draws, *PLACE):
         said = group.loc[group["delta"] < 1]
         ratio = said["theorem_1"] / said["risk"]
         found = [len(group), len(said), int((ratio < 1).sum()), float(ratio.median()) if len(said) else math.nan]
