@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import re
+from typing import Any
 
 import mlflow
 import numpy as np
 import pandas as pd
 import pytest
+from mlflow.artifacts import load_text
 
 from data import precipitation
 from pipeline import statistics
@@ -30,9 +32,9 @@ def only_run(client):
     return run
 
 
-def table(store, run, name: str) -> pd.DataFrame:
+def table(store, run, name: str) -> Any:
     mlflow.set_tracking_uri(f"sqlite:///{store / 'mlflow.db'}")
-    return pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{run.info.artifact_uri}/tables/{name}.csv")))
+    return pd.read_csv(io.StringIO(load_text(f"{run.info.artifact_uri}/tables/{name}.csv")))
 
 
 def test_tiny_run_leaves_tables_figures_and_no_claim_for_stand_in_data(run_pipeline, client, store) -> None:
@@ -136,8 +138,9 @@ def test_a_kernel_that_is_not_isotropic_needs_independent_frequencies(run_pipeli
 
 
 def test_inputs_that_cannot_be_drawn_say_why() -> None:
+    wrong: Any = dict
     with pytest.raises(PipelineError, match="its loader returns dict"):
-        inputs_of("mine", dict, rows=3, window=2, size=SizeConfig(), seed=0)
+        inputs_of("mine", wrong, rows=3, window=2, size=SizeConfig(), seed=0)
 
     def few():
         return precipitation.load(source="stand_in", points=5)
@@ -204,11 +207,11 @@ def test_p_values_are_adjusted_over_all_dimensions() -> None:
 
 def test_failures_are_counted_with_their_interval_and_bound() -> None:
     theory = TheorySettings(thresholds=[0.5], ridge=0.5)
-    found = tables.failure_table(drawn({(2, "iid"): 0.6, (2, "orthogonal"): 0.4}), theory, rows=10)
+    found: Any = tables.failure_table(drawn({(2, "iid"): 0.6, (2, "orthogonal"): 0.4}), theory, rows=10)
     by_sampler = found.set_index("sampler")
     assert by_sampler["failures"].to_dict() == {"iid": 12, "orthogonal": 0}
     assert by_sampler.loc["iid", "high"] == pytest.approx(1)
     assert 0.6 < by_sampler.loc["iid", "low"] < 1
     assert (found["theorem_2"] == 1).all()
-    checked = tables.theorem_1_table(drawn({(2, "iid"): 0.6}))
+    checked: Any = tables.theorem_1_table(drawn({(2, "iid"): 0.6}))
     assert checked[["delta_below_1", "violated", "median_bound_over_risk"]].iloc[0].tolist() == [12, 0, 2]

@@ -24,7 +24,7 @@ from pipeline.errors import PipelineError
 from pipeline.job import Job
 from pipeline.ranks import refuse_several
 from pipeline.stages import theory_report
-from pipeline.stages.theory_draws import Measured, Problem, Row, measure, problem_of
+from pipeline.stages.theory_draws import COLUMNS, Measured, Problem, measure, problem_of
 from pipeline.stages.theory_inputs import Collection, Inputs, inputs_of, normal_inputs
 from pipeline.study import Study, prepare, study
 
@@ -81,7 +81,7 @@ def load_inputs(settings: TheoryConfig, device: torch.device) -> list[Inputs]:
 
 def kept(path: Path, measured: Measured) -> None:
     """The draws of one problem on disk, for a run that goes on."""
-    numbers = torch.from_numpy(measured.draws[list(Row._fields)].to_numpy(dtype="float64"))
+    numbers = torch.from_numpy(measured.draws[COLUMNS].to_numpy(dtype="float64"))
     values = {"samplers": measured.draws["sampler"].to_list(), "exact": list(measured.exact)}
     checkpoint.save(path, {"draws": numbers}, values)
 
@@ -92,7 +92,7 @@ def found_again(path: Path) -> Measured | None:
     if saved is None:
         return None
     with checkpoint.fitting(path):
-        draws = pd.DataFrame(saved.tensors["draws"].numpy(), columns=pd.Index(Row._fields))
+        draws = pd.DataFrame(saved.tensors["draws"].numpy(), columns=pd.Index(COLUMNS))
         draws = draws.astype({"count": int, "draw": int}).assign(sampler=saved.values["samplers"])
         return Measured(Risk(*saved.values["exact"]), draws)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -24,7 +24,8 @@ from pipeline.seeding import generator
 from pipeline.stages.theory_inputs import Inputs
 
 
-class Row(NamedTuple):
+@dataclass(frozen=True)
+class Row:
     """One draw: Δ and its two sides, the risk of ridge regression on the features, and theorem 1's bound on it."""
 
     count: int
@@ -36,6 +37,9 @@ class Row(NamedTuple):
     bias: float
     variance: float
     theorem_1: float
+
+
+COLUMNS = [column.name for column in fields(Row)]
 
 
 @dataclass(frozen=True)

@@ -37,9 +37,7 @@ def log_problem(run: Run, problem: Problem, measured: Measured) -> None:
             run.metric(f"{quantity}/{problem.name}/{sampler}", float(rows[quantity].median()), int(count))
 
 
-def all_tables(
-    problems: Sequence[Problem], measured: Sequence[Measured], theory: TheorySettings
-) -> dict[str, pd.DataFrame]:
+def all_tables(problems: Sequence[Problem], measured: Sequence[Measured], theory: TheorySettings) -> dict[str, Any]:
     """Every table by its name."""
     draws = tables.draws_table(problems, measured)
     paired, failed, claims = [], [], []
@@ -89,7 +87,7 @@ def log_ratio_figures(run: Run, found: dict[str, Any], theory: TheorySettings, t
             run.figure(figure, f"figures/ratio_{name}")
 
 
-def words(found: dict[str, pd.DataFrame], theory: TheorySettings, title: str) -> str:
+def words(found: dict[str, Any], theory: TheorySettings, title: str) -> str:
     """The Markdown that the UI shows first."""
     checked = found["theorem_1"]
     said, violated = int(checked["delta_below_1"].sum()), int(checked["violated"].sum())

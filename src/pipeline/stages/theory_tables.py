@@ -34,7 +34,7 @@ def place_of(problem: Problem) -> dict[str, Any]:
 def draws_table(problems: Sequence[Problem], measured: Sequence[Measured]) -> pd.DataFrame:
     """A row per draw: `PLACE`, sampler, and the columns of `Row`."""
     parts = [one.draws.assign(**place_of(problem)) for problem, one in zip(problems, measured, strict=True)]
-    table = pd.concat(parts, ignore_index=True)
+    table: Any = pd.concat(parts, ignore_index=True)
     return table[[*PLACE, "sampler", *(c for c in table.columns if c not in PLACE and c != "sampler")]]
 
 
@@ -48,7 +48,7 @@ def problems_table(problems: Sequence[Problem], measured: Sequence[Measured], ri
     return pd.DataFrame(rows)
 
 
-def groups(table: pd.DataFrame, *keys: str) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame]]:
+def groups(table: pd.DataFrame, *keys: str) -> Iterator[tuple[tuple[Any, ...], Any]]:
     """Two or more keys, in the order of the table."""
     for key, rows in table.groupby(list(keys), sort=False):
         yield cast("tuple[Any, ...]", key), rows
@@ -73,7 +73,7 @@ def comparisons(theory: TheorySettings) -> list[tuple[str, str]]:
     return [(b, c) for b in theory.baselines for c in theory.samplers if order[c] > order[b]]
 
 
-def jobs_of(draws: pd.DataFrame, quantity: str) -> pd.DataFrame:
+def jobs_of(draws: Any, quantity: str) -> pd.DataFrame:
     """The columns that `statistics` reads."""
     names = {"problem": "data", "sampler": "arm", "draw": "seed", quantity: "error"}
     return draws.rename(columns=names).assign(stable=True)[statistics.COLUMNS]
@@ -114,7 +114,7 @@ def paired_failures(draws: pd.DataFrame, baseline: str, challenger: str, thresho
     return adjusted(pd.DataFrame(rows, columns=pd.Index(names))).assign(baseline=baseline, challenger=challenger)
 
 
-def failure_verdict(rows: pd.DataFrame) -> str:
+def failure_verdict(rows: Any) -> str:
     """*holds*: significantly less often at some m and threshold and nowhere more often; *does not hold*: the reverse;
     else *undecided*: no difference seen, or both."""
     if rows["stand_in"].any():
