@@ -17,6 +17,7 @@ RECIPES = {
     "psrnn": "pipeline.recipes.psrnn:train",
     "tune": "pipeline.recipes.tune:trial",
     "predict": "pipeline.recipes.predict:predict",
+    "theory": "pipeline.recipes.theory:study_of_draws",
     "trace": "pipeline.recipes.trace:estimate",
     "ssgp": "pipeline.recipes.ssgp:compare",
 }

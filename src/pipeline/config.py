@@ -22,8 +22,15 @@ from pipeline.config_ssgp import (
     SsgpSectionConfig,
     StreamConfig,
 )
+from pipeline.config_theory import (
+    THEORY_CAPS,
+    THEORY_MAY_BE_EMPTY,
+    THEORY_NOT_NEGATIVE,
+    THEORY_POSITIVE,
+    TheorySettings,
+)
+from pipeline.config_trace import TRACE_CAPS, TRACE_CHOICES, TRACE_NOT_NEGATIVE, TRACE_POSITIVE, TraceSections
 from pipeline.errors import PipelineError
-from pipeline.trace_config import TRACE_CAPS, TRACE_CHOICES, TRACE_NOT_NEGATIVE, TRACE_POSITIVE, TraceSections
 
 
 @dataclass
@@ -194,6 +201,16 @@ class TuneConfig(PsrnnConfig):
 
 
 @dataclass
+class TheoryConfig(CommonConfig):
+    """`recipe=theory`. kernels, samplers and datasets hold a section with a `_target_` for every name."""
+
+    kernels: dict[str, Any] = MISSING
+    samplers: dict[str, Any] = MISSING
+    datasets: dict[str, Any] = MISSING
+    theory: TheorySettings = field(default_factory=TheorySettings)
+
+
+@dataclass
 class TraceConfig(TraceSections, CommonConfig):
     """`recipe=trace`."""
 
@@ -212,7 +229,8 @@ class SsgpConfig(CommonConfig):
 
 
 SCHEMAS = {
-    "psrnn": PsrnnConfig, "predict": PredictConfig, "tune": TuneConfig, "trace": TraceConfig, "ssgp": SsgpConfig,
+    "psrnn": PsrnnConfig, "predict": PredictConfig, "tune": TuneConfig, "theory": TheoryConfig, "trace": TraceConfig,
+    "ssgp": SsgpConfig,
 }  # fmt: skip
 
 
@@ -276,15 +294,16 @@ POSITIVE = (
     "features.count", "features.bandwidth.scale", "features.bandwidth.pairs", "initialise.ridge",
     "initialise.whitening", "initialise.chunk", "features.projection", "readout.ridges", "readout.state_ridges",
     "refine.horizon", "refine.learning_rate", "refine.batch_size", "refine.clip", "refine.damping", "evaluate.horizons",
-    "evaluate.orders", "evaluate.ridges", "threads", "tune.trials", *TRACE_POSITIVE, *SSGP_POSITIVE,
+    "evaluate.orders", "evaluate.ridges", "threads", "tune.trials", *THEORY_POSITIVE, *TRACE_POSITIVE, *SSGP_POSITIVE,
 )  # fmt: skip
 NOT_NEGATIVE = (
     "tracking.wait", "readout.lags", "refine.epochs", "evaluate.first_step", "horizon", "seed", "tune.warmup",
-    *TRACE_NOT_NEGATIVE, *SSGP_NOT_NEGATIVE,
+    *THEORY_NOT_NEGATIVE, *TRACE_NOT_NEGATIVE, *SSGP_NOT_NEGATIVE,
 )  # fmt: skip
-MAY_BE_EMPTY = ("evaluate.orders", *SSGP_MAY_BE_EMPTY)
+MAY_BE_EMPTY = ("evaluate.orders", *THEORY_MAY_BE_EMPTY, *SSGP_MAY_BE_EMPTY)
 CAPS = {
-    "features.count": "count", "features.projection": "count", "refine.epochs": "epochs", **TRACE_CAPS, **SSGP_CAPS,
+    "features.count": "count", "features.projection": "count", "refine.epochs": "epochs",
+    **THEORY_CAPS, **TRACE_CAPS, **SSGP_CAPS,
 }  # fmt: skip
 
 
@@ -293,8 +312,8 @@ def apply_caps(config: DictConfig) -> None:
     for key, cap in CAPS.items():
         limit, value = OmegaConf.select(config, f"size.{cap}"), OmegaConf.select(config, key)
         if limit is not None and value is not None:
-            several = OmegaConf.is_list(value)
-            OmegaConf.update(config, key, sorted({min(v, limit) for v in value}) if several else min(value, limit))
+            lowered = sorted({min(v, limit) for v in value}) if OmegaConf.is_list(value) else min(value, limit)
+            OmegaConf.update(config, key, lowered)
 
 
 def _require(config: DictConfig, keys: tuple[str, ...], holds: Callable[[float], bool], words: str) -> None:

@@ -13,9 +13,9 @@ import torch
 from data import graphs
 from models.trace.estimators import METHODS
 from pipeline.config import TraceConfig
+from pipeline.config_trace import EstimateConfig, MatrixConfig, TraceDataConfig
 from pipeline.errors import PipelineError
 from pipeline.stages.trace_problems import PROBLEMS, gaussian_kernel, refuse_singular
-from pipeline.trace_config import EstimateConfig, MatrixConfig, TraceDataConfig
 from test_real_data import ROOT
 
 TINY = ("size=tiny", "data.source=stand_in", "timing.processes=1", "timing.trials=1", "timing.queries=[10]")
