@@ -73,20 +73,20 @@ def log_failures(
     study: Study, problem: Problem, settings: TraceConfig, runs: pd.DataFrame, table: pd.DataFrame
 ) -> None:
     run = study.run
-    for row in table.itertuples():
-        run.metric(f"trace/{row.method}/failures", float(row.failures), int(row.queries))
-        run.metric(f"trace/{row.method}/rms_error", float(row.rms_error), int(row.queries))
+    for row in table.to_dict("records"):
+        for name in ("failures", "rms_error"):
+            run.metric(f"trace/{row['method']}/{name}", float(row[name]), int(row["queries"]))
     run.table(runs, "trace/runs.csv")
     run.table(table, "trace/failures.csv")
     run.figure(failures_figure(table, settings, title=f"{study.title}: {problem.what}"), "trace/failures")
 
 
 def log_timings(study: Study, problem: Problem, table: pd.DataFrame) -> None:
-    for row in table.itertuples():
-        study.run.metric(f"trace/{row.method}/seconds", float(row.sequential), int(row.queries))
-        study.run.metric(f"trace/{row.method}/rounds", int(row.rounds))
+    for row in table.to_dict("records"):
+        study.run.metric(f"trace/{row['method']}/seconds", float(row["sequential"]), int(row["queries"]))
+        study.run.metric(f"trace/{row['method']}/rounds", int(row["rounds"]))
     study.run.table(table, "trace/seconds.csv")
-    if table["parallel"].notna().all():
+    if bool(table["parallel"].notna().to_numpy().all()):
         study.run.figure(timing_figure(table, title=f"{study.title}: {problem.what}"), "trace/seconds")
 
 
