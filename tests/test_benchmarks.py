@@ -18,7 +18,7 @@ TINY: dict[str, dict[str, Any]] = {
     "epoch": {"SEQUENCES": 2, "STEPS": 30, "FEATURES": (6,)},
     "factorised": {"SIZES": ((6, (2, 3)),)},
 }
-ROWS = {"feature_map": 3 + 3 + 2, "two_stage": 3, "bptt_step": 3, "online_step": 3, "epoch": 3, "factorised": 3}
+ROWS = {"feature_map": 3 + 3 + 2, "two_stage": 3, "bptt_step": 3, "online_step": 3, "epoch": 4 + 4, "factorised": 3}
 PEERS = {"feature_map": 1, "two_stage": 1}
 
 
