@@ -25,7 +25,7 @@ ROWS = {
     "two_stage": 3,
     "bptt_step": 3,
     "online_step": 3,
-    "epoch": 3,
+    "epoch": 4 + 4,
     "factorised": 3,
     "trace_estimation": 7,
     "ssgp": 6,

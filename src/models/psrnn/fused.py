@@ -70,7 +70,7 @@ class _States(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         update, features, states, norms, matrices = ctx.saved_tensors
         reaching = list(gradients[0].unbind())
         at_z: list[Tensor] = []

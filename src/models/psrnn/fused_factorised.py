@@ -41,7 +41,7 @@ class _States(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         left, of_state, weights, states, *norms = ctx.saved_tensors
         reaching = list(gradients[0].unbind())
         at_z, at_products = [], []

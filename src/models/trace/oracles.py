@@ -74,9 +74,9 @@ def sparse(matrix: sp.csr_array, device: torch.device, dtype: torch.dtype = torc
     """The oracle that is fastest on the device."""
     if device.type == "cpu":
         return Sparse(sp.csr_array(matrix, dtype=np.float64 if dtype == torch.float64 else np.float32))
-    parts = (torch.from_numpy(np.asarray(part)).to(device) for part in (matrix.indptr, matrix.indices))
+    rows, columns = (torch.from_numpy(np.asarray(part)).to(device) for part in (matrix.indptr, matrix.indices))
     values = torch.from_numpy(matrix.data).to(device, dtype)
-    return SparseTensor(torch.sparse_csr_tensor(*parts, values, matrix.shape, check_invariants=True))
+    return SparseTensor(torch.sparse_csr_tensor(rows, columns, values, size=matrix.shape, check_invariants=True))
 
 
 @dataclass(frozen=True)
