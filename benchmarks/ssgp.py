@@ -10,13 +10,12 @@ from importlib.util import find_spec
 from typing import Any
 
 import torch
-from side_by_side import PEERS, Form, Machine, Row, Work, compare, run
+from side_by_side import Form, Machine, Row, Work, compare, run
 from torch import Tensor
 
 from models.ssgp.model import SSGP
 from models.ssgp.moments import in_blocks
 
-PEERS |= {"gpytorch": "GPyTorch"}
 ROWS, DIMENSION, COUNT = 30_000, 9, 64
 RATE = 0.05
 

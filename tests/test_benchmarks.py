@@ -30,7 +30,7 @@ ROWS = {
     "trace_estimation": 7,
     "ssgp": 6,
 }
-PEERS = {"feature_map": 1, "two_stage": 1, "trace_estimation": 3}
+PEERS = {"feature_map": 1, "two_stage": 1, "trace_estimation": 3, "ssgp": 2}
 
 
 @pytest.fixture
@@ -69,8 +69,8 @@ def test_a_peer_that_is_not_installed_is_left_out_and_named(
     monkeypatch.setattr(shared, "find_spec", lambda _: None)
     rows = module.measure(machine(load), 0.01)
     assert len(rows) == ROWS[name] - PEERS[name]
-    assert not any(peer in row.form for row in rows for peer in ("scikit-learn", "PyLops"))
-    assert "Left out, as they are not installed: scikit-learn, PyLops." in shared.report(machine(load), rows)
+    assert not any(peer in row.form for row in rows for peer in ("scikit-learn", "PyLops", "GPyTorch"))
+    assert "Left out, as they are not installed: scikit-learn, PyLops, GPyTorch." in shared.report(machine(load), rows)
 
 
 def test_forms_take_turns(load: Any) -> None:

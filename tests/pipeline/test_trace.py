@@ -46,7 +46,7 @@ def test_a_tiny_run(experiment: str, run_pipeline, client) -> None:
     if experiment != "trace":
         assert run.data.metrics["trace/lanczos_difference"] < 1e-4
     table = pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{run.info.artifact_uri}/trace/failures.csv")))
-    assert len(table) == len(METHODS) * 5
+    assert len(table) == len(METHODS) * 6
     assert table["failures"].between(0, 100).all()
     for path in ("trace/runs.csv", "trace/seconds.csv", "trace/failures.svg"):
         assert mlflow.artifacts.load_text(f"{run.info.artifact_uri}/{path}")
