@@ -17,7 +17,7 @@ Form = Callable[[], object]
 SAMPLE = 5e-4  # seconds that one sample takes at least: short calls are repeated
 MOST_ROUNDS = 200
 HEADER = "| hot spot | size | form | median | ÷ ours | of product peak | of read peak |\n|---|---|---|---|---|---|---|"
-PEERS = {"sklearn": "scikit-learn"}
+PEERS = {"sklearn": "scikit-learn", "pylops": "PyLops", "gpytorch": "GPyTorch"}
 
 
 @dataclass(frozen=True)

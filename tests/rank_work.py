@@ -23,6 +23,8 @@ from models.psrnn.projection import find_projections, projected
 from models.psrnn.two_stage import two_stage_regression
 from models.psrnn.windows import extract_windows
 from models.readout import ReadoutFit, ReadoutSettings
+from models.trace.estimators import estimate_trace
+from models.trace.parallel import OverRanks
 from pipeline import checkpoint
 from pipeline.ranks import refuse_unlike
 from small_problems import oscillation, with_gap
@@ -105,6 +107,18 @@ def shared() -> Found:
         "no bytes": list(bytes_of_first_rank(b"" if rank() == 0 else b"x")),
         "one": filter_by_all_ranks(model, TRAIN.values[:1], TRAIN.mask[:1]).predictions,
     }
+
+
+def traced(*, method: str) -> Found:
+    """Estimates of a trace whose queries the ranks share; how many this one asked, in how many reductions."""
+    asked: list[int] = []
+
+    def oracle(queries: Tensor) -> Tensor:
+        asked.append(len(queries.reshape(-1, 40)))
+        return queries * torch.arange(1.0, 41.0).double()
+
+    estimates = estimate_trace(OverRanks(oracle), method=method, queries=12, size=40, trials=5, generator=chance(0))
+    return {"estimates": estimates, "asked": sum(asked), "reductions": len(asked)}
 
 
 def too_few_rows() -> Found:

@@ -17,9 +17,20 @@ TINY: dict[str, dict[str, Any]] = {
     "online_step": {"FEATURES": (6,)},
     "epoch": {"SEQUENCES": 2, "STEPS": 30, "FEATURES": (6,)},
     "factorised": {"SIZES": ((6, (2, 3)),)},
+    "trace_estimation": {"SIZE": 50, "QUERIES": (12,)},
+    "ssgp": {"ROWS": 60, "COUNT": 3},
 }
-ROWS = {"feature_map": 3 + 3 + 2, "two_stage": 3, "bptt_step": 3, "online_step": 3, "epoch": 4 + 4, "factorised": 3}
-PEERS = {"feature_map": 1, "two_stage": 1}
+ROWS = {
+    "feature_map": 3 + 3 + 2,
+    "two_stage": 3,
+    "bptt_step": 3,
+    "online_step": 3,
+    "epoch": 4 + 4,
+    "factorised": 3,
+    "trace_estimation": 7,
+    "ssgp": 6,
+}
+PEERS = {"feature_map": 1, "two_stage": 1, "trace_estimation": 3, "ssgp": 2}
 
 
 @pytest.fixture
@@ -58,8 +69,8 @@ def test_a_peer_that_is_not_installed_is_left_out_and_named(
     monkeypatch.setattr(shared, "find_spec", lambda _: None)
     rows = module.measure(machine(load), 0.01)
     assert len(rows) == ROWS[name] - PEERS[name]
-    assert not any("scikit-learn" in row.form for row in rows)
-    assert "Left out, as they are not installed: scikit-learn." in shared.report(machine(load), rows)
+    assert not any(peer in row.form for row in rows for peer in ("scikit-learn", "PyLops", "GPyTorch"))
+    assert "Left out, as they are not installed: scikit-learn, PyLops, GPyTorch." in shared.report(machine(load), rows)
 
 
 def test_forms_take_turns(load: Any) -> None:

@@ -17,6 +17,9 @@ RECIPES = {
     "psrnn": "pipeline.recipes.psrnn:train",
     "tune": "pipeline.recipes.tune:trial",
     "predict": "pipeline.recipes.predict:predict",
+    "theory": "pipeline.recipes.theory:study_of_draws",
+    "trace": "pipeline.recipes.trace:estimate",
+    "ssgp": "pipeline.recipes.ssgp:compare",
 }
 ASKS_ONLY = {"--help", "-h", "--cfg", "-c", "--info", "-i", "--hydra-help", "--version"}
 

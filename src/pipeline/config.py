@@ -12,6 +12,24 @@ from omegaconf import MISSING, DictConfig, OmegaConf
 
 from models.numerics.ridge import SCALES
 from models.psrnn.initialise import UPDATES
+from pipeline.config_ssgp import (
+    SSGP_CAPS,
+    SSGP_MAY_BE_EMPTY,
+    SSGP_NOT_NEGATIVE,
+    SSGP_POSITIVE,
+    AutoencoderConfig,
+    GpytorchConfig,
+    SsgpSectionConfig,
+    StreamConfig,
+)
+from pipeline.config_theory import (
+    THEORY_CAPS,
+    THEORY_MAY_BE_EMPTY,
+    THEORY_NOT_NEGATIVE,
+    THEORY_POSITIVE,
+    TheorySettings,
+)
+from pipeline.config_trace import TRACE_CAPS, TRACE_CHOICES, TRACE_NOT_NEGATIVE, TRACE_POSITIVE, TraceSections
 from pipeline.errors import PipelineError
 
 
@@ -182,7 +200,38 @@ class TuneConfig(PsrnnConfig):
     tune: SearchConfig = field(default_factory=SearchConfig)
 
 
-SCHEMAS = {"psrnn": PsrnnConfig, "predict": PredictConfig, "tune": TuneConfig}
+@dataclass
+class TheoryConfig(CommonConfig):
+    """`recipe=theory`. kernels, samplers and datasets hold a section with a `_target_` for every name."""
+
+    kernels: dict[str, Any] = MISSING
+    samplers: dict[str, Any] = MISSING
+    datasets: dict[str, Any] = MISSING
+    theory: TheorySettings = field(default_factory=TheorySettings)
+
+
+@dataclass
+class TraceConfig(TraceSections, CommonConfig):
+    """`recipe=trace`."""
+
+
+@dataclass
+class SsgpConfig(CommonConfig):
+    """`recipe=ssgp`."""
+
+    data: Any = MISSING
+    kernel: Any = MISSING
+    samplers: Any = MISSING
+    ssgp: SsgpSectionConfig = field(default_factory=SsgpSectionConfig)
+    autoencoder: AutoencoderConfig = field(default_factory=AutoencoderConfig)
+    gpytorch: GpytorchConfig = field(default_factory=GpytorchConfig)
+    stream: StreamConfig = field(default_factory=StreamConfig)
+
+
+SCHEMAS = {
+    "psrnn": PsrnnConfig, "predict": PredictConfig, "tune": TuneConfig, "theory": TheoryConfig, "trace": TraceConfig,
+    "ssgp": SsgpConfig,
+}  # fmt: skip
 
 
 def register_schemas() -> None:
@@ -238,19 +287,24 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "tracking.detail": ("full", "summary"),
     "compare.arm": ("contender", "model", "sampler", "update"),
     "compare.figure": ("count", "epoch", "contenders", "trials"),
+    **TRACE_CHOICES,
 }
 
 POSITIVE = (
     "features.count", "features.bandwidth.scale", "features.bandwidth.pairs", "initialise.ridge",
     "initialise.whitening", "initialise.chunk", "features.projection", "readout.ridges", "readout.state_ridges",
     "refine.horizon", "refine.learning_rate", "refine.batch_size", "refine.clip", "refine.damping", "evaluate.horizons",
-    "evaluate.orders", "evaluate.ridges", "threads", "tune.trials",
+    "evaluate.orders", "evaluate.ridges", "threads", "tune.trials", *THEORY_POSITIVE, *TRACE_POSITIVE, *SSGP_POSITIVE,
 )  # fmt: skip
 NOT_NEGATIVE = (
     "tracking.wait", "readout.lags", "refine.epochs", "evaluate.first_step", "horizon", "seed", "tune.warmup",
+    *THEORY_NOT_NEGATIVE, *TRACE_NOT_NEGATIVE, *SSGP_NOT_NEGATIVE,
 )  # fmt: skip
-MAY_BE_EMPTY = ("evaluate.orders",)
-CAPS = {"features.count": "count", "features.projection": "count", "refine.epochs": "epochs"}
+MAY_BE_EMPTY = ("evaluate.orders", *THEORY_MAY_BE_EMPTY, *SSGP_MAY_BE_EMPTY)
+CAPS = {
+    "features.count": "count", "features.projection": "count", "refine.epochs": "epochs",
+    **THEORY_CAPS, **TRACE_CAPS, **SSGP_CAPS,
+}  # fmt: skip
 
 
 def apply_caps(config: DictConfig) -> None:
@@ -258,7 +312,8 @@ def apply_caps(config: DictConfig) -> None:
     for key, cap in CAPS.items():
         limit, value = OmegaConf.select(config, f"size.{cap}"), OmegaConf.select(config, key)
         if limit is not None and value is not None:
-            OmegaConf.update(config, key, min(value, limit))
+            lowered = sorted({min(v, limit) for v in value}) if OmegaConf.is_list(value) else min(value, limit)
+            OmegaConf.update(config, key, lowered)
 
 
 def _require(config: DictConfig, keys: tuple[str, ...], holds: Callable[[float], bool], words: str) -> None:

@@ -1,4 +1,4 @@
-"""`python -m pipeline.export RUN_NAME FOLDER`: what the parent of a multirun found, as a page with its files.
+"""`python -m pipeline.export RUN_NAME FOLDER`: what a study or a multirun's parent found, as a page with its files.
 
 Writes FOLDER/RUN_NAME.md (command, commit, figure, tables) and FOLDER/RUN_NAME/ with the tables (CSV) and figures
 (SVG); those that an earlier export left there and this run does not have are deleted.
@@ -23,14 +23,14 @@ from pipeline.tracking.run import scratch_folder
 from pipeline.tracking.store import open_store
 
 EXPORTED = (".csv", ".svg")
-LEFT_OUT = ("config.yaml",)
+LEFT_OUT = ("config.yaml", "draws.csv")  # of a study, every draw: in the store, too large for a page
 
 
 def finished_parent(client: MlflowClient, name: str) -> MlflowRun:
-    """The newest parent of that name that finished. Raises PipelineError when there is none."""
+    """The newest parent or study (both say their command) of that name that finished. Raises PipelineError else."""
     found = client.search_runs(
         [experiment.experiment_id for experiment in client.search_experiments()],
-        filter_string=f"attributes.run_name = '{name}' and tags.multirun = 'parent' and attributes.status = 'FINISHED'",
+        filter_string=f"attributes.run_name = '{name}' and tags.command LIKE '%' and attributes.status = 'FINISHED'",
         order_by=["attributes.start_time DESC"],
         max_results=1,
     )

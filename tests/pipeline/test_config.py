@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,12 @@ OPTIONS = sorted(
     for path in conf_folder().glob("*/*.yaml")
     if path.parent.name not in ("recipe", "experiment")
 )
-EXPERIMENTS = sorted(path.stem for path in (conf_folder() / "experiment").glob("*.yaml"))
+# those of a PSRNN: recipes of other systems have sections of their own
+EXPERIMENTS = sorted(
+    path.stem
+    for path in (conf_folder() / "experiment").glob("*.yaml")
+    if not re.search("override /recipe: (?!tune)", path.read_text(encoding="utf-8"))
+)
 CONTENDERS = sorted(
     str(path.relative_to(conf_folder() / "contender").with_suffix(""))
     for path in (conf_folder() / "contender").glob("*/*.yaml")
@@ -102,6 +108,12 @@ def test_tiny_wins_over_every_experiment(experiment: str) -> None:
     assert settings.refine.epochs == 2
     whole = settings_of(compose("config", [f"+experiment={experiment}"]))
     assert whole.features.count > 8
+
+
+def test_tiny_lowers_lists_too() -> None:
+    whole, tiny = (settings_of(compose("config", ["+experiment=ssgp", *more])) for more in ([], ["size=tiny"]))
+    assert (whole.ssgp.counts, whole.ssgp.seeds) == ([16, 32, 64], 8)
+    assert (tiny.ssgp.counts, tiny.ssgp.seeds, tiny.ssgp.iterations, tiny.stream.rows) == ([10], 2, 2, [])
 
 
 def test_the_sweeps_of_experiments_follow_size() -> None:

@@ -16,7 +16,8 @@ from pipeline.paths import conf_folder
 
 FILES = sorted((conf_folder() / "experiment").glob("*.yaml"))
 SWEEPS = {path.stem for path in FILES if "MULTIRUN" in path.read_text()} | {"search"}
-EXPERIMENTS = [path.stem for path in FILES if path.stem not in SWEEPS]
+OTHER_RECIPES = {path.stem for path in FILES if "override /recipe" in path.read_text(encoding="utf-8")}
+EXPERIMENTS = [path.stem for path in FILES if path.stem not in SWEEPS | OTHER_RECIPES]
 ARTIFACTS = {
     "config.yaml", "curves/bptt.csv", "curves/horizons.csv", "evaluate/by_feature.csv", "evaluate/by_sequence.csv",
     "evaluate/test_predictions.csv", "features/bandwidths.csv", "features/frequencies_history.csv",

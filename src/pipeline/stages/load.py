@@ -11,6 +11,7 @@ import torch
 from data.base import Dataset, Standardiser
 from models.filtering import MaskedSequences, scored_steps
 from models.readout import LagShares
+from pipeline.errors import PipelineError
 
 
 class Loaded(NamedTuple):
@@ -50,7 +51,10 @@ def load(
     device: torch.device,
 ) -> Loaded:
     """Load, cut to `size`, standardise by the training part. Raises ValueError for data that cannot be used."""
-    dataset = loader().shortened(sequences=sequences, steps=steps)
+    dataset = loader()
+    if not isinstance(dataset, Dataset):
+        raise PipelineError(f"data: {dataset.name} is a table of points, not sequences; it goes with another recipe")
+    dataset = dataset.shortened(sequences=sequences, steps=steps)
     warn_of_short_sequences(dataset, steps=max(2 * window + 1, first_step + 1))
     standardiser = Standardiser.fit(dataset.train, dataset.feature_names, common_scale=dataset.common_scale)
     parts = []

@@ -1,0 +1,75 @@
+"""Abalone (W. J. Nash and others 1994, UCI Machine Learning Repository, data set 1): a point is an animal.
+
+Inputs are its sex (three indicators) and seven sizes and weights, scaled as published (lengths in 200 mm, weights in
+200 g); the target is the number of rings on its shell, its age in years less 1.5.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import torch
+
+from data.base import DataError
+from data.download import Opener, data_root, file_or_stand_in, open_https
+from data.points import Points, cut_split
+
+SOURCES = ("auto", "uci", "stand_in")
+FOLDER = "abalone"
+FILE = "abalone.data"
+CHECKSUM = "7b140a2fadb9d91226d34b905589c5f4a36370d4dce059b36daaa8060d7ae665"
+# A public copy over https, pinned to a commit.
+ADDRESS = f"https://raw.githubusercontent.com/msalibian/STAT547O/e80ca158a5cc92b951c7f0eb90a71b7f459dc0ae/{FILE}"
+SEXES = ("M", "F", "I")
+SIZES = ("length", "diameter", "height", "whole", "shucked", "viscera", "shell")
+INPUTS = (*(f"sex_{sex}" for sex in SEXES), *SIZES)
+ROWS, TRAIN = 4177, 3133  # the customary split: the first 3133 rows for training, the last 1044 for test
+
+
+def stand_in_table(*, seed: int) -> pd.DataFrame:
+    """Animals that grow towards a largest size, with weights that go with its cube; nothing in it is real."""
+    generator = np.random.default_rng(seed)
+    rings = 1 + generator.gamma(6.0, 1.5, ROWS).round()
+    length = 0.75 * (1 - np.exp(-0.22 * rings)) * generator.normal(1, 0.08, ROWS)
+    sizes = [length, 0.8 * length, 0.28 * length, *(share * length**3 for share in (5.5, 2.4, 1.2, 1.6))]
+    noisy = [size * generator.normal(1, 0.06, ROWS) for size in sizes]
+    sex = np.where(rings < 7, "I", generator.choice(["M", "F"], ROWS))
+    return pd.DataFrame({"sex": sex} | dict(zip(SIZES, noisy, strict=True)) | {"rings": rings})
+
+
+def read_table(path: str | None, *, required: bool, opener: Opener) -> pd.DataFrame | None:
+    """The published file's table; None, with a warning, where it cannot be had and is not `required`."""
+    file = data_root(path) / FOLDER / FILE
+    found = file_or_stand_in(
+        file, address=ADDRESS, sha256=CHECKSUM, data="abalone", stand_in="a generated stand-in", required=required,
+        opener=opener,
+    )  # fmt: skip
+    return pd.read_csv(file, header=0, names=["sex", *SIZES, "rings"]) if found else None
+
+
+def load(
+    *,
+    points: int | None = None,
+    validation: int = 500,
+    seed: int = 0,
+    source: str = "auto",
+    root: str | None = None,
+    opener: Opener = open_https,
+) -> Points:
+    """The customary split; `validation` rows are drawn from the 3133 training rows under the seed.
+
+    points: keep as many rows of each part at most, drawn under the seed; None: all.
+    Raises DataError for an argument out of range, and for a missing file that cannot be fetched with source=uci.
+    """
+    if source not in SOURCES:
+        raise DataError(f"data.source={source} is unknown; choose one of {', '.join(SOURCES)}")
+    table = None if source == "stand_in" else read_table(root, required=source == "uci", opener=opener)
+    stand_in = table is None
+    table = stand_in_table(seed=seed) if table is None else table
+    indicators = np.stack([(table["sex"] == sex).to_numpy(dtype=float) for sex in SEXES], axis=1)
+    inputs = np.concatenate([indicators, table[list(SIZES)].to_numpy(dtype=float)], axis=1)
+    split = cut_split(len(table), train=TRAIN, validation=validation, points=points, seed=seed)
+    return Points(
+        "abalone", torch.from_numpy(inputs), torch.from_numpy(table["rings"].to_numpy(dtype=float).copy()), *split,
+        input_names=INPUTS, target_name="rings", source="stand-in" if stand_in else "uci", stand_in=stand_in,
+    )  # fmt: skip

@@ -1,0 +1,148 @@
+"""The mixture autoencoder that reconfigures inputs into separated clusters (thesis, sections 3.1.3.3 and 3.1.4).
+
+With prior p(z) = Σ_i π_i N(c_i, γ_i² I), π_i ∝ 2^{i/2}, it maximises (equation 3.50)
+
+    E_q log p(x|z) − KL(q(z|x) ‖ p(z)) − α KL(q(z) ‖ p(z)) + β Σ_{i≠j} KL(N_i ‖ N_j)
+
+over the posterior q(z|x), the likelihood p(x|z), both `mixture.MixtureNet`, and the prior's radius R. q(z) is the mean
+of q(z|x) over a batch. Divergences of mixtures have no closed form: they are means over one draw of each component of
+the posterior, weighted by its weights.
+
+What the thesis leaves open, and what is taken here: the centres c_i are R times the vertices ±e_j of the
+cross-polytope, eight at equal distances on the sphere of four dimensions; γ_i = 2^{−(i−1)/4}/√d, so that γ_i² falls as
+the population π_i rises (conditions 1 and 2). The last term has no maximum in R: how far R grows is set by the number
+of steps of Adam and their size, and is reported.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from models.ssgp.mixture import Mixture, MixtureNet
+
+
+class Terms(NamedTuple):
+    """The four terms of the objective, each a scalar: means over the rows of a batch, without α and β."""
+
+    likelihood: Tensor
+    divergence: Tensor
+    pooled_divergence: Tensor
+    separation: Tensor
+
+
+class Training(NamedTuple):
+    """steps of Adam on batches of `batch_size` rows; alpha, beta: weights of the two terms that the thesis adds."""
+
+    steps: int
+    batch_size: int
+    learning_rate: float
+    alpha: float
+    beta: float
+
+
+class MixtureAutoencoder(nn.Module):
+    """inputs: columns of x; latent: dimensions of z; components: of the prior, the posterior and the likelihood.
+
+    Raises ValueError for more components than the cross-polytope has vertices, 2·latent.
+    """
+
+    centres: Tensor
+    log_weights: Tensor
+    log_variances: Tensor
+
+    def __init__(self, *, inputs: int, latent: int = 4, components: int = 8) -> None:
+        super().__init__()
+        if not 1 <= components <= 2 * latent:
+            raise ValueError(
+                f"{components} components in {latent} latent dimensions: at most {2 * latent} centres lie at equal "
+                "distances; raise autoencoder.latent or lower autoencoder.components"
+            )
+        self.encoder, self.decoder = MixtureNet(inputs, latent, components), MixtureNet(latent, inputs, components)
+        self.raw_radius = nn.Parameter(torch.tensor(math.log(math.expm1(1.0))))
+        corners = torch.cat([torch.eye(latent), -torch.eye(latent)])
+        order = torch.arange(components, dtype=torch.float32)
+        self.register_buffer("centres", corners[:components])
+        self.register_buffer("log_weights", (order * math.log(2) / 2).log_softmax(0))
+        self.register_buffer("log_variances", -math.log(latent) - order * math.log(2) / 2)
+
+    @property
+    def radius(self) -> Tensor:
+        """R, positive."""
+        return nn.functional.softplus(self.raw_radius)
+
+    def prior(self) -> Mixture:
+        """One row."""
+        means = (self.radius * self.centres).unsqueeze(0)
+        return Mixture(
+            self.log_weights.unsqueeze(0), means, self.log_variances.view(1, -1, 1).expand_as(means).contiguous()
+        )
+
+    def separation(self) -> Tensor:
+        """Σ_{i≠j} KL(N_i ‖ N_j) = Σ ½ [d γ_i²/γ_j² + |c_i − c_j|²/γ_j² − d + d log(γ_j²/γ_i²)]."""
+        variances, size = self.log_variances.exp(), self.centres.shape[1]
+        ratio = variances.unsqueeze(1) / variances
+        distances = (self.radius * (self.centres.unsqueeze(1) - self.centres)).square().sum(2)
+        return 0.5 * (size * (ratio - 1 - ratio.log()) + distances / variances).sum()  # i = j gives 0
+
+    def terms(self, x: Tensor, *, generator: torch.Generator) -> Terms:
+        """x (row, input), standardised."""
+        posterior, prior = self.encoder(x), self.prior()
+        drawn = posterior.draw(generator)
+        rows, components, size = drawn.shape
+        flat, weights = drawn.reshape(-1, size), posterior.log_weights.exp()
+        of_prior = prior.log_density(flat.unsqueeze(0)).view(rows, components)
+        decoded = self.decoder(flat).log_density(x.repeat_interleave(components, 0).unsqueeze(1)).view(rows, components)
+        pooled = posterior.pooled_log_density(flat).view(rows, components)
+
+        def expected(values: Tensor) -> Tensor:
+            return (weights * values).sum(1).mean()
+
+        divergence = expected(posterior.log_density(drawn) - of_prior)
+        return Terms(expected(decoded), divergence, expected(pooled - of_prior), self.separation())
+
+    def objective(self, x: Tensor, *, alpha: float, beta: float, generator: torch.Generator) -> Tensor:
+        """Equation 3.50, to be maximised: a scalar."""
+        found = self.terms(x, generator=generator)
+        return found.likelihood - found.divergence - alpha * found.pooled_divergence + beta * found.separation
+
+    @torch.no_grad()
+    def encode(self, x: Tensor) -> Tensor:
+        """The posterior's mean, (row, latent)."""
+        return self.encoder(x).mean()
+
+    @torch.no_grad()
+    def reconfigure(self, x: Tensor) -> Tensor:
+        """The mean of the likelihood at `encode`: what the revisited SSGP takes in place of x, (row, input)."""
+        return self.decoder(self.encode(x)).mean()
+
+
+def train_autoencoder(
+    inputs: Tensor, *, latent: int, components: int, training: Training, seed: int
+) -> MixtureAutoencoder:
+    """A trained autoencoder in evaluation mode. inputs (row, input), standardised, at least two rows.
+
+    seed: of weights, batches and draws; torch's global generator is left as it was.
+    Raises ValueError for one row, which batch norm cannot take, and when the objective stops being finite.
+    """
+    if len(inputs) < 2:
+        raise ValueError("the autoencoder needs at least two training rows; leave out the revisited arms")
+    generator = torch.Generator().manual_seed(seed)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = MixtureAutoencoder(inputs=inputs.shape[1], latent=latent, components=components)
+    model = model.to(inputs.device, inputs.dtype).train()
+    optimizer = torch.optim.Adam(model.parameters(), lr=training.learning_rate)
+    size = min(training.batch_size, len(inputs))
+    for step in range(training.steps):
+        rows = torch.randperm(len(inputs), generator=generator)[:size].to(inputs.device)
+        optimizer.zero_grad()
+        loss = -model.objective(inputs[rows], alpha=training.alpha, beta=training.beta, generator=generator)
+        if not math.isfinite(loss.item()):
+            raise ValueError(f"the autoencoder's objective is not finite at step {step}; lower its learning rate")
+        loss.backward()
+        optimizer.step()
+    return model.eval()

@@ -1,0 +1,110 @@
+"""Sparse-spectrum Gaussian process regression (Lázaro-Gredilla, Quiñonero-Candela, Rasmussen and Figueiras-Vidal 2010,
+Journal of Machine Learning Research 11; thesis, section 3.1.2.2): y = g(x) + ε, g with kernel s² Φ(x)ᵀ Φ(x′).
+
+With B = I + (s²/σ²) Φᵀ Φ of size 2m, all that a Gaussian process needs follows from `moments.Moments`:
+
+    −log p(y) = ½ [ (yᵀy − (s²/σ²) yᵀΦ B⁻¹ Φᵀy)/σ² + log|B| + N log(2π σ²) ]
+    mean(x) = (s²/σ²) Φ(x)ᵀ B⁻¹ Φᵀy,   variance(x) = s² Φ(x)ᵀ B⁻¹ Φ(x)  (+ σ² for an observation)
+
+The eigenvalues of B are at least 1, so that duplicate rows or a singular Φᵀ Φ do no harm.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from models.features.maps import random_features
+from models.numerics.ridge import factor_ridge
+from models.ssgp.moments import Moments, Stream, feature_moments
+
+NOISE_FLOOR = 1e-6  # of the noise variance, in units of the standardised target's
+FIRST_NOISE = 0.25  # the noise variance that training begins with
+
+
+class Prediction(NamedTuple):
+    """mean and variance of new observations, and the function's own variance; each (row,)."""
+
+    mean: Tensor
+    variance: Tensor
+    function_variance: Tensor
+
+
+def negative_log_likelihood(moments: Moments, signal: Tensor, noise: Tensor) -> Tensor:
+    """−log p(y) in nats (see above) for the variances s² and σ²: a differentiable scalar."""
+    ratio = signal / noise
+    factor = factor_ridge(ratio * moments.gram, 1.0)
+    half = torch.linalg.solve_triangular(factor, moments.cross.unsqueeze(1), upper=False)
+    quadratic = (moments.square - ratio * half.square().sum()) / noise
+    determinant = 2 * factor.diagonal().log().sum() + moments.rows * noise.log()
+    return 0.5 * (quadratic + determinant + moments.rows * math.log(2 * math.pi))
+
+
+class Posterior(NamedTuple):
+    """A fitted process: frequencies over length-scales (m, dimension), the Cholesky factor of B, the weights
+    (s²/σ²) B⁻¹ Φᵀy (2m,), and the variances s² and σ²."""
+
+    frequencies: Tensor
+    factor: Tensor
+    weights: Tensor
+    signal: Tensor
+    noise: Tensor
+
+    def predict(self, inputs: Tensor) -> Prediction:
+        """(row, dimension) → mean and variances, float64."""
+        features = random_features(inputs.double(), self.frequencies)
+        half = torch.linalg.solve_triangular(self.factor, features.T, upper=False)
+        variance = self.signal * half.square().sum(0)
+        return Prediction(features @ self.weights, variance + self.noise, variance)
+
+
+class SSGP(nn.Module):
+    """The hyper-parameters: log length-scales (dimension,), log s², log σ², and the frequencies, trained if asked for.
+
+    frequencies: (m, dimension), float64, of the kernel's spectral measure at bandwidth 1; see
+    `models.features.samplers.draw_frequencies`. scale: the length-scale that training begins with.
+    Raises ValueError for a scale that is not positive and frequencies of another shape.
+    """
+
+    def __init__(self, frequencies: Tensor, *, scale: float = 1.0, train_frequencies: bool = False) -> None:
+        super().__init__()
+        if frequencies.ndim != 2 or frequencies.numel() == 0:
+            raise ValueError(f"frequencies must have shape (count, dimension), got {tuple(frequencies.shape)}")
+        if not 0 < scale < math.inf:
+            raise ValueError(f"the first length-scale must be positive and finite, got {scale}")
+        start = frequencies.double()
+        self.frequencies = nn.Parameter(start.clone(), requires_grad=train_frequencies)
+        self.log_scales = nn.Parameter(start.new_full((frequencies.shape[1],), math.log(scale)))
+        self.log_signal = nn.Parameter(start.new_zeros(()))
+        self.log_noise = nn.Parameter(start.new_full((), math.log(FIRST_NOISE)))
+
+    @property
+    def scaled_frequencies(self) -> Tensor:
+        """Frequencies over length-scales: Φ of them at x is Φ of the unscaled ones at x over the length-scales."""
+        return self.frequencies / self.log_scales.exp()
+
+    @property
+    def signal(self) -> Tensor:
+        return self.log_signal.exp()
+
+    @property
+    def noise(self) -> Tensor:
+        return self.log_noise.exp() + NOISE_FLOOR
+
+    def loss(self, stream: Stream) -> Tensor:
+        """−log p(y)/N, a differentiable scalar. Raises ValueError as `feature_moments`."""
+        moments = feature_moments(self.scaled_frequencies, stream)
+        return negative_log_likelihood(moments, self.signal, self.noise) / moments.rows
+
+    @torch.no_grad()
+    def posterior(self, stream: Stream) -> Posterior:
+        """Condition on the rows of the stream, in one pass. Raises ValueError as `feature_moments`."""
+        frequencies, signal, noise = self.scaled_frequencies, self.signal, self.noise
+        moments = feature_moments(frequencies, stream)
+        ratio = signal / noise
+        factor = factor_ridge(ratio * moments.gram, 1.0)
+        weights = ratio * torch.cholesky_solve(moments.cross.unsqueeze(1), factor).squeeze(1)
+        return Posterior(frequencies, factor, weights, signal, noise)

@@ -1,0 +1,217 @@
+"""What `dense` computes, from products with K alone: nothing of size N × N is decomposed, inverted or even stored.
+
+Systems with B = K + λN·I are solved by conjugate gradients, preconditioned by a feature map: (ΦΦᵀ + λN·I)⁻¹ costs
+O(N m) by Woodbury's identity, and where it is a Δ-spectral approximation of B⁻¹ the condition number is at most
+(1 + Δ)/(1 − Δ), whatever λ is.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from models.numerics.ridge import factor_ridge
+from models.theory.dense import Approximation, Risk, check_features, check_positive, check_signal
+from models.theory.kernel_matrix import Product
+
+TOLERANCE = 1e-9
+BLOCK = 256  # columns that are solved for at once
+
+
+class Solution(NamedTuple):
+    """x with ‖b − A x‖ ≤ residual · ‖b‖ in every column, after so many products."""
+
+    values: Tensor
+    iterations: int
+    residual: float
+
+
+def _checked(values: Tensor) -> Tensor:
+    if not bool(values.isfinite().all()):
+        raise ValueError("a matrix–vector product is not finite; look at the inputs of the kernel")
+    return values
+
+
+def conjugate_gradients(
+    product: Product,
+    right: Tensor,
+    *,
+    precondition: Product | None = None,
+    tolerance: float = TOLERANCE,
+    most: int = 1000,
+) -> Solution:
+    """A x = b for symmetric positive definite A, for every column of b (N, k) by itself (Hestenes and Stiefel 1952).
+
+    Stops when every column's residual is at most `tolerance` times its length. precondition: v ↦ M⁻¹v.
+    Raises ValueError when a product is not finite, A shows itself not to be positive definite, or `most` products do
+    not suffice.
+    """
+    lengths = torch.linalg.vector_norm(right, dim=0)
+    x, residual = torch.zeros_like(right), right.clone()
+    z = residual if precondition is None else precondition(residual)
+    direction, size = z.clone(), (residual * z).sum(0)
+    worst = 1.0
+    for step in range(most + 1):
+        worst = float((torch.linalg.vector_norm(residual, dim=0) / lengths).nan_to_num(0.0).max())
+        if worst <= tolerance:
+            return Solution(x, step, worst)
+        applied = _checked(product(direction))
+        active = torch.linalg.vector_norm(residual, dim=0) > tolerance * lengths
+        curvature = (direction * applied).sum(0)
+        if bool((curvature[active] <= 0).any()):
+            raise ValueError("conjugate gradients: the matrix is not positive definite; raise the ridge")
+        length = torch.where(active, size / curvature, 0.0)
+        x += length * direction
+        residual -= length * applied
+        z = residual if precondition is None else precondition(residual)
+        old, size = size, (residual * z).sum(0)
+        direction = z + torch.where(active, size / old, 0.0) * direction
+    raise ValueError(
+        f"conjugate gradients: residual {worst:.1e} after {most} products, wanted {tolerance:.0e}; "
+        "raise the ridge, or precondition by more features"
+    )
+
+
+def woodbury(features: Tensor, shift: float) -> Product:
+    """v ↦ (ΦΦᵀ + shift·I)⁻¹ v = (v − Φ(ΦᵀΦ + shift·I)⁻¹Φᵀv)/shift, Φ (N, p), shift > 0. Raises ValueError else."""
+    check_positive("shift", shift)
+    factor = factor_ridge(features.T @ features, shift)
+
+    def product(v: Tensor) -> Tensor:
+        return (v - features @ torch.cholesky_solve(features.T @ v, factor)) / shift
+
+    return product
+
+
+class ShiftedKernel:
+    """B = K + λN·I as products, and its inverse by preconditioned conjugate gradients.
+
+    kernel: v ↦ K v. rows: N. features: Φ (N, p) of the preconditioner, None for none.
+    Raises ValueError for a ridge that is not positive and features that do not fit.
+    """
+
+    def __init__(
+        self, kernel: Product, *, rows: int, ridge: float, features: Tensor | None = None, tolerance: float = TOLERANCE
+    ) -> None:
+        check_positive("ridge", ridge)
+        if features is not None:
+            check_features(features, rows)
+        self.kernel, self.rows, self.ridge, self.shift, self.tolerance = kernel, rows, ridge, ridge * rows, tolerance
+        self.precondition = None if features is None else woodbury(features.double(), self.shift)
+
+    def product(self, v: Tensor) -> Tensor:
+        return self.kernel(v) + self.shift * v
+
+    def solve(self, right: Tensor) -> Tensor:
+        """B⁻¹ b, b (N, k). Raises ValueError like `conjugate_gradients`."""
+        solution = conjugate_gradients(
+            self.product, right, precondition=self.precondition, tolerance=self.tolerance, most=10 * self.rows + 10
+        )
+        return solution.values
+
+
+class Lanczos(NamedTuple):
+    """Extreme eigenvalues; the true ones lie within `residual` of them. steps: products with the matrix."""
+
+    lowest: float
+    highest: float
+    residual: float
+    steps: int
+
+
+def _ritz(diagonal: list[float], beside: list[float]) -> tuple[Tensor, Tensor]:
+    matrix = torch.diag(torch.tensor(diagonal, dtype=torch.float64))
+    off = torch.tensor(beside[: len(diagonal) - 1], dtype=torch.float64)
+    matrix += torch.diag(off, 1) + torch.diag(off, -1)
+    return torch.linalg.eigh(matrix)
+
+
+def _without(v: Tensor, image: Tensor, basis: Tensor, images: Tensor) -> tuple[Tensor, Tensor]:
+    """v less its part in the span of the basis, in the inner product of B, twice for the digits; image is B v."""
+    for _ in range(2):
+        parts = basis.T @ image
+        v, image = v - basis @ parts, image - images @ parts
+    return v, image
+
+
+def generalised_lanczos(
+    difference: Product, shifted: ShiftedKernel, start: Tensor, *, tolerance: float, most: int
+) -> Lanczos:
+    """The extreme eigenvalues of E x = θ B x, E symmetric: Lanczos in the inner product of B, fully orthogonalised.
+
+    With w = B⁻¹E v the vector B w is E v itself, so a step costs one product with E and one solve with B. It stops when
+    the residuals of both ends, which bound their errors, are at most `tolerance`. start: random, (N, 1).
+    Raises ValueError when `most` steps do not suffice, and like `conjugate_gradients`.
+    """
+    rows, image = shifted.rows, shifted.product(start)
+    length = float((start * image).sum().sqrt())
+    basis, images = start / length, image / length
+    diagonal: list[float] = []
+    beside: list[float] = []
+    residual = math.inf
+    for step in range(1, min(most, rows) + 1):
+        applied = _checked(difference(basis[:, -1:]))
+        diagonal.append(float((basis[:, -1:] * applied).sum()))
+        v, image = _without(shifted.solve(applied), applied, basis, images)
+        beside.append(math.sqrt(max(float((v * image).sum()), 0.0)))
+        values, vectors = _ritz(diagonal, beside)
+        errors = beside[-1] * vectors[-1, [0, -1]].abs()
+        residual = float(errors.max())
+        if bool((errors <= tolerance).all()) or beside[-1] < tolerance * 1e-3 or step == rows:
+            return Lanczos(float(values[0]), float(values[-1]), residual, step)
+        basis, images = torch.cat([basis, v / beside[-1]], 1), torch.cat([images, image / beside[-1]], 1)
+    raise ValueError(
+        f"Lanczos: residual {residual:.1e} after {most} steps, wanted {tolerance:.0e}; allow more steps or raise the "
+        "tolerance"
+    )
+
+
+def iterative_approximation(
+    shifted: ShiftedKernel,
+    features: Tensor,
+    *,
+    generator: torch.Generator,
+    tolerance: float = 1e-6,
+    most: int = 300,
+) -> Approximation:
+    """`KernelSpectrum.approximation` from products: features Φ (N, 2m), each eigenvalue off by at most `tolerance`.
+
+    generator: of the random start. Raises ValueError like `generalised_lanczos` and for features that do not fit.
+    """
+    check_features(features, shifted.rows)
+    phi = features.double()
+    start = torch.randn(len(phi), 1, dtype=torch.float64, generator=generator, device=generator.device).to(phi)
+    found = generalised_lanczos(
+        lambda v: phi @ (phi.T @ v) - shifted.kernel(v), shifted, start, tolerance=tolerance, most=most
+    )
+    return Approximation(found.lowest, found.highest)
+
+
+def iterative_risk(shifted: ShiftedKernel, signal: Tensor, *, noise: float) -> Risk:
+    """`KernelSpectrum.risk` from products: B⁻¹ of the signal and of every unit vector, `BLOCK` columns at a time.
+
+    K B⁻¹e_i = e_i − λN B⁻¹e_i, hence s_λ = Σ(1 − λN X_ii) and Tr(K²B⁻²) = Σ‖e_i − λN X_i‖² with X = B⁻¹, of which
+    only a block of columns exists at a time. Time: N solves; memory O(N · BLOCK).
+    Raises ValueError like `KernelSpectrum.risk` and `conjugate_gradients`.
+    """
+    rows, shift = shifted.rows, shifted.shift
+    check_signal(signal, rows, noise)
+    lost = shift * shifted.solve(signal.double()[:, None])[:, 0]
+    dimension = squares = 0.0
+    for columns in torch.arange(rows, device=signal.device).split(BLOCK):
+        units = torch.zeros(rows, len(columns), dtype=torch.float64, device=signal.device)
+        units[columns, torch.arange(len(columns))] = 1.0
+        kept = units - shift * shifted.solve(units)
+        dimension += float(kept[columns].diagonal().sum())
+        squares += float(kept.square().sum())
+    scale = noise**2 / rows
+    return Risk(
+        bias=float(lost.square().sum()) / rows,
+        variance=scale * squares,
+        bias_bound=float(lost @ signal.double()) / rows,
+        variance_bound=scale * dimension,
+        dimension=dimension,
+    )

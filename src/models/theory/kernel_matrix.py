@@ -1,0 +1,63 @@
+"""Exact kernel matrices, whole or as products with them of which no more than a block of rows exists at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from models.features.kernels import IsotropicKernel, Kernel
+from models.theory.dense import check_positive
+
+Product = Callable[[Tensor], Tensor]  # (N, k) → (N, k), linear
+BLOCK_BYTES = 2**26  # a block of rows of the kernel matrix
+KEPT_BYTES = 2**30  # a kernel matrix that is made once and kept for all products
+
+
+def check_points(points: Tensor) -> None:
+    """Raise ValueError unless the points are a table (row, column) of finite numbers with at least one of each."""
+    if points.ndim != 2 or not points.numel():
+        raise ValueError(f"points must have shape (row, column) and at least one of each, got {tuple(points.shape)}")
+    if not bool(points.isfinite().all()):
+        row, column = (~points.isfinite()).nonzero()[0].tolist()
+        raise ValueError(f"point {row} is not finite in column {column}")
+
+
+def _values(kernel: Kernel, x: Tensor, y: Tensor, bandwidth: float) -> Tensor:
+    if isinstance(kernel, IsotropicKernel):
+        return kernel.value(torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist") / bandwidth)
+    return kernel.value((x[:, None] - y[None]) / bandwidth)
+
+
+def kernel_matrix(kernel: Kernel, points: Tensor, *, bandwidth: float) -> Tensor:
+    """K_ij = K(x_i, x_j): float64 (N, N), exactly symmetric. points: (N, d).
+
+    Equal rows give equal rows of K, hence a singular K. Raises ValueError for points that are not finite or not a
+    table, and a bandwidth that is not positive.
+    """
+    check_points(points)
+    check_positive("bandwidth", bandwidth)
+    values = _values(kernel, points.double(), points.double(), bandwidth)
+    return (values + values.T) / 2
+
+
+def kernel_product(kernel: Kernel, points: Tensor, *, bandwidth: float) -> Product:
+    """v ↦ K v, v (N, k). A K larger than `KEPT_BYTES` is made anew for every product, a block of rows at a time, in
+    memory O(N) instead of O(N²).
+
+    Raises ValueError like `kernel_matrix`.
+    """
+    check_points(points)
+    check_positive("bandwidth", bandwidth)
+    x = points.double()
+    if 8 * len(x) ** 2 <= KEPT_BYTES:
+        matrix = kernel_matrix(kernel, x, bandwidth=bandwidth)
+        return lambda v: matrix @ v
+    wide = 1 if isinstance(kernel, IsotropicKernel) else x.shape[1]
+    blocks = x.split(max(1, BLOCK_BYTES // (8 * len(x) * wide)))
+
+    def product(v: Tensor) -> Tensor:
+        return torch.cat([_values(kernel, block, x, bandwidth) @ v for block in blocks])
+
+    return product

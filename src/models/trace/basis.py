@@ -1,0 +1,27 @@
+"""An orthonormal basis of some vectors, and the triangular factor."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+FURTHEST = 0.1  # from orthonormal after one pass, for the second one to be exact to rounding
+
+
+def orthonormal_rows(vectors: Tensor) -> tuple[Tensor, Tensor]:
+    """Y (…, k, n) = RᵀQ with orthonormal rows Q (…, k, n) and R (…, k, k) upper triangular; k ≤ n.
+
+    Cholesky factors of YYᵀ, twice (Yamamoto, Nakatsukasa, Yanagisawa and Fukaya, 2015: as orthogonal as Householder's
+    while the first pass is not far from it), in matrix products alone; Householder's where it is far, as with vectors
+    that depend on each other. In both the first rows of Q span what the first rows of Y span.
+    """
+    first, info = torch.linalg.cholesky_ex(vectors @ vectors.mT)
+    if not bool(info.any()):
+        rows = torch.linalg.solve_triangular(first, vectors, upper=False)
+        gram = rows @ rows.mT
+        far = (gram - torch.eye(gram.shape[-1]).to(gram)).norm(dim=(-2, -1))
+        if bool((far < FURTHEST).all()):
+            second = torch.linalg.cholesky(gram)
+            return torch.linalg.solve_triangular(second, rows, upper=False), (first @ second).mT
+    q, factor = torch.linalg.qr(vectors.mT)
+    return q.mT.contiguous(), factor

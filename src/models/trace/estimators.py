@@ -1,0 +1,278 @@
+"""Stochastic estimates of tr(A) from products with a symmetric A: Hutchinson, Hutch++, NA-Hutch++ and XTrace.
+
+Query vectors are rows here: Ω (…, m, n), and an oracle answers with ΩA. Of a budget of m queries
+
+| method | asks of A | rounds | source |
+|---|---|---|---|
+| Hutchinson | G: m | 1 | Hutchinson (1989) |
+| Hutch++ | S, then Q: ⌊m/3⌋ each, G: the rest | 2 | Meyer, Musco, Musco and Woodruff (2021), algorithm 1 |
+| NA-Hutch++ | S: ⌊m/4⌋, R: ⌊m/2⌋, G: the rest | 1 | the same, algorithm 2, with c = 1/4, 1/2, 1/4 |
+| XTrace | Ω, then Q: m/2 each | 2 | Epperly, Tropp and Webber (2024) |
+
+A round is a call of the oracle, whose queries can all be answered at once; the second call waits for the first, since Q
+is an orthonormal basis of what S (or Ω) brought. G is asked for in the first round: by linearity A(I − QQᵀ)g is found
+from Ag and AQ.
+
+A method reduces queries and products to small matrices (`moments`), from which the estimate of every budget is taken:
+its queries are the first ones of the largest budget's, and its Q the first rows of the largest one's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from models.trace.basis import orthonormal_rows
+from models.trace.oracles import Checked, Oracle
+from models.trace.queries import draw_queries
+
+
+class Shares(NamedTuple):
+    """How many queries are of which kind: those that make a sketch (S or Ω), R of NA-Hutch++, basis Q, test G."""
+
+    sketch: int = 0
+    second: int = 0
+    basis: int = 0
+    test: int = 0
+
+    @property
+    def first_round(self) -> int:
+        return self.sketch + self.second + self.test
+
+
+class Asked(NamedTuple):
+    """queries and products (trial, m, n); basis Q (trial, k, n) of the first k products, with its products, and the
+    factor R (trial, k, k) with products = RᵀQ; k = 0 where no method is adaptive. turned: whether the queries' law is
+    the same in every direction, as the normal one is."""
+
+    queries: Tensor
+    products: Tensor
+    basis: Tensor
+    basis_products: Tensor
+    factor: Tensor
+    turned: bool
+
+
+class Method(NamedTuple):
+    """shares: of a budget. moments: small matrices of what was asked. estimate: (trial,) from those, at the shares of a
+    budget."""
+
+    rounds: int
+    shares: Callable[[int], Shares]
+    moments: Callable[[Asked, Shares], dict[str, Tensor]]
+    estimate: Callable[[dict[str, Tensor], Shares], Tensor]
+
+
+def products_of(a: Tensor, b: Tensor) -> Tensor:
+    """abᵀ: (trial, i, n), (trial, j, n) → (trial, i, j)."""
+    return a @ b.mT
+
+
+def inner(a: Tensor, b: Tensor) -> Tensor:
+    """Row by row, without the products in memory."""
+    return torch.linalg.vecdot(a, b)
+
+
+def trace_of(matrix: Tensor) -> Tensor:
+    return matrix.diagonal(dim1=-2, dim2=-1).sum(-1)
+
+
+def hutchinson_moments(asked: Asked, most: Shares) -> dict[str, Tensor]:
+    return {"test": inner(asked.queries[:, : most.test], asked.products[:, : most.test])}
+
+
+def hutchinson_estimate(moments: dict[str, Tensor], shares: Shares) -> Tensor:
+    """1/m Σ gᵀAg."""
+    return moments["test"][:, : shares.test].mean(1)
+
+
+def hutch_pp_moments(asked: Asked, most: Shares) -> dict[str, Tensor]:
+    basis, basis_products = asked.basis[:, : most.basis], asked.basis_products[:, : most.basis]
+    test = slice(most.sketch, most.sketch + most.test)
+    queries = asked.queries[:, test]
+    return {
+        "inside": products_of(basis, basis_products),
+        "shares": products_of(queries, basis),
+        "crossed": products_of(queries, basis_products),
+        "test": inner(queries, asked.products[:, test]),
+    }
+
+
+def hutch_pp_estimate(moments: dict[str, Tensor], shares: Shares) -> Tensor:
+    """tr(QᵀAQ) + 1/g tr(Gᵀ(I − QQᵀ)A(I − QQᵀ)G), the second with c = Qᵀg: gᵀAg − 2cᵀQᵀAg + cᵀ(QᵀAQ)c."""
+    k, g = shares.basis, shares.test
+    inside, c = moments["inside"][:, :k, :k], moments["shares"][:, :g, :k]
+    outside = moments["test"][:, :g] - 2 * inner(c, moments["crossed"][:, :g, :k]) + inner(c @ inside, c)
+    return trace_of(inside) + outside.mean(1)
+
+
+def na_hutch_pp_moments(asked: Asked, most: Shares) -> dict[str, Tensor]:
+    cuts = [most.sketch, most.second, most.test]
+    s, _, g = asked.queries[:, : sum(cuts)].split(cuts, 1)
+    w, z, ag = asked.products[:, : sum(cuts)].split(cuts, 1)
+    return {
+        "core": products_of(s, z),
+        "inside": products_of(w, z),
+        "left": products_of(g, z),
+        "right": products_of(g, w),
+        "test": inner(g, ag),
+    }
+
+
+def na_hutch_pp_estimate(moments: dict[str, Tensor], shares: Shares) -> Tensor:
+    """tr((SᵀZ)†(WᵀZ)) + 1/g (tr(GᵀAG) − tr(GᵀZ(SᵀZ)†WᵀG)) with Z = AR, W = AS.
+
+    The pseudo-inverse leaves out singular values below ε·max(r, s) of the largest: SᵀAR has the decay of A's spectrum.
+    """
+    s, r, g = shares.sketch, shares.second, shares.test
+    inverse = torch.linalg.pinv(moments["core"][:, :s, :r])
+    inside = inner(inverse.mT, moments["inside"][:, :s, :r]).sum(-1)
+    low_rank = inner(moments["left"][:, :g, :r] @ inverse, moments["right"][:, :g, :s])
+    return inside + (moments["test"][:, :g] - low_rank).mean(1)
+
+
+def xtrace_moments(asked: Asked, most: Shares) -> dict[str, Tensor]:
+    k = most.basis
+    queries, basis = asked.queries[:, :k], asked.basis[:, :k]
+    return {
+        "inside": products_of(basis, asked.basis_products[:, :k]),
+        "shares": products_of(queries, basis),
+        "factor": asked.factor[:, :k, :k],
+        "test": inner(queries, asked.products[:, :k]),
+        "length": inner(queries, queries),
+        "size": queries.new_tensor(queries.shape[2] if asked.turned else 0),
+    }
+
+
+def left_out_directions(factor: Tensor) -> Tensor:
+    """Row i: the unit vector s_i with QQᵀ − Q s_i s_iᵀ Qᵀ the projection on all products but the i-th.
+
+    The columns of R⁻ᵀ, normalised. A diagonal entry of R that is 0 but for rounding (A has a lower rank) is raised to
+    ε of the largest: then any direction beyond the rank will do.
+    """
+    pivots = factor.diagonal(dim1=-2, dim2=-1)
+    limits = torch.finfo(factor.dtype)
+    floor = (limits.eps * pivots.abs().amax(-1, keepdim=True)).clamp(min=limits.tiny**0.5)
+    raised = torch.where(pivots.abs() < floor, floor, pivots)
+    inverse = torch.linalg.solve_triangular(
+        factor + torch.diag_embed(raised - pivots), torch.eye(factor.shape[-1]).to(factor), upper=True
+    )
+    return inverse / inverse.norm(dim=-1, keepdim=True)
+
+
+def xtrace_estimate(moments: dict[str, Tensor], shares: Shares) -> Tensor:
+    """The mean over i of tr(Q_iᵀAQ_i) + u_iᵀAu_i, u_i = (I − Q_iQ_iᵀ)ω_i, where Q_i is the basis without product i.
+
+    With v = (I − s sᵀ)Qᵀω: uᵀAu = ωᵀAω − 2vᵀQᵀAω + vᵀ(QᵀAQ)v. Where the law of ω is the same in every direction, that
+    of u/‖u‖ is so too, and each u is scaled to the square length n − k + 1 that it has in the mean.
+    """
+    k = shares.basis
+    inside, factor = moments["inside"][:, :k, :k], moments["factor"][:, :k, :k]
+    out = left_out_directions(factor)
+    w = moments["shares"][:, :k, :k]
+    v = w - inner(w, out).unsqueeze(-1) * out
+    square = moments["test"][:, :k] - 2 * inner(v, factor.mT) + inner(v @ inside, v)
+    if moments["size"] > 0:
+        length = (moments["length"][:, :k] - inner(v, v)).clamp(min=torch.finfo(v.dtype).tiny)
+        square = square * (moments["size"] - k + 1) / length
+    return (trace_of(inside).unsqueeze(1) - inner(out @ inside, out) + square).mean(1)
+
+
+def hutch_pp_shares(queries: int) -> Shares:
+    third = queries // 3
+    return Shares(sketch=third, basis=third, test=queries - 2 * third)
+
+
+def na_hutch_pp_shares(queries: int) -> Shares:
+    sketch, second = queries // 4, queries // 2
+    return Shares(sketch=sketch, second=second, test=queries - sketch - second)
+
+
+def xtrace_shares(queries: int) -> Shares:
+    if queries % 2:
+        raise ValueError(f"xtrace asks for as many queries twice; {queries} is odd, give an even number")
+    return Shares(sketch=queries // 2, basis=queries // 2)
+
+
+METHODS = {
+    "hutchinson": Method(1, lambda queries: Shares(test=queries), hutchinson_moments, hutchinson_estimate),
+    "hutch_pp": Method(2, hutch_pp_shares, hutch_pp_moments, hutch_pp_estimate),
+    "na_hutch_pp": Method(1, na_hutch_pp_shares, na_hutch_pp_moments, na_hutch_pp_estimate),
+    "xtrace": Method(2, xtrace_shares, xtrace_moments, xtrace_estimate),
+}
+LEAST = {"hutchinson": 1, "hutch_pp": 3, "na_hutch_pp": 4, "xtrace": 4}
+
+
+def check_budget(name: str, queries: int, size: int) -> None:
+    """Raises ValueError, naming what to do, for a method that is unknown and for a budget it cannot be split into."""
+    if name not in METHODS:
+        raise ValueError(f"method {name} is unknown; choose one of {', '.join(METHODS)}")
+    if queries < LEAST[name]:
+        raise ValueError(f"{name} needs at least {LEAST[name]} queries, not {queries}")
+    shares = METHODS[name].shares(queries)
+    sketch = max(shares.sketch, shares.second)
+    if sketch >= size:
+        raise ValueError(
+            f"{name} with {queries} queries makes a sketch of {sketch} vectors of a matrix of size {size}; "
+            f"ask for fewer, or for its {size} diagonal entries one by one"
+        )
+
+
+def largest(name: str, budgets: Sequence[int]) -> Shares:
+    """The shares that hold those of every budget."""
+    return Shares(*(max(counts) for counts in zip(*(METHODS[name].shares(m) for m in budgets), strict=True)))
+
+
+def ask(oracle: Oracle, queries: Tensor, *, basis: int, turned: bool) -> Asked:
+    """First round: the queries. Second round, where basis > 0: an orthonormal basis of the first products.
+
+    queries (trial, m, n). Raises OracleError for answers that are not finite, or of another shape.
+    """
+    checked = Checked(oracle)
+    products = checked(queries)
+    if not basis:
+        none = queries[:, :0]
+        return Asked(queries, products, none, none, none, turned)
+    rows, factor = orthonormal_rows(products[:, :basis])
+    return Asked(queries, products, rows, checked(rows), factor, turned)
+
+
+def estimate_traces(
+    oracle: Oracle,
+    *,
+    methods: Sequence[str],
+    budgets: Sequence[int],
+    size: int,
+    trials: int = 1,
+    distribution: str = "gaussian",
+    generator: torch.Generator,
+    dtype: torch.dtype = torch.float64,
+) -> dict[str, Tensor]:
+    """Estimates (budget, trial) of tr(A) by each method, all from the same queries of a trial.
+
+    oracle: of a symmetric A (n, n). budgets: numbers of queries. size: n. With one method and one budget exactly that
+    number of queries is asked. Memory: about 2(m + k)·n numbers a trial, for the largest budget m and basis k.
+
+    Raises ValueError as `check_budget` and `draw_queries`, OracleError as `ask`.
+    """
+    for name in methods:
+        for queries in budgets:
+            check_budget(name, queries, size)
+    most = {name: largest(name, budgets) for name in methods}
+    count = max(shares.first_round for shares in most.values())
+    drawn = draw_queries(trials, count, size, distribution=distribution, generator=generator, dtype=dtype)
+    basis = max(shares.basis for shares in most.values())
+    asked = ask(oracle, drawn, basis=basis, turned=distribution == "gaussian")
+    found = {}
+    for name in methods:
+        moments = METHODS[name].moments(asked, most[name])
+        found[name] = torch.stack([METHODS[name].estimate(moments, METHODS[name].shares(m)) for m in budgets])
+    return found
+
+
+def estimate_trace(oracle: Oracle, *, method: str, queries: int, size: int, **settings: Any) -> Tensor:
+    """Estimates (trial,) of tr(A) from `queries` products each; see `estimate_traces` for the other settings."""
+    return estimate_traces(oracle, methods=[method], budgets=[queries], size=size, **settings)[method][0]

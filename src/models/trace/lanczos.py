@@ -1,0 +1,91 @@
+"""Functions of a symmetric matrix by the Lanczos process, batched over the query vectors.
+
+Golub and Meurant, Matrices, Moments and Quadrature (2010), chapter 4. k steps find an orthonormal basis V (k, n) of the
+Krylov space of A and x, and the tridiagonal T = V A Vᵀ; then f(A)x ≈ ‖x‖ Vᵀ f(T) e_1. The k products depend on each
+other: to whoever asks for f(A)x that is one answer, after k dependent rounds inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from models.trace.oracles import Oracle
+
+BASIS_BYTES = 32 * 2**20  # of the bases held at a time
+
+
+class Tridiagonal(NamedTuple):
+    """basis V (row, step, n), diagonal (row, step), off-diagonal (row, step − 1) of T, and ‖x‖ (row, 1)."""
+
+    basis: Tensor
+    diagonal: Tensor
+    beside: Tensor
+    norm: Tensor
+
+
+def orthogonalised(vector: Tensor, basis: Tensor) -> Tensor:
+    """What is left of vector (row, n) after the rows of basis (row, step, n), taken out twice ("twice is enough")."""
+    for _ in range(2):
+        shares = torch.bmm(basis, vector.unsqueeze(2))
+        vector = torch.baddbmm(vector.unsqueeze(1), shares.transpose(1, 2), basis, alpha=-1).squeeze(1)
+    return vector
+
+
+def lanczos(oracle: Oracle, start: Tensor, steps: int) -> Tridiagonal:
+    """At most `steps` steps from each row of start (row, n), with full re-orthogonalisation.
+
+    Where the Krylov space is exhausted before, the process ends for that row: what follows is not coupled to it (an
+    off-diagonal of 0) and has the first diagonal entry, a value within the spectrum, so that f is defined there.
+    """
+    count, size = start.shape
+    steps = min(steps, size)
+    tiny = torch.finfo(start.dtype).eps
+    norm = start.norm(dim=1, keepdim=True)
+    basis = start.new_zeros(count, steps, size)
+    diagonal, beside = start.new_zeros(count, steps), start.new_zeros(count, steps - 1)
+    basis[:, 0] = start / norm.clamp(min=torch.finfo(start.dtype).tiny)
+    basis[:, 0, 0] += norm[:, 0] == 0  # a query of zeros: any basis, times its norm
+    scale = start.new_zeros(count)
+    going = torch.ones(count, dtype=torch.bool, device=start.device)
+    for k in range(steps):
+        product = oracle(basis[:, k])
+        diagonal[:, k] = torch.where(going, (product * basis[:, k]).sum(1), diagonal[:, 0])
+        scale = torch.maximum(scale, product.norm(dim=1))
+        if k + 1 == steps:
+            break
+        rest = orthogonalised(product, basis[:, : k + 1])
+        length = rest.norm(dim=1)
+        going = going & (length > size**0.5 * tiny * scale)
+        beside[:, k] = torch.where(going, length, 0.0)
+        basis[:, k + 1] = torch.where(going.unsqueeze(1), rest / length.unsqueeze(1).clamp(min=tiny**2), 0.0)
+    return Tridiagonal(basis, diagonal, beside, norm)
+
+
+def function_of_matrix(oracle: Oracle, function: Callable[[Tensor], Tensor], start: Tensor, steps: int) -> Tensor:
+    """f(A)x for each row x of start (row, n)."""
+    found = lanczos(oracle, start, steps)
+    matrix = torch.diag_embed(found.diagonal)
+    matrix = matrix + torch.diag_embed(found.beside, 1) + torch.diag_embed(found.beside, -1)
+    values, vectors = torch.linalg.eigh(matrix)
+    weights = torch.bmm(vectors, (function(values) * vectors[:, 0]).unsqueeze(2))
+    return found.norm * torch.bmm(weights.transpose(1, 2), found.basis).squeeze(1)
+
+
+@dataclass(frozen=True)
+class Function:
+    """f(A) as an oracle: f takes a tensor of eigenvalues, as `torch.exp` and `torch.reciprocal` do."""
+
+    oracle: Oracle
+    function: Callable[[Tensor], Tensor]
+    steps: int = 40
+
+    def __call__(self, queries: Tensor) -> Tensor:
+        rows = queries.reshape(-1, queries.shape[-1])
+        block = max(1, BASIS_BYTES // (min(self.steps, rows.shape[1]) * rows.shape[1] * rows.element_size()))
+        parts = [function_of_matrix(self.oracle, self.function, part, self.steps) for part in rows.split(block)]
+        return torch.cat(parts).view(queries.shape)

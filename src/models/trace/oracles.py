@@ -1,0 +1,138 @@
+"""Oracles: symmetric matrices A (n, n) that are known by their products alone.
+
+An oracle takes query vectors in the last dimension, (…, n), and returns their products with A in the same shape. Each
+is a frozen record, so that it can be sent to other processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+Oracle = Callable[[Tensor], Tensor]
+
+
+class OracleError(ValueError):
+    """An oracle cannot be used. The message is one line: what is wrong, and what to do."""
+
+
+@dataclass(frozen=True)
+class Diagonal:
+    """A = diag(values), values (n,)."""
+
+    values: Tensor
+
+    def __call__(self, queries: Tensor) -> Tensor:
+        return queries * self.values
+
+
+@dataclass(frozen=True)
+class Dense:
+    """A symmetric matrix (n, n), whole in memory."""
+
+    matrix: Tensor
+
+    def __call__(self, queries: Tensor) -> Tensor:
+        return queries @ self.matrix
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """A symmetric sparse matrix (n, n) of scipy, on the CPU.
+
+    Query by query: a vector of 23,133 numbers stays in the cache, where a block of many does not.
+    """
+
+    matrix: sp.csr_array
+
+    def __call__(self, queries: Tensor) -> Tensor:
+        rows = queries.reshape(-1, queries.shape[-1]).numpy()
+        products = np.empty_like(rows)
+        for row, product in zip(rows, products, strict=True):
+            product[:] = self.matrix @ row
+        return torch.from_numpy(products).view(queries.shape)
+
+
+@dataclass(frozen=True)
+class SparseTensor:
+    """The same of torch, on any device; on the CPU `Sparse` is the faster one. matrix: sparse CSR (n, n)."""
+
+    matrix: Tensor
+
+    def __call__(self, queries: Tensor) -> Tensor:
+        rows = queries.reshape(-1, queries.shape[-1])
+        return (self.matrix @ rows.T.contiguous()).T.reshape(queries.shape)
+
+
+def sparse(matrix: sp.csr_array, device: torch.device, dtype: torch.dtype = torch.float64) -> Oracle:
+    """The oracle that is fastest on the device."""
+    if device.type == "cpu":
+        return Sparse(sp.csr_array(matrix, dtype=np.float64 if dtype == torch.float64 else np.float32))
+    rows, columns = (torch.from_numpy(np.asarray(part)).to(device) for part in (matrix.indptr, matrix.indices))
+    values = torch.from_numpy(matrix.data).to(device, dtype)
+    return SparseTensor(torch.sparse_csr_tensor(rows, columns, values, size=matrix.shape, check_invariants=True))
+
+
+@dataclass(frozen=True)
+class Power:
+    """A^exponent by as many products, one after the other."""
+
+    oracle: Oracle
+    exponent: int
+
+    def __call__(self, queries: Tensor) -> Tensor:
+        for _ in range(self.exponent):
+            queries = self.oracle(queries)
+        return queries
+
+
+@dataclass(frozen=True)
+class Shifted:
+    """A + shift·I."""
+
+    oracle: Oracle
+    shift: float
+
+    def __call__(self, queries: Tensor) -> Tensor:
+        return self.oracle(queries) + self.shift * queries
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Passes on what another oracle finds, and raises OracleError for a wrong shape and for what is not finite."""
+
+    oracle: Oracle
+
+    def __call__(self, queries: Tensor) -> Tensor:
+        products: Any = self.oracle(queries)
+        if not isinstance(products, Tensor) or products.shape != queries.shape:
+            found = tuple(products.shape) if isinstance(products, Tensor) else type(products).__name__
+            raise OracleError(
+                f"the oracle answers {tuple(queries.shape)} by {found}; it has to return a product for each query"
+            )
+        if not (products.sum().isfinite() or products.isfinite().all()):  # the sum alone is read in one pass
+            raise OracleError("the oracle returned a number that is not finite; is the matrix, or its inverse, finite?")
+        return products
+
+
+def check_symmetric(
+    oracle: Oracle, size: int, *, generator: torch.Generator, dtype: torch.dtype, pairs: int = 3
+) -> None:
+    """Compare xᵀAy with yᵀAx for random x and y, within √ε of ‖x‖‖Ay‖ + ‖y‖‖Ax‖.
+
+    Raises OracleError where they differ: the trace of another matrix than a symmetric one is not estimated here.
+    """
+    x, y = (torch.randn(pairs, size, generator=generator, dtype=dtype, device=generator.device) for _ in range(2))
+    by_x, by_y = Checked(oracle)(torch.stack([x, y]))
+    difference = ((y * by_x).sum(1) - (x * by_y).sum(1)).abs()
+    scale = x.norm(dim=1) * by_y.norm(dim=1) + y.norm(dim=1) * by_x.norm(dim=1)
+    if bool((difference > torch.finfo(dtype).eps ** 0.5 * scale).any()):
+        raise OracleError(
+            f"the matrix is not symmetric: xᵀAy and yᵀAx differ by {float(difference.max()):.3g}; give (A + Aᵀ)/2"
+        )

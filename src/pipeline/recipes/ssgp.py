@@ -1,0 +1,265 @@
+"""`recipe=ssgp`: sparse-spectrum Gaussian processes beside the full one and controls, over numbers of frequencies and
+seeds, in one run. What is finished of it is kept, so that `resume=true` goes on from there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import pandas as pd
+from tqdm import tqdm
+
+from data.points import Points
+from models.features.samplers import check_pair
+from models.ssgp.autoencoder import Training, train_autoencoder
+from pipeline.atomic import written_whole
+from pipeline.build import DTYPES, build
+from pipeline.clock import Clock
+from pipeline.config import SsgpConfig
+from pipeline.errors import PipelineError
+from pipeline.job import Job
+from pipeline.stages.clusters import cluster_figure, pictured
+from pipeline.stages.gaussian import (
+    CurveRow,
+    Problem,
+    best_row,
+    first_scale,
+    make_problem,
+    ridge_curve,
+    ssgp_curve,
+    with_inputs,
+)
+from pipeline.stages.gaussian_report import report, table_of
+from pipeline.stages.streamed import cost_figure, slope, streamed_costs
+from pipeline.statistics import markdown_table
+from pipeline.study import Study, prepare, study
+from pipeline.tracking.run import Run
+
+SAMPLED = ("ssgp", "spectrum", "revisited", "rff")  # models that draw frequencies, and are named with a sampler
+COUNTED = (*SAMPLED, "svgp")  # models that have a number of frequencies, or of inducing points
+UNCOUNTED = ("ridge", "vae_ridge", "full_gp")  # models without
+PEERS = ("rff", "svgp", "full_gp")  # GPyTorch's
+
+
+class Cell(NamedTuple):
+    """One fit: a model (with its sampler), the number of frequencies (0: it has none) and the seed."""
+
+    arm: str
+    p: int
+    seed: int
+
+
+def split_arm(arm: str, samplers: dict[str, Any]) -> tuple[str, str]:
+    """Model and sampler ("" where none is drawn by). Raises PipelineError for an arm that is unknown."""
+    model, _, sampler = arm.partition("/")
+    if model in SAMPLED:
+        if sampler not in samplers:
+            raise PipelineError(f"ssgp.arms: {arm} needs a sampler; choose {model}/ one of {', '.join(samplers)}")
+        if model == "rff" and sampler != "iid":
+            raise PipelineError(f"ssgp.arms: GPyTorch draws frequencies independently; use rff/iid in place of {arm}")
+    elif sampler or model not in (*COUNTED, *UNCOUNTED):
+        known = ", ".join([*(f"{name}/SAMPLER" for name in SAMPLED), "svgp", *UNCOUNTED])
+        raise PipelineError(f"ssgp.arms: {arm} is unknown; choose of {known}")
+    return model, sampler
+
+
+def cells(settings: SsgpConfig) -> Iterator[Cell]:
+    """Seeds outermost, so that an interrupted run has whole seeds."""
+    for seed in range(settings.seed, settings.seed + settings.ssgp.seeds):
+        for arm in settings.ssgp.arms:
+            model, _ = split_arm(arm, settings.samplers)
+            for p in [0] if model in UNCOUNTED else settings.ssgp.counts:
+                yield Cell(arm, p, seed)
+
+
+class Reconfigured(NamedTuple):
+    problem: Problem
+    radius: float
+
+
+class Bench:
+    """The problem, and how each model is fitted to it."""
+
+    def __init__(self, settings: SsgpConfig, problem: Problem) -> None:
+        self.settings, self.problem = settings, problem
+        self.kernel = build("kernel", settings.kernel, settings.extensions)
+        self.samplers = {
+            name: build(f"samplers.{name}", section, settings.extensions) for name, section in settings.samplers.items()
+        }
+        for sampler in self.samplers.values():
+            check_pair(self.kernel, sampler)
+        self.reconfigured = cache(self.reconfigure)
+
+    def reconfigure(self, seed: int) -> Reconfigured:
+        """The problem on inputs that an autoencoder reconfigured, trained on the training inputs alone."""
+        own = self.settings.autoencoder
+        training = Training(own.steps, own.batch_size, own.learning_rate, own.alpha, own.beta)
+        model = train_autoencoder(
+            self.problem.train.inputs, latent=own.latent, components=own.components, training=training, seed=seed
+        )
+        return Reconfigured(with_inputs(self.problem, model.reconfigure), model.radius.item())
+
+    def fit(self, cell: Cell) -> list[CurveRow]:
+        model, sampler = split_arm(cell.arm, self.samplers)
+        ridges = self.settings.ssgp.ridges
+        fits: dict[str, Callable[[], list[CurveRow]]] = {
+            "ssgp": lambda: self.sparse(self.problem, sampler, cell),
+            "spectrum": lambda: self.sparse(self.problem, sampler, cell, train_frequencies=True),
+            "revisited": lambda: self.sparse(self.reconfigured(cell.seed).problem, sampler, cell),
+            "ridge": lambda: ridge_curve(self.problem, ridges),
+            "vae_ridge": lambda: ridge_curve(self.reconfigured(cell.seed).problem, ridges),
+        }
+        return fits[model]() if model in fits else self.peer(model, cell)
+
+    def sparse(self, problem: Problem, sampler: str, cell: Cell, *, train_frequencies: bool = False) -> list[CurveRow]:
+        own = self.settings.ssgp
+        return ssgp_curve(
+            problem, self.kernel, self.samplers[sampler], count=cell.p, seed=cell.seed, iterations=own.iterations,
+            learning_rate=own.learning_rate, every=own.every, train_frequencies=train_frequencies,
+        )  # fmt: skip
+
+    def peer(self, model: str, cell: Cell) -> list[CurveRow]:
+        """GPyTorch's; imported here, as it is an extra."""
+        from pipeline.stages import gpytorch_peers
+
+        own, peers = self.settings.ssgp, self.settings.gpytorch
+        training = gpytorch_peers.PeerTraining(
+            own.iterations, own.learning_rate, own.every, first_scale(self.problem, cell.seed), cell.seed
+        )
+        if model == "full_gp":
+            training = training._replace(iterations=peers.iterations)
+            return gpytorch_peers.full_gp_curve(self.problem, training, points=peers.points)
+        if model == "rff":
+            return gpytorch_peers.rff_curve(self.problem, training, count=cell.p)
+        return gpytorch_peers.svgp_curve(self.problem, training, inducing=2 * cell.p, batch_size=peers.batch_size)
+
+
+def check_peers(settings: SsgpConfig) -> None:
+    """Raises PipelineError where an arm needs GPyTorch and it is not installed, or another kernel than it has here."""
+    asked = [arm for arm in settings.ssgp.arms if arm.partition("/")[0] in PEERS]
+    if not asked:
+        return
+    if find_spec("gpytorch") is None:
+        raise PipelineError(
+            f"ssgp.arms: {', '.join(asked)} need GPyTorch; install it (pip install -c constraints.txt -e '.[gp]'), or "
+            "leave them out"
+        )
+    if not str(settings.kernel.get("_target_")).endswith(".Gaussian"):
+        raise PipelineError(
+            f"ssgp.arms: {', '.join(asked)} have the Gaussian kernel; use kernel=gaussian or leave them out"
+        )
+
+
+def finished_cells(path: Path) -> dict[Cell, dict[str, Any]]:
+    """What an interrupted run has kept."""
+    if not path.exists():
+        return {}
+    return {Cell(**row["cell"]): row for row in json.loads(path.read_text(encoding="utf-8"))}
+
+
+def fit_cells(bench: Bench, wanted: list[Cell], path: Path, run: Run) -> list[dict[str, Any]]:
+    """Every cell that is not finished yet, each kept and logged when it is."""
+    done = finished_cells(path)
+    for cell in tqdm(wanted, desc="fits", unit="fit", disable=None):
+        if cell in done:
+            continue
+        start = perf_counter()
+        curve = bench.fit(cell)
+        done[cell] = {"cell": cell._asdict(), "seconds": perf_counter() - start, "curve": [flat(row) for row in curve]}
+        with written_whole(path) as partial:
+            partial.write_text(json.dumps(list(done.values())), encoding="utf-8")
+        log_cell(run, cell, best_row(curve))
+    return [done[cell] for cell in wanted]
+
+
+def flat(row: CurveRow) -> dict[str, float]:
+    parts = {"validation": row.validation, "test": row.test}
+    return {"iteration": row.iteration, "loss": row.loss} | {
+        f"{part}_{name}": value for part, found in parts.items() for name, value in found._asdict().items()
+    }
+
+
+def log_cell(run: Run, cell: Cell, best: CurveRow) -> None:
+    """A metric per arm and number of frequencies, its steps the seeds."""
+    name = cell.arm.replace("/", "-") + (f"-p{cell.p}" if cell.p else "")
+    for key, value in flat(best).items():
+        if key.startswith("test_"):
+            run.metric(f"{name}/{key}", value, cell.seed)
+
+
+def load_points(settings: SsgpConfig) -> Points:
+    """Raises PipelineError where data= names sequences, which this recipe cannot take."""
+    points = build("data", settings.data, settings.extensions)
+    if not isinstance(points, Points):
+        raise PipelineError("recipe=ssgp takes tables of points; choose data=abalone, gas_turbine or precipitation")
+    return points
+
+
+def log_clusters(settings: SsgpConfig, bench: Bench, opened: Study) -> None:
+    """t-SNE of test inputs before and after the first seed's autoencoder, and the radius that its prior has come to."""
+    changed = bench.reconfigured(settings.seed)
+    opened.run.metric("autoencoder/radius", changed.radius)
+    tables = [
+        pictured(
+            problem.test.inputs[: settings.ssgp.picture], kind=kind, clusters=settings.autoencoder.components,
+            seed=settings.seed,
+        )
+        for kind, problem in (("inputs", bench.problem), ("reconfigured", changed.problem))
+    ]  # fmt: skip
+    table = pd.concat(tables, ignore_index=True)
+    opened.run.table(table, "evaluate/clusters.csv")
+    opened.run.figure(cluster_figure(table, title=f"{opened.title}: clusters of the test inputs"), "figures/clusters")
+
+
+def log_stream(settings: SsgpConfig, bench: Bench, opened: Study) -> None:
+    """Cost of a fit against the number of generated rows."""
+    own = settings.stream
+    costs = streamed_costs(
+        own.rows, bench.kernel, next(iter(bench.samplers.values())), count=own.count, dimension=own.dimension,
+        seed=settings.seed, dtype=DTYPES[settings.dtype],
+    )  # fmt: skip
+    opened.run.table(costs, "evaluate/stream.csv")
+    if len(costs) > 1:
+        opened.run.metric("stream/slope", slope(costs))
+    opened.run.figure(
+        cost_figure(costs, title=f"{opened.title}: a fit in a stream of generated rows"), "figures/stream"
+    )
+    print(markdown_table(costs))
+
+
+def stages(settings: SsgpConfig, bench: Bench, points: Points, opened: Study) -> float:
+    """All fits, then tables and figures; returns the least validation RMSE."""
+    with opened.clock.stage("fit"):
+        found = fit_cells(bench, list(cells(settings)), opened.folder / "cells.json", opened.run)
+    with opened.clock.stage("report"):
+        table = table_of(found)
+        report(opened.run, table, points, title=opened.title)
+    if any(arm.startswith("revisited/") for arm in settings.ssgp.arms):
+        with opened.clock.stage("clusters"):
+            log_clusters(settings, bench, opened)
+    if settings.stream.rows:
+        with opened.clock.stage("stream"):
+            log_stream(settings, bench, opened)
+    return float(table.loc[table["chosen"], "validation_rmse"].min())
+
+
+def compare(settings: SsgpConfig, job: Job) -> float:
+    """The whole recipe; returns the least validation RMSE of all fits."""
+    device = prepare(settings, job)
+    wanted = list(cells(settings))
+    if not wanted:
+        raise PipelineError("ssgp.arms is empty; give at least one, as in ssgp.arms=[ssgp/iid]")
+    check_peers(settings)
+    clock = Clock()
+    with clock.stage("load"):
+        points = load_points(settings)
+        problem = make_problem(points, rows=settings.size.steps, dtype=DTYPES[settings.dtype], device=device)
+        bench = Bench(settings, problem)
+    tqdm.write(f"{points.name}: {len(problem.train.targets)} training rows, {len(wanted)} fits")
+    with study(settings, job, points, device, clock) as opened:
+        return stages(settings, bench, points, opened)

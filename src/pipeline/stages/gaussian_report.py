@@ -1,0 +1,138 @@
+"""What `recipe=ssgp` leaves: tables, claims paired over seeds, figures and words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from data.points import Points
+from pipeline import statistics
+from pipeline.statistics import markdown_table
+from pipeline.summaries.figures import curve
+from pipeline.tracking.run import Run
+
+CLAIMS = (  # challenger, baseline
+    ("revisited/iid", "ssgp/iid"),
+    ("revisited/orthogonal", "ssgp/orthogonal"),
+    ("ssgp/orthogonal", "ssgp/iid"),
+    ("ssgp/stratified", "ssgp/iid"),
+    ("spectrum/iid", "ssgp/iid"),
+    ("ssgp/iid", "rff/iid"),
+    ("ssgp/iid", "svgp"),
+    ("revisited/iid", "vae_ridge"),
+)
+FRONT = ["arm", "p", "seed"]
+SCORES = ("rmse", "nlpd")
+CURVES = ("ssgp/iid", "ssgp/orthogonal", "spectrum/iid", "revisited/iid", "rff/iid")
+SHOWN = ["challenger", "baseline", "score", "p", "pairs", "ratio", "ratio_low", "ratio_high", "p_holm"]
+
+
+def table_of(found: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """A row per point of each curve; chosen: the one with the least NLPD on validation."""
+    rows = [{**cell["cell"], "seconds": cell["seconds"], **point} for cell in found for point in cell["curve"]]
+    table = pd.DataFrame(rows)
+    known = table.assign(validation_nlpd=table["validation_nlpd"].fillna(np.inf))
+    chosen: Any = known.groupby(FRONT)["validation_nlpd"].idxmin()
+    return table.assign(chosen=table.index.isin(chosen))
+
+
+def means_of(chosen: Any) -> pd.DataFrame:
+    """Per arm and number of frequencies: mean and standard deviation over seeds."""
+    groups = chosen.groupby(["arm", "p"], sort=False)
+    means = groups.agg(
+        runs=("seed", "size"), rmse=("test_rmse", "mean"), rmse_sd=("test_rmse", "std"), nlpd=("test_nlpd", "mean"),
+        nlpd_sd=("test_nlpd", "std"), seconds=("seconds", "mean"),
+    )  # fmt: skip
+    return means.reset_index()
+
+
+def jobs_of(chosen: Any, score: str, points: Points) -> pd.DataFrame:
+    """The rows that `statistics` reads. The error is the RMSE, or exp(NLPD), whose log ratio is the difference.
+
+    An arm without frequencies stands beside every number of them.
+    """
+    error = chosen[f"test_{score}"] if score == "rmse" else np.exp(chosen["test_nlpd"])
+    jobs = (
+        chosen[FRONT]
+        .rename(columns={"p": "count"})
+        .assign(data=points.name, error=error, stable=True, stand_in=points.stand_in)
+    )
+    counts = sorted(set(jobs["count"]) - {0})
+    without = [jobs[jobs["count"] == 0].assign(count=count) for count in counts]
+    return pd.concat([jobs[jobs["count"] > 0], *without], ignore_index=True) if counts else jobs
+
+
+def claims_of(chosen: Any, points: Points) -> tuple[Any, pd.DataFrame]:
+    """Paired rows and verdicts of every pair of `CLAIMS` whose arms both ran."""
+    arms, pairs, verdicts = set(chosen["arm"]), [], []
+    for challenger, baseline in CLAIMS:
+        if not {challenger, baseline} <= arms:
+            continue
+        for score in SCORES:
+            jobs = jobs_of(chosen, score, points)
+            table = statistics.paired(jobs, baseline=baseline, challenger=challenger)
+            names = {"challenger": challenger, "baseline": baseline, "score": score}
+            pairs.append(table.assign(**names).rename(columns={"p": "p_value"}).rename(columns={"count": "p"}))
+            verdicts.append(statistics.verdicts(table, f"{challenger} ahead of {baseline}").assign(score=score))
+    empty = pd.DataFrame()
+    return (pd.concat(pairs), pd.concat(verdicts)) if pairs else (empty, empty)
+
+
+def curve_figure(table: Any, points: Points, *, title: str) -> Figure:
+    """Test RMSE over iterations, a panel per number of frequencies: the thesis's figures 3.1 and 3.4."""
+    counts = sorted(set(table["p"]) - {0})
+    figure = Figure(figsize=(1.0 + 3.6 * max(1, len(counts)), 4.2), layout="constrained")
+    figure.suptitle(title, fontsize=10)
+    figure.supxlabel("iteration of training the hyper-parameters; mean over seeds, band: all seeds", fontsize=8)
+    best = best_lines(table)
+    for place, count in enumerate(counts):
+        panel = figure.add_subplot(1, len(counts), place + 1)
+        here = table[table["p"] == count]
+        for index, arm in enumerate(arm for arm in CURVES if arm in set(here["arm"])):
+            curve(panel, index, over_seeds(here[here["arm"] == arm]), "iteration", arm, markers=False)
+        for arm, (error, style) in best.items():
+            panel.axhline(error, color="black", linestyle=style, linewidth=0.8, label=arm)
+        panel.set_title(f"p = {count} frequencies", fontsize=9)
+        panel.set_ylabel(f"test RMSE ({points.target_name})", fontsize=8)
+        panel.grid(True, color="0.9")
+        panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+        panel.legend(fontsize=7)
+    return figure
+
+
+def over_seeds(rows: Any) -> pd.DataFrame:
+    found = rows.groupby("iteration")["test_rmse"].agg(["mean", "min", "max"]).reset_index()
+    return found.rename(columns={"mean": "error", "min": "error_low", "max": "error_high"})
+
+
+def best_lines(table: Any) -> dict[str, tuple[float, Any]]:
+    """Chosen errors of the arms that have no number of frequencies, with a line style each."""
+    styles = {"full_gp": "-", "ridge": (0, (1, 3)), "vae_ridge": (0, (5, 4))}
+    chosen = table[table["chosen"]]
+    return {
+        arm: (float(chosen.loc[chosen["arm"] == arm, "test_rmse"].mean()), style)
+        for arm, style in styles.items()
+        if arm in set(chosen["arm"])
+    }
+
+
+def report(run: Run, table: Any, points: Points, *, title: str) -> None:
+    """Tables, the figure and the description."""
+    chosen = table[table["chosen"]]
+    means = means_of(chosen)
+    paired, verdicts = claims_of(chosen, points)
+    run.table(table, "curves/curves.csv")
+    run.table(means, "evaluate/means.csv")
+    text = f"{title}\n\n{markdown_table(means, digits=4)}"
+    if len(paired):
+        run.table(paired, "evaluate/paired.csv")
+        run.table(verdicts, "evaluate/claims.csv")
+        text += f"\n\n{markdown_table(paired[SHOWN])}\n\n{markdown_table(verdicts)}"
+    run.figure(curve_figure(table, points, title=f"{title}: error over training"), "figures/rmse")
+    run.describe(text)
+    print(text)

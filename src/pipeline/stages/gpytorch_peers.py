@@ -1,0 +1,155 @@
+"""GPyTorch's models on the same problems: the exact process, its random Fourier features, and a variational process.
+
+Only imported where an arm asks for it: GPyTorch is the extra `gp`.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from data.points import some_of
+from pipeline.stages.gaussian import CurveRow, Part, Predict, Problem, curve_row
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # torch.jit.script, at import
+    import gpytorch
+from gpytorch.distributions import MultivariateNormal
+from gpytorch.likelihoods import GaussianLikelihood
+
+ROWS = 1000  # that are predicted at once
+FIRST_NOISE = 0.25  # as `models.ssgp.model`
+
+
+class PeerTraining(NamedTuple):
+    """scale: the length-scale that training begins with."""
+
+    iterations: int
+    learning_rate: float
+    every: int
+    scale: float
+    seed: int
+
+
+class ExactModel(gpytorch.models.ExactGP):
+    """Zero mean, a scaled kernel with a length-scale for each input."""
+
+    def __init__(self, part: Part, kernel: Any, likelihood: GaussianLikelihood) -> None:
+        super().__init__(part.inputs, part.targets, likelihood)
+        self.mean_module = gpytorch.means.ZeroMean()
+        self.covar_module = gpytorch.kernels.ScaleKernel(kernel)
+
+    def forward(self, x: Tensor) -> MultivariateNormal:
+        return MultivariateNormal(self.mean_module(x), self.covar_module(x))  # pyright: ignore[reportArgumentType]
+
+
+class VariationalModel(gpytorch.models.ApproximateGP):
+    """Zero mean, Gaussian kernel, inducing points that are trained (Hensman, Matthews and Ghahramani 2015)."""
+
+    def __init__(self, inducing: Tensor, kernel: Any) -> None:
+        distribution = gpytorch.variational.CholeskyVariationalDistribution(len(inducing))
+        super().__init__(gpytorch.variational.VariationalStrategy(self, inducing, distribution))
+        self.mean_module = gpytorch.means.ZeroMean()
+        self.covar_module = gpytorch.kernels.ScaleKernel(kernel)
+
+    def forward(self, x: Tensor) -> MultivariateNormal:
+        return MultivariateNormal(self.mean_module(x), self.covar_module(x))  # pyright: ignore[reportArgumentType]
+
+
+def begin(model: Any, likelihood: Any, scale: float, like: Tensor) -> None:
+    """The same first hyper-parameters as those of `models.ssgp`."""
+    model.to(like)
+    likelihood.to(like)
+    model.covar_module.base_kernel.lengthscale = scale
+    model.covar_module.outputscale = 1.0
+    likelihood.noise = FIRST_NOISE
+
+
+def predictor(model: Any, likelihood: Any) -> Predict:
+    def predict(inputs: Tensor) -> tuple[Tensor, Tensor]:
+        model.eval()
+        likelihood.eval()
+        with torch.no_grad():
+            found = [likelihood(model(rows)) for rows in inputs.split(ROWS)]
+            result = torch.cat([one.mean for one in found]), torch.cat([one.variance for one in found])
+        model.train()
+        likelihood.train()
+        return result
+
+    return predict
+
+
+def trained_curve(
+    model: Any, likelihood: Any, loss: Callable[[int], Tensor], problem: Problem, training: PeerTraining
+) -> list[CurveRow]:
+    """Adam on the loss of each iteration; a row of the curve every `every` iterations and at the end."""
+    parameters = {id(p): p for module in (model, likelihood) for p in module.parameters()}
+    optimizer = torch.optim.Adam(parameters.values(), lr=training.learning_rate)
+    predict, curve = predictor(model, likelihood), list[CurveRow]()
+    model.train()
+    likelihood.train()
+    for iteration in range(training.iterations + 1):
+        last = iteration == training.iterations
+        if iteration % training.every == 0 or last:  # before the loss, as prediction clears what that would keep
+            curve.append(curve_row(predict, problem, iteration, math.nan))
+        optimizer.zero_grad()
+        value = loss(iteration)
+        if curve[-1].iteration == iteration:
+            curve[-1] = curve[-1]._replace(loss=value.item())
+        if not last:
+            value.backward()
+            optimizer.step()
+    return curve
+
+
+def exact_curve(problem: Problem, part: Part, kernel: Any, training: PeerTraining) -> list[CurveRow]:
+    likelihood = GaussianLikelihood()
+    model = ExactModel(part, kernel, likelihood)
+    begin(model, likelihood, training.scale, part.inputs)
+    objective: Any = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
+
+    def loss(iteration: int) -> Tensor:  # noqa: ARG001
+        return -objective(model(part.inputs), part.targets)
+
+    return trained_curve(model, likelihood, loss, problem, training)
+
+
+def full_gp_curve(problem: Problem, training: PeerTraining, *, points: int) -> list[CurveRow]:
+    """The exact process on `points` training rows at most, drawn under the seed; by Cholesky, not by iteration."""
+    generator = torch.Generator().manual_seed(training.seed)
+    rows = some_of(torch.arange(len(problem.train.targets)), points, generator)
+    part = Part(problem.train.inputs[rows], problem.train.targets[rows])
+    kernel = gpytorch.kernels.RBFKernel(ard_num_dims=part.inputs.shape[1])
+    with gpytorch.settings.fast_computations(False, False, False):
+        return exact_curve(problem, part, kernel, training)
+
+
+def rff_curve(problem: Problem, training: PeerTraining, *, count: int) -> list[CurveRow]:
+    size = problem.train.inputs.shape[1]
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(training.seed)
+        kernel = gpytorch.kernels.RFFKernel(num_samples=count, num_dims=size, ard_num_dims=size)
+        return exact_curve(problem, problem.train, kernel, training)
+
+
+def svgp_curve(problem: Problem, training: PeerTraining, *, inducing: int, batch_size: int) -> list[CurveRow]:
+    """`iterations` steps on batches; as many inducing points as the sparse spectrum has features."""
+    inputs, targets = problem.train
+    generator = torch.Generator().manual_seed(training.seed)
+    start = inputs[torch.randperm(len(inputs), generator=generator)[:inducing]]
+    likelihood = GaussianLikelihood()
+    model = VariationalModel(start.clone(), gpytorch.kernels.RBFKernel(ard_num_dims=inputs.shape[1]))
+    begin(model, likelihood, training.scale, inputs)
+    objective: Any = gpytorch.mlls.VariationalELBO(likelihood, model, num_data=len(targets))
+
+    def loss(iteration: int) -> Tensor:
+        generator.manual_seed(training.seed * 1_000_003 + iteration)
+        rows = torch.randperm(len(targets), generator=generator)[:batch_size]
+        return -objective(model(inputs[rows]), targets[rows])
+
+    return trained_curve(model, likelihood, loss, problem, training)

@@ -1,0 +1,150 @@
+"""The matrices whose traces are estimated, each with its trace computed in another way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+from torch import Tensor
+
+from data import graphs, precipitation
+from models.trace.lanczos import Function
+from models.trace.oracles import Dense, Diagonal, Oracle, Power, sparse
+from pipeline.build import DTYPES
+from pipeline.config import TraceConfig
+from pipeline.errors import PipelineError
+
+SMALLEST = 1e-12  # eigenvalue of a kernel matrix, relative to the largest, below which its inverse means nothing
+
+
+class Source(NamedTuple):
+    """What a run says of its data; see `pipeline.study.Data`."""
+
+    name: str
+    source: str
+    stand_in: bool
+    checksum: str
+
+
+class Problem(NamedTuple):
+    """oracle: of the products that failures are counted with; timed: of those that are timed. norm: ‖A‖_F, where the
+    spectrum is known. unit: the trace divided by `per` is a number of these."""
+
+    data: Source
+    size: int
+    oracle: Oracle
+    timed: Oracle
+    trace: float
+    norm: float | None
+    what: str
+    unit: str
+    per: float = 1.0
+
+
+def synthetic(settings: TraceConfig, device: torch.device) -> Problem:
+    """diag(1/i²); its trace by `math.fsum`."""
+    size = settings.matrix.size
+    values = [1 / i**2 for i in range(1, size + 1)]
+    oracle = Diagonal(torch.tensor(values, dtype=DTYPES[settings.dtype], device=device))
+    norm = math.sqrt(math.fsum(value**2 for value in values))
+    data = Source("synthetic", "generated", False, f"diag-{size}")
+    return Problem(data, size, oracle, oracle, math.fsum(values), norm, f"diag(1/i²), n = {size}", "trace")
+
+
+def published(graph: graphs.Graph) -> Source:
+    return Source(graph.name, graph.source, graph.stand_in, graph.checksum)
+
+
+def load_graph(settings: TraceConfig) -> graphs.Graph:
+    data = settings.data
+    return graphs.load(name=settings.problem, source=data.source, root=data.root, seed=data.seed)
+
+
+def adjacency(nodes: int, edges: np.ndarray) -> sp.csr_array:
+    """Of an undirected graph; a loop counts once. The nodes are put in an order in which neighbours are near (reverse
+    Cuthill–McKee): the trace is the same, and a product takes half the time."""
+    both = np.concatenate([edges, edges[edges[:, 0] != edges[:, 1]][:, ::-1]])
+    matrix = sp.csr_array((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(nodes, nodes))
+    order = reverse_cuthill_mckee(matrix, symmetric_mode=True)
+    return sp.csr_array(matrix[order][:, order])
+
+
+def by_eigenvalues(
+    matrix: Tensor, oracle: Oracle, function: Callable[[Tensor], Tensor], settings: TraceConfig, device: torch.device
+) -> tuple[Oracle, Oracle, Tensor]:
+    """f(A) as the settings say, f(A) by Lanczos, and the eigenvalues of f(A) in float64."""
+    values, vectors = torch.linalg.eigh(matrix)
+    found = function(values)
+    timed = Function(oracle, function, settings.matrix.steps)
+    whole = Dense(((vectors * found) @ vectors.T).to(device, DTYPES[settings.dtype]))
+    return (whole if settings.matrix.products == "exact" else timed), timed, found
+
+
+def roget(settings: TraceConfig, device: torch.device) -> Problem:
+    """exp(A), the loop kept; its trace from all eigenvalues."""
+    graph = load_graph(settings)
+    matrix = adjacency(graph.nodes, graph.edges)
+    dense = torch.from_numpy(matrix.toarray())
+    own = sparse(matrix, device, DTYPES[settings.dtype])
+    oracle, timed, values = by_eigenvalues(dense, own, torch.exp, settings, device)
+    what = f"exp(A), {graph.nodes} nodes"
+    return Problem(
+        published(graph), graph.nodes, oracle, timed, float(values.sum()), float(values.norm()), what, "Estrada index"
+    )
+
+
+def condmat(settings: TraceConfig, device: torch.device) -> Problem:
+    """A³ without loops; its trace by counting: Σ over the edges of the common neighbours of their ends."""
+    graph = load_graph(settings)
+    matrix = adjacency(graph.nodes, graph.without_loops())
+    squared: Any = matrix @ matrix
+    trace = float(squared.multiply(matrix).sum())
+    oracle = Power(sparse(matrix, device, DTYPES[settings.dtype]), 3)
+    what = f"A³, {graph.nodes} nodes, {graph.loops} loops dropped"
+    return Problem(published(graph), graph.nodes, oracle, oracle, trace, None, what, "triangles", per=6.0)
+
+
+def gaussian_kernel(points: Tensor, length: float) -> Tensor:
+    """exp(−‖x − y‖²/2ℓ²) of all pairs of points (N, d)."""
+    distances = torch.cdist(points, points, compute_mode="donot_use_mm_for_euclid_dist")
+    return torch.exp(-0.5 * (distances / length).square())
+
+
+def kernel_inverse(settings: TraceConfig, device: torch.device) -> Problem:
+    """K⁻¹ of a Gaussian kernel on points of the precipitation data; its trace from all eigenvalues.
+
+    Raises PipelineError for a kernel that is singular.
+    """
+    matrix, data = settings.matrix, settings.data
+    source = "noaa" if data.source == "published" else data.source
+    found = precipitation.load(points=matrix.points, seed=data.seed, source=source, root=data.root)
+    kernel = gaussian_kernel(found.inputs, matrix.length)
+    kernel.diagonal().add_(matrix.ridge)
+    refuse_singular(kernel)
+    own = Dense(kernel.to(device, DTYPES[settings.dtype]))
+    oracle, timed, values = by_eigenvalues(kernel, own, torch.reciprocal, settings, device)
+    name = Source(found.name, found.source, found.stand_in, found.checksum)
+    what = f"K⁻¹, {matrix.points} points, length {matrix.length:g}"
+    return Problem(name, matrix.points, oracle, timed, float(values.sum()), float(values.norm()), what, "trace")
+
+
+def refuse_singular(kernel: Tensor) -> None:
+    values = torch.linalg.eigvalsh(kernel)
+    if not values[0] > SMALLEST * values[-1]:
+        raise PipelineError(
+            f"the kernel matrix is singular (eigenvalues {values[0]:.2g} to {values[-1]:.3g}: points coincide, or "
+            "nearly so); shorten matrix.length, or give a matrix.ridge"
+        )
+
+
+PROBLEMS: dict[str, Callable[[TraceConfig, torch.device], Problem]] = {
+    "synthetic": synthetic,
+    "roget": roget,
+    "condmat": condmat,
+    "precipitation": kernel_inverse,
+}

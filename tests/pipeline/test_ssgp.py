@@ -1,0 +1,132 @@
+"""`recipe=ssgp`, tiny, from the command line to the store."""
+
+from __future__ import annotations
+
+import io
+from importlib.util import find_spec
+
+import mlflow
+import pandas as pd
+import pytest
+
+OWN = ("+experiment=ssgp", "size=tiny", "data.source=stand_in")
+SMALL = ("ssgp.arms=[ssgp/iid,ssgp/orthogonal,ridge]",)
+
+
+def only_run(client):
+    (run,) = client.search_runs([e.experiment_id for e in client.search_experiments()])
+    return run
+
+
+def table(run, path: str) -> pd.DataFrame:
+    return pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{run.info.artifact_uri}/{path}")))
+
+
+def test_a_tiny_run_leaves_tables_figures_and_metrics(run_pipeline, client) -> None:
+    result = run_pipeline(*OWN, *SMALL)
+    assert result.status == 0, result.err
+    run = only_run(client)
+    assert run.info.status == "FINISHED"
+    assert run.info.run_name == "STAND-IN-ssgp-abalone-seed0"
+    assert run.data.params["ssgp.counts"] == "[10]"
+    means = table(run, "evaluate/means.csv")
+    assert means["arm"].tolist() == ["ssgp/iid", "ssgp/orthogonal", "ridge"]
+    assert means["runs"].tolist() == [2, 2, 2]
+    assert bool((means["rmse"] > 0).all())
+    claims = table(run, "evaluate/claims.csv")
+    assert set(claims["verdict"]) == {"no claim (stand-in data)"}
+    curves = table(run, "curves/curves.csv")
+    assert curves.loc[curves["arm"] == "ssgp/iid", "iteration"].tolist() == [0, 2, 0, 2]
+    chosen = curves[curves["chosen"]]
+    assert len(chosen) == 6
+    best = curves.groupby(["arm", "p", "seed"])["validation_nlpd"].min()
+    assert sorted(best) == sorted(chosen["validation_nlpd"])
+    history = client.get_metric_history(run.info.run_id, "ssgp-iid-p10/test_rmse")
+    assert sorted(metric.step for metric in history) == [0, 1]
+    figures = {item.path for item in client.list_artifacts(run.info.run_id, "figures")}
+    assert {"figures/rmse.png", "figures/rmse.svg"} <= figures
+
+
+@pytest.mark.parametrize("data", ["gas_turbine", "precipitation"])
+def test_reconfigured_inputs_are_shown_and_a_stream_is_timed(data: str, run_pipeline, client) -> None:
+    arms = "ssgp.arms=[revisited/iid,vae_ridge]"
+    result = run_pipeline(*OWN, arms, f"data={data}", "ssgp.seeds=1", "stream.rows=[50,90]", "stream.dimension=2")
+    assert result.status == 0, result.err
+    run = only_run(client)
+    clusters = table(run, "evaluate/clusters.csv")
+    assert clusters["inputs"].value_counts().to_dict() == {"inputs": 100, "reconfigured": 100}
+    assert run.data.metrics["autoencoder/radius"] > 0
+    costs = table(run, "evaluate/stream.csv")
+    assert costs["rows"].tolist() == [50, 90]
+    assert "stream/slope" in run.data.metrics
+    figures = {item.path for item in client.list_artifacts(run.info.run_id, "figures")}
+    assert {"figures/clusters.svg", "figures/stream.svg"} <= figures
+
+
+@pytest.mark.skipif(find_spec("gpytorch") is None, reason="GPyTorch is not installed: pip install -e '.[gp]'")
+@pytest.mark.slow
+def test_the_peers_run_and_begin_where_ours_does(run_pipeline, client) -> None:
+    result = run_pipeline(*OWN, "ssgp.arms=[ssgp/iid,rff/iid,svgp,full_gp]", "ssgp.seeds=1")
+    assert result.status == 0, result.err
+    means = table(only_run(client), "evaluate/means.csv")
+    assert set(means["arm"]) == {"ssgp/iid", "rff/iid", "svgp", "full_gp"}
+    assert bool((means["rmse"] > 0).all())
+
+
+def test_a_peer_that_is_not_installed_is_named(run_pipeline, monkeypatch) -> None:
+    monkeypatch.setattr("pipeline.recipes.ssgp.find_spec", lambda _: None)
+    error = run_pipeline(*OWN, "ssgp.arms=[ssgp/iid,full_gp]").error
+    assert "full_gp need GPyTorch; install it" in error
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (("ssgp.arms=[ssgp]",), "ssgp needs a sampler; choose ssgp/ one of iid, orthogonal, stratified"),
+        (("ssgp.arms=[forest]",), "ssgp.arms: forest is unknown; choose of"),
+        (("ssgp.arms=[]",), "ssgp.arms is empty; give at least one"),
+        (("ssgp.counts=[0]",), "must be greater than 0"),
+        (("ssgp.counts=[]",), "ssgp.counts is empty; give at least one value"),
+        (("data.validation=3133",), "data.validation=3133 of 3133 training rows leaves none"),
+        (("data.validation=0",), "abalone: the validation part has no row"),
+        (("data.points=0",), "data.points=0 must be at least 1"),
+        (("kernel=laplacian_l1",), "is not isotropic"),
+        (("ssgp.iteration=3",), "ssgp.iteration"),
+        (("ssgp.arms=[rff/orthogonal]",), "use rff/iid in place of rff/orthogonal"),
+        (("ssgp.arms=[rff/iid]", "kernel=laplacian"), "have the Gaussian kernel"),
+        (("ssgp.arms=[revisited/iid]", "autoencoder.components=9"), "at most 8 centres"),
+        (("autoencoder.beta=-1",), "must be 0 or greater"),
+    ],
+)
+def test_bad_settings_end_in_one_line(overrides, message, run_pipeline) -> None:
+    assert message in run_pipeline(*OWN, *SMALL, *overrides).error
+
+
+def test_sequences_and_points_are_not_taken_for_one_another(run_pipeline) -> None:
+    assert (
+        "recipe=ssgp takes tables of points"
+        in run_pipeline(
+            "+experiment=ssgp", "size=tiny", "data=handwriting", "data.source=stand_in", "data.steps=20"
+        ).error
+    )
+    assert "abalone is a table of points" in run_pipeline("data=abalone", "data.source=stand_in", "size=tiny").error
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(run_pipeline, client, monkeypatch) -> None:
+    from pipeline.recipes.ssgp import Bench
+
+    fit, fitted = Bench.fit, []
+
+    def breaks(self, cell):
+        if len(fitted) == 3:
+            raise OSError("the disk is full")
+        fitted.append(cell)
+        return fit(self, cell)
+
+    monkeypatch.setattr(Bench, "fit", breaks)
+    assert "the disk is full" in run_pipeline(*OWN, *SMALL).error
+    monkeypatch.setattr(Bench, "fit", lambda self, cell: (fitted.append(cell), fit(self, cell))[1])
+    result = run_pipeline(*OWN, *SMALL, "resume=true")
+    assert result.status == 0, result.err
+    assert len(fitted) == len(set(fitted)) == 6
+    assert len(table(only_run(client), "evaluate/means.csv")) == 3

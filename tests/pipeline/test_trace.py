@@ -1,0 +1,95 @@
+"""`recipe=trace`: every problem at tiny size, the traces that are known, and wrong settings in one line."""
+
+from __future__ import annotations
+
+import io
+import math
+
+import mlflow
+import pandas as pd
+import pytest
+import torch
+
+from data import graphs
+from models.trace.estimators import METHODS
+from pipeline.config import TraceConfig
+from pipeline.config_trace import EstimateConfig, MatrixConfig, TraceDataConfig
+from pipeline.errors import PipelineError
+from pipeline.stages.trace_problems import PROBLEMS, gaussian_kernel, refuse_singular
+from test_real_data import ROOT
+
+TINY = ("size=tiny", "data.source=stand_in", "timing.processes=1", "timing.trials=1", "timing.queries=[10]")
+
+
+def settings(problem: str, **matrix: float) -> TraceConfig:
+    made = {"size": 50, "points": 30, "length": 1.0, "ridge": 0.0, "steps": 40, "products": "exact", **matrix}
+    source = "published" if ROOT.is_dir() else "stand_in"
+    estimate = EstimateConfig(list(METHODS), [10], "gaussian", 0.01, 2, 1)
+    return TraceConfig(
+        problem=problem, data=TraceDataConfig(str(ROOT), source, 0), matrix=MatrixConfig(**made), estimate=estimate
+    )
+
+
+@pytest.mark.parametrize("experiment", ["trace", "trace_roget", "trace_precipitation"])
+def test_a_tiny_run(experiment: str, run_pipeline, client) -> None:
+    result = run_pipeline(f"+experiment={experiment}", *TINY)
+    assert result.status == 0, result.err
+    (run,) = (
+        run for run in client.search_runs([e.experiment_id for e in client.search_experiments()]) if run.data.metrics
+    )
+    assert run.info.status == "FINISHED"
+    assert run.data.tags["data.stand_in"] == str(experiment != "trace").lower()
+    assert run.info.run_name.startswith("STAND-IN-") == (experiment != "trace")
+    assert {f"trace/{name}/{what}" for name in METHODS for what in ("failures", "rms_error", "seconds")} <= {
+        *run.data.metrics
+    }
+    if experiment != "trace":
+        assert run.data.metrics["trace/lanczos_difference"] < 1e-4
+    table = pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{run.info.artifact_uri}/trace/failures.csv")))
+    assert len(table) == len(METHODS) * 6
+    assert table["failures"].between(0, 100).all()
+    for path in ("trace/runs.csv", "trace/seconds.csv", "trace/failures.svg"):
+        assert mlflow.artifacts.load_text(f"{run.info.artifact_uri}/{path}")
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("problem=graph", "problem=graph is unknown; choose one of synthetic, roget, condmat, precipitation"),
+        ("estimate.methods=[hutch]", "estimate.queries: method hutch is unknown; choose one of hutchinson"),
+        ("estimate.queries=[11]", "estimate.queries: xtrace asks for as many queries twice; 11 is odd"),
+        ("estimate.queries=[]", "estimate.queries is empty"),
+        ("estimate.epsilon=0", "estimate.epsilon=0.0 must be greater than 0"),
+        (
+            "matrix.size=1",
+            "estimate.queries: hutch_pp with 10 queries makes a sketch of 3 vectors of a matrix of size 1",
+        ),
+        ("matrix.ridge=-1", "matrix.ridge=-1.0 must be 0 or greater"),
+        ("estimate.distribution=uniform", "choose one of gaussian, rademacher"),
+        ("data.source=web", "data.source=web is unknown"),
+    ],
+)
+def test_wrong_settings(argument: str, message: str, run_pipeline) -> None:
+    problem = ("problem=roget",) if argument.startswith("data.") else ()
+    error = run_pipeline("recipe=trace", "size=tiny", "tracking=off", *problem, argument).error
+    assert message in error, error
+
+
+def test_a_singular_kernel_is_refused() -> None:
+    points = torch.randn(20, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    points[7] = points[3]  # duplicate rows
+    with pytest.raises(PipelineError, match=r"the kernel matrix is singular .*points coincide.*matrix\.ridge"):
+        refuse_singular(gaussian_kernel(points, 1.0))
+    refuse_singular(gaussian_kernel(points, 1.0) + 0.01 * torch.eye(20))
+
+
+@pytest.mark.skipif(not (ROOT / graphs.FOLDER).is_dir(), reason=f"the published graphs are not in {ROOT}")
+@pytest.mark.parametrize(
+    ("problem", "trace"),
+    [("synthetic", math.pi**2 / 6 - 1 / 50 + 1 / 5000), ("roget", 237997.70), ("condmat", 6 * 173361)],
+)
+def test_the_traces_that_are_known(problem: str, trace: float) -> None:
+    found = PROBLEMS[problem](settings(problem), torch.device("cpu"))
+    assert found.trace == pytest.approx(trace, rel=1e-6)
+    if found.norm is not None:  # tr(A)² ≤ n‖A‖²
+        assert found.trace**2 <= found.size * found.norm**2
