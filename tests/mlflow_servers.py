@@ -44,7 +44,7 @@ class Server:
                 command, env=surroundings, cwd=self.folder, stdout=log, stderr=log, start_new_session=True
             )
 
-    def wait(self, seconds: float = 90) -> None:
+    def wait(self, seconds: float = 180) -> None:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             with suppress(requests.RequestException):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
@@ -41,10 +40,11 @@ def test_foreign_files_and_pickles_are_refused(tmp_path: Path) -> None:
             checkpoint.load(tmp_path / f"{name}.npz")
 
 
-def test_a_full_disk_keeps_the_old_file_and_leaves_no_other(tmp_path: Path) -> None:
+def test_a_full_disk_keeps_the_old_file_and_leaves_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "c.npz"
     checkpoint.save(path, {}, {"epoch": 1})
-    (tmp_path / f".c.npz.{os.getpid()}.partial").symlink_to("/dev/full")
+    monkeypatch.setattr("pipeline.atomic.beside", lambda path: path.with_name(".partial"))
+    (tmp_path / ".partial").symlink_to("/dev/full")
     with pytest.raises(PipelineError, match=r"c\.npz cannot be written \(No space left on device\); make room there"):
         checkpoint.save(path, {"a": torch.zeros(100_000)}, {"epoch": 2})
     assert checkpoint.load(path).values == {"epoch": 1}

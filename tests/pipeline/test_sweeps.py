@@ -41,9 +41,9 @@ def run_tiny(run_pipeline, client, swimmer_root: Path, monkeypatch: pytest.Monke
     """Run an experiment on the swimmer and on stand-in data; its parent and its jobs."""
     monkeypatch.setenv("PIPELINE_DATA_ROOT", str(swimmer_root))
 
-    def run(experiment: str):
+    def run(experiment: str, *settings: str):
         with pytest.warns(UserWarning, match="NOT REAL DATA"):
-            result = run_pipeline(f"+experiment={experiment}", "size=tiny")
+            result = run_pipeline(f"+experiment={experiment}", "size=tiny", *settings)
         assert result.status == 0, result.err
         return parent_and_children(client)
 
@@ -103,7 +103,7 @@ def test_figure4_tiny(run_tiny, client) -> None:
 @pytest.mark.filterwarnings("ignore:this model is no better")
 def test_beyond_tiny(run_tiny, client) -> None:
     names = ("psrnn", "last_value", "var", "kalman", "echo_state", "lstm", "gru", "min_gru")
-    parent, children = run_tiny("beyond")
+    parent, children = run_tiny("beyond", "readout.lags=1")  # of 4096 pixels each
     assert len(children) == 4 * len(names) * 2
     assert figures(client, parent) == {"figures/contenders.png", "figures/contenders.svg"}
     paired = table(parent, "paired.csv")

@@ -114,11 +114,16 @@ def test_a_rank_that_fails_ends_all_with_its_message_and_resume_goes_on(
 @pytest.mark.slow
 def test_a_rank_that_is_killed_ends_all_with_a_message(torchrun, client, tmp_path: Path) -> None:
     (tmp_path / "stopping.py").write_text(STOPPING.format(how="os.kill(os.getpid(), 9)"))
-    (line,) = error_lines(torchrun(*TINY, "extensions=[stopping]", STOPPING="1"))
-    assert line.startswith("error: another process of this run has ended, or cannot be reached")
-    run = only_run(client)
-    assert run.info.status == "FAILED"
-    assert "another process of this run has ended" in run.data.tags["error"]
+    ended = torchrun(*TINY, "extensions=[stopping]", STOPPING="1")
+    lines, run = error_lines(ended), only_run(client)
+    assert ended.returncode != 0
+    if lines:
+        (line,) = lines
+        assert line.startswith("error: another process of this run has ended, or cannot be reached")
+        assert run.info.status == "FAILED"
+        assert "another process of this run has ended" in run.data.tags["error"]
+    else:  # torchrun's SIGTERM came before the other process had noticed
+        assert run.info.status == "KILLED"
 
 
 @pytest.mark.slow
