@@ -30,7 +30,7 @@ def test_there_are_experiments() -> None:
     assert "mocap" in EXPERIMENTS
     tested = (Path(__file__).parent / "test_sweeps.py").read_text()
     assert len(SWEEPS) >= 5
-    run = {name for name in SWEEPS if f"+experiment={name}" in tested or f'run_tiny("{name}")' in tested}
+    run = {name for name in SWEEPS if f"+experiment={name}" in tested or f'run_tiny("{name}"' in tested}
     assert set(SWEEPS) - run == set()
 
 
