@@ -10,7 +10,7 @@ import hashlib
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from http.client import HTTPException
 from pathlib import Path
@@ -149,6 +149,12 @@ def download_all(
             path = folder / name
             if not (path.is_file() and sha256_of(path) == checksums[name]):
                 download(address, path, sha256=checksums[name], opener=opener)
+
+
+def check_source(source: str, sources: Sequence[str]) -> None:
+    """Raise DataError, naming the choices, for a `data.source` that is not one of them."""
+    if source not in sources:
+        raise DataError(f"data.source={source} is unknown; choose one of {', '.join(sources)}")
 
 
 def file_or_stand_in(

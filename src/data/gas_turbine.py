@@ -18,7 +18,7 @@ import pandas as pd
 import torch
 
 from data.base import DataError
-from data.download import Opener, data_root, file_or_stand_in, open_https
+from data.download import Opener, check_source, data_root, file_or_stand_in, open_https
 from data.points import Points, random_split, some_of
 
 SOURCES = ("auto", "uci", "stand_in", "gas_sensor")
@@ -107,8 +107,7 @@ def load(
     points: keep as many rows of each part at most, drawn under the seed; None: all.
     Raises DataError for an argument out of range, and for files that are damaged or missing and cannot be fetched.
     """
-    if source not in SOURCES:
-        raise DataError(f"data.source={source} is unknown; choose one of {', '.join(SOURCES)}")
+    check_source(source, SOURCES)
     if points is not None and points < 1:
         raise DataError(f"data.points={points} must be at least 1, or null for all")
     if source == "gas_sensor":

@@ -19,7 +19,7 @@ import pandas as pd
 from scipy.spatial import KDTree
 
 from data.base import DataError
-from data.download import Opener, data_root, file_or_stand_in, open_https
+from data.download import Opener, check_source, data_root, file_or_stand_in, open_https
 from data.textfile import Line, fail, read_lines
 
 SOURCES = ("auto", "published", "stand_in")
@@ -168,8 +168,7 @@ def load(
     """
     if name not in FILES:
         raise DataError(f"graph {name!r} is unknown; choose one of {', '.join(FILES)}")
-    if source not in SOURCES:
-        raise DataError(f"data.source={source} is unknown; choose one of {', '.join(SOURCES)}")
+    check_source(source, SOURCES)
     known = FILES[name]
     path = data_root(root) / FOLDER / known.file
     real = source != "stand_in" and file_or_stand_in(

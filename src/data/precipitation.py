@@ -11,7 +11,7 @@ import pandas as pd
 import torch
 
 from data.base import DataError
-from data.download import Opener, data_root, file_or_stand_in, open_https
+from data.download import Opener, check_source, data_root, file_or_stand_in, open_https
 from data.points import Points, random_split
 
 SOURCES = ("auto", "noaa", "stand_in")
@@ -62,8 +62,7 @@ def load(
 
     Raises DataError for an argument out of range, and for a missing file that cannot be fetched with source=noaa.
     """
-    if source not in SOURCES:
-        raise DataError(f"data.source={source} is unknown; choose one of {', '.join(SOURCES)}")
+    check_source(source, SOURCES)
     table = None if source == "stand_in" else read_table(root, required=source == "noaa", opener=opener)
     stand_in = table is None
     table = stand_in_table(seed=seed) if table is None else table

@@ -13,6 +13,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from torch import Tensor
 
 from data import graphs, precipitation
+from models.features.kernels import Gaussian
 from models.trace.lanczos import Function
 from models.trace.oracles import Dense, Diagonal, Oracle, Power, sparse
 from pipeline.build import DTYPES
@@ -112,7 +113,7 @@ def condmat(settings: TraceConfig, device: torch.device) -> Problem:
 def gaussian_kernel(points: Tensor, length: float) -> Tensor:
     """exp(−‖x − y‖²/2ℓ²) of all pairs of points (N, d)."""
     distances = torch.cdist(points, points, compute_mode="donot_use_mm_for_euclid_dist")
-    return torch.exp(-0.5 * (distances / length).square())
+    return Gaussian().value(distances / length)
 
 
 def kernel_inverse(settings: TraceConfig, device: torch.device) -> Problem:
