@@ -9,6 +9,7 @@ import torch
 from torch.distributions import MultivariateNormal
 
 from models.features.maps import random_features
+from models.ssgp import moments
 from models.ssgp.fit import train
 from models.ssgp.model import SSGP
 from models.ssgp.moments import feature_moments, in_blocks
@@ -48,7 +49,10 @@ def test_loss_and_predictions_are_those_of_the_dense_process() -> None:
     torch.testing.assert_close(found.variance, kept.diagonal() + model.noise)
 
 
-def test_gradients_are_those_of_differences() -> None:
+@pytest.mark.parametrize("kept_rows", [12, 7, 0])
+def test_gradients_are_those_of_differences(kept_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the features of all, of some and of no blocks kept for the second pass."""
+    monkeypatch.setattr(moments, "KEPT_BYTES", kept_rows * (2 * 3 + 1) * 8)
     model, inputs, targets = problem(rows=12, dimension=2, count=3)
     stream = in_blocks(inputs, targets, block=5)
     names = ("frequencies", "log_scales", "log_signal", "log_noise")

@@ -15,10 +15,10 @@ import torch
 from torch import Tensor
 
 from models.features.kernels import IsotropicKernel, Kernel
-from models.numerics.hadamard import next_power_of_two, walsh_hadamard_transform
+from models.numerics.hadamard import next_power_of_two, transform_in_place
 from models.numerics.memory import empty_rows
 
-BLOCK_BYTES = 2**20  # rows that go through all factors of a Hadamard product before the next ones
+BLOCK_BYTES = 2**21  # rows that go through all factors of a Hadamard product before the next ones
 
 
 class Sampler(ABC):
@@ -103,7 +103,8 @@ class Hadamard(Sampler):
         rows = empty_rows(count, size, like=signs[0]).zero_().fill_diagonal_(1)
         for part in rows.split(max(1, BLOCK_BYTES // (8 * size))):
             for sign in signs:
-                torch.mul(walsh_hadamard_transform(part), sign, out=part)
+                transform_in_place(part)
+                part.mul_(sign)
         return rows
 
 

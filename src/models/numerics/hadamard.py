@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
-BLOCK_BYTES = 2**20  # rows that are transformed together: what a cache holds
-FACTOR_BITS = 5  # the largest factor is 32 × 32
+BLOCK_BYTES = 2**21  # rows that are transformed together: what a cache holds
+FACTOR = 32  # size of the factor that is a matrix product
 
 
 def next_power_of_two(size: int) -> int:
@@ -19,8 +21,8 @@ def walsh_hadamard_transform(x: Tensor) -> Tensor:
 
     H_1 = (1) and H_2p = (1/√2) [[H_p, H_p], [H_p, −H_p]]. H is symmetric and its own inverse.
 
-    As H_ab = H_a ⊗ H_b, the transform is a product with a small dense matrix along each axis of the row seen as a box,
-    for p = 8192 of 16 × 16 × 32. That is more arithmetic than log₂ p rounds of additions and far less memory traffic.
+    As H_ab = H_a ⊗ H_b, the first log₂ 32 rounds of additions are one product with H_32 along neighbouring entries,
+    which additions would read one by one; the later rounds add and subtract stretches of 32 entries and more.
 
     x: (..., p), p a power of two. Returns the same shape, dtype and device.
     Raises ValueError when p is not a power of two.
@@ -28,17 +30,32 @@ def walsh_hadamard_transform(x: Tensor) -> Tensor:
     size = x.shape[-1]
     if size < 1 or size & (size - 1):
         raise ValueError(f"the Walsh-Hadamard transform needs a power of two as last axis, got {size}; pad with zeros")
-    factors = [_signs(factor, x) for factor in _factors(size)]
-    block = max(1, BLOCK_BYTES // (size * x.element_size()))
-    rows = x.reshape(-1, size).split(block)
-    return torch.cat([_along_axes(part, factors) / size**0.5 for part in rows]).reshape(x.shape)
+    found: Any = _Transform.apply(x)
+    return found
 
 
-def _factors(size: int) -> list[int]:
-    """Powers of two of at most 2^FACTOR_BITS, as equal as can be, whose product is `size`."""
-    bits = size.bit_length() - 1
-    count = max(1, -(-bits // FACTOR_BITS))
-    return [1 << (bits + i) // count for i in range(count)]
+class _Transform(torch.autograd.Function):
+    """The transform as its own gradient, as H is symmetric."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:  # noqa: ARG004
+        result = x.contiguous().clone()
+        transform_in_place(result.view(-1, x.shape[-1]))
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:  # noqa: ARG004  # pyright: ignore[reportIncompatibleMethodOverride]
+        return walsh_hadamard_transform(gradients[0])
+
+
+def transform_in_place(rows: Tensor) -> None:
+    """`walsh_hadamard_transform` of rows (row, p), contiguous and without a gradient, block by block."""
+    size = rows.shape[1]
+    first = _signs(min(size, FACTOR), rows) / size**0.5
+    block = max(1, BLOCK_BYTES // (size * rows.element_size()))
+    buffer = rows.new_empty(min(block, len(rows)) * size)
+    for part in rows.split(block):
+        _transform(part, buffer[: part.numel()], first)
 
 
 def _signs(size: int, like: Tensor) -> Tensor:
@@ -49,12 +66,15 @@ def _signs(size: int, like: Tensor) -> Tensor:
     return signs
 
 
-def _along_axes(rows: Tensor, factors: list[Tensor]) -> Tensor:
-    """(row, p) times the Kronecker product of the factors, the last of which belongs to neighbouring entries."""
-    result = rows.reshape(-1, len(factors[-1])) @ factors[-1]
-    stride = len(factors[-1])
-    for factor in reversed(factors[:-1]):
-        boxes = result.reshape(-1, len(factor), stride)
-        result = factor.expand(len(boxes), -1, -1) @ boxes
-        stride *= len(factor)
-    return result.reshape(rows.shape)
+def _transform(rows: Tensor, buffer: Tensor, first: Tensor) -> None:
+    """Rows (row, p) times the Hadamard matrix whose smallest factor, with its scale, is `first`; buffer: (row·p,)."""
+    size, stride = rows.shape[1], len(first)
+    own, other = rows.view(-1), buffer
+    torch.mm(own.view(-1, stride), first, out=other.view(-1, stride))
+    while stride < size:
+        own, other, stride = other, own, 2 * stride
+        before, after = own.view(-1, 2, stride // 2), other.view(-1, 2, stride // 2)
+        torch.add(before[:, 0], before[:, 1], out=after[:, 0])
+        torch.sub(before[:, 0], before[:, 1], out=after[:, 1])
+    if other.data_ptr() != rows.data_ptr():
+        rows.view(-1).copy_(other)

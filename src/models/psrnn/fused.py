@@ -7,27 +7,22 @@ q_{t+1} = σ_t z_t/‖z_t‖ with the sign σ_t of `normalise`. Backwards, with 
     ∂W = Σ_t ∂z_t ⊗ q_t ⊗ ω_t,     ∂ω_t = W ×₁ ∂z_t ×₂ q_t,     ∂b = Σ_t ∂z_t,
 
 where the sums over steps are single products again: 4·T·B·s²·w multiplications and additions instead of the 6 of
-differentiating step by step. Tensors are time first here.
+differentiating step by step. On a GPU the two loops over steps are recorded as CUDA graphs (`models.numerics.recorded`)
+where there is a gradient. Tensors are time first here.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from models.numerics.recorded import Recorded
+
 SCRATCH_BYTES = 256 * 2**20  # most that the matrices kept for a gradient may take
 BLOCK_BYTES = 16 * 2**20  # matrices of a block of steps without a gradient: what a cache holds
-
-
-class Trace(NamedTuple):
-    """states q_0 … q_{T−1} (T, B, s); norms σ_t‖z_t‖ (T − 1, B, 1), with the sign; matrices A_0 … A_{T−2}."""
-
-    states: Tensor
-    norms: Tensor
-    matrices: Tensor
 
 
 def step_matrices(update: Tensor, features: Tensor) -> Tensor:
@@ -42,16 +37,17 @@ def signed_norms(z: Tensor, reference: Tensor | None) -> Tensor:
     return norms if reference is None else torch.where((z @ reference < 0).unsqueeze(1), -norms, norms)
 
 
-def trace(update: Tensor, bias: Tensor, initial: Tensor, features: Tensor, reference: Tensor | None) -> Trace:
-    """initial q_0 (B, s), features ω_0 … ω_{T−1} (T, B, w); the last ω moves no state that is asked for."""
-    matrices = step_matrices(update, features[:-1])
+def recursion(matrices: Tensor, bias: Tensor, initial: Tensor, reference: Tensor | None) -> tuple[Tensor, Tensor]:
+    """States q_0 … q_T (T + 1, B, s) and σ_t‖z_t‖ (T, B, 1), with the sign.
+
+    matrices A_0 … A_{T−1} (T, B, s, s), bias (s,), initial q_0 (B, s); reference: see `signed_norms`.
+    """
     states, norms = [initial], []
     for matrix in matrices.unbind():
         z = torch.baddbmm(bias.unsqueeze(1), matrix, states[-1].unsqueeze(2)).squeeze(2)
         norms.append(signed_norms(z, reference))
         states.append(z / norms[-1])
-    empty = initial.new_zeros(0, len(initial), 1)
-    return Trace(torch.stack(states), torch.stack(norms) if norms else empty, matrices)
+    return torch.stack(states), torch.stack(norms) if norms else initial.new_zeros(0, len(initial), 1)
 
 
 def through_norm(gradient: Tensor, state: Tensor, norm: Tensor) -> Tensor:
@@ -59,34 +55,43 @@ def through_norm(gradient: Tensor, state: Tensor, norm: Tensor) -> Tensor:
     return (gradient - state * (state * gradient).sum(1, keepdim=True)) / norm
 
 
+def reversal(matrices: Tensor, states: Tensor, norms: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor]:
+    """∂z_0 … ∂z_{T−1} (T, B, s) and ∂q_0 (B, s) from what reaches each state by itself, (T + 1, B, s)."""
+    reaching, at_z = gradient[-1], list[Tensor]()
+    for t in reversed(range(len(norms))):
+        at_z.append(through_norm(reaching, states[t + 1], norms[t]))
+        reaching = torch.baddbmm(gradient[t].unsqueeze(1), at_z[-1].unsqueeze(1), matrices[t]).squeeze(1)
+    return torch.stack(at_z[::-1]) if at_z else states[1:], reaching.clone()
+
+
+RECURSION, REVERSAL = Recorded(recursion), Recorded(reversal)
+
+
 class _States(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, update: Tensor, bias: Tensor, initial: Tensor, features: Tensor, reference: Tensor | None
     ) -> Tensor:
-        found = trace(update, bias, initial, features, reference)
-        ctx.save_for_backward(update, features, *found)
-        return found.states
+        matrices = step_matrices(update, features[:-1])
+        states, norms = RECURSION(matrices, bias, initial, reference)
+        REVERSAL.prepare(matrices, states, norms, states)  # here, as backwards runs in a thread of its own
+        ctx.save_for_backward(update, features, matrices, states, norms)
+        return states
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        update, features, states, norms, matrices = ctx.saved_tensors
-        reaching = list(gradients[0].unbind())
-        at_z: list[Tensor] = []
-        for t in reversed(range(len(norms))):
-            at_z.append(through_norm(reaching[t + 1], states[t + 1], norms[t]))
-            reaching[t] = torch.baddbmm(reaching[t].unsqueeze(1), at_z[-1].unsqueeze(1), matrices[t]).squeeze(1)
-        if not at_z:
-            return None, None, reaching[0], None, None
-        steps = torch.stack(at_z[::-1])
-        pairs = (steps.unsqueeze(3) * states[:-1].unsqueeze(2)).flatten(0, 1).flatten(1)
+        update, features, matrices, states, norms = ctx.saved_tensors
+        at_z, at_initial = REVERSAL(matrices, states, norms, gradients[0])
+        if not len(at_z):
+            return None, None, at_initial, None, None
+        pairs = (at_z.unsqueeze(3) * states[:-1].unsqueeze(2)).flatten(0, 1).flatten(1)
         by_features = None
         if ctx.needs_input_grad[3]:
             by_features = torch.zeros_like(features)
             by_features[:-1] = (pairs @ update.flatten(0, 1)).view_as(features[:-1])
         by_update = (pairs.T @ features[:-1].flatten(0, 1)).view_as(update)
-        return by_update, steps.sum((0, 1)), reaching[0], by_features, None
+        return by_update, at_z.sum((0, 1)), at_initial, by_features, None
 
 
 def scratch_bytes(update: Tensor, features: Tensor) -> int:
@@ -110,7 +115,7 @@ def states_without_gradient(
     found, start = [], initial
     for i in range(0, len(features), block):
         part = features[i : i + block + 1]  # one more, for the state that the next block begins with
-        states = trace(update, bias, start, part, reference).states
+        states, _ = recursion(step_matrices(update, part[:-1]), bias, start, reference)
         found.append(states[:block])
         start = states[-1]
     return torch.cat(found)

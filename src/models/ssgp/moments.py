@@ -1,12 +1,13 @@
 """What a sparse-spectrum Gaussian process needs of its data: Φᵀ Φ, Φᵀ y and yᵀ y, summed over blocks of rows.
 
-Time is linear in the number of rows, memory that of one block. The gradient takes a second pass and forms the features
-again, so that training streams as well.
+Time is linear in the number of rows. The gradient takes a second pass, so that training streams as well: memory is
+that of a block and of the features kept for that pass, at most `KEPT_BYTES`; those of further rows are formed again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import torch
@@ -16,7 +17,8 @@ from models.features.maps import random_features
 
 Rows = tuple[Tensor, Tensor]  # inputs (row, dimension) and targets (row,)
 Stream = Callable[[], Iterable[Rows]]  # gives the same rows each time it is called
-BLOCK = 1024  # rows
+BLOCK = 2048  # rows
+KEPT_BYTES = 64 * 2**20
 
 
 class Moments(NamedTuple):
@@ -35,41 +37,45 @@ def in_blocks(inputs: Tensor, targets: Tensor, *, block: int = BLOCK) -> Stream:
     return lambda: zip(inputs.split(block), targets.split(block), strict=True)
 
 
-class _FeatureSums(torch.autograd.Function):
-    """frequencies (m, dimension) ↦ Φᵀ Φ, Φᵀ y, yᵀ y and N; differentiable once, in the frequencies alone.
+def _with_targets(inputs: Tensor, targets: Tensor, frequencies: Tensor) -> Tensor:
+    """(Φ, y), one column more than there are features, so that one product gives all the sums."""
+    return torch.cat((random_features(inputs, frequencies.to(inputs.dtype)), targets.unsqueeze(1)), dim=1)
 
-    With cosines c and sines s in Φ = (c, s), phases p and D = Φ (Ḡ + Ḡᵀ) + y b̄ᵀ = (D_c, D_s), the gradient in the
+
+class _FeatureSums(torch.autograd.Function):
+    """frequencies (m, dimension) ↦ (Φ, y)ᵀ (Φ, y) and N; differentiable once, in the frequencies alone.
+
+    With cosines c and sines s in Φ = (c, s), phases p and D = (Φ, y) (Ḡ + Ḡᵀ) = (D_c, D_s, ·), the gradient in the
     phases is c∘D_s − s∘D_c, and that in the frequencies its transpose times the inputs.
     """
 
     @staticmethod
-    def forward(ctx: Any, frequencies: Tensor, stream: Stream) -> tuple[Tensor, Tensor, Tensor, int]:
+    def forward(ctx: Any, frequencies: Tensor, stream: Stream) -> tuple[Tensor, int]:
         ctx.save_for_backward(frequencies)
-        ctx.stream = stream
-        size = 2 * len(frequencies)
-        gram = frequencies.new_zeros(size, size, dtype=torch.float64)
-        cross, square, rows = gram.new_zeros(size), gram.new_zeros(()), 0
+        ctx.stream, ctx.kept = stream, list[Tensor]()
+        size, rows, free = 2 * len(frequencies) + 1, 0, KEPT_BYTES if frequencies.requires_grad else 0
+        sums = frequencies.new_zeros(size, size, dtype=torch.float64)
         for inputs, targets in stream():
-            features = random_features(inputs, frequencies.to(inputs.dtype))
-            gram += features.T @ features
-            cross += features.T @ targets
-            square += targets.double().square().sum()
+            joined = _with_targets(inputs, targets, frequencies)
+            sums += joined.T @ joined
             rows += len(targets)
-        ctx.mark_non_differentiable(square)
-        return gram, cross, square, rows
+            free -= joined.numel() * joined.element_size()
+            if free >= 0:
+                ctx.kept.append(joined)
+        return sums, rows
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *grads: Any) -> tuple[Tensor, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
         (frequencies,) = ctx.saved_tensors
         count, total = len(frequencies), torch.zeros_like(frequencies, dtype=torch.float64)
-        symmetric, of_cross = grads[0] + grads[0].T, grads[1]
-        for inputs, targets in ctx.stream():
-            kind = inputs.dtype
-            features = random_features(inputs, frequencies.to(kind))
-            back = torch.addmm(torch.outer(targets, of_cross.to(kind)), features, symmetric.to(kind))
-            phases = features[:, :count] * back[:, count:] - features[:, count:] * back[:, :count]
-            total += phases.T @ inputs
+        symmetric = (grads[0] + grads[0].T)[:, : 2 * count]
+        for (inputs, targets), kept in zip_longest(ctx.stream(), ctx.kept):
+            joined = _with_targets(inputs, targets, frequencies) if kept is None else kept
+            back = joined @ symmetric.to(joined.dtype)
+            phases = joined[:, :count] * back[:, count:]
+            phases.addcmul_(joined[:, count : 2 * count], back[:, :count], value=-1)
+            total += (inputs.T @ phases).T  # the faster way round
         return total.to(frequencies.dtype), None
 
 
@@ -78,9 +84,9 @@ def feature_moments(frequencies: Tensor, stream: Stream) -> Moments:
 
     Raises ValueError for a stream without rows, and for values that are not finite.
     """
-    gram, cross, square, rows = _FeatureSums.apply(frequencies, stream)  # pyright: ignore[reportGeneralTypeIssues]
+    sums, rows = _FeatureSums.apply(frequencies, stream)  # pyright: ignore[reportGeneralTypeIssues]
     if rows == 0:
         raise ValueError("a Gaussian process got no row to learn from; give at least one")
-    if not bool(gram.isfinite().all()) or not bool(square.isfinite()):
+    if not bool(sums.isfinite().all()):
         raise ValueError(f"of {rows} rows one holds a value that is not finite; leave it out")
-    return Moments(gram, cross, square, rows)
+    return Moments(sums[:-1, :-1], sums[:-1, -1], sums[-1, -1], rows)

@@ -1,0 +1,111 @@
+"""Functions of tensors recorded as CUDA graphs: a loop of many small kernels then costs one launch."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+Argument = Tensor | None
+Function = Callable[..., tuple[Tensor, ...]]
+MOST_SHAPES = 8  # recordings of one function; each keeps its arguments and results in memory
+WARM_UP = 3  # calls before a recording, in which libraries take their workspaces
+
+
+class Recording(NamedTuple):
+    """Tensors at fixed addresses: `replay` computes `results` from what lies in `arguments`."""
+
+    arguments: tuple[Argument, ...]
+    results: tuple[Tensor, ...]
+    replay: Callable[[], object]
+
+
+def record_on_cuda(function: Function, arguments: Sequence[Argument]) -> Recording:
+    """Warmed up and recorded on one stream, so that what a library sets up for a stream is there before."""
+    own = tuple(None if x is None else x.clone() for x in arguments)
+    device = next(x.device for x in own if x is not None)
+    with torch.cuda.device(device):
+        stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(WARM_UP):
+                function(*own)
+        with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
+            results = function(*own)
+        torch.cuda.current_stream().wait_stream(stream)
+    return Recording(own, results, graph.replay)
+
+
+Recorder = Callable[[Function, Sequence[Argument]], Recording]
+RECORDERS: dict[str, Recorder] = {"cuda": record_on_cuda}  # by device type
+
+
+def replayed(recording: Recording, arguments: Sequence[Argument]) -> tuple[Tensor, ...]:
+    """Results in memory of their own: the next replay does not reach them."""
+    for own, given in zip(recording.arguments, arguments, strict=True):
+        if own is not None and given is not None:
+            own.copy_(given)
+    recording.replay()
+    return tuple(result.clone() for result in recording.results)
+
+
+def agree(found: Sequence[Tensor], expected: Sequence[Tensor]) -> bool:
+    """To the root of the dtype's precision, relative to the largest number."""
+    for one, other in zip(found, expected, strict=True):
+        tolerance = torch.finfo(other.dtype).eps ** 0.5
+        scale = float(other.nan_to_num().abs().max())
+        if not torch.allclose(one, other, rtol=tolerance, atol=tolerance * scale, equal_nan=True):
+            return False
+    return True
+
+
+class Recorded:
+    """`function` itself where no recorder exists (a CPU), else recorded for each combination of shapes, and replayed.
+
+    function: of tensors and None alone; its results are new tensors. It reads no number of a tensor and depends on
+    nothing else. Every recording is tried before it is used, on the arguments and on others; one that fails or does not
+    give what the function gives is warned about, and the function runs as it is. Recordings of arguments whose `family`
+    differs from those before replace them; no more than `MOST_SHAPES` are kept, further shapes run as they are.
+    """
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.family: Any = None
+        self.recordings: dict[Any, Recording | None] = {}
+
+    def __call__(self, first: Tensor, *others: Argument) -> tuple[Tensor, ...]:
+        recording = self.prepare(first, *others)
+        return self.function(first, *others) if recording is None else replayed(recording, (first, *others))
+
+    def prepare(self, first: Tensor, *others: Argument) -> Recording | None:
+        """The recording for arguments of these shapes, made now if need be; None where the function runs as it is."""
+        arguments = (first, *others)
+        if (
+            first is None
+            or first.device.type not in RECORDERS
+            or any(x is not None and not x.numel() for x in arguments)
+        ):
+            return None
+        family = (first.device, first.dtype, first.shape[-1])
+        if family != self.family:
+            self.family, self.recordings = family, {}
+        key = tuple(None if x is None else x.shape for x in arguments)
+        if key not in self.recordings and len(self.recordings) < MOST_SHAPES:
+            self.recordings[key] = self.tried(RECORDERS[first.device.type], arguments)
+        return self.recordings.get(key)
+
+    def tried(self, record: Recorder, arguments: Sequence[Argument]) -> Recording | None:
+        others = [None if x is None else x.flip(0).neg() for x in arguments]
+        try:
+            recording = record(self.function, arguments)
+            right = all(agree(replayed(recording, given), self.function(*given)) for given in (others, arguments))
+        except RuntimeError as error:
+            return self.without(str(error).partition("\n")[0])
+        return recording if right else self.without("its replay gives other numbers")
+
+    def without(self, reason: str) -> None:
+        name = f"{self.function.__module__}.{self.function.__name__}"
+        warnings.warn(f"no CUDA graph of {name}: {reason}; it runs kernel by kernel", RuntimeWarning, stacklevel=2)
