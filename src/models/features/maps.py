@@ -39,15 +39,18 @@ def _recorded(x: Tensor, frequencies: Tensor) -> bool:
 
 
 def _in_blocks(x: Tensor, frequencies: Tensor) -> Tensor:
-    """x (row, dimension) → (row, 2m)."""
+    """x (row, dimension) → (row, 2m).
+
+    Cosines go through a buffer: written into columns of the result, several threads take turns at its cache lines.
+    """
     count = len(frequencies)
     features = empty_rows(len(x), 2 * count, like=x)
     block = _rows_of_a_block(x, count)
-    phases = x.new_empty(block, count)
+    phases, buffer = x.new_empty(2, block, count)
     for rows, result in zip(x.split(block), features.split(block), strict=True):
-        part = torch.mm(rows, frequencies.T, out=phases[: len(rows)])
-        torch.cos(part, out=result[:, :count])
-        torch.sin(part, out=result[:, count:])
+        part, values = torch.mm(rows, frequencies.T, out=phases[: len(rows)]), buffer[: len(rows)]
+        result[:, :count] = torch.cos(part, out=values)
+        result[:, count:] = torch.sin(part, out=values)
         result.div_(count**0.5)
     return features
 
