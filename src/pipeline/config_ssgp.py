@@ -33,7 +33,6 @@ class AutoencoderConfig:
 @dataclass
 class GpytorchConfig:
     points: int = MISSING
-    iterations: int = MISSING
     batch_size: int = MISSING
 
 
@@ -47,13 +46,13 @@ class StreamConfig:
 SSGP_POSITIVE = (
     "ssgp.counts", "ssgp.seeds", "ssgp.iterations", "ssgp.learning_rate", "ssgp.every", "ssgp.ridges", "ssgp.picture",
     "autoencoder.components", "autoencoder.latent", "autoencoder.steps", "autoencoder.batch_size",
-    "autoencoder.learning_rate", "gpytorch.points", "gpytorch.iterations", "gpytorch.batch_size", "stream.rows",
+    "autoencoder.learning_rate", "gpytorch.points", "gpytorch.batch_size", "stream.rows",
     "stream.dimension", "stream.count",
 )  # fmt: skip
 SSGP_NOT_NEGATIVE = ("autoencoder.alpha", "autoencoder.beta")
 SSGP_MAY_BE_EMPTY = ("stream.rows",)
 SSGP_CAPS = {
     "ssgp.counts": "count", "ssgp.seeds": "seeds", "ssgp.iterations": "epochs", "ssgp.picture": "steps",
-    "autoencoder.steps": "epochs", "gpytorch.iterations": "epochs", "gpytorch.points": "steps",
+    "autoencoder.steps": "epochs", "gpytorch.points": "steps",
     "stream.rows": "steps", "stream.count": "count",
 }  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.distributions import Categorical, Independent, MixtureSameFamily, Normal, kl_divergence
 
-from models.ssgp.autoencoder import MixtureAutoencoder, Training, train_autoencoder
+from models.ssgp.autoencoder import MixtureAutoencoder, Training, cluster_variances, train_autoencoder
 from models.ssgp.mixture import Mixture
 
 SHORT = Training(steps=60, batch_size=64, learning_rate=0.01, alpha=8.0, beta=0.0)
@@ -45,7 +45,7 @@ def test_densities_are_those_of_torch() -> None:
 
 
 def test_the_prior_is_that_of_the_thesis() -> None:
-    model = MixtureAutoencoder(inputs=3)
+    model = MixtureAutoencoder(inputs=3, rows=2633)
     prior = model.prior()
     weights = prior.log_weights.exp()[0]
     assert weights.sum().item() == pytest.approx(1)
@@ -53,13 +53,29 @@ def test_the_prior_is_that_of_the_thesis() -> None:
     torch.testing.assert_close(prior.means[0].norm(dim=1), model.radius.expand(8))
     nearest = (torch.cdist(prior.means[0], prior.means[0]) + 9 * torch.eye(8)).min(1).values
     torch.testing.assert_close(nearest, math.sqrt(2) * model.radius.expand(8))
+    variances = prior.log_variances[0, :, 0].exp()
+    written_out = [4 * math.log(2633) + math.log(2), math.log(2) + math.log(4 / 3), math.log(128 / 127 * 256 / 255)]
+    assert (16 * variances[[0, 1, 7]]).tolist() == pytest.approx(written_out, rel=1e-5)
     parts = [
         Independent(Normal(m, (0.5 * v).exp()), 1) for m, v in zip(prior.means[0], prior.log_variances[0], strict=True)
     ]
     expected = sum(kl_divergence(one, other) for one, other in permutations(parts, 2))
     torch.testing.assert_close(model.separation(), expected, rtol=1e-4, atol=1e-3)
-    with pytest.raises(ValueError, match="9 components in 4 latent dimensions: at most 8"):
-        MixtureAutoencoder(inputs=3, components=9)
+    with pytest.raises(ValueError, match="9 components in 4 latent dimensions: the cross-polytope has 8 vertices"):
+        MixtureAutoencoder(inputs=3, rows=9, components=9)
+
+
+@pytest.mark.parametrize("rows", [2, 50])
+def test_variances_put_the_kernel_of_two_points_of_a_cluster_into_its_band(rows: int) -> None:
+    """Lemma 3.1.6: where |u − v|² is (U + L)/4 = dimension·γ², the kernel is between the two sides of 3.7."""
+    found = cluster_variances(5, dimension=7, rows=rows, closeness=0.9)
+    a = math.log2(rows**4 / (rows**4 - 0.9**4))
+    order = torch.arange(1, 6, dtype=torch.float64)
+    low, high = ((1 - 0.5 ** (a + order - shift)) ** 0.25 for shift in (1, 0))
+    kernel = (-7 * found / 2).exp()
+    assert bool(((low <= kernel) & (kernel < high)).all())
+    with pytest.raises(ValueError, match=r"need 0 < closeness < rows, got 1\.0 and 1"):
+        cluster_variances(5, dimension=7, rows=1)
 
 
 def test_training_raises_the_objective_and_keeps_what_tells_clusters_apart() -> None:

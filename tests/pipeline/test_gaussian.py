@@ -10,7 +10,21 @@ import pandas as pd
 import pytest
 import torch
 
-from pipeline.stages.gaussian import CurveRow, Part, Problem, Scores, best_row, ridge_curve, scores, standardised
+from models.features.kernels import Gaussian
+from models.features.samplers import Iid
+from pipeline.stages.gaussian import (
+    CurveRow,
+    Part,
+    Problem,
+    Scores,
+    best_place,
+    best_row,
+    explained,
+    ridge_curve,
+    scores,
+    ssgp_curve,
+    standardised,
+)
 from pipeline.stages.streamed import generated, slope
 
 
@@ -28,6 +42,31 @@ def test_the_best_row_is_chosen_on_validation_and_never_on_test() -> None:
         CurveRow(i, 0.0, Scores(1.0, v), Scores(1.0, t)) for i, (v, t) in enumerate([(2, 9), (1, 5), (math.nan, 0)])
     ]
     assert best_row(rows).iteration == 1
+
+
+def test_a_value_that_is_not_finite_is_never_chosen() -> None:
+    assert best_place([math.nan, 3.0, -math.inf, 2.0]) == 3
+
+
+def test_what_is_explained_of_the_inputs() -> None:
+    x = torch.tensor([[0.0, 1.0], [2.0, 1.0], [4.0, 4.0]])
+    assert explained(x, x) == 1
+    assert explained(x, x.mean(0).expand_as(x)) == 0
+    assert explained(x, x - 1) == pytest.approx(1 - 6 / 14)
+
+
+def test_training_on_targets_without_noise_ends_early_and_keeps_the_curve(capsys) -> None:
+    inputs = torch.randn(400, 1, generator=torch.Generator().manual_seed(0))
+    part = Part(inputs, inputs[:, 0].sin())
+    curve = ssgp_curve(
+        Problem(part, part, part, 1.0), Gaussian(), Iid(), count=16, seed=0, iterations=400, learning_rate=0.3,
+        every=1, train_frequencies=False,
+    )  # fmt: skip
+    assert 0 < curve[-1].iteration < 400
+    assert curve[-1].test.rmse < 0.1
+    said = capsys.readouterr().out
+    assert f"training ends after iteration {curve[-1].iteration}, seed 0, p = 16: a signal variance of" in said
+    assert "train for fewer iterations, or in double precision" in said
 
 
 def test_a_constant_column_keeps_its_scale() -> None:

@@ -8,10 +8,10 @@ over the posterior q(z|x), the likelihood p(x|z), both `mixture.MixtureNet`, and
 of q(z|x) over a batch. Divergences of mixtures have no closed form: they are means over one draw of each component of
 the posterior, weighted by its weights.
 
-What the thesis leaves open, and what is taken here: the centres c_i are R times the vertices ±e_j of the
-cross-polytope, eight at equal distances on the sphere of four dimensions; γ_i = 2^{−(i−1)/4}/√d, so that γ_i² falls as
-the population π_i rises (conditions 1 and 2). The last term has no maximum in R: how far R grows is set by the number
-of steps of Adam and their size, and is reported.
+The variances are those of lemma 3.1.6, equation 3.10 (`cluster_variances`), at its λ = 1. Eight equidistant points do
+not exist in four dimensions, where at most five do; taken here are R times the vertices ±e_j of the cross-polytope,
+each √2 R from all others but its opposite, which is at 2 R. The last term has no maximum in R: how far R grows is set
+by the number of steps of Adam and their size, and is reported.
 """
 
 from __future__ import annotations
@@ -23,6 +23,23 @@ import torch
 from torch import Tensor, nn
 
 from models.ssgp.mixture import Mixture, MixtureNet
+
+
+def cluster_variances(components: int, *, dimension: int, rows: int, closeness: float = 1.0) -> Tensor:
+    """γ_i² = (U(i) + L(i))/(4·dimension), i = 1 … components (thesis, equations 3.7, 3.9 and 3.10).
+
+    U(i) = −log(1 − 2^{−(a+i−1)}), L(i) = U(i + 1), 2^{−a} = 1 − (closeness/rows)⁴: for large i γ_i² falls as 2^{−i}.
+
+    closeness: λ of the spectral approximation that the clusters are to allow. float64. Raises ValueError unless
+    0 < closeness < rows.
+    """
+    if not 0 < closeness < rows:
+        raise ValueError(f"the variances of clusters need 0 < closeness < rows, got {closeness} and {rows}")
+    order = torch.arange(components + 1, dtype=torch.float64)
+    small = (closeness / rows) ** 4
+    upper = -torch.log1p(-(1 - small) * 2.0**-order)
+    upper[0] = -math.log(small)
+    return (upper[:-1] + upper[1:]) / (4 * dimension)
 
 
 class Terms(NamedTuple):
@@ -45,21 +62,22 @@ class Training(NamedTuple):
 
 
 class MixtureAutoencoder(nn.Module):
-    """inputs: columns of x; latent: dimensions of z; components: of the prior, the posterior and the likelihood.
+    """inputs: columns of x; rows: of the training part; latent: dimensions of z; components: of prior, posterior and
+    likelihood.
 
-    Raises ValueError for more components than the cross-polytope has vertices, 2·latent.
+    Raises ValueError for more components than the cross-polytope has vertices, 2·latent, and for a single row.
     """
 
     centres: Tensor
     log_weights: Tensor
     log_variances: Tensor
 
-    def __init__(self, *, inputs: int, latent: int = 4, components: int = 8) -> None:
+    def __init__(self, *, inputs: int, rows: int, latent: int = 4, components: int = 8) -> None:
         super().__init__()
         if not 1 <= components <= 2 * latent:
             raise ValueError(
-                f"{components} components in {latent} latent dimensions: at most {2 * latent} centres lie at equal "
-                "distances; raise autoencoder.latent or lower autoencoder.components"
+                f"{components} components in {latent} latent dimensions: the cross-polytope has {2 * latent} vertices "
+                "for their centres; raise autoencoder.latent or lower autoencoder.components"
             )
         self.encoder, self.decoder = MixtureNet(inputs, latent, components), MixtureNet(latent, inputs, components)
         self.raw_radius = nn.Parameter(torch.tensor(math.log(math.expm1(1.0))))
@@ -67,7 +85,8 @@ class MixtureAutoencoder(nn.Module):
         order = torch.arange(components, dtype=torch.float32)
         self.register_buffer("centres", corners[:components])
         self.register_buffer("log_weights", (order * math.log(2) / 2).log_softmax(0))
-        self.register_buffer("log_variances", -math.log(latent) - order * math.log(2) / 2)
+        variances = cluster_variances(components, dimension=latent, rows=rows)
+        self.register_buffer("log_variances", variances.log().float())
 
     @property
     def radius(self) -> Tensor:
@@ -133,7 +152,7 @@ def train_autoencoder(
     generator = torch.Generator().manual_seed(seed)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = MixtureAutoencoder(inputs=inputs.shape[1], latent=latent, components=components)
+        model = MixtureAutoencoder(inputs=inputs.shape[1], rows=len(inputs), latent=latent, components=components)
     model = model.to(inputs.device, inputs.dtype).train()
     optimizer = torch.optim.Adam(model.parameters(), lr=training.learning_rate)
     size = min(training.batch_size, len(inputs))

@@ -30,50 +30,66 @@ class Mixture(NamedTuple):
 
     def log_density(self, points: Tensor) -> Tensor:
         """Row by row, points (row, n, d) → (row, n)."""
-        return torch.logsumexp(
-            _log_normals(points, self.means, self.log_variances) + self.log_weights.unsqueeze(1), dim=2
-        )
+        return torch.logsumexp(_log_parts(points, self.log_weights, self.means, self.log_variances), dim=2)
 
     def pooled_log_density(self, points: Tensor) -> Tensor:
         """Under the mean of all rows' mixtures, points (n, d) → (n,)."""
-        rows, _, size = self.means.shape
-        means, variances = self.means.reshape(1, -1, size), self.log_variances.reshape(1, -1, size)
-        logs = _log_normals(points.unsqueeze(0), means, variances).squeeze(0) + self.log_weights.reshape(1, -1)
-        return torch.logsumexp(logs, dim=1) - math.log(rows)
+        parts = (part.flatten(0, 1) for part in (self.log_weights, self.means, self.log_variances))
+        return torch.logsumexp(_log_parts(points, *parts), dim=1) - math.log(len(self.means))
 
 
-def _log_normals(points: Tensor, means: Tensor, log_variances: Tensor) -> Tensor:
-    """(…, n, d) under (…, k, d) → (…, n, k), by products of matrices: Σ (x − μ)²/v = x²·(1/v) − 2x·(μ/v) + Σ μ²/v."""
+def _log_parts(points: Tensor, log_weights: Tensor, means: Tensor, log_variances: Tensor) -> Tensor:
+    """log π_j N(x_i; μ_j, v_j): points (…, n, d) under (…, k) and (…, k, d) → (…, n, k).
+
+    One product: −½ Σ (x − μ)²/v + const = (x², x, 1)ᵀ (−1/(2v), μ/v, const − ½ Σ μ²/v).
+    """
     precision = (-log_variances).exp()
     weighted = means * precision
-    squares = points.square() @ precision.mT - 2 * points @ weighted.mT + (means * weighted).sum(-1).unsqueeze(-2)
-    return -0.5 * (squares + (log_variances + math.log(2 * math.pi)).sum(-1).unsqueeze(-2))
+    logs = (log_variances + math.log(2 * math.pi) + means * weighted).sum(-1)
+    of_points = torch.cat([points.square(), points, torch.ones_like(points[..., :1])], -1)
+    of_parts = torch.cat([-0.5 * precision, weighted, (log_weights - 0.5 * logs).unsqueeze(-1)], -1)
+    return of_points @ of_parts.mT
 
 
-class GaussianNet(nn.Module):
-    """Mean and log variance of one component: a layer with batch norm, then a hidden layer for each of the two."""
+class LinearGroup(nn.Module):
+    """Independent linear layers side by side, each begun as torch begins one: (group, row, in) → (group, row, out)."""
 
-    def __init__(self, inputs: int, outputs: int) -> None:
+    def __init__(self, groups: int, inputs: int, outputs: int) -> None:
         super().__init__()
-        self.first = nn.Sequential(nn.Linear(inputs, HIDDEN), nn.BatchNorm1d(HIDDEN), nn.ReLU())
+        bound = inputs**-0.5
+        self.weight = nn.Parameter(torch.empty(groups, inputs, outputs).uniform_(-bound, bound))
+        self.bias = nn.Parameter(torch.empty(groups, 1, outputs).uniform_(-bound, bound))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.baddbmm(self.bias, x, self.weight)
+
+
+class GaussianNets(nn.Module):
+    """Means and log variances of all components, a network for each: a layer with batch norm, then a hidden layer for
+    each of the two. (row, in) → two of (component, row, out)."""
+
+    def __init__(self, inputs: int, outputs: int, components: int) -> None:
+        super().__init__()
+        self.first, self.norm = nn.Linear(inputs, components * HIDDEN), nn.BatchNorm1d(components * HIDDEN)
         self.mean, self.log_variance = (
-            nn.Sequential(nn.Linear(HIDDEN, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, outputs)) for _ in range(2)
+            nn.Sequential(LinearGroup(components, HIDDEN, HIDDEN), nn.ReLU(), LinearGroup(components, HIDDEN, outputs))
+            for _ in range(2)
         )
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        hidden = self.first(x)
+        hidden = self.norm(self.first(x)).relu().unflatten(1, (-1, HIDDEN)).transpose(0, 1)
         return self.mean(hidden), self.log_variance(hidden).clamp(LEAST_LOG, MOST_LOG)
 
 
 class MixtureNet(nn.Module):
-    """x ↦ a mixture: one `GaussianNet` per component, weights by a linear layer."""
+    """x ↦ a mixture: `GaussianNets` for the components, weights by a linear layer."""
 
     def __init__(self, inputs: int, outputs: int, components: int) -> None:
         super().__init__()
-        self.parts = nn.ModuleList(GaussianNet(inputs, outputs) for _ in range(components))
+        self.parts = GaussianNets(inputs, outputs, components)
         self.weights = nn.Linear(inputs, components)
 
     def forward(self, x: Tensor) -> Mixture:
         """(row, inputs) → a mixture for each row."""
-        means, variances = zip(*(part(x) for part in self.parts), strict=True)
-        return Mixture(self.weights(x).log_softmax(1), torch.stack(means, 1), torch.stack(variances, 1))
+        means, variances = self.parts(x)
+        return Mixture(self.weights(x).log_softmax(1), means.transpose(0, 1), variances.transpose(0, 1))

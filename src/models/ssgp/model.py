@@ -6,7 +6,8 @@ With B = I + (s²/σ²) Φᵀ Φ of size 2m, all that a Gaussian process needs f
     −log p(y) = ½ [ (yᵀy − (s²/σ²) yᵀΦ B⁻¹ Φᵀy)/σ² + log|B| + N log(2π σ²) ]
     mean(x) = (s²/σ²) Φ(x)ᵀ B⁻¹ Φᵀy,   variance(x) = s² Φ(x)ᵀ B⁻¹ Φ(x)  (+ σ² for an observation)
 
-The eigenvalues of B are at least 1, so that duplicate rows or a singular Φᵀ Φ do no harm.
+The eigenvalues of B are at least 1, so that duplicate rows or a singular Φᵀ Φ do no harm, unless s²/σ² is so large that
+the rounding of Φᵀ Φ, times it, exceeds 1.
 """
 
 from __future__ import annotations
@@ -33,10 +34,21 @@ class Prediction(NamedTuple):
     function_variance: Tensor
 
 
+def factor_of(gram: Tensor, ratio: Tensor) -> Tensor:
+    """The Cholesky factor of B. Raises ValueError where rounding leaves it without one."""
+    try:
+        return factor_ridge(ratio * gram, 1.0)
+    except ValueError:
+        raise ValueError(
+            f"a signal variance of {ratio.item():.3g} times the noise variance is more than the sums over features "
+            "carry: the targets are nearly free of noise; train for fewer iterations, or in double precision"
+        ) from None
+
+
 def negative_log_likelihood(moments: Moments, signal: Tensor, noise: Tensor) -> Tensor:
-    """−log p(y) in nats (see above) for the variances s² and σ²: a differentiable scalar."""
+    """−log p(y) in nats (see above) for the variances s² and σ²: a differentiable scalar. Errors: `factor_of`."""
     ratio = signal / noise
-    factor = factor_ridge(ratio * moments.gram, 1.0)
+    factor = factor_of(moments.gram, ratio)
     half = torch.linalg.solve_triangular(factor, moments.cross.unsqueeze(1), upper=False)
     quadratic = (moments.square - ratio * half.square().sum()) / noise
     determinant = 2 * factor.diagonal().log().sum() + moments.rows * noise.log()
@@ -105,6 +117,6 @@ class SSGP(nn.Module):
         frequencies, signal, noise = self.scaled_frequencies, self.signal, self.noise
         moments = feature_moments(frequencies, stream)
         ratio = signal / noise
-        factor = factor_ridge(ratio * moments.gram, 1.0)
+        factor = factor_of(moments.gram, ratio)
         weights = ratio * torch.cholesky_solve(moments.cross.unsqueeze(1), factor).squeeze(1)
         return Posterior(frequencies, factor, weights, signal, noise)

@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import pandas as pd
+import torch
 from tqdm import tqdm
 
 from data.points import Points
@@ -28,6 +29,7 @@ from pipeline.stages.gaussian import (
     CurveRow,
     Problem,
     best_row,
+    explained,
     first_scale,
     make_problem,
     ridge_curve,
@@ -40,9 +42,10 @@ from pipeline.statistics import markdown_table
 from pipeline.study import Study, prepare, study
 from pipeline.tracking.run import Run
 
-SAMPLED = ("ssgp", "spectrum", "revisited", "rff")  # models that draw frequencies, and are named with a sampler
+SAMPLED = ("ssgp", "spectrum", "revisited", "pca", "rff")  # models that draw frequencies, and are named with a sampler
 COUNTED = (*SAMPLED, "svgp")  # models that have a number of frequencies, or of inducing points
 UNCOUNTED = ("ridge", "vae_ridge", "full_gp")  # models without
+FITTED_ONCE = ("ridge", "full_gp")  # models without chance: the first seed's fit stands for all
 PEERS = ("rff", "svgp", "full_gp")  # GPyTorch's
 
 
@@ -73,13 +76,18 @@ def cells(settings: SsgpConfig) -> Iterator[Cell]:
     for seed in range(settings.seed, settings.seed + settings.ssgp.seeds):
         for arm in settings.ssgp.arms:
             model, _ = split_arm(arm, settings.samplers)
+            if model in FITTED_ONCE and seed > settings.seed:
+                continue
             for p in [0] if model in UNCOUNTED else settings.ssgp.counts:
                 yield Cell(arm, p, seed)
 
 
 class Reconfigured(NamedTuple):
+    """A problem on reconfigured inputs; radius: of the prior; explained: see `gaussian.explained`, on validation."""
+
     problem: Problem
     radius: float
+    explained: float
 
 
 class Bench:
@@ -94,6 +102,7 @@ class Bench:
         for sampler in self.samplers.values():
             check_pair(self.kernel, sampler)
         self.reconfigured = cache(self.reconfigure)
+        self.autoencoders: dict[int, dict[str, float]] = {}  # of the seeds whose autoencoder was trained: its metrics
 
     def reconfigure(self, seed: int) -> Reconfigured:
         """The problem on inputs that an autoencoder reconfigured, trained on the training inputs alone."""
@@ -102,7 +111,16 @@ class Bench:
         model = train_autoencoder(
             self.problem.train.inputs, latent=own.latent, components=own.components, training=training, seed=seed
         )
-        return Reconfigured(with_inputs(self.problem, model.reconfigure), model.radius.item())
+        seen = self.problem.validation.inputs
+        found = {"radius": model.radius.item(), "explained": explained(seen, model.reconfigure(seen))}
+        self.autoencoders[seed] = found
+        return Reconfigured(with_inputs(self.problem, model.reconfigure), **found)
+
+    def projected(self) -> Problem:
+        """The problem on as many principal components of the inputs as the latent space has dimensions."""
+        *_, directions = torch.linalg.svd(self.problem.train.inputs, full_matrices=False)
+        kept = directions[: self.settings.autoencoder.latent].T
+        return with_inputs(self.problem, lambda inputs: inputs @ kept)
 
     def fit(self, cell: Cell) -> list[CurveRow]:
         model, sampler = split_arm(cell.arm, self.samplers)
@@ -111,10 +129,16 @@ class Bench:
             "ssgp": lambda: self.sparse(self.problem, sampler, cell),
             "spectrum": lambda: self.sparse(self.problem, sampler, cell, train_frequencies=True),
             "revisited": lambda: self.sparse(self.reconfigured(cell.seed).problem, sampler, cell),
+            "pca": lambda: self.sparse(self.projected(), sampler, cell),
             "ridge": lambda: ridge_curve(self.problem, ridges),
             "vae_ridge": lambda: ridge_curve(self.reconfigured(cell.seed).problem, ridges),
         }
         return fits[model]() if model in fits else self.peer(model, cell)
+
+    def stops_early(self, cell: Cell, curve: list[CurveRow]) -> bool:
+        """Whether training ended before its last iteration, which `ssgp_curve` has said."""
+        model, _ = split_arm(cell.arm, self.samplers)
+        return model in COUNTED and curve[-1].iteration < self.settings.ssgp.iterations
 
     def sparse(self, problem: Problem, sampler: str, cell: Cell, *, train_frequencies: bool = False) -> list[CurveRow]:
         own = self.settings.ssgp
@@ -132,7 +156,6 @@ class Bench:
             own.iterations, own.learning_rate, own.every, first_scale(self.problem, cell.seed), cell.seed
         )
         if model == "full_gp":
-            training = training._replace(iterations=peers.iterations)
             return gpytorch_peers.full_gp_curve(self.problem, training, points=peers.points)
         if model == "rff":
             return gpytorch_peers.rff_curve(self.problem, training, count=cell.p)
@@ -170,10 +193,15 @@ def fit_cells(bench: Bench, wanted: list[Cell], path: Path, run: Run) -> list[di
             continue
         start = perf_counter()
         curve = bench.fit(cell)
-        done[cell] = {"cell": cell._asdict(), "seconds": perf_counter() - start, "curve": [flat(row) for row in curve]}
+        done[cell] = {
+            "cell": cell._asdict(), "seconds": perf_counter() - start, "curve": [flat(row) for row in curve],
+            "stopped": bench.stops_early(cell, curve),
+        }  # fmt: skip
         with written_whole(path) as partial:
             partial.write_text(json.dumps(list(done.values())), encoding="utf-8")
         log_cell(run, cell, best_row(curve))
+        for name, value in bench.autoencoders.get(cell.seed, {}).items():
+            run.metric(f"autoencoder/{name}", value, cell.seed)
     return [done[cell] for cell in wanted]
 
 
@@ -201,9 +229,8 @@ def load_points(settings: SsgpConfig) -> Points:
 
 
 def log_clusters(settings: SsgpConfig, bench: Bench, opened: Study) -> None:
-    """t-SNE of test inputs before and after the first seed's autoencoder, and the radius that its prior has come to."""
+    """t-SNE of test inputs before and after the first seed's autoencoder."""
     changed = bench.reconfigured(settings.seed)
-    opened.run.metric("autoencoder/radius", changed.radius)
     tables = [
         pictured(
             problem.test.inputs[: settings.ssgp.picture], kind=kind, clusters=settings.autoencoder.components,
@@ -236,6 +263,9 @@ def stages(settings: SsgpConfig, bench: Bench, points: Points, opened: Study) ->
     """All fits, then tables and figures; returns the least validation RMSE."""
     with opened.clock.stage("fit"):
         found = fit_cells(bench, list(cells(settings)), opened.folder / "cells.json", opened.run)
+    stopped = ["{arm} p={p} seed={seed}".format(**row["cell"]) for row in found if row["stopped"]]
+    if stopped:
+        opened.run.tags({"ssgp.stopped": ", ".join(stopped)})
     with opened.clock.stage("report"):
         table = table_of(found)
         report(opened.run, table, points, title=opened.title)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from tqdm import tqdm
 
 from data.points import Points
 from models.features.bandwidth import bandwidth
@@ -96,9 +97,18 @@ def curve_row(predict: Predict, problem: Problem, iteration: int, loss: float) -
     return CurveRow(iteration, loss, validation, test)
 
 
+def best_place(validation: Sequence[float]) -> int:
+    """Of the least NLPD on the validation part, the only thing that anything is chosen by; not finite is worst."""
+    return min(range(len(validation)), key=lambda place: (not math.isfinite(validation[place]), validation[place]))
+
+
 def best_row(curve: Sequence[CurveRow]) -> CurveRow:
-    """The least NLPD on the validation part: the only thing that anything is chosen by."""
-    return min(curve, key=lambda row: row.validation.nlpd if math.isfinite(row.validation.nlpd) else math.inf)
+    return curve[best_place([row.validation.nlpd for row in curve])]
+
+
+def explained(inputs: Tensor, reconfigured: Tensor) -> float:
+    """1 − Σ(x − x̂)²/Σ(x − x̄)² over all rows and columns: 0 is no better than the mean, NaN where all rows are equal."""
+    return 1 - ((inputs - reconfigured).square().sum() / (inputs - inputs.mean(0)).square().sum()).item()
 
 
 def first_scale(problem: Problem, seed: int) -> float:
@@ -113,7 +123,10 @@ def ssgp_curve(
     problem: Problem, kernel: Kernel, sampler: Sampler, *, count: int, seed: int, iterations: int,
     learning_rate: float, every: int, train_frequencies: bool,
 ) -> list[CurveRow]:  # fmt: skip
-    """Train by the marginal likelihood; a row of the curve every `every` iterations and at the end."""
+    """Train by the marginal likelihood; a row of the curve every `every` iterations and at the end.
+
+    Where the likelihood cannot be computed any more training stops, which is said, and the curve ends there.
+    """
     inputs, targets = problem.train
     frequencies = draw_frequencies(
         kernel=kernel, sampler=sampler, count=count, dimension=inputs.shape[1], bandwidth=1.0,
@@ -127,7 +140,12 @@ def ssgp_curve(
             posterior = model.posterior(stream)
             curve.append(curve_row(lambda x: posterior.predict(x)[:2], problem, iteration, loss))
 
-    train(model, stream, iterations=iterations, learning_rate=learning_rate, watch=watch)
+    try:
+        train(model, stream, iterations=iterations, learning_rate=learning_rate, watch=watch)
+    except ValueError as error:
+        if not curve:
+            raise
+        tqdm.write(f"training ends after iteration {curve[-1].iteration}, seed {seed}, p = {count}: {error}")
     return curve
 
 

@@ -12,6 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from data.points import Points
 from pipeline import statistics
+from pipeline.stages.gaussian import best_place
 from pipeline.statistics import markdown_table
 from pipeline.summaries.figures import curve
 from pipeline.tracking.run import Run
@@ -24,6 +25,8 @@ CLAIMS = (  # challenger, baseline
     ("spectrum/iid", "ssgp/iid"),
     ("ssgp/iid", "rff/iid"),
     ("ssgp/iid", "svgp"),
+    ("ssgp/iid", "full_gp"),
+    ("revisited/iid", "pca/iid"),
     ("revisited/iid", "vae_ridge"),
 )
 FRONT = ["arm", "p", "seed"]
@@ -33,12 +36,13 @@ SHOWN = ["challenger", "baseline", "score", "p", "pairs", "ratio", "ratio_low", 
 
 
 def table_of(found: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """A row per point of each curve; chosen: the one with the least NLPD on validation."""
-    rows = [{**cell["cell"], "seconds": cell["seconds"], **point} for cell in found for point in cell["curve"]]
-    table = pd.DataFrame(rows)
-    known = table.assign(validation_nlpd=table["validation_nlpd"].fillna(np.inf))
-    chosen: Any = known.groupby(FRONT)["validation_nlpd"].idxmin()
-    return table.assign(chosen=table.index.isin(chosen))
+    """A row per point of each curve; chosen: the one that `best_place` finds; stopped: training ended early."""
+    rows = []
+    for cell in found:
+        best = best_place([point["validation_nlpd"] for point in cell["curve"]])
+        front = {**cell["cell"], "seconds": cell["seconds"], "stopped": cell["stopped"]}
+        rows += [{**front, **point, "chosen": place == best} for place, point in enumerate(cell["curve"])]
+    return pd.DataFrame(rows)
 
 
 def means_of(chosen: Any) -> pd.DataFrame:
@@ -54,14 +58,16 @@ def means_of(chosen: Any) -> pd.DataFrame:
 def jobs_of(chosen: Any, score: str, points: Points) -> pd.DataFrame:
     """The rows that `statistics` reads. The error is the RMSE, or exp(NLPD), whose log ratio is the difference.
 
-    An arm without frequencies stands beside every number of them.
+    An arm without frequencies stands beside every number of them, one that was fitted once beside every seed.
     """
     error = chosen[f"test_{score}"] if score == "rmse" else np.exp(chosen["test_nlpd"])
-    jobs = (
+    jobs: Any = (
         chosen[FRONT]
         .rename(columns={"p": "count"})
         .assign(data=points.name, error=error, stable=True, stand_in=points.stand_in)
     )
+    once = jobs.groupby("arm")["seed"].transform("nunique") == 1
+    jobs = pd.concat([jobs[~once], *(jobs[once].assign(seed=seed) for seed in sorted(set(jobs["seed"])))])
     counts = sorted(set(jobs["count"]) - {0})
     without = [jobs[jobs["count"] == 0].assign(count=count) for count in counts]
     return pd.concat([jobs[jobs["count"] > 0], *without], ignore_index=True) if counts else jobs

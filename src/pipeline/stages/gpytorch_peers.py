@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -85,9 +85,14 @@ def predictor(model: Any, likelihood: Any) -> Predict:
 
 
 def trained_curve(
-    model: Any, likelihood: Any, loss: Callable[[int], Tensor], problem: Problem, training: PeerTraining
+    model: Any,
+    likelihood: Any,
+    losses: Callable[[int], Iterator[Tensor]],
+    problem: Problem,
+    training: PeerTraining,
 ) -> list[CurveRow]:
-    """Adam on the loss of each iteration; a row of the curve every `every` iterations and at the end."""
+    """A step of Adam on each loss of an iteration; a row of the curve every `every` iterations and at the end, with the
+    first loss that follows."""
     parameters = {id(p): p for module in (model, likelihood) for p in module.parameters()}
     optimizer = torch.optim.Adam(parameters.values(), lr=training.learning_rate)
     predict, curve = predictor(model, likelihood), list[CurveRow]()
@@ -97,11 +102,12 @@ def trained_curve(
         last = iteration == training.iterations
         if iteration % training.every == 0 or last:  # before the loss, as prediction clears what that would keep
             curve.append(curve_row(predict, problem, iteration, math.nan))
-        optimizer.zero_grad()
-        value = loss(iteration)
-        if curve[-1].iteration == iteration:
-            curve[-1] = curve[-1]._replace(loss=value.item())
-        if not last:
+        for step, value in enumerate(losses(iteration)):
+            if step == 0 and curve[-1].iteration == iteration:
+                curve[-1] = curve[-1]._replace(loss=value.item())
+            if last:
+                break
+            optimizer.zero_grad()
             value.backward()
             optimizer.step()
     return curve
@@ -113,10 +119,10 @@ def exact_curve(problem: Problem, part: Part, kernel: Any, training: PeerTrainin
     begin(model, likelihood, training.scale, part.inputs)
     objective: Any = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
 
-    def loss(iteration: int) -> Tensor:  # noqa: ARG001
-        return -objective(model(part.inputs), part.targets)
+    def losses(iteration: int) -> Iterator[Tensor]:  # noqa: ARG001
+        yield -objective(model(part.inputs), part.targets)
 
-    return trained_curve(model, likelihood, loss, problem, training)
+    return trained_curve(model, likelihood, losses, problem, training)
 
 
 def full_gp_curve(problem: Problem, training: PeerTraining, *, points: int) -> list[CurveRow]:
@@ -138,7 +144,7 @@ def rff_curve(problem: Problem, training: PeerTraining, *, count: int) -> list[C
 
 
 def svgp_curve(problem: Problem, training: PeerTraining, *, inducing: int, batch_size: int) -> list[CurveRow]:
-    """`iterations` steps on batches; as many inducing points as the sparse spectrum has features."""
+    """An iteration is a pass over the rows, in batches; as many inducing points as the sparse spectrum has features."""
     inputs, targets = problem.train
     generator = torch.Generator().manual_seed(training.seed)
     start = inputs[torch.randperm(len(inputs), generator=generator)[:inducing]]
@@ -147,9 +153,9 @@ def svgp_curve(problem: Problem, training: PeerTraining, *, inducing: int, batch
     begin(model, likelihood, training.scale, inputs)
     objective: Any = gpytorch.mlls.VariationalELBO(likelihood, model, num_data=len(targets))
 
-    def loss(iteration: int) -> Tensor:
+    def losses(iteration: int) -> Iterator[Tensor]:
         generator.manual_seed(training.seed * 1_000_003 + iteration)
-        rows = torch.randperm(len(targets), generator=generator)[:batch_size]
-        return -objective(model(inputs[rows]), targets[rows])
+        for rows in torch.randperm(len(targets), generator=generator).split(batch_size):
+            yield -objective(model(inputs[rows]), targets[rows])
 
-    return trained_curve(model, likelihood, loss, problem, training)
+    return trained_curve(model, likelihood, losses, problem, training)
