@@ -11,11 +11,13 @@ import pytest
 import torch
 
 from data import graphs
+from models.features.kernel_matrix import kernel_matrix
+from models.features.kernels import Gaussian
 from models.trace.estimators import METHODS
 from pipeline.config import TraceConfig
 from pipeline.config_trace import EstimateConfig, MatrixConfig, TraceDataConfig
 from pipeline.errors import PipelineError
-from pipeline.stages.trace_problems import PROBLEMS, gaussian_kernel, refuse_singular
+from pipeline.stages.trace_problems import PROBLEMS, refuse_singular
 from test_real_data import ROOT
 
 TINY = ("size=tiny", "data.source=stand_in", "timing.processes=1", "timing.trials=1", "timing.queries=[10]")
@@ -78,9 +80,10 @@ def test_wrong_settings(argument: str, message: str, run_pipeline) -> None:
 def test_a_singular_kernel_is_refused() -> None:
     points = torch.randn(20, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     points[7] = points[3]  # duplicate rows
+    kernel = kernel_matrix(Gaussian(), points, bandwidth=1.0)
     with pytest.raises(PipelineError, match=r"the kernel matrix is singular .*points coincide.*matrix\.ridge"):
-        refuse_singular(gaussian_kernel(points, 1.0))
-    refuse_singular(gaussian_kernel(points, 1.0) + 0.01 * torch.eye(20))
+        refuse_singular(torch.linalg.eigvalsh(kernel))
+    refuse_singular(torch.linalg.eigvalsh(kernel + 0.01 * torch.eye(20)))
 
 
 @pytest.mark.skipif(not (ROOT / graphs.FOLDER).is_dir(), reason=f"the published graphs are not in {ROOT}")
