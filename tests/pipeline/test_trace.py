@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 import math
 
-import mlflow
 import pandas as pd
 import pytest
 import torch
+from mlflow.artifacts import load_text
 
 from data import graphs
 from models.features.kernel_matrix import kernel_matrix
@@ -47,11 +47,11 @@ def test_a_tiny_run(experiment: str, run_pipeline, client) -> None:
     }
     if experiment != "trace":
         assert run.data.metrics["trace/lanczos_difference"] < 1e-4
-    table = pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{run.info.artifact_uri}/trace/failures.csv")))
+    table = pd.read_csv(io.StringIO(load_text(f"{run.info.artifact_uri}/trace/failures.csv")))
     assert len(table) == len(METHODS) * 6
     assert table["failures"].between(0, 100).all()
     for path in ("trace/runs.csv", "trace/seconds.csv", "trace/failures.svg"):
-        assert mlflow.artifacts.load_text(f"{run.info.artifact_uri}/{path}")
+        assert load_text(f"{run.info.artifact_uri}/{path}")
 
 
 @pytest.mark.parametrize(
