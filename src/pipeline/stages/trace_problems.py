@@ -15,11 +15,13 @@ from torch import Tensor
 from data import graphs, precipitation
 from models.features.kernel_matrix import kernel_matrix
 from models.features.kernels import Gaussian
+from models.trace.hessian import dense
 from models.trace.lanczos import Function
 from models.trace.oracles import Dense, Diagonal, Oracle, Power, sparse
 from pipeline.build import DTYPES
 from pipeline.config import TraceConfig
 from pipeline.errors import PipelineError
+from pipeline.stages.trace_hessian import fitted_hessian
 
 SMALLEST = 1e-12  # eigenvalue of a kernel matrix, relative to the largest, below which its inverse means nothing
 
@@ -139,9 +141,24 @@ def refuse_singular(values: Tensor) -> None:
         )
 
 
+def loss_hessian(settings: TraceConfig, device: torch.device) -> Problem:
+    """The Hessian of a PSRNN's loss; its trace from all of it, by a product with every basis vector.
+
+    Raises PipelineError for data and models that have none, and OracleError for a Hessian that is not finite.
+    """
+    fitted = fitted_hessian(settings, device)
+    matrix, size = dense(fitted.oracle), fitted.oracle.size
+    oracle = Dense(matrix) if settings.matrix.products == "exact" else fitted.oracle
+    data = fitted.dataset
+    name = Source(data.name, data.source, data.stand_in, data.checksum)
+    what = f"Hessian, {size} parameters, {fitted.chunks} chunks, loss {fitted.loss:.3g}"
+    return Problem(name, size, oracle, fitted.oracle, float(matrix.trace()), float(matrix.norm()), what, "trace")
+
+
 PROBLEMS: dict[str, Callable[[TraceConfig, torch.device], Problem]] = {
     "synthetic": synthetic,
     "roget": roget,
     "condmat": condmat,
     "precipitation": kernel_inverse,
+    "hessian": loss_hessian,
 }
