@@ -101,13 +101,18 @@ def test_wrong_settings(argument: str, message: str, run_pipeline) -> None:
             "hessian.horizon=101",
             "hessian.horizon=101: no training sequence has so many observed steps in a row; lower it",
         ),
-        ("hessian.data._target_=data.precipitation.load", "is a table of points, not sequences"),
         ("+hessian.wrong=1", "hessian.wrong is not a setting; choose one of data, kernel"),
     ],
 )
 def test_wrong_settings_of_the_hessian(argument: str, message: str, run_pipeline) -> None:
     error = run_pipeline("+experiment=trace_hessian", "size=tiny", "tracking=off", *WALKER, argument).error
     assert message in error, error
+
+
+def test_a_table_of_points_has_no_sequences(run_pipeline) -> None:
+    table = ("data@hessian.data=precipitation", "hessian.data.source=stand_in")
+    error = run_pipeline("+experiment=trace_hessian", "size=tiny", "tracking=off", *table).error
+    assert "is a table of points, not sequences" in error, error
 
 
 def second_difference(loss: ChunkLoss, parameters: Sequence[torch.nn.Parameter], direction: torch.Tensor) -> float:
