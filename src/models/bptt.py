@@ -118,6 +118,16 @@ class TruncatedBPTT:
         order = torch.randperm(len(self.chunks.sequence), generator=generator)
         yield from order.to(self.chunks.sequence.device).split(self.batch_size)
 
+    def places(self, batch: Tensor) -> tuple[Tensor, Tensor]:
+        """Rows (batch, 1) and time steps (batch, horizon) of chunks in `train`, padded to whole chunks."""
+        steps = self.chunks.start[batch].unsqueeze(1) + torch.arange(self.horizon, device=batch.device)
+        return self.chunks.sequence[batch].unsqueeze(1), steps
+
+    def chunk(self, batch: Tensor) -> MaskedSequences:
+        """The chunks in `batch` (batch,), as sequences of `horizon` steps."""
+        places = self.places(batch)
+        return MaskedSequences(*(part[places] for part in self.padded))
+
     def start_state(self, batch: Tensor) -> State:
         sequence, start = self.chunks.sequence[batch], self.chunks.start[batch]
         stored = tuple(part[sequence, start] for part in self.states)
@@ -146,13 +156,11 @@ class TruncatedBPTT:
 
     def _squared(self, batch: Tensor, lag_share: Tensor | None) -> Tensor:
         """lag_share: for whole chunks, `refresh`'s (sequence, time, feature)."""
-        rows = self.chunks.sequence[batch].unsqueeze(1)
-        steps = self.chunks.start[batch].unsqueeze(1) + torch.arange(self.horizon, device=batch.device)
-        values, mask, scored = (part[rows, steps] for part in self.padded)
+        values, mask, scored = self.chunk(batch)
         start = self.start_state(batch)
         if lag_share is None:
             predictions = filter_sequences(self.model, values, up_to_end(mask), start).predictions
         else:
             beliefs = self.model.beliefs_along(start[:-1], values)
-            predictions = self.model.state_share(self.model.exposed(beliefs)) + lag_share[rows, steps]
+            predictions = self.model.state_share(self.model.exposed(beliefs)) + lag_share[self.places(batch)]
         return torch.where(scored, (predictions - values).square(), 0.0)

@@ -12,6 +12,7 @@ from omegaconf import MISSING, DictConfig, OmegaConf
 
 from models.numerics.ridge import SCALES
 from models.psrnn.initialise import UPDATES
+from pipeline.config_psrnn import FeaturesConfig, InitialiseConfig, ReadoutConfig
 from pipeline.config_ssgp import (
     SSGP_CAPS,
     SSGP_MAY_BE_EMPTY,
@@ -31,39 +32,6 @@ from pipeline.config_theory import (
 )
 from pipeline.config_trace import TRACE_CAPS, TRACE_CHOICES, TRACE_NOT_NEGATIVE, TRACE_POSITIVE, TraceSections
 from pipeline.errors import PipelineError
-
-
-@dataclass
-class BandwidthConfig:
-    rule: str = MISSING
-    value: float | None = None
-    percentile: float = 50.0
-    scale: float = 1.0
-    pairs: int = 20000
-
-
-@dataclass
-class FeaturesConfig:
-    count: int = MISSING
-    projection: int | None = None
-    bandwidth: BandwidthConfig = field(default_factory=BandwidthConfig)
-
-
-@dataclass
-class InitialiseConfig:
-    method: str = MISSING
-    ridge: float = MISSING
-    scale: str = MISSING
-    whitening: float = MISSING
-    chunk: int = MISSING
-
-
-@dataclass
-class ReadoutConfig:
-    lags: int = MISSING
-    ridges: list[float] = MISSING
-    state_ridges: list[float] | None = None
-    scale: str = MISSING
 
 
 @dataclass

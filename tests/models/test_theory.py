@@ -9,6 +9,7 @@ import pytest
 import scipy.linalg
 import torch
 
+from models.features.kernel_matrix import kernel_matrix, kernel_product
 from models.features.kernels import Gaussian, LaplacianL1, Matern
 from models.features.maps import random_features
 from models.features.samplers import Hadamard, Iid, Orthogonal, draw_frequencies
@@ -16,13 +17,11 @@ from models.theory.bounds import count_for_theorem_2, rank_bound, theorem_1, the
 from models.theory.dense import Approximation, KernelSpectrum, feature_risk, spectral_approximation
 from models.theory.iterative import (
     ShiftedKernel,
-    conjugate_gradients,
     generalised_lanczos,
     iterative_approximation,
     iterative_risk,
     woodbury,
 )
-from models.theory.kernel_matrix import kernel_matrix, kernel_product
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -158,8 +157,8 @@ def test_theorem_2_bounds_the_measured_failures_and_falls_to_what_is_asked() -> 
 
 
 def test_products_without_the_matrix_are_those_with_it(monkeypatch) -> None:
-    monkeypatch.setattr("models.theory.kernel_matrix.BLOCK_BYTES", 8 * 50 * 7)
-    monkeypatch.setattr("models.theory.kernel_matrix.KEPT_BYTES", 0)
+    monkeypatch.setattr("models.features.kernel_matrix.BLOCK_BYTES", 8 * 50 * 7)
+    monkeypatch.setattr("models.features.kernel_matrix.KEPT_BYTES", 0)
     x, v = points(50, 3), points(50, 2, seed=9)
     for kernel in (Gaussian(), Matern(smoothness=1.5), LaplacianL1()):
         whole = kernel_matrix(kernel, x, bandwidth=1.5)
@@ -168,17 +167,10 @@ def test_products_without_the_matrix_are_those_with_it(monkeypatch) -> None:
         assert torch.equal(whole.diagonal(), torch.ones(50, dtype=torch.float64))
 
 
-def test_woodbury_and_conjugate_gradients_solve() -> None:
+def test_woodbury_solves() -> None:
     features, right = points(40, 6), points(40, 3, seed=2)
     matrix = features @ features.T + 0.1 * torch.eye(40, dtype=torch.float64)
-    expected = torch.linalg.solve(matrix, right)
-    assert torch.allclose(woodbury(features, 0.1)(right), expected, atol=1e-10)
-    plain = conjugate_gradients(lambda v: matrix @ v, right, tolerance=1e-12)
-    assert torch.allclose(plain.values, expected, atol=1e-9)
-    quick = conjugate_gradients(lambda v: matrix @ v, right, precondition=woodbury(features, 0.1), tolerance=1e-12)
-    assert quick.iterations < plain.iterations
-    zero = conjugate_gradients(lambda v: matrix @ v, torch.zeros(40, 2, dtype=torch.float64))
-    assert (zero.iterations, float(zero.values.abs().max())) == (0, 0.0)
+    assert torch.allclose(woodbury(features, 0.1)(right), torch.linalg.solve(matrix, right), atol=1e-10)
 
 
 def test_lanczos_finds_known_eigenvalues() -> None:
@@ -287,12 +279,13 @@ def test_what_does_not_fit_is_refused(problem) -> None:
 def test_iterations_that_cannot_succeed_say_why(problem) -> None:
     x, exact, _ = problem
     right = torch.ones(60, 1, dtype=torch.float64)
-    with pytest.raises(ValueError, match="product is not finite"):
-        conjugate_gradients(lambda v: v * math.nan, right)
-    with pytest.raises(ValueError, match="not positive definite"):
-        conjugate_gradients(lambda v: -v, right)
-    with pytest.raises(ValueError, match="after 2 products"):
-        conjugate_gradients(lambda v: exact @ v + 1e-6 * v, right, most=2)
+    with pytest.raises(ValueError, match="product is not finite; look at the inputs"):
+        ShiftedKernel(lambda v: v * math.nan, rows=60, ridge=1.0).solve(right)
+    with pytest.raises(ValueError, match="not positive definite; raise the ridge"):
+        ShiftedKernel(lambda v: -v, rows=60, ridge=1e-3).solve(right)
+    spread = torch.logspace(0, 16, 60, dtype=torch.float64)[:, None]
+    with pytest.raises(ValueError, match="after 610 products, wanted 1e-09; raise the ridge, or precondition by more"):
+        ShiftedKernel(lambda v: spread * v, rows=60, ridge=1e-3).solve(right)
     shifted = ShiftedKernel(lambda v: exact @ v, rows=60, ridge=1e-3)
     with pytest.raises(ValueError, match="after 2 steps"):
         iterative_approximation(shifted, features_of(x, count=4), generator=generator(), most=2)

@@ -10,9 +10,10 @@ import torch
 from torch import Tensor, nn
 
 import rank_work
+from models.bptt import TruncatedBPTT
 from models.psrnn.cell import PSRNN
 from models.trace.estimators import estimate_trace
-from models.trace.hessian import Hessian, step_by_step_loss
+from models.trace.hessian import ChunkLoss, Hessian, dense, step_by_step_loss, whole_chunks
 from models.trace.lanczos import Function, lanczos
 from models.trace.oracles import (
     Dense,
@@ -155,6 +156,31 @@ def test_the_hessian_of_a_linear_loss_is_zero_and_gaps_are_refused() -> None:
     assert Hessian(lambda: weight.sum(), [weight])(normal(9, 2, 4)).abs().sum() == 0
     with pytest.raises(OracleError, match="sequences without gaps"):
         step_by_step_loss(small_psrnn(), with_gap(oscillation(1, steps=60)))
+
+
+def test_parameters_that_do_not_meet_have_no_product() -> None:
+    """The loss w³ + 2b: the Hessian is diag(6w, 0), by more queries than are answered at once."""
+    weight, offset = (nn.Parameter(torch.tensor([1.0, 2.0], dtype=torch.float64)) for _ in range(2))
+    oracle = Hessian(lambda: (weight**3).sum() + 2 * offset.sum(), [weight, offset])
+    queries = normal(11, 3, 50, 4)
+    diagonal = torch.tensor([6.0, 12.0, 0.0, 0.0], dtype=torch.float64)
+    torch.testing.assert_close(oracle(queries), queries * diagonal)
+    torch.testing.assert_close(dense(oracle), diagonal.diag())
+
+
+def test_a_hessian_that_is_not_finite_is_refused() -> None:
+    weight = nn.Parameter(torch.zeros(2, dtype=torch.float64))
+    with pytest.raises(OracleError, match="returned a number that is not finite"):
+        dense(Hessian(lambda: weight.abs().sqrt().sum(), [weight]))
+
+
+def test_chunks_with_a_gap_are_left_out() -> None:
+    part = with_gap(oscillation(1, sequences=2, steps=80))  # steps 30 to 39 are missing
+    objective = TruncatedBPTT(small_psrnn(), part, horizon=16, batch_size=4)
+    chosen = whole_chunks(objective)
+    assert objective.chunks.start[chosen].tolist() == [0, 48, 64] * 2
+    objective.refresh()
+    assert float(ChunkLoss(objective, chosen)().detach()) == pytest.approx(float(objective.loss(chosen).detach()))
 
 
 def test_processes_find_what_one_finds() -> None:

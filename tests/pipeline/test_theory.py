@@ -10,12 +10,16 @@ import mlflow
 import numpy as np
 import pandas as pd
 import pytest
+import torch
+from hydra import compose, initialize_config_dir
 from mlflow.artifacts import load_text
 
 from data import precipitation
 from pipeline import statistics
-from pipeline.config import SizeConfig, TheorySettings
+from pipeline.build import settings_of
+from pipeline.config import SizeConfig, TheorySettings, register_schemas
 from pipeline.errors import PipelineError
+from pipeline.paths import conf_folder
 from pipeline.recipes import theory as recipe
 from pipeline.stages import theory_tables as tables
 from pipeline.stages.theory_inputs import inputs_of, normal_inputs, standardised
@@ -25,6 +29,12 @@ SMALL = (
     "theory.baselines=[iid]", "theory.rows=20", "theory.counts=[4]", "theory.dimensions=[2,4]", "theory.data=[]",
 )  # fmt: skip
 PRECIPITATION = ("theory.data=[precipitation]", "datasets.precipitation.source=stand_in")
+
+
+def theory_of(*overrides: str) -> TheorySettings:
+    register_schemas()
+    with initialize_config_dir(str(conf_folder()), version_base=None):
+        return settings_of(compose("config", list(overrides))).theory
 
 
 def only_run(client):
@@ -101,6 +111,20 @@ def test_iterative_forms_give_the_same_draws(run_pipeline, client, store) -> Non
     assert np.allclose(iterative["delta"], dense["delta"], atol=1e-5)
     assert np.allclose(iterative["theorem_1"], dense["theorem_1"], rtol=1e-4)
     assert not np.array_equal(iterative["delta"], dense["delta"])
+
+
+def test_the_experiment_at_large_n_decomposes_nothing(run_pipeline, client, store, monkeypatch) -> None:
+    def refused(matrix: torch.Tensor) -> None:
+        raise AssertionError(f"{len(matrix)} rows decomposed")
+
+    monkeypatch.setattr("pipeline.stages.theory_draws.KernelSpectrum", refused)
+    result = run_pipeline("+experiment=theory_large", "size=tiny", "threads=1", "theory.preconditioner=16")
+    assert result.status == 0, result.err
+    draws = table(store, only_run(client), "draws")
+    assert len(draws) == 2 * 2 * 1 * 2
+    assert draws["delta"].between(0.01, 10).all()
+    whole = theory_of("+experiment=theory_large")
+    assert whole.rows > 2000 > whole.dense_rows
 
 
 @pytest.mark.parametrize(

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Sequence
+from typing import Any
 
-import mlflow
 import pandas as pd
 import pytest
 import torch
+from hydra import compose, initialize_config_dir
+from mlflow.artifacts import load_text
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from data import graphs
+from models.features.kernel_matrix import kernel_matrix
+from models.features.kernels import Gaussian
 from models.trace.estimators import METHODS
-from pipeline.config import TraceConfig
+from models.trace.hessian import ChunkLoss, dense
+from pipeline.build import settings_of
+from pipeline.config import TraceConfig, register_schemas
 from pipeline.config_trace import EstimateConfig, MatrixConfig, TraceDataConfig
 from pipeline.errors import PipelineError
-from pipeline.stages.trace_problems import PROBLEMS, gaussian_kernel, refuse_singular
+from pipeline.paths import conf_folder
+from pipeline.stages.trace_hessian import fitted_hessian
+from pipeline.stages.trace_problems import PROBLEMS, refuse_singular
 from test_real_data import ROOT
 
 TINY = ("size=tiny", "data.source=stand_in", "timing.processes=1", "timing.trials=1", "timing.queries=[10]")
@@ -30,9 +40,12 @@ def settings(problem: str, **matrix: float) -> TraceConfig:
     )
 
 
-@pytest.mark.parametrize("experiment", ["trace", "trace_roget", "trace_precipitation"])
+WALKER = ("data@hessian.data=mocap", "hessian.data.source=stand_in", "hessian.horizon=8")
+
+
+@pytest.mark.parametrize("experiment", ["trace", "trace_roget", "trace_precipitation", "trace_hessian"])
 def test_a_tiny_run(experiment: str, run_pipeline, client) -> None:
-    result = run_pipeline(f"+experiment={experiment}", *TINY)
+    result = run_pipeline(f"+experiment={experiment}", *TINY, *(WALKER if experiment == "trace_hessian" else ()))
     assert result.status == 0, result.err
     (run,) = (
         run for run in client.search_runs([e.experiment_id for e in client.search_experiments()]) if run.data.metrics
@@ -44,18 +57,18 @@ def test_a_tiny_run(experiment: str, run_pipeline, client) -> None:
         *run.data.metrics
     }
     if experiment != "trace":
-        assert run.data.metrics["trace/lanczos_difference"] < 1e-4
-    table = pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{run.info.artifact_uri}/trace/failures.csv")))
+        assert run.data.metrics["trace/products_difference"] < 1e-4
+    table = pd.read_csv(io.StringIO(load_text(f"{run.info.artifact_uri}/trace/failures.csv")))
     assert len(table) == len(METHODS) * 6
     assert table["failures"].between(0, 100).all()
     for path in ("trace/runs.csv", "trace/seconds.csv", "trace/failures.svg"):
-        assert mlflow.artifacts.load_text(f"{run.info.artifact_uri}/{path}")
+        assert load_text(f"{run.info.artifact_uri}/{path}")
 
 
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
-        ("problem=graph", "problem=graph is unknown; choose one of synthetic, roget, condmat, precipitation"),
+        ("problem=graph", "problem=graph is unknown; choose one of synthetic, roget, condmat, precipitation, hessian"),
         ("estimate.methods=[hutch]", "estimate.queries: method hutch is unknown; choose one of hutchinson"),
         ("estimate.queries=[11]", "estimate.queries: xtrace asks for as many queries twice; 11 is odd"),
         ("estimate.queries=[]", "estimate.queries is empty"),
@@ -75,12 +88,67 @@ def test_wrong_settings(argument: str, message: str, run_pipeline) -> None:
     assert message in error, error
 
 
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("model@hessian.model=lstm", "hessian.model=LSTM: the Hessian is that of a PSRNN; use model=psrnn"),
+        ("model@hessian.model=psrnn_cp", "hessian.model=FactorisedPsrnn: the Hessian is that of a PSRNN"),
+        ("dtype=float32", "dtype=float32: problem=hessian computes in float64; leave dtype out"),
+        ("hessian.features.count=0", "hessian.features.count=0 must be greater than 0"),
+        ("hessian.chunks=0", "hessian.chunks=0 must be greater than 0"),
+        ("hessian.update=kalman", "hessian.update=kalman is unknown; choose one of bayes"),
+        (
+            "hessian.horizon=101",
+            "hessian.horizon=101: no training sequence has so many observed steps in a row; lower it",
+        ),
+        ("+hessian.wrong=1", "hessian.wrong is not a setting; choose one of data, kernel"),
+    ],
+)
+def test_wrong_settings_of_the_hessian(argument: str, message: str, run_pipeline) -> None:
+    error = run_pipeline("+experiment=trace_hessian", "size=tiny", "tracking=off", *WALKER, argument).error
+    assert message in error, error
+
+
+def test_a_table_of_points_has_no_sequences(run_pipeline) -> None:
+    table = ("data@hessian.data=precipitation", "hessian.data.source=stand_in")
+    error = run_pipeline("+experiment=trace_hessian", "size=tiny", "tracking=off", *table).error
+    assert "is a table of points, not sequences" in error, error
+
+
+def second_difference(loss: ChunkLoss, parameters: Sequence[torch.nn.Parameter], direction: torch.Tensor) -> float:
+    """Of the objective's own loss, which refinement minimises, along a direction."""
+    here, step, found = parameters_to_vector(parameters).detach(), 1e-4, []
+    for sign in (1, 0, -1):
+        vector_to_parameters(here + sign * step * direction, parameters)
+        found.append(float(loss.objective.loss(loss.batch).detach()))
+    vector_to_parameters(here, parameters)
+    return (found[0] - 2 * found[1] + found[2]) / step**2
+
+
+def test_the_hessian_is_that_of_the_loss_that_refinement_minimises() -> None:
+    register_schemas()
+    with initialize_config_dir(str(conf_folder()), version_base=None):
+        configured = settings_of(compose("config", ["+experiment=trace_hessian", "size=tiny", *WALKER]))
+    fitted = fitted_hessian(configured, torch.device("cpu"))
+    loss: Any = fitted.oracle.loss
+    assert fitted.loss == pytest.approx(float(loss.objective.loss(loss.batch).detach()), rel=1e-12)
+    assert (fitted.chunks, fitted.oracle.size) == (6, 4**3 + 4 + 4 + 22 * 5)
+    matrix = dense(fitted.oracle)
+    torch.testing.assert_close(matrix, matrix.T, rtol=0.0, atol=1e-12 * float(matrix.abs().max()))
+    direction = torch.randn(len(matrix), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    expected = float(direction @ matrix @ direction)
+    assert second_difference(loss, fitted.oracle.parameters, direction) == pytest.approx(expected, rel=1e-4)
+    problem = PROBLEMS["hessian"](configured, torch.device("cpu"))
+    assert (problem.trace, problem.norm) == pytest.approx((float(matrix.trace()), float(matrix.norm())), rel=1e-12)
+
+
 def test_a_singular_kernel_is_refused() -> None:
     points = torch.randn(20, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     points[7] = points[3]  # duplicate rows
+    kernel = kernel_matrix(Gaussian(), points, bandwidth=1.0)
     with pytest.raises(PipelineError, match=r"the kernel matrix is singular .*points coincide.*matrix\.ridge"):
-        refuse_singular(gaussian_kernel(points, 1.0))
-    refuse_singular(gaussian_kernel(points, 1.0) + 0.01 * torch.eye(20))
+        refuse_singular(torch.linalg.eigvalsh(kernel))
+    refuse_singular(torch.linalg.eigvalsh(kernel + 0.01 * torch.eye(20)))
 
 
 @pytest.mark.skipif(not (ROOT / graphs.FOLDER).is_dir(), reason=f"the published graphs are not in {ROOT}")

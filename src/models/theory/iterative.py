@@ -13,66 +13,18 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from models.numerics.conjugate_gradients import NotConverged, NotPositiveDefinite, Product, conjugate_gradients
 from models.numerics.ridge import factor_ridge
 from models.theory.dense import Approximation, Risk, check_features, check_positive, check_signal
-from models.theory.kernel_matrix import Product
 
 TOLERANCE = 1e-9
 BLOCK = 256  # columns that are solved for at once
-
-
-class Solution(NamedTuple):
-    """x with ‖b − A x‖ ≤ residual · ‖b‖ in every column, after so many products."""
-
-    values: Tensor
-    iterations: int
-    residual: float
 
 
 def _checked(values: Tensor) -> Tensor:
     if not bool(values.isfinite().all()):
         raise ValueError("a matrix–vector product is not finite; look at the inputs of the kernel")
     return values
-
-
-def conjugate_gradients(
-    product: Product,
-    right: Tensor,
-    *,
-    precondition: Product | None = None,
-    tolerance: float = TOLERANCE,
-    most: int = 1000,
-) -> Solution:
-    """A x = b for symmetric positive definite A, for every column of b (N, k) by itself (Hestenes and Stiefel 1952).
-
-    Stops when every column's residual is at most `tolerance` times its length. precondition: v ↦ M⁻¹v.
-    Raises ValueError when a product is not finite, A shows itself not to be positive definite, or `most` products do
-    not suffice.
-    """
-    lengths = torch.linalg.vector_norm(right, dim=0)
-    x, residual = torch.zeros_like(right), right.clone()
-    z = residual if precondition is None else precondition(residual)
-    direction, size = z.clone(), (residual * z).sum(0)
-    worst = 1.0
-    for step in range(most + 1):
-        worst = float((torch.linalg.vector_norm(residual, dim=0) / lengths).nan_to_num(0.0).max())
-        if worst <= tolerance:
-            return Solution(x, step, worst)
-        applied = _checked(product(direction))
-        active = torch.linalg.vector_norm(residual, dim=0) > tolerance * lengths
-        curvature = (direction * applied).sum(0)
-        if bool((curvature[active] <= 0).any()):
-            raise ValueError("conjugate gradients: the matrix is not positive definite; raise the ridge")
-        length = torch.where(active, size / curvature, 0.0)
-        x += length * direction
-        residual -= length * applied
-        z = residual if precondition is None else precondition(residual)
-        old, size = size, (residual * z).sum(0)
-        direction = z + torch.where(active, size / old, 0.0) * direction
-    raise ValueError(
-        f"conjugate gradients: residual {worst:.1e} after {most} products, wanted {tolerance:.0e}; "
-        "raise the ridge, or precondition by more features"
-    )
 
 
 def woodbury(features: Tensor, shift: float) -> Product:
@@ -106,11 +58,17 @@ class ShiftedKernel:
         return self.kernel(v) + self.shift * v
 
     def solve(self, right: Tensor) -> Tensor:
-        """B⁻¹ b, b (N, k). Raises ValueError like `conjugate_gradients`."""
-        solution = conjugate_gradients(
-            self.product, right, precondition=self.precondition, tolerance=self.tolerance, most=10 * self.rows + 10
-        )
-        return solution.values
+        """B⁻¹ b, b (N, k). Raises ValueError where a product is not finite, and like `conjugate_gradients`."""
+        try:
+            found = conjugate_gradients(
+                lambda v: _checked(self.product(v)), right, tolerance=self.tolerance, most=10 * self.rows + 10,
+                precondition=self.precondition,
+            )  # fmt: skip
+        except NotPositiveDefinite as error:
+            raise ValueError(f"{error}; raise the ridge") from error
+        except NotConverged as error:
+            raise ValueError(f"{error}; raise the ridge, or precondition by more features") from error
+        return found.values
 
 
 class Lanczos(NamedTuple):

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from models.filtering import MaskedSequences
+from models.bptt import TruncatedBPTT
+from models.filtering import MaskedSequences, State
 from models.numerics.ridge import masked_mse
 from models.recurrent import Recurrent
-from models.trace.oracles import OracleError
+from models.trace.oracles import Checked, OracleError
+
+BLOCK = 64  # queries that are answered at once
 
 
 @dataclass(frozen=True)
@@ -36,28 +39,59 @@ class Hessian:
             )
         if not gradient.requires_grad:
             return torch.zeros_like(queries)  # a loss that is linear in its parameters
-        rows = queries.reshape(-1, self.size)
-        products = [
-            flat(torch.autograd.grad(gradient, self.parameters, row, retain_graph=True, materialize_grads=True))
-            for row in rows
-        ]
-        return torch.stack(products).view(queries.shape)
+        blocks = queries.reshape(-1, self.size).split(BLOCK)
+        return torch.cat([self.products(gradient, rows) for rows in blocks]).view(queries.shape)
+
+    def products(self, gradient: Tensor, rows: Tensor) -> Tensor:
+        """Of all rows (query, n) at once: the backward pass of the gradient is vectorised over them."""
+        found = torch.autograd.grad(
+            gradient, self.parameters, rows, retain_graph=True, allow_unused=True, is_grads_batched=True
+        )
+        pairs = zip(found, self.parameters, strict=True)
+        return torch.cat([rows.new_zeros(len(rows), p.numel()) if f is None else f.flatten(1) for f, p in pairs], 1)
 
 
 def flat(parts: Sequence[Tensor]) -> Tensor:
     return torch.cat([part.flatten() for part in parts])
 
 
-def step_by_step_loss(model: Recurrent, part: MaskedSequences) -> Tensor:
-    """Mean squared one-step error over the scored entries, by `predict` and `update` alone.
+def step_by_step_loss(model: Recurrent, part: MaskedSequences, start: State | None = None) -> Tensor:
+    """Mean squared one-step error over the scored entries, by `predict` and `update` alone. start: the first state.
 
     `filter_sequences` takes the states of a sequence without gaps from a gradient that is written by hand, which cannot
     be differentiated once more; here every operation can. Raises OracleError where something was not observed.
     """
     if not bool(part.mask.all()):
         raise OracleError("the Hessian of a loss is computed on sequences without gaps; leave those with gaps out")
-    state, predictions = model.initial_state(len(part.values)), []
+    state, predictions = model.initial_state(len(part.values)) if start is None else start, []
     for value in part.values.unbind(1):
         predictions.append(model.predict(state))
         state = model.update(state, value)
     return masked_mse(torch.stack(predictions, 1), part.values, part.scored)
+
+
+def whole_chunks(objective: TruncatedBPTT) -> Tensor:
+    """(chunk,): the chunks of `objective` in which every step was observed."""
+    everything = torch.arange(len(objective.chunks.sequence), device=objective.chunks.sequence.device)
+    return objective.chunk(everything).mask.flatten(1).all(1).nonzero()[:, 0]
+
+
+@dataclass(frozen=True)
+class ChunkLoss:
+    """What truncated back-propagation through time minimises on some chunks, in a form that has a Hessian.
+
+    objective: refreshed, so that it has the states that its chunks begin with. batch (chunk,): some of `whole_chunks`.
+    """
+
+    objective: TruncatedBPTT
+    batch: Tensor
+
+    def __call__(self) -> Tensor:
+        start = self.objective.start_state(self.batch)
+        return step_by_step_loss(self.objective.model, self.objective.chunk(self.batch), start)
+
+
+def dense(oracle: Hessian) -> Tensor:
+    """The Hessian (n, n) by n queries, the basis vectors. Raises OracleError where it is not finite."""
+    first = next(iter(oracle.parameters))
+    return Checked(oracle)(torch.eye(oracle.size, dtype=first.dtype, device=first.device))

@@ -4,55 +4,37 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
+from models.numerics.conjugate_gradients import NotConverged, NotPositiveDefinite, conjugate_gradients
 from models.trace.oracles import Oracle, OracleError, Shifted
-
-
-def conjugate_gradients(oracle: Oracle, targets: Tensor, *, tolerance: float, most: int) -> Tensor:
-    """X with A X = B for a positive definite A; targets B (row, n), each until ‖b − Ax‖ ≤ tolerance·‖b‖.
-
-    Hestenes and Stiefel (1952). Raises OracleError for a direction p with pᵀAp ≤ 0, and where `most` products a row
-    are not enough.
-    """
-    solution, residual = torch.zeros_like(targets), targets.clone()
-    direction, square = targets.clone(), targets.square().sum(1)
-    goal = tolerance**2 * square
-    for _ in range(most):
-        going = square > goal
-        if not bool(going.any()):
-            return solution
-        product = oracle(direction)
-        curvature = (direction * product).sum(1)
-        if bool((going & ~(curvature > 0)).any()):
-            raise OracleError("the matrix is not positive definite (pᵀAp ≤ 0 for some p); add a ridge to its diagonal")
-        step = torch.where(going, square / curvature.where(going, 1.0), 0.0).unsqueeze(1)
-        solution += step * direction
-        residual -= step * product
-        before, square = square, torch.where(going, residual.square().sum(1), square)
-        direction = residual + torch.where(going, square / before.where(going, 1.0), 0.0).unsqueeze(1) * direction
-    if bool((square > goal).any()):
-        worst = float((square / goal).max().sqrt()) * tolerance
-        raise OracleError(
-            f"{most} conjugate-gradient steps leave a relative residual of {worst:.2g}, asked for {tolerance:.2g}; "
-            "is the matrix singular? Allow more steps, or add a ridge to its diagonal"
-        )
-    return solution
 
 
 @dataclass(frozen=True)
 class Inverse:
-    """A⁻¹ of a positive definite A."""
+    """A⁻¹ of a positive definite A, each query until ‖b − Ax‖ ≤ tolerance·‖b‖.
+
+    Raises OracleError for a direction p with pᵀAp ≤ 0, and where `most` products a query are not enough.
+    """
 
     oracle: Oracle
     tolerance: float = 1e-10
     most: int = 1000
 
     def __call__(self, queries: Tensor) -> Tensor:
-        rows = queries.reshape(-1, queries.shape[-1])
-        found = conjugate_gradients(self.oracle, rows, tolerance=self.tolerance, most=self.most)
-        return found.view(queries.shape)
+        columns = queries.reshape(-1, queries.shape[-1]).T
+        try:
+            found = conjugate_gradients(lambda v: self.oracle(v.T).T, columns, tolerance=self.tolerance, most=self.most)
+        except NotPositiveDefinite as error:
+            raise OracleError(
+                "the matrix is not positive definite (pᵀAp ≤ 0 for some p); add a ridge to its diagonal"
+            ) from error
+        except NotConverged as error:
+            raise OracleError(
+                f"{error.products} conjugate-gradient steps leave a relative residual of {error.residual:.2g}, asked "
+                f"for {error.tolerance:.2g}; is the matrix singular? Allow more steps, or add a ridge to its diagonal"
+            ) from error
+        return found.values.T.reshape(queries.shape)
 
 
 @dataclass(frozen=True)

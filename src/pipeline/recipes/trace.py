@@ -16,7 +16,7 @@ from pipeline.job import Job
 from pipeline.ranks import settings_of_rank
 from pipeline.stages import trace_report as report
 from pipeline.stages.trace_problems import PROBLEMS, Problem
-from pipeline.stages.trace_trials import all_runs, failures, lanczos_difference, summary, timings
+from pipeline.stages.trace_trials import all_runs, failures, products_difference, summary, timings
 from pipeline.study import Study, log_metrics, prepare, study
 
 
@@ -52,7 +52,7 @@ def time_stage(here: Study, problem: Problem, settings: TraceConfig, device: tor
         return
     with here.clock.stage("timing"):
         if problem.timed is not problem.oracle:
-            log_metrics(here.run, {"trace/lanczos_difference": lanczos_difference(problem, settings)})
+            log_metrics(here.run, {"trace/products_difference": products_difference(problem, settings)})
         report.log_timings(here, problem, timings(problem, settings))
 
 

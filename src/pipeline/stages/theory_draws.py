@@ -12,13 +12,13 @@ from torch import Tensor
 from tqdm import tqdm
 
 from models.features.bandwidth import bandwidth
+from models.features.kernel_matrix import kernel_matrix, kernel_product
 from models.features.kernels import Kernel
 from models.features.maps import random_features
 from models.features.samplers import Orthogonal, Sampler, draw_frequencies
 from models.theory.bounds import rank_bound, theorem_1
 from models.theory.dense import Approximation, KernelSpectrum, Risk, feature_risk
 from models.theory.iterative import ShiftedKernel, iterative_approximation, iterative_risk
-from models.theory.kernel_matrix import kernel_matrix, kernel_product
 from pipeline.config import TheorySettings
 from pipeline.seeding import generator
 from pipeline.stages.theory_inputs import Inputs

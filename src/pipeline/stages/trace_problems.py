@@ -13,12 +13,15 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from torch import Tensor
 
 from data import graphs, precipitation
+from models.features.kernel_matrix import kernel_matrix
 from models.features.kernels import Gaussian
+from models.trace.hessian import dense
 from models.trace.lanczos import Function
 from models.trace.oracles import Dense, Diagonal, Oracle, Power, sparse
 from pipeline.build import DTYPES
 from pipeline.config import TraceConfig
 from pipeline.errors import PipelineError
+from pipeline.stages.trace_hessian import fitted_hessian
 
 SMALLEST = 1e-12  # eigenvalue of a kernel matrix, relative to the largest, below which its inverse means nothing
 
@@ -76,10 +79,10 @@ def adjacency(nodes: int, edges: np.ndarray) -> sp.csr_array:
 
 
 def by_eigenvalues(
-    matrix: Tensor, oracle: Oracle, function: Callable[[Tensor], Tensor], settings: TraceConfig, device: torch.device
+    spectrum: Any, oracle: Oracle, function: Callable[[Tensor], Tensor], settings: TraceConfig, device: torch.device
 ) -> tuple[Oracle, Oracle, Tensor]:
-    """f(A) as the settings say, f(A) by Lanczos, and the eigenvalues of f(A) in float64."""
-    values, vectors = torch.linalg.eigh(matrix)
+    """f(A) as the settings say, f(A) by Lanczos, and the eigenvalues of f(A) in float64; spectrum: as of `eigh`."""
+    values, vectors = spectrum
     found = function(values)
     timed = Function(oracle, function, settings.matrix.steps)
     whole = Dense(((vectors * found) @ vectors.T).to(device, DTYPES[settings.dtype]))
@@ -90,9 +93,9 @@ def roget(settings: TraceConfig, device: torch.device) -> Problem:
     """exp(A), the loop kept; its trace from all eigenvalues."""
     graph = load_graph(settings)
     matrix = adjacency(graph.nodes, graph.edges)
-    dense = torch.from_numpy(matrix.toarray())
     own = sparse(matrix, device, DTYPES[settings.dtype])
-    oracle, timed, values = by_eigenvalues(dense, own, torch.exp, settings, device)
+    spectrum = torch.linalg.eigh(torch.from_numpy(matrix.toarray()))
+    oracle, timed, values = by_eigenvalues(spectrum, own, torch.exp, settings, device)
     what = f"exp(A), {graph.nodes} nodes"
     return Problem(
         published(graph), graph.nodes, oracle, timed, float(values.sum()), float(values.norm()), what, "Estrada index"
@@ -110,12 +113,6 @@ def condmat(settings: TraceConfig, device: torch.device) -> Problem:
     return Problem(published(graph), graph.nodes, oracle, oracle, trace, None, what, "triangles", per=6.0)
 
 
-def gaussian_kernel(points: Tensor, length: float) -> Tensor:
-    """exp(−‖x − y‖²/2ℓ²) of all pairs of points (N, d)."""
-    distances = torch.cdist(points, points, compute_mode="donot_use_mm_for_euclid_dist")
-    return Gaussian().value(distances / length)
-
-
 def kernel_inverse(settings: TraceConfig, device: torch.device) -> Problem:
     """K⁻¹ of a Gaussian kernel on points of the precipitation data; its trace from all eigenvalues.
 
@@ -124,18 +121,19 @@ def kernel_inverse(settings: TraceConfig, device: torch.device) -> Problem:
     matrix, data = settings.matrix, settings.data
     source = "noaa" if data.source == "published" else data.source
     found = precipitation.load(points=matrix.points, seed=data.seed, source=source, root=data.root)
-    kernel = gaussian_kernel(found.inputs, matrix.length)
+    kernel = kernel_matrix(Gaussian(), found.inputs, bandwidth=matrix.length)
     kernel.diagonal().add_(matrix.ridge)
-    refuse_singular(kernel)
+    spectrum = torch.linalg.eigh(kernel)
+    refuse_singular(spectrum.eigenvalues)
     own = Dense(kernel.to(device, DTYPES[settings.dtype]))
-    oracle, timed, values = by_eigenvalues(kernel, own, torch.reciprocal, settings, device)
+    oracle, timed, values = by_eigenvalues(spectrum, own, torch.reciprocal, settings, device)
     name = Source(found.name, found.source, found.stand_in, found.checksum)
     what = f"K⁻¹, {matrix.points} points, length {matrix.length:g}"
     return Problem(name, matrix.points, oracle, timed, float(values.sum()), float(values.norm()), what, "trace")
 
 
-def refuse_singular(kernel: Tensor) -> None:
-    values = torch.linalg.eigvalsh(kernel)
+def refuse_singular(values: Tensor) -> None:
+    """Raise PipelineError unless a kernel matrix with these eigenvalues, in rising order, has an inverse."""
     if not values[0] > SMALLEST * values[-1]:
         raise PipelineError(
             f"the kernel matrix is singular (eigenvalues {values[0]:.2g} to {values[-1]:.3g}: points coincide, or "
@@ -143,9 +141,24 @@ def refuse_singular(kernel: Tensor) -> None:
         )
 
 
+def loss_hessian(settings: TraceConfig, device: torch.device) -> Problem:
+    """The Hessian of a PSRNN's loss; its trace from all of it, by a product with every basis vector.
+
+    Raises PipelineError for data and models that have none, and OracleError for a Hessian that is not finite.
+    """
+    fitted = fitted_hessian(settings, device)
+    matrix, size = dense(fitted.oracle), fitted.oracle.size
+    oracle = Dense(matrix) if settings.matrix.products == "exact" else fitted.oracle
+    data = fitted.dataset
+    name = Source(data.name, data.source, data.stand_in, data.checksum)
+    what = f"Hessian, {size} parameters, {fitted.chunks} chunks, loss {fitted.loss:.3g}"
+    return Problem(name, size, oracle, fitted.oracle, float(matrix.trace()), float(matrix.norm()), what, "trace")
+
+
 PROBLEMS: dict[str, Callable[[TraceConfig, torch.device], Problem]] = {
     "synthetic": synthetic,
     "roget": roget,
     "condmat": condmat,
     "precipitation": kernel_inverse,
+    "hessian": loss_hessian,
 }

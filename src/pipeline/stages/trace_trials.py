@@ -119,8 +119,8 @@ def timings(problem: Problem, settings: TraceConfig) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["method", "queries", "rounds", "sequential", "parallel", "processes"])
 
 
-def lanczos_difference(problem: Problem, settings: TraceConfig) -> float:
-    """Largest difference between estimates by f(A) as a matrix and by Lanczos, queries being equal, over tr(A)."""
+def products_difference(problem: Problem, settings: TraceConfig) -> float:
+    """Largest difference between estimates by the matrix and by what is timed, queries being equal, over tr(A)."""
     asked = settings.estimate
 
     def estimates(oracle: Oracle) -> Tensor:

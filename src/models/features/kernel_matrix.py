@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 
 import torch
 from torch import Tensor
 
 from models.features.kernels import IsotropicKernel, Kernel
-from models.theory.dense import check_positive
+from models.numerics.conjugate_gradients import Product
 
-Product = Callable[[Tensor], Tensor]  # (N, k) → (N, k), linear
 BLOCK_BYTES = 2**26  # a block of rows of the kernel matrix
 KEPT_BYTES = 2**30  # a kernel matrix that is made once and kept for all products
 
 
-def check_points(points: Tensor) -> None:
-    """Raise ValueError unless the points are a table (row, column) of finite numbers with at least one of each."""
+def _check(points: Tensor, bandwidth: float) -> None:
+    """Points: a table (row, column) of finite numbers with at least one of each. Raises ValueError else."""
     if points.ndim != 2 or not points.numel():
         raise ValueError(f"points must have shape (row, column) and at least one of each, got {tuple(points.shape)}")
     if not bool(points.isfinite().all()):
         row, column = (~points.isfinite()).nonzero()[0].tolist()
         raise ValueError(f"point {row} is not finite in column {column}")
+    if not 0 < bandwidth < math.inf:
+        raise ValueError(f"bandwidth must be positive and finite, got {bandwidth}")
 
 
 def _values(kernel: Kernel, x: Tensor, y: Tensor, bandwidth: float) -> Tensor:
@@ -36,8 +37,7 @@ def kernel_matrix(kernel: Kernel, points: Tensor, *, bandwidth: float) -> Tensor
     Equal rows give equal rows of K, hence a singular K. Raises ValueError for points that are not finite or not a
     table, and a bandwidth that is not positive.
     """
-    check_points(points)
-    check_positive("bandwidth", bandwidth)
+    _check(points, bandwidth)
     values = _values(kernel, points.double(), points.double(), bandwidth)
     return (values + values.T) / 2
 
@@ -48,8 +48,7 @@ def kernel_product(kernel: Kernel, points: Tensor, *, bandwidth: float) -> Produ
 
     Raises ValueError like `kernel_matrix`.
     """
-    check_points(points)
-    check_positive("bandwidth", bandwidth)
+    _check(points, bandwidth)
     x = points.double()
     if 8 * len(x) ** 2 <= KEPT_BYTES:
         matrix = kernel_matrix(kernel, x, bandwidth=bandwidth)
