@@ -22,7 +22,7 @@ from torch.autograd.function import once_differentiable
 from models.numerics.recorded import Recorded
 
 SCRATCH_BYTES = 256 * 2**20  # most that the matrices kept for a gradient may take
-BLOCK_BYTES = 16 * 2**20  # matrices of a block of steps without a gradient: what a cache holds
+BLOCK_BYTES = 16 * 2**20  # least that the matrices of a block of steps without a gradient may take: what a cache holds
 
 
 def step_matrices(update: Tensor, features: Tensor) -> Tensor:
@@ -110,8 +110,9 @@ def states_with_gradient(
 def states_without_gradient(
     update: Tensor, bias: Tensor, initial: Tensor, features: Tensor, reference: Tensor | None
 ) -> Tensor:
-    """The same in blocks of steps whose matrices stay below `BLOCK_BYTES` (or a single step)."""
-    block = max(1, BLOCK_BYTES // max(1, scratch_bytes(update, features[:1])))
+    """The same in blocks of steps whose matrices take half of what W takes, which every block reads once."""
+    most = min(SCRATCH_BYTES, max(BLOCK_BYTES, update.numel() * update.element_size() // 2))
+    block = max(1, most // max(1, scratch_bytes(update, features[:1])))
     found, start = [], initial
     for i in range(0, len(features), block):
         part = features[i : i + block + 1]  # one more, for the state that the next block begins with
