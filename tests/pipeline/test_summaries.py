@@ -66,6 +66,17 @@ def test_a_job_that_blew_up_is_counted_and_in_no_mean() -> None:
     assert summary.tables["by_arm_and_count.csv"]["unstable"].tolist() == [1]
 
 
+def test_studies_among_forecasters_are_listed_and_in_no_figure() -> None:
+    forecasters = jobs(iid=[1.0, 2.0, 3.0], orthogonal=[1.0, 1.5, 2.0])
+    study = {"run": "trace-seed0", "run_id": "t", "data": "diag", "stand_in": False, "seed": 0, "overrides": "seed=0"}
+    table = pd.concat([forecasters, pd.DataFrame([study])], ignore_index=True)
+    mixed, plain = (summarise(each, compare("count"), NO_CLIENT) for each in (table, forecasters))
+    assert mixed.tables["jobs.csv"]["run"].tolist() == table["run"].tolist()
+    pd.testing.assert_frame_equal(mixed.tables["by_arm_and_count.csv"], plain.tables["by_arm_and_count.csv"])
+    pd.testing.assert_frame_equal(mixed.tables["means.csv"], plain.tables["means.csv"])
+    assert mixed.text == plain.text
+
+
 def test_jobs_that_nothing_tells_apart_are_said_to_be_pooled() -> None:
     table = pd.concat([jobs(iid=[1.0, 2.0]), jobs(iid=[10.0, 20.0])])
     with pytest.warns(UserWarning, match="4 of 4 jobs agree in data, arm, kernel, count and seed and are pooled"):

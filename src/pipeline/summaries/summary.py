@@ -12,7 +12,7 @@ from mlflow.tracking import MlflowClient
 from pipeline import statistics
 from pipeline.statistics import markdown_table
 from pipeline.summaries import figures
-from pipeline.summaries.jobs import curve_table, seed_table
+from pipeline.summaries.jobs import curve_table, forecasters, seed_table
 
 TRIALS_SHOWN = 20  # of each arm, in words
 PAIRED_SHOWN = ["data", "against", "count", "pairs", "unstable_pairs", "ratio", "ratio_low", "ratio_high", "p_holm"]
@@ -155,13 +155,21 @@ def trials(jobs: Any, compare: Any, client: MlflowClient) -> Summary:  # noqa: A
 KINDS = {"count": by_count, "epoch": by_epoch, "contenders": contenders, "trials": trials}
 
 
+def listed(jobs: pd.DataFrame) -> str:
+    """The jobs in words: what is known of each."""
+    return markdown_table(jobs.drop(columns="run_id").dropna(axis="columns", how="all"))
+
+
 def summarise(jobs: pd.DataFrame, compare: Any, client: MlflowClient) -> Summary:
-    """The tables of all jobs, and what `compare.figure` asks for."""
-    summary = KINDS[compare.figure](jobs, compare, client)
+    """The tables of all jobs, and what `compare.figure` asks for; studies are listed, and are in no figure."""
+    compared = forecasters(jobs)
+    if compared.empty:
+        return Summary({"jobs.csv": jobs}, {}, listed(jobs))
+    summary = KINDS[compare.figure](compared, compare, client)
     if compare.figure == "trials":
         return summary
-    tables = {"jobs.csv": jobs, "by_arm_and_count.csv": seed_table(jobs), **summary.tables}
-    return Summary(tables, summary.figures, pooled_warning(jobs) + summary.text)
+    tables = {"jobs.csv": jobs, "by_arm_and_count.csv": seed_table(compared), **summary.tables}
+    return Summary(tables, summary.figures, pooled_warning(compared) + summary.text)
 
 
 def pooled_warning(jobs: pd.DataFrame) -> str:
