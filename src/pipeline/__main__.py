@@ -95,11 +95,12 @@ def launch() -> None:
 
     from pipeline.paths import conf_folder, ensure_writable, store_folder
     from pipeline.process import prepare_process
+    from pipeline.swept import with_swept_settings
     from pipeline.tracking.multirun import close_open_parents
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that open runs are closed, also between jobs
     prepare_process()
-    sys.argv[1:] = with_model_uri(sys.argv[1:])
+    sys.argv[1:] = with_swept_settings(with_model_uri(sys.argv[1:]))
     if not ASKS_ONLY & set(sys.argv[1:]):
         ensure_writable(store_folder())
     try:

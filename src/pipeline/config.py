@@ -260,8 +260,14 @@ def settings_beside(key: str) -> list[str]:
 
 
 def not_a_setting(key: str) -> str:
-    choices = ", ".join(settings_beside(key)) if "." in key else ""
-    return f"{key} is not a setting; " + (f"choose one of {choices}" if choices else "see python -m pipeline --cfg job")
+    section, inside, _ = key.partition(".")
+    choices = ", ".join(settings_beside(key)) if inside else ""
+    if choices:
+        return f"{key} is not a setting; choose one of {choices}"
+    if section in ("data", "kernel", "sampler", "model"):
+        swept = f"in a sweep over {section} each needs it, so sweep those that lack it by themselves"
+        return f"{key} is not a setting of the {section} chosen; see python -m pipeline --cfg job; {swept}"
+    return f"{key} is not a setting; see python -m pipeline --cfg job"
 
 
 def refuse_unknown(config: DictConfig, prefix: str = "") -> None:

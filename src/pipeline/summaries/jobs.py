@@ -62,7 +62,7 @@ def job_table(children: list[MlflowRun]) -> pd.DataFrame:
 
 def forecasters(jobs: pd.DataFrame) -> pd.DataFrame:
     """The rows of jobs that are no studies, with the types that a table without studies has."""
-    return jobs[jobs["test_mse"].notna()].astype({"count": int, "parameters": int, "stable": bool})
+    return jobs.dropna(subset="test_mse").astype({"count": int, "parameters": int, "stable": bool})
 
 
 def metric_table(children: list[MlflowRun]) -> pd.DataFrame:
