@@ -27,11 +27,6 @@ def label(model: str) -> str:
     return f"AR({order})" if order.isdigit() else LABELS.get(model, model)
 
 
-def heading(name: str, loaded: Loaded) -> str:
-    """The start of every figure's title; stand-in data is named in all of them."""
-    return f"{name} · STAND-IN DATA (not real)" if loaded.dataset.stand_in else name
-
-
 def error_rows(evaluation: Evaluation) -> list[tuple[str, float]]:
     return sorted(((label(m), evaluation.mse(m)) for m in evaluation.squared), key=lambda row: row[1])
 
