@@ -22,6 +22,7 @@ from pipeline.clock import Clock
 from pipeline.config import PsrnnConfig
 from pipeline.fit import EpochRow, Progress
 from pipeline.job import Job, refuse_other_data
+from pipeline.labels import label, name_of
 from pipeline.ranks import refuse_unlike, settings_of_rank
 from pipeline.stages import report
 from pipeline.stages.bptt import Listener, refine, unrefined, unwatched
@@ -222,7 +223,7 @@ def run_stages(
     if rank() > 0:
         return progress
     with clock.stage("evaluate"):
-        name = parts.method.name if parts.psrnn else type(parts.method).__name__
+        name = name_of(parts.method)
         models: dict[str, Any] = {name: found.model, **baselines(loaded, settings.evaluate)}
         evaluation = evaluate(models, loaded, settings.evaluate)
         report.log_metrics(run, evaluation, loaded)
@@ -238,7 +239,7 @@ def model_line(settings: PsrnnConfig, parts: Parts, found: Initialised) -> str:
     if not parts.psrnn:
         return f"{parts.method}, {common}"
     projected = "" if settings.features.projection is None else f" projected to {settings.features.projection}"
-    name = report.label(parts.method.name) + ("" if parts.method.terms is None else f" of rank {parts.method.terms}")
+    name = label(parts.method.name) + ("" if parts.method.terms is None else f" of rank {parts.method.terms}")
     return (
         f"{name}, {settings.features.count} frequencies{projected}, update={settings.update}, "
         f"{settings.initialise.method}, {common}"
