@@ -95,8 +95,8 @@ def test_a_job_that_blew_up_is_counted_and_in_no_mean() -> None:
     summary = summarise(table, compare("count"), NO_CLIENT)
     means = summary.tables["means.csv"]
     assert means["error"].tolist() == [1.0]
-    assert means["unstable"].tolist() == [0.25]
-    assert summary.tables["by_arm_and_count.csv"]["unstable"].tolist() == [1]
+    assert means["unstable_share"].tolist() == [0.25]
+    assert summary.tables["by_arm_and_count.csv"]["unstable_jobs"].tolist() == [1]
 
 
 def test_studies_among_forecasters_are_listed_and_in_no_figure() -> None:

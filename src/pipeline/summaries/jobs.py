@@ -80,7 +80,7 @@ def seed_table(jobs: pd.DataFrame) -> pd.DataFrame:
     grouped = jobs.assign(kept=jobs["test_mse"].where(jobs["stable"])).groupby(KEYS[:-1], as_index=False)
     return grouped.agg(
         jobs=("test_mse", "size"),
-        unstable=("stable", lambda stable: int((~stable).sum())),
+        unstable_jobs=("stable", lambda stable: int((~stable).sum())),
         parameters=("parameters", "max"),
         mean=("kept", "mean"),
         sd=("kept", "std"),
