@@ -61,6 +61,7 @@ def job(config: Any) -> Any:
     An error in a multirun is said at once, marked in the store and passed on to Hydra, which goes on with the others.
     """
     from pipeline.build import settings_of
+    from pipeline.errors import FinishedBefore
     from pipeline.job import Job
     from pipeline.memory import said_in_one_line
 
@@ -69,6 +70,8 @@ def job(config: Any) -> Any:
         settings = settings_of(config)
         with said_in_one_line():
             return recipe(settings.recipe)(settings, current)
+    except FinishedBefore:
+        return None
     except Exception as error:
         if current.multirun:
             raise failure(config, current, error) from None

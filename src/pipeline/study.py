@@ -15,10 +15,11 @@ from models.numerics.ranks import world
 from pipeline.build import gpu_missing, pick_device, set_threads
 from pipeline.clock import Clock
 from pipeline.config import CommonConfig
+from pipeline.errors import FinishedBefore
 from pipeline.job import Job
 from pipeline.tracking.model import where_to_look
 from pipeline.tracking.run import Run
-from pipeline.tracking.session import RunRequest, open_run
+from pipeline.tracking.session import RunRequest, finished_before, open_run
 
 
 class Data(Protocol):
@@ -85,10 +86,15 @@ def run_request(
 
 @contextmanager
 def study(settings: CommonConfig, job: Job, data: Data, device: torch.device, clock: Clock) -> Iterator[Study]:
-    """The run of one study; what it was called and where to look is printed at its end. Raises as `open_run`."""
+    """The run of one study; what it was called and where to look is printed at its end.
+
+    Raises FinishedBefore in a multirun that goes on, where this job has finished, and as `open_run` does.
+    """
     experiment = str(job.choices.get("experiment") or settings.recipe)
     request = run_request(settings, job, data, device, experiment=experiment)
     title = title_of(request.name, data)
+    if finished_before(settings.tracking, request, resume=settings.resume or job.requeued) is not None:
+        raise FinishedBefore(request.name)
     with open_run(settings.tracking, request, resume=settings.resume, requeued=job.requeued) as (run, folder):
         clock.begin(run, title)
         yield Study(run, folder, clock, title)

@@ -98,6 +98,21 @@ def test_studies_end_with_a_list_of_jobs_and_their_metrics(recipe: str, run_pipe
     assert f"| {jobs['run'][0]} |" in parent.data.tags["mlflow.note.content"]
 
 
+def test_a_study_that_finished_is_left_as_it_is_when_its_multirun_goes_on(run_pipeline, client) -> None:
+    command = ("-m", "recipe=trace", "size=tiny", *STUDIES["trace"][:-1], "matrix.size=2,60")
+    result = run_pipeline(*command)
+    assert "job 0 failed: estimate.queries: hutch_pp with 10 queries" in result.err
+    _, before = runs(client)
+    assert {run.data.tags["job"]: run.info.status for run in before} == {"0": "FAILED", "1": "FINISHED"}
+    again = run_pipeline(*command, "resume=true")
+    assert "job 0 failed" in again.err
+    parent, after = runs(client)
+    finished = [[run.info.run_id for run in part if run.info.status == "FINISHED"] for part in (before, after)]
+    assert finished[0] == finished[1]
+    jobs = pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{parent.info.artifact_uri}/jobs.csv")))
+    assert jobs["run_id"].tolist() == finished[0]
+
+
 def test_studies_have_no_model_to_register(client) -> None:
     parent = Run(client, client.create_run(client.create_experiment("studies")).info.run_id)
     with pytest.raises(PipelineError, match=r"tracking\.register=walks: these jobs make no model; leave it out"):

@@ -272,7 +272,7 @@ def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> fl
     refuse_unlike(fingerprint(request.settings, request.checksum))
     done = finished_before(settings.tracking, request, resume=settings.resume or job.requeued)
     if done is not None:
-        return done
+        return float(done.data.tags["validation_mse"])
     with open_run(settings.tracking, request, resume=settings.resume, requeued=job.requeued) as (run, folder):
         clock.begin(run, title_of(request.name, loaded.dataset))
         log_dataset(run, loaded)
