@@ -10,17 +10,18 @@ import numpy as np
 import pandas as pd
 import torch
 
-from data.download import Opener, check_source, data_root, file_or_stand_in, open_https
+from data.download import Opener, open_https
 from data.points import Points, cut_split
+from data.published import Published
 
-SOURCES = ("auto", "uci", "stand_in")
-FOLDER = "abalone"
-FILE = "abalone.data"
-CHECKSUM = "7b140a2fadb9d91226d34b905589c5f4a36370d4dce059b36daaa8060d7ae665"
 # A public copy over https, pinned to a commit.
-ADDRESS = f"https://raw.githubusercontent.com/msalibian/STAT547O/e80ca158a5cc92b951c7f0eb90a71b7f459dc0ae/{FILE}"
+PUBLISHED = Published(
+    "abalone", "uci", "https://raw.githubusercontent.com/msalibian/STAT547O/e80ca158a5cc92b951c7f0eb90a71b7f459dc0ae/",
+    {"abalone.data": "7b140a2fadb9d91226d34b905589c5f4a36370d4dce059b36daaa8060d7ae665"},
+)  # fmt: skip
 SEXES = ("M", "F", "I")
 SIZES = ("length", "diameter", "height", "whole", "shucked", "viscera", "shell")
+COLUMNS = ("sex", *SIZES, "rings")
 INPUTS = (*(f"sex_{sex}" for sex in SEXES), *SIZES)
 ROWS, TRAIN = 4177, 3133  # the customary split: the first 3133 rows for training, the last 1044 for test
 
@@ -34,16 +35,6 @@ def stand_in_table(*, seed: int) -> pd.DataFrame:
     noisy = [size * generator.normal(1, 0.06, ROWS) for size in sizes]
     sex = np.where(rings < 7, "I", generator.choice(["M", "F"], ROWS))
     return pd.DataFrame({"sex": sex} | dict(zip(SIZES, noisy, strict=True)) | {"rings": rings})
-
-
-def read_table(path: str | None, *, required: bool, opener: Opener) -> pd.DataFrame | None:
-    """The published file's table; None, with a warning, where it cannot be had and is not `required`."""
-    file = data_root(path) / FOLDER / FILE
-    found = file_or_stand_in(
-        file, address=ADDRESS, sha256=CHECKSUM, data="abalone", stand_in="a generated stand-in", required=required,
-        opener=opener,
-    )  # fmt: skip
-    return pd.read_csv(file, header=0, names=["sex", *SIZES, "rings"]) if found else None
 
 
 def load(
@@ -60,14 +51,12 @@ def load(
     points: keep as many rows of each part at most, drawn under the seed; None: all.
     Raises DataError for an argument out of range, and for a missing file that cannot be fetched with source=uci.
     """
-    check_source(source, SOURCES)
-    table = None if source == "stand_in" else read_table(root, required=source == "uci", opener=opener)
-    stand_in = table is None
-    table = stand_in_table(seed=seed) if table is None else table
+    files = PUBLISHED.find(root, source=source, opener=opener)
+    table = pd.read_csv(files[0], header=0, names=list(COLUMNS)) if files else stand_in_table(seed=seed)
     indicators = np.stack([(table["sex"] == sex).to_numpy(dtype=float) for sex in SEXES], axis=1)
     inputs = np.concatenate([indicators, table[list(SIZES)].to_numpy(dtype=float)], axis=1)
     split = cut_split(len(table), train=TRAIN, validation=validation, points=points, seed=seed)
     return Points(
         "abalone", torch.from_numpy(inputs), torch.from_numpy(table["rings"].to_numpy(dtype=float).copy()), *split,
-        input_names=INPUTS, target_name="rings", source="stand-in" if stand_in else "uci", stand_in=stand_in,
+        input_names=INPUTS, target_name="rings", source="uci" if files else "stand-in", stand_in=not files,
     )  # fmt: skip

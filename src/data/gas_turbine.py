@@ -18,20 +18,23 @@ import pandas as pd
 import torch
 
 from data.base import DataError
-from data.download import Opener, check_source, data_root, file_or_stand_in, open_https
+from data.download import Opener, data_root, open_https
 from data.points import Points, random_split, some_of
+from data.published import Published
 
-SOURCES = ("auto", "uci", "stand_in", "gas_sensor")
-FOLDER, SENSOR_FOLDER = "gas_turbine", "gas_sensor"
-CHECKSUMS = {
-    "gt_2011.csv": "ab4b6b905cc261fa62554574ba97b6c4b53c82e6c826cb8f629ee09bf82f9e50",
-    "gt_2012.csv": "216a3bd68d003fa832fb229f37b5ec8a5acae7441118d5f8e7ff08aa18290819",
-    "gt_2013.csv": "20ff9736d776db88cc197c5b32c9745ea3741079f4cfac8a2ab76a76223aa1e6",
-    "gt_2014.csv": "eff8aead04c107c305455b338e128b5ff5382ad81521c3e323bedc98264e126b",
-    "gt_2015.csv": "8c13f655a3e9164c1d192fb756c609190562e04cb110f16add476c4d95b4c615",
-}
 # Public copies over https, pinned to a commit.
-ADDRESS = "https://raw.githubusercontent.com/StudentDaNewb/SP-Assignment-5/19b30ec309c2eca26e0536339366579afc572654/"
+PUBLISHED = Published(
+    "gas_turbine", "uci",
+    "https://raw.githubusercontent.com/StudentDaNewb/SP-Assignment-5/19b30ec309c2eca26e0536339366579afc572654/",
+    {
+        "gt_2011.csv": "ab4b6b905cc261fa62554574ba97b6c4b53c82e6c826cb8f629ee09bf82f9e50",
+        "gt_2012.csv": "216a3bd68d003fa832fb229f37b5ec8a5acae7441118d5f8e7ff08aa18290819",
+        "gt_2013.csv": "20ff9736d776db88cc197c5b32c9745ea3741079f4cfac8a2ab76a76223aa1e6",
+        "gt_2014.csv": "eff8aead04c107c305455b338e128b5ff5382ad81521c3e323bedc98264e126b",
+        "gt_2015.csv": "8c13f655a3e9164c1d192fb756c609190562e04cb110f16add476c4d95b4c615",
+    },
+)  # fmt: skip
+SENSOR = "gas_sensor"  # a source, and the folder of its files
 INPUTS = ("AT", "AP", "AH", "AFDP", "GTEP", "TIT", "TAT", "TEY", "CDP")
 COLUMNS = (*INPUTS, "CO", "NOX")
 STAND_IN_HOURS = 1000  # of each year
@@ -48,7 +51,7 @@ def stand_in_years(*, seed: int) -> list[pd.DataFrame]:
     generator = np.random.default_rng(seed)
     mixing = generator.normal(0, 1, (3, len(INPUTS)))
     years = []
-    for _ in CHECKSUMS:
+    for _ in PUBLISHED.checksums:
         hour = np.arange(STAND_IN_HOURS)
         noise = generator.normal(0, 0.3, STAND_IN_HOURS).cumsum() * 0.1
         state = np.stack([np.sin(hour * 2 * np.pi / 24), np.cos(hour * 2 * np.pi / STAND_IN_HOURS), noise], axis=1)
@@ -56,24 +59,6 @@ def stand_in_years(*, seed: int) -> list[pd.DataFrame]:
         co = np.exp(0.8 - state[:, 0] + 0.3 * state[:, 1] ** 2) + generator.normal(0, 0.1, STAND_IN_HOURS)
         years.append(pd.DataFrame(sensors, columns=list(INPUTS)).assign(CO=co))
     return years
-
-
-def read_years(root: str | None, *, required: bool, opener: Opener) -> list[pd.DataFrame] | None:
-    """A table for each year; None, with a warning, where one cannot be had and none is `required`."""
-    folder = data_root(root) / FOLDER
-    found = all(
-        file_or_stand_in(
-            folder / name,
-            address=ADDRESS + name,
-            sha256=sha256,
-            data="gas_turbine",
-            stand_in="a generated stand-in",
-            required=required,
-            opener=opener,
-        )
-        for name, sha256 in CHECKSUMS.items()
-    )
-    return [pd.read_csv(folder / name, header=None, names=list(COLUMNS)) for name in CHECKSUMS] if found else None
 
 
 def read_sensors(folder: Path) -> pd.DataFrame:
@@ -107,13 +92,13 @@ def load(
     points: keep as many rows of each part at most, drawn under the seed; None: all.
     Raises DataError for an argument out of range, and for files that are damaged or missing and cannot be fetched.
     """
-    check_source(source, SOURCES)
     if points is not None and points < 1:
         raise DataError(f"data.points={points} must be at least 1, or null for all")
-    if source == "gas_sensor":
-        return gas_sensor(read_sensors(data_root(root) / SENSOR_FOLDER), points=points, seed=seed)
-    years = None if source == "stand_in" else read_years(root, required=source == "uci", opener=opener)
-    return gas_turbine(years or stand_in_years(seed=seed), points=points, seed=seed, stand_in=years is None)
+    if source == SENSOR:
+        return gas_sensor(read_sensors(data_root(root) / SENSOR), points=points, seed=seed)
+    files = PUBLISHED.find(root, source=source, opener=opener, others=(SENSOR,))
+    real = [pd.read_csv(file, header=None, names=list(COLUMNS)) for file in files or []]
+    return gas_turbine(real or stand_in_years(seed=seed), points=points, seed=seed, stand_in=not real)
 
 
 def gas_turbine(years: Sequence[pd.DataFrame], *, points: int | None, seed: int, stand_in: bool) -> Points:

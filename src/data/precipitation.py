@@ -11,18 +11,17 @@ import pandas as pd
 import torch
 
 from data.base import DataError
-from data.download import Opener, check_source, data_root, file_or_stand_in, open_https
+from data.download import Opener, open_https
 from data.points import Points, random_split
+from data.published import Published
 
-SOURCES = ("auto", "noaa", "stand_in")
-FOLDER = "precipitation"
-FILE = "processed-data-2010-jan.csv"
-CHECKSUM = "58bcf553b6f0056517b0e54892c1a4087cfffe78e8c8e611d05e2858f8230220"
 # A public copy over https, pinned to a commit.
-ADDRESS = (
-    "https://raw.githubusercontent.com/kd383/GPML_SLD/6978138720fa9a681b7768e4d0915800ca382295/"
-    f"demo/precipitation/data/precipitation3240/{FILE}"
-)
+PUBLISHED = Published(
+    "precipitation", "noaa",
+    "https://raw.githubusercontent.com/kd383/GPML_SLD/6978138720fa9a681b7768e4d0915800ca382295/demo/precipitation/data/"
+    "precipitation3240/",
+    {"processed-data-2010-jan.csv": "58bcf553b6f0056517b0e54892c1a4087cfffe78e8c8e611d05e2858f8230220"},
+)  # fmt: skip
 COLUMNS = {"latitude": "longitude", "longitude": "latitude", "time": "day", "precipitation": "precipitation"}
 INPUTS = ("longitude", "latitude", "day")
 STATIONS, DAYS = 400, 31  # of the stand-in
@@ -36,16 +35,6 @@ def stand_in_table(*, seed: int) -> pd.DataFrame:
     front = np.sin(0.15 * place[:, 0] - 0.9 * day + 0.1 * place[:, 1])
     rain = np.clip(60 * front + generator.normal(0, 15, len(day)), 0, None)
     return pd.DataFrame({"longitude": place[:, 0], "latitude": place[:, 1], "day": day, "precipitation": rain})
-
-
-def read_table(path: str | None, *, required: bool, opener: Opener) -> pd.DataFrame | None:
-    """The published file's table; None, with a warning, where it cannot be had and is not `required`."""
-    file = data_root(path) / FOLDER / FILE
-    found = file_or_stand_in(
-        file, address=ADDRESS, sha256=CHECKSUM, data="precipitation", stand_in="a generated stand-in",
-        required=required, opener=opener,
-    )  # fmt: skip
-    return pd.read_csv(file, usecols=list(COLUMNS)).rename(columns=COLUMNS) if found else None
 
 
 def load(
@@ -62,10 +51,8 @@ def load(
 
     Raises DataError for an argument out of range, and for a missing file that cannot be fetched with source=noaa.
     """
-    check_source(source, SOURCES)
-    table = None if source == "stand_in" else read_table(root, required=source == "noaa", opener=opener)
-    stand_in = table is None
-    table = stand_in_table(seed=seed) if table is None else table
+    files = PUBLISHED.find(root, source=source, opener=opener)
+    table = pd.read_csv(files[0], usecols=list(COLUMNS)).rename(columns=COLUMNS) if files else stand_in_table(seed=seed)
     if points is not None and not 1 <= points <= len(table):
         raise DataError(f"data.points={points}: there are {len(table)} points")
     kept = np.random.default_rng(seed).permutation(len(table))[:points]
@@ -74,5 +61,5 @@ def load(
     return Points(
         "precipitation", torch.from_numpy(values[list(INPUTS)].to_numpy().copy()),
         torch.from_numpy(values["precipitation"].to_numpy().copy()), *split,
-        input_names=INPUTS, target_name="precipitation", source="stand-in" if stand_in else "noaa", stand_in=stand_in,
+        input_names=INPUTS, target_name="precipitation", source="noaa" if files else "stand-in", stand_in=not files,
     )  # fmt: skip

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from models.filtering import filter_sequences, forecast_from_everywhere
+from models.filtering import filter_sequences, forecast_from_everywhere, with_padding_observed
 from models.forecaster import Forecaster
 
 
@@ -155,9 +155,7 @@ def forecast_from_origins(
     for row, values in zip(padded, series, strict=True):
         row[: len(values)] = values
     observed = torch.from_numpy(padded).to(forecaster.mean)
-    mask = ~torch.isnan(observed)
-    for row, values in zip(mask, series, strict=True):
-        row[len(values) :] = True  # so that what pads the end is no gap: no row before it depends on it
+    mask = with_padding_observed(~torch.isnan(observed), torch.tensor([len(values) for values in series]))
     values = torch.where(mask, (observed - forecaster.mean) / forecaster.scale, 0.0)
     states = filter_sequences(forecaster.model, values, mask).states  # pyright: ignore[reportArgumentType]
     chosen = tuple(part[origins.sequence, origins.origin].unsqueeze(0) for part in states)

@@ -71,6 +71,15 @@ def up_to_end(mask: Tensor) -> Tensor:
     return mask | ~before_end(mask).unsqueeze(2)
 
 
+def with_padding_observed(mask: Tensor, lengths: Tensor) -> Tensor:
+    """The mask with everything after each sequence's own length set: what pads the end is no gap there.
+
+    lengths (sequence,): rows of each sequence, observed or not. As with `up_to_end` no row before that depends on it.
+    """
+    steps = torch.arange(mask.shape[1], device=mask.device)
+    return mask | (steps >= lengths.to(steps).unsqueeze(1)).unsqueeze(2)
+
+
 def gapless(mask: Tensor) -> Tensor:
     """(sequence,): whether nothing is missing up to the last observed row."""
     return (mask.all(2) | ~before_end(mask)).all(1)

@@ -35,8 +35,12 @@ class Fitted(NamedTuple):
 
 
 class Method(Protocol):
-    """A section `model` of the configuration. trained: whether gradient refinement follows the fit."""
+    """A section `model` of the configuration.
 
+    name: of the model, in tables. trained: whether gradient refinement follows the fit.
+    """
+
+    name: ClassVar[str]
     trained: ClassVar[bool]
 
     def fit(self, problem: Problem) -> Fitted: ...

@@ -61,6 +61,7 @@ def job(config: Any) -> Any:
     An error in a multirun is said at once, marked in the store and passed on to Hydra, which goes on with the others.
     """
     from pipeline.build import settings_of
+    from pipeline.errors import FinishedBefore
     from pipeline.job import Job
     from pipeline.memory import said_in_one_line
 
@@ -69,6 +70,8 @@ def job(config: Any) -> Any:
         settings = settings_of(config)
         with said_in_one_line():
             return recipe(settings.recipe)(settings, current)
+    except FinishedBefore:
+        return None
     except Exception as error:
         if current.multirun:
             raise failure(config, current, error) from None
@@ -95,11 +98,12 @@ def launch() -> None:
 
     from pipeline.paths import conf_folder, ensure_writable, store_folder
     from pipeline.process import prepare_process
+    from pipeline.swept import with_swept_settings
     from pipeline.tracking.multirun import close_open_parents
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that open runs are closed, also between jobs
     prepare_process()
-    sys.argv[1:] = with_model_uri(sys.argv[1:])
+    sys.argv[1:] = with_swept_settings(with_model_uri(sys.argv[1:]))
     if not ASKS_ONLY & set(sys.argv[1:]):
         ensure_writable(store_folder())
     try:

@@ -10,9 +10,19 @@ from typing import Any, get_type_hints
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING, DictConfig, OmegaConf
 
-from models.numerics.ridge import SCALES
-from models.psrnn.initialise import UPDATES
-from pipeline.config_psrnn import FeaturesConfig, InitialiseConfig, ReadoutConfig
+from pipeline.config_psrnn import (
+    PSRNN_CAPS,
+    PSRNN_CHOICES,
+    PSRNN_MAY_BE_EMPTY,
+    PSRNN_NOT_NEGATIVE,
+    PSRNN_POSITIVE,
+    EvaluateConfig,
+    FeaturesConfig,
+    InitialiseConfig,
+    ReadoutConfig,
+    RefineConfig,
+    SearchConfig,
+)
 from pipeline.config_ssgp import (
     SSGP_CAPS,
     SSGP_MAY_BE_EMPTY,
@@ -32,27 +42,6 @@ from pipeline.config_theory import (
 )
 from pipeline.config_trace import TRACE_CAPS, TRACE_CHOICES, TRACE_NOT_NEGATIVE, TRACE_POSITIVE, TraceSections
 from pipeline.errors import PipelineError
-
-
-@dataclass
-class RefineConfig:
-    epochs: int = MISSING
-    optimizer: str = MISSING
-    learning_rate: float | None = None
-    horizon: int = MISSING
-    batch_size: int = MISSING
-    clip: float = MISSING
-    damping: float = MISSING
-    solve_readout: bool = True
-    learn_frequencies: bool = False
-
-
-@dataclass
-class EvaluateConfig:
-    first_step: int = MISSING
-    horizons: list[int] = MISSING
-    orders: list[int] = MISSING
-    ridges: list[float] = MISSING
 
 
 @dataclass
@@ -142,26 +131,6 @@ class PredictConfig(CommonConfig):
 
 
 @dataclass
-class DrawnConfig:
-    """A setting that a search draws: from `low` to `high` (both whole: whole numbers), or one of `choices`."""
-
-    key: str = MISSING
-    low: Any = None
-    high: Any = None
-    log: bool = False
-    choices: list[Any] | None = None
-
-
-@dataclass
-class SearchConfig:
-    trials: int = MISSING
-    trial: int | None = None
-    space: list[DrawnConfig] = MISSING
-    warmup: int = MISSING
-    storage: str | None = None
-
-
-@dataclass
 class TuneConfig(PsrnnConfig):
     """`recipe=tune`."""
 
@@ -228,8 +197,14 @@ def settings_beside(key: str) -> list[str]:
 
 
 def not_a_setting(key: str) -> str:
-    choices = ", ".join(settings_beside(key)) if "." in key else ""
-    return f"{key} is not a setting; " + (f"choose one of {choices}" if choices else "see python -m pipeline --cfg job")
+    section, inside, _ = key.partition(".")
+    choices = ", ".join(settings_beside(key)) if inside else ""
+    if choices:
+        return f"{key} is not a setting; choose one of {choices}"
+    if section in ("data", "kernel", "sampler", "model"):
+        swept = f"in a sweep over {section} each needs it, so sweep those that lack it by themselves"
+        return f"{key} is not a setting of the {section} chosen; see python -m pipeline --cfg job; {swept}"
+    return f"{key} is not a setting; see python -m pipeline --cfg job"
 
 
 def refuse_unknown(config: DictConfig, prefix: str = "") -> None:
@@ -245,34 +220,22 @@ def refuse_unknown(config: DictConfig, prefix: str = "") -> None:
 
 
 CHOICES: dict[str, tuple[str, ...]] = {
-    "update": UPDATES,
     "device": ("auto", "cpu", "cuda"),
     "dtype": ("float64", "float32"),
-    "initialise.method": ("two_stage", "random"),
-    "initialise.scale": SCALES,
-    "readout.scale": SCALES,
-    "refine.optimizer": ("auto", "kronecker", "sgd", "adam"),
     "tracking.detail": ("full", "summary"),
     "compare.arm": ("contender", "model", "sampler", "update"),
     "compare.figure": ("count", "epoch", "contenders", "trials"),
+    **PSRNN_CHOICES,
     **TRACE_CHOICES,
 }
 
-POSITIVE = (
-    "features.count", "features.bandwidth.scale", "features.bandwidth.pairs", "initialise.ridge",
-    "initialise.whitening", "initialise.chunk", "features.projection", "readout.ridges", "readout.state_ridges",
-    "refine.horizon", "refine.learning_rate", "refine.batch_size", "refine.clip", "refine.damping", "evaluate.horizons",
-    "evaluate.orders", "evaluate.ridges", "threads", "tune.trials", *THEORY_POSITIVE, *TRACE_POSITIVE, *SSGP_POSITIVE,
-)  # fmt: skip
+POSITIVE = ("threads", *PSRNN_POSITIVE, *THEORY_POSITIVE, *TRACE_POSITIVE, *SSGP_POSITIVE)
 NOT_NEGATIVE = (
-    "tracking.wait", "readout.lags", "refine.epochs", "evaluate.first_step", "horizon", "seed", "tune.warmup",
-    *THEORY_NOT_NEGATIVE, *TRACE_NOT_NEGATIVE, *SSGP_NOT_NEGATIVE,
+    "tracking.wait", "horizon", "seed", *PSRNN_NOT_NEGATIVE, *THEORY_NOT_NEGATIVE, *TRACE_NOT_NEGATIVE,
+    *SSGP_NOT_NEGATIVE,
 )  # fmt: skip
-MAY_BE_EMPTY = ("evaluate.orders", *THEORY_MAY_BE_EMPTY, *SSGP_MAY_BE_EMPTY)
-CAPS = {
-    "features.count": "count", "features.projection": "count", "refine.epochs": "epochs",
-    **THEORY_CAPS, **TRACE_CAPS, **SSGP_CAPS,
-}  # fmt: skip
+MAY_BE_EMPTY = (*PSRNN_MAY_BE_EMPTY, *THEORY_MAY_BE_EMPTY, *SSGP_MAY_BE_EMPTY)
+CAPS = {**PSRNN_CAPS, **THEORY_CAPS, **TRACE_CAPS, **SSGP_CAPS}
 
 
 def apply_caps(config: DictConfig) -> None:

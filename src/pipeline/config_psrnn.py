@@ -1,10 +1,14 @@
-"""The sections that describe a PSRNN before refinement; see `pipeline.config`. `recipe=trace` has them too."""
+"""Sections of `recipe=psrnn` and `tune`; `recipe=trace` has those before refinement too. See `pipeline.config`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from omegaconf import MISSING
+
+from models.numerics.ridge import SCALES
+from models.psrnn.initialise import UPDATES
 
 
 @dataclass
@@ -38,3 +42,62 @@ class ReadoutConfig:
     ridges: list[float] = MISSING
     state_ridges: list[float] | None = None
     scale: str = MISSING
+
+
+@dataclass
+class RefineConfig:
+    epochs: int = MISSING
+    optimizer: str = MISSING
+    learning_rate: float | None = None
+    horizon: int = MISSING
+    batch_size: int = MISSING
+    clip: float = MISSING
+    damping: float = MISSING
+    solve_readout: bool = True
+    learn_frequencies: bool = False
+
+
+@dataclass
+class EvaluateConfig:
+    first_step: int = MISSING
+    horizons: list[int] = MISSING
+    orders: list[int] = MISSING
+    ridges: list[float] = MISSING
+
+
+@dataclass
+class DrawnConfig:
+    """A setting that a search draws: from `low` to `high` (both whole: whole numbers), or one of `choices`."""
+
+    key: str = MISSING
+    low: Any = None
+    high: Any = None
+    log: bool = False
+    choices: list[Any] | None = None
+
+
+@dataclass
+class SearchConfig:
+    trials: int = MISSING
+    trial: int | None = None
+    space: list[DrawnConfig] = MISSING
+    warmup: int = MISSING
+    storage: str | None = None
+
+
+PSRNN_CHOICES: dict[str, tuple[str, ...]] = {
+    "update": UPDATES,
+    "initialise.method": ("two_stage", "random"),
+    "initialise.scale": SCALES,
+    "readout.scale": SCALES,
+    "refine.optimizer": ("auto", "kronecker", "sgd", "adam"),
+}
+PSRNN_POSITIVE = (
+    "features.count", "features.bandwidth.scale", "features.bandwidth.pairs", "initialise.ridge",
+    "initialise.whitening", "initialise.chunk", "features.projection", "readout.ridges", "readout.state_ridges",
+    "refine.horizon", "refine.learning_rate", "refine.batch_size", "refine.clip", "refine.damping", "evaluate.horizons",
+    "evaluate.orders", "evaluate.ridges", "tune.trials",
+)  # fmt: skip
+PSRNN_NOT_NEGATIVE = ("readout.lags", "refine.epochs", "evaluate.first_step", "tune.warmup")
+PSRNN_MAY_BE_EMPTY = ("evaluate.orders",)
+PSRNN_CAPS = {"features.count": "count", "features.projection": "count", "refine.epochs": "epochs"}

@@ -7,5 +7,9 @@ class PipelineError(ValueError):
     """A setting, a store or a model that cannot be used. The message is one line."""
 
 
+class FinishedBefore(Exception):
+    """A job of a multirun that goes on has finished already; there is nothing to do. The message is its name."""
+
+
 class Pruned(Exception):
     """A trial of a search that is not worth going on with. The message says when that was seen."""

@@ -63,8 +63,8 @@ def learning_curve(rows: Sequence[EpochRow], best_epoch: int, *, title: str) -> 
 def horizon_curve(errors: pd.DataFrame, *, title: str) -> Figure:
     """Error against forecast horizon; `errors` has one row per horizon and one column per model."""
     figure, (panel,) = new_axes(title, x="forecast horizon (steps)", y=MSE)
-    for i, name in enumerate(errors.columns):
-        line(panel, i, list(errors.index), errors[name].tolist(), str(name))
+    for i, (name, values) in enumerate(errors.items()):
+        line(panel, i, list(errors.index), values.tolist(), str(name))
     panel.set_yscale("log")
     panel.set_xticks(list(errors.index), [str(h) for h in errors.index])
     panel.legend()

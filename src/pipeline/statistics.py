@@ -125,8 +125,8 @@ def compare_pairs(baseline: pd.DataFrame, challenger: pd.DataFrame, *, seed: int
         "pairs": int(keep.sum()),
         "missing": len(baseline.index.union(challenger.index)) - len(seeds),
         "unstable_pairs": int((~keep).sum()),
-        "unstable_baseline": _share(~_usable(baseline)),
-        "unstable_challenger": _share(~_usable(challenger)),
+        "unstable_share_baseline": _share(~_usable(baseline)),
+        "unstable_share_challenger": _share(~_usable(challenger)),
         "ratio": float(np.exp(logs.mean())) if len(logs) else math.nan,
         "ratio_low": float(np.exp(interval.low)),
         "ratio_high": float(np.exp(interval.high)),
@@ -145,7 +145,7 @@ def paired(jobs: pd.DataFrame, *, baseline: str, challenger: str, seed: int = 0)
     log ratio. median_difference, mean_difference (with interval): of b − a, in the units of the error. p: Wilcoxon's on
     the log ratios; p_holm: adjusted by Holm over the counts of the data set.
     pairs: those with two usable draws; unstable_pairs: the others. missing: seeds that one arm lacks.
-    unstable_baseline, unstable_challenger: shares of the arm's draws that are not usable, paired or not.
+    unstable_share_baseline, unstable_share_challenger: shares of the arm's draws that are not usable, paired or not.
     A count that one arm lacks altogether is a row without pairs. seed: of the bootstrap, the same for every row.
     Raises ValueError when a column is missing, an arm has no job, the arms are the same or a seed occurs twice.
     """
@@ -189,15 +189,15 @@ def verdicts(table: pd.DataFrame, claim: str) -> pd.DataFrame:
 
 
 def geometric_means(jobs: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
-    """Per data, arm and count: geometric mean of the errors of usable draws, its interval, and the unstable share."""
+    """Per data, arm and count: geometric mean of the errors of usable draws, its interval, and what share is not."""
     rows = []
     for (data, arm, count), group in _groups(jobs, "data", "arm", "count"):
         usable = _usable(group)
         logs = np.log(group["error"].to_numpy(dtype=np.float64)[usable])
         low, high = bootstrap_interval(logs, seed=seed)
         mean = float(np.exp(logs.mean())) if len(logs) else math.nan
-        row = {"data": data, "arm": arm, "count": count, "jobs": len(group), "unstable": _share(~usable), "error": mean}
-        rows.append(row | {"error_low": float(np.exp(low)), "error_high": float(np.exp(high))})
+        row = {"data": data, "arm": arm, "count": count, "jobs": len(group), "unstable_share": _share(~usable)}
+        rows.append(row | {"error": mean, "error_low": float(np.exp(low)), "error_high": float(np.exp(high))})
     return pd.DataFrame(rows)
 
 

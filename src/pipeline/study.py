@@ -1,22 +1,25 @@
-"""What every recipe but the PSRNN's shares: a run opened for its data, closed with the right status, and looked up."""
+"""What recipes share: how a run is named and tagged; and, of all but the PSRNN's, a run opened for its data, closed
+with the right status, and looked up."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
 
-from pipeline.build import pick_device, set_threads
+from models.numerics.ranks import world
+from pipeline.build import gpu_missing, pick_device, set_threads
 from pipeline.clock import Clock
 from pipeline.config import CommonConfig
+from pipeline.errors import FinishedBefore
 from pipeline.job import Job
 from pipeline.tracking.model import where_to_look
 from pipeline.tracking.run import Run
-from pipeline.tracking.session import RunRequest, open_run
+from pipeline.tracking.session import RunRequest, finished_before, open_run
 
 
 class Data(Protocol):
@@ -29,7 +32,7 @@ class Data(Protocol):
     @property
     def stand_in(self) -> bool: ...
     @property
-    def checksum(self) -> str: ...
+    def checksum(self) -> Any: ...  # str, but type checkers take no cached property for that
 
 
 class Study(NamedTuple):
@@ -47,30 +50,51 @@ def prepare(settings: CommonConfig, job: Job) -> torch.device:
     return pick_device(settings.device, job=job.number)
 
 
-def run_request(settings: CommonConfig, job: Job, data: Data, device: torch.device) -> RunRequest:
-    experiment = str(job.choices.get("experiment") or settings.recipe)
+def title_of(name: str, data: Data) -> str:
+    """The start of every figure's title; stand-in data is named in all of them."""
+    return f"{name} · STAND-IN DATA (not real)" if data.stand_in else name
+
+
+def run_request(
+    settings: CommonConfig, job: Job, data: Data, device: torch.device, *, experiment: str, group: str = "",
+    words: Sequence[str] = (), tags: Mapping[str, str] | None = None,
+) -> RunRequest:  # fmt: skip
+    """What the run of a job is opened with.
+
+    Its name is experiment, data, `words`, seed and the job's label; `tags` are added to those of all recipes. group: of
+    the runs in the store, where `tracking.experiment` does not say it and it is not the experiment.
+    """
     own = None if job.multirun else settings.run_name  # in a multirun, run_name is the parent's
-    words = [experiment, "" if data.name == experiment else data.name, f"seed{settings.seed}", job.label]
-    name = own or "-".join(word for word in words if word)
-    tags = {
+    parts = [experiment, "" if data.name == experiment else data.name, *words, f"seed{settings.seed}", job.label]
+    name = own or "-".join(part for part in parts if part)
+    common = {
         "experiment": experiment,
         "recipe": settings.recipe,
         "data": data.name,
         "data.source": data.source,
         "data.stand_in": str(data.stand_in).lower(),
         "device": str(device),
+        "device.gpu_missing": str(gpu_missing(settings.device)).lower(),
+        "processes": str(world()),
         "hydra.overrides": " ".join(job.overrides),
         "job": str(job.number),
     }
     name = f"STAND-IN-{name}" if data.stand_in else name
-    return RunRequest(asdict(settings), settings.tracking.experiment or experiment, name, data.checksum, tags)
+    where = settings.tracking.experiment or group or experiment
+    return RunRequest(asdict(settings), where, name, data.checksum, common | dict(tags or {}))
 
 
 @contextmanager
 def study(settings: CommonConfig, job: Job, data: Data, device: torch.device, clock: Clock) -> Iterator[Study]:
-    """The run of one study; what it was called and where to look is printed at its end. Raises as `open_run`."""
-    request = run_request(settings, job, data, device)
-    title = f"{request.name} · STAND-IN DATA (not real)" if data.stand_in else request.name
+    """The run of one study; what it was called and where to look is printed at its end.
+
+    Raises FinishedBefore in a multirun that goes on, where this job has finished, and as `open_run` does.
+    """
+    experiment = str(job.choices.get("experiment") or settings.recipe)
+    request = run_request(settings, job, data, device, experiment=experiment)
+    title = title_of(request.name, data)
+    if finished_before(settings.tracking, request, resume=settings.resume or job.requeued) is not None:
+        raise FinishedBefore(request.name)
     with open_run(settings.tracking, request, resume=settings.resume, requeued=job.requeued) as (run, folder):
         clock.begin(run, title)
         yield Study(run, folder, clock, title)

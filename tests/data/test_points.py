@@ -51,12 +51,12 @@ def test_a_split_that_leaves_nothing_for_training_is_refused() -> None:
 
 
 def test_the_published_headers_of_the_coordinates_are_put_right(tmp_path: Path, monkeypatch) -> None:
-    folder = tmp_path / precipitation.FOLDER
-    folder.mkdir()
+    ((file, checksum),) = precipitation.PUBLISHED.checksums.items()
+    (tmp_path / "precipitation").mkdir()
     rows = {"station_id": [1, 1], "latitude": [-85.2, -85.2], "longitude": [31.6, 31.6], "time": [25568, 25569],
             "precipitation": [0, 20]}  # fmt: skip
-    pd.DataFrame(rows).to_csv(folder / precipitation.FILE, index=False)
-    monkeypatch.setattr("data.download.sha256_of", lambda _: precipitation.CHECKSUM)
+    pd.DataFrame(rows).to_csv(tmp_path / "precipitation" / file, index=False)
+    monkeypatch.setattr("data.download.sha256_of", lambda _: checksum)
     found = precipitation.load(root=str(tmp_path), source="noaa")
     assert found.input_names == ("longitude", "latitude", "day")
     assert sorted(found.inputs[:, 2].tolist()) == [25568, 25569]

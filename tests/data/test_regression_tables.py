@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -50,17 +51,18 @@ def test_a_missing_file_is_said_aloud_and_a_damaged_one_refused(tmp_path: Path, 
     with pytest.raises(DataError, match="put it there"):
         abalone.load(root=str(tmp_path), source="uci")
     (tmp_path / "abalone").mkdir()
-    (tmp_path / "abalone" / abalone.FILE).write_text("Sex\n")
+    (tmp_path / "abalone" / "abalone.data").write_text("Sex\n")
     with pytest.raises(DataError, match="damaged or cut short"):
         abalone.load(root=str(tmp_path))
 
 
 def test_columns_of_abalone_keep_their_order(tmp_path: Path, monkeypatch) -> None:
     rows = [["M", *[i / 10 for i in range(7)], 15], ["I", *[i / 20 for i in range(7)], 7]]
-    path = tmp_path / "abalone" / abalone.FILE
+    path = tmp_path / "abalone" / "abalone.data"
     path.parent.mkdir()
     pd.DataFrame(rows).to_csv(path, index=False)
-    monkeypatch.setattr(abalone, "CHECKSUM", hashlib.sha256(path.read_bytes()).hexdigest())
+    known = replace(abalone.PUBLISHED, checksums={path.name: hashlib.sha256(path.read_bytes()).hexdigest()})
+    monkeypatch.setattr(abalone, "PUBLISHED", known)
     monkeypatch.setattr(abalone, "TRAIN", 1)
     points = abalone.load(root=str(tmp_path), validation=0)
     assert points.inputs[1].tolist() == pytest.approx([0, 0, 1, *[i / 20 for i in range(7)]])
@@ -68,7 +70,7 @@ def test_columns_of_abalone_keep_their_order(tmp_path: Path, monkeypatch) -> Non
 
 
 @pytest.mark.skipif(
-    not (files() / abalone.FOLDER / abalone.FILE).exists(),
+    not (files() / "abalone" / "abalone.data").exists(),
     reason="abalone.data is not at hand; set PIPELINE_DATA_ROOT to the folder that holds abalone/",
 )
 def test_the_published_abalone_file() -> None:
@@ -97,7 +99,7 @@ def test_one_missing_year_is_enough_for_the_stand_in_alone(tmp_path: Path, monke
 
 
 def test_files_of_gas_sensor_are_read_as_published(tmp_path: Path) -> None:
-    folder = tmp_path / gas_turbine.SENSOR_FOLDER
+    folder = tmp_path / gas_turbine.SENSOR
     folder.mkdir()
     with pytest.raises(DataError, match="holds no CSV file; unpack the archive of UCI data set 487"):
         gas_turbine.load(source="gas_sensor", root=str(tmp_path))
@@ -115,7 +117,7 @@ def test_files_of_gas_sensor_are_read_as_published(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(
-    not (files() / gas_turbine.FOLDER / "gt_2015.csv").exists(),
+    not (files() / "gas_turbine" / "gt_2015.csv").exists(),
     reason="gt_2011.csv to gt_2015.csv are not at hand; set PIPELINE_DATA_ROOT to the folder that holds gas_turbine/",
 )
 def test_the_published_gas_turbine_files() -> None:

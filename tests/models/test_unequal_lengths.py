@@ -21,6 +21,7 @@ from models.filtering import (
     horizon_errors,
     scored_steps,
     up_to_end,
+    with_padding_observed,
 )
 from models.psrnn.cell import PSRNN
 from models.psrnn.factorised import FactorisedPSRNN
@@ -251,3 +252,10 @@ def test_what_the_lags_say_is_known_of_whole_chunks_beside_others(monkeypatch: p
     monkeypatch.setattr("models.bptt.filter_sequences", lambda *a: seen.append(len(a[1])) or by_filter(*a))
     work.loss(torch.arange(len(work.whole)))
     assert seen == [int((~work.whole).sum())]
+
+
+def test_padding_is_observed_and_missing_last_rows_are_not() -> None:
+    mask = torch.zeros(2, 4, 1, dtype=torch.bool)
+    mask[:, 0] = True
+    found = with_padding_observed(mask, torch.tensor([2, 4]))[..., 0]
+    assert found.tolist() == [[True, False, True, True], [True, False, False, False]]

@@ -66,6 +66,59 @@ def test_a_failed_job_stops_neither_the_others_nor_the_parent(run_pipeline, clie
     assert {item.path for item in client.list_artifacts(parent.info.run_id)} >= {"jobs.csv", "figures"}
 
 
+STUDIES = {
+    "ssgp": ("data.source=stand_in", "ssgp.arms=[ridge]", "ssgp.ridges=[0.1],[1.0]"),
+    "theory": (
+        "theory.dimensions=[1]", "theory.data=[]", "theory.kernels=[gaussian]", "theory.samplers=[iid,orthogonal]",
+        "theory.baselines=[iid]", "theory.counts=[4]", "theory.draws=2", "theory.rows=10,20",
+    ),
+    "trace": ("timing.trials=0", "timing.queries=[10]", "estimate.queries=[10]", "matrix.size=40,60"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("recipe", STUDIES)
+def test_studies_end_with_a_list_of_jobs_and_their_metrics(recipe: str, run_pipeline, client) -> None:
+    result = run_pipeline("-m", f"+experiment={recipe}", "size=tiny", *STUDIES[recipe])
+    assert result.status == 0, result.err
+    assert "summary could not be made" not in result.err
+    parent, children = runs(client)
+    assert {run.info.status for run in (parent, *children)} == {"FINISHED"}
+    assert {item.path for item in client.list_artifacts(parent.info.run_id)} == {"jobs.csv", "metrics.csv"}
+    jobs, metrics = (
+        pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{parent.info.artifact_uri}/{name}.csv")))
+        for name in ("jobs", "metrics")
+    )
+    assert set(jobs["run_id"]) == {child.info.run_id for child in children}
+    swept = STUDIES[recipe][-1].split("=")[0]
+    assert sum(swept in overrides for overrides in jobs["overrides"]) == len(set(jobs["overrides"])) == 2
+    assert jobs[["arm", "model", "count", "test_mse", "stable"]].isna().to_numpy().all()
+    logged = [name for child in children for name in child.data.metrics if not name.endswith("/seconds")]
+    assert sorted(metrics["metric"]) == sorted(logged)
+    assert len(logged) >= 2
+    assert f"| {jobs['run'][0]} |" in parent.data.tags["mlflow.note.content"]
+
+
+def test_a_study_that_finished_is_left_as_it_is_when_its_multirun_goes_on(run_pipeline, client) -> None:
+    command = ("-m", "recipe=trace", "size=tiny", *STUDIES["trace"][:-1], "matrix.size=2,60")
+    result = run_pipeline(*command)
+    assert "job 0 failed: estimate.queries: hutch_pp with 10 queries" in result.err
+    _, before = runs(client)
+    assert {run.data.tags["job"]: run.info.status for run in before} == {"0": "FAILED", "1": "FINISHED"}
+    again = run_pipeline(*command, "resume=true")
+    assert "job 0 failed" in again.err
+    parent, after = runs(client)
+    finished = [[run.info.run_id for run in part if run.info.status == "FINISHED"] for part in (before, after)]
+    assert finished[0] == finished[1]
+    jobs = pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{parent.info.artifact_uri}/jobs.csv")))
+    assert jobs["run_id"].tolist() == finished[0]
+
+
+def test_studies_have_no_model_to_register(client) -> None:
+    parent = Run(client, client.create_run(client.create_experiment("studies")).info.run_id)
+    with pytest.raises(PipelineError, match=r"tracking\.register=walks: these jobs make no model; leave it out"):
+        keep_best(parent, [], "walks")
+
+
 @pytest.mark.parametrize("kept", [0, 1])
 def test_of_equal_jobs_the_one_whose_model_was_kept_is_the_best(client, kept: int) -> None:
     experiment = client.create_experiment("ties")

@@ -115,13 +115,13 @@ def test_unstable_draws_are_counted_and_left_out() -> None:
     jobs.loc[jobs["error"] == 1e9, "stable"] = False
     row = compare(jobs).iloc[0]
     assert (row["pairs"], row["unstable_pairs"], row["missing"]) == (2, 4, 0)
-    assert (row["unstable_baseline"], row["unstable_challenger"]) == pytest.approx((1 / 3, 1 / 3))
+    assert (row["unstable_share_baseline"], row["unstable_share_challenger"]) == pytest.approx((1 / 3, 1 / 3))
     assert row["ratio"] == pytest.approx(0.5)
 
 
 def test_nothing_but_unstable_draws() -> None:
     row = compare(two_arms([np.inf] * 8, [1.0] * 8)).iloc[0]
-    assert (row["pairs"], row["unstable_pairs"], row["unstable_baseline"]) == (0, 8, 1.0)
+    assert (row["pairs"], row["unstable_pairs"], row["unstable_share_baseline"]) == (0, 8, 1.0)
     assert row[["ratio", "ratio_low", "ratio_high", "median_difference", "mean_difference", "p"]].isna().all()
 
 
@@ -131,7 +131,7 @@ def test_count_that_one_arm_lacks_is_kept_and_never_better() -> None:
     table = compare(pd.concat([jobs, arm_jobs("iid", [1.0] * 8, count=40)]))
     assert table["pairs"].tolist() == [12, 0, 0]
     assert table["missing"].tolist() == [0, 8, 8]
-    assert table["unstable_challenger"].isna().tolist() == [False, True, True]
+    assert table["unstable_share_challenger"].isna().tolist() == [False, True, True]
     assert verdicts(table, "c")["verdict"].tolist() == ["undecided"]
 
 
@@ -277,7 +277,7 @@ def test_matching_count_leaves_unstable_draws_out() -> None:
 
 def test_geometric_means_by_hand() -> None:
     row = statistics.geometric_means(arm_jobs("iid", [1.0, 4.0, np.inf, 16.0])).iloc[0]
-    assert (row["error"], row["unstable"], row["jobs"]) == pytest.approx((4.0, 0.25, 4))
+    assert (row["error"], row["unstable_share"], row["jobs"]) == pytest.approx((4.0, 0.25, 4))
     assert 1.0 <= row["error_low"] < 4.0 < row["error_high"] <= 16.0
 
 

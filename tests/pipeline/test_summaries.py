@@ -10,10 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from hydra.utils import get_object
+from omegaconf import OmegaConf
 
 from data.base import Dataset, Sequences
 from models.baselines.persistence import Persistence
 from models.filtering import filter_sequences, horizon_errors
+from pipeline.figures import horizon_curve
+from pipeline.labels import label, name_of
+from pipeline.paths import conf_folder
 from pipeline.stages.first_model import judge, mean_predictor_mse
 from pipeline.stages.load import load
 from pipeline.summaries.jobs import stored_error
@@ -57,13 +62,52 @@ def test_contenders_ahead_of_all_or_not() -> None:
     assert claims["verdict"].tolist() == ["undecided"]
 
 
+def test_pages_show_the_names_that_people_use_and_tables_those_of_the_settings() -> None:
+    table = jobs(psrnn=[0.2, 0.2, 0.3], last_value=[0.1, 0.1, 0.1], var=[0.3, 0.3, 0.3])
+    summary = summarise(table, compare("contenders", challenger="psrnn"), NO_CLIENT)
+    assert summary.tables["means.csv"]["arm"].tolist() == ["last_value", "psrnn", "var"]
+    for words in ("| waves | last value | 3 |", "| waves | PSRNN | 3 |", "| waves | ridge VAR | 3 |"):
+        assert words in summary.text
+    assert "undecided | last value, ridge VAR |" in summary.text
+    (panel,) = summary.figures["figures/contenders"].axes
+    assert [tick.get_text() for tick in panel.get_yticklabels()] == ["ridge VAR", "PSRNN", "last value"]
+
+
+def test_every_model_has_words() -> None:
+    for path in (conf_folder() / "model").glob("*.yaml"):
+        target = get_object(OmegaConf.load(path)["_target_"])
+        assert name_of(target) == path.stem
+        assert label(path.stem) != path.stem
+    assert (label("ar4"), label("arima"), label("iid")) == ("AR(4)", "arima", "iid")
+
+
+def test_a_method_without_a_name_is_called_by_its_class_and_equal_labels_are_drawn_apart() -> None:
+    class Mine: ...
+
+    assert name_of(Mine()) == "Mine"
+    errors = pd.DataFrame([[1.0, 2.0]], index=[1], columns=["last value", "last value"])
+    (panel,) = horizon_curve(errors, title="t").axes
+    assert [line.get_ydata().tolist() for line in panel.lines] == [[1.0], [2.0]]
+
+
 def test_a_job_that_blew_up_is_counted_and_in_no_mean() -> None:
     table = jobs(iid=[1.0, 1.0, 1.0, math.inf])
     summary = summarise(table, compare("count"), NO_CLIENT)
     means = summary.tables["means.csv"]
     assert means["error"].tolist() == [1.0]
-    assert means["unstable"].tolist() == [0.25]
-    assert summary.tables["by_arm_and_count.csv"]["unstable"].tolist() == [1]
+    assert means["unstable_share"].tolist() == [0.25]
+    assert summary.tables["by_arm_and_count.csv"]["unstable_jobs"].tolist() == [1]
+
+
+def test_studies_among_forecasters_are_listed_and_in_no_figure() -> None:
+    forecasters = jobs(iid=[1.0, 2.0, 3.0], orthogonal=[1.0, 1.5, 2.0])
+    study = {"run": "trace-seed0", "run_id": "t", "data": "diag", "stand_in": False, "seed": 0, "overrides": "seed=0"}
+    table = pd.concat([forecasters, pd.DataFrame([study])], ignore_index=True)
+    mixed, plain = (summarise(each, compare("count"), NO_CLIENT) for each in (table, forecasters))
+    assert mixed.tables["jobs.csv"]["run"].tolist() == table["run"].tolist()
+    pd.testing.assert_frame_equal(mixed.tables["by_arm_and_count.csv"], plain.tables["by_arm_and_count.csv"])
+    pd.testing.assert_frame_equal(mixed.tables["means.csv"], plain.tables["means.csv"])
+    assert mixed.text == plain.text
 
 
 def test_jobs_that_nothing_tells_apart_are_said_to_be_pooled() -> None:

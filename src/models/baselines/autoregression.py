@@ -76,6 +76,7 @@ class VAR:
     Raises ValueError without orders or ridges, and when several orders meet an empty validation part.
     """
 
+    name: ClassVar[str] = "var"
     trained: ClassVar[bool] = False
     orders: list[int] = field(default_factory=lambda: [1, 2, 4, 8])
     ridges: list[float] = field(default_factory=lambda: [1e-4, 1e-2, 1.0, 1e2, 1e4])

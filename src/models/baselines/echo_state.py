@@ -44,6 +44,7 @@ class EchoState:
     Raises ValueError for values out of range.
     """
 
+    name: ClassVar[str] = "echo_state"
     trained: ClassVar[bool] = False
     units: int = 200
     spectral_radius: float = 0.9

@@ -279,6 +279,7 @@ class KalmanFilter:
     Raises ValueError without blocks, and when several blocks meet an empty validation part.
     """
 
+    name: ClassVar[str] = "kalman"
     trained: ClassVar[bool] = False
     blocks: list[int] = field(default_factory=lambda: [2, 4])
     orders: list[int] = field(default_factory=lambda: [2, 4, 8, 16, 32, 64])

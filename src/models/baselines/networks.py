@@ -107,6 +107,7 @@ class MinGRUNetwork(Recurrent):
 class _Network:
     """units: the size of each state vector."""
 
+    name: ClassVar[str]
     trained: ClassVar[bool] = True
     network: ClassVar[type[LSTMNetwork | GRUNetwork | MinGRUNetwork]]
     units: int = 32
@@ -124,14 +125,17 @@ class _Network:
 
 @dataclass(frozen=True, kw_only=True)
 class LSTM(_Network):
+    name: ClassVar[str] = "lstm"
     network: ClassVar = LSTMNetwork
 
 
 @dataclass(frozen=True, kw_only=True)
 class GRU(_Network):
+    name: ClassVar[str] = "gru"
     network: ClassVar = GRUNetwork
 
 
 @dataclass(frozen=True, kw_only=True)
 class MinGRU(_Network):
+    name: ClassVar[str] = "min_gru"
     network: ClassVar = MinGRUNetwork

@@ -35,6 +35,7 @@ class Persistence(nn.Module):
 class LastValue:
     """`model=last_value`."""
 
+    name: ClassVar[str] = "last_value"
     trained: ClassVar[bool] = False
 
     def fit(self, problem: Problem) -> Fitted:

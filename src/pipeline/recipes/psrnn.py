@@ -13,15 +13,16 @@ import torch
 from data.download import data_root
 from models.features.samplers import check_pair
 from models.forecaster import Forecaster
-from models.numerics.ranks import rank, world
+from models.numerics.ranks import rank
 from models.psrnn.method import Psrnn
 from models.recurrent import trained_parameters
 from pipeline import checkpoint
-from pipeline.build import DTYPES, build, gpu_missing, pick_device, set_threads
+from pipeline.build import DTYPES, build
 from pipeline.clock import Clock
 from pipeline.config import PsrnnConfig
 from pipeline.fit import EpochRow, Progress
 from pipeline.job import Job, refuse_other_data
+from pipeline.labels import label, name_of
 from pipeline.ranks import refuse_unlike, settings_of_rank
 from pipeline.stages import report
 from pipeline.stages.bptt import Listener, refine, unrefined, unwatched
@@ -30,6 +31,7 @@ from pipeline.stages.features import Features, draw_features
 from pipeline.stages.first_model import Initialised, fit_method
 from pipeline.stages.load import Loaded, load
 from pipeline.stages.two_stage import DECOMPOSITION_ERROR, TwoStageSettings, empty_model, initialise
+from pipeline.study import prepare, run_request, title_of
 from pipeline.tracking.model import example_frame, keep_model, where_to_look
 from pipeline.tracking.run import Run
 from pipeline.tracking.session import RunRequest, fingerprint, finished_before, open_run
@@ -167,32 +169,16 @@ def arm_of(settings: PsrnnConfig, job: Job) -> str:
     return choices.get("contender") or (choices.get("sampler", "") if model == "psrnn" else model)
 
 
-def run_request(settings: PsrnnConfig, job: Job, loaded: Loaded, parts: Parts, device: torch.device) -> RunRequest:
-    dataset, choices = loaded.dataset, job.choices
-    experiment = choices.get("experiment") or dataset.name
-    group = choices.get("experiment") or choices.get("data") or dataset.name
-    arm = arm_of(settings, job)
-    words = [experiment, "" if experiment == dataset.name else dataset.name, arm]
-    words += [choices.get("kernel", ""), f"m{settings.features.count}"] if parts.psrnn else []
-    own = None if job.multirun else settings.run_name  # in a multirun, run_name is the parent's
-    name = own or "-".join(word for word in (*words, f"seed{settings.seed}", job.label) if word)
-    tags = {
-        "experiment": experiment,
-        "data": dataset.name,
-        "model": choices.get("model", ""),
-        "arm": arm,
-        "sampler": choices.get("sampler", "") if parts.psrnn else "",
-        "kernel": choices.get("kernel", "") if parts.psrnn else "",
-        "data.source": dataset.source,
-        "data.stand_in": str(dataset.stand_in).lower(),
-        "device": str(device),
-        "device.gpu_missing": str(gpu_missing(settings.device)).lower(),
-        "processes": str(world()),
-        "hydra.overrides": " ".join(job.overrides),
-        "job": str(job.number),
-    }
-    name = f"STAND-IN-{name}" if dataset.stand_in else name
-    return RunRequest(asdict(settings), settings.tracking.experiment or group, name, dataset.checksum, tags)
+def request_of(settings: PsrnnConfig, job: Job, loaded: Loaded, parts: Parts, device: torch.device) -> RunRequest:
+    choices, arm = job.choices, arm_of(settings, job)
+    kernel, sampler = (choices.get(name, "") if parts.psrnn else "" for name in ("kernel", "sampler"))
+    return run_request(
+        settings, job, loaded.dataset, device,
+        experiment=choices.get("experiment") or loaded.dataset.name,
+        group=choices.get("experiment") or choices.get("data") or "",
+        words=[arm, kernel, f"m{settings.features.count}" if parts.psrnn else ""],
+        tags={"model": choices.get("model", ""), "arm": arm, "sampler": sampler, "kernel": kernel},
+    )  # fmt: skip
 
 
 def log_dataset(run: Run, loaded: Loaded) -> None:
@@ -237,7 +223,7 @@ def run_stages(
     if rank() > 0:
         return progress
     with clock.stage("evaluate"):
-        name = parts.method.name if parts.psrnn else type(parts.method).__name__
+        name = name_of(parts.method)
         models: dict[str, Any] = {name: found.model, **baselines(loaded, settings.evaluate)}
         evaluation = evaluate(models, loaded, settings.evaluate)
         report.log_metrics(run, evaluation, loaded)
@@ -253,7 +239,7 @@ def model_line(settings: PsrnnConfig, parts: Parts, found: Initialised) -> str:
     if not parts.psrnn:
         return f"{parts.method}, {common}"
     projected = "" if settings.features.projection is None else f" projected to {settings.features.projection}"
-    name = report.label(parts.method.name) + ("" if parts.method.terms is None else f" of rank {parts.method.terms}")
+    name = label(parts.method.name) + ("" if parts.method.terms is None else f" of rank {parts.method.terms}")
     return (
         f"{name}, {settings.features.count} frequencies{projected}, update={settings.update}, "
         f"{settings.initialise.method}, {common}"
@@ -276,20 +262,19 @@ def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> fl
     """The whole recipe; returns the validation error of the model that is kept. `watch` is told of every epoch."""
     refuse_other_data(job)
     settings = settings_of_rank(settings)
-    set_threads(settings.threads)
-    device = pick_device(settings.device, job=job.number)
+    device = prepare(settings, job)
     parts = exchangeable_parts(settings)
     clock = Clock()
     with clock.stage("load"):
         request = SharedLoad(settings, parts, device)
         loaded = load_shared(request) if job.multirun else load_stage(settings, parts, device)
-    request = run_request(settings, job, loaded, parts, device)
+    request = request_of(settings, job, loaded, parts, device)
     refuse_unlike(fingerprint(request.settings, request.checksum))
     done = finished_before(settings.tracking, request, resume=settings.resume or job.requeued)
     if done is not None:
-        return done
+        return float(done.data.tags["validation_mse"])
     with open_run(settings.tracking, request, resume=settings.resume, requeued=job.requeued) as (run, folder):
-        clock.begin(run, report.heading(request.name, loaded))
+        clock.begin(run, title_of(request.name, loaded.dataset))
         log_dataset(run, loaded)
         trained = run_stages(settings, loaded, parts, run, folder, clock, watch)
         if isinstance(trained, Progress):

@@ -14,7 +14,8 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from pipeline.build import settings_of
-from pipeline.config import DrawnConfig, TuneConfig, not_a_setting
+from pipeline.config import TuneConfig, not_a_setting
+from pipeline.config_psrnn import DrawnConfig
 from pipeline.errors import PipelineError, Pruned
 from pipeline.fit import EpochRow
 from pipeline.job import Job

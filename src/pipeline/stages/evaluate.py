@@ -13,7 +13,7 @@ from torch import Tensor
 
 from models.baselines.autoregression import fit_autoregression
 from models.baselines.persistence import Persistence
-from models.filtering import SequenceModel, filter_sequences, horizon_errors
+from models.filtering import SequenceModel, filter_sequences, horizon_errors, with_padding_observed
 from pipeline.stages.load import Loaded
 
 
@@ -78,9 +78,7 @@ def reachable_horizons(loaded: Loaded, settings: Any) -> list[int]:
 def evaluate(models: Mapping[str, SequenceModel], loaded: Loaded, settings: Any) -> Evaluation:
     """Filter the test part with every model, and forecast from each of its steps by feeding predictions back."""
     part = loaded.test
-    steps = torch.arange(part.mask.shape[1], device=part.mask.device)
-    padding = steps >= loaded.dataset.test.lengths.to(steps).unsqueeze(1)
-    mask = part.mask | padding.unsqueeze(2)  # so that what pads the end is no gap: nothing before it depends on it
+    mask = with_padding_observed(part.mask, loaded.dataset.test.lengths)
     horizons = reachable_horizons(loaded, settings)
     squared: dict[str, dict[int, Tensor]] = {}
     predictions: list[Tensor] = []

@@ -12,24 +12,13 @@ from models.filtering import SequenceModel, final_state, roll
 from pipeline import figures
 from pipeline.filmstrip import filmstrip
 from pipeline.fit import Progress
+from pipeline.labels import label
 from pipeline.stages.evaluate import Evaluation, predictions_table
 from pipeline.stages.features import MAPS, Features, law, radii
 from pipeline.stages.load import Loaded
 from pipeline.tracking.run import Run
 
 STRIDE = 2  # frames of a filmstrip
-LABELS = {"psrnn": "PSRNN", "psrnn_cp": "factorised PSRNN", "persistence": "last value"}
-
-
-def label(model: str) -> str:
-    """A model's name in figures and tables; "ar2" is AR(2), a class name stays as it is."""
-    order = model.removeprefix("ar")
-    return f"AR({order})" if order.isdigit() else LABELS.get(model, model)
-
-
-def heading(name: str, loaded: Loaded) -> str:
-    """The start of every figure's title; stand-in data is named in all of them."""
-    return f"{name} · STAND-IN DATA (not real)" if loaded.dataset.stand_in else name
 
 
 def error_rows(evaluation: Evaluation) -> list[tuple[str, float]]:

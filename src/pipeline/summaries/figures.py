@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullFormatter, ScalarFormatter
 
 from pipeline.figures import GREYS, MSE, STYLES
+from pipeline.labels import label
 
 BAND = "geometric mean over seeds, 95 % bootstrap interval"
 
@@ -51,10 +52,12 @@ def error_by_count(means: Any, *, title: str) -> Figure:
         for i, (arm, rows) in enumerate(here.groupby("arm", sort=True)):
             without = rows[rows["count"] == 0]  # a model that has no frequencies
             for error in without["error"]:
-                panel.axhline(error, linestyle=STYLES[i % len(STYLES)][0], color=GREYS[i % len(GREYS)], label=str(arm))
+                panel.axhline(
+                    error, linestyle=STYLES[i % len(STYLES)][0], color=GREYS[i % len(GREYS)], label=label(str(arm))
+                )
             if len(rows) > len(without):
                 counted = rows[rows["count"] > 0].sort_values("count")
-                curve(panel, i, counted, "count", str(arm), markers=True)
+                curve(panel, i, counted, "count", label(str(arm)), markers=True)
         panel.set_xscale("log")
         panel.set_xticks(sorted(set(here["count"]) - {0}) or [1])
         panel.get_xaxis().set_major_formatter(ScalarFormatter())
@@ -69,7 +72,7 @@ def error_by_epoch(means: Any, *, title: str) -> Figure:
     for name, panel in axes.items():
         here = means[means["data"] == name]
         for i, (arm, rows) in enumerate(here.groupby("arm", sort=True)):
-            curve(panel, i, rows.sort_values("epoch"), "epoch", str(arm), markers=False)
+            curve(panel, i, rows.sort_values("epoch"), "epoch", label(str(arm)), markers=False)
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
         panel.legend(fontsize=8)
     return figure
@@ -88,5 +91,5 @@ def contenders(means: Any, *, title: str) -> Figure:
         panel.set_yscale("linear")
         panel.set_xscale("log")
         panel.errorbar(rows["error"], places, xerr=[low, high], fmt="o", color="black", markersize=4, capsize=3)
-        panel.set_yticks(places, rows["arm"].tolist(), fontsize=8)
+        panel.set_yticks(places, rows["arm"].map(label).tolist(), fontsize=8)
     return figure

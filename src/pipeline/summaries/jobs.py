@@ -11,6 +11,10 @@ from mlflow.tracking import MlflowClient
 ERROR = "evaluate/test_mse"
 LARGEST = 1e300
 KEYS = ["data", "arm", "kernel", "count", "seed"]
+COLUMNS = [
+    "run", "run_id", "data", "stand_in", "arm", "model", "sampler", "kernel", "count", "seed", "parameters",
+    "validation_mse", "test_mse", "overrides", "stable",
+]  # fmt: skip
 
 
 def stored_error(value: float) -> float:
@@ -18,31 +22,56 @@ def stored_error(value: float) -> float:
     return value if abs(value) < LARGEST else math.inf
 
 
-def job_row(child: MlflowRun) -> dict[str, object]:
+def is_forecaster(child: MlflowRun) -> bool:
+    """Whether the job ended with a test error, as those of recipe=psrnn and recipe=tune do; others are studies."""
+    return ERROR in child.data.metrics
+
+
+def forecaster_columns(child: MlflowRun) -> dict[str, object]:
     tags, parameters, metrics = child.data.tags, child.data.params, child.data.metrics
     psrnn = tags["model"] in ("psrnn", "psrnn_cp")
     return {
-        "run": child.info.run_name,
-        "run_id": child.info.run_id,
-        "data": tags["data"],
-        "stand_in": tags["data.stand_in"] == "true",
-        "arm": tags["arm"],
-        "model": tags["model"],
-        "sampler": tags["sampler"],
-        "kernel": tags["kernel"],
+        **{name: tags[name] for name in ("arm", "model", "sampler", "kernel")},
         "count": int(parameters["features.count"]) if psrnn else 0,
-        "seed": int(parameters["seed"]),
         "parameters": int(metrics["model/parameters"]),
         "validation_mse": stored_error(float(tags["validation_mse"])),
         "test_mse": stored_error(metrics[ERROR]),
-        "overrides": tags["hydra.overrides"],
         "stable": tags["stability"] == "stable",
     }
 
 
+def job_row(child: MlflowRun) -> dict[str, object]:
+    tags = child.data.tags
+    row = {
+        "run": child.info.run_name,
+        "run_id": child.info.run_id,
+        "data": tags["data"],
+        "stand_in": tags["data.stand_in"] == "true",
+        "seed": int(child.data.params["seed"]),
+        "overrides": tags["hydra.overrides"],
+    }
+    return row | forecaster_columns(child) if is_forecaster(child) else row
+
+
 def job_table(children: list[MlflowRun]) -> pd.DataFrame:
-    """One row per finished job: what it was, its validation and test error, and whether the draw was stable."""
-    return pd.DataFrame([job_row(child) for child in children]).sort_values(KEYS, ignore_index=True)
+    """One row per finished job: what it was, its validation and test error, and whether the draw was stable; of a study
+    most of it is empty."""
+    jobs = pd.DataFrame([job_row(child) for child in children]).reindex(columns=COLUMNS)
+    return jobs.sort_values(KEYS, ignore_index=True)
+
+
+def forecasters(jobs: pd.DataFrame) -> pd.DataFrame:
+    """The rows of jobs that are no studies, with the types that a table without studies has."""
+    return jobs.dropna(subset="test_mse").astype({"count": int, "parameters": int, "stable": bool})
+
+
+def metric_table(children: list[MlflowRun]) -> pd.DataFrame:
+    """One row per job and metric with its last value, but for the seconds of stages: what studies have to compare."""
+    rows = [
+        {"run": child.info.run_name, "overrides": child.data.tags["hydra.overrides"], "metric": name, "value": value}
+        for child in children for name, value in sorted(child.data.metrics.items()) if not name.endswith("/seconds")
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["run", "overrides", "metric", "value"])
 
 
 def seed_table(jobs: pd.DataFrame) -> pd.DataFrame:
@@ -51,7 +80,7 @@ def seed_table(jobs: pd.DataFrame) -> pd.DataFrame:
     grouped = jobs.assign(kept=jobs["test_mse"].where(jobs["stable"])).groupby(KEYS[:-1], as_index=False)
     return grouped.agg(
         jobs=("test_mse", "size"),
-        unstable=("stable", lambda stable: int((~stable).sum())),
+        unstable_jobs=("stable", lambda stable: int((~stable).sum())),
         parameters=("parameters", "max"),
         mean=("kept", "mean"),
         sd=("kept", "std"),

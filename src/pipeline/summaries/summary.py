@@ -10,11 +10,13 @@ from matplotlib.figure import Figure
 from mlflow.tracking import MlflowClient
 
 from pipeline import statistics
+from pipeline.labels import label
 from pipeline.statistics import markdown_table
 from pipeline.summaries import figures
-from pipeline.summaries.jobs import curve_table, seed_table
+from pipeline.summaries.jobs import curve_table, forecasters, seed_table
 
 TRIALS_SHOWN = 20  # of each arm, in words
+BEHIND = "not ahead of"  # column of the claims
 PAIRED_SHOWN = ["data", "against", "count", "pairs", "unstable_pairs", "ratio", "ratio_low", "ratio_high", "p_holm"]
 
 
@@ -24,6 +26,14 @@ class Summary(NamedTuple):
     tables: dict[str, pd.DataFrame]
     figures: dict[str, Figure]
     text: str
+
+
+def in_words(table: Any) -> str:
+    """A Markdown table, its models by the names that people use."""
+    named = {name: table[name].map(label) for name in ("arm", "against") if name in table}
+    if BEHIND in table:
+        named[BEHIND] = table[BEHIND].map(lambda names: ", ".join(label(name) for name in names.split(", ")))
+    return markdown_table(table.assign(**named))
 
 
 def with_error(jobs: pd.DataFrame) -> pd.DataFrame:
@@ -53,7 +63,7 @@ def claim_tables(jobs: pd.DataFrame, compare: Any, claim: str) -> tuple[dict[str
     table = statistics.paired(with_error(jobs), baseline=compare.baseline, challenger=compare.challenger)
     claims = statistics.verdicts(table, claim)
     words = f"\n\n{claim}: error of {compare.challenger} divided by that of {compare.baseline}, paired by seed\n\n"
-    text = f"{words}{markdown_table(shown(table))}\n\n{markdown_table(claims)}"
+    text = f"{words}{in_words(shown(table))}\n\n{in_words(claims)}"
     return {"paired.csv": table, "claims.csv": claims}, text
 
 
@@ -67,12 +77,12 @@ def by_count(jobs: pd.DataFrame, compare: Any, client: MlflowClient) -> Summary:
         )
         tables["matching_counts.csv"] = matching
         text += f"\n\nFrequencies that {compare.baseline} needs for the error of {compare.challenger} at m\n\n"
-        text += markdown_table(matching)
+        text += in_words(matching)
     title = heading("test error by number of frequencies", jobs)
     return Summary(
         {"means.csv": means, **tables},
         {"figures/error_by_count": figures.error_by_count(means, title=title)},
-        markdown_table(means) + text,
+        in_words(means) + text,
     )
 
 
@@ -97,7 +107,7 @@ def by_epoch(jobs: pd.DataFrame, compare: Any, client: MlflowClient) -> Summary:
     return Summary(
         {"curves.csv": curves, "means_by_epoch.csv": means, "means.csv": kept, **tables},
         {"figures/error_by_epoch": figures.error_by_epoch(means, title=title)},
-        f"Errors of the models that are kept (best epoch on validation)\n\n{markdown_table(kept)}{text}",
+        f"Errors of the models that are kept (best epoch on validation)\n\n{in_words(kept)}{text}",
     )
 
 
@@ -123,7 +133,7 @@ def ahead_of_all(data: str, rows: Any, challenger: str) -> dict[str, str]:
     word = "holds" if ahead.all() else "does not hold" if behind.any() else "undecided"
     word = statistics.NO_CLAIM if rows["stand_in"].any() else word
     missed = ", ".join(rows.loc[~ahead, "against"])
-    return {"data": data, "claim": f"{challenger} ahead of every baseline", "verdict": word, "not ahead of": missed}
+    return {"data": data, "claim": f"{challenger} ahead of every baseline", "verdict": word, BEHIND: missed}
 
 
 def contenders(jobs: Any, compare: Any, client: MlflowClient) -> Summary:  # noqa: ARG001
@@ -133,13 +143,13 @@ def contenders(jobs: Any, compare: Any, client: MlflowClient) -> Summary:  # noq
     sizes = jobs.groupby(["data", "arm"], as_index=False)[["parameters", "validation_mse"]].mean()
     means = means.merge(sizes, on=["data", "arm"])
     title = heading("test error by model", jobs)
-    tables, text = {"means.csv": means}, markdown_table(means)
+    tables, text = {"means.csv": means}, in_words(means)
     compared = errors.groupby("data").filter(lambda rows: {compare.challenger} < set(rows["arm"]))
     if len(compared):
         table, claims = against_all(compared, compare.challenger)
         tables |= {"paired.csv": table, "claims.csv": claims}
         text += f"\n\nError of {compare.challenger} divided by that of each other model, paired by seed\n\n"
-        text += f"{markdown_table(shown(table))}\n\n{markdown_table(claims)}"
+        text += f"{in_words(shown(table))}\n\n{in_words(claims)}"
     return Summary(tables, {"figures/contenders": figures.contenders(means, title=title)}, text)
 
 
@@ -149,19 +159,27 @@ def trials(jobs: Any, compare: Any, client: MlflowClient) -> Summary:  # noqa: A
     ranked = ranked[["data", "arm", "overrides", "parameters", "stable", "validation_mse"]]
     first: Any = ranked.groupby(["data", "arm"], sort=False).head(TRIALS_SHOWN)
     words = f"Trials by validation error ({len(first)} of {len(ranked)}; all of them in trials.csv)"
-    return Summary({"trials.csv": ranked}, {}, f"{words}\n\n{markdown_table(first)}")
+    return Summary({"trials.csv": ranked}, {}, f"{words}\n\n{in_words(first)}")
 
 
 KINDS = {"count": by_count, "epoch": by_epoch, "contenders": contenders, "trials": trials}
 
 
+def listed(jobs: pd.DataFrame) -> str:
+    """The jobs in words: what is known of each."""
+    return markdown_table(jobs.drop(columns="run_id").dropna(axis="columns", how="all"))
+
+
 def summarise(jobs: pd.DataFrame, compare: Any, client: MlflowClient) -> Summary:
-    """The tables of all jobs, and what `compare.figure` asks for."""
-    summary = KINDS[compare.figure](jobs, compare, client)
+    """The tables of all jobs, and what `compare.figure` asks for; studies are listed, and are in no figure."""
+    compared = forecasters(jobs)
+    if compared.empty:
+        return Summary({"jobs.csv": jobs}, {}, listed(jobs))
+    summary = KINDS[compare.figure](compared, compare, client)
     if compare.figure == "trials":
         return summary
-    tables = {"jobs.csv": jobs, "by_arm_and_count.csv": seed_table(jobs), **summary.tables}
-    return Summary(tables, summary.figures, pooled_warning(jobs) + summary.text)
+    tables = {"jobs.csv": jobs, "by_arm_and_count.csv": seed_table(compared), **summary.tables}
+    return Summary(tables, summary.figures, pooled_warning(compared) + summary.text)
 
 
 def pooled_warning(jobs: pd.DataFrame) -> str:

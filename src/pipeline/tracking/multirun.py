@@ -24,7 +24,7 @@ from pipeline.messages import one_line
 from pipeline.passwords import masked
 from pipeline.process import prepare_process
 from pipeline.ranks import refuse_several
-from pipeline.summaries.jobs import ERROR, job_table
+from pipeline.summaries.jobs import ERROR, is_forecaster, job_table, metric_table
 from pipeline.summaries.summary import summarise as summary_of
 from pipeline.tracking.model import BEST_SO_FAR, EXAMPLE, PARAMETERS, log_model, scratch_folder
 from pipeline.tracking.registry import register
@@ -187,8 +187,11 @@ def best_child(children: list[MlflowRun]) -> tuple[MlflowRun, float]:
 def summarised(run: Run, children: list[MlflowRun], compare: Any, name: str | None, status: str) -> bool:
     """False, with a warning and a tag, where the jobs cannot be summarised; they themselves are kept."""
     try:
-        summarise(run, children, compare, whole=status == "FINISHED")
-        keep_best(run, children, name)
+        summarise(run, children, compare)
+        forecasters = [child for child in children if is_forecaster(child)]
+        if forecasters:
+            log_best(run, forecasters, tested=compare.figure != "trials", whole=status == "FINISHED")
+        keep_best(run, forecasters, name)
     except Exception as error:
         warnings.warn(f"the jobs ran, but their summary could not be made: {error}", stacklevel=2)
         run.tags({"summary.error": str(error)[:5000]})
@@ -196,11 +199,13 @@ def summarised(run: Run, children: list[MlflowRun], compare: Any, name: str | No
     return True
 
 
-def summarise(run: Run, children: list[MlflowRun], compare: Any, *, whole: bool) -> None:
-    """Tables, figures and words over the jobs, and the settings, errors and model of the best one."""
+def summarise(run: Run, children: list[MlflowRun], compare: Any) -> None:
+    """Tables, figures and words over the jobs."""
     jobs: Any = job_table(children)
     summary = summary_of(jobs, compare, run.client)
-    for path, table in summary.tables.items():
+    studies = [child for child in children if not is_forecaster(child)]
+    tables = summary.tables | ({"metrics.csv": metric_table(studies)} if studies else {})
+    for path, table in tables.items():
         run.table(table, path)
     for path, figure in summary.figures.items():
         run.figure(figure, path)
@@ -208,18 +213,18 @@ def summarise(run: Run, children: list[MlflowRun], compare: Any, *, whole: bool)
     if jobs["stand_in"].any() and not name.startswith("STAND-IN"):
         name = f"STAND-IN-{name} (data not real)"
         run.client.update_run(run.id, name=name)
-    best, error = best_child(children)
-    words = f"\n\nBest by validation error: {best.info.run_name}" if jobs["data"].nunique() == 1 else ""
+    one_data_set = not studies and jobs["data"].nunique() == 1
+    words = f"\n\nBest by validation error: {best_child(children)[0].info.run_name}" if one_data_set else ""
     run.describe(f"{name}\n\n{summary.text}{words}\n")
-    log_best(run, best, error, tested=compare.figure != "trials", whole=whole)
 
 
-def log_best(run: Run, best: MlflowRun, error: float, *, tested: bool, whole: bool) -> None:
+def log_best(run: Run, children: list[MlflowRun], *, tested: bool, whole: bool) -> None:
     """Settings, errors and model of the best job; `tested` is False where the test error is not to be looked at.
 
     Unless the sweep is `whole` another job may yet be better, and MLflow keeps parameters as first logged: the
     settings wait till then.
     """
+    best, error = best_child(children)
     run.tags({"best.run": best.info.run_id, "best.name": str(best.info.run_name)})
     settings = {f"best.{k}": v for k, v in best.data.params.items() if not k.startswith("tracking.")}
     if whole:
@@ -230,7 +235,14 @@ def log_best(run: Run, best: MlflowRun, error: float, *, tested: bool, whole: bo
 
 
 def keep_best(run: Run, children: list[MlflowRun], name: str | None) -> None:
-    """The model of the best job, registered if there is a name. Raises PipelineError when their data differ."""
+    """The model of the best job, registered if there is a name.
+
+    Raises PipelineError when there is a name and no job has a model, or their data differ.
+    """
+    if not children:
+        if name is not None:
+            raise PipelineError(f"tracking.register={name}: these jobs make no model; leave it out")
+        return
     checksums = {child.data.tags["data.checksum"] for child in children}
     if name is not None and len(checksums) > 1:
         raise PipelineError(f"tracking.register={name}: the jobs ran on different data, so none is the best")

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from mlflow.entities import Run as MlflowRun
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
@@ -169,12 +170,12 @@ def matching_runs(client: MlflowClient, tracking: Any, request: RunRequest, stat
     )
 
 
-def finished_before(tracking: Any, request: RunRequest, *, resume: bool) -> float | None:
-    """In a multirun that goes on: the validation error of a job that has finished already; None when it is to run."""
+def finished_before(tracking: Any, request: RunRequest, *, resume: bool) -> MlflowRun | None:
+    """In a multirun that goes on: the run of a job that has finished already; None when it is to run."""
     if not (resume and tracking.enabled and tracking.parent):
         return None
     found = matching_runs(open_store(tracking.uri, wait=tracking.wait), tracking, request, "=")
-    return float(found[0].data.tags["validation_mse"]) if found else None
+    return found[0] if found else None
 
 
 def continued_or_new(client: MlflowClient, tracking: Any, request: RunRequest, *, required: bool) -> Run:
