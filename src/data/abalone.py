@@ -40,6 +40,7 @@ def stand_in_table(*, seed: int) -> pd.DataFrame:
 def load(
     *,
     points: int | None = None,
+    sex: bool = True,
     validation: int = 500,
     seed: int = 0,
     source: str = "auto",
@@ -48,15 +49,17 @@ def load(
 ) -> Points:
     """The customary split; `validation` rows are drawn from the 3133 training rows under the seed.
 
-    points: keep as many rows of each part at most, drawn under the seed; None: all.
+    points: keep as many rows of each part at most, drawn under the seed; None: all. sex: whether its indicators are
+    among the inputs; without them there are the seven sizes and weights.
     Raises DataError for an argument out of range, and for a missing file that cannot be fetched with source=uci.
     """
     files = PUBLISHED.find(root, source=source, opener=opener)
     table = pd.read_csv(files[0], header=0, names=list(COLUMNS)) if files else stand_in_table(seed=seed)
-    indicators = np.stack([(table["sex"] == sex).to_numpy(dtype=float) for sex in SEXES], axis=1)
-    inputs = np.concatenate([indicators, table[list(SIZES)].to_numpy(dtype=float)], axis=1)
+    indicators = [(table["sex"] == one).to_numpy(dtype=float) for one in SEXES] if sex else []
+    inputs = np.stack([*indicators, *(table[name].to_numpy(dtype=float) for name in SIZES)], axis=1)
     split = cut_split(len(table), train=TRAIN, validation=validation, points=points, seed=seed)
     return Points(
         "abalone", torch.from_numpy(inputs), torch.from_numpy(table["rings"].to_numpy(dtype=float).copy()), *split,
-        input_names=INPUTS, target_name="rings", source="uci" if files else "stand-in", stand_in=not files,
+        input_names=INPUTS if sex else SIZES, target_name="rings", source="uci" if files else "stand-in",
+        stand_in=not files,
     )  # fmt: skip

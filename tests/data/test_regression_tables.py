@@ -42,6 +42,9 @@ def test_the_stand_in_of_abalone_is_named_and_looks_like_it() -> None:
     assert points.checksum != abalone.load(source="stand_in", seed=2).checksum
     with pytest.raises(DataError, match="choose one of auto, uci, stand_in"):
         abalone.load(source="web")
+    measured = abalone.load(source="stand_in", seed=1, sex=False)
+    assert measured.input_names == points.input_names[3:]
+    assert torch.equal(measured.inputs, points.inputs[:, 3:])
 
 
 def test_a_missing_file_is_said_aloud_and_a_damaged_one_refused(tmp_path: Path, monkeypatch) -> None:
