@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import torch
 
 from models.features.kernels import Gaussian
 from models.features.samplers import Iid
+from models.ssgp.model import SSGP, factor_of
 from pipeline.stages.gaussian import (
     CurveRow,
     Part,
@@ -55,18 +57,29 @@ def test_what_is_explained_of_the_inputs() -> None:
     assert explained(x, x - 1) == pytest.approx(1 - 6 / 14)
 
 
-def test_training_on_targets_without_noise_ends_early_and_keeps_the_curve(capsys) -> None:
-    inputs = torch.randn(400, 1, generator=torch.Generator().manual_seed(0))
-    part = Part(inputs, inputs[:, 0].sin())
+def test_training_that_cannot_go_on_ends_early_and_keeps_the_curve(capsys, monkeypatch) -> None:
+    losses, loss = [], SSGP.loss
+
+    def breaks(self: SSGP, stream: Any) -> torch.Tensor:
+        losses.append(1)
+        return factor_of(torch.eye(2), torch.tensor(-3.0)) if len(losses) == 4 else loss(self, stream)
+
+    monkeypatch.setattr(SSGP, "loss", breaks)
+    part = linear_problem().train
     curve = ssgp_curve(
-        Problem(part, part, part, 1.0), Gaussian(), Iid(), count=16, seed=0, iterations=400, learning_rate=0.3,
-        every=1, train_frequencies=False,
+        Problem(part, part, part, 1.0), Gaussian(), Iid(), count=3, seed=0, iterations=9, learning_rate=0.1, every=2,
+        train_frequencies=False,
     )  # fmt: skip
-    assert 0 < curve[-1].iteration < 400
-    assert curve[-1].test.rmse < 0.1
+    assert [row.iteration for row in curve] == [0, 2]
     said = capsys.readouterr().out
-    assert f"training ends after iteration {curve[-1].iteration}, seed 0, p = 16: a signal variance of" in said
+    assert "seed 0, p = 3: training ends early and counts to 2: a signal variance of -3 times" in said
     assert "train for fewer iterations, or in double precision" in said
+    monkeypatch.setattr(SSGP, "loss", lambda *_: torch.tensor(math.nan))
+    with pytest.raises(ValueError, match="not finite at iteration 0"):
+        ssgp_curve(
+            Problem(part, part, part, 1.0), Gaussian(), Iid(), count=3, seed=0, iterations=9, learning_rate=0.1,
+            every=2, train_frequencies=False,
+        )  # fmt: skip
 
 
 def test_a_constant_column_keeps_its_scale() -> None:

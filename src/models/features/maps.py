@@ -41,16 +41,20 @@ def _recorded(x: Tensor, frequencies: Tensor) -> bool:
 def _in_blocks(x: Tensor, frequencies: Tensor) -> Tensor:
     """x (row, dimension) → (row, 2m).
 
-    Cosines go through a buffer: written into columns of the result, several threads take turns at its cache lines.
+    On a CPU cosines go through a buffer: written into columns of the result, threads take turns at its cache lines.
     """
     count = len(frequencies)
     features = empty_rows(len(x), 2 * count, like=x)
     block = _rows_of_a_block(x, count)
-    phases, buffer = x.new_empty(2, block, count)
+    phases = x.new_empty(block, count)
+    buffer = torch.empty_like(phases) if x.device.type == "cpu" else None
     for rows, result in zip(x.split(block), features.split(block), strict=True):
-        part, values = torch.mm(rows, frequencies.T, out=phases[: len(rows)]), buffer[: len(rows)]
-        result[:, :count] = torch.cos(part, out=values)
-        result[:, count:] = torch.sin(part, out=values)
+        part = torch.mm(rows, frequencies.T, out=phases[: len(rows)])
+        for function, columns in ((torch.cos, result[:, :count]), (torch.sin, result[:, count:])):
+            if buffer is None:
+                function(part, out=columns)
+            else:
+                columns.copy_(function(part, out=buffer[: len(rows)]))
         result.div_(count**0.5)
     return features
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import torch
@@ -12,6 +14,7 @@ from torch import Tensor
 Argument = Tensor | None
 Function = Callable[..., tuple[Tensor, ...]]
 MOST_SHAPES = 8  # recordings of one function; each keeps its arguments and results in memory
+MOST_BYTES = 128 * 2**20  # of the arguments; kernels of larger ones take longer than their launch
 WARM_UP = 3  # calls before a recording, in which libraries take their workspaces
 
 
@@ -23,12 +26,18 @@ class Recording(NamedTuple):
     replay: Callable[[], object]
 
 
+@cache
+def recording_stream(device: torch.device) -> torch.cuda.Stream:
+    """One for all recordings: libraries keep a workspace for each stream."""
+    return torch.cuda.Stream(device)
+
+
 def record_on_cuda(function: Function, arguments: Sequence[Argument]) -> Recording:
     """Warmed up and recorded on one stream, so that what a library sets up for a stream is there before."""
     own = tuple(None if x is None else x.clone() for x in arguments)
     device = next(x.device for x in own if x is not None)
     with torch.cuda.device(device):
-        stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+        stream, graph = recording_stream(device), torch.cuda.CUDAGraph()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
             for _ in range(WARM_UP):
@@ -56,49 +65,59 @@ def agree(found: Sequence[Tensor], expected: Sequence[Tensor]) -> bool:
     """To the root of the dtype's precision, relative to the largest number."""
     for one, other in zip(found, expected, strict=True):
         tolerance = torch.finfo(other.dtype).eps ** 0.5
-        scale = float(other.nan_to_num().abs().max())
+        scale = float(other.nan_to_num(0.0, 0.0, 0.0).abs().max())
         if not torch.allclose(one, other, rtol=tolerance, atol=tolerance * scale, equal_nan=True):
             return False
     return True
 
 
 class Recorded:
-    """`function` itself where no recorder exists (a CPU), else recorded for each combination of shapes, and replayed.
+    """`function` itself where no recorder exists (a CPU), else recorded for its shapes, and replayed.
 
     function: of tensors and None alone; its results are new tensors. It reads no number of a tensor and depends on
-    nothing else. Every recording is tried before it is used, on the arguments and on others; one that fails or does not
-    give what the function gives is warned about, and the function runs as it is. Recordings of arguments whose `family`
-    differs from those before replace them; no more than `MOST_SHAPES` are kept, further shapes run as they are.
+    nothing else. A combination of shapes is recorded when it comes for the second time, at most `MOST_SHAPES` of one
+    `family`; others, and arguments of more than `MOST_BYTES`, run as they are. Another family (device, dtype, number of
+    steps, size of a state) replaces the recordings. Each is tried before it is used, on the arguments and on others;
+    one that fails or does not give what the function gives is warned about, and the function runs as it is.
+    Threads take turns.
     """
 
     def __init__(self, function: Function) -> None:
         self.function = function
         self.family: Any = None
+        self.seen: set[Any] = set()
         self.recordings: dict[Any, Recording | None] = {}
+        self.lock = threading.RLock()
 
     def __call__(self, first: Tensor, *others: Argument) -> tuple[Tensor, ...]:
-        recording = self.prepare(first, *others)
-        return self.function(first, *others) if recording is None else replayed(recording, (first, *others))
+        if first.device.type not in RECORDERS:
+            return self.function(first, *others)
+        with self.lock:
+            recording = self.prepare(first, *others)
+            return self.function(first, *others) if recording is None else replayed(recording, (first, *others))
 
     def prepare(self, first: Tensor, *others: Argument) -> Recording | None:
-        """The recording for arguments of these shapes, made now if need be; None where the function runs as it is."""
-        arguments = (first, *others)
-        if (
-            first is None
-            or first.device.type not in RECORDERS
-            or any(x is not None and not x.numel() for x in arguments)
-        ):
+        """The recording for arguments of these shapes, made now if it is due; None where the function runs as it is."""
+        given = [x for x in (first, *others) if x is not None]
+        size = sum(x.numel() * x.element_size() for x in given)
+        if first.device.type not in RECORDERS or size > MOST_BYTES or not all(x.numel() for x in given):
             return None
-        family = (first.device, first.dtype, first.shape[-1])
+        with self.lock:
+            return self.recording_of((first, *others))
+
+    def recording_of(self, arguments: tuple[Tensor, *tuple[Argument, ...]]) -> Recording | None:
+        first = arguments[0]
+        family = (first.device, first.dtype, first.shape[0], first.shape[-1])
         if family != self.family:
-            self.family, self.recordings = family, {}
+            self.family, self.seen, self.recordings = family, set(), {}
         key = tuple(None if x is None else x.shape for x in arguments)
-        if key not in self.recordings and len(self.recordings) < MOST_SHAPES:
+        if key in self.seen and key not in self.recordings and len(self.recordings) < MOST_SHAPES:
             self.recordings[key] = self.tried(RECORDERS[first.device.type], arguments)
+        self.seen.add(key)
         return self.recordings.get(key)
 
     def tried(self, record: Recorder, arguments: Sequence[Argument]) -> Recording | None:
-        others = [None if x is None else x.flip(0).neg() for x in arguments]
+        others = [None if x is None else 0.5 - x.flip(0) for x in arguments]
         try:
             recording = record(self.function, arguments)
             right = all(agree(replayed(recording, given), self.function(*given)) for given in (others, arguments))

@@ -74,7 +74,8 @@ class _States(torch.autograd.Function):
     ) -> Tensor:
         matrices = step_matrices(update, features[:-1])
         states, norms = RECURSION(matrices, bias, initial, reference)
-        REVERSAL.prepare(matrices, states, norms, states)  # here, as backwards runs in a thread of its own
+        if any(ctx.needs_input_grad):
+            REVERSAL.prepare(matrices, states, norms, states)  # here, as backwards runs in a thread of its own
         ctx.save_for_backward(update, features, matrices, states, norms)
         return states
 

@@ -61,7 +61,8 @@ class _States(torch.autograd.Function):
         reference: Tensor | None,
     ) -> Tensor:
         states, norms = RECURSION(weights, left, of_state, bias, initial, reference)
-        REVERSAL.prepare(weights, left, of_state, states, norms, states)  # as in `psrnn.fused`
+        if any(ctx.needs_input_grad):
+            REVERSAL.prepare(weights, left, of_state, states, norms, states)  # as in `psrnn.fused`
         ctx.save_for_backward(left, of_state, weights, states, norms)
         return states
 
@@ -87,5 +88,7 @@ def factorised_states(
     left A (s, J), of_state B (s, J), weights c_0 … c_{T−1} (T, B, J), bias (s,), initial q_0 (B, s); reference: see
     `signed_norms`.
     """
+    if not torch.is_grad_enabled():
+        return recursion(weights, left, of_state, bias, initial, reference)[0]
     found: Any = _States.apply(left, of_state, weights, bias, initial, reference)
     return found

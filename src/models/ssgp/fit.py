@@ -17,7 +17,7 @@ def train(model: SSGP, stream: Stream, *, iterations: int, learning_rate: float,
     """`iterations` steps of Adam on −log p(y)/N over all rows; `watch` is told of the loss before the step of each
     iteration (0, 1, …) and once more at the end.
 
-    Raises ValueError when the loss stops being finite.
+    Raises ValueError when the loss stops being finite, `NearlyNoiseless` where it cannot be computed.
     """
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.Adam(trained, lr=learning_rate)

@@ -34,12 +34,16 @@ class Prediction(NamedTuple):
     function_variance: Tensor
 
 
+class NearlyNoiseless(ValueError):
+    """The noise variance is so small beside the signal's that rounding decides."""
+
+
 def factor_of(gram: Tensor, ratio: Tensor) -> Tensor:
-    """The Cholesky factor of B. Raises ValueError where rounding leaves it without one."""
+    """The Cholesky factor of B. Raises NearlyNoiseless where rounding leaves it without one."""
     try:
         return factor_ridge(ratio * gram, 1.0)
     except ValueError:
-        raise ValueError(
+        raise NearlyNoiseless(
             f"a signal variance of {ratio.item():.3g} times the noise variance is more than the sums over features "
             "carry: the targets are nearly free of noise; train for fewer iterations, or in double precision"
         ) from None

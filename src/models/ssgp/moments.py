@@ -76,6 +76,7 @@ class _FeatureSums(torch.autograd.Function):
             phases = joined[:, :count] * back[:, count:]
             phases.addcmul_(joined[:, count : 2 * count], back[:, :count], value=-1)
             total += (inputs.T @ phases).T  # the faster way round
+        ctx.kept.clear()  # a second backward pass forms all features again
         return total.to(frequencies.dtype), None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
@@ -45,7 +45,6 @@ from pipeline.tracking.run import Run
 SAMPLED = ("ssgp", "spectrum", "revisited", "pca", "rff")  # models that draw frequencies, and are named with a sampler
 COUNTED = (*SAMPLED, "svgp")  # models that have a number of frequencies, or of inducing points
 UNCOUNTED = ("ridge", "vae_ridge", "full_gp")  # models without
-FITTED_ONCE = ("ridge", "full_gp")  # models without chance: the first seed's fit stands for all
 PEERS = ("rff", "svgp", "full_gp")  # GPyTorch's
 
 
@@ -71,12 +70,17 @@ def split_arm(arm: str, samplers: dict[str, Any]) -> tuple[str, str]:
     return model, sampler
 
 
-def cells(settings: SsgpConfig) -> Iterator[Cell]:
-    """Seeds outermost, so that an interrupted run has whole seeds."""
+def without_chance(model: str, settings: SsgpConfig, rows: int) -> bool:
+    """Whether one fit stands for all seeds: the full process draws rows where there are more than it takes."""
+    return model == "ridge" or (model == "full_gp" and rows <= settings.gpytorch.points)
+
+
+def cells(settings: SsgpConfig, rows: int) -> Iterator[Cell]:
+    """Seeds outermost, so that an interrupted run has whole seeds. rows: of the training part."""
     for seed in range(settings.seed, settings.seed + settings.ssgp.seeds):
         for arm in settings.ssgp.arms:
             model, _ = split_arm(arm, settings.samplers)
-            if model in FITTED_ONCE and seed > settings.seed:
+            if seed > settings.seed and without_chance(model, settings, rows):
                 continue
             for p in [0] if model in UNCOUNTED else settings.ssgp.counts:
                 yield Cell(arm, p, seed)
@@ -102,7 +106,9 @@ class Bench:
         for sampler in self.samplers.values():
             check_pair(self.kernel, sampler)
         self.reconfigured = cache(self.reconfigure)
-        self.autoencoders: dict[int, dict[str, float]] = {}  # of the seeds whose autoencoder was trained: its metrics
+        self.autoencoders: dict[
+            int, dict[str, float]
+        ] = {}  # of the seeds whose autoencoder was trained: metrics not logged yet
 
     def reconfigure(self, seed: int) -> Reconfigured:
         """The problem on inputs that an autoencoder reconfigured, trained on the training inputs alone."""
@@ -116,6 +122,7 @@ class Bench:
         self.autoencoders[seed] = found
         return Reconfigured(with_inputs(self.problem, model.reconfigure), **found)
 
+    @cached_property
     def projected(self) -> Problem:
         """The problem on as many principal components of the inputs as the latent space has dimensions."""
         *_, directions = torch.linalg.svd(self.problem.train.inputs, full_matrices=False)
@@ -129,7 +136,7 @@ class Bench:
             "ssgp": lambda: self.sparse(self.problem, sampler, cell),
             "spectrum": lambda: self.sparse(self.problem, sampler, cell, train_frequencies=True),
             "revisited": lambda: self.sparse(self.reconfigured(cell.seed).problem, sampler, cell),
-            "pca": lambda: self.sparse(self.projected(), sampler, cell),
+            "pca": lambda: self.sparse(self.projected, sampler, cell),
             "ridge": lambda: ridge_curve(self.problem, ridges),
             "vae_ridge": lambda: ridge_curve(self.reconfigured(cell.seed).problem, ridges),
         }
@@ -200,7 +207,7 @@ def fit_cells(bench: Bench, wanted: list[Cell], path: Path, run: Run) -> list[di
         with written_whole(path) as partial:
             partial.write_text(json.dumps(list(done.values())), encoding="utf-8")
         log_cell(run, cell, best_row(curve))
-        for name, value in bench.autoencoders.get(cell.seed, {}).items():
+        for name, value in bench.autoencoders.pop(cell.seed, {}).items():
             run.metric(f"autoencoder/{name}", value, cell.seed)
     return [done[cell] for cell in wanted]
 
@@ -262,7 +269,8 @@ def log_stream(settings: SsgpConfig, bench: Bench, opened: Study) -> None:
 def stages(settings: SsgpConfig, bench: Bench, points: Points, opened: Study) -> float:
     """All fits, then tables and figures; returns the least validation RMSE."""
     with opened.clock.stage("fit"):
-        found = fit_cells(bench, list(cells(settings)), opened.folder / "cells.json", opened.run)
+        wanted = list(cells(settings, len(bench.problem.train.targets)))
+        found = fit_cells(bench, wanted, opened.folder / "cells.json", opened.run)
     stopped = ["{arm} p={p} seed={seed}".format(**row["cell"]) for row in found if row["stopped"]]
     if stopped:
         opened.run.tags({"ssgp.stopped": ", ".join(stopped)})
@@ -281,15 +289,16 @@ def stages(settings: SsgpConfig, bench: Bench, points: Points, opened: Study) ->
 def compare(settings: SsgpConfig, job: Job) -> float:
     """The whole recipe; returns the least validation RMSE of all fits."""
     device = prepare(settings, job)
-    wanted = list(cells(settings))
-    if not wanted:
+    if not settings.ssgp.arms:
         raise PipelineError("ssgp.arms is empty; give at least one, as in ssgp.arms=[ssgp/iid]")
+    for arm in settings.ssgp.arms:
+        split_arm(arm, settings.samplers)
     check_peers(settings)
     clock = Clock()
     with clock.stage("load"):
         points = load_points(settings)
         problem = make_problem(points, rows=settings.size.steps, dtype=DTYPES[settings.dtype], device=device)
         bench = Bench(settings, problem)
-    tqdm.write(f"{points.name}: {len(problem.train.targets)} training rows, {len(wanted)} fits")
+    tqdm.write(f"{points.name}: {len(problem.train.targets)} training rows")
     with study(settings, job, points, device, clock) as opened:
         return stages(settings, bench, points, opened)

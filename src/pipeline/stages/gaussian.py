@@ -16,7 +16,7 @@ from models.features.kernels import Kernel
 from models.features.samplers import Sampler, draw_frequencies
 from models.numerics.ridge import RegressionData, affine_from_moments, centred_moments
 from models.ssgp.fit import train
-from models.ssgp.model import SSGP
+from models.ssgp.model import SSGP, NearlyNoiseless
 from models.ssgp.moments import in_blocks
 from pipeline.seeding import generator
 
@@ -107,7 +107,7 @@ def best_row(curve: Sequence[CurveRow]) -> CurveRow:
 
 
 def explained(inputs: Tensor, reconfigured: Tensor) -> float:
-    """1 − Σ(x − x̂)²/Σ(x − x̄)² over all rows and columns: 0 is no better than the mean, NaN where all rows are equal."""
+    """1 − Σ(x − x̂)²/Σ(x − x̄)² over all rows and columns: 0 is no better than the mean; not finite for equal rows."""
     return 1 - ((inputs - reconfigured).square().sum() / (inputs - inputs.mean(0)).square().sum()).item()
 
 
@@ -142,10 +142,10 @@ def ssgp_curve(
 
     try:
         train(model, stream, iterations=iterations, learning_rate=learning_rate, watch=watch)
-    except ValueError as error:
+    except NearlyNoiseless as error:
         if not curve:
             raise
-        tqdm.write(f"training ends after iteration {curve[-1].iteration}, seed {seed}, p = {count}: {error}")
+        tqdm.write(f"seed {seed}, p = {count}: training ends early and counts to {curve[-1].iteration}: {error}")
     return curve
 
 
