@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import getpass
 import os
+import shlex
+import sys
 import tempfile
 import warnings
 from pathlib import Path
@@ -17,6 +19,11 @@ TRACEBACK = "PIPELINE_TRACEBACK"
 def as_one_line(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> str:
     name = "warning" if issubclass(category, UserWarning) else category.__name__
     return masked(f"{name}: {message}\n")
+
+
+def command_line() -> str:
+    """What this process was started with, as one would type it."""
+    return shlex.join(["python", "-m", "pipeline", *sys.argv[1:]])
 
 
 def at_most(value: int, limit: int | None) -> int:

@@ -17,6 +17,7 @@ from pipeline.clock import Clock
 from pipeline.config import CommonConfig
 from pipeline.errors import FinishedBefore
 from pipeline.job import Job
+from pipeline.process import command_line
 from pipeline.tracking.model import where_to_look
 from pipeline.tracking.run import Run
 from pipeline.tracking.session import RunRequest, finished_before, open_run
@@ -97,6 +98,8 @@ def study(settings: CommonConfig, job: Job, data: Data, device: torch.device, cl
         raise FinishedBefore(request.name)
     with open_run(settings.tracking, request, resume=settings.resume, requeued=job.requeued) as (run, folder):
         clock.begin(run, title)
+        if not job.multirun:  # as the parent of a multirun has them: what `pipeline.export` makes a page of
+            run.tags({"command": command_line(), "jobs": "1", "jobs.failed": "0"})
         yield Study(run, folder, clock, title)
     print(where_to_look(run, title, None))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -135,8 +133,6 @@ def study_of_draws(settings: TheoryConfig, job: Job) -> None:
         pairs = [(part, name) for name in kernels for part in inputs]
         problems = [problem_of(part, name, kernels[name], seed=settings.seed) for part, name in pairs]
     with study(settings, job, Collection(inputs), device, clock) as opened:
-        command = shlex.join(["python", "-m", "pipeline", *sys.argv[1:]])
-        opened.run.tags({"command": command, "jobs": "1", "jobs.failed": "0"})  # as the parent of a multirun has them
         theory_report.log_inputs(opened.run, Collection(inputs))
         with clock.stage("draws"):
             measured = measure_all(settings, problems, samplers, opened)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import shlex
-import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +20,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from pipeline.errors import PipelineError
 from pipeline.messages import one_line
 from pipeline.passwords import masked
-from pipeline.process import prepare_process
+from pipeline.process import command_line, prepare_process
 from pipeline.ranks import refuse_several
 from pipeline.summaries.jobs import ERROR, is_forecaster, job_table, metric_table
 from pipeline.summaries.summary import summarise as summary_of
@@ -153,7 +151,7 @@ def parent_run(config: DictConfig) -> Run:
         return Run(client, found[0].info.run_id)
     name = f"multirun-{experiment_name(config)}" if config.run_name is None else str(config.run_name)
     tags = {"multirun": "parent", "sweep": mark, "hydra.overrides": " ".join(config.hydra.overrides.task)}
-    tags["command"] = shlex.join(["python", "-m", "pipeline", *sys.argv[1:]])
+    tags["command"] = command_line()
     return create_run(client, where, name, {**origin_tags(), **tags})
 
 
