@@ -98,19 +98,27 @@ def paired_table(draws: pd.DataFrame, quantity: str, baseline: str, challenger: 
     return adjusted(with_place(table, draws)).assign(**words)
 
 
+def sign_test_p(one: int, other: int) -> float:
+    """Two-sided p of `one` heads and `other` tails of a fair coin; 1 for none of either."""
+    return float(stats.binomtest(one, one + other).pvalue) if one + other else 1.0
+
+
 def paired_failures(draws: pd.DataFrame, baseline: str, challenger: str, thresholds: Sequence[float]) -> pd.DataFrame:
     """Difference of the shares of failures, challenger − baseline, a row per problem, m and threshold.
 
-    p: Wilcoxon's on the paired differences −1, 0 and 1, which is the sign test.
+    only_baseline, only_challenger: draws in which that one alone fails. p: of the sign test on these, two-sided and
+    exact (McNemar's); 1 where there are none.
     """
     rows = []
     for key, group in groups(draws, *PLACE, "count"):
         delta = group.pivot(index="draw", columns="sampler", values="delta")
         for threshold in thresholds:
-            failed = (delta > threshold).astype(float)
-            difference = (failed[challenger] - failed[baseline]).to_numpy()
-            rows.append([*key, threshold, difference.mean(), statistics.wilcoxon_p(difference)])
-    names = [*PLACE, "count", "threshold", "difference", "p"]
+            failed = delta > threshold
+            lost, won = (
+                int((failed[a] & ~failed[b]).sum()) for a, b in ((challenger, baseline), (baseline, challenger))
+            )
+            rows.append([*key, threshold, (lost - won) / len(delta), won, lost, sign_test_p(won, lost)])
+    names = [*PLACE, "count", "threshold", "difference", "only_baseline", "only_challenger", "p"]
     return adjusted(pd.DataFrame(rows, columns=pd.Index(names))).assign(baseline=baseline, challenger=challenger)
 
 
