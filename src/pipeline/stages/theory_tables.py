@@ -17,6 +17,7 @@ from scipy import stats
 from models.theory.bounds import theorem_2
 from pipeline import statistics
 from pipeline.config import TheorySettings
+from pipeline.stages.sign_test import sign_test_p
 from pipeline.stages.theory_draws import Measured, Problem
 from pipeline.stages.theory_inputs import GENERATED
 
@@ -96,11 +97,6 @@ def paired_table(draws: pd.DataFrame, quantity: str, baseline: str, challenger: 
     table = statistics.paired(jobs_of(draws, quantity), baseline=baseline, challenger=challenger)
     words = {"quantity": quantity, "baseline": baseline, "challenger": challenger}
     return adjusted(with_place(table, draws)).assign(**words)
-
-
-def sign_test_p(one: int, other: int) -> float:
-    """Two-sided p of `one` heads and `other` tails of a fair coin; 1 for none of either."""
-    return float(stats.binomtest(one, one + other).pvalue) if one + other else 1.0
 
 
 def paired_failures(draws: pd.DataFrame, baseline: str, challenger: str, thresholds: Sequence[float]) -> pd.DataFrame:
