@@ -180,6 +180,16 @@ def test_lanczos_finds_known_eigenvalues() -> None:
     assert (found.lowest, found.highest) == pytest.approx((-0.9, 2.0), abs=1e-7)
 
 
+def test_a_small_residual_is_near_some_eigenvalue_and_not_the_extreme_one() -> None:
+    """A start without a part along the highest eigenvector stops, by its residual, at an eigenvalue below it."""
+    values = torch.linspace(-0.9, 2.0, 80, dtype=torch.float64)
+    shifted, start = ShiftedKernel(lambda v: 0 * v, rows=80, ridge=1 / 80), points(80, 1)
+    start[-1] = 0.0
+    found = generalised_lanczos(lambda v: values[:, None] * v, shifted, start, tolerance=1e-8, most=80)
+    assert found.residual < 1e-7
+    assert found.highest == pytest.approx(float(values[-2]), abs=1e-7)
+
+
 @pytest.mark.parametrize("sampler", [Iid(), Orthogonal(), Hadamard()])
 @pytest.mark.parametrize("ridge", [1e-1, 1e-3])
 def test_iterative_forms_agree_with_the_dense_oracle(sampler, ridge: float) -> None:

@@ -25,8 +25,8 @@ from pipeline.stages.gaussian import (
     ridge_curve,
     scores,
     ssgp_curve,
-    standardised,
 )
+from pipeline.stages.standardise import standardised
 from pipeline.stages.streamed import generated, slope
 
 

@@ -15,6 +15,7 @@ from hydra import compose, initialize_config_dir
 from mlflow.artifacts import load_text
 
 from data import precipitation
+from data.points import Points
 from pipeline import statistics
 from pipeline.build import settings_of
 from pipeline.config import SizeConfig, TheorySettings, register_schemas
@@ -22,7 +23,7 @@ from pipeline.errors import PipelineError
 from pipeline.paths import conf_folder
 from pipeline.recipes import theory as recipe
 from pipeline.stages import theory_tables as tables
-from pipeline.stages.theory_inputs import inputs_of, normal_inputs, standardised
+from pipeline.stages.theory_inputs import inputs_of, normal_inputs, table_of
 
 SMALL = (
     "+experiment=theory", "size=tiny", "threads=1", "theory.kernels=[gaussian]", "theory.samplers=[iid,orthogonal]",
@@ -181,7 +182,19 @@ def test_generated_inputs_follow_their_seed() -> None:
     assert first.checksum == same.checksum != other.checksum
     assert float(first.points.std()) == pytest.approx(1, abs=0.05)
     assert float(first.signal.square().mean()) == pytest.approx(1, abs=0.2)
-    assert float(standardised(first.points * 0 + 2).abs().max()) == 0.0
+
+
+def test_a_constant_column_stays_at_0() -> None:
+    """Its entries less their mean are 1e-17 and not 0: divided by their standard deviation they would be ±1."""
+    values = torch.full((8, 2), 0.1, dtype=torch.float64)
+    values[:, 0] = torch.arange(8.0)
+    table = Points(
+        name="table", inputs=values, targets=values[:, 0], train=torch.arange(6), validation=torch.tensor([6]),
+        test=torch.tensor([7]), input_names=("a", "b"), target_name="c", source="generated",
+    )  # fmt: skip
+    points, _ = table_of(table, window=1, size=SizeConfig())
+    assert float(points[:, 0].square().mean()) == pytest.approx(1)
+    assert float(points[:, 1].abs().max()) < 1e-15
 
 
 def drawn(delta: dict[tuple[int, str], float], *, draws: int = 12, stand_in: bool = False) -> pd.DataFrame:
@@ -227,6 +240,19 @@ def test_p_values_are_adjusted_over_all_dimensions() -> None:
     draws = drawn({(n, s): 0.6 if s == "iid" else 0.4 for n in (2, 4, 8) for s in ("iid", "orthogonal")})
     found = tables.paired_table(draws, "delta", "iid", "orthogonal")
     assert np.allclose(found["p_holm"], 3 * found["p"])
+
+
+@pytest.mark.parametrize(("won", "lost", "p"), [(0, 0, 1.0), (6, 0, 2 / 64), (5, 1, 14 / 64), (9, 9, 1.0)])
+def test_failures_are_compared_by_the_exact_sign_test(won: int, lost: int, p: float) -> None:
+    """Draws in which both fail, or neither does, say nothing of the order."""
+    delta = [(0.6, 0.4)] * won + [(0.4, 0.6)] * lost + [(0.6, 0.6)] * 3 + [(0.4, 0.4)] * 3
+    one = drawn({(2, "iid"): 0.5, (2, "orthogonal"): 0.5}, draws=len(delta))
+    for sampler, values in zip(("iid", "orthogonal"), zip(*delta, strict=True), strict=True):
+        one.loc[one["sampler"] == sampler, "delta"] = values
+    row = tables.paired_failures(one, "iid", "orthogonal", [0.5]).iloc[0]
+    assert (row["only_baseline"], row["only_challenger"]) == (won, lost)
+    assert row["difference"] == pytest.approx((lost - won) / len(delta))
+    assert row["p"] == pytest.approx(p)
 
 
 def test_failures_are_counted_with_their_interval_and_bound() -> None:

@@ -19,13 +19,18 @@ from models.features.kernel_matrix import kernel_matrix
 from models.features.kernels import Gaussian
 from models.trace.estimators import METHODS
 from models.trace.hessian import ChunkLoss, dense
+from models.trace.oracles import Diagonal
 from pipeline.build import settings_of
 from pipeline.config import TraceConfig, register_schemas
 from pipeline.config_trace import EstimateConfig, MatrixConfig, TraceDataConfig
 from pipeline.errors import PipelineError
 from pipeline.paths import conf_folder
+from pipeline.stages.sign_test import difference_interval
+from pipeline.stages.trace_claims import CLAIMS, VERDICTS, claims, paired
 from pipeline.stages.trace_hessian import fitted_hessian
-from pipeline.stages.trace_problems import PROBLEMS, refuse_singular
+from pipeline.stages.trace_problems import PROBLEMS, Problem, Source, refuse_singular
+from pipeline.stages.trace_trials import products_metrics
+from pipeline.statistics import NO_CLAIM
 from test_real_data import ROOT
 
 TINY = ("size=tiny", "data.source=stand_in", "timing.processes=1", "timing.trials=1", "timing.queries=[10]")
@@ -61,7 +66,10 @@ def test_a_tiny_run(experiment: str, run_pipeline, client) -> None:
     table = pd.read_csv(io.StringIO(load_text(f"{run.info.artifact_uri}/trace/failures.csv")))
     assert len(table) == len(METHODS) * 6
     assert table["failures"].between(0, 100).all()
-    for path in ("trace/runs.csv", "trace/seconds.csv", "trace/failures.svg"):
+    pairs = pd.read_csv(io.StringIO(load_text(f"{run.info.artifact_uri}/trace/paired.csv")))
+    assert len(pairs) == len(CLAIMS) * 6
+    assert set(pairs["verdict"]) <= ({NO_CLAIM} if experiment != "trace" else set(VERDICTS))
+    for path in ("trace/runs.csv", "trace/claims.csv", "trace/seconds.csv", "trace/failures.svg"):
         assert load_text(f"{run.info.artifact_uri}/{path}")
 
 
@@ -72,6 +80,8 @@ def test_a_tiny_run(experiment: str, run_pipeline, client) -> None:
         ("estimate.methods=[hutch]", "estimate.queries: method hutch is unknown; choose one of hutchinson"),
         ("estimate.queries=[11]", "estimate.queries: xtrace asks for as many queries twice; 11 is odd"),
         ("estimate.queries=[]", "estimate.queries is empty"),
+        ("estimate.methods=[]", "estimate.methods is empty; choose among hutchinson, hutch_pp"),
+        ("estimate.distribution=rademacher", "the trace itself for every x of ±1 and the diagonal matrix of"),
         ("estimate.epsilon=0", "estimate.epsilon=0.0 must be greater than 0"),
         (
             "matrix.size=1",
@@ -86,6 +96,21 @@ def test_wrong_settings(argument: str, message: str, run_pipeline) -> None:
     problem = ("problem=roget",) if argument.startswith("data.") else ()
     error = run_pipeline("recipe=trace", "size=tiny", "tracking=off", *problem, argument).error
     assert message in error, error
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("estimate.methods=[xtrace,xtrace]", "estimate.methods=['xtrace', 'xtrace'] names one twice; name each once"),
+        ("estimate.queries=[10,30,10]", "estimate.queries=[10, 30, 10] names one twice"),
+        ("timing.queries=[10,10]", "timing.queries=[10, 10] names one twice"),
+    ],
+)
+def test_repeats_are_refused_before_anything_runs(argument: str, message: str, run_pipeline) -> None:
+    """Not at size=tiny, whose caps make budgets equal, which are then one."""
+    result = run_pipeline("recipe=trace", "tracking=off", argument)
+    assert message in result.error, result.error
+    assert "load" not in result.out
 
 
 @pytest.mark.parametrize(
@@ -140,6 +165,58 @@ def test_the_hessian_is_that_of_the_loss_that_refinement_minimises() -> None:
     assert second_difference(loss, fitted.oracle.parameters, direction) == pytest.approx(expected, rel=1e-4)
     problem = PROBLEMS["hessian"](configured, torch.device("cpu"))
     assert (problem.trace, problem.norm) == pytest.approx((float(matrix.trace()), float(matrix.norm())), rel=1e-12)
+
+
+def toy(stand_in: bool = False) -> Problem:
+    oracle = Diagonal(torch.ones(100, dtype=torch.float64))
+    return Problem(Source("toy", "generated", stand_in, "0"), 100, oracle, oracle, 100.0, 10.0, "I", "trace")
+
+
+def test_methods_are_compared_by_the_trials_in_which_one_alone_fails() -> None:
+    """ε = 0.01 of a trace of 100: an estimate of 102 fails, one of 100.5 does not."""
+    asked = settings("synthetic")
+    asked.estimate.queries = [10, 30, 50]
+    old, new = torch.full((2, 3, 20), 102.0), torch.full((2, 3, 20), 102.0)
+    new[:, 0, :8] = 100.5  # at 10 queries the challenger is right in 16 trials more
+    old[:, 1, :8] = 100.5  # at 30 the other way round
+    old[0, 2, :5], new[1, 2, :6] = 100.5, 100.5  # at 50, 5 against 6
+    table = paired({"hutchinson": old, "hutch_pp": new}, toy(), asked)
+    assert table["verdict"].to_list() == ["holds", "does not hold", "undecided"]
+    assert table["difference"].to_list() == pytest.approx([-40, 40, -2.5])
+    assert table[["only_baseline", "only_challenger"]].to_numpy().tolist() == [[16, 0], [0, 16], [6, 5]]
+    assert table["p"].to_list() == pytest.approx([2**-15, 2**-15, 1.0])
+    assert table["p_holm"].to_list() == pytest.approx([3 * 2**-15, 3 * 2**-15, 1.0])
+    assert all(low < d < high for low, d, high in zip(table["low"], table["difference"], table["high"], strict=True))
+    row = claims(table).iloc[0]
+    assert row["claim"] == "hutch_pp fails less often than hutchinson"
+    assert [row[name] for name in VERDICTS] == ["10", "30", "50"]
+    assert set(paired({"hutchinson": old, "hutch_pp": new}, toy(stand_in=True), asked)["verdict"]) == {NO_CLAIM}
+    assert paired({"xtrace": new}, toy(), asked).empty
+
+
+def test_the_interval_of_a_difference_is_that_of_bonett_and_price() -> None:
+    low, high = difference_interval(0, 0, 100)  # no pair differs: still no certainty
+    assert (low, high) == pytest.approx((-1.959964 * 2**0.5 / 102, 1.959964 * 2**0.5 / 102))
+    assert difference_interval(8, 0, 8).low == -1.0
+    first, second = difference_interval(3, 9, 40), difference_interval(9, 3, 40)
+    assert first == pytest.approx((-second.high, -second.low))
+
+
+def test_the_timed_products_are_compared_with_the_matrix() -> None:
+    exact, device = toy(), torch.device("cpu")
+    off = exact._replace(timed=Diagonal(torch.full((100,), 0.98, dtype=torch.float64)))
+    found = products_metrics(off, settings("synthetic"), device)
+    assert found["trace/products_error"] == pytest.approx(0.02)
+    assert found["trace/products_bias"] == pytest.approx(-0.02, rel=0.2)
+    assert 0.01 < found["trace/products_difference"] < 0.04
+    assert set(products_metrics(exact, settings("synthetic"), device).values()) == {0.0}
+
+
+def test_products_are_compared_without_a_timing(run_pipeline, client) -> None:
+    arguments = ("problem=roget", "size=tiny", "data.source=stand_in", "timing.trials=0", "estimate.trials=2")
+    assert run_pipeline("recipe=trace", *arguments).status == 0
+    (run,) = client.search_runs([e.experiment_id for e in client.search_experiments()])
+    assert 0 < run.data.metrics["trace/products_difference"] < 1e-4
 
 
 def test_a_singular_kernel_is_refused() -> None:

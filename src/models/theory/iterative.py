@@ -72,7 +72,11 @@ class ShiftedKernel:
 
 
 class Lanczos(NamedTuple):
-    """Extreme eigenvalues; the true ones lie within `residual` of them. steps: products with the matrix."""
+    """Extreme Ritz values. steps: products with the matrix.
+
+    Within `residual` of each there is an eigenvalue, of which only the random start makes it likely that it is the
+    extreme one: a Ritz value never lies beyond that, and may have settled on one further inside.
+    """
 
     lowest: float
     highest: float
@@ -101,7 +105,8 @@ def generalised_lanczos(
     """The extreme eigenvalues of E x = θ B x, E symmetric: Lanczos in the inner product of B, fully orthogonalised.
 
     With w = B⁻¹E v the vector B w is E v itself, so a step costs one product with E and one solve with B. It stops when
-    the residuals of both ends, which bound their errors, are at most `tolerance`. start: random, (N, 1).
+    the residuals of both ends are at most `tolerance`: each is then so near to some eigenvalue, see `Lanczos`, which is
+    no bound on the distance to the extreme one. start: random, (N, 1), with a part along every eigenvector.
     Raises ValueError when `most` steps do not suffice, and like `conjugate_gradients`.
     """
     rows, image = shifted.rows, shifted.product(start)
@@ -135,9 +140,10 @@ def iterative_approximation(
     tolerance: float = 1e-6,
     most: int = 300,
 ) -> Approximation:
-    """`KernelSpectrum.approximation` from products: features Φ (N, 2m), each eigenvalue off by at most `tolerance`.
+    """`KernelSpectrum.approximation` from products: features Φ (N, 2m).
 
-    generator: of the random start. Raises ValueError like `generalised_lanczos` and for features that do not fit.
+    Both ends are within `tolerance` of an eigenvalue; see `generalised_lanczos` for which. generator: of the random
+    start. Raises ValueError like `generalised_lanczos` and for features that do not fit.
     """
     check_features(features, shifted.rows)
     phi = features.double()

@@ -6,7 +6,7 @@ import pandas as pd
 import torch
 
 from models.numerics.ranks import world
-from models.trace.estimators import check_budget
+from models.trace.estimators import METHODS, check_budget
 from models.trace.oracles import check_symmetric
 from pipeline.build import DTYPES
 from pipeline.clock import Clock
@@ -15,9 +15,26 @@ from pipeline.errors import PipelineError
 from pipeline.job import Job
 from pipeline.ranks import settings_of_rank
 from pipeline.stages import trace_report as report
+from pipeline.stages.trace_claims import paired
 from pipeline.stages.trace_problems import PROBLEMS, Problem
-from pipeline.stages.trace_trials import all_runs, failures, products_difference, summary, timings
+from pipeline.stages.trace_trials import all_runs, failures, products_metrics, summary, timings
 from pipeline.study import Study, log_metrics, prepare, study
+
+
+def check(settings: TraceConfig) -> None:
+    """Raises PipelineError, before anything is loaded, for settings that leave nothing to estimate or mean nothing."""
+    asked, timing = settings.estimate, settings.timing
+    if not asked.methods:
+        raise PipelineError(f"estimate.methods is empty; choose among {', '.join(METHODS)}")
+    lists = {"estimate.methods": asked.methods, "estimate.queries": asked.queries, "timing.queries": timing.queries}
+    for key, values in lists.items():
+        if len(set(values)) < len(values):
+            raise PipelineError(f"{key}={list(values)} names one twice; name each once")
+    if settings.problem == "synthetic" and asked.distribution == "rademacher":
+        raise PipelineError(
+            "estimate.distribution=rademacher: xᵀAx is the trace itself for every x of ±1 and the diagonal matrix of "
+            "problem=synthetic; take gaussian, or another problem"
+        )
 
 
 def check_budgets(settings: TraceConfig, size: int) -> None:
@@ -40,10 +57,12 @@ def load_problem(settings: TraceConfig, device: torch.device) -> Problem:
     return problem
 
 
-def log_problem(here: Study, problem: Problem) -> None:
+def log_problem(here: Study, problem: Problem, settings: TraceConfig, device: torch.device) -> None:
     found = {"trace/reference": problem.trace, "trace/size": problem.size}
     flat = report.flatness(problem)
     log_metrics(here.run, found if flat is None else {**found, "trace/flatness": flat})
+    if problem.timed is not problem.oracle:
+        log_metrics(here.run, products_metrics(problem, settings, device))
 
 
 def time_stage(here: Study, problem: Problem, settings: TraceConfig, device: torch.device) -> None:
@@ -51,26 +70,27 @@ def time_stage(here: Study, problem: Problem, settings: TraceConfig, device: tor
     if settings.timing.trials == 0 or world() > 1 or device.type != "cpu":
         return
     with here.clock.stage("timing"):
-        if problem.timed is not problem.oracle:
-            log_metrics(here.run, {"trace/products_difference": products_difference(problem, settings)})
         report.log_timings(here, problem, timings(problem, settings))
 
 
 def estimate(settings: TraceConfig, job: Job) -> float:
     """The whole recipe; returns the mean failures, in percent, at the most queries."""
+    check(settings)
     settings = settings_of_rank(settings)
     device, clock = prepare(settings, job), Clock()
     with clock.stage("load"):
         problem = load_problem(settings, device)
     with study(settings, job, problem.data, device, clock) as here:
-        log_problem(here, problem)
+        log_problem(here, problem, settings, device)
         with clock.stage("trials"):
             found = all_runs(problem, settings, device, here.folder)
             runs = failures(found, problem, settings)
             table = summary(runs, problem, settings)
             report.log_failures(here, problem, settings, runs, table)
+            pairs = paired(found, problem, settings)
+            report.log_claims(here, pairs)
         time_stage(here, problem, settings, device)
-        words = report.description(here, problem, settings, table)
+        words = report.description(here, problem, settings, table, pairs)
         here.run.describe(words)
         print(words)
     return mean_failures(table)

@@ -19,6 +19,7 @@ from models.ssgp.fit import train
 from models.ssgp.model import SSGP, NearlyNoiseless
 from models.ssgp.moments import in_blocks
 from pipeline.seeding import generator
+from pipeline.stages.standardise import standardised
 
 Predict = Callable[[Tensor], tuple[Tensor, Tensor]]  # inputs ↦ mean and variance of observations, standardised
 
@@ -53,13 +54,6 @@ class CurveRow(NamedTuple):
     loss: float
     validation: Scores
     test: Scores
-
-
-def standardised(train: Tensor, *others: Tensor) -> list[Tensor]:
-    """All by mean and standard deviation of the first; a constant column keeps scale 1."""
-    mean, scale = train.mean(0), train.std(0, correction=0)
-    scale = torch.where(scale > 1e-12 * mean.abs().clamp(min=1.0), scale, torch.ones_like(scale))
-    return [(part - mean) / scale for part in (train, *others)]
 
 
 def make_problem(points: Points, *, rows: int | None, dtype: torch.dtype, device: torch.device) -> Problem:

@@ -16,6 +16,7 @@ from models.psrnn.windows import extract_windows
 from pipeline.config import SizeConfig
 from pipeline.errors import PipelineError
 from pipeline.seeding import generator
+from pipeline.stages.standardise import standardised
 
 GENERATED = "normal"
 
@@ -75,13 +76,6 @@ def normal_inputs(dimension: int, *, rows: int, seed: int) -> Inputs:
     return Inputs(f"{GENERATED}_n{dimension}", GENERATED, points, signal, "generated", checksum_of(points, signal))
 
 
-def standardised(values: Tensor) -> Tensor:
-    """Columns of mean 0 and standard deviation 1; a constant column is 0."""
-    centred = values - values.mean(0)
-    scale = centred.square().mean(0).sqrt()
-    return centred / torch.where(scale > 0, scale, 1.0)
-
-
 def windows_of(dataset: Dataset, *, window: int) -> tuple[Tensor, Tensor]:
     """Training windows o_{t−k} … o_{t−1}, standardised by feature, and the first principal component of o_t."""
     scaled = Standardiser.fit(dataset.train, dataset.feature_names, common_scale=dataset.common_scale)
@@ -95,7 +89,7 @@ def table_of(record: Dataset | Points, *, window: int, size: SizeConfig) -> tupl
     """All candidates for points and the values there."""
     if isinstance(record, Points):
         inputs, targets = record.part(record.train)
-        return standardised(inputs), targets
+        return standardised(inputs)[0], targets
     return windows_of(record.shortened(sequences=size.sequences, steps=size.steps), window=window)
 
 
@@ -115,6 +109,6 @@ def inputs_of(
     if len(points) < rows:
         raise PipelineError(f"theory.rows={rows}: {name} has {len(points)} rows in its training part; take fewer")
     kept = torch.randperm(len(points), generator=generator(seed, f"theory/rows/{name}"))[:rows]
-    points, signal = points[kept], standardised(signal[kept])
+    points, signal = points[kept], standardised(signal[kept])[0]
     label = f"{name}_n{points.shape[1]}"
     return Inputs(label, name, points, signal, record.source, checksum_of(points, signal), record.stand_in)

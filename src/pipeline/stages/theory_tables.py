@@ -17,6 +17,7 @@ from scipy import stats
 from models.theory.bounds import theorem_2
 from pipeline import statistics
 from pipeline.config import TheorySettings
+from pipeline.stages.sign_test import sign_test_p
 from pipeline.stages.theory_draws import Measured, Problem
 from pipeline.stages.theory_inputs import GENERATED
 
@@ -101,16 +102,19 @@ def paired_table(draws: pd.DataFrame, quantity: str, baseline: str, challenger: 
 def paired_failures(draws: pd.DataFrame, baseline: str, challenger: str, thresholds: Sequence[float]) -> pd.DataFrame:
     """Difference of the shares of failures, challenger − baseline, a row per problem, m and threshold.
 
-    p: Wilcoxon's on the paired differences −1, 0 and 1, which is the sign test.
+    only_baseline, only_challenger: draws in which that one alone fails. p: of the sign test on these, two-sided and
+    exact (McNemar's); 1 where there are none.
     """
     rows = []
     for key, group in groups(draws, *PLACE, "count"):
         delta = group.pivot(index="draw", columns="sampler", values="delta")
         for threshold in thresholds:
-            failed = (delta > threshold).astype(float)
-            difference = (failed[challenger] - failed[baseline]).to_numpy()
-            rows.append([*key, threshold, difference.mean(), statistics.wilcoxon_p(difference)])
-    names = [*PLACE, "count", "threshold", "difference", "p"]
+            failed = delta > threshold
+            lost, won = (
+                int((failed[a] & ~failed[b]).sum()) for a, b in ((challenger, baseline), (baseline, challenger))
+            )
+            rows.append([*key, threshold, (lost - won) / len(delta), won, lost, sign_test_p(won, lost)])
+    names = [*PLACE, "count", "threshold", "difference", "only_baseline", "only_challenger", "p"]
     return adjusted(pd.DataFrame(rows, columns=pd.Index(names))).assign(baseline=baseline, challenger=challenger)
 
 

@@ -9,7 +9,9 @@ from matplotlib.ticker import PercentFormatter
 
 from pipeline.config import TraceConfig
 from pipeline.figures import GREYS, STYLES, line, new_axes
+from pipeline.stages.trace_claims import claims
 from pipeline.stages.trace_problems import Problem
+from pipeline.statistics import markdown_table
 from pipeline.study import Study
 
 NAMES = {"hutchinson": "Hutchinson", "hutch_pp": "Hutch++", "na_hutch_pp": "NA-Hutch++", "xtrace": "XTrace"}
@@ -81,6 +83,11 @@ def log_failures(
     run.figure(failures_figure(table, settings, title=f"{study.title}: {problem.what}"), "trace/failures")
 
 
+def log_claims(study: Study, pairs: pd.DataFrame) -> None:
+    study.run.table(pairs, "trace/paired.csv")
+    study.run.table(claims(pairs), "trace/claims.csv")
+
+
 def log_timings(study: Study, problem: Problem, table: pd.DataFrame) -> None:
     for row in table.to_dict("records"):
         study.run.metric(f"trace/{row['method']}/seconds", float(row["sequential"]), int(row["queries"]))
@@ -100,12 +107,13 @@ def markdown(table: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def description(study: Study, problem: Problem, settings: TraceConfig, table: pd.DataFrame) -> str:
-    asked = settings.estimate
+def description(study: Study, problem: Problem, settings: TraceConfig, table: pd.DataFrame, pairs: pd.DataFrame) -> str:
+    asked, verdicts = settings.estimate, markdown_table(claims(pairs))
     flat = flatness(problem)
     spectrum = "" if flat is None else f" Flatness tr(A)²/(n‖A‖²_F): {flat:.3g}."
     return (
         f"**{study.title}**: {problem.what}, {problem.unit} {problem.trace / problem.per:,.2f}.{spectrum}\n\n"
         f"Estimates further than {asked.epsilon:g}·tr(A), in percent of {asked.trials} trials, mean of {asked.runs} "
-        f"run(s), {asked.distribution} queries:\n\n{markdown(table)}\n"
+        f"run(s), {asked.distribution} queries:\n\n{markdown(table)}\n\n"
+        f"At which numbers of queries (sign test on the trials, Holm's adjustment):\n\n{verdicts}\n"
     )

@@ -16,11 +16,13 @@ from tqdm import tqdm
 from models.trace.estimators import METHODS, estimate_trace, estimate_traces
 from models.trace.oracles import Oracle
 from models.trace.parallel import OverRanks, over_processes
+from models.trace.queries import draw_queries
 from pipeline import checkpoint
 from pipeline.build import DTYPES
 from pipeline.config import TraceConfig
 from pipeline.stages.trace_problems import Problem
 
+VECTORS = 30  # that the timed products are compared with the matrix on
 BATCH_BYTES = 64 * 2**20  # of the queries of the trials that are made at once
 
 
@@ -119,16 +121,29 @@ def timings(problem: Problem, settings: TraceConfig) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["method", "queries", "rounds", "sequential", "parallel", "processes"])
 
 
-def products_difference(problem: Problem, settings: TraceConfig) -> float:
-    """Largest difference between estimates by the matrix and by what is timed, queries being equal, over tr(A)."""
-    asked = settings.estimate
+def products_metrics(problem: Problem, settings: TraceConfig, device: torch.device) -> dict[str, float]:
+    """How far the timed products are from the matrix, queries being equal.
+
+    products_error: the largest ‖Ax − Bx‖/‖Ax‖, B being what is timed. products_bias: the mean of xᵀBx − xᵀAx, over
+    tr(A). products_difference: the largest difference between estimates of the least budget, over tr(A).
+    """
+    asked, dtype = settings.estimate, DTYPES[settings.dtype]
+
+    def chance() -> torch.Generator:
+        return torch.Generator(device).manual_seed(settings.seed)
 
     def estimates(oracle: Oracle) -> Tensor:
         found = estimate_traces(
             oracle, methods=asked.methods, budgets=asked.queries[:1], size=problem.size, trials=3,
-            distribution=asked.distribution, generator=torch.Generator().manual_seed(settings.seed),
-            dtype=DTYPES[settings.dtype],
+            distribution=asked.distribution, generator=chance(), dtype=dtype,
         )  # fmt: skip
         return torch.stack(list(found.values()))
 
-    return float((estimates(problem.oracle) - estimates(problem.timed)).abs().max() / abs(problem.trace))
+    x = draw_queries(VECTORS, problem.size, distribution=asked.distribution, generator=chance(), dtype=dtype)
+    exact, timed = problem.oracle(x), problem.timed(x)
+    difference = (estimates(problem.oracle) - estimates(problem.timed)).abs().max()
+    return {
+        "trace/products_error": float(((exact - timed).norm(dim=1) / exact.norm(dim=1)).max()),
+        "trace/products_bias": float((x * (timed - exact)).sum(1).mean() / abs(problem.trace)),
+        "trace/products_difference": float(difference / abs(problem.trace)),
+    }
