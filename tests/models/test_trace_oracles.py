@@ -110,6 +110,10 @@ def test_solves_that_cannot_be_made_are_refused() -> None:
         Inverse(Dense(twice))(normal(6, 2, N))
     with pytest.raises(OracleError, match=r"3 conjugate-gradient steps leave a relative residual.*Allow more steps"):
         Inverse(Dense(KERNEL), most=3)(normal(6, 2, N))
+    with pytest.raises(OracleError, match="returned a number that is not finite"):
+        Inverse(lambda queries: queries * torch.nan)(normal(6, 2, N))
+    with pytest.raises(OracleError, match="a query holds a number that is not finite"):
+        Inverse(Dense(KERNEL))(normal(6, 2, N) / 0)
 
 
 def small_psrnn() -> PSRNN:

@@ -43,6 +43,8 @@ def test_a_tiny_run_leaves_tables_figures_and_metrics(run_pipeline, client) -> N
     assert sorted(best) == sorted(chosen["validation_nlpd"])
     history = client.get_metric_history(run.info.run_id, "ssgp-iid-p10/test_rmse")
     assert sorted(metric.step for metric in history) == [0, 1]
+    mean = run.data.metrics["ssgp-iid-p10/mean_test_rmse"]
+    assert mean == pytest.approx(sum(metric.value for metric in history) / 2)
     figures = {item.path for item in client.list_artifacts(run.info.run_id, "figures")}
     assert {"figures/rmse.png", "figures/rmse.svg"} <= figures
 

@@ -124,7 +124,7 @@ def test_repeats_are_refused_before_anything_runs(argument: str, message: str, r
         ("hessian.update=kalman", "hessian.update=kalman is unknown; choose one of bayes"),
         (
             "hessian.horizon=101",
-            "hessian.horizon=101: no training sequence has so many observed steps in a row; lower it",
+            "hessian.horizon=101: no chunk of so many steps, counted from the begin of a sequence, is observed through",
         ),
         ("+hessian.wrong=1", "hessian.wrong is not a setting; choose one of data, kernel"),
     ],
@@ -132,6 +132,12 @@ def test_repeats_are_refused_before_anything_runs(argument: str, message: str, r
 def test_wrong_settings_of_the_hessian(argument: str, message: str, run_pipeline) -> None:
     error = run_pipeline("+experiment=trace_hessian", "size=tiny", "tracking=off", *WALKER, argument).error
     assert message in error, error
+
+
+def test_a_hessian_that_is_too_large_is_refused(run_pipeline, monkeypatch) -> None:
+    monkeypatch.setattr("pipeline.stages.trace_problems.MOST_PARAMETERS", 100)
+    error = run_pipeline("+experiment=trace_hessian", "size=tiny", "tracking=off", *WALKER).error
+    assert "needs the whole Hessian, of at most 100; lower it" in error, error
 
 
 def test_a_table_of_points_has_no_sequences(run_pipeline) -> None:

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from models.numerics.conjugate_gradients import NotConverged, NotPositiveDefinite, conjugate_gradients
-from models.trace.oracles import Oracle, OracleError, Shifted
+from models.trace.oracles import Checked, Oracle, OracleError, Shifted
 
 
 @dataclass(frozen=True)
 class Inverse:
     """A⁻¹ of a positive definite A, each query until ‖b − Ax‖ ≤ tolerance·‖b‖.
 
-    Raises OracleError for a direction p with pᵀAp ≤ 0, and where `most` products a query are not enough.
+    Raises OracleError for a direction p with pᵀAp ≤ 0, where `most` products a query are not enough, and for queries or
+    products that are not finite.
     """
 
     oracle: Oracle
@@ -22,9 +23,11 @@ class Inverse:
     most: int = 1000
 
     def __call__(self, queries: Tensor) -> Tensor:
-        columns = queries.reshape(-1, queries.shape[-1]).T
+        columns, oracle = queries.reshape(-1, queries.shape[-1]).T, Checked(self.oracle)
+        if not columns.isfinite().all():
+            raise OracleError("a query holds a number that is not finite")
         try:
-            found = conjugate_gradients(lambda v: self.oracle(v.T).T, columns, tolerance=self.tolerance, most=self.most)
+            found = conjugate_gradients(lambda v: oracle(v.T).T, columns, tolerance=self.tolerance, most=self.most)
         except NotPositiveDefinite as error:
             raise OracleError(
                 "the matrix is not positive definite (pᵀAp ≤ 0 for some p); add a ridge to its diagonal"

@@ -36,7 +36,7 @@ from pipeline.stages.gaussian import (
     ssgp_curve,
     with_inputs,
 )
-from pipeline.stages.gaussian_report import report, table_of
+from pipeline.stages.gaussian_report import means_of, report, table_of
 from pipeline.stages.streamed import cost_figure, slope, streamed_costs
 from pipeline.statistics import markdown_table
 from pipeline.study import Study, prepare, study
@@ -219,12 +219,23 @@ def flat(row: CurveRow) -> dict[str, float]:
     }
 
 
+def metric_name(cell: Cell) -> str:
+    return cell.arm.replace("/", "-") + (f"-p{cell.p}" if cell.p else "")
+
+
 def log_cell(run: Run, cell: Cell, best: CurveRow) -> None:
     """A metric per arm and number of frequencies, its steps the seeds."""
-    name = cell.arm.replace("/", "-") + (f"-p{cell.p}" if cell.p else "")
     for key, value in flat(best).items():
         if key.startswith("test_"):
-            run.metric(f"{name}/{key}", value, cell.seed)
+            run.metric(f"{metric_name(cell)}/{key}", value, cell.seed)
+
+
+def log_means(run: Run, table: pd.DataFrame) -> None:
+    """Means of the test errors over seeds: what is compared between runs."""
+    for row in means_of(table[table["chosen"]]).to_dict("records"):
+        name = metric_name(Cell(row["arm"], row["p"], 0))
+        run.metric(f"{name}/mean_test_rmse", row["rmse"])
+        run.metric(f"{name}/mean_test_nlpd", row["nlpd"])
 
 
 def load_points(settings: SsgpConfig) -> Points:
@@ -276,6 +287,7 @@ def stages(settings: SsgpConfig, bench: Bench, points: Points, opened: Study) ->
         opened.run.tags({"ssgp.stopped": ", ".join(stopped)})
     with opened.clock.stage("report"):
         table = table_of(found)
+        log_means(opened.run, table)
         report(opened.run, table, points, title=opened.title)
     if any(arm.startswith("revisited/") for arm in settings.ssgp.arms):
         with opened.clock.stage("clusters"):

@@ -45,7 +45,7 @@ def generated(rows: int, *, dimension: int, seed: int, dtype: torch.dtype) -> St
 
 
 def fit_of(rows: int, model: SSGP, *, dimension: int, seed: int, dtype: torch.dtype) -> dict[str, float]:
-    """Seconds of one fit, the process's greatest memory until then (MiB), and the test RMSE."""
+    """Seconds of one conditioning, generating the rows included, the process's greatest memory until then (MiB), and the test RMSE."""
     start = perf_counter()
     posterior = model.posterior(generated(rows, dimension=dimension, seed=seed, dtype=dtype))
     seconds = perf_counter() - start
@@ -88,6 +88,6 @@ def cost_figure(costs: pd.DataFrame, *, title: str) -> Figure:
     line(memory, 1, costs["rows"], costs["peak_memory_mib"], "of the process")
     memory.set_ylabel("peak memory (MiB)")
     memory.set_xscale("log")
-    memory.set_ylim(bottom=0)
+    memory.set_ylim(0, 1.2 * costs["peak_memory_mib"].max())
     memory.legend(fontsize=8)
     return figure

@@ -47,7 +47,8 @@ def some_chunks(objective: TruncatedBPTT, settings: TraceConfig) -> Tensor:
     whole = whole_chunks(objective)
     if not len(whole):
         raise PipelineError(
-            f"hessian.horizon={objective.horizon}: no training sequence has so many observed steps in a row; lower it"
+            f"hessian.horizon={objective.horizon}: no chunk of so many steps, counted from the begin of a sequence, is "
+            "observed throughout; lower it"
         )
     order = torch.randperm(len(whole), generator=generator(settings.seed, "trace/hessian/chunks"))
     return whole[order[: settings.hessian.chunks].to(whole.device)]

@@ -141,12 +141,20 @@ def refuse_singular(values: Tensor) -> None:
         )
 
 
+MOST_PARAMETERS = 10_000  # whose Hessian is written out: 800 MB
+
+
 def loss_hessian(settings: TraceConfig, device: torch.device) -> Problem:
     """The Hessian of a PSRNN's loss; its trace from all of it, by a product with every basis vector.
 
     Raises PipelineError for data and models that have none, and OracleError for a Hessian that is not finite.
     """
     fitted = fitted_hessian(settings, device)
+    if fitted.oracle.size > MOST_PARAMETERS:
+        raise PipelineError(
+            f"hessian.features.count={settings.hessian.features.count} makes {fitted.oracle.size:,} parameters; the "
+            f"trace to compare with needs the whole Hessian, of at most {MOST_PARAMETERS:,}; lower it"
+        )
     matrix, size = dense(fitted.oracle), fitted.oracle.size
     oracle = Dense(matrix) if settings.matrix.products == "exact" else fitted.oracle
     data = fitted.dataset

@@ -80,7 +80,7 @@ class ParentRun(Callback):
             quoted = experiment_name(config).replace("'", r"\'")
             config.hydra.overrides.task.append(f"tracking.experiment='{quoted}'")
         OPEN_PARENTS.append(self)
-        print(f"multirun: {self.run.id}; the settings of all jobs are checked before the first one starts")
+        print(f"multirun: {self.run.id}; what the jobs are made of is composed before the first one starts")
 
     def on_job_end(self, config: DictConfig, job_return: JobReturn, **kwargs: Any) -> None:  # noqa: ARG002
         """Hydra prints the overrides of a job that failed."""
