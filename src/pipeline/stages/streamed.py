@@ -45,7 +45,7 @@ def generated(rows: int, *, dimension: int, seed: int, dtype: torch.dtype) -> St
 
 
 def fit_of(rows: int, model: SSGP, *, dimension: int, seed: int, dtype: torch.dtype) -> dict[str, float]:
-    """Seconds of one conditioning, generating the rows included, the process's greatest memory until then (MiB), and the test RMSE."""
+    """Seconds of one conditioning and of generating its rows, the peak memory until then (MiB), and the test RMSE."""
     start = perf_counter()
     posterior = model.posterior(generated(rows, dimension=dimension, seed=seed, dtype=dtype))
     seconds = perf_counter() - start
