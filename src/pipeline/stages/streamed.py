@@ -88,6 +88,6 @@ def cost_figure(costs: pd.DataFrame, *, title: str) -> Figure:
     line(memory, 1, costs["rows"], costs["peak_memory_mib"], "of the process")
     memory.set_ylabel("peak memory (MiB)")
     memory.set_xscale("log")
-    memory.set_ylim(0, 1.2 * costs["peak_memory_mib"].max())
+    memory.set_ylim(0, 1.2 * float(np.max(costs["peak_memory_mib"])))
     memory.legend(fontsize=8)
     return figure
