@@ -36,7 +36,7 @@ from pipeline.stages.gaussian import (
     ssgp_curve,
     with_inputs,
 )
-from pipeline.stages.gaussian_report import means_of, report, table_of
+from pipeline.stages.gaussian_report import report, table_of
 from pipeline.stages.streamed import cost_figure, slope, streamed_costs
 from pipeline.statistics import markdown_table
 from pipeline.study import Study, prepare, study
@@ -86,14 +86,6 @@ def cells(settings: SsgpConfig, rows: int) -> Iterator[Cell]:
                 yield Cell(arm, p, seed)
 
 
-class Reconfigured(NamedTuple):
-    """A problem on reconfigured inputs; radius: of the prior; explained: see `gaussian.explained`, on validation."""
-
-    problem: Problem
-    radius: float
-    explained: float
-
-
 class Bench:
     """The problem, and how each model is fitted to it."""
 
@@ -106,21 +98,21 @@ class Bench:
         for sampler in self.samplers.values():
             check_pair(self.kernel, sampler)
         self.reconfigured = cache(self.reconfigure)
-        self.autoencoders: dict[
-            int, dict[str, float]
-        ] = {}  # of the seeds whose autoencoder was trained: metrics not logged yet
+        self.unlogged: dict[int, dict[str, float]] = {}  # by seed: metrics of autoencoders trained since
 
-    def reconfigure(self, seed: int) -> Reconfigured:
-        """The problem on inputs that an autoencoder reconfigured, trained on the training inputs alone."""
+    def reconfigure(self, seed: int) -> Problem:
+        """The problem on inputs that an autoencoder reconfigured, trained on the training inputs alone.
+
+        Its metrics are the radius of the prior, and what it explains of the validation inputs (`gaussian.explained`).
+        """
         own = self.settings.autoencoder
         training = Training(own.steps, own.batch_size, own.learning_rate, own.alpha, own.beta)
         model = train_autoencoder(
             self.problem.train.inputs, latent=own.latent, components=own.components, training=training, seed=seed
         )
         seen = self.problem.validation.inputs
-        found = {"radius": model.radius.item(), "explained": explained(seen, model.reconfigure(seen))}
-        self.autoencoders[seed] = found
-        return Reconfigured(with_inputs(self.problem, model.reconfigure), **found)
+        self.unlogged[seed] = {"radius": model.radius.item(), "explained": explained(seen, model.reconfigure(seen))}
+        return with_inputs(self.problem, model.reconfigure)
 
     @cached_property
     def projected(self) -> Problem:
@@ -135,10 +127,10 @@ class Bench:
         fits: dict[str, Callable[[], list[CurveRow]]] = {
             "ssgp": lambda: self.sparse(self.problem, sampler, cell),
             "spectrum": lambda: self.sparse(self.problem, sampler, cell, train_frequencies=True),
-            "revisited": lambda: self.sparse(self.reconfigured(cell.seed).problem, sampler, cell),
+            "revisited": lambda: self.sparse(self.reconfigured(cell.seed), sampler, cell),
             "pca": lambda: self.sparse(self.projected, sampler, cell),
             "ridge": lambda: ridge_curve(self.problem, ridges),
-            "vae_ridge": lambda: ridge_curve(self.reconfigured(cell.seed).problem, ridges),
+            "vae_ridge": lambda: ridge_curve(self.reconfigured(cell.seed), ridges),
         }
         return fits[model]() if model in fits else self.peer(model, cell)
 
@@ -207,7 +199,7 @@ def fit_cells(bench: Bench, wanted: list[Cell], path: Path, run: Run) -> list[di
         with written_whole(path) as partial:
             partial.write_text(json.dumps(list(done.values())), encoding="utf-8")
         log_cell(run, cell, best_row(curve))
-        for name, value in bench.autoencoders.pop(cell.seed, {}).items():
+        for name, value in bench.unlogged.pop(cell.seed, {}).items():
             run.metric(f"autoencoder/{name}", value, cell.seed)
     return [done[cell] for cell in wanted]
 
@@ -230,9 +222,9 @@ def log_cell(run: Run, cell: Cell, best: CurveRow) -> None:
             run.metric(f"{metric_name(cell)}/{key}", value, cell.seed)
 
 
-def log_means(run: Run, table: pd.DataFrame) -> None:
+def log_means(run: Run, means: pd.DataFrame) -> None:
     """Means of the test errors over seeds: what is compared between runs."""
-    for row in means_of(table[table["chosen"]]).to_dict("records"):
+    for row in means.to_dict("records"):
         name = metric_name(Cell(row["arm"], row["p"], 0))
         run.metric(f"{name}/mean_test_rmse", row["rmse"])
         run.metric(f"{name}/mean_test_nlpd", row["nlpd"])
@@ -254,7 +246,7 @@ def log_clusters(settings: SsgpConfig, bench: Bench, opened: Study) -> None:
             problem.test.inputs[: settings.ssgp.picture], kind=kind, clusters=settings.autoencoder.components,
             seed=settings.seed,
         )
-        for kind, problem in (("inputs", bench.problem), ("reconfigured", changed.problem))
+        for kind, problem in (("inputs", bench.problem), ("reconfigured", changed))
     ]  # fmt: skip
     table = pd.concat(tables, ignore_index=True)
     opened.run.table(table, "evaluate/clusters.csv")
@@ -287,8 +279,7 @@ def stages(settings: SsgpConfig, bench: Bench, points: Points, opened: Study) ->
         opened.run.tags({"ssgp.stopped": ", ".join(stopped)})
     with opened.clock.stage("report"):
         table = table_of(found)
-        log_means(opened.run, table)
-        report(opened.run, table, points, title=opened.title)
+        log_means(opened.run, report(opened.run, table, points, title=opened.title))
     if any(arm.startswith("revisited/") for arm in settings.ssgp.arms):
         with opened.clock.stage("clusters"):
             log_clusters(settings, bench, opened)

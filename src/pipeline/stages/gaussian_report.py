@@ -127,8 +127,8 @@ def best_lines(table: Any) -> dict[str, tuple[float, Any]]:
     }
 
 
-def report(run: Run, table: Any, points: Points, *, title: str) -> None:
-    """Tables, the figure and the description."""
+def report(run: Run, table: Any, points: Points, *, title: str) -> pd.DataFrame:
+    """Tables, the figure and the description; returns `means_of` the chosen points."""
     chosen = table[table["chosen"]]
     means = means_of(chosen)
     paired, verdicts = claims_of(chosen, points)
@@ -142,3 +142,4 @@ def report(run: Run, table: Any, points: Points, *, title: str) -> None:
     run.figure(curve_figure(table, points, title=f"{title}: error over training"), "figures/rmse")
     run.describe(text)
     print(text)
+    return means

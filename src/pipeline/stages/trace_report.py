@@ -83,9 +83,12 @@ def log_failures(
     run.figure(failures_figure(table, settings, title=f"{study.title}: {problem.what}"), "trace/failures")
 
 
-def log_claims(study: Study, pairs: pd.DataFrame) -> None:
+def log_claims(study: Study, pairs: pd.DataFrame) -> pd.DataFrame:
+    """Returns the claims."""
+    verdicts = claims(pairs)
     study.run.table(pairs, "trace/paired.csv")
-    study.run.table(claims(pairs), "trace/claims.csv")
+    study.run.table(verdicts, "trace/claims.csv")
+    return verdicts
 
 
 def log_timings(study: Study, problem: Problem, table: pd.DataFrame) -> None:
@@ -107,13 +110,15 @@ def markdown(table: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def description(study: Study, problem: Problem, settings: TraceConfig, table: pd.DataFrame, pairs: pd.DataFrame) -> str:
-    asked, verdicts = settings.estimate, markdown_table(claims(pairs))
+def description(
+    study: Study, problem: Problem, settings: TraceConfig, table: pd.DataFrame, verdicts: pd.DataFrame
+) -> str:
+    asked = settings.estimate
     flat = flatness(problem)
     spectrum = "" if flat is None else f" Flatness tr(A)²/(n‖A‖²_F): {flat:.3g}."
     return (
         f"**{study.title}**: {problem.what}, {problem.unit} {problem.trace / problem.per:,.2f}.{spectrum}\n\n"
         f"Estimates further than {asked.epsilon:g}·tr(A), in percent of {asked.trials} trials, mean of {asked.runs} "
         f"run(s), {asked.distribution} queries:\n\n{markdown(table)}\n\n"
-        f"At which numbers of queries (sign test on the trials, Holm's adjustment):\n\n{verdicts}\n"
+        f"At which numbers of queries (sign test on the trials, Holm's adjustment):\n\n{markdown_table(verdicts)}\n"
     )
