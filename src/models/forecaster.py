@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from models.filtering import State, batches, filter_unequal, roll
+from models.numerics.half import fits, from_bits, to_bits
 from models.psrnn.cell import PSRNN
 from models.psrnn.online import OnlineStep
 
@@ -126,7 +127,11 @@ class OnlineForecaster:
 
 
 def save_forecaster(forecaster: Forecaster, folder: Path) -> None:
-    """Write architecture.json and parameters.npz (plain arrays) into an existing folder."""
+    """Write architecture.json and parameters.npz (plain arrays) into an existing folder.
+
+    Matrices whose numbers bfloat16 can hold (`BilinearCell.round_update`) are kept in it, as 16-bit patterns, and named
+    in architecture.json.
+    """
     model = forecaster.model
     description: dict[str, Any] = {
         "class": describe_class(model),
@@ -134,8 +139,12 @@ def save_forecaster(forecaster: Forecaster, folder: Path) -> None:
         "dtype": str(forecaster.mean.dtype).removeprefix("torch."),
         "feature_names": list(forecaster.feature_names),
     }
+    tensors = {f"model/{name}": tensor for name, tensor in model.state_dict().items()}
+    halved = [name for name, tensor in tensors.items() if tensor.ndim > 1 and fits(tensor)]
+    if halved:
+        description["bfloat16"] = halved
     (folder / ARCHITECTURE).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
-    arrays = {f"model/{name}": tensor.cpu().numpy() for name, tensor in model.state_dict().items()}
+    arrays = {name: to_bits(t) if name in halved else t.cpu().numpy() for name, t in tensors.items()}
     arrays |= {"mean": forecaster.mean.cpu().numpy(), "scale": forecaster.scale.cpu().numpy()}
     np.savez(folder / PARAMETERS, allow_pickle=False, **arrays)  # pyright: ignore[reportArgumentType]
 
@@ -147,7 +156,8 @@ def load_forecaster(folder: Path) -> Forecaster:
     if module.split(".")[0] != "models":
         raise ValueError(f"{folder / ARCHITECTURE} names {description['class']}, which is not a model of this project")
     with np.load(folder / PARAMETERS, allow_pickle=False) as file:
-        arrays = {key: torch.from_numpy(file[key]) for key in file.files}
+        halved = set(description.get("bfloat16", ()))
+        arrays = {key: (from_bits if key in halved else torch.from_numpy)(file[key]) for key in file.files}
     model = getattr(importlib.import_module(module), name)(**description["architecture"])
     model.to(getattr(torch, description["dtype"]))
     model.load_state_dict({k.removeprefix("model/"): v for k, v in arrays.items() if k.startswith("model/")})

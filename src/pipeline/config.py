@@ -221,7 +221,7 @@ def refuse_unknown(config: DictConfig, prefix: str = "") -> None:
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "device": ("auto", "cpu", "cuda"),
-    "dtype": ("float64", "float32"),
+    "dtype": ("float64", "float32", "bfloat16"),
     "tracking.detail": ("full", "summary"),
     "compare.arm": ("contender", "model", "sampler", "update"),
     "compare.figure": ("count", "epoch", "contenders", "trials"),
@@ -267,6 +267,14 @@ def _check_register(config: DictConfig, log_model: str) -> None:
         raise PipelineError("tracking.register needs the model; leave out tracking=off and tracking.log_model=false")
 
 
+def _check_dtype(config: DictConfig) -> None:
+    if config.dtype == "bfloat16" and config.recipe not in ("psrnn", "tune"):
+        raise PipelineError(
+            f"dtype=bfloat16 keeps the update of a PSRNN in half the bytes; recipe={config.recipe} has none, "
+            "take dtype=float32 or float64"
+        )
+
+
 def validate(config: DictConfig) -> None:
     """Raise PipelineError, naming the key and the choices, for the first value that makes no sense."""
     refuse_unknown(config)
@@ -283,5 +291,6 @@ def validate(config: DictConfig) -> None:
     if log_model not in ("none", "true", "best", "false"):
         raise PipelineError(f"tracking.log_model={log_model} is unknown; choose one of true, best, false")
     _check_register(config, log_model)
+    _check_dtype(config)
     if config.resume and not config.tracking.enabled:
         raise PipelineError("resume=true needs the tracking store; leave out tracking=off")

@@ -12,7 +12,7 @@ import torch
 from models.baselines.autoregression import Autoregression
 from models.baselines.persistence import Persistence
 from models.filtering import batches, filter_sequences, final_state, roll
-from models.forecaster import ARCHITECTURE, Forecaster, load_forecaster, save_forecaster
+from models.forecaster import ARCHITECTURE, PARAMETERS, Forecaster, load_forecaster, save_forecaster
 from models.psrnn.cell import PSRNN
 
 
@@ -117,3 +117,29 @@ def test_batches_are_bounded_and_those_without_gaps_are_apart() -> None:
     assert batches(rows, whole, 15) == [[5], [2], [1, 0, 3], [4]]
     assert batches(rows, whole, 1000) == [[5, 2], [1, 0, 3, 4]]
     assert batches([], [], 10) == []
+
+
+def test_rounded_matrices_take_half_the_bytes_and_come_back_as_they_were(tmp_path: Path) -> None:
+    """The bits of bfloat16 are the upper half of those of float32, rounded to the nearest."""
+    first = forecaster("psrnn")
+    first = Forecaster(first.model.float(), mean=first.mean, scale=first.scale, feature_names=("a", "b"))
+    before = first.model.update_tensor.detach().clone()
+    first.model.round_update()
+    after = first.model.update_tensor.detach()
+    assert after.dtype == torch.float32
+    assert 0 < float(((after - before) / before).abs().max()) <= 2.0**-8
+    assert not (after.view(torch.int32) & 0xFFFF).any()
+    save_forecaster(first, tmp_path)
+    with np.load(tmp_path / PARAMETERS) as arrays:
+        assert arrays["model/update_tensor"].dtype == np.uint16
+        assert arrays["model/initial"].dtype == np.float32
+    second = load_forecaster(tmp_path)
+    assert all(torch.equal(t, second.model.state_dict()[name]) for name, t in first.model.state_dict().items())
+    assert np.array_equal(first.predict(series()), second.predict(series()))
+
+
+def test_numbers_that_bfloat16_cannot_hold_are_kept_whole(tmp_path: Path) -> None:
+    model = forecaster("psrnn").model.float()
+    save_forecaster(Forecaster(model, mean=torch.zeros(2), scale=torch.ones(2), feature_names=("a", "b")), tmp_path)
+    assert "bfloat16" not in json.loads((tmp_path / ARCHITECTURE).read_text())
+    assert torch.equal(load_forecaster(tmp_path).model.update_tensor, model.update_tensor)

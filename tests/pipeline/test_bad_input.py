@@ -49,6 +49,7 @@ TINY = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "tracking=off"
         ("tracking.log_model=maybe", "tracking.log_model=maybe is unknown; choose one of true, best, false"),
         ("data.source=internet", "auto, cmu, stand_in"),
         ("device=cuda", "torch sees no GPU"),
+        ("dtype=float16", "dtype=float16 is unknown; choose one of float64, float32, bfloat16"),
         ("features.bandwidth.rule=mean", "median_pairs"),
         ("model.window=60", "the longest sequence has 100 steps; a window of length 60 needs 121"),
         ("evaluate.first_step=100", "lower evaluate.first_step or give more data"),
@@ -69,6 +70,18 @@ def test_a_contender_of_other_data(run_pipeline) -> None:
 def test_kronecker_is_for_psrnns(run_pipeline) -> None:
     error = run_pipeline(*TINY, "model=lstm", "refine.optimizer=kronecker").error
     assert "refine.optimizer=kronecker is for model=psrnn and psrnn_cp; use refine.optimizer=adam" in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((*TINY, "model=lstm"), "with model=lstm take dtype=float32 or float64"),
+        (("+experiment=ssgp", "size=tiny", "tracking=off"), "recipe=ssgp has none, take dtype=float32 or float64"),
+    ],
+)
+def test_bfloat16_is_for_psrnns(arguments: tuple[str, ...], message: str, run_pipeline) -> None:
+    error = run_pipeline(*arguments, "dtype=bfloat16").error
+    assert f"dtype=bfloat16 keeps the update of a PSRNN in half the bytes; {message}" in error
 
 
 def test_a_misspelt_key_in_an_experiment_file(run_pipeline, tmp_path: Path) -> None:

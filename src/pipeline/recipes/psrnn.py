@@ -20,12 +20,13 @@ from pipeline import checkpoint
 from pipeline.build import DTYPES, build
 from pipeline.clock import Clock
 from pipeline.config import PsrnnConfig
+from pipeline.errors import PipelineError
 from pipeline.fit import EpochRow, Progress
 from pipeline.job import Job, refuse_other_data
 from pipeline.labels import label, name_of
 from pipeline.ranks import refuse_unlike, settings_of_rank
 from pipeline.stages import report
-from pipeline.stages.bptt import Listener, refine, unrefined, unwatched
+from pipeline.stages.bptt import Listener, refine, round_kept, unrefined, unwatched
 from pipeline.stages.evaluate import Evaluation, baselines, evaluate
 from pipeline.stages.features import Features, draw_features
 from pipeline.stages.first_model import Initialised, fit_method
@@ -50,11 +51,17 @@ class Parts(NamedTuple):
 
 
 def exchangeable_parts(settings: PsrnnConfig) -> Parts:
-    """Raises ValueError for a sampler that cannot draw for the kernel."""
+    """Raises ValueError for a sampler that cannot draw for the kernel, PipelineError for a dtype that is not the model's."""
     kernel = build("kernel", settings.kernel, settings.extensions)
     sampler = build("sampler", settings.sampler, settings.extensions)
     check_pair(kernel, sampler)
-    return Parts(build("model", settings.model, settings.extensions), kernel, sampler)
+    parts = Parts(build("model", settings.model, settings.extensions), kernel, sampler)
+    if settings.dtype == "bfloat16" and not parts.psrnn:
+        raise PipelineError(
+            f"dtype=bfloat16 keeps the update of a PSRNN in half the bytes; with model={parts.method.name} take "
+            "dtype=float32 or float64"
+        )
+    return parts
 
 
 def load_stage(settings: PsrnnConfig, parts: Parts, device: torch.device) -> Loaded:
@@ -218,6 +225,9 @@ def run_stages(
     found = first_model(settings, loaded, parts, run, folder, clock)
     with clock.stage("bptt"):
         progress = refine_stage(settings, loaded, parts, found, run, folder / "bptt.npz", watch)
+        if settings.dtype == "bfloat16":
+            round_kept(found.model, loaded, progress)
+            run.metric("bptt/rounded_validation_mse", progress.validation_mse)
         run.tags({"stability": "stable" if found.stable(*progress.kept_errors) else "unstable"})
         report.log_refinement(run, progress, title=clock.title, figure=full)
     if rank() > 0:

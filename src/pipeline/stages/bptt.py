@@ -84,3 +84,9 @@ def unrefined(found: Initialised, *, on_epoch: Listener) -> Progress:
     row = EpochRow(0, found.train_mse, found.validation_mse, found.test_mse, 0.0, accepted=True)
     on_epoch(row)
     return Progress(0.0, [row], 0, snapshot(found.model), found.train_mse)
+
+
+def round_kept(model: Any, loaded: Loaded, progress: Progress) -> None:
+    """Round the update of the model that is kept to bfloat16, and note its errors from then on."""
+    model.round_update()
+    progress.rounded_errors = one_step_mse(model, loaded.train), one_step_mse(model, loaded.validation)
