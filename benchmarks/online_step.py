@@ -26,6 +26,11 @@ def by_einsum(model: PSRNN, belief: Tensor, observation: Tensor) -> tuple[Tensor
     return belief, model.readout_weight @ belief + model.readout_bias
 
 
+def random_vector(matrix: Tensor) -> Tensor:
+    """One that the matrix can be multiplied by."""
+    return torch.randn(matrix.shape[1], generator=torch.Generator().manual_seed(2)).to(matrix)
+
+
 class ReadLSTM(torch.nn.Module):
     """torch.nn.LSTMCell and a linear readout."""
 
@@ -57,6 +62,7 @@ def measure(machine: Machine, budget: float) -> list[Row]:
         forms: dict[str, Form] = {
             "ours": lambda s=step, q=belief, r=recent, o=observation: s(q, r, o),
             "einsum": lambda m=model, q=belief, o=observation: by_einsum(m, q, o),
+            "its product with W alone": lambda w=step.update, v=random_vector(step.update): torch.mv(w, v),
             f"torch.nn.LSTMCell, {units} units": lambda m=lstm, o=observation[None], z=zeros: m(o, (z, z)),
         }
         work = Work(flops=2 * features**3, read=model.update_tensor)

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from models.psrnn.two_stage import FeatureBatch, Stream, two_stage_regression
 
-STEPS, CHUNK, RIDGE = 12000, 2048, 1e-2
+STEPS, CHUNK, RIDGE = 12000, 4096, 1e-2  # CHUNK as initialise.chunk
 FEATURES = (50, 100, 200)
 LARGEST_RIDGE = 100  # features up to which scikit-learn takes part
 

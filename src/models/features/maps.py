@@ -23,13 +23,19 @@ def random_features(x: Tensor, frequencies: Tensor) -> Tensor:
     Raises ValueError when the last axis of x does not fit the frequencies.
     """
     count, dimension = frequencies.shape
-    if x.shape[-1:] != (dimension,):
-        raise ValueError(f"the random-feature map takes inputs of {dimension} columns, got shape {tuple(x.shape)}")
+    _check_columns(x, dimension)
     rows = x.shape[:-1].numel()
     if rows * count * x.element_size() > BLOCK_BYTES and not _recorded(x, frequencies):
-        return _in_blocks(x.reshape(rows, dimension), frequencies).view(*x.shape[:-1], 2 * count)
+        features = empty_rows(rows, 2 * count, like=x)
+        write_features(features, x.reshape(rows, dimension), frequencies)
+        return features.view(*x.shape[:-1], 2 * count)
     phases = x @ frequencies.T
     return torch.cat((phases.cos(), phases.sin()), dim=-1) / count**0.5
+
+
+def _check_columns(x: Tensor, dimension: int) -> None:
+    if x.shape[-1:] != (dimension,):
+        raise ValueError(f"the random-feature map takes inputs of {dimension} columns, got shape {tuple(x.shape)}")
 
 
 def _recorded(x: Tensor, frequencies: Tensor) -> bool:
@@ -38,25 +44,21 @@ def _recorded(x: Tensor, frequencies: Tensor) -> bool:
     return differentiated or torch.compiler.is_compiling()
 
 
-def _in_blocks(x: Tensor, frequencies: Tensor) -> Tensor:
-    """x (row, dimension) → (row, 2m).
+@torch.no_grad()
+def write_features(features: Tensor, x: Tensor, frequencies: Tensor) -> None:
+    """Φ(x) in blocks of rows into `features` (row, 2m), which may be columns of a wider tensor. x: (row, dimension).
 
-    On a CPU cosines go through a buffer: written into columns of the result, threads take turns at its cache lines.
+    Cosines go through a buffer: written into columns of the result, threads of a CPU take turns at its cache lines.
+    Raises ValueError when the last axis of x does not fit the frequencies.
     """
-    count = len(frequencies)
-    features = empty_rows(len(x), 2 * count, like=x)
-    block = _rows_of_a_block(x, count)
+    _check_columns(x, frequencies.shape[1])
+    count, block = len(frequencies), _rows_of_a_block(x, len(frequencies))
     phases = x.new_empty(block, count)
-    buffer = torch.empty_like(phases) if x.device.type == "cpu" else None
+    buffer = torch.empty_like(phases)
     for rows, result in zip(x.split(block), features.split(block), strict=True):
-        part = torch.mm(rows, frequencies.T, out=phases[: len(rows)])
+        part, values = torch.mm(rows, frequencies.T, out=phases[: len(rows)]), buffer[: len(rows)]
         for function, columns in ((torch.cos, result[:, :count]), (torch.sin, result[:, count:])):
-            if buffer is None:
-                function(part, out=columns)
-            else:
-                columns.copy_(function(part, out=buffer[: len(rows)]))
-        result.div_(count**0.5)
-    return features
+            torch.div(function(part, out=values), count**0.5, out=columns)
 
 
 def _rows_of_a_block(x: Tensor, count: int) -> int:

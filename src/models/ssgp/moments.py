@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from models.features.maps import random_features
+from models.features.maps import write_features
 
 Rows = tuple[Tensor, Tensor]  # inputs (row, dimension) and targets (row,)
 Stream = Callable[[], Iterable[Rows]]  # gives the same rows each time it is called
@@ -39,7 +39,10 @@ def in_blocks(inputs: Tensor, targets: Tensor, *, block: int = BLOCK) -> Stream:
 
 def _with_targets(inputs: Tensor, targets: Tensor, frequencies: Tensor) -> Tensor:
     """(Φ, y), one column more than there are features, so that one product gives all the sums."""
-    return torch.cat((random_features(inputs, frequencies.to(inputs.dtype)), targets.unsqueeze(1)), dim=1)
+    joined = inputs.new_empty(len(inputs), 2 * len(frequencies) + 1)
+    write_features(joined[:, :-1], inputs, frequencies.to(inputs.dtype))
+    joined[:, -1] = targets
+    return joined
 
 
 class _FeatureSums(torch.autograd.Function):
