@@ -56,13 +56,14 @@ def measure(machine: Machine, budget: float) -> list[Row]:
             step(belief, recent, observation)[::2], by_einsum(model, belief, observation), strict=True
         ):
             torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-4)
+        vector = random_vector(step.update)
         units = equal_lstm_units(features**3 + 2 * features, DIMENSION)
         lstm = ReadLSTM(units).to(machine.device)
         zeros = torch.zeros(1, units, device=machine.device)
         forms: dict[str, Form] = {
             "ours": lambda s=step, q=belief, r=recent, o=observation: s(q, r, o),
             "einsum": lambda m=model, q=belief, o=observation: by_einsum(m, q, o),
-            "its product with W alone": lambda w=step.update, v=random_vector(step.update): torch.mv(w, v),
+            "its product with W alone": lambda w=step.update, v=vector: torch.mv(w, v),
             f"torch.nn.LSTMCell, {units} units": lambda m=lstm, o=observation[None], z=zeros: m(o, (z, z)),
         }
         work = Work(flops=2 * features**3, read=model.update_tensor)

@@ -1,4 +1,4 @@
-"""`dtype=bfloat16`: the update of the model that is kept is rounded, and every error after that is the rounded one's."""
+"""`dtype=bfloat16`: the update of the model that is kept is rounded, and all errors from then on are of that."""
 
 from __future__ import annotations
 

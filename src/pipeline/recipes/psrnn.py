@@ -51,7 +51,7 @@ class Parts(NamedTuple):
 
 
 def exchangeable_parts(settings: PsrnnConfig) -> Parts:
-    """Raises ValueError for a sampler that cannot draw for the kernel, PipelineError for a dtype that is not the model's."""
+    """Raises ValueError for a sampler that cannot draw for the kernel, PipelineError for a dtype not of this model."""
     kernel = build("kernel", settings.kernel, settings.extensions)
     sampler = build("sampler", settings.sampler, settings.extensions)
     check_pair(kernel, sampler)
