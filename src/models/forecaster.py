@@ -129,7 +129,7 @@ class OnlineForecaster:
 def save_forecaster(forecaster: Forecaster, folder: Path) -> None:
     """Write architecture.json and parameters.npz (plain arrays) into an existing folder.
 
-    Matrices whose numbers bfloat16 can hold (`BilinearCell.round_update`) are kept in it, as 16-bit patterns, and named
+    Matrices whose numbers bfloat16 can hold (`PSRNN.round_update`) are kept in it, as 16-bit patterns, and named
     in architecture.json.
     """
     model = forecaster.model

@@ -270,7 +270,7 @@ def _check_register(config: DictConfig, log_model: str) -> None:
 def _check_dtype(config: DictConfig) -> None:
     if config.dtype == "bfloat16" and config.recipe not in ("psrnn", "tune"):
         raise PipelineError(
-            f"dtype=bfloat16 keeps the update of a PSRNN in half the bytes; recipe={config.recipe} has none, "
+            f"dtype=bfloat16 keeps the update of model=psrnn in half the bytes; recipe={config.recipe} has none, "
             "take dtype=float32 or float64"
         )
 

@@ -51,7 +51,7 @@ class BilinearCell(Recurrent):
             "frequencies": frequencies, "dimension": dimension, "state": state, "projected": projected, "lags": lags,
             "keep_sign": keep_sign, "learn_frequencies": learn_frequencies,
         }  # fmt: skip
-        self.keep_sign, self.update_names = keep_sign, tuple(update)
+        self.keep_sign = keep_sign
         projection = None if projected is None else torch.zeros(2 * frequencies, projected)
         self.features = RandomFeatureMap(torch.zeros(frequencies, dimension), projection)
         self.features.frequencies.requires_grad_(learn_frequencies)
@@ -81,13 +81,6 @@ class BilinearCell(Recurrent):
             self.initial.copy_(initial)
             self.reference.copy_(initial)
             self.bias.zero_()
-
-    def round_update(self) -> None:
-        """Round what stands for W to bfloat16, the nearest with a relative error of at most 2⁻⁸; its dtype stays."""
-        with torch.no_grad():
-            for name in self.update_names:
-                parameter = self.get_parameter(name)
-                parameter.copy_(parameter.bfloat16())
 
     @property
     def sign_reference(self) -> Tensor | None:

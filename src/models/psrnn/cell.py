@@ -44,6 +44,11 @@ class PSRNN(BilinearCell):
             self.update_tensor.copy_(update)
         self.set_initial(initial)
 
+    @torch.no_grad()
+    def round_update(self) -> None:
+        """Round W to the nearest bfloat16 numbers, off by 2⁻⁸ of each at most; its dtype stays."""
+        self.update_tensor.copy_(self.update_tensor.bfloat16())
+
     def bilinear(self, belief: Tensor, features: Tensor) -> Tensor:
         return bilinear(self.update_tensor, self.bias, belief, features)
 

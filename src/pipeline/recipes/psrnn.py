@@ -56,9 +56,9 @@ def exchangeable_parts(settings: PsrnnConfig) -> Parts:
     sampler = build("sampler", settings.sampler, settings.extensions)
     check_pair(kernel, sampler)
     parts = Parts(build("model", settings.model, settings.extensions), kernel, sampler)
-    if settings.dtype == "bfloat16" and not parts.psrnn:
+    if settings.dtype == "bfloat16" and not (parts.psrnn and parts.method.terms is None):
         raise PipelineError(
-            f"dtype=bfloat16 keeps the update of a PSRNN in half the bytes; with model={parts.method.name} take "
+            f"dtype=bfloat16 keeps the update of model=psrnn in half the bytes; with model={parts.method.name} take "
             "dtype=float32 or float64"
         )
     return parts
