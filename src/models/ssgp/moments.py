@@ -17,7 +17,7 @@ from models.features.maps import write_features
 
 Rows = tuple[Tensor, Tensor]  # inputs (row, dimension) and targets (row,)
 Stream = Callable[[], Iterable[Rows]]  # gives the same rows each time it is called
-BLOCK = 2048  # rows
+BLOCK = 4096  # rows
 KEPT_BYTES = 64 * 2**20
 
 
