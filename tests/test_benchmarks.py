@@ -25,7 +25,7 @@ ROWS = {
     "feature_map": 3 + 3 + 2,
     "two_stage": 3,
     "bptt_step": 3,
-    "online_step": 3,
+    "online_step": 4,
     "epoch": 4 + 4,
     "factorised": 3,
     "trace_estimation": 7,
