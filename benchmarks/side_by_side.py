@@ -13,8 +13,6 @@ from statistics import median
 import torch
 from torch import Tensor
 
-from models.huge_pages import ask_for_huge_pages
-
 Form = Callable[[], object]
 SAMPLE = 5e-4  # seconds that one sample takes at least: short calls are repeated
 MOST_ROUNDS = 200
@@ -35,7 +33,7 @@ class Machine:
         products = ", ".join(f"{str(t).removeprefix('torch.')} {x / 1e9:.0f} GF/s" for t, x in self.product.items())
         return (
             f"{name}, {torch.get_num_threads()} thread(s), torch {torch.__version__}; matrix-product peak {products}; "
-            f"read peak {self.read / 1e9:.1f} GB/s; {'huge pages' if ask_for_huge_pages() else 'no huge pages'}"
+            f"read peak {self.read / 1e9:.1f} GB/s"
         )
 
 
@@ -182,8 +180,6 @@ def parser(description: str) -> argparse.ArgumentParser:
 
 
 def machine_of(options: argparse.Namespace) -> Machine:
-    """With huge pages, as in every run of the pipeline: all forms, peers too, get them."""
-    ask_for_huge_pages()
     if options.threads is not None:
         torch.set_num_threads(options.threads)
     return measured_machine(options.device)

@@ -17,6 +17,7 @@ from models.numerics.half import fits, from_bits, to_bits
 from models.psrnn.cell import PSRNN
 from models.psrnn.online import OnlineStep
 
+ROUNDED = "model/update_tensor"
 ARCHITECTURE, PARAMETERS = "architecture.json", "parameters.npz"
 PASS_NUMBERS = 2**23  # states and observations that are filtered at once, or one sequence: 64 MiB of doubles
 
@@ -129,8 +130,8 @@ class OnlineForecaster:
 def save_forecaster(forecaster: Forecaster, folder: Path) -> None:
     """Write architecture.json and parameters.npz (plain arrays) into an existing folder.
 
-    Matrices whose numbers bfloat16 can hold (`PSRNN.round_update`) are kept in it, as 16-bit patterns, and named
-    in architecture.json.
+    The update of a PSRNN that was rounded (`PSRNN.round_update`), and not trained since, is saved as 16-bit patterns of
+    bfloat16, which architecture.json says: (array.astype("u4") << 16).view("f4") are its numbers.
     """
     model = forecaster.model
     description: dict[str, Any] = {
@@ -140,7 +141,7 @@ def save_forecaster(forecaster: Forecaster, folder: Path) -> None:
         "feature_names": list(forecaster.feature_names),
     }
     tensors = {f"model/{name}": tensor for name, tensor in model.state_dict().items()}
-    halved = [name for name, tensor in tensors.items() if tensor.ndim > 1 and fits(tensor)]
+    halved = [ROUNDED] if description["architecture"].get("rounded") and fits(tensors[ROUNDED]) else []
     if halved:
         description["bfloat16"] = halved
     (folder / ARCHITECTURE).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")

@@ -21,7 +21,7 @@ from pipeline.ranks import place_on_machine, share_of_cores, take_gpu
 
 OWN_PACKAGES = ("data", "models")
 EXPECT_GPU = "PIPELINE_EXPECT_GPU"  # 1 in the CUDA image
-DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.float32}  # that is computed in
+DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.float32}  # what is computed in
 
 
 def import_extensions(extensions: list[str]) -> None:

@@ -223,7 +223,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "device": ("auto", "cpu", "cuda"),
     "dtype": ("float64", "float32", "bfloat16"),
     "tracking.detail": ("full", "summary"),
-    "compare.arm": ("contender", "model", "sampler", "update"),
+    "compare.arm": ("contender", "model", "sampler", "update", "dtype"),
     "compare.figure": ("count", "epoch", "contenders", "trials"),
     **PSRNN_CHOICES,
     **TRACE_CHOICES,
@@ -270,8 +270,8 @@ def _check_register(config: DictConfig, log_model: str) -> None:
 def _check_dtype(config: DictConfig) -> None:
     if config.dtype == "bfloat16" and config.recipe not in ("psrnn", "tune"):
         raise PipelineError(
-            f"dtype=bfloat16 keeps the update of model=psrnn in half the bytes; recipe={config.recipe} has none, "
-            "take dtype=float32 or float64"
+            f"dtype=bfloat16 saves the update of model=psrnn in half the bytes; recipe={config.recipe} has none, "
+            "leave dtype out"
         )
 
 

@@ -70,7 +70,6 @@ class Progress:
     best_epoch: int = 0
     best: dict[str, Tensor] = field(default_factory=dict)
     train_mse: float = math.inf
-    rounded_errors: tuple[float, float] | None = None
 
     @property
     def epoch(self) -> int:
@@ -78,9 +77,9 @@ class Progress:
 
     @property
     def kept_errors(self) -> tuple[float, float]:
-        """Training and validation error of the model that is kept: the best, or what rounding made of it."""
+        """Training and validation error of the best model."""
         best = self.rows[self.best_epoch]
-        return self.rounded_errors or (best.train_mse, best.validation_mse)
+        return best.train_mse, best.validation_mse
 
     @property
     def validation_mse(self) -> float:

@@ -11,7 +11,6 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from models.huge_pages import ask_for_huge_pages
 from pipeline.passwords import masked
 
 TRACEBACK = "PIPELINE_TRACEBACK"
@@ -73,9 +72,8 @@ def ensure_user() -> None:
 
 
 def prepare_environment() -> None:
-    """Quiet libraries, huge pages, warnings in one line, and errors that Hydra hands to us instead of printing them."""
+    """Quiet libraries, warnings in one line, and errors that Hydra hands to us instead of printing them itself."""
     ensure_user()
-    ask_for_huge_pages()
     warnings.formatwarning = as_one_line
     os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
     os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")

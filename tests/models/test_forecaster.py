@@ -133,6 +133,8 @@ def test_rounded_matrices_take_half_the_bytes_and_come_back_as_they_were(tmp_pat
     with np.load(tmp_path / PARAMETERS) as arrays:
         assert arrays["model/update_tensor"].dtype == np.uint16
         assert arrays["model/initial"].dtype == np.float32
+        read = (arrays["model/update_tensor"].astype("u4") << 16).view("f4")  # as the docstring has it
+        assert np.array_equal(read, after.numpy())
     second = load_forecaster(tmp_path)
     assert all(torch.equal(t, second.model.state_dict()[name]) for name, t in first.model.state_dict().items())
     assert np.array_equal(first.predict(series()), second.predict(series()))
@@ -140,6 +142,16 @@ def test_rounded_matrices_take_half_the_bytes_and_come_back_as_they_were(tmp_pat
 
 def test_numbers_that_bfloat16_cannot_hold_are_kept_whole(tmp_path: Path) -> None:
     model = forecaster("psrnn").model.float()
+    model.round_update()
+    with torch.no_grad():
+        model.update_tensor.mul_(1.001)  # trained on
     save_forecaster(Forecaster(model, mean=torch.zeros(2), scale=torch.ones(2), feature_names=("a", "b")), tmp_path)
     assert "bfloat16" not in json.loads((tmp_path / ARCHITECTURE).read_text())
+    assert np.load(tmp_path / PARAMETERS)["model/update_tensor"].dtype == np.float32
     assert torch.equal(load_forecaster(tmp_path).model.update_tensor, model.update_tensor)
+
+
+def test_a_matrix_that_was_not_rounded_is_saved_whole_whatever_its_numbers(tmp_path: Path) -> None:
+    model = PSRNN(frequencies=3, dimension=2, state=4)  # all zeros, which bfloat16 holds
+    save_forecaster(Forecaster(model, mean=torch.zeros(2), scale=torch.ones(2), feature_names=("a", "b")), tmp_path)
+    assert all(array.dtype == np.float32 for array in np.load(tmp_path / PARAMETERS).values())

@@ -75,14 +75,15 @@ def test_kronecker_is_for_psrnns(run_pipeline) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((*TINY, "model=psrnn_cp", "model.rank=6"), "with model=psrnn_cp take dtype=float32 or float64"),
-        ((*TINY, "model=lstm"), "with model=lstm take dtype=float32 or float64"),
-        (("+experiment=ssgp", "size=tiny", "tracking=off"), "recipe=ssgp has none, take dtype=float32 or float64"),
+        ((*TINY, "model=psrnn_cp", "model.rank=6"), "with model=psrnn_cp leave dtype out, or take float32"),
+        ((*TINY, "model=lstm"), "with model=lstm leave dtype out, or take float32"),
+        (("+experiment=ssgp", "size=tiny", "tracking=off"), "recipe=ssgp has none, leave dtype out"),
+        (("+experiment=theory", "size=tiny", "tracking=off"), "recipe=theory has none, leave dtype out"),
     ],
 )
 def test_bfloat16_is_for_psrnns(arguments: tuple[str, ...], message: str, run_pipeline) -> None:
     error = run_pipeline(*arguments, "dtype=bfloat16").error
-    assert f"dtype=bfloat16 keeps the update of model=psrnn in half the bytes; {message}" in error
+    assert f"dtype=bfloat16 saves the update of model=psrnn in half the bytes; {message}" in error
 
 
 def test_a_misspelt_key_in_an_experiment_file(run_pipeline, tmp_path: Path) -> None:

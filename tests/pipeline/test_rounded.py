@@ -21,9 +21,10 @@ def kept(run):
     return {name: tensor.detach() for name, tensor in model.state_dict().items()}
 
 
-def test_only_the_update_differs_from_single_precision(run_pipeline, client) -> None:
+@pytest.mark.parametrize("epochs", [0, 2])
+def test_only_the_update_differs_from_single_precision(epochs: int, run_pipeline, client) -> None:
     for dtype in ("float32", "bfloat16"):
-        result = run_pipeline(*TINY, f"dtype={dtype}")
+        result = run_pipeline(*TINY, f"refine.epochs={epochs}", f"dtype={dtype}")
         assert result.status == 0, result.err
     single, rounded = sorted(
         client.search_runs([e.experiment_id for e in client.search_experiments()]), key=lambda run: run.info.start_time

@@ -20,10 +20,10 @@ def random_features(x: Tensor, frequencies: Tensor) -> Tensor:
     Many rows without a gradient are taken in blocks, straight into the result.
 
     x: (..., dimension); frequencies: (m, dimension), same dtype and device. Returns (..., 2m).
-    Raises ValueError when the last axis of x does not fit the frequencies.
+    Raises ValueError when the last axis of x does not fit the frequencies, and for whole numbers.
     """
     count, dimension = frequencies.shape
-    _check_columns(x, dimension)
+    _check_inputs(x, dimension)
     rows = x.shape[:-1].numel()
     if rows * count * x.element_size() > BLOCK_BYTES and not _recorded(x, frequencies):
         features = empty_rows(rows, 2 * count, like=x)
@@ -33,7 +33,9 @@ def random_features(x: Tensor, frequencies: Tensor) -> Tensor:
     return torch.cat((phases.cos(), phases.sin()), dim=-1) / count**0.5
 
 
-def _check_columns(x: Tensor, dimension: int) -> None:
+def _check_inputs(x: Tensor, dimension: int) -> None:
+    if not x.is_floating_point():
+        raise ValueError(f"the random-feature map takes floating-point inputs, got {x.dtype}")
     if x.shape[-1:] != (dimension,):
         raise ValueError(f"the random-feature map takes inputs of {dimension} columns, got shape {tuple(x.shape)}")
 
@@ -49,9 +51,9 @@ def write_features(features: Tensor, x: Tensor, frequencies: Tensor) -> None:
     """Φ(x) in blocks of rows into `features` (row, 2m), which may be columns of a wider tensor. x: (row, dimension).
 
     Cosines go through a buffer: written into columns of the result, threads of a CPU take turns at its cache lines.
-    Raises ValueError when the last axis of x does not fit the frequencies.
+    Raises ValueError when the last axis of x does not fit the frequencies, and for whole numbers.
     """
-    _check_columns(x, frequencies.shape[1])
+    _check_inputs(x, frequencies.shape[1])
     count, block = len(frequencies), _rows_of_a_block(x, len(frequencies))
     phases = x.new_empty(block, count)
     buffer = torch.empty_like(phases)

@@ -17,7 +17,7 @@ def bilinear(update: Tensor, bias: Tensor, belief: Tensor, features: Tensor) -> 
 
 
 class PSRNN(BilinearCell):
-    """The cell with W (s, s, w) itself as its parameter; see `BilinearCell`."""
+    """The cell with W (s, s, w) itself as its parameter; see `BilinearCell`. rounded: see `round_update`."""
 
     update_tensor: nn.Parameter
 
@@ -31,12 +31,15 @@ class PSRNN(BilinearCell):
         lags: int = 0,
         keep_sign: bool = True,
         learn_frequencies: bool = False,
+        rounded: bool = False,
     ) -> None:
         super().__init__(
             frequencies=frequencies, dimension=dimension, state=state, projected=projected, lags=lags,
             keep_sign=keep_sign, learn_frequencies=learn_frequencies,
             update={"update_tensor": (state, state, feature_count(frequencies, projected))},
         )  # fmt: skip
+        if rounded:
+            self.architecture["rounded"] = True
 
     def set_update(self, update: Tensor, initial: Tensor) -> None:
         """Take W (s, s, w), and q_1 (s,) as in `set_initial`."""
@@ -46,8 +49,9 @@ class PSRNN(BilinearCell):
 
     @torch.no_grad()
     def round_update(self) -> None:
-        """Round W to the nearest bfloat16 numbers, off by 2⁻⁸ of each at most; its dtype stays."""
+        """Round W to the nearest bfloat16 numbers, off by 2⁻⁸ of each at most. It is saved in them; its dtype stays."""
         self.update_tensor.copy_(self.update_tensor.bfloat16())
+        self.architecture["rounded"] = True
 
     def bilinear(self, belief: Tensor, features: Tensor) -> Tensor:
         return bilinear(self.update_tensor, self.bias, belief, features)

@@ -19,16 +19,19 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from models.numerics.memory import Scratch
 from models.numerics.recorded import Recorded
 
 SCRATCH_BYTES = 256 * 2**20  # most that the matrices kept for a gradient may take
+SCRATCH = Scratch(2 * SCRATCH_BYTES)  # the matrices, and ∂z ⊗ q of the same size
 BLOCK_BYTES = 16 * 2**20  # least that the matrices of a block of steps without a gradient may take: what a cache holds
 
 
 def step_matrices(update: Tensor, features: Tensor) -> Tensor:
-    """A = W ×₃ ω: update (s, s, w), features (T, B, w) → (T, B, s, s)."""
-    size = len(update)
-    return (features.flatten(0, 1) @ update.flatten(0, 1).T).view(*features.shape[:2], size, size)
+    """A = W ×₃ ω, without a gradient: update (s, s, w), features (T, B, w) → (T, B, s, s)."""
+    rows, flat = features.flatten(0, 1), update.flatten(0, 1)
+    matrices = SCRATCH.empty((len(rows), len(flat)), like=features)
+    return torch.mm(rows, flat.T, out=matrices).view(*features.shape[:2], len(update), len(update))
 
 
 def signed_norms(z: Tensor, reference: Tensor | None) -> Tensor:
@@ -86,7 +89,8 @@ class _States(torch.autograd.Function):
         at_z, at_initial = REVERSAL(matrices, states, norms, gradients[0])
         if not len(at_z):
             return None, None, at_initial, None, None
-        pairs = (at_z.unsqueeze(3) * states[:-1].unsqueeze(2)).flatten(0, 1).flatten(1)
+        pairs = SCRATCH.empty((*at_z.shape, at_z.shape[2]), like=at_z)
+        pairs = torch.mul(at_z.unsqueeze(3), states[:-1].unsqueeze(2), out=pairs).flatten(0, 1).flatten(1)
         by_features = None
         if ctx.needs_input_grad[3]:
             by_features = torch.zeros_like(features)

@@ -39,7 +39,8 @@ def in_blocks(inputs: Tensor, targets: Tensor, *, block: int = BLOCK) -> Stream:
 
 def _with_targets(inputs: Tensor, targets: Tensor, frequencies: Tensor) -> Tensor:
     """(Φ, y), one column more than there are features, so that one product gives all the sums."""
-    joined = inputs.new_empty(len(inputs), 2 * len(frequencies) + 1)
+    dtype = torch.promote_types(inputs.dtype, targets.dtype)
+    joined = inputs.new_empty(len(inputs), 2 * len(frequencies) + 1, dtype=dtype)
     write_features(joined[:, :-1], inputs, frequencies.to(inputs.dtype))
     joined[:, -1] = targets
     return joined

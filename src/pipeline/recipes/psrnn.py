@@ -26,7 +26,7 @@ from pipeline.job import Job, refuse_other_data
 from pipeline.labels import label, name_of
 from pipeline.ranks import refuse_unlike, settings_of_rank
 from pipeline.stages import report
-from pipeline.stages.bptt import Listener, refine, round_kept, unrefined, unwatched
+from pipeline.stages.bptt import Listener, errors_when_rounded, refine, unrefined, unwatched
 from pipeline.stages.evaluate import Evaluation, baselines, evaluate
 from pipeline.stages.features import Features, draw_features
 from pipeline.stages.first_model import Initialised, fit_method
@@ -58,8 +58,8 @@ def exchangeable_parts(settings: PsrnnConfig) -> Parts:
     parts = Parts(build("model", settings.model, settings.extensions), kernel, sampler)
     if settings.dtype == "bfloat16" and not (parts.psrnn and parts.method.terms is None):
         raise PipelineError(
-            f"dtype=bfloat16 keeps the update of model=psrnn in half the bytes; with model={parts.method.name} take "
-            "dtype=float32 or float64"
+            f"dtype=bfloat16 saves the update of model=psrnn in half the bytes; with model={parts.method.name} leave "
+            "dtype out, or take float32"
         )
     return parts
 
@@ -169,7 +169,7 @@ def refine_stage(
 def arm_of(settings: PsrnnConfig, job: Job) -> str:
     """What a comparison tells runs apart by: `compare.arm`, else the contender, else model or sampler."""
     choices = {key: str(value).rpartition("/")[2] for key, value in job.choices.items() if value}
-    choices["update"] = settings.update
+    choices |= {"update": settings.update, "dtype": settings.dtype}
     if settings.compare.arm is not None:
         return choices.get(settings.compare.arm, "")
     model = choices.get("model", "psrnn")
@@ -203,35 +203,32 @@ def forecaster_of(model: Any, loaded: Loaded) -> Forecaster:
 
 
 class Trained(NamedTuple):
-    """What the stages leave: the first model, refined in place, its learning curve, the errors of all models."""
+    """What the stages leave: the first model, refined in place, its validation error, the errors of all models."""
 
     initialised: Initialised
-    progress: Progress
+    validation_mse: float
     evaluation: Evaluation
-
-    @property
-    def validation_mse(self) -> float:
-        return self.progress.validation_mse
 
 
 def run_stages(
     settings: PsrnnConfig, loaded: Loaded, parts: Parts, run: Run, folder: Path, clock: Clock, watch: Listener
-) -> Trained | Progress:
+) -> Trained | float:
     """First model, BPTT, evaluation; each logs what it found before the next begins.
 
-    Of several ranks rank 0 alone evaluates; the others are done with the learning curve.
+    Of several ranks rank 0 alone evaluates; the others are done with the validation error.
     """
     full = settings.tracking.detail == "full"
     found = first_model(settings, loaded, parts, run, folder, clock)
     with clock.stage("bptt"):
         progress = refine_stage(settings, loaded, parts, found, run, folder / "bptt.npz", watch)
+        kept = progress.kept_errors
         if settings.dtype == "bfloat16":
-            round_kept(found.model, loaded, progress)
-            run.metric("bptt/rounded_validation_mse", progress.validation_mse)
-        run.tags({"stability": "stable" if found.stable(*progress.kept_errors) else "unstable"})
+            kept = errors_when_rounded(found.model, loaded)
+            run.metric("bptt/rounded_validation_mse", kept[1])
+        run.tags({"stability": "stable" if found.stable(*kept) else "unstable"})
         report.log_refinement(run, progress, title=clock.title, figure=full)
     if rank() > 0:
-        return progress
+        return kept[1]
     with clock.stage("evaluate"):
         name = name_of(parts.method)
         models: dict[str, Any] = {name: found.model, **baselines(loaded, settings.evaluate)}
@@ -239,7 +236,7 @@ def run_stages(
         report.log_metrics(run, evaluation, loaded)
         if full:
             report.log_evaluation(run, evaluation, loaded, models[name], title=clock.title)
-    return Trained(found, progress, evaluation)
+    return Trained(found, kept[1], evaluation)
 
 
 def model_line(settings: PsrnnConfig, parts: Parts, found: Initialised) -> str:
@@ -287,8 +284,8 @@ def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> fl
         clock.begin(run, title_of(request.name, loaded.dataset))
         log_dataset(run, loaded)
         trained = run_stages(settings, loaded, parts, run, folder, clock, watch)
-        if isinstance(trained, Progress):
-            return trained.validation_mse
+        if not isinstance(trained, Trained):
+            return trained
         closing = close(settings, loaded, parts, trained, run, clock)
     if settings.tracking.detail == "full":
         print(closing)

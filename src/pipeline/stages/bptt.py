@@ -86,7 +86,7 @@ def unrefined(found: Initialised, *, on_epoch: Listener) -> Progress:
     return Progress(0.0, [row], 0, snapshot(found.model), found.train_mse)
 
 
-def round_kept(model: Any, loaded: Loaded, progress: Progress) -> None:
-    """Round the update of the model that is kept to bfloat16, and note its errors from then on."""
+def errors_when_rounded(model: Any, loaded: Loaded) -> tuple[float, float]:
+    """Round the update of a PSRNN to bfloat16, in place; training and validation error of what that leaves."""
     model.round_update()
-    progress.rounded_errors = one_step_mse(model, loaded.train), one_step_mse(model, loaded.validation)
+    return one_step_mse(model, loaded.train), one_step_mse(model, loaded.validation)
