@@ -95,8 +95,9 @@ class _States(torch.autograd.Function):
         if ctx.needs_input_grad[3]:
             by_features = torch.zeros_like(features)
             by_features[:-1] = (pairs @ update.flatten(0, 1)).view_as(features[:-1])
-        by_update = (pairs.T @ features[:-1].flatten(0, 1)).view_as(update)
-        return by_update, at_z.sum((0, 1)), at_initial, by_features, None
+        by_update = SCRATCH.empty((pairs.shape[1], features.shape[2]), like=update)
+        torch.mm(pairs.T, features[:-1].flatten(0, 1), out=by_update)
+        return by_update.view_as(update), at_z.sum((0, 1)), at_initial, by_features, None
 
 
 def scratch_bytes(update: Tensor, features: Tensor) -> int:
