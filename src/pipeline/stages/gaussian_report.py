@@ -92,10 +92,10 @@ def claims_of(chosen: Any, points: Points) -> tuple[Any, pd.DataFrame]:
 def curve_figure(table: Any, points: Points, *, title: str) -> Figure:
     """Test RMSE over iterations, a panel per number of frequencies: the thesis's figures 3.1 and 3.4."""
     counts = sorted(set(table["p"]) - {0})
-    figure = Figure(figsize=(1.0 + 3.6 * max(1, len(counts)), 4.2), layout="constrained")
+    figure = Figure(figsize=(2.2 + 3.6 * max(1, len(counts)), 4.2), layout="constrained")
     figure.suptitle(title, fontsize=10)
     figure.supxlabel("iteration of training the hyper-parameters; mean over seeds, band: all seeds", fontsize=8)
-    best = best_lines(table)
+    best, named = best_lines(table), dict[str, Any]()
     for place, count in enumerate(counts):
         panel = figure.add_subplot(1, len(counts), place + 1)
         here = table[table["p"] == count]
@@ -107,7 +107,10 @@ def curve_figure(table: Any, points: Points, *, title: str) -> Figure:
         panel.set_ylabel(f"test RMSE ({points.target_name})", fontsize=8)
         panel.grid(True, color="0.9")
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
-        panel.legend(fontsize=7)
+        handles, labels = panel.get_legend_handles_labels()
+        named |= dict(zip(labels, handles, strict=True))
+    if named:
+        figure.legend(list(named.values()), list(named), loc="outside right upper", fontsize=8)
     return figure
 
 
