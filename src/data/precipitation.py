@@ -61,5 +61,6 @@ def load(
     return Points(
         "precipitation", torch.from_numpy(values[list(INPUTS)].to_numpy().copy()),
         torch.from_numpy(values["precipitation"].to_numpy().copy()), *split,
-        input_names=INPUTS, target_name="precipitation, 0.01 inch", source="noaa" if files else "stand-in", stand_in=not files,
+        input_names=INPUTS, target_name="precipitation, 0.01 inch", source="noaa" if files else "stand-in",
+        stand_in=not files,
     )  # fmt: skip
