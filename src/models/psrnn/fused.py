@@ -113,6 +113,7 @@ def states_with_gradient(
     return found
 
 
+@torch.no_grad()
 def states_without_gradient(
     update: Tensor, bias: Tensor, initial: Tensor, features: Tensor, reference: Tensor | None
 ) -> Tensor:
