@@ -7,13 +7,18 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from models.numerics.ridge import SCALES
-from models.psrnn.initialise import UPDATES
 from models.trace.queries import DISTRIBUTIONS
-from pipeline.config_psrnn import FeaturesConfig, InitialiseConfig, ReadoutConfig
+from pipeline.config_psrnn import (
+    PSRNN_CHOICES,
+    PSRNN_NOT_NEGATIVE,
+    PSRNN_POSITIVE,
+    FeaturesConfig,
+    InitialiseConfig,
+    ReadoutConfig,
+)
 
 PROBLEMS = ("synthetic", "roget", "condmat", "precipitation", "hessian")
-PRODUCTS = ("exact", "lanczos")
+PRODUCTS = ("exact", "implicit")
 
 
 @dataclass
@@ -79,24 +84,26 @@ class TraceSections:
     timing: TimingConfig = field(default_factory=TimingConfig)
 
 
+SHARED = ("update", "features.", "initialise.", "readout.")  # the settings of a PSRNN that `hessian` has too
+
+
+def of_hessian(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of a PSRNN's settings that `hessian` has too, as they are named there."""
+    return tuple(f"hessian.{key}" for key in keys if key.startswith(SHARED))
+
+
 TRACE_CHOICES: dict[str, tuple[str, ...]] = {
     "problem": PROBLEMS,
     "matrix.products": PRODUCTS,
     "estimate.distribution": DISTRIBUTIONS,
-    "hessian.update": UPDATES,
-    "hessian.initialise.method": ("two_stage", "random"),
-    "hessian.initialise.scale": SCALES,
-    "hessian.readout.scale": SCALES,
+    **{key: PSRNN_CHOICES[key.removeprefix("hessian.")] for key in of_hessian(tuple(PSRNN_CHOICES))},
 }
 TRACE_POSITIVE = (
     "matrix.size", "matrix.points", "matrix.length", "matrix.steps", "estimate.queries", "estimate.epsilon",
     "estimate.trials", "estimate.runs", "timing.queries", "timing.processes",
-    "hessian.features.count", "hessian.features.projection", "hessian.features.bandwidth.scale",
-    "hessian.features.bandwidth.pairs", "hessian.initialise.ridge", "hessian.initialise.whitening",
-    "hessian.initialise.chunk", "hessian.readout.ridges", "hessian.readout.state_ridges", "hessian.horizon",
-    "hessian.chunks",
+    "hessian.horizon", "hessian.chunks", *of_hessian(PSRNN_POSITIVE),
 )  # fmt: skip
-TRACE_NOT_NEGATIVE = ("matrix.ridge", "timing.trials", "hessian.readout.lags", "hessian.first_step")
+TRACE_NOT_NEGATIVE = ("matrix.ridge", "timing.trials", "hessian.first_step", *of_hessian(PSRNN_NOT_NEGATIVE))
 TRACE_CAPS = {
     "matrix.size": "steps", "matrix.points": "steps", "estimate.queries": "steps", "timing.queries": "steps",
     "estimate.trials": "sequences", "estimate.runs": "seeds", "timing.trials": "seeds", "timing.processes": "seeds",

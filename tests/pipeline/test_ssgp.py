@@ -9,6 +9,8 @@ import mlflow
 import pandas as pd
 import pytest
 
+from pipeline.stages.gaussian_report import lines_of, pairs_of
+
 OWN = ("+experiment=ssgp", "size=tiny", "data.source=stand_in")
 SMALL = ("ssgp.arms=[ssgp/iid,ssgp/orthogonal,ridge]",)
 
@@ -76,6 +78,36 @@ def test_the_peers_run_and_begin_where_ours_does(run_pipeline, client) -> None:
     assert bool((means["rmse"] > 0).all())
 
 
+def test_every_sampler_is_compared_with_independent_frequencies(run_pipeline, client) -> None:
+    others = ["orthogonal", "hadamard", "stratified", "near_orthogonal", "sobol"]
+    arms = ",".join(f"ssgp/{sampler}" for sampler in ("iid", *others))
+    result = run_pipeline(*OWN, f"ssgp.arms=[{arms}]", "ssgp.seeds=1")
+    assert result.status == 0, result.err
+    assert set(table(only_run(client), "evaluate/claims.csv")["claim"]) == {
+        f"ssgp/{s} ahead of ssgp/iid" for s in others
+    }
+
+
+def test_samplers_that_no_arm_names_are_not_asked_to_suit_the_kernel(run_pipeline) -> None:
+    arms = ("kernel=laplacian_l1", "ssgp.arms=[ssgp/iid]", "ssgp.seeds=1", "tracking=off")
+    assert run_pipeline(*OWN, *arms).status == 0
+
+
+def test_pairs_are_those_whose_arms_both_ran() -> None:
+    arms = ["svgp", "revisited/iid", "ssgp/sobol", "ssgp/iid", "spectrum/sobol", "revisited/hadamard", "ridge"]
+    assert pairs_of(arms) == [
+        ("revisited/iid", "ssgp/iid"),
+        ("spectrum/sobol", "ssgp/sobol"),
+        ("ssgp/sobol", "ssgp/iid"),
+        ("ssgp/iid", "svgp"),
+    ]
+
+
+def test_a_panel_has_the_lines_it_has_room_for() -> None:
+    arms = ["ssgp/sobol", "ssgp/orthogonal", "ssgp/iid", "pca/iid", "svgp", "rff/iid"]
+    assert lines_of(arms) == ["ssgp/iid", "ssgp/orthogonal", "rff/iid", "ssgp/sobol", "pca/iid"]
+
+
 def test_a_fit_that_stops_early_is_said_and_tagged(run_pipeline, client, monkeypatch) -> None:
     from pipeline.recipes.ssgp import Bench
 
@@ -97,7 +129,7 @@ def test_a_peer_that_is_not_installed_is_named(run_pipeline, monkeypatch) -> Non
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (("ssgp.arms=[ssgp]",), "ssgp needs a sampler; choose ssgp/ one of iid, orthogonal, stratified"),
+        (("ssgp.arms=[ssgp]",), "ssgp needs a sampler; choose ssgp/ one of iid, orthogonal, hadamard, stratified, "),
         (("ssgp.arms=[forest]",), "ssgp.arms: forest is unknown; choose of"),
         (("ssgp.arms=[]",), "ssgp.arms is empty; give at least one"),
         (("ssgp.counts=[0]",), "must be greater than 0"),

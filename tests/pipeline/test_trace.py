@@ -19,7 +19,7 @@ from models.features.kernel_matrix import kernel_matrix
 from models.features.kernels import Gaussian
 from models.trace.estimators import METHODS
 from models.trace.hessian import ChunkLoss, dense
-from models.trace.oracles import Diagonal
+from models.trace.oracles import Dense, Diagonal
 from pipeline.build import settings_of
 from pipeline.config import TraceConfig, register_schemas
 from pipeline.config_trace import EstimateConfig, MatrixConfig, TraceDataConfig
@@ -36,7 +36,7 @@ from test_real_data import ROOT
 TINY = ("size=tiny", "data.source=stand_in", "timing.processes=1", "timing.trials=1", "timing.queries=[10]")
 
 
-def settings(problem: str, **matrix: float) -> TraceConfig:
+def settings(problem: str, **matrix: float | str) -> TraceConfig:
     made = {"size": 50, "points": 30, "length": 1.0, "ridge": 0.0, "steps": 40, "products": "exact", **matrix}
     source = "published" if ROOT.is_dir() else "stand_in"
     estimate = EstimateConfig(list(METHODS), [10], "gaussian", 0.01, 2, 1)
@@ -223,6 +223,25 @@ def test_products_are_compared_without_a_timing(run_pipeline, client) -> None:
     assert run_pipeline("recipe=trace", *arguments).status == 0
     (run,) = client.search_runs([e.experiment_id for e in client.search_experiments()])
     assert 0 < run.data.metrics["trace/products_difference"] < 1e-4
+
+
+@pytest.mark.parametrize("problem", ["roget", "precipitation"])
+def test_failures_are_counted_with_the_products_that_are_asked_for(problem: str) -> None:
+    exact, implicit = (
+        PROBLEMS[problem](settings(problem, products=how), torch.device("cpu")) for how in ("exact", "implicit")
+    )
+    assert isinstance(exact.oracle, Dense)
+    assert implicit.oracle == implicit.timed
+    x = torch.randn(4, exact.size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    torch.testing.assert_close(implicit.oracle(x), exact.oracle(x), rtol=0.0, atol=1e-5 * float(exact.oracle(x).max()))
+
+
+def test_a_tiny_run_by_products_with_the_hessian(run_pipeline, client) -> None:
+    more = ("matrix.products=implicit", "timing.trials=0", "estimate.trials=2")
+    result = run_pipeline("+experiment=trace_hessian", *TINY, *WALKER, *more)
+    assert result.status == 0, result.err
+    (run,) = client.search_runs([e.experiment_id for e in client.search_experiments()])
+    assert "trace/products_difference" not in run.data.metrics  # what is counted is what is timed
 
 
 def test_a_singular_kernel_is_refused() -> None:

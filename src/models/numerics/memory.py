@@ -14,6 +14,17 @@ LINE = 64  # bytes of a line of the cache, to which memory is aligned
 SMALL = 2**20  # bytes below which the allocator has memory at hand
 
 
+def aligned_bytes(size: int) -> np.ndarray:
+    """Uninitialised, beginning with a line of the cache.
+
+    NumPy asks the system for huge pages where an array is large: most of the time that fresh memory costs is the system
+    handing out small pages one by one.
+    """
+    whole = np.empty(size + LINE, np.uint8)
+    start = -whole.ctypes.data % LINE
+    return whole[start : start + size]
+
+
 class Scratch:
     """Memory of the CPU for large intermediate results, used again and again.
 
@@ -43,9 +54,7 @@ class Scratch:
             best = min(fitting, key=len, default=None)
             if best is not None and self.free.pop(id(best), None) is not None:
                 return best
-        whole = np.empty(size + LINE, np.uint8)
-        start = -whole.ctypes.data % LINE
-        return whole[start : start + size]
+        return aligned_bytes(size)
 
     def _back(self, memory: np.ndarray) -> None:
         with self.lock:
@@ -55,12 +64,8 @@ class Scratch:
 
 
 def empty_rows(rows: int, columns: int, *, like: Tensor) -> Tensor:
-    """Uninitialised (rows, columns) with the dtype and on the device of `like`.
-
-    On the CPU the memory is NumPy's, which asks the system for huge pages where an array is large: most of the time
-    that a fresh large tensor costs is the system handing out small pages one by one.
-    """
+    """Uninitialised (rows, columns) with the dtype and on the device of `like`; on the CPU see `aligned_bytes`."""
     if like.device.type != "cpu":
         return like.new_empty(rows, columns)
-    memory = np.empty(rows * columns * like.element_size(), np.uint8)
-    return torch.from_numpy(memory).view(like.dtype).view(rows, columns)
+    memory = torch.from_numpy(aligned_bytes(rows * columns * like.element_size()))
+    return memory.view(like.dtype).view(rows, columns)

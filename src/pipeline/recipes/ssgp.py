@@ -92,8 +92,9 @@ class Bench:
     def __init__(self, settings: SsgpConfig, problem: Problem) -> None:
         self.settings, self.problem = settings, problem
         self.kernel = build("kernel", settings.kernel, settings.extensions)
+        asked = {split_arm(arm, settings.samplers)[1] for arm in settings.ssgp.arms} - {""}
         self.samplers = {
-            name: build(f"samplers.{name}", section, settings.extensions) for name, section in settings.samplers.items()
+            name: build(f"samplers.{name}", settings.samplers[name], settings.extensions) for name in sorted(asked)
         }
         for sampler in self.samplers.values():
             check_pair(self.kernel, sampler)

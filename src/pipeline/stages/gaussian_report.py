@@ -17,12 +17,7 @@ from pipeline.statistics import markdown_table
 from pipeline.summaries.figures import curve
 from pipeline.tracking.run import Run
 
-CLAIMS = (  # challenger, baseline
-    ("revisited/iid", "ssgp/iid"),
-    ("revisited/orthogonal", "ssgp/orthogonal"),
-    ("ssgp/orthogonal", "ssgp/iid"),
-    ("ssgp/stratified", "ssgp/iid"),
-    ("spectrum/iid", "ssgp/iid"),
+CLAIMS = (  # challenger, baseline; those of samplers are made by `pairs_of`
     ("ssgp/iid", "rff/iid"),
     ("ssgp/iid", "svgp"),
     ("ssgp/iid", "full_gp"),
@@ -32,6 +27,7 @@ CLAIMS = (  # challenger, baseline
 FRONT = ["arm", "p", "seed"]
 SCORES = ("rmse", "nlpd")
 CURVES = ("ssgp/iid", "ssgp/orthogonal", "spectrum/iid", "revisited/iid", "rff/iid")
+LINES = len(CURVES)  # of a panel, at most
 SHOWN = ["challenger", "baseline", "score", "p", "pairs", "ratio", "ratio_low", "ratio_high", "p_holm"]
 
 
@@ -73,12 +69,18 @@ def jobs_of(chosen: Any, score: str, points: Points) -> pd.DataFrame:
     return pd.concat([jobs[jobs["count"] > 0], *without], ignore_index=True) if counts else jobs
 
 
+def pairs_of(arms: Sequence[str]) -> list[tuple[str, str]]:
+    """Challengers and baselines that both ran: what is done to an SSGP, its sampler in place of iid, and `CLAIMS`."""
+    drawn = [arm.split("/") for arm in arms if "/" in arm]
+    done = [(f"{model}/{sampler}", f"ssgp/{sampler}") for model, sampler in drawn if model in ("revisited", "spectrum")]
+    samplers = [(f"ssgp/{sampler}", "ssgp/iid") for model, sampler in drawn if model == "ssgp" and sampler != "iid"]
+    return [pair for pair in (*done, *samplers, *CLAIMS) if set(pair) <= set(arms)]
+
+
 def claims_of(chosen: Any, points: Points) -> tuple[Any, pd.DataFrame]:
-    """Paired rows and verdicts of every pair of `CLAIMS` whose arms both ran."""
-    arms, pairs, verdicts = set(chosen["arm"]), [], []
-    for challenger, baseline in CLAIMS:
-        if not {challenger, baseline} <= arms:
-            continue
+    """Paired rows and verdicts of every pair of arms that `pairs_of` finds."""
+    pairs, verdicts = [], []
+    for challenger, baseline in pairs_of(list(dict.fromkeys(chosen["arm"]))):
         for score in SCORES:
             jobs = jobs_of(chosen, score, points)
             table = statistics.paired(jobs, baseline=baseline, challenger=challenger)
@@ -87,6 +89,12 @@ def claims_of(chosen: Any, points: Points) -> tuple[Any, pd.DataFrame]:
             verdicts.append(statistics.verdicts(table, f"{challenger} ahead of {baseline}").assign(score=score))
     empty = pd.DataFrame()
     return (pd.concat(pairs), pd.concat(verdicts)) if pairs else (empty, empty)
+
+
+def lines_of(arms: Sequence[str]) -> list[str]:
+    """The arms whose curves are drawn: those of `CURVES`, and as many of the others as there is room for."""
+    first = [arm for arm in CURVES if arm in arms]
+    return (first + [arm for arm in arms if arm not in CURVES])[:LINES]
 
 
 def curve_figure(table: Any, points: Points, *, title: str) -> Figure:
@@ -99,7 +107,7 @@ def curve_figure(table: Any, points: Points, *, title: str) -> Figure:
     for place, count in enumerate(counts):
         panel = figure.add_subplot(1, len(counts), place + 1)
         here = table[table["p"] == count]
-        for index, arm in enumerate(arm for arm in CURVES if arm in set(here["arm"])):
+        for index, arm in enumerate(lines_of(list(dict.fromkeys(here["arm"])))):
             curve(panel, index, over_seeds(here[here["arm"] == arm]), "iteration", arm, markers=False)
         for arm, (error, style) in best.items():
             panel.axhline(error, color="black", linestyle=style, linewidth=0.8, label=arm)
