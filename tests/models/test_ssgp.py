@@ -21,14 +21,14 @@ def problem(rows: int = 40, *, dimension: int = 3, count: int = 5, seed: int = 0
     targets = inputs.sin().sum(1) + 0.1 * torch.randn(rows, generator=generator, dtype=torch.float64)
     model = SSGP(torch.randn(count, dimension, generator=generator, dtype=torch.float64), scale=1.5)
     with torch.no_grad():
-        model.log_scales += 0.3 * torch.randn(dimension, generator=generator, dtype=torch.float64)
-        model.log_signal += 0.4
-        model.log_noise -= 0.7
+        model.raw_scales += 0.3 * torch.randn(dimension, generator=generator, dtype=torch.float64)
+        model.raw_signal += 0.4
+        model.raw_noise -= 0.7
     return model, inputs, targets
 
 
 def dense_features(model: SSGP, x):
-    return random_features(x / model.log_scales.exp(), model.frequencies)
+    return random_features(x / model.length_scales, model.frequencies)
 
 
 def test_loss_and_predictions_are_those_of_the_dense_process() -> None:
@@ -55,7 +55,7 @@ def test_gradients_are_those_of_differences(kept_rows: int, monkeypatch: pytest.
     monkeypatch.setattr(moments, "KEPT_BYTES", kept_rows * (2 * 3 + 1) * 8)
     model, inputs, targets = problem(rows=12, dimension=2, count=3)
     stream = in_blocks(inputs, targets, block=5)
-    names = ("frequencies", "log_scales", "log_signal", "log_noise")
+    names = ("frequencies", "raw_scales", "raw_signal", "raw_noise")
 
     def loss(*values):
         return torch.func.functional_call(model, dict(zip(names, values, strict=True)), (stream,))
@@ -113,7 +113,7 @@ def test_one_row_duplicates_a_constant_column_and_more_features_than_rows_do_no_
 def test_targets_without_noise_stop_at_the_floor() -> None:
     model, inputs, _ = problem(rows=60, dimension=1, count=4)
     with torch.no_grad():
-        model.log_noise.fill_(-60.0)
+        model.raw_noise.fill_(-60.0)
     targets = random_features(inputs, model.scaled_frequencies.detach()).sum(1)
     found = model.posterior(in_blocks(inputs, targets)).predict(inputs)
     torch.testing.assert_close(found.mean, targets, rtol=1e-4, atol=1e-4)
@@ -143,6 +143,6 @@ def test_values_that_cannot_be_used_are_refused() -> None:
 def test_training_that_diverges_says_what_to_do() -> None:
     model, inputs, targets = problem()
     with torch.no_grad():
-        model.log_signal.fill_(math.inf)
+        model.raw_signal.fill_(math.inf)
     with pytest.raises(ValueError, match="a signal variance of inf times the noise variance"):
         train(model, in_blocks(inputs, targets), iterations=1, learning_rate=0.1, watch=lambda *_: None)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import torch
 
-from models.ssgp.model import SSGP
+from models.ssgp.model import SSGP, TrainingEnded
 from models.ssgp.moments import Stream
 
 Watch = Callable[[int, float], None]
@@ -17,7 +17,7 @@ def train(model: SSGP, stream: Stream, *, iterations: int, learning_rate: float,
     """`iterations` steps of Adam on −log p(y)/N over all rows; `watch` is told of the loss before the step of each
     iteration (0, 1, …) and once more at the end.
 
-    Raises ValueError when the loss stops being finite, `NearlyNoiseless` where it cannot be computed.
+    Raises TrainingEnded when the loss stops being finite or cannot be computed any more.
     """
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.Adam(trained, lr=learning_rate)
@@ -26,7 +26,9 @@ def train(model: SSGP, stream: Stream, *, iterations: int, learning_rate: float,
         loss = model.loss(stream)
         value = loss.item()
         if not math.isfinite(value):
-            raise ValueError(f"the marginal likelihood is not finite at iteration {iteration}; lower the learning rate")
+            raise TrainingEnded(
+                f"the marginal likelihood is not finite at iteration {iteration}; lower the learning rate"
+            )
         watch(iteration, value)
         loss.backward()
         optimizer.step()

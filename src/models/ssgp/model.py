@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import softplus
 
 from models.features.maps import random_features
 from models.numerics.ridge import factor_ridge
@@ -34,8 +35,17 @@ class Prediction(NamedTuple):
     function_variance: Tensor
 
 
-class NearlyNoiseless(ValueError):
+class TrainingEnded(ValueError):
+    """The likelihood cannot be computed any more with the hyper-parameters that training has come to."""
+
+
+class NearlyNoiseless(TrainingEnded):
     """The noise variance is so small beside the signal's that rounding decides."""
+
+
+def softplus_inverse(value: float) -> float:
+    """r with log(1 + eʳ) = value > 0."""
+    return value + math.log(-math.expm1(-value))
 
 
 def factor_of(gram: Tensor, ratio: Tensor) -> Tensor:
@@ -78,7 +88,11 @@ class Posterior(NamedTuple):
 
 
 class SSGP(nn.Module):
-    """The hyper-parameters: log length-scales (dimension,), log s², log σ², and the frequencies, trained if asked for.
+    """The hyper-parameters: length-scales (dimension,), s² and σ², and the frequencies, trained if asked for.
+
+    What is positive is log(1 + eʳ) of a trained r. That is linear in a large r, so that a step takes a length-scale on
+    by the learning rate at most; trained in its logarithm, one of an input that says little grows by a factor in each
+    step, and with it how far beyond the training rows the function goes on as it does within.
 
     frequencies: (m, dimension), float64, of the kernel's spectral measure at bandwidth 1; see
     `models.features.samplers.draw_frequencies`. scale: the length-scale that training begins with.
@@ -93,25 +107,35 @@ class SSGP(nn.Module):
             raise ValueError(f"the first length-scale must be positive and finite, got {scale}")
         start = frequencies.double()
         self.frequencies = nn.Parameter(start.clone(), requires_grad=train_frequencies)
-        self.log_scales = nn.Parameter(start.new_full((frequencies.shape[1],), math.log(scale)))
-        self.log_signal = nn.Parameter(start.new_zeros(()))
-        self.log_noise = nn.Parameter(start.new_full((), math.log(FIRST_NOISE)))
+        self.raw_scales = nn.Parameter(start.new_full((frequencies.shape[1],), softplus_inverse(scale)))
+        self.raw_signal = nn.Parameter(start.new_full((), softplus_inverse(1.0)))
+        self.raw_noise = nn.Parameter(start.new_full((), softplus_inverse(FIRST_NOISE)))
+
+    @property
+    def length_scales(self) -> Tensor:
+        return softplus(self.raw_scales)
 
     @property
     def scaled_frequencies(self) -> Tensor:
-        """Frequencies over length-scales: Φ of them at x is Φ of the unscaled ones at x over the length-scales."""
-        return self.frequencies / self.log_scales.exp()
+        """Frequencies over length-scales: Φ of them at x is Φ of the unscaled ones at x over the length-scales.
+
+        Raises TrainingEnded where one is not finite.
+        """
+        scaled = self.frequencies / self.length_scales
+        if not bool(scaled.isfinite().all()):
+            raise TrainingEnded("a frequency over its length-scale is not finite any more; lower the learning rate")
+        return scaled
 
     @property
     def signal(self) -> Tensor:
-        return self.log_signal.exp()
+        return softplus(self.raw_signal)
 
     @property
     def noise(self) -> Tensor:
-        return self.log_noise.exp() + NOISE_FLOOR
+        return softplus(self.raw_noise) + NOISE_FLOOR
 
     def loss(self, stream: Stream) -> Tensor:
-        """−log p(y)/N, a differentiable scalar. Raises ValueError as `feature_moments`."""
+        """−log p(y)/N, a differentiable scalar. Raises ValueError as `feature_moments`, TrainingEnded as above."""
         moments = feature_moments(self.scaled_frequencies, stream)
         return negative_log_likelihood(moments, self.signal, self.noise) / moments.rows
 

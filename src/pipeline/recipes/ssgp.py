@@ -16,7 +16,7 @@ import torch
 from tqdm import tqdm
 
 from data.points import Points
-from models.features.samplers import check_pair
+from models.features.samplers import Iid, check_pair
 from models.ssgp.autoencoder import Training, train_autoencoder
 from pipeline.atomic import written_whole
 from pipeline.build import DTYPES, build
@@ -24,6 +24,7 @@ from pipeline.clock import Clock
 from pipeline.config import SsgpConfig
 from pipeline.errors import PipelineError
 from pipeline.job import Job
+from pipeline.ranks import refuse_several
 from pipeline.stages.clusters import cluster_figure, pictured
 from pipeline.stages.gaussian import (
     CurveRow,
@@ -46,6 +47,9 @@ SAMPLED = ("ssgp", "spectrum", "revisited", "pca", "rff")  # models that draw fr
 COUNTED = (*SAMPLED, "svgp")  # models that have a number of frequencies, or of inducing points
 UNCOUNTED = ("ridge", "vae_ridge", "full_gp")  # models without
 PEERS = ("rff", "svgp", "full_gp")  # GPyTorch's
+
+
+LEAST_PICTURE = 4  # points that t-SNE is made of
 
 
 class Cell(NamedTuple):
@@ -99,12 +103,12 @@ class Bench:
         for sampler in self.samplers.values():
             check_pair(self.kernel, sampler)
         self.reconfigured = cache(self.reconfigure)
-        self.unlogged: dict[int, dict[str, float]] = {}  # by seed: metrics of autoencoders trained since
+        self.unlogged: dict[int, dict[str, float]] = {}  # by seed: what autoencoders trained since have come to
 
     def reconfigure(self, seed: int) -> Problem:
         """The problem on inputs that an autoencoder reconfigured, trained on the training inputs alone.
 
-        Its metrics are the radius of the prior, and what it explains of the validation inputs (`gaussian.explained`).
+        Noted are the radius of its prior, and what it explains of the validation inputs (`gaussian.explained`).
         """
         own = self.settings.autoencoder
         training = Training(own.steps, own.batch_size, own.learning_rate, own.alpha, own.beta)
@@ -138,7 +142,7 @@ class Bench:
     def stops_early(self, cell: Cell, curve: list[CurveRow]) -> bool:
         """Whether training ended before its last iteration, which `ssgp_curve` has said."""
         model, _ = split_arm(cell.arm, self.samplers)
-        return model in COUNTED and curve[-1].iteration < self.settings.ssgp.iterations
+        return model in (*COUNTED, "full_gp") and curve[-1].iteration < self.settings.ssgp.iterations
 
     def sparse(self, problem: Problem, sampler: str, cell: Cell, *, train_frequencies: bool = False) -> list[CurveRow]:
         own = self.settings.ssgp
@@ -195,12 +199,12 @@ def fit_cells(bench: Bench, wanted: list[Cell], path: Path, run: Run) -> list[di
         curve = bench.fit(cell)
         done[cell] = {
             "cell": cell._asdict(), "seconds": perf_counter() - start, "curve": [flat(row) for row in curve],
-            "stopped": bench.stops_early(cell, curve),
+            "stopped": bench.stops_early(cell, curve), "autoencoder": bench.unlogged.pop(cell.seed, {}),
         }  # fmt: skip
         with written_whole(path) as partial:
             partial.write_text(json.dumps(list(done.values())), encoding="utf-8")
         log_cell(run, cell, best_row(curve))
-        for name, value in bench.unlogged.pop(cell.seed, {}).items():
+        for name, value in done[cell]["autoencoder"].items():
             run.metric(f"autoencoder/{name}", value, cell.seed)
     return [done[cell] for cell in wanted]
 
@@ -231,6 +235,13 @@ def log_means(run: Run, means: pd.DataFrame) -> None:
         run.metric(f"{name}/mean_test_nlpd", row["nlpd"])
 
 
+def log_autoencoders(run: Run, found: list[dict[str, Any]]) -> None:
+    """A row per seed; one that a resumed run trained again has come to the same."""
+    rows = [{"seed": row["cell"]["seed"], **row["autoencoder"]} for row in found if row["autoencoder"]]
+    if rows:
+        run.table(pd.DataFrame(rows).drop_duplicates("seed"), "evaluate/autoencoders.csv")
+
+
 def load_points(settings: SsgpConfig) -> Points:
     """Raises PipelineError where data= names sequences, which this recipe cannot take."""
     points = build("data", settings.data, settings.extensions)
@@ -241,7 +252,10 @@ def load_points(settings: SsgpConfig) -> Points:
 
 def log_clusters(settings: SsgpConfig, bench: Bench, opened: Study) -> None:
     """t-SNE of test inputs before and after the first seed's autoencoder."""
-    changed = bench.reconfigured(settings.seed)
+    changed, rows = bench.reconfigured(settings.seed), len(bench.problem.test.targets)
+    if rows < LEAST_PICTURE:
+        tqdm.write(f"the test part has {rows} rows, too few for a t-SNE; figures/clusters is left out")
+        return
     tables = [
         pictured(
             problem.test.inputs[: settings.ssgp.picture], kind=kind, clusters=settings.autoencoder.components,
@@ -258,8 +272,8 @@ def log_stream(settings: SsgpConfig, bench: Bench, opened: Study) -> None:
     """Cost of a fit against the number of generated rows."""
     own = settings.stream
     costs = streamed_costs(
-        own.rows, bench.kernel, next(iter(bench.samplers.values())), count=own.count, dimension=own.dimension,
-        seed=settings.seed, dtype=DTYPES[settings.dtype],
+        own.rows, bench.kernel, Iid(), count=own.count, dimension=own.dimension, seed=settings.seed,
+        dtype=DTYPES[settings.dtype],
     )  # fmt: skip
     opened.run.table(costs, "evaluate/stream.csv")
     if len(costs) > 1:
@@ -281,6 +295,7 @@ def stages(settings: SsgpConfig, bench: Bench, points: Points, opened: Study) ->
     with opened.clock.stage("report"):
         table = table_of(found)
         log_means(opened.run, report(opened.run, table, points, title=opened.title))
+        log_autoencoders(opened.run, found)
     if any(arm.startswith("revisited/") for arm in settings.ssgp.arms):
         with opened.clock.stage("clusters"):
             log_clusters(settings, bench, opened)
@@ -290,15 +305,28 @@ def stages(settings: SsgpConfig, bench: Bench, points: Points, opened: Study) ->
     return float(table.loc[table["chosen"], "validation_rmse"].min())
 
 
+def check(settings: SsgpConfig) -> None:
+    """Raises PipelineError, before anything is loaded, for settings that no fit could be made with."""
+    own = settings.ssgp
+    if not own.arms:
+        raise PipelineError("ssgp.arms is empty; give at least one, as in ssgp.arms=[ssgp/iid]")
+    for arm in own.arms:
+        split_arm(arm, settings.samplers)
+    for key, values in {"ssgp.arms": own.arms, "ssgp.counts": own.counts}.items():
+        if len(set(values)) < len(values):
+            raise PipelineError(f"{key}={list(values)} names one twice; name each once")
+    if own.picture < LEAST_PICTURE:
+        raise PipelineError(f"ssgp.picture={own.picture}: a t-SNE takes at least {LEAST_PICTURE} points")
+    if settings.autoencoder.batch_size < 2:
+        raise PipelineError("autoencoder.batch_size=1: its layers normalise over a batch; give at least 2")
+    check_peers(settings)
+
+
 def compare(settings: SsgpConfig, job: Job) -> float:
     """The whole recipe; returns the least validation RMSE of all fits."""
-    device = prepare(settings, job)
-    if not settings.ssgp.arms:
-        raise PipelineError("ssgp.arms is empty; give at least one, as in ssgp.arms=[ssgp/iid]")
-    for arm in settings.ssgp.arms:
-        split_arm(arm, settings.samplers)
-    check_peers(settings)
-    clock = Clock()
+    refuse_several("recipe=ssgp")
+    check(settings)
+    device, clock = prepare(settings, job), Clock()
     with clock.stage("load"):
         points = load_points(settings)
         problem = make_problem(points, rows=settings.size.steps, dtype=DTYPES[settings.dtype], device=device)

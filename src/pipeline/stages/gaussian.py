@@ -16,7 +16,7 @@ from models.features.kernels import Kernel
 from models.features.samplers import Sampler, draw_frequencies
 from models.numerics.ridge import RegressionData, affine_from_moments, centred_moments
 from models.ssgp.fit import train
-from models.ssgp.model import SSGP, NearlyNoiseless
+from models.ssgp.model import SSGP, TrainingEnded
 from models.ssgp.moments import in_blocks
 from pipeline.seeding import generator
 from pipeline.stages.standardise import standardised
@@ -113,6 +113,13 @@ def first_scale(problem: Problem, seed: int) -> float:
     return bandwidth(inputs, rule="median_pairs", generator=generator(seed, "ssgp/scale"))
 
 
+def say_end(curve: Sequence[CurveRow], fit: str, error: Exception) -> None:
+    """Training of a fit ends early, and its curve counts. Raises ValueError where that has no point."""
+    if not curve:
+        raise ValueError(f"{fit}: {error}") from error
+    tqdm.write(f"{fit}: training ends early and counts to {curve[-1].iteration}: {error}")
+
+
 def ssgp_curve(
     problem: Problem, kernel: Kernel, sampler: Sampler, *, count: int, seed: int, iterations: int,
     learning_rate: float, every: int, train_frequencies: bool,
@@ -136,10 +143,8 @@ def ssgp_curve(
 
     try:
         train(model, stream, iterations=iterations, learning_rate=learning_rate, watch=watch)
-    except NearlyNoiseless as error:
-        if not curve:
-            raise
-        tqdm.write(f"seed {seed}, p = {count}: training ends early and counts to {curve[-1].iteration}: {error}")
+    except TrainingEnded as error:
+        say_end(curve, f"seed {seed}, p = {count}", error)
     return curve
 
 

@@ -42,11 +42,19 @@ def table_of(found: Sequence[dict[str, Any]]) -> pd.DataFrame:
 
 
 def means_of(chosen: Any) -> pd.DataFrame:
-    """Per arm and number of frequencies: mean and standard deviation over seeds."""
-    groups = chosen.groupby(["arm", "p"], sort=False)
+    """Per arm and number of frequencies: mean, median and standard deviation over seeds.
+
+    kept: the median of the iterations that were kept; untrained: in how many seeds that is the one before any training.
+    """
+    trained = ~chosen["arm"].isin(["ridge", "vae_ridge"])
+    groups = chosen.assign(
+        iteration=chosen["iteration"].where(trained), untrained=(chosen["iteration"] == 0) & trained
+    ).groupby(["arm", "p"], sort=False)
     means = groups.agg(
-        runs=("seed", "size"), rmse=("test_rmse", "mean"), rmse_sd=("test_rmse", "std"), nlpd=("test_nlpd", "mean"),
-        nlpd_sd=("test_nlpd", "std"), seconds=("seconds", "mean"),
+        runs=("seed", "size"), rmse=("test_rmse", "mean"), rmse_sd=("test_rmse", "std"),
+        rmse_median=("test_rmse", "median"), nlpd=("test_nlpd", "mean"), nlpd_sd=("test_nlpd", "std"),
+        validation_rmse=("validation_rmse", "mean"), kept=("iteration", "median"), untrained=("untrained", "sum"),
+        seconds=("seconds", "mean"),
     )  # fmt: skip
     return means.reset_index()
 
@@ -102,7 +110,9 @@ def curve_figure(table: Any, points: Points, *, title: str) -> Figure:
     counts = sorted(set(table["p"]) - {0})
     figure = Figure(figsize=(2.2 + 3.6 * max(1, len(counts)), 4.2), layout="constrained")
     figure.suptitle(title, fontsize=10)
-    figure.supxlabel("iteration of training the hyper-parameters; mean over seeds, band: all seeds", fontsize=8)
+    figure.supxlabel(
+        "iteration of training the hyper-parameters; median over seeds, band: from first to third quartile", fontsize=8
+    )
     best, named = best_lines(table), dict[str, Any]()
     for place, count in enumerate(counts):
         panel = figure.add_subplot(1, len(counts), place + 1)
@@ -123,8 +133,8 @@ def curve_figure(table: Any, points: Points, *, title: str) -> Figure:
 
 
 def over_seeds(rows: Any) -> pd.DataFrame:
-    found = rows.groupby("iteration")["test_rmse"].agg(["mean", "min", "max"]).reset_index()
-    return found.rename(columns={"mean": "error", "min": "error_low", "max": "error_high"})
+    found = rows.groupby("iteration")["test_rmse"].quantile([0.25, 0.5, 0.75]).unstack().reset_index()
+    return found.rename(columns={0.25: "error_low", 0.5: "error", 0.75: "error_high"})
 
 
 def best_lines(table: Any) -> dict[str, tuple[float, Any]]:
@@ -132,7 +142,7 @@ def best_lines(table: Any) -> dict[str, tuple[float, Any]]:
     styles = {"full_gp": "-", "ridge": (0, (1, 3)), "vae_ridge": (0, (5, 4))}
     chosen = table[table["chosen"]]
     return {
-        arm: (float(chosen.loc[chosen["arm"] == arm, "test_rmse"].mean()), style)
+        arm: (float(chosen.loc[chosen["arm"] == arm, "test_rmse"].median()), style)
         for arm, style in styles.items()
         if arm in set(chosen["arm"])
     }

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from data.points import some_of
-from pipeline.stages.gaussian import CurveRow, Part, Predict, Problem, curve_row
+from pipeline.stages.gaussian import CurveRow, Part, Predict, Problem, curve_row, say_end
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # torch.jit.script, at import
     import gpytorch
 from gpytorch.distributions import MultivariateNormal
 from gpytorch.likelihoods import GaussianLikelihood
+from linear_operator.utils.errors import NanError, NotPSDError
 
 ROWS = 1000  # that are predicted at once
 FIRST_NOISE = 0.25  # as `models.ssgp.model`
@@ -92,10 +93,26 @@ def trained_curve(
     training: PeerTraining,
 ) -> list[CurveRow]:
     """A step of Adam on each loss of an iteration; a row of the curve every `every` iterations and at the end, with the
-    first loss that follows."""
+    first loss that follows. Where a matrix cannot be decomposed any more training stops, which is said."""
+    curve = list[CurveRow]()
+    try:
+        train(model, likelihood, losses, problem, training, curve)
+    except (NanError, NotPSDError) as error:
+        say_end(curve, f"{type(model).__name__} of GPyTorch, seed {training.seed}", error)
+    return curve
+
+
+def train(
+    model: Any,
+    likelihood: Any,
+    losses: Callable[[int], Iterator[Tensor]],
+    problem: Problem,
+    training: PeerTraining,
+    curve: list[CurveRow],
+) -> None:
     parameters = {id(p): p for module in (model, likelihood) for p in module.parameters()}
     optimizer = torch.optim.Adam(parameters.values(), lr=training.learning_rate)
-    predict, curve = predictor(model, likelihood), list[CurveRow]()
+    predict = predictor(model, likelihood)
     model.train()
     likelihood.train()
     for iteration in range(training.iterations + 1):
@@ -110,19 +127,29 @@ def trained_curve(
             optimizer.zero_grad()
             value.backward()
             optimizer.step()
-    return curve
 
 
-def exact_curve(problem: Problem, part: Part, kernel: Any, training: PeerTraining) -> list[CurveRow]:
+def exact_curve(
+    problem: Problem, part: Part, kernel: Any, training: PeerTraining, *, starts: Sequence[float] = (1.0,)
+) -> list[CurveRow]:
+    """starts: factors of the first length-scale, of which the one with the largest marginal likelihood is taken."""
     likelihood = GaussianLikelihood()
     model = ExactModel(part, kernel, likelihood)
-    begin(model, likelihood, training.scale, part.inputs)
     objective: Any = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
 
     def losses(iteration: int) -> Iterator[Tensor]:  # noqa: ARG001
         yield -objective(model(part.inputs), part.targets)
 
+    def begin_at(factor: float) -> float:
+        begin(model, likelihood, factor * training.scale, part.inputs)
+        with torch.no_grad():
+            return next(losses(0)).item()
+
+    begin_at(min(starts, key=begin_at))
     return trained_curve(model, likelihood, losses, problem, training)
+
+
+STARTS = (1.0, 0.5, 0.25, 0.125)  # of the exact process, which from too long a length-scale may end in noise alone
 
 
 def full_gp_curve(problem: Problem, training: PeerTraining, *, points: int) -> list[CurveRow]:
@@ -132,7 +159,7 @@ def full_gp_curve(problem: Problem, training: PeerTraining, *, points: int) -> l
     part = Part(problem.train.inputs[rows], problem.train.targets[rows])
     kernel = gpytorch.kernels.RBFKernel(ard_num_dims=part.inputs.shape[1])
     with gpytorch.settings.fast_computations(False, False, False):
-        return exact_curve(problem, part, kernel, training)
+        return exact_curve(problem, part, kernel, training, starts=STARTS)
 
 
 def rff_curve(problem: Problem, training: PeerTraining, *, count: int) -> list[CurveRow]:
