@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import torch
 import torch.distributed as dist
@@ -17,6 +18,7 @@ from models.features.bandwidth import bandwidth
 from models.features.kernels import Gaussian
 from models.features.samplers import Iid, draw_frequencies
 from models.filtering import filter_by_all_ranks
+from models.numerics import ranks
 from models.numerics.ranks import bytes_of_first_rank, own_rows, rank, sum_gradients, sum_over_ranks, text_of_first_rank
 from models.psrnn.initialise import Frequencies, build_psrnn, feature_stream
 from models.psrnn.projection import find_projections, projected
@@ -110,15 +112,20 @@ def shared() -> Found:
 
 
 def traced(*, method: str) -> Found:
-    """Estimates of a trace whose queries the ranks share; how many this one asked, in how many reductions."""
-    asked: list[int] = []
+    """Estimates of a trace whose queries the ranks share; how many this one asked, in how many calls and reductions."""
+    asked, reductions, add_up = list[int](), list[int](), ranks.add_up
+
+    def counted(tensor: Tensor) -> Tensor:
+        reductions.append(len(tensor))
+        return add_up(tensor)
 
     def oracle(queries: Tensor) -> Tensor:
         asked.append(len(queries.reshape(-1, 40)))
         return queries * torch.arange(1.0, 41.0).double()
 
-    estimates = estimate_trace(OverRanks(oracle), method=method, queries=12, size=40, trials=5, generator=chance(0))
-    return {"estimates": estimates, "asked": sum(asked), "reductions": len(asked)}
+    with patch.object(ranks, "add_up", counted):
+        estimates = estimate_trace(OverRanks(oracle), method=method, queries=12, size=40, trials=5, generator=chance(0))
+    return {"estimates": estimates, "asked": sum(asked), "calls": len(asked), "reductions": len(reductions)}
 
 
 def too_few_rows() -> Found:

@@ -75,7 +75,10 @@ def read_sensors(folder: Path) -> pd.DataFrame:
         lacking = [name for name in (*SENSOR_INPUTS, SENSOR_TARGET) if name not in header]
         if lacking:
             raise DataError(f"{file}: no column {lacking[0]!r}; put the original files there")
-        tables.append(pd.read_csv(file, usecols=[*SENSOR_INPUTS, SENSOR_TARGET], dtype=np.float64))
+        try:
+            tables.append(pd.read_csv(file, usecols=[*SENSOR_INPUTS, SENSOR_TARGET], dtype=np.float64))
+        except ValueError as error:
+            raise DataError(f"{file}: {str(error).splitlines()[0]}; put the original files there") from error
     return pd.concat(tables, ignore_index=True)
 
 

@@ -19,7 +19,7 @@ from pipeline.atomic import written_whole
 from pipeline.errors import PipelineError
 from pipeline.passwords import masked
 from pipeline.process import prepare_environment
-from pipeline.tracking.run import scratch_folder
+from pipeline.tracking.run import CUT, DESCRIPTION, scratch_folder
 from pipeline.tracking.store import open_store
 
 EXPORTED = (".csv", ".svg")
@@ -40,16 +40,27 @@ def finished_parent(client: MlflowClient, name: str) -> MlflowRun:
     return found[0]
 
 
-def page(name: str, tags: Mapping[str, str], files: list[str]) -> str:
+def description(client: MlflowClient, run: MlflowRun) -> str:
+    """The whole of it, where the note that MLflow shows had to be cut."""
+    note = str(run.data.tags["mlflow.note.content"])
+    if not note.endswith(CUT):
+        return note
+    with scratch_folder() as scratch:
+        path = client.download_artifacts(run.info.run_id, DESCRIPTION, str(scratch))
+        return Path(path).read_text(encoding="utf-8")
+
+
+def page(name: str, tags: Mapping[str, str], text: str, files: list[str]) -> str:
     """The Markdown of one result: how it was made, its figures, its tables, its files."""
     images = "\n".join(f"![{Path(f).stem}]({name}/{f})\n" for f in files if f.endswith(".svg"))
     links = "\n".join(f"* [{f}]({name}/{f})" for f in files)
     resumed = tags.get("resumed.git.commit")
     commit = tags["git.commit"] + ("" if resumed in (None, tags["git.commit"]) else f", resumed at {resumed}")
-    words = tags["mlflow.note.content"].strip().removeprefix(name).strip()
+    words = text.strip().removeprefix(name).strip()
+    plural = "" if tags["jobs"] == "1" else "s"
     return (
         f"# {name}\n\n    {tags['command']}\n\n"
-        f"Commit {commit}; {tags['jobs']} jobs, {tags['jobs.failed']} failed.\n\n{images}\n"
+        f"Commit {commit}; {tags['jobs']} job{plural}, {tags['jobs.failed']} failed.\n\n{images}\n"
         f"{words}\n\n## Files\n\n{links}\n"
     )
 
@@ -75,7 +86,7 @@ def export(name: str, folder: Path) -> Path:
     files = fetch(client, run, folder / name)
     target = folder / f"{name}.md"
     with written_whole(target) as temporary:
-        temporary.write_text(page(name, run.data.tags, files), encoding="utf-8")
+        temporary.write_text(page(name, run.data.tags, description(client, run), files), encoding="utf-8")
     return target
 
 

@@ -117,6 +117,9 @@ def test_files_of_gas_sensor_are_read_as_published(tmp_path: Path) -> None:
     pd.DataFrame({"Time (s)": [1]}).to_csv(folder / "other.csv", index=False)
     with pytest.raises(DataError, match=r"other\.csv: no column 'Humidity"):
         gas_turbine.load(source="gas_sensor", root=str(tmp_path))
+    pd.DataFrame([["0.5", "10", *["word"] * 18]], columns=columns).to_csv(folder / "other.csv", index=False)
+    with pytest.raises(DataError, match=r"other\.csv: .*'word'.*; put the original files there"):
+        gas_turbine.load(source="gas_sensor", root=str(tmp_path))
 
 
 @pytest.mark.skipif(

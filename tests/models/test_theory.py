@@ -154,6 +154,10 @@ def test_theorem_2_bounds_the_measured_failures_and_falls_to_what_is_asked() -> 
     assert theorem_2(threshold, count=enough, rows=8, ridge=ridge) <= 0.01
     assert theorem_2(threshold, count=enough - 1, rows=8, ridge=ridge) > 0.01
     assert theorem_2(threshold, count=1, rows=8, ridge=ridge) == 1.0
+    assert count_for_theorem_2(threshold, 0.01, rows=8, ridge=1e-300) == math.inf
+    assert theorem_2(threshold, count=1, rows=8, ridge=1e-300) == 1.0
+    assert count_for_theorem_2(threshold, 0.01, rows=8, ridge=1e300) == 1
+    assert theorem_2(threshold, count=1, rows=8, ridge=1e300) == 0.0
 
 
 def test_products_without_the_matrix_are_those_with_it(monkeypatch) -> None:

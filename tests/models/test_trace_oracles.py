@@ -21,6 +21,7 @@ from models.trace.oracles import (
     Oracle,
     OracleError,
     Power,
+    Reordered,
     Shifted,
     Sparse,
     SparseTensor,
@@ -48,11 +49,16 @@ KERNEL = ROOT @ ROOT.T + 0.05 * torch.eye(N, dtype=torch.float64)
 GRAPH = sp.csr_array(((ROOT + ROOT.T).abs() > 0.6).double().numpy())
 EYE = torch.eye(N, dtype=torch.float64)
 SPARSE = torch.from_numpy(GRAPH.toarray())
+ORDER = torch.randperm(N, generator=chance(8)).numpy()
 CASES: dict[str, tuple[Oracle, Tensor]] = {
     "diagonal": (Diagonal(ROOT[0]), ROOT[0].diag()),
     "dense": (Dense(KERNEL), KERNEL),
     "sparse": (sparse(GRAPH, torch.device("cpu")), SPARSE),
     "cube": (Power(Sparse(GRAPH), 3), torch.linalg.matrix_power(SPARSE, 3)),
+    "cube in another order": (
+        Reordered(Power(Sparse(sp.csr_array(GRAPH[ORDER][:, ORDER])), 3), torch.from_numpy(ORDER)),
+        torch.linalg.matrix_power(SPARSE, 3),
+    ),
     "exponential": (Function(Sparse(GRAPH), torch.exp, 30), torch.matrix_exp(SPARSE)),
     "inverse": (Inverse(Dense(KERNEL)), torch.linalg.inv(KERNEL)),
     "inverse by Lanczos": (Function(Dense(KERNEL), torch.reciprocal, 30), torch.linalg.inv(KERNEL)),
@@ -108,6 +114,10 @@ def test_solves_that_cannot_be_made_are_refused() -> None:
     twice = torch.ones(N, N, dtype=torch.float64)  # duplicate rows: rank 1
     with pytest.raises(OracleError, match=r"not positive definite|is the matrix singular"):
         Inverse(Dense(twice))(normal(6, 2, N))
+    with pytest.raises(OracleError, match="f is not bounded near 0, and to rounding the matrix has that eigenvalue"):
+        Function(Dense(twice), torch.reciprocal)(normal(6, 2, N))
+    found = Function(Dense(twice), torch.exp)(normal(6, 2, N))  # which has no pole
+    torch.testing.assert_close(found, normal(6, 2, N) @ torch.matrix_exp(twice))
     with pytest.raises(OracleError, match=r"3 conjugate-gradient steps leave a relative residual.*Allow more steps"):
         Inverse(Dense(KERNEL), most=3)(normal(6, 2, N))
     with pytest.raises(OracleError, match="returned a number that is not finite"):
@@ -199,7 +209,7 @@ def test_ranks_find_what_one_finds(method: str, tmp_path: Path) -> None:
     alone = rank_work.traced(method=method)
     assert torch.equal(first["estimates"], second["estimates"])
     torch.testing.assert_close(first["estimates"], alone["estimates"], rtol=1e-12, atol=0.0)
-    assert first["reductions"] == {"na_hutch_pp": 1, "hutch_pp": 2}[method]
+    assert first["calls"] == first["reductions"] == {"na_hutch_pp": 1, "hutch_pp": 2}[method]
     assert first["asked"] + second["asked"] == alone["asked"]
 
 

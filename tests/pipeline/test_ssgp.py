@@ -60,6 +60,8 @@ def test_reconfigured_inputs_are_shown_and_a_stream_is_timed(data: str, run_pipe
     clusters = table(run, "evaluate/clusters.csv")
     assert clusters["inputs"].value_counts().to_dict() == {"inputs": 100, "reconfigured": 100}
     assert run.data.metrics["autoencoder/radius"] > 0
+    trained = table(run, "evaluate/autoencoders.csv").iloc[0]
+    assert trained["radius"] == pytest.approx(run.data.metrics["autoencoder/radius"])
     assert run.data.metrics["autoencoder/explained"] < 1
     costs = table(run, "evaluate/stream.csv")
     assert costs["rows"].tolist() == [50, 90]
@@ -120,6 +122,15 @@ def test_a_fit_that_stops_early_is_said_and_tagged(run_pipeline, client, monkeyp
     assert curves.groupby("arm")["stopped"].sum().to_dict() == {"ridge": 0, "ssgp/iid": 1, "ssgp/orthogonal": 0}
 
 
+@pytest.mark.skipif(find_spec("gpytorch") is None, reason="GPyTorch is not installed: pip install -e '.[gp]'")
+@pytest.mark.parametrize("arm", ["ssgp/iid", "rff/iid", "full_gp"])
+def test_a_fit_that_cannot_go_on_counts_to_where_it_came(arm: str, run_pipeline, client) -> None:
+    result = run_pipeline(*OWN, f"ssgp.arms=[{arm},ridge]", "ssgp.seeds=1", "ssgp.learning_rate=1e10")
+    assert result.status == 0, result.err
+    assert "training ends early and counts to 0" in result.out
+    assert only_run(client).data.tags["ssgp.stopped"].startswith(arm)
+
+
 def test_a_peer_that_is_not_installed_is_named(run_pipeline, monkeypatch) -> None:
     monkeypatch.setattr("pipeline.recipes.ssgp.find_spec", lambda _: None)
     error = run_pipeline(*OWN, "ssgp.arms=[ssgp/iid,full_gp]").error
@@ -139,6 +150,9 @@ def test_a_peer_that_is_not_installed_is_named(run_pipeline, monkeypatch) -> Non
         (("data.points=0",), "data.points=0 must be at least 1"),
         (("kernel=laplacian_l1",), "is not isotropic"),
         (("ssgp.iteration=3",), "ssgp.iteration"),
+        (("ssgp.arms=[ssgp/iid,ridge,ssgp/iid]",), "ssgp.arms=['ssgp/iid', 'ridge', 'ssgp/iid'] names one twice"),
+        (("ssgp.picture=3",), "ssgp.picture=3: a t-SNE takes at least 4 points"),
+        (("autoencoder.batch_size=1",), "its layers normalise over a batch; give at least 2"),
         (("ssgp.arms=[rff/orthogonal]",), "use rff/iid in place of rff/orthogonal"),
         (("ssgp.arms=[rff/iid]", "kernel=laplacian"), "have the Gaussian kernel"),
         (("ssgp.arms=[revisited/iid]", "autoencoder.components=9"), "the cross-polytope has 8 vertices"),

@@ -17,6 +17,7 @@ from pipeline.export import export
 from pipeline.fit import EpochRow
 from pipeline.recipes import psrnn
 from pipeline.recipes.tune import watch
+from pipeline.tracking.run import CUT, DESCRIPTION, Run
 
 MOCAP = ("data=mocap", "size=tiny", "features.count=5,10")
 
@@ -185,6 +186,12 @@ def test_export_writes_a_page_with_its_files(run_pipeline, client, tmp_path: Pat
     assert files >= {"jobs.csv", "means.csv", "paired.csv", "claims.csv", "error_by_count.svg"}
     for name in files:
         assert f"](mine/{name})" in text
+    whole = client.get_run(parent.info.run_id).data.tags["mlflow.note.content"]
+    Run(client, parent.info.run_id).text(f"{whole}\nand more", DESCRIPTION)
+    client.set_tag(parent.info.run_id, "mlflow.note.content", f"{whole[:100]}{CUT}")
+    text = export("mine", tmp_path).read_text()
+    assert "\nand more" in text
+    assert CUT not in text
     with pytest.raises(PipelineError, match="no finished multirun is named 'other'"):
         export("other", tmp_path)
     assert not (tmp_path / "other.md").exists()

@@ -132,8 +132,9 @@ def test_a_rank_that_is_killed_ends_all_with_a_message(torchrun, client, tmp_pat
     [
         (("-m", *TINY, "seed=0,1"), "a multirun is for one process; start it with python -m pipeline"),
         ((*TINY, "refine.horizon=0"), "refine.horizon=0 must be greater than 0"),
+        (("recipe=ssgp",), "recipe=ssgp is for one process; start it with python -m pipeline, not with torchrun"),
     ],
-    ids=["multirun", "setting"],
+    ids=["multirun", "setting", "recipe"],
 )
 def test_what_all_ranks_refuse_is_said_once(arguments: tuple[str, ...], said: str, torchrun, client) -> None:
     (line,) = error_lines(torchrun(*arguments))

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -173,6 +174,19 @@ def test_the_hessian_is_that_of_the_loss_that_refinement_minimises() -> None:
     assert (problem.trace, problem.norm) == pytest.approx((float(matrix.trace()), float(matrix.norm())), rel=1e-12)
 
 
+def test_queries_do_not_depend_on_the_order_that_a_graph_is_multiplied_in(monkeypatch) -> None:
+    """Which order reverse Cuthill–McKee finds differs between processors."""
+    small = settings("condmat")
+    small.data.source = "stand_in"
+    here = PROBLEMS["condmat"](small, torch.device("cpu"))
+    x = torch.randn(3, here.size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    expected = here.oracle(x)
+    order = np.random.default_rng(0).permutation(here.size)
+    monkeypatch.setattr("pipeline.stages.trace_problems.reverse_cuthill_mckee", lambda *_, **__: order)
+    found = PROBLEMS["condmat"](small, torch.device("cpu")).oracle(x)
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-10)
+
+
 def toy(stand_in: bool = False) -> Problem:
     oracle = Diagonal(torch.ones(100, dtype=torch.float64))
     return Problem(Source("toy", "generated", stand_in, "0"), 100, oracle, oracle, 100.0, 10.0, "I", "trace")
@@ -237,11 +251,14 @@ def test_failures_are_counted_with_the_products_that_are_asked_for(problem: str)
 
 
 def test_a_tiny_run_by_products_with_the_hessian(run_pipeline, client) -> None:
-    more = ("matrix.products=implicit", "timing.trials=0", "estimate.trials=2")
+    more = ("matrix.products=implicit", "timing.processes=2", "estimate.trials=2")
     result = run_pipeline("+experiment=trace_hessian", *TINY, *WALKER, *more)
     assert result.status == 0, result.err
     (run,) = client.search_runs([e.experiment_id for e in client.search_experiments()])
     assert "trace/products_difference" not in run.data.metrics  # what is counted is what is timed
+    seconds = pd.read_csv(io.StringIO(load_text(f"{run.info.artifact_uri}/trace/seconds.csv")))
+    assert (seconds["processes"] == 2).all()
+    assert (seconds[["sequential", "parallel"]] > 0).all(axis=None)
 
 
 def test_a_singular_kernel_is_refused() -> None:

@@ -37,11 +37,13 @@ def theorem_2(threshold: float, *, count: int, rows: int, ridge: float, least: f
     check_positive("threshold", threshold)
     check_positive("ridge", ridge)
     x = threshold * (ridge + least / rows)
-    return min(1.0, rows**2 * math.exp(-0.5 * count * x**2))
+    return min(1.0, rows**2 * math.exp(-0.5 * count * (x * x)))
 
 
-def count_for_theorem_2(threshold: float, probability: float, *, rows: int, ridge: float) -> int:
-    """The least m at which `theorem_2` promises P(Δ > a) ≤ probability, for a singular K."""
+def count_for_theorem_2(threshold: float, probability: float, *, rows: int, ridge: float) -> float:
+    """The least m at which `theorem_2` promises P(Δ > a) ≤ probability, for a singular K; may be infinite."""
     check_positive("threshold", threshold)
     check_positive("ridge", ridge)
-    return math.ceil(2 * math.log(rows**2 / probability) / (threshold * ridge) ** 2)
+    x = threshold * ridge
+    needed = 2 * math.log(rows**2 / probability) / max(x * x, math.ulp(0.0))
+    return max(1, math.ceil(needed)) if math.isfinite(needed) else math.inf

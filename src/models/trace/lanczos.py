@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.trace.oracles import Oracle
+from models.trace.oracles import Oracle, OracleError
 
 BASIS_BYTES = 32 * 2**20  # of the bases held at a time
 
@@ -66,13 +66,25 @@ def lanczos(oracle: Oracle, start: Tensor, steps: int) -> Tridiagonal:
     return Tridiagonal(basis, diagonal, beside, norm)
 
 
+def refuse_pole(values: Tensor, results: Tensor) -> None:
+    """Raise OracleError where f, its `results` at Ritz `values` (row, step), grows without bound at one that is 0 to
+    rounding: f(A)x is then decided by the rounding."""
+    precision = torch.finfo(values.dtype).eps
+    largest = values.abs().argmax(1, keepdim=True)
+    at_zero = values.abs() <= 100 * precision * values.abs().gather(1, largest)
+    if bool((at_zero & (results.abs() > results.abs().gather(1, largest) / precision**0.5)).any()):
+        raise OracleError("f is not bounded near 0, and to rounding the matrix has that eigenvalue; add a ridge to it")
+
+
 def function_of_matrix(oracle: Oracle, function: Callable[[Tensor], Tensor], start: Tensor, steps: int) -> Tensor:
-    """f(A)x for each row x of start (row, n)."""
+    """f(A)x for each row x of start (row, n). Errors: `refuse_pole`."""
     found = lanczos(oracle, start, steps)
     matrix = torch.diag_embed(found.diagonal)
     matrix = matrix + torch.diag_embed(found.beside, 1) + torch.diag_embed(found.beside, -1)
     values, vectors = torch.linalg.eigh(matrix)
-    weights = torch.bmm(vectors, (function(values) * vectors[:, 0]).unsqueeze(2))
+    results = function(values)
+    refuse_pole(values, results)
+    weights = torch.bmm(vectors, (results * vectors[:, 0]).unsqueeze(2))
     return found.norm * torch.bmm(weights.transpose(1, 2), found.basis).squeeze(1)
 
 

@@ -61,7 +61,7 @@ def make_problem(points: Points, *, rows: int | None, dtype: torch.dtype, device
     chosen = {name: getattr(points, name)[:rows] for name in ("train", "validation", "test")}
     for name, kept in chosen.items():
         if len(kept) == 0:
-            raise ValueError(f"{points.name}: the {name} part has no row; raise data.{name} or data.points")
+            raise ValueError(f"{points.name}: the {name} part has no row; give more rows, or another split of them")
     parts = [points.part(kept) for kept in chosen.values()]
     inputs = standardised(*(part[0] for part in parts))
     targets = standardised(*(part[1] for part in parts))

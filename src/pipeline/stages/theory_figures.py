@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter, ScalarFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, ScalarFormatter
 
 from pipeline.figures import GREYS, STYLES
 from pipeline.statistics import geometric_means
@@ -44,6 +44,15 @@ def count_axis(panel: Axes, ticks: list[int]) -> None:
     panel.set_xticks(ticks)
     panel.get_xaxis().set_major_formatter(ScalarFormatter())
     panel.get_xaxis().set_minor_formatter(NullFormatter())
+
+
+def value_axis(panel: Axes) -> None:
+    """Logarithmic; 1, 2 and 5 of each decade written out, which a range within one decade has some of."""
+    panel.set_xscale("log")
+    panel.get_xaxis().set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    panel.get_xaxis().set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    panel.get_xaxis().set_minor_formatter(NullFormatter())
+    panel.tick_params(axis="x", labelsize=7)
 
 
 def by_count(jobs: Any, order: list[str], *, title: str, y: str) -> Figure:
@@ -85,10 +94,12 @@ def distributions(draws: Any, order: list[str], quantity: str, *, title: str, x:
         for i, arm in enumerate(order):
             values = np.sort(here.loc[here["sampler"] == arm, quantity].to_numpy())
             shares = np.arange(1, len(values) + 1) / len(values)
-            style, grey = STYLES[i % len(STYLES)][0], GREYS[i % len(GREYS)]
-            panel.step(values, shares, where="post", linestyle=style, color=grey, label=arm, linewidth=1.4)
-        panel.set_xscale("log")
-        panel.get_xaxis().set_minor_formatter(NullFormatter())
+            (style, marker), grey = STYLES[i % len(STYLES)], GREYS[i % len(GREYS)]
+            panel.step(
+                values, shares, where="post", linestyle=style, color=grey, label=arm, linewidth=1.2, marker=marker,
+                markersize=3.5, markevery=(i, max(1, len(values) // 4)),
+            )  # fmt: skip
+        value_axis(panel)
     legend(figure, axes)
     return figure
 

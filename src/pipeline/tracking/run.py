@@ -26,7 +26,8 @@ from pipeline.tracking.server import say
 PARAMETERS_PER_BATCH = 100
 LONGEST_PARAMETER = 6000
 LONGEST_TAG = 8000
-CUT = "\n\n… cut here; the whole text is the artifact description.md"
+DESCRIPTION = "description.md"
+CUT = f"\n\n… cut here; the whole text is the artifact {DESCRIPTION}"
 
 
 def flatten(settings: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
@@ -90,7 +91,7 @@ class Run:
         """What the UI shows first; what is longer than MLflow takes is cut at a line and stands in description.md."""
         markdown = masked(markdown)
         if len(markdown) > LONGEST_TAG:
-            self.text(markdown, "description.md")
+            self.text(markdown, DESCRIPTION)
             markdown = markdown[: LONGEST_TAG - len(CUT)].rpartition("\n")[0] + CUT
         self.client.set_tag(self.id, "mlflow.note.content", markdown)
 
