@@ -17,7 +17,7 @@ from pipeline.config_psrnn import (
     ReadoutConfig,
 )
 
-PROBLEMS = ("synthetic", "roget", "condmat", "precipitation", "hessian")
+PROBLEMS = ("synthetic", "roget", "condmat", "precipitation", "smoother", "hessian")
 PRODUCTS = ("exact", "implicit")
 
 
@@ -36,6 +36,7 @@ class MatrixConfig:
     points: int = MISSING
     length: float = MISSING
     ridge: float = MISSING
+    smoothing: float = MISSING
     steps: int = MISSING
     products: str = MISSING
 
@@ -99,8 +100,8 @@ TRACE_CHOICES: dict[str, tuple[str, ...]] = {
     **{key: PSRNN_CHOICES[key.removeprefix("hessian.")] for key in of_hessian(tuple(PSRNN_CHOICES))},
 }
 TRACE_POSITIVE = (
-    "matrix.size", "matrix.points", "matrix.length", "matrix.steps", "estimate.queries", "estimate.epsilon",
-    "estimate.trials", "estimate.runs", "timing.queries", "timing.processes",
+    "matrix.size", "matrix.points", "matrix.length", "matrix.smoothing", "matrix.steps", "estimate.queries",
+    "estimate.epsilon", "estimate.trials", "estimate.runs", "timing.queries", "timing.processes",
     "hessian.horizon", "hessian.chunks", *of_hessian(PSRNN_POSITIVE),
 )  # fmt: skip
 TRACE_NOT_NEGATIVE = ("matrix.ridge", "timing.trials", "hessian.first_step", *of_hessian(PSRNN_NOT_NEGATIVE))

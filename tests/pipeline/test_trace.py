@@ -15,9 +15,10 @@ from hydra import compose, initialize_config_dir
 from mlflow.artifacts import load_text
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from data import graphs
+from data import graphs, precipitation
 from models.features.kernel_matrix import kernel_matrix
 from models.features.kernels import Gaussian
+from models.theory.dense import KernelSpectrum
 from models.trace.estimators import METHODS
 from models.trace.hessian import ChunkLoss, dense
 from models.trace.oracles import Dense, Diagonal
@@ -38,7 +39,16 @@ TINY = ("size=tiny", "data.source=stand_in", "timing.processes=1", "timing.trial
 
 
 def settings(problem: str, **matrix: float | str) -> TraceConfig:
-    made = {"size": 50, "points": 30, "length": 1.0, "ridge": 0.0, "steps": 40, "products": "exact", **matrix}
+    made = {
+        "size": 50,
+        "points": 30,
+        "length": 1.0,
+        "ridge": 0.0,
+        "smoothing": 0.01,
+        "steps": 40,
+        "products": "exact",
+        **matrix,
+    }
     source = "published" if ROOT.is_dir() else "stand_in"
     estimate = EstimateConfig(list(METHODS), [10], "gaussian", 0.01, 2, 1)
     return TraceConfig(
@@ -49,7 +59,9 @@ def settings(problem: str, **matrix: float | str) -> TraceConfig:
 WALKER = ("data@hessian.data=mocap", "hessian.data.source=stand_in", "hessian.horizon=8")
 
 
-@pytest.mark.parametrize("experiment", ["trace", "trace_roget", "trace_precipitation", "trace_hessian"])
+@pytest.mark.parametrize(
+    "experiment", ["trace", "trace_roget", "trace_precipitation", "trace_smoother", "trace_hessian"]
+)
 def test_a_tiny_run(experiment: str, run_pipeline, client) -> None:
     result = run_pipeline(f"+experiment={experiment}", *TINY, *(WALKER if experiment == "trace_hessian" else ()))
     assert result.status == 0, result.err
@@ -239,7 +251,7 @@ def test_products_are_compared_without_a_timing(run_pipeline, client) -> None:
     assert 0 < run.data.metrics["trace/products_difference"] < 1e-4
 
 
-@pytest.mark.parametrize("problem", ["roget", "precipitation"])
+@pytest.mark.parametrize("problem", ["roget", "precipitation", "smoother"])
 def test_failures_are_counted_with_the_products_that_are_asked_for(problem: str) -> None:
     exact, implicit = (
         PROBLEMS[problem](settings(problem, products=how), torch.device("cpu")) for how in ("exact", "implicit")
@@ -259,6 +271,16 @@ def test_a_tiny_run_by_products_with_the_hessian(run_pipeline, client) -> None:
     seconds = pd.read_csv(io.StringIO(load_text(f"{run.info.artifact_uri}/trace/seconds.csv")))
     assert (seconds["processes"] == 2).all()
     assert (seconds[["sequential", "parallel"]] > 0).all(axis=None)
+
+
+def test_the_smoother_has_the_statistical_dimension_as_its_trace() -> None:
+    """That of recipe=theory, on the same points."""
+    asked = settings("smoother", ridge=0.5)
+    asked.data.source = "stand_in"
+    points = precipitation.load(points=30, seed=0, source="stand_in").inputs
+    kernel = kernel_matrix(Gaussian(), points, bandwidth=1.0) + 0.5 * torch.eye(30)
+    found = PROBLEMS["smoother"](asked, torch.device("cpu"))
+    assert found.trace == pytest.approx(float(KernelSpectrum(kernel).dimension(0.01)))
 
 
 def test_a_singular_kernel_is_refused() -> None:

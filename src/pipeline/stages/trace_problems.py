@@ -18,6 +18,7 @@ from models.features.kernels import Gaussian
 from models.trace.hessian import dense
 from models.trace.lanczos import Function
 from models.trace.oracles import Dense, Diagonal, Oracle, Power, Reordered, sparse
+from models.trace.solves import RidgeSmoother
 from pipeline.build import DTYPES
 from pipeline.config import TraceConfig
 from pipeline.errors import PipelineError
@@ -119,23 +120,43 @@ def condmat(settings: TraceConfig, device: torch.device) -> Problem:
     return Problem(published(graph), graph.nodes, oracle, oracle, trace, None, what, "triangles", per=6.0)
 
 
-def kernel_inverse(settings: TraceConfig, device: torch.device) -> Problem:
-    """K⁻¹ of a Gaussian kernel on points of the precipitation data; its trace from all eigenvalues.
-
-    Raises PipelineError for a kernel that is singular.
-    """
+def precipitation_kernel(settings: TraceConfig) -> tuple[Source, Tensor]:
+    """Of points of the precipitation data; Gaussian, with `matrix.ridge` added to the diagonal."""
     matrix, data = settings.matrix, settings.data
     source = "noaa" if data.source == "published" else data.source
     found = precipitation.load(points=matrix.points, seed=data.seed, source=source, root=data.root)
     kernel = kernel_matrix(Gaussian(), found.inputs, bandwidth=matrix.length)
     kernel.diagonal().add_(matrix.ridge)
+    return Source(found.name, found.source, found.stand_in, found.checksum), kernel
+
+
+def kernel_inverse(settings: TraceConfig, device: torch.device) -> Problem:
+    """K⁻¹ of `precipitation_kernel`; its trace from all eigenvalues.
+
+    Raises PipelineError for a kernel that is singular.
+    """
+    name, kernel = precipitation_kernel(settings)
     spectrum = torch.linalg.eigh(kernel)
     refuse_singular(spectrum.eigenvalues)
     own = Dense(kernel.to(device, DTYPES[settings.dtype]))
     oracle, timed, values = by_eigenvalues(spectrum, own, torch.reciprocal, settings, device)
-    name = Source(found.name, found.source, found.stand_in, found.checksum)
-    what = f"K⁻¹, {matrix.points} points, length {matrix.length:g}"
-    return Problem(name, matrix.points, oracle, timed, float(values.sum()), float(values.norm()), what, "trace")
+    what = f"K⁻¹, {len(kernel)} points, length {settings.matrix.length:g}"
+    return Problem(name, len(kernel), oracle, timed, float(values.sum()), float(values.norm()), what, "trace")
+
+
+def smoother(settings: TraceConfig, device: torch.device) -> Problem:
+    """K(K + λN·I)⁻¹ of `precipitation_kernel`, whose trace is the statistical dimension of ridge regression: that from
+    all eigenvalues; products by conjugate gradients."""
+    name, kernel = precipitation_kernel(settings)
+    shift = settings.matrix.smoothing * len(kernel)
+    own = RidgeSmoother(Dense(kernel.to(device, DTYPES[settings.dtype])), shift)
+    spectrum = torch.linalg.eigh(kernel)
+    oracle, _, values = by_eigenvalues(spectrum, own.kernel, lambda v: v / (v + shift), settings, device)
+    if settings.matrix.products != "exact":
+        oracle = own
+    what = f"K(K + λN·I)⁻¹, {len(kernel)} points, length {settings.matrix.length:g}, λ = {settings.matrix.smoothing:g}"
+    trace, norm = float(values.sum()), float(values.norm())
+    return Problem(name, len(kernel), oracle, own, trace, norm, what, "statistical dimension")
 
 
 def refuse_singular(values: Tensor) -> None:
@@ -174,5 +195,6 @@ PROBLEMS: dict[str, Callable[[TraceConfig, torch.device], Problem]] = {
     "roget": roget,
     "condmat": condmat,
     "precipitation": kernel_inverse,
+    "smoother": smoother,
     "hessian": loss_hessian,
 }
