@@ -89,7 +89,7 @@ def test_a_tiny_run(experiment: str, run_pipeline, client) -> None:
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
-        ("problem=graph", "problem=graph is unknown; choose one of synthetic, roget, condmat, precipitation, hessian"),
+        ("problem=graph", "problem=graph is unknown; choose one of synthetic, roget, condmat, precipitation, smoother, hessian"),
         ("estimate.methods=[hutch]", "estimate.queries: method hutch is unknown; choose one of hutchinson"),
         ("estimate.queries=[11]", "estimate.queries: xtrace asks for as many queries twice; 11 is odd"),
         ("estimate.queries=[]", "estimate.queries is empty"),
@@ -134,6 +134,7 @@ def test_repeats_are_refused_before_anything_runs(argument: str, message: str, r
         ("dtype=float32", "dtype=float32: problem=hessian computes in float64; leave dtype out"),
         ("hessian.features.count=0", "hessian.features.count=0 must be greater than 0"),
         ("hessian.chunks=0", "hessian.chunks=0 must be greater than 0"),
+        ("estimate.epsilon=inf", "estimate.epsilon=inf must be finite"),
         ("hessian.update=kalman", "hessian.update=kalman is unknown; choose one of bayes"),
         (
             "hessian.horizon=101",
