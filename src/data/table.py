@@ -30,19 +30,22 @@ def feature_columns(frame: pd.DataFrame, path: Path, wanted: Sequence[str] | Non
     return chosen
 
 
-def numbers(frame: pd.DataFrame, path: Path, columns: Sequence[str]) -> np.ndarray:
+def numbers(
+    frame: pd.DataFrame,
+    path: Path,
+    columns: Sequence[str],
+    *,
+    dates: str = "name it data.time=COLUMN, or leave it out with data.columns=[…]",
+) -> np.ndarray:
     """(row, column) float64, NaN for an empty cell. Raises DataError with column and row of the first bad cell.
 
-    Rows are counted as an editor shows them: the header is row 1.
+    Rows are counted as an editor shows them: the header is row 1. dates: what to do about a column that holds some.
     """
     values = np.empty((len(frame), len(columns)))
     for j, name in enumerate(columns):
         column: Any = frame[name]
         if column.dtype.kind in "mM":
-            raise DataError(
-                f"{path}, column {name!r} holds dates or durations; name it data.time={name}, or leave it out with "
-                "data.columns=[…]"
-            )
+            raise DataError(f"{path}, column {name!r} holds dates or durations; {dates.replace('COLUMN', name)}")
         parsed: Any = pd.to_numeric(column, errors="coerce")
         converted = parsed.to_numpy(np.float64, na_value=np.nan)
         text = np.isnan(converted) & column.notna().to_numpy()
@@ -112,9 +115,10 @@ def sequences_of(
     return Sequences.from_arrays([values[rows] for rows in parts.values()], list(parts), len(columns))
 
 
-def existing_file(path: str | None) -> Path:
+def existing_file(path: str | None, *, data: str = "table") -> Path:
+    """Raises DataError where there is none. data: the choice that asks for it."""
     if path is None:
-        raise DataError("data=table needs a file: data.path=FILE (.csv, .tsv, .parquet or .npz)")
+        raise DataError(f"data={data} needs a file: data.path=FILE (.csv, .tsv, .parquet or .npz)")
     file = Path(path).expanduser()
     if not file.is_file():
         raise DataError(f"{file}: there is no such file; give data.path=FILE")

@@ -80,6 +80,17 @@ def test_the_peers_run_and_begin_where_ours_does(run_pipeline, client) -> None:
     assert bool((means["rmse"] > 0).all())
 
 
+def test_a_table_of_ones_own(run_pipeline, client, tmp_path) -> None:
+    path = tmp_path / "houses.csv"
+    pd.DataFrame({"rooms": range(60), "price": [i**0.5 for i in range(60)]}).to_csv(path, index=False)
+    arguments = ("+experiment=ssgp", "size=tiny", "data=points", f"data.path={path}", "data.target=price")
+    result = run_pipeline(*arguments, *SMALL)
+    assert result.status == 0, result.err
+    run = only_run(client)
+    assert run.info.run_name == "ssgp-houses-seed0"
+    assert bool((table(run, "evaluate/means.csv")["rmse"] < 3).all())
+
+
 def test_every_sampler_is_compared_with_independent_frequencies(run_pipeline, client) -> None:
     others = ["orthogonal", "hadamard", "stratified", "near_orthogonal", "sobol"]
     arms = ",".join(f"ssgp/{sampler}" for sampler in ("iid", *others))

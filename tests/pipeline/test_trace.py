@@ -89,7 +89,10 @@ def test_a_tiny_run(experiment: str, run_pipeline, client) -> None:
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
-        ("problem=graph", "problem=graph is unknown; choose one of synthetic, roget, condmat, precipitation, smoother, hessian"),
+        (
+            "problem=graph",
+            "problem=graph is unknown; choose one of synthetic, roget, condmat, precipitation, smoother, hessian",
+        ),
         ("estimate.methods=[hutch]", "estimate.queries: method hutch is unknown; choose one of hutchinson"),
         ("estimate.queries=[11]", "estimate.queries: xtrace asks for as many queries twice; 11 is odd"),
         ("estimate.queries=[]", "estimate.queries is empty"),

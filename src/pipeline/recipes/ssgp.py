@@ -246,7 +246,9 @@ def load_points(settings: SsgpConfig) -> Points:
     """Raises PipelineError where data= names sequences, which this recipe cannot take."""
     points = build("data", settings.data, settings.extensions)
     if not isinstance(points, Points):
-        raise PipelineError("recipe=ssgp takes tables of points; choose data=abalone, gas_turbine or precipitation")
+        raise PipelineError(
+            "recipe=ssgp takes tables of points; choose data=points (your own), abalone, gas_turbine or precipitation"
+        )
     return points
 
 

@@ -1,0 +1,68 @@
+"""`data=points`: the user's own table (CSV, Parquet, NPZ) as points with a target, for regression."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from data.base import DataError
+from data.points import Points, random_split
+from data.table import existing_file, feature_columns, numbers
+from data.table_files import read_frame
+
+DATES = "make numbers of them, or leave it out with data.columns=[…]"
+
+
+def load(
+    *,
+    path: str | None,
+    target: str | None,
+    columns: Sequence[str] | None = None,
+    validation: float = 0.1,
+    test: float = 0.2,
+    points: int | None = None,
+    seed: int = 0,
+) -> Points:
+    """A row is a point; rows with an empty cell are left out, with a warning that counts them.
+
+    path: see `data.table_files`. target: the column to predict. columns: the inputs; None: all others. points: take as
+    many rows at most, drawn under the seed; None: all. validation, test: shares of these, drawn under the seed.
+    Raises DataError (one line: file, column, row) for what cannot be read, and for a part without a row.
+    """
+    file = existing_file(path, data="points")
+    if target is None:
+        raise DataError("data=points needs the column to predict: data.target=COLUMN")
+    frame, _ = read_frame(file)
+    names = feature_columns(frame, file, columns, {target})
+    if target in names:
+        raise DataError(f"data.columns names the target {target!r}; leave it out there")
+    values = numbers(frame, file, [*names, target], dates=DATES)
+    whole = ~np.isnan(values).any(axis=1)
+    if not whole.all():
+        warnings.warn(
+            f"{file}: {(~whole).sum()} of {len(whole)} rows have an empty cell and are left out", stacklevel=2
+        )
+    rows = torch.from_numpy(values[whole])[_drawn(int(whole.sum()), points, seed)]
+    split = _split(len(rows), validation=validation, test=test, seed=seed)
+    name = file.name.split(".")[0]
+    return Points(name, rows[:, :-1], rows[:, -1], *split, tuple(names), target, source="file")
+
+
+def _drawn(rows: int, points: int | None, seed: int) -> torch.Tensor:
+    if points is not None and points < 1:
+        raise DataError(f"data.points={points} must be at least 1, or null for all")
+    order = torch.randperm(rows, generator=torch.Generator().manual_seed(seed))
+    return order[:points].sort().values
+
+
+def _split(rows: int, *, validation: float, test: float, seed: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Raises DataError for shares that are none, and where a part gets no row."""
+    for key, share in (("validation", validation), ("test", test)):
+        if not 0 < share < 1:
+            raise DataError(f"data.{key}={share} must be a share of the rows, between 0 and 1")
+        if round(share * rows) < 1:
+            raise DataError(f"data.{key}={share} of {rows} rows is less than one row; raise it, or give more rows")
+    return random_split(rows, validation=round(validation * rows), test=round(test * rows), seed=seed)
