@@ -40,12 +40,11 @@ def load(
     if target in names:
         raise DataError(f"data.columns names the target {target!r}; leave it out there")
     values = numbers(frame, file, [*names, target], dates=DATES)
-    whole = ~np.isnan(values).any(axis=1)
-    if not whole.all():
-        warnings.warn(
-            f"{file}: {(~whole).sum()} of {len(whole)} rows have an empty cell and are left out", stacklevel=2
-        )
-    rows = torch.from_numpy(values[whole])[_drawn(int(whole.sum()), points, seed)]
+    kept = values[~np.isnan(values).any(axis=1)]
+    if len(kept) < len(values):
+        lost = len(values) - len(kept)
+        warnings.warn(f"{file}: {lost} of {len(values)} rows have an empty cell and are left out", stacklevel=2)
+    rows = torch.from_numpy(kept)[_drawn(len(kept), points, seed)]
     split = _split(len(rows), validation=validation, test=test, seed=seed)
     name = file.name.split(".")[0]
     return Points(name, rows[:, :-1], rows[:, -1], *split, tuple(names), target, source="file")
