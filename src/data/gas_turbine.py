@@ -78,7 +78,7 @@ def read_sensors(folder: Path) -> pd.DataFrame:
         try:
             tables.append(pd.read_csv(file, usecols=[*SENSOR_INPUTS, SENSOR_TARGET], dtype=np.float64))
         except ValueError as error:
-            raise DataError(f"{file}: {str(error).splitlines()[0]}; put the original files there") from error
+            raise DataError(f"{file}: cannot be read ({error}); put the original files there") from error
     return pd.concat(tables, ignore_index=True)
 
 

@@ -289,7 +289,7 @@ def validate(config: DictConfig) -> None:
     _require(config, POSITIVE, lambda number: number > 0, "greater than 0")
     _require(config, NOT_NEGATIVE, lambda number: number >= 0, "0 or greater")
     _require(config, ("seed",), lambda number: number < 2**32, "less than 2³² = 4294967296")
-    _require(config, ("estimate.epsilon",), math.isfinite, "finite")
+    _require(config, (*POSITIVE, *NOT_NEGATIVE), math.isfinite, "finite")
     log_model = str(OmegaConf.select(config, "tracking.log_model")).lower()
     if log_model not in ("none", "true", "best", "false"):
         raise PipelineError(f"tracking.log_model={log_model} is unknown; choose one of true, best, false")

@@ -11,7 +11,7 @@ from torch.distributions import MultivariateNormal
 from models.features.maps import random_features
 from models.ssgp import moments
 from models.ssgp.fit import train
-from models.ssgp.model import SSGP
+from models.ssgp.model import SSGP, softplus_inverse
 from models.ssgp.moments import feature_moments, in_blocks
 
 
@@ -140,9 +140,26 @@ def test_values_that_cannot_be_used_are_refused() -> None:
         SSGP(torch.ones(2, 3), scale=0.0)
 
 
+def test_positive_parameters_begin_where_they_are_told_to() -> None:
+    for value in (1e-6, 0.25, 1.0, 30.0, 1e4):
+        raw = torch.tensor(softplus_inverse(value), dtype=torch.float64)
+        assert torch.nn.functional.softplus(raw).item() == pytest.approx(value, rel=1e-9)
+    model = SSGP(torch.ones(2, 3), scale=1.5)
+    assert model.length_scales.tolist() == pytest.approx([1.5] * 3)
+    assert (model.signal.item(), model.noise.item()) == pytest.approx((1.0, 0.25), rel=1e-5)
+    with torch.no_grad():
+        model.raw_scales.fill_(-1e4)
+    with pytest.raises(
+        ValueError, match="a frequency over its length-scale is not finite any more; lower the learning"
+    ):
+        _ = model.scaled_frequencies
+
+
 def test_training_that_diverges_says_what_to_do() -> None:
     model, inputs, targets = problem()
     with torch.no_grad():
         model.raw_signal.fill_(math.inf)
-    with pytest.raises(ValueError, match="a signal variance of inf times the noise variance"):
+    with pytest.raises(
+        ValueError, match="the ratio of signal and noise variance is not finite any more; lower the learning rate"
+    ):
         train(model, in_blocks(inputs, targets), iterations=1, learning_rate=0.1, watch=lambda *_: None)

@@ -114,10 +114,27 @@ def test_solves_that_cannot_be_made_are_refused() -> None:
     twice = torch.ones(N, N, dtype=torch.float64)  # duplicate rows: rank 1
     with pytest.raises(OracleError, match=r"not positive definite|is the matrix singular"):
         Inverse(Dense(twice))(normal(6, 2, N))
-    with pytest.raises(OracleError, match="f is not bounded near 0, and to rounding the matrix has that eigenvalue"):
-        Function(Dense(twice), torch.reciprocal)(normal(6, 2, N))
-    found = Function(Dense(twice), torch.exp)(normal(6, 2, N))  # which has no pole
-    torch.testing.assert_close(found, normal(6, 2, N) @ torch.matrix_exp(twice))
+    for function in (torch.reciprocal, torch.log):
+        with pytest.raises(
+            OracleError, match="to rounding the matrix has the eigenvalue 0, near which f is not bounded"
+        ):
+            Function(Dense(twice), function)(normal(6, 2, N))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_functions_that_a_singular_matrix_has_are_not_refused(dtype: torch.dtype) -> None:
+    """Of a graph Laplacian; and an inverse whose condition number single precision still tells from infinity."""
+    laplacian = (SPARSE.sum(1).diag() - SPARSE).to(dtype)
+    values, vectors = torch.linalg.eigh(laplacian.double())
+    queries = normal(6, 2, N).to(dtype)
+    functions = (torch.exp, lambda v: torch.exp(-v), lambda v: (v < 5).to(v), lambda v: 1 / (v + 1e-3))
+    for function in functions:
+        exact = queries.double() @ (vectors * function(values)) @ vectors.T
+        found = Function(Dense(laplacian), function, N)(queries)
+        torch.testing.assert_close(found.double(), exact, rtol=0.0, atol=2e-3 * float(exact.abs().max()))
+    spread = torch.logspace(-4, 0, N).to(dtype)
+    found = Function(Diagonal(spread), torch.reciprocal, N)(queries)
+    assert bool(found.isfinite().all())
     with pytest.raises(OracleError, match=r"3 conjugate-gradient steps leave a relative residual.*Allow more steps"):
         Inverse(Dense(KERNEL), most=3)(normal(6, 2, N))
     with pytest.raises(OracleError, match="returned a number that is not finite"):

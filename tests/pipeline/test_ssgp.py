@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import io
+import json
+import math
 from importlib.util import find_spec
 
 import mlflow
 import pandas as pd
 import pytest
 
-from pipeline.stages.gaussian_report import lines_of, pairs_of
+from pipeline.errors import PipelineError
+from pipeline.recipes.ssgp import VERSION, finished_cells
+from pipeline.stages.gaussian_report import lines_of, means_of, over_seeds, pairs_of
 
 OWN = ("+experiment=ssgp", "size=tiny", "data.source=stand_in")
 SMALL = ("ssgp.arms=[ssgp/iid,ssgp/orthogonal,ridge]",)
+
+
+needs_gpytorch = pytest.mark.skipif(
+    find_spec("gpytorch") is None, reason="GPyTorch is not installed: pip install -e '.[gp]'"
+)
 
 
 def only_run(client):
@@ -103,7 +112,9 @@ def test_every_sampler_is_compared_with_independent_frequencies(run_pipeline, cl
 
 def test_samplers_that_no_arm_names_are_not_asked_to_suit_the_kernel(run_pipeline) -> None:
     arms = ("kernel=laplacian_l1", "ssgp.arms=[ssgp/iid]", "ssgp.seeds=1", "tracking=off")
-    assert run_pipeline(*OWN, *arms).status == 0
+    result = run_pipeline(*OWN, *arms)
+    assert result.status == 0, result.err
+    assert "| ssgp/iid | 10 | 1 |" in result.out
 
 
 def test_pairs_are_those_whose_arms_both_ran() -> None:
@@ -114,6 +125,41 @@ def test_pairs_are_those_whose_arms_both_ran() -> None:
         ("ssgp/sobol", "ssgp/iid"),
         ("ssgp/iid", "svgp"),
     ]
+
+
+def test_curves_go_as_far_as_all_seeds_and_means_say_what_was_kept() -> None:
+    """Seed 1 ended after iteration 10; seed 0 was best untrained."""
+    nlpd = {(0, 0): 1.0, (0, 10): 2.0, (0, 20): 3.0, (1, 0): 2.0, (1, 10): 1.0}
+    front = {"arm": "ssgp/iid", "p": 8, "seconds": 1.0, "test_nlpd": 1.0, "validation_rmse": 1.0}
+    rows = [
+        {**front, "seed": seed, "iteration": at, "test_rmse": float(at + seed), "chosen": value == 1.0}
+        for (seed, at), value in nlpd.items()
+    ]
+    ridge = {**front, "arm": "ridge", "p": 0, "seed": 0, "iteration": 0, "test_rmse": 9.0, "chosen": True}
+    curves = over_seeds(pd.DataFrame(rows))
+    assert curves["iteration"].tolist() == [0, 10]
+    assert curves["error"].tolist() == [0.5, 10.5]
+    assert curves[["error_low", "error_high"]].to_numpy().tolist() == [[0.25, 0.75], [10.25, 10.75]]
+    table = pd.DataFrame([*rows, ridge])
+    means = means_of(table[table["chosen"]])
+    assert means[["arm", "runs", "rmse", "rmse_median", "untrained"]].to_numpy().tolist() == [
+        ["ssgp/iid", 2, 5.5, 5.5, 1],
+        ["ridge", 1, 9.0, 9.0, 0],
+    ]
+    assert means["kept"].tolist()[0] == 5.0
+    assert math.isnan(means["kept"].tolist()[1])
+
+
+def test_fits_of_another_version_are_not_gone_on_with(tmp_path) -> None:
+    path = tmp_path / "cells.json"
+    assert finished_cells(path) == {}
+    for kept in ([], {"version": VERSION - 1, "cells": []}):
+        path.write_text(json.dumps(kept))
+        with pytest.raises(PipelineError, match=r"cells\.json was begun by another version of recipe=ssgp"):
+            finished_cells(path)
+    row = {"cell": {"arm": "ridge", "p": 0, "seed": 1}}
+    path.write_text(json.dumps({"version": VERSION, "cells": [row]}))
+    assert finished_cells(path) == {("ridge", 0, 1): row}
 
 
 def test_a_panel_has_the_lines_it_has_room_for() -> None:
@@ -133,8 +179,10 @@ def test_a_fit_that_stops_early_is_said_and_tagged(run_pipeline, client, monkeyp
     assert curves.groupby("arm")["stopped"].sum().to_dict() == {"ridge": 0, "ssgp/iid": 1, "ssgp/orthogonal": 0}
 
 
-@pytest.mark.skipif(find_spec("gpytorch") is None, reason="GPyTorch is not installed: pip install -e '.[gp]'")
-@pytest.mark.parametrize("arm", ["ssgp/iid", "rff/iid", "full_gp"])
+@pytest.mark.parametrize(
+    "arm",
+    ["ssgp/iid", *(pytest.param(peer, marks=needs_gpytorch) for peer in ("rff/iid", "svgp", "full_gp"))],
+)
 def test_a_fit_that_cannot_go_on_counts_to_where_it_came(arm: str, run_pipeline, client) -> None:
     result = run_pipeline(*OWN, f"ssgp.arms=[{arm},ridge]", "ssgp.seeds=1", "ssgp.learning_rate=1e10")
     assert result.status == 0, result.err
@@ -162,8 +210,8 @@ def test_a_peer_that_is_not_installed_is_named(run_pipeline, monkeypatch) -> Non
         (("kernel=laplacian_l1",), "is not isotropic"),
         (("ssgp.iteration=3",), "ssgp.iteration"),
         (("ssgp.arms=[ssgp/iid,ridge,ssgp/iid]",), "ssgp.arms=['ssgp/iid', 'ridge', 'ssgp/iid'] names one twice"),
-        (("ssgp.picture=3",), "ssgp.picture=3: a t-SNE takes at least 4 points"),
-        (("autoencoder.batch_size=1",), "its layers normalise over a batch; give at least 2"),
+        (("ssgp.arms=[revisited/iid]", "ssgp.picture=3"), "ssgp.picture=3: a t-SNE takes at least 4 points"),
+        (("ssgp.arms=[vae_ridge]", "autoencoder.batch_size=1"), "its layers normalise over a batch; give at least 2"),
         (("ssgp.arms=[rff/orthogonal]",), "use rff/iid in place of rff/orthogonal"),
         (("ssgp.arms=[rff/iid]", "kernel=laplacian"), "have the Gaussian kernel"),
         (("ssgp.arms=[revisited/iid]", "autoencoder.components=9"), "the cross-polytope has 8 vertices"),

@@ -133,7 +133,7 @@ def test_the_experiment_at_large_n_decomposes_nothing(run_pipeline, client, stor
     [
         ("theory.ridge=0", "theory.ridge=0.0 must be greater than 0"),
         ("theory.ridge=-1", "theory.ridge=-1.0 must be greater than 0"),
-        ("theory.ridge=inf", "ridge must be positive and finite"),
+        ("theory.ridge=inf", "theory.ridge=inf must be finite"),
         ("theory.noise=-0.1", "theory.noise=-0.1 must be 0 or greater"),
         ("theory.rows=1", "a kernel matrix of one point is always approximated"),
         ("theory.counts=[]", "theory.counts is empty"),

@@ -24,13 +24,15 @@ def train(model: SSGP, stream: Stream, *, iterations: int, learning_rate: float,
     for iteration in range(iterations):
         optimizer.zero_grad()
         loss = model.loss(stream)
-        value = loss.item()
-        if not math.isfinite(value):
-            raise TrainingEnded(
-                f"the marginal likelihood is not finite at iteration {iteration}; lower the learning rate"
-            )
-        watch(iteration, value)
+        watch(iteration, _finite(loss, iteration))
         loss.backward()
         optimizer.step()
     with torch.no_grad():
-        watch(iterations, model.loss(stream).item())
+        watch(iterations, _finite(model.loss(stream), iterations))
+
+
+def _finite(loss: torch.Tensor, iteration: int) -> float:
+    value = loss.item()
+    if not math.isfinite(value):
+        raise TrainingEnded(f"the marginal likelihood is not finite at iteration {iteration}; lower the learning rate")
+    return value

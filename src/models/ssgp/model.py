@@ -49,7 +49,10 @@ def softplus_inverse(value: float) -> float:
 
 
 def factor_of(gram: Tensor, ratio: Tensor) -> Tensor:
-    """The Cholesky factor of B. Raises NearlyNoiseless where rounding leaves it without one."""
+    """The Cholesky factor of B. Raises NearlyNoiseless where rounding leaves it without one, TrainingEnded where the
+    ratio of the variances is not finite."""
+    if not math.isfinite(ratio.item()):
+        raise TrainingEnded("the ratio of signal and noise variance is not finite any more; lower the learning rate")
     try:
         return factor_ridge(ratio * gram, 1.0)
     except ValueError:
@@ -91,8 +94,8 @@ class SSGP(nn.Module):
     """The hyper-parameters: length-scales (dimension,), s² and σ², and the frequencies, trained if asked for.
 
     What is positive is log(1 + eʳ) of a trained r. That is linear in a large r, so that a step takes a length-scale on
-    by the learning rate at most; trained in its logarithm, one of an input that says little grows by a factor in each
-    step, and with it how far beyond the training rows the function goes on as it does within.
+    by about the learning rate. Trained in its logarithm, that of an input that says little would grow by a factor in
+    each step, and the function would follow its trend the further beyond the training rows.
 
     frequencies: (m, dimension), float64, of the kernel's spectral measure at bandwidth 1; see
     `models.features.samplers.draw_frequencies`. scale: the length-scale that training begins with.
@@ -141,7 +144,8 @@ class SSGP(nn.Module):
 
     @torch.no_grad()
     def posterior(self, stream: Stream) -> Posterior:
-        """Condition on the rows of the stream, in one pass. Raises ValueError as `feature_moments`."""
+        """Condition on the rows of the stream, in one pass. Raises ValueError as `feature_moments`, TrainingEnded as
+        `factor_of` and `scaled_frequencies`."""
         frequencies, signal, noise = self.scaled_frequencies, self.signal, self.noise
         moments = feature_moments(frequencies, stream)
         ratio = signal / noise

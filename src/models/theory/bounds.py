@@ -45,5 +45,7 @@ def count_for_theorem_2(threshold: float, probability: float, *, rows: int, ridg
     check_positive("threshold", threshold)
     check_positive("ridge", ridge)
     x = threshold * ridge
-    needed = 2 * math.log(rows**2 / probability) / max(x * x, math.ulp(0.0))
+    if x * x == 0:
+        return math.inf
+    needed = 2 * math.log(rows**2 / probability) / (x * x)
     return max(1, math.ceil(needed)) if math.isfinite(needed) else math.inf

@@ -66,14 +66,15 @@ def lanczos(oracle: Oracle, start: Tensor, steps: int) -> Tridiagonal:
     return Tridiagonal(basis, diagonal, beside, norm)
 
 
-def refuse_pole(values: Tensor, results: Tensor) -> None:
-    """Raise OracleError where f, its `results` at Ritz `values` (row, step), grows without bound at one that is 0 to
-    rounding: f(A)x is then decided by the rounding."""
-    precision = torch.finfo(values.dtype).eps
-    largest = values.abs().argmax(1, keepdim=True)
-    at_zero = values.abs() <= 100 * precision * values.abs().gather(1, largest)
-    if bool((at_zero & (results.abs() > results.abs().gather(1, largest) / precision**0.5)).any()):
-        raise OracleError("f is not bounded near 0, and to rounding the matrix has that eigenvalue; add a ridge to it")
+def refuse_pole(function: Callable[[Tensor], Tensor], values: Tensor) -> None:
+    """Raise OracleError where a Ritz value (row, step) is 0 to rounding and f, within the rounding, is not finite or
+    moves by more than half of the largest |f|: f(A)x would be decided by the rounding."""
+    rounding = 10 * torch.finfo(values.dtype).eps * values.abs().amax(1, keepdim=True)
+    near = torch.stack([function(values - rounding), function(values), function(values + rounding)])
+    moved = near.amax(0) - near.amin(0)
+    undecided = ~near.isfinite().all(0) | (moved > 0.5 * near[1].abs().amax(1, keepdim=True))
+    if bool((undecided & (values.abs() <= rounding)).any()):
+        raise OracleError("to rounding the matrix has the eigenvalue 0, near which f is not bounded; add a ridge to it")
 
 
 def function_of_matrix(oracle: Oracle, function: Callable[[Tensor], Tensor], start: Tensor, steps: int) -> Tensor:
@@ -82,9 +83,8 @@ def function_of_matrix(oracle: Oracle, function: Callable[[Tensor], Tensor], sta
     matrix = torch.diag_embed(found.diagonal)
     matrix = matrix + torch.diag_embed(found.beside, 1) + torch.diag_embed(found.beside, -1)
     values, vectors = torch.linalg.eigh(matrix)
-    results = function(values)
-    refuse_pole(values, results)
-    weights = torch.bmm(vectors, (results * vectors[:, 0]).unsqueeze(2))
+    refuse_pole(function, values)
+    weights = torch.bmm(vectors, (function(values) * vectors[:, 0]).unsqueeze(2))
     return found.norm * torch.bmm(weights.transpose(1, 2), found.basis).squeeze(1)
 
 

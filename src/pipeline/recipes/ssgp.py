@@ -49,7 +49,8 @@ UNCOUNTED = ("ridge", "vae_ridge", "full_gp")  # models without
 PEERS = ("rff", "svgp", "full_gp")  # GPyTorch's
 
 
-LEAST_PICTURE = 4  # points that t-SNE is made of
+LEAST_PICTURE = 4  # points that t-SNE needs at least
+VERSION = 2  # of how fits are made and kept, raised when a run must not go on with those of before
 
 
 class Cell(NamedTuple):
@@ -140,7 +141,7 @@ class Bench:
         return fits[model]() if model in fits else self.peer(model, cell)
 
     def stops_early(self, cell: Cell, curve: list[CurveRow]) -> bool:
-        """Whether training ended before its last iteration, which `ssgp_curve` has said."""
+        """Whether training ended before its last iteration, which `say_end` has told."""
         model, _ = split_arm(cell.arm, self.samplers)
         return model in (*COUNTED, "full_gp") and curve[-1].iteration < self.settings.ssgp.iterations
 
@@ -183,10 +184,13 @@ def check_peers(settings: SsgpConfig) -> None:
 
 
 def finished_cells(path: Path) -> dict[Cell, dict[str, Any]]:
-    """What an interrupted run has kept."""
+    """What an interrupted run has kept. Raises PipelineError where its fits were made in another way than now."""
     if not path.exists():
         return {}
-    return {Cell(**row["cell"]): row for row in json.loads(path.read_text(encoding="utf-8"))}
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(kept, dict) or kept["version"] != VERSION:
+        raise PipelineError(f"{path} was begun by another version of recipe=ssgp; start anew, without resume=true")
+    return {Cell(**row["cell"]): row for row in kept["cells"]}
 
 
 def fit_cells(bench: Bench, wanted: list[Cell], path: Path, run: Run) -> list[dict[str, Any]]:
@@ -202,7 +206,7 @@ def fit_cells(bench: Bench, wanted: list[Cell], path: Path, run: Run) -> list[di
             "stopped": bench.stops_early(cell, curve), "autoencoder": bench.unlogged.pop(cell.seed, {}),
         }  # fmt: skip
         with written_whole(path) as partial:
-            partial.write_text(json.dumps(list(done.values())), encoding="utf-8")
+            partial.write_text(json.dumps({"version": VERSION, "cells": list(done.values())}), encoding="utf-8")
         log_cell(run, cell, best_row(curve))
         for name, value in done[cell]["autoencoder"].items():
             run.metric(f"autoencoder/{name}", value, cell.seed)
@@ -308,7 +312,7 @@ def stages(settings: SsgpConfig, bench: Bench, points: Points, opened: Study) ->
 
 
 def check(settings: SsgpConfig) -> None:
-    """Raises PipelineError, before anything is loaded, for settings that no fit could be made with."""
+    """Raises PipelineError, before anything is loaded, for settings that mean nothing to the arms."""
     own = settings.ssgp
     if not own.arms:
         raise PipelineError("ssgp.arms is empty; give at least one, as in ssgp.arms=[ssgp/iid]")
@@ -317,9 +321,10 @@ def check(settings: SsgpConfig) -> None:
     for key, values in {"ssgp.arms": own.arms, "ssgp.counts": own.counts}.items():
         if len(set(values)) < len(values):
             raise PipelineError(f"{key}={list(values)} names one twice; name each once")
-    if own.picture < LEAST_PICTURE:
+    models = {arm.partition("/")[0] for arm in own.arms}
+    if "revisited" in models and own.picture < LEAST_PICTURE:
         raise PipelineError(f"ssgp.picture={own.picture}: a t-SNE takes at least {LEAST_PICTURE} points")
-    if settings.autoencoder.batch_size < 2:
+    if models & {"revisited", "vae_ridge"} and settings.autoencoder.batch_size < 2:
         raise PipelineError("autoencoder.batch_size=1: its layers normalise over a batch; give at least 2")
     check_peers(settings)
 

@@ -27,7 +27,7 @@ CLAIMS = (  # challenger, baseline; those of samplers are made by `pairs_of`
 FRONT = ["arm", "p", "seed"]
 SCORES = ("rmse", "nlpd")
 CURVES = ("ssgp/iid", "ssgp/orthogonal", "spectrum/iid", "revisited/iid", "rff/iid")
-LINES = len(CURVES)  # of a panel, at most
+LINES = 5  # of a panel, at most
 SHOWN = ["challenger", "baseline", "score", "p", "pairs", "ratio", "ratio_low", "ratio_high", "p_holm"]
 
 
@@ -100,7 +100,8 @@ def claims_of(chosen: Any, points: Points) -> tuple[Any, pd.DataFrame]:
 
 
 def lines_of(arms: Sequence[str]) -> list[str]:
-    """The arms whose curves are drawn: those of `CURVES`, and as many of the others as there is room for."""
+    """The arms whose curves are drawn: those of `CURVES`, and as many of the others as there is room for; what
+    is left out stands in the tables."""
     first = [arm for arm in CURVES if arm in arms]
     return (first + [arm for arm in arms if arm not in CURVES])[:LINES]
 
@@ -111,7 +112,8 @@ def curve_figure(table: Any, points: Points, *, title: str) -> Figure:
     figure = Figure(figsize=(2.2 + 3.6 * max(1, len(counts)), 4.2), layout="constrained")
     figure.suptitle(title, fontsize=10)
     figure.supxlabel(
-        "iteration of training the hyper-parameters; median over seeds, band: from first to third quartile", fontsize=8
+        "iteration of training the hyper-parameters, as far as all seeds have come; median over seeds, band: quartiles",
+        fontsize=8,
     )
     best, named = best_lines(table), dict[str, Any]()
     for place, count in enumerate(counts):
@@ -133,7 +135,10 @@ def curve_figure(table: Any, points: Points, *, title: str) -> Figure:
 
 
 def over_seeds(rows: Any) -> pd.DataFrame:
-    found = rows.groupby("iteration")["test_rmse"].quantile([0.25, 0.5, 0.75]).unstack().reset_index()
+    """Quartiles at the iterations that all seeds have come to."""
+    seeds = rows.groupby("iteration")["seed"].transform("nunique")
+    complete = rows[seeds == rows["seed"].nunique()]
+    found = complete.groupby("iteration")["test_rmse"].quantile([0.25, 0.5, 0.75]).unstack().reset_index()
     return found.rename(columns={0.25: "error_low", 0.5: "error", 0.75: "error_high"})
 
 

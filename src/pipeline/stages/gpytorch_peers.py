@@ -25,6 +25,8 @@ from linear_operator.utils.errors import NanError, NotPSDError
 
 ROWS = 1000  # that are predicted at once
 FIRST_NOISE = 0.25  # as `models.ssgp.model`
+STARTS = (1.0, 0.5, 0.25, 0.125)  # of the exact process, which from too long a length-scale may end in noise alone
+FAILURES = (NanError, NotPSDError)  # of a decomposition
 
 
 class PeerTraining(NamedTuple):
@@ -96,20 +98,23 @@ def trained_curve(
     first loss that follows. Where a matrix cannot be decomposed any more training stops, which is said."""
     curve = list[CurveRow]()
     try:
-        train(model, likelihood, losses, problem, training, curve)
-    except (NanError, NotPSDError) as error:
+        train_into(curve, model, likelihood, losses, problem, training)
+    except FAILURES as error:
+        while curve and math.isnan(curve[-1].loss):
+            curve.pop()
         say_end(curve, f"{type(model).__name__} of GPyTorch, seed {training.seed}", error)
     return curve
 
 
-def train(
+def train_into(
+    curve: list[CurveRow],
     model: Any,
     likelihood: Any,
     losses: Callable[[int], Iterator[Tensor]],
     problem: Problem,
     training: PeerTraining,
-    curve: list[CurveRow],
 ) -> None:
+    """As `trained_curve`, each point added to `curve` when it is there."""
     parameters = {id(p): p for module in (model, likelihood) for p in module.parameters()}
     optimizer = torch.optim.Adam(parameters.values(), lr=training.learning_rate)
     predict = predictor(model, likelihood)
@@ -140,16 +145,18 @@ def exact_curve(
     def losses(iteration: int) -> Iterator[Tensor]:  # noqa: ARG001
         yield -objective(model(part.inputs), part.targets)
 
-    def begin_at(factor: float) -> float:
+    def loss_at(factor: float) -> float:
         begin(model, likelihood, factor * training.scale, part.inputs)
-        with torch.no_grad():
-            return next(losses(0)).item()
+        try:
+            with torch.no_grad():
+                found = next(losses(0)).item()
+        except FAILURES:
+            return math.inf
+        return found if math.isfinite(found) else math.inf
 
-    begin_at(min(starts, key=begin_at))
+    best = starts[0] if len(starts) == 1 else min(starts, key=loss_at)
+    begin(model, likelihood, best * training.scale, part.inputs)
     return trained_curve(model, likelihood, losses, problem, training)
-
-
-STARTS = (1.0, 0.5, 0.25, 0.125)  # of the exact process, which from too long a length-scale may end in noise alone
 
 
 def full_gp_curve(problem: Problem, training: PeerTraining, *, points: int) -> list[CurveRow]:

@@ -47,7 +47,7 @@ def count_axis(panel: Axes, ticks: list[int]) -> None:
 
 
 def value_axis(panel: Axes) -> None:
-    """Logarithmic; 1, 2 and 5 of each decade written out, which a range within one decade has some of."""
+    """Logarithmic, with 1, 2 and 5 of each decade written out; where none of them is in range, what lies between."""
     panel.set_xscale("log")
     panel.get_xaxis().set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     panel.get_xaxis().set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

@@ -17,6 +17,7 @@ from pipeline.statistics import markdown_table
 from pipeline.study import Study
 from pipeline.tracking.run import Run
 
+MOST_WRITTEN = 10**15
 LIKELY = 0.05  # the probability of failure that theorem 2 is asked for in words
 
 
@@ -93,10 +94,11 @@ def words(found: dict[str, Any], theory: TheorySettings, title: str) -> str:
     said, violated = int(checked["delta_below_1"].sum()), int(checked["violated"].sum())
     least = min(theory.thresholds)
     needed = count_for_theorem_2(least, LIKELY, rows=theory.rows, ridge=theory.ridge)
+    promised = f"from m = {needed} on" if needed < MOST_WRITTEN else "at no m that could be drawn"
     text = (
         f"{title}\n\nN = {theory.rows}, λ = {theory.ridge:g}, σ = {theory.noise:g}, {theory.draws} draws.\n\n"
         f"Theorem 1: Δ < 1 in {said} of {int(checked['draws'].sum())} draws, bound violated in {violated}.\n\n"
-        f"Theorem 2's bound promises P(Δ > {least:g}) ≤ {LIKELY:g} from m = {needed} on.\n\n"
+        f"Theorem 2's bound promises P(Δ > {least:g}) ≤ {LIKELY:g} {promised}.\n\n"
     )
     return text + (markdown_table(found["ordering"]) if "ordering" in found else "One sampler: nothing to compare.")
 

@@ -78,8 +78,8 @@ def adjacency(nodes: int, edges: np.ndarray) -> sp.csr_array:
 
 def power(matrix: sp.csr_array, exponent: int, device: torch.device, dtype: torch.dtype) -> Oracle:
     """Products with A^exponent, computed with the nodes in an order in which neighbours are near (reverse
-    Cuthill–McKee), which halves the time of a large graph. Which of several such orders that is differs between
-    processors; the queries, in the graph's own order, do not."""
+    Cuthill–McKee), which halves the time of a large graph. Processors break ties in that order differently; the
+    queries, in the graph's own order, do not depend on it."""
     order = reverse_cuthill_mckee(matrix, symmetric_mode=True).copy()
     inner = Power(sparse(sp.csr_array(matrix[order][:, order]), device, dtype), exponent)
     return Reordered(inner, torch.from_numpy(order).to(device, torch.int64))
@@ -151,9 +151,8 @@ def smoother(settings: TraceConfig, device: torch.device) -> Problem:
     shift = settings.matrix.smoothing * len(kernel)
     own = RidgeSmoother(Dense(kernel.to(device, DTYPES[settings.dtype])), shift)
     spectrum = torch.linalg.eigh(kernel)
-    oracle, _, values = by_eigenvalues(spectrum, own.kernel, lambda v: v / (v + shift), settings, device)
-    if settings.matrix.products != "exact":
-        oracle = own
+    whole, _, values = by_eigenvalues(spectrum, own.kernel, lambda v: v / (v + shift), settings, device)
+    oracle = whole if settings.matrix.products == "exact" else own
     what = f"K(K + λN·I)⁻¹, {len(kernel)} points, length {settings.matrix.length:g}, λ = {settings.matrix.smoothing:g}"
     trace, norm = float(values.sum()), float(values.norm())
     return Problem(name, len(kernel), oracle, own, trace, norm, what, "statistical dimension")
