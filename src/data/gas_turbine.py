@@ -19,7 +19,7 @@ import torch
 
 from data.base import DataError
 from data.download import Opener, data_root, open_https
-from data.points import Points, random_split, some_of
+from data.points import Points, check_points, random_split, some_of
 from data.published import Published
 
 # Public copies over https, pinned to a commit.
@@ -95,8 +95,7 @@ def load(
     points: keep as many rows of each part at most, drawn under the seed; None: all.
     Raises DataError for an argument out of range, and for files that are damaged or missing and cannot be fetched.
     """
-    if points is not None and points < 1:
-        raise DataError(f"data.points={points} must be at least 1, or null for all")
+    check_points(points)
     if source == SENSOR:
         return gas_sensor(read_sensors(data_root(root) / SENSOR), points=points, seed=seed)
     files = PUBLISHED.find(root, source=source, opener=opener, others=(SENSOR,))

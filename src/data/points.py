@@ -72,6 +72,12 @@ def random_split(rows: int, *, validation: int, test: int, seed: int) -> tuple[T
     return order[validation + test :], order[test : validation + test], order[:test]
 
 
+def check_points(points: int | None) -> None:
+    """Raises DataError for a limit of rows that leaves none; None is no limit."""
+    if points is not None and points < 1:
+        raise DataError(f"data.points={points} must be at least 1, or null for all")
+
+
 def some_of(rows: Tensor, points: int | None, generator: torch.Generator) -> Tensor:
     """At most `points` of the rows, drawn without replacement and kept in order; all of them for None."""
     if points is None or points >= len(rows):
@@ -89,8 +95,7 @@ def cut_split(
     """
     if not 0 <= validation < train:
         raise DataError(f"data.validation={validation} of {train} training rows leaves none for training; lower it")
-    if points is not None and points < 1:
-        raise DataError(f"data.points={points} must be at least 1, or null for all")
+    check_points(points)
     generator = torch.Generator().manual_seed(seed)
     order = torch.randperm(train, generator=generator)
     parts = order[validation:].sort().values, order[:validation].sort().values, torch.arange(train, rows)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from data.base import DataError
-from data.points import Points, random_split
+from data.points import Points, check_points, random_split, some_of
 from data.table import existing_file, feature_columns, numbers
 from data.table_files import read_frame
 
@@ -44,17 +44,11 @@ def load(
     if len(kept) < len(values):
         lost = len(values) - len(kept)
         warnings.warn(f"{file}: {lost} of {len(values)} rows have an empty cell and are left out", stacklevel=2)
-    rows = torch.from_numpy(kept)[_drawn(len(kept), points, seed)]
+    check_points(points)
+    rows = some_of(torch.from_numpy(kept), points, torch.Generator().manual_seed(seed))
     split = _split(len(rows), validation=validation, test=test, seed=seed)
     name = file.name.split(".")[0]
     return Points(name, rows[:, :-1], rows[:, -1], *split, tuple(names), target, source="file")
-
-
-def _drawn(rows: int, points: int | None, seed: int) -> torch.Tensor:
-    if points is not None and points < 1:
-        raise DataError(f"data.points={points} must be at least 1, or null for all")
-    order = torch.randperm(rows, generator=torch.Generator().manual_seed(seed))
-    return order[:points].sort().values
 
 
 def _split(rows: int, *, validation: float, test: float, seed: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

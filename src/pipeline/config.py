@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, get_type_hints
 
@@ -206,6 +206,12 @@ def not_a_setting(key: str) -> str:
         swept = f"in a sweep over {section} each needs it, so sweep those that lack it by themselves"
         return f"{key} is not a setting of the {section} chosen; see python -m pipeline --cfg job; {swept}"
     return f"{key} is not a setting; see python -m pipeline --cfg job"
+
+
+def refuse_repeated(key: str, values: Sequence[Any]) -> None:
+    """Raise PipelineError where a value stands twice."""
+    if len(set(values)) < len(values):
+        raise PipelineError(f"{key}={list(values)} names one twice; name each once")
 
 
 def refuse_unknown(config: DictConfig, prefix: str = "") -> None:

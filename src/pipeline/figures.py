@@ -18,6 +18,12 @@ GREYS = ("black", "0.35", "0.55", "0.2", "0.45", "0.65")
 MSE = "mean squared error (standardised units)"
 
 
+def legend_beside(figure: Figure) -> None:
+    """One legend at the right for all panels, which have the same lines."""
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right upper", fontsize=8)
+
+
 def new_axes(title: str, *, x: str, y: str, rows: int = 1, height: float = 4.0) -> tuple[Figure, list[Axes]]:
     """A figure with `rows` panels that share the x axis; built without pyplot, so that nothing global is touched."""
     figure = Figure(figsize=(7.0, height), layout="constrained")

@@ -66,25 +66,28 @@ def lanczos(oracle: Oracle, start: Tensor, steps: int) -> Tridiagonal:
     return Tridiagonal(basis, diagonal, beside, norm)
 
 
-def refuse_pole(function: Callable[[Tensor], Tensor], values: Tensor) -> None:
-    """Raise OracleError where a Ritz value (row, step) is 0 to rounding and f, within the rounding, is not finite or
-    moves by more than half of the largest |f|: f(A)x would be decided by the rounding."""
+def function_of_values(function: Callable[[Tensor], Tensor], values: Tensor) -> Tensor:
+    """f at Ritz values (row, step).
+
+    Raises OracleError where one is 0 to rounding and f, within the rounding, is not finite or moves by more than half
+    of the largest |f|: f(A)x would be decided by the rounding.
+    """
     rounding = 10 * torch.finfo(values.dtype).eps * values.abs().amax(1, keepdim=True)
     near = torch.stack([function(values - rounding), function(values), function(values + rounding)])
     moved = near.amax(0) - near.amin(0)
     undecided = ~near.isfinite().all(0) | (moved > 0.5 * near[1].abs().amax(1, keepdim=True))
     if bool((undecided & (values.abs() <= rounding)).any()):
         raise OracleError("to rounding the matrix has the eigenvalue 0, near which f is not bounded; add a ridge to it")
+    return near[1]
 
 
 def function_of_matrix(oracle: Oracle, function: Callable[[Tensor], Tensor], start: Tensor, steps: int) -> Tensor:
-    """f(A)x for each row x of start (row, n). Errors: `refuse_pole`."""
+    """f(A)x for each row x of start (row, n). Errors: `function_of_values`."""
     found = lanczos(oracle, start, steps)
     matrix = torch.diag_embed(found.diagonal)
     matrix = matrix + torch.diag_embed(found.beside, 1) + torch.diag_embed(found.beside, -1)
     values, vectors = torch.linalg.eigh(matrix)
-    refuse_pole(function, values)
-    weights = torch.bmm(vectors, (function(values) * vectors[:, 0]).unsqueeze(2))
+    weights = torch.bmm(vectors, (function_of_values(function, values) * vectors[:, 0]).unsqueeze(2))
     return found.norm * torch.bmm(weights.transpose(1, 2), found.basis).squeeze(1)
 
 

@@ -21,7 +21,7 @@ from models.ssgp.autoencoder import Training, train_autoencoder
 from pipeline.atomic import written_whole
 from pipeline.build import DTYPES, build
 from pipeline.clock import Clock
-from pipeline.config import SsgpConfig
+from pipeline.config import SsgpConfig, refuse_repeated
 from pipeline.errors import PipelineError
 from pipeline.job import Job
 from pipeline.ranks import refuse_several
@@ -37,7 +37,7 @@ from pipeline.stages.gaussian import (
     ssgp_curve,
     with_inputs,
 )
-from pipeline.stages.gaussian_report import report, table_of
+from pipeline.stages.gaussian_report import LINEAR, report, table_of
 from pipeline.stages.streamed import cost_figure, slope, streamed_costs
 from pipeline.statistics import markdown_table
 from pipeline.study import Study, prepare, study
@@ -45,10 +45,8 @@ from pipeline.tracking.run import Run
 
 SAMPLED = ("ssgp", "spectrum", "revisited", "pca", "rff")  # models that draw frequencies, and are named with a sampler
 COUNTED = (*SAMPLED, "svgp")  # models that have a number of frequencies, or of inducing points
-UNCOUNTED = ("ridge", "vae_ridge", "full_gp")  # models without
+UNCOUNTED = (*LINEAR, "full_gp")  # models without
 PEERS = ("rff", "svgp", "full_gp")  # GPyTorch's
-
-
 LEAST_PICTURE = 4  # points that t-SNE needs at least
 VERSION = 2  # of how fits are made and kept, raised when a run must not go on with those of before
 
@@ -143,7 +141,7 @@ class Bench:
     def stops_early(self, cell: Cell, curve: list[CurveRow]) -> bool:
         """Whether training ended before its last iteration, which `say_end` has told."""
         model, _ = split_arm(cell.arm, self.samplers)
-        return model in (*COUNTED, "full_gp") and curve[-1].iteration < self.settings.ssgp.iterations
+        return model not in LINEAR and curve[-1].iteration < self.settings.ssgp.iterations
 
     def sparse(self, problem: Problem, sampler: str, cell: Cell, *, train_frequencies: bool = False) -> list[CurveRow]:
         own = self.settings.ssgp
@@ -319,8 +317,7 @@ def check(settings: SsgpConfig) -> None:
     for arm in own.arms:
         split_arm(arm, settings.samplers)
     for key, values in {"ssgp.arms": own.arms, "ssgp.counts": own.counts}.items():
-        if len(set(values)) < len(values):
-            raise PipelineError(f"{key}={list(values)} names one twice; name each once")
+        refuse_repeated(key, values)
     models = {arm.partition("/")[0] for arm in own.arms}
     if "revisited" in models and own.picture < LEAST_PICTURE:
         raise PipelineError(f"ssgp.picture={own.picture}: a t-SNE takes at least {LEAST_PICTURE} points")

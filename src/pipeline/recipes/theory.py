@@ -17,7 +17,7 @@ from models.theory.dense import Risk
 from pipeline import checkpoint
 from pipeline.build import build
 from pipeline.clock import Clock
-from pipeline.config import TheoryConfig
+from pipeline.config import TheoryConfig, refuse_repeated
 from pipeline.errors import PipelineError
 from pipeline.job import Job
 from pipeline.ranks import refuse_several
@@ -32,20 +32,15 @@ def chosen(section: str, names: Sequence[str], sections: Mapping[str, Any], exte
     for name in names:
         if name not in sections:
             raise PipelineError(f"theory.{section}: {name} is unknown; choose among {', '.join(sections)}")
-    refuse_repeated(section, names)
+    refuse_repeated(f"theory.{section}", names)
     return {name: build(f"{section}.{name}", sections[name], extensions) for name in names}
-
-
-def refuse_repeated(section: str, values: Sequence[Any]) -> None:
-    if len(set(values)) < len(values):
-        raise PipelineError(f"theory.{section}={list(values)} names one twice; name each once")
 
 
 def check(settings: TheoryConfig) -> None:
     """Raise PipelineError for settings that leave nothing to measure or to compare, before anything is loaded."""
     theory = settings.theory
     for section in ("counts", "dimensions", "thresholds"):
-        refuse_repeated(section, getattr(theory, section))
+        refuse_repeated(f"theory.{section}", getattr(theory, section))
     if not theory.dimensions and not theory.data:
         raise PipelineError("theory.dimensions and theory.data are both empty; give one of them")
     if theory.rows < 2:
@@ -63,7 +58,7 @@ def load_inputs(settings: TheoryConfig, device: torch.device) -> list[Inputs]:
     """Gaussian inputs of every dimension, then the data sets."""
     theory = settings.theory
     chosen_names = list(theory.data)
-    refuse_repeated("data", chosen_names)
+    refuse_repeated("theory.data", chosen_names)
     found = [normal_inputs(n, rows=theory.rows, seed=settings.seed) for n in theory.dimensions]
     for name in chosen_names:
         if name not in settings.datasets:

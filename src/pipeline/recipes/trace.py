@@ -10,7 +10,7 @@ from models.trace.estimators import METHODS, check_budget
 from models.trace.oracles import check_symmetric
 from pipeline.build import DTYPES
 from pipeline.clock import Clock
-from pipeline.config import TraceConfig
+from pipeline.config import TraceConfig, refuse_repeated
 from pipeline.errors import PipelineError
 from pipeline.job import Job
 from pipeline.ranks import settings_of_rank
@@ -28,8 +28,7 @@ def check(settings: TraceConfig) -> None:
         raise PipelineError(f"estimate.methods is empty; choose among {', '.join(METHODS)}")
     lists = {"estimate.methods": asked.methods, "estimate.queries": asked.queries, "timing.queries": timing.queries}
     for key, values in lists.items():
-        if len(set(values)) < len(values):
-            raise PipelineError(f"{key}={list(values)} names one twice; name each once")
+        refuse_repeated(key, values)
     if settings.problem == "synthetic" and asked.distribution == "rademacher":
         raise PipelineError(
             "estimate.distribution=rademacher: xᵀAx is the trace itself for every x of ±1 and the diagonal matrix of "

@@ -12,6 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from data.points import Points
 from pipeline import statistics
+from pipeline.figures import legend_beside
 from pipeline.stages.gaussian import best_place
 from pipeline.statistics import markdown_table
 from pipeline.summaries.figures import curve
@@ -24,6 +25,7 @@ CLAIMS = (  # challenger, baseline; those of samplers are made by `pairs_of`
     ("revisited/iid", "pca/iid"),
     ("revisited/iid", "vae_ridge"),
 )
+LINEAR = ("ridge", "vae_ridge")  # solved, not trained by iterations
 FRONT = ["arm", "p", "seed"]
 SCORES = ("rmse", "nlpd")
 CURVES = ("ssgp/iid", "ssgp/orthogonal", "spectrum/iid", "revisited/iid", "rff/iid")
@@ -46,7 +48,7 @@ def means_of(chosen: Any) -> pd.DataFrame:
 
     kept: the median of the iterations that were kept; untrained: in how many seeds that is the one before any training.
     """
-    trained = ~chosen["arm"].isin(["ridge", "vae_ridge"])
+    trained = ~chosen["arm"].isin(LINEAR)
     groups = chosen.assign(
         iteration=chosen["iteration"].where(trained), untrained=(chosen["iteration"] == 0) & trained
     ).groupby(["arm", "p"], sort=False)
@@ -115,7 +117,7 @@ def curve_figure(table: Any, points: Points, *, title: str) -> Figure:
         "iteration of training the hyper-parameters, as far as all seeds have come; median over seeds, band: quartiles",
         fontsize=8,
     )
-    best, named = best_lines(table), dict[str, Any]()
+    best = best_lines(table)
     for place, count in enumerate(counts):
         panel = figure.add_subplot(1, len(counts), place + 1)
         here = table[table["p"] == count]
@@ -127,10 +129,8 @@ def curve_figure(table: Any, points: Points, *, title: str) -> Figure:
         panel.set_ylabel(f"test RMSE ({points.target_name})", fontsize=8)
         panel.grid(True, color="0.9")
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
-        handles, labels = panel.get_legend_handles_labels()
-        named |= dict(zip(labels, handles, strict=True))
-    if named:
-        figure.legend(list(named.values()), list(named), loc="outside right upper", fontsize=8)
+    if figure.axes:
+        legend_beside(figure)
     return figure
 
 

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, ScalarFormatter
 
-from pipeline.figures import GREYS, STYLES
+from pipeline.figures import GREYS, STYLES, legend_beside
 from pipeline.statistics import geometric_means
 from pipeline.summaries.figures import curve
 
@@ -19,7 +19,7 @@ INTERVAL = "geometric mean over draws, 95 % bootstrap interval"
 
 
 def panels(names: list[str], title: str, *, x: str, y: str) -> tuple[Figure, dict[str, Axes]]:
-    """Three in a row, with room for one `legend` at the right."""
+    """Three in a row, with room for one `legend_beside` at the right."""
     columns = min(COLUMNS, len(names))
     rows = -(-len(names) // columns)
     figure = Figure(figsize=(2.5 + 2.4 * columns, 1.3 + 2.2 * rows), layout="constrained")
@@ -31,11 +31,6 @@ def panels(names: list[str], title: str, *, x: str, y: str) -> tuple[Figure, dic
         panel.set_title(name, fontsize=9)
         panel.grid(True, color="0.9")
     return figure, axes
-
-
-def legend(figure: Figure, axes: dict[str, Axes]) -> None:
-    handles, labels = next(iter(axes.values())).get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right upper", fontsize=8)
 
 
 def count_axis(panel: Axes, ticks: list[int]) -> None:
@@ -65,7 +60,7 @@ def by_count(jobs: Any, order: list[str], *, title: str, y: str) -> Figure:
             curve(panel, i, here[here["arm"] == arm].sort_values("count"), "count", arm, markers=True)
         panel.set_yscale("log")
         count_axis(panel, sorted(set(here["count"])))
-    legend(figure, axes)
+    legend_beside(figure)
     return figure
 
 
@@ -82,7 +77,7 @@ def failures(table: Any, order: list[str], *, title: str, threshold: float) -> F
             curve(panel, i, bars, "count", arm, markers=True)
         panel.set_ylim(-0.03, 1.03)
         count_axis(panel, sorted(set(here["count"])))
-    legend(figure, axes)
+    legend_beside(figure)
     return figure
 
 
@@ -100,7 +95,7 @@ def distributions(draws: Any, order: list[str], quantity: str, *, title: str, x:
                 markersize=3.5, markevery=(i, max(1, len(values) // 4)),
             )  # fmt: skip
         value_axis(panel)
-    legend(figure, axes)
+    legend_beside(figure)
     return figure
 
 
@@ -115,5 +110,5 @@ def ratio_by_dimension(table: pd.DataFrame, *, title: str, y: str) -> Figure:
             curve(panel, i, rows.sort_values("dimension"), "dimension", str(kernel), markers=True)
         panel.axhline(1.0, color="0.6", linewidth=0.8)
         count_axis(panel, sorted(set(here["dimension"])))
-    legend(figure, axes)
+    legend_beside(figure)
     return figure

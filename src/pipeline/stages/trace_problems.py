@@ -85,15 +85,18 @@ def power(matrix: sp.csr_array, exponent: int, device: torch.device, dtype: torc
     return Reordered(inner, torch.from_numpy(order).to(device, torch.int64))
 
 
+def counted(whole: Oracle, implicit: Oracle, settings: TraceConfig) -> Oracle:
+    """The oracle that failures are counted with."""
+    return whole if settings.matrix.products == "exact" else implicit
+
+
 def by_eigenvalues(
-    spectrum: Any, oracle: Oracle, function: Callable[[Tensor], Tensor], settings: TraceConfig, device: torch.device
-) -> tuple[Oracle, Oracle, Tensor]:
-    """f(A) as the settings say, f(A) by Lanczos, and the eigenvalues of f(A) in float64; spectrum: as of `eigh`."""
+    spectrum: Any, function: Callable[[Tensor], Tensor], settings: TraceConfig, device: torch.device
+) -> tuple[Dense, Tensor]:
+    """f(A) whole, and its eigenvalues in float64; spectrum: as of `eigh`."""
     values, vectors = spectrum
     found = function(values)
-    timed = Function(oracle, function, settings.matrix.steps)
-    whole = Dense(((vectors * found) @ vectors.T).to(device, DTYPES[settings.dtype]))
-    return (whole if settings.matrix.products == "exact" else timed), timed, found
+    return Dense(((vectors * found) @ vectors.T).to(device, DTYPES[settings.dtype])), found
 
 
 def roget(settings: TraceConfig, device: torch.device) -> Problem:
@@ -101,8 +104,9 @@ def roget(settings: TraceConfig, device: torch.device) -> Problem:
     graph = load_graph(settings)
     matrix = adjacency(graph.nodes, graph.edges)
     own = sparse(matrix, device, DTYPES[settings.dtype])
-    spectrum = torch.linalg.eigh(torch.from_numpy(matrix.toarray()))
-    oracle, timed, values = by_eigenvalues(spectrum, own, torch.exp, settings, device)
+    whole, values = by_eigenvalues(torch.linalg.eigh(torch.from_numpy(matrix.toarray())), torch.exp, settings, device)
+    timed = Function(own, torch.exp, settings.matrix.steps)
+    oracle = counted(whole, timed, settings)
     what = f"exp(A), {graph.nodes} nodes"
     return Problem(
         published(graph), graph.nodes, oracle, timed, float(values.sum()), float(values.norm()), what, "Estrada index"
@@ -139,7 +143,9 @@ def kernel_inverse(settings: TraceConfig, device: torch.device) -> Problem:
     spectrum = torch.linalg.eigh(kernel)
     refuse_singular(spectrum.eigenvalues)
     own = Dense(kernel.to(device, DTYPES[settings.dtype]))
-    oracle, timed, values = by_eigenvalues(spectrum, own, torch.reciprocal, settings, device)
+    whole, values = by_eigenvalues(spectrum, torch.reciprocal, settings, device)
+    timed = Function(own, torch.reciprocal, settings.matrix.steps)
+    oracle = counted(whole, timed, settings)
     what = f"K⁻¹, {len(kernel)} points, length {settings.matrix.length:g}"
     return Problem(name, len(kernel), oracle, timed, float(values.sum()), float(values.norm()), what, "trace")
 
@@ -149,13 +155,12 @@ def smoother(settings: TraceConfig, device: torch.device) -> Problem:
     all eigenvalues; products by conjugate gradients."""
     name, kernel = precipitation_kernel(settings)
     shift = settings.matrix.smoothing * len(kernel)
-    own = RidgeSmoother(Dense(kernel.to(device, DTYPES[settings.dtype])), shift)
-    spectrum = torch.linalg.eigh(kernel)
-    whole, _, values = by_eigenvalues(spectrum, own.kernel, lambda v: v / (v + shift), settings, device)
-    oracle = whole if settings.matrix.products == "exact" else own
+    timed = RidgeSmoother(Dense(kernel.to(device, DTYPES[settings.dtype])), shift)
+    whole, values = by_eigenvalues(torch.linalg.eigh(kernel), lambda v: v / (v + shift), settings, device)
+    oracle = counted(whole, timed, settings)
     what = f"K(K + λN·I)⁻¹, {len(kernel)} points, length {settings.matrix.length:g}, λ = {settings.matrix.smoothing:g}"
     trace, norm = float(values.sum()), float(values.norm())
-    return Problem(name, len(kernel), oracle, own, trace, norm, what, "statistical dimension")
+    return Problem(name, len(kernel), oracle, timed, trace, norm, what, "statistical dimension")
 
 
 def refuse_singular(values: Tensor) -> None:
@@ -182,7 +187,7 @@ def loss_hessian(settings: TraceConfig, device: torch.device) -> Problem:
             f"trace to compare with needs the whole Hessian, of at most {MOST_PARAMETERS:,}; lower it"
         )
     matrix, size = dense(fitted.oracle), fitted.oracle.size
-    oracle = Dense(matrix) if settings.matrix.products == "exact" else fitted.oracle
+    oracle = counted(Dense(matrix), fitted.oracle, settings)
     data = fitted.dataset
     name = Source(data.name, data.source, data.stand_in, data.checksum)
     what = f"Hessian, {size} parameters, {fitted.chunks} chunks, loss {fitted.loss:.3g}"
