@@ -1,7 +1,8 @@
-"""Figures: labelled, with units, readable in grey."""
+"""Figures: labelled, with units, in colours that colour-blind people and grey prints tell apart."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -14,8 +15,14 @@ from numpy.typing import ArrayLike
 from pipeline.fit import EpochRow
 
 STYLES = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D"), ((0, (5, 1)), "v"), ((0, (1, 1)), "x"))
-GREYS = ("black", "0.35", "0.55", "0.2", "0.45", "0.65")
+COLOURS = ("#000000", "#173f85", "#b03a32", "#1f8f7d", "#d9962b", "#84c8f2")  # each lighter than the one before
+TITLE_LETTERS = 10.5  # an inch of a title of size 10 holds, whatever letters they are
 MSE = "mean squared error (standardised units)"
+
+
+def entitle(figure: Figure, title: str) -> None:
+    """A title over the whole figure, in as many lines as its width asks for."""
+    figure.suptitle(textwrap.fill(title, max(20, int(TITLE_LETTERS * figure.get_figwidth()))), fontsize=10)
 
 
 def legend_beside(figure: Figure) -> None:
@@ -28,7 +35,7 @@ def new_axes(title: str, *, x: str, y: str, rows: int = 1, height: float = 4.0) 
     """A figure with `rows` panels that share the x axis; built without pyplot, so that nothing global is touched."""
     figure = Figure(figsize=(7.0, height), layout="constrained")
     axes = [figure.add_subplot(rows, 1, i + 1) for i in range(rows)]
-    figure.suptitle(title, fontsize=10)
+    entitle(figure, title)
     axes[-1].set_xlabel(x)
     for panel in axes:
         panel.set_ylabel(y)
@@ -38,10 +45,11 @@ def new_axes(title: str, *, x: str, y: str, rows: int = 1, height: float = 4.0) 
 
 def line(panel: Axes, index: int, x: ArrayLike, y: ArrayLike, label: str, *, markers: bool = True) -> None:
     style, marker = STYLES[index % len(STYLES)]
-    grey = GREYS[index % len(GREYS)]
+    colour = COLOURS[index % len(COLOURS)]
     panel.plot(
-        x, y, linestyle=style, marker=marker if markers else None, markersize=4, color=grey, label=label, linewidth=1.4
-    )
+        x, y, linestyle=style, marker=marker if markers else None, markersize=4, color=colour, label=label,
+        linewidth=1.4,
+    )  # fmt: skip
 
 
 def learning_curve(rows: Sequence[EpochRow], best_epoch: int, *, title: str) -> Figure:
@@ -109,7 +117,7 @@ def radii_against_law(radii: Mapping[str, np.ndarray], laws: Mapping[str, np.nda
             linestyle="",
             marker=STYLES[i][1],
             markersize=4,
-            color=GREYS[i],
+            color=COLOURS[i],
             label=name,
         )
     low, high = panel.get_xlim()

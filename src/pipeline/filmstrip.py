@@ -7,6 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.figure import Figure
 
+from pipeline.figures import entitle
+
 
 def filmstrip(
     rows: Mapping[str, np.ndarray], shape: tuple[int, int], *, first_frame: int, stride: int, title: str
@@ -15,7 +17,7 @@ def filmstrip(
     `first_frame`, the next `stride` frames on; frames that a row does not have (NaN) stay empty."""
     frames = max(len(images) for images in rows.values())
     figure = Figure(figsize=(1.2 + 0.75 * frames, 0.6 + 0.85 * len(rows)), layout="constrained")
-    figure.suptitle(title, fontsize=9)
+    entitle(figure, title)
     highest = max(float(np.nanmax(images)) for images in rows.values())
     for i, (name, images) in enumerate(rows.items()):
         for j, image in enumerate(images):

@@ -10,7 +10,7 @@ from sklearn.manifold import TSNE
 from sklearn.metrics import silhouette_score
 from torch import Tensor
 
-from pipeline.figures import GREYS
+from pipeline.figures import COLOURS, entitle
 
 PERPLEXITY = 30.0
 MARKERS = ("o", "s", "^", "D", "v", "x", "+", "*")
@@ -33,12 +33,12 @@ def pictured(inputs: Tensor, *, kind: str, clusters: int, seed: int) -> pd.DataF
 
 def cluster_figure(points: pd.DataFrame, *, title: str) -> Figure:
     figure = Figure(figsize=(8.2, 4.2), layout="constrained")
-    figure.suptitle(title, fontsize=10)
+    entitle(figure, title)
     for place, (kind, rows) in enumerate(points.groupby("inputs", sort=False)):
         panel = figure.add_subplot(1, 2, place + 1)
         for i, (_, members) in enumerate(rows.groupby("cluster")):
             panel.scatter(
-                members["x"], members["y"], s=8, marker=MARKERS[i % len(MARKERS)], color=GREYS[i % len(GREYS)],
+                members["x"], members["y"], s=8, marker=MARKERS[i % len(MARKERS)], color=COLOURS[i % len(COLOURS)],
                 linewidths=0.6,
             )  # fmt: skip
         panel.set_title(f"{kind}; silhouette {rows['silhouette'].iloc[0]:.2f}", fontsize=9)

@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from data.points import Points
 from pipeline import statistics
-from pipeline.figures import legend_beside
+from pipeline.figures import entitle, legend_beside
 from pipeline.stages.gaussian import best_place
 from pipeline.statistics import markdown_table
 from pipeline.summaries.figures import curve
@@ -112,7 +112,7 @@ def curve_figure(table: Any, points: Points, *, title: str) -> Figure:
     """Test RMSE over iterations, a panel per number of frequencies: the thesis's figures 3.1 and 3.4."""
     counts = sorted(set(table["p"]) - {0})
     figure = Figure(figsize=(2.2 + 3.6 * max(1, len(counts)), 4.2), layout="constrained")
-    figure.suptitle(title, fontsize=10)
+    entitle(figure, title)
     figure.supxlabel(
         "iteration of training the hyper-parameters, as far as all seeds have come; median over seeds, band: quartiles",
         fontsize=8,

@@ -1,4 +1,4 @@
-"""Figures of recipe=theory: one panel an input, labelled, readable in grey."""
+"""Figures of recipe=theory: one panel an input, labelled, in the colours of `pipeline.figures`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, ScalarFormatter
 
-from pipeline.figures import GREYS, STYLES, legend_beside
+from pipeline.figures import COLOURS, STYLES, entitle, legend_beside
 from pipeline.statistics import geometric_means
 from pipeline.summaries.figures import curve
 
@@ -23,7 +23,7 @@ def panels(names: list[str], title: str, *, x: str, y: str) -> tuple[Figure, dic
     columns = min(COLUMNS, len(names))
     rows = -(-len(names) // columns)
     figure = Figure(figsize=(2.5 + 2.4 * columns, 1.3 + 2.2 * rows), layout="constrained")
-    figure.suptitle(title, fontsize=10)
+    entitle(figure, title)
     figure.supylabel(y, fontsize=9)
     figure.supxlabel(x, fontsize=8)
     axes = {name: figure.add_subplot(rows, columns, i + 1) for i, name in enumerate(names)}
@@ -89,9 +89,9 @@ def distributions(draws: Any, order: list[str], quantity: str, *, title: str, x:
         for i, arm in enumerate(order):
             values = np.sort(here.loc[here["sampler"] == arm, quantity].to_numpy())
             shares = np.arange(1, len(values) + 1) / len(values)
-            (style, marker), grey = STYLES[i % len(STYLES)], GREYS[i % len(GREYS)]
+            (style, marker), colour = STYLES[i % len(STYLES)], COLOURS[i % len(COLOURS)]
             panel.step(
-                values, shares, where="post", linestyle=style, color=grey, label=arm, linewidth=1.2, marker=marker,
+                values, shares, where="post", linestyle=style, color=colour, label=arm, linewidth=1.2, marker=marker,
                 markersize=3.5, markevery=(i, max(1, len(values) // 4)),
             )  # fmt: skip
         value_axis(panel)

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from pipeline.config import TraceConfig
-from pipeline.figures import GREYS, STYLES, line, new_axes
+from pipeline.figures import COLOURS, STYLES, line, new_axes
 from pipeline.stages.trace_claims import claims
 from pipeline.stages.trace_problems import Problem
 from pipeline.statistics import markdown_table
@@ -26,7 +26,7 @@ def failure_curves(panel: Axes, table: pd.DataFrame) -> None:
         style, marker = STYLES[i]
         panel.errorbar(
             rows["queries"], rows["failures"], yerr=rows["failures_sd"].fillna(0.0), linestyle=style, marker=marker,
-            color=GREYS[i], capsize=3, markersize=4, linewidth=1.4, label=name,
+            color=COLOURS[i], capsize=3, markersize=4, linewidth=1.4, label=name,
         )  # fmt: skip
     expected = table.dropna(subset="expected_failures")
     if len(expected):

@@ -1,4 +1,4 @@
-"""Figures over many jobs: one panel a data set, labelled, readable in grey."""
+"""Figures over many jobs: one panel a data set, labelled, in the colours of `pipeline.figures`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullFormatter, ScalarFormatter
 
-from pipeline.figures import GREYS, MSE, STYLES
+from pipeline.figures import COLOURS, MSE, STYLES, entitle
 from pipeline.labels import label
 
 BAND = "geometric mean over seeds, 95 % bootstrap interval"
@@ -21,7 +21,7 @@ def panels(data: list[str], title: str, *, x: str) -> tuple[Figure, dict[str, Ax
     columns = min(2, len(data))
     rows = -(-len(data) // columns)
     figure = Figure(figsize=(1.5 + 3.6 * columns, 0.8 + 3.1 * rows), layout="constrained")
-    figure.suptitle(title, fontsize=10)
+    entitle(figure, title)
     figure.supylabel(MSE, fontsize=9)
     figure.supxlabel(f"{x}{'; ' if columns > 1 else chr(10)}{BAND}", fontsize=8)
     axes = {name: figure.add_subplot(rows, columns, i + 1) for i, name in enumerate(data)}
@@ -35,11 +35,11 @@ def panels(data: list[str], title: str, *, x: str) -> tuple[Figure, dict[str, Ax
 def curve(panel: Axes, index: int, rows: pd.DataFrame, x: str, label: str, *, markers: bool) -> None:
     """A line with its interval as a band; missing intervals draw no band."""
     style, marker = STYLES[index % len(STYLES)]
-    grey = GREYS[index % len(GREYS)]
+    colour = COLOURS[index % len(COLOURS)]
     low, high = rows["error_low"].fillna(rows["error"]), rows["error_high"].fillna(rows["error"])
-    panel.fill_between(rows[x], low, high, color=grey, alpha=0.15, linewidth=0)
+    panel.fill_between(rows[x], low, high, color=colour, alpha=0.15, linewidth=0)
     panel.plot(
-        rows[x], rows["error"], linestyle=style, marker=marker if markers else None, markersize=4, color=grey,
+        rows[x], rows["error"], linestyle=style, marker=marker if markers else None, markersize=4, color=colour,
         label=label, linewidth=1.4,
     )  # fmt: skip
 
@@ -53,7 +53,7 @@ def error_by_count(means: Any, *, title: str) -> Figure:
             without = rows[rows["count"] == 0]  # a model that has no frequencies
             for error in without["error"]:
                 panel.axhline(
-                    error, linestyle=STYLES[i % len(STYLES)][0], color=GREYS[i % len(GREYS)], label=label(str(arm))
+                    error, linestyle=STYLES[i % len(STYLES)][0], color=COLOURS[i % len(COLOURS)], label=label(str(arm))
                 )
             if len(rows) > len(without):
                 counted = rows[rows["count"] > 0].sort_values("count")

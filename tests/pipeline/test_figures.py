@@ -1,0 +1,73 @@
+"""Figures: what every one of them shares."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
+
+from pipeline.figures import COLOURS, STYLES, new_axes
+
+# how people without one kind of cone see linear light (Machado, Oliveira and Fernandes 2009, severity 1)
+VISION = {
+    "all cones": np.eye(3),
+    "no red cones": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    ),
+    "no green cones": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+    ),
+    "no blue cones": np.array(
+        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]
+    ),
+}
+TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+
+def linear_light(colour: str) -> np.ndarray:
+    rgb = np.array(to_rgb(colour))
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+
+
+def lab(light: np.ndarray) -> np.ndarray:
+    """CIE 1976 L*a*b* of linear light; L* is what a grey print keeps."""
+    xyz = TO_XYZ @ light.clip(0, 1) / [0.9505, 1.0, 1.089]
+    x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def nearest_pair(colours: tuple[str, ...], seen_by: np.ndarray) -> float:
+    places = [lab(seen_by @ linear_light(colour)) for colour in colours]
+    return min(float(np.linalg.norm(a - b)) for a, b in combinations(places, 2))
+
+
+@pytest.mark.parametrize("vision", VISION)
+def test_colours_are_told_apart_by_everyone(vision: str) -> None:
+    assert nearest_pair(COLOURS, VISION[vision]) > 20
+
+
+def test_red_and_green_would_fail() -> None:
+    assert nearest_pair(("#b03000", "#507000"), VISION["no green cones"]) < 20
+
+
+def test_colours_are_told_apart_in_grey_and_on_white() -> None:
+    lightness = [lab(linear_light(colour))[0] for colour in COLOURS]
+    assert min(np.diff(lightness)) > 8
+    assert lightness[-1] < 80
+
+
+def test_every_colour_has_a_style_of_its_own() -> None:
+    assert len(COLOURS) == len(STYLES) == len(set(STYLES))
+
+
+@pytest.mark.parametrize("title", ["short", "STAND-IN-mocap-orthogonal-gaussian-m20-seed0 · " * 5, "a_name_" * 40])
+def test_titles_are_inside_the_figure(title: str) -> None:
+    figure, _ = new_axes(title, x="step", y="error")
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    assert figure._suptitle is not None
+    box = figure._suptitle.get_window_extent(canvas.get_renderer())
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.width
+    assert box.y1 <= figure.bbox.height
