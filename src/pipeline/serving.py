@@ -19,14 +19,13 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 from mlflow.pyfunc import scoring_server
 
+from models.request import FORMATS, PARAMETERS, decoded
 from pipeline.errors import PipelineError
 from pipeline.messages import one_line
 from pipeline.process import prepare_environment
-from pipeline.tracking.model import load_model
+from pipeline.tracking.model import MOST_ROWS, load_model
 from pipeline.tracking.store import open_store
 
-FORMATS = ("dataframe_split", "dataframe_records", "instances", "inputs")
-PARAMETERS = ("horizon",)
 LONGEST_REASON = 500
 MEBIBYTE = 2**20
 Handler = Callable[[Request], Awaitable[Any]]
@@ -37,22 +36,16 @@ def fault(content_type: str, body: bytes) -> str | None:
     if content_type.split(";")[0].strip() != "application/json":
         return f"send Content-Type: application/json, not {content_type or 'nothing'}"
     try:
-        request = json.loads(body)
+        request = decoded(body)
     except ValueError as error:
-        return f"the body is not JSON: {error}"
-    found = [key for key in request if key in FORMATS] if isinstance(request, dict) else []
-    if len(found) != 1:
-        return f"the body must be an object with exactly one of {', '.join(FORMATS)}, and params if need be"
+        return str(error)
     unknown = [key for key in request if key not in (*FORMATS, "params")]
-    parameters = request.get("params") or {}
-    if not isinstance(parameters, dict):
-        return 'params must be an object, as in {"horizon": 5}'
-    unknown += [f"params.{key}" for key in parameters if key not in PARAMETERS]
+    unknown += [f"params.{key}" for key in request.get("params") or {} if key not in PARAMETERS]
     return f"{unknown[0][:LONGEST_REASON]} is unknown; params may have {', '.join(PARAMETERS)}" if unknown else None
 
 
 def refusal(reason: str, status: int) -> Response:
-    shown = " ".join(reason.split())[:LONGEST_REASON]
+    shown = " ".join(reason.encode(errors="replace").decode().split())[:LONGEST_REASON]  # half a surrogate pair
     return JSONResponse({"error_code": "BAD_REQUEST" if status < 500 else "INTERNAL_ERROR", "message": shown}, status)
 
 
@@ -100,7 +93,10 @@ def options() -> argparse.Namespace:
         "--host", default="127.0.0.1", help="the server checks no passwords: mind it before you open it"
     )
     parser.add_argument("--port", type=int, default=5001)
-    parser.add_argument("--most-megabytes", type=int, default=64, help="the largest request")
+    parser.add_argument("--most-megabytes", type=positive, default=64, help="the largest request")
+    parser.add_argument(
+        "--most-rows", type=positive, default=MOST_ROWS, help="of a forecast: its horizon times its sequences"
+    )
     parser.add_argument(
         "--threads", type=positive, default=1, help="of one request; requests run beside each other, so 1 suits several"
     )
@@ -114,7 +110,7 @@ def main() -> None:
     torch.set_num_threads(chosen.threads)
     try:
         os.environ["MLFLOW_TRACKING_URI"] = str(open_store(None).tracking_uri)
-        app = scoring_server.init(load_model(chosen.model))
+        app = scoring_server.init(load_model(chosen.model, most_rows=chosen.most_rows))
     except PipelineError as error:
         sys.exit(f"error: {one_line(error)}")
     uvicorn.run(

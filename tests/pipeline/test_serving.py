@@ -14,16 +14,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import mlflow
 import numpy as np
 import pandas as pd
 import pytest
 import requests
+import torch
 from fastapi import FastAPI
+from mlflow.pyfunc import scoring_server
 from mlflow.tracking import MlflowClient
 
 from mlflow_servers import free_port
+from models.baselines.persistence import Persistence
+from models.forecaster import Forecaster, save_forecaster
 from pipeline import serving
 from pipeline.serving import fault
+from pipeline.tracking.model import example_frame, model_parts
 from pipeline.tracking.registry import best_version, move_alias, refuse_other_data, register
 from pipeline.tracking.store import open_store
 
@@ -80,7 +86,10 @@ def post(address: str, payload: object, content_type: str = "application/json") 
 
 OF_THE_MODEL = {
     "expected an array (time, 5) or (sequence, time, 5), got (1, 2, 2)": {"inputs": [[1.0, 2.0], [3.0, 4.0]]},
-    "is not a number; a gap is null": {"inputs": [["a", *ROW[1:]], ROW]},
+    'inputs[0][0]: "a" is not a number; a gap is null': {"inputs": [["a", *ROW[1:]], ROW]},
+    "column joint_1_sin, row 0: 'a' is not a number; a gap is null": {
+        "dataframe_split": {"columns": NAMES, "data": [[0.1, "a", *ROW[2:]]]}
+    },
     "is missing; the model needs": {"dataframe_split": {"columns": ["x"], "data": [[1.0]]}},
     "column sequence must hold texts or numbers": {
         "dataframe_split": {"columns": [*NAMES, "sequence"], "data": [[*ROW, ["a"]]]}
@@ -88,7 +97,18 @@ OF_THE_MODEL = {
     "there are no rows": {"dataframe_split": {"columns": list("abcde"), "data": []}},
     "infinite value in row 0": {"inputs": [[math.inf, *ROW[1:]], ROW]},
     "not finite; are the values in the units": {"inputs": [[1e308] * 5] * 3},
-    "horizon must be 0": {"inputs": [ROW], "params": {"horizon": -1}},
+    "params.horizon must be a whole number": {"inputs": [ROW], "params": {"horizon": -1}},
+    'got "five"': {"inputs": [ROW], "params": {"horizon": "five"}},
+    "horizon 10001 × 1 sequence is more than 10000 rows": {"inputs": [ROW], "params": {"horizon": 10_001}},
+    "horizon 5001 × 2 sequences is more than 10000 rows": {"inputs": [[ROW], [ROW]], "params": {"horizon": 5001}},
+    "the body is nested too deep": '{"inputs": ' + "[" * 5000 + "]" * 5000 + "}",
+    "inputs[0][0] is nested too deep": '{"inputs": ' + "[" * 900 + "]" * 900 + "}",
+    "a number has too many digits": '{"inputs": [[' + "9" * 5000 + "]]}",
+    "number that is too large": {"inputs": [[10**400, *ROW[1:]]]},
+    "inputs[1][4]: true is not a number": {"inputs": [ROW, [*ROW[1:], True]]},
+    "inputs has rows of different lengths": {"inputs": [ROW, ROW[:2]]},
+    "got (0,)": {"inputs": []},
+    "not 3": {"inputs": 3},
 }
 OF_THE_REQUEST = {
     "the body is not JSON": "{not json",
@@ -97,9 +117,7 @@ OF_THE_REQUEST = {
     "params.horizont is unknown; params may have horizon": {"inputs": [ROW], "params": {"horizont": 5}},
     "signature is unknown": {"inputs": [ROW], "signature": "x"},
     "params must be an object": {"inputs": [ROW], "params": [5]},
-    "horizon": {"inputs": [ROW], "params": {"horizon": "five"}},
-    "inhomogeneous shape": {"inputs": [ROW, ROW[:2]]},
-    "got ()": {"inputs": 3},
+    "is unknown; params may have": '{"inputs": [[1]], "\\ud800": 1}',  # half a surrogate pair
 }
 
 
@@ -231,21 +249,109 @@ def test_multirun_registers_its_best_job(run_pipeline, client: MlflowClient, kep
     assert str(client.get_registered_model("swimmer").aliases["best"]) == "1"
 
 
-def test_a_request_that_is_too_large_is_refused_before_it_is_read() -> None:
-    async def unread() -> None:
-        raise AssertionError("the body was read")
+def answered(app: Any, body: bytes | None, headers: list[tuple[bytes, bytes]]) -> tuple[int, str]:
+    """Status and text of the application's answer to a body, in this process; without one, reading it fails."""
+    sent: list[dict] = []
 
-    app: Any = serving.strict(FastAPI(), most_bytes=10)
+    async def receive() -> dict:
+        assert body is not None, "the body was read"
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: dict) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/invocations", "query_string": b"", "headers": headers}
+    asyncio.run(app(scope, receive, send))
+    return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:]).decode()
+
+
+@pytest.fixture(scope="module")
+def logged(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A logged model that predicts the last value of the swimmer's five columns."""
+    folder = tmp_path_factory.mktemp("logged")
+    (folder / "parameters").mkdir()
+    model = Forecaster(Persistence(dimension=5), mean=torch.zeros(5), scale=torch.ones(5), feature_names=tuple(NAMES))
+    save_forecaster(model, folder / "parameters")
+    parts = model_parts(folder / "parameters", example_frame(np.array([ROW]), NAMES), folder)
+    mlflow.pyfunc.save_model(folder / "model", **parts)
+    return str(folder / "model")
+
+
+def application(logged: str, kind: str, patch: pytest.MonkeyPatch, **settings: Any) -> Any:
+    """The application of one of the servers: of `mlflow models serve` (plain), or of `pipeline.serving` (strict)."""
+    patch.setattr(scoring_server, "_decode_json_input", scoring_server._decode_json_input)  # put back in the end
+    if kind == "plain":
+        patch.setenv(scoring_server._SERVER_MODEL_PATH, logged)
+    patch.setattr(os, "environ", dict(os.environ))  # MLflow notes there that it serves
+    model = mlflow.pyfunc.load_model(logged, model_config=settings)
+    app = scoring_server.init(model)
+    return app if kind == "plain" else serving.strict(app, most_bytes=2**20)
+
+
+def in_process(app: Any, payload: object) -> tuple[int, dict[str, Any]]:
+    body = (payload if isinstance(payload, str) else json.dumps(payload)).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    status, text = answered(app, body, headers)
+    return status, json.loads(text)
+
+
+@pytest.mark.parametrize("kind", ["plain", "strict"])
+def test_both_applications_answer_and_refuse_in_one_line(kind: str, logged: str, monkeypatch) -> None:
+    app = application(logged, kind, monkeypatch)
+    status, answer = in_process(app, {"inputs": [[*ROW[:4], 7], [None, *ROW[1:]]], "params": {"horizon": 2}})
+    assert status == 200
+    assert [row["nose_angle"] for row in answer["predictions"]] == pytest.approx([0.1, 0.1])
+    for reason, payload in (OF_THE_MODEL if kind == "plain" else OF_THE_MODEL | OF_THE_REQUEST).items():
+        status, answer = in_process(app, payload)
+        assert 400 <= status < 500, payload
+        assert reason in answer["message"]
+        assert "\n" not in answer["message"]
+        assert "stack_trace" not in answer
+
+
+def test_the_bound_on_forecasts_is_a_setting(logged: str, monkeypatch) -> None:
+    asked = {"inputs": [[ROW], [ROW]], "params": {"horizon": 3}}
+    assert in_process(application(logged, "plain", monkeypatch, most_rows=6), asked)[0] == 200
+    status, answer = in_process(application(logged, "strict", monkeypatch, most_rows=5), asked)
+    assert (status, answer["message"]) == (
+        400,
+        "horizon 3 × 2 sequences is more than 5 rows, which are forecast at most; ask for less at a time, or raise the "
+        "setting most_rows",
+    )
+    assert in_process(application(logged, "plain", monkeypatch, most_rows=None), asked)[0] == 200
+    for wrong in (0, True, "many"):
+        with pytest.raises(ValueError, match="most_rows must be a whole number from 1 on, or null for no bound"):
+            application(logged, "plain", monkeypatch, most_rows=wrong)
+
+
+def test_outside_a_server_mlflow_reads_as_it_does(logged: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = scoring_server._decode_json_input
+    application(logged, "strict", monkeypatch)
+    assert scoring_server._decode_json_input is before
+
+
+@pytest.mark.parametrize("horizon", [None, True, 2.5, "3", -1])
+def test_a_horizon_that_is_no_whole_number(logged: str, horizon: Any) -> None:
+    served = mlflow.pyfunc.load_model(logged).unwrap_python_model()
+    with pytest.raises(ValueError, match=r"horizon must be 0 \(one-step predictions\) or a greater whole number, got"):
+        served.predict(None, np.array([ROW]), {"horizon": horizon})
+
+
+def test_a_value_that_is_nested_deep_is_told_in_short(logged: str) -> None:
+    deep: Any = 1
+    for _ in range(900):
+        deep = [deep]
+    served = mlflow.pyfunc.load_model(logged).unwrap_python_model()
+    with pytest.raises(ValueError, match=r"column nose_angle, row 0: \[+\.\.\.\]+ is not a number"):
+        served.predict(None, pd.DataFrame([[deep, *ROW[1:]]], columns=NAMES), {"horizon": 0})
+
+
+def test_a_request_that_is_too_large_is_refused_before_it_is_read() -> None:
+    app = serving.strict(FastAPI(), most_bytes=10)
 
     def asked(headers: list[tuple[bytes, bytes]]) -> tuple[int, str]:
-        sent: list[dict] = []
-
-        async def send(message: dict) -> None:
-            sent.append(message)
-
-        scope = {"type": "http", "method": "POST", "path": "/invocations", "query_string": b"", "headers": headers}
-        asyncio.run(app(scope, unread, send))
-        return sent[0]["status"], json.loads(sent[1]["body"])["message"]
+        status, text = answered(app, None, headers)
+        return status, json.loads(text)["message"]
 
     assert asked([(b"content-length", b"11")]) == (413, "the body has 11 bytes, at most 10 are taken")
     assert asked([]) == (411, "the request does not say its Content-Length")

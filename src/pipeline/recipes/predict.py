@@ -29,7 +29,7 @@ def predict(settings: PredictConfig, job: Job) -> None:  # noqa: ARG001
     """Read the file with the model's columns, predict in its own units, write NAME-predictions.csv."""
     refuse_several("recipe=predict")
     open_store(settings.tracking.uri, wait=settings.tracking.wait)
-    model = load_model(settings.model.uri)
+    model = load_model(settings.model.uri, most_rows=None)
     columns = model_columns(model)
     sequences = read_sequences(settings.data.path, columns=columns, group=settings.data.group, time=settings.data.time)
     frames = [

@@ -32,6 +32,7 @@ SERVED = Path(__file__).with_name("served.py")
 REQUIREMENTS = ("mlflow", "torch", "numpy", "pandas")
 PARAMETERS, EXAMPLE = "parameters", "example.csv"
 EXAMPLE_ROWS = 10
+MOST_ROWS = 10_000  # horizon × sequences that a served model forecasts in one answer, unless it is told otherwise
 BEST_SO_FAR = "best_so_far"  # tag of the job of a multirun whose parameters are kept: its validation error
 
 
@@ -60,40 +61,50 @@ def log_parameters(run: Run, forecaster: Forecaster, example: np.ndarray) -> Non
         run.client.log_artifacts(run.id, str(folder), PARAMETERS)
 
 
+def model_parts(parameters: Path, example: pd.DataFrame, folder: Path) -> dict[str, Any]:
+    """What MLflow makes a model of: the files in `parameters`, the code that serves them, and the package `models`,
+    which is copied to `folder`."""
+    names = load_forecaster(parameters).feature_names
+    code = folder / "models"
+    shutil.copytree(Path(models.__file__).parent, code, ignore=shutil.ignore_patterns("__pycache__"))
+    return {
+        "python_model": str(SERVED),
+        "artifacts": {"parameters": str(parameters)},
+        "code_paths": [str(code)],
+        "signature": signature(names),
+        "input_example": (example, {"horizon": 0}),
+        "pip_requirements": requirements(),
+        "metadata": {**MARK, "columns": list(names)},
+        "model_config": {"most_rows": MOST_ROWS},
+    }
+
+
 def log_model(run: Run, parameters: Path, example: pd.DataFrame, *, name: str | None = None) -> str:
     """Log the model whose files lie in `parameters`, and register it under `name` if there is one; returns its URI.
 
     It carries the package `models` with it.
     """
-    names = load_forecaster(parameters).feature_names
-    logged: Any = None
     with scratch_folder() as folder:
-        code = folder / "models"
-        shutil.copytree(Path(models.__file__).parent, code, ignore=shutil.ignore_patterns("__pycache__"))
+        parts = model_parts(parameters, example, folder)
         with mlflow.start_run(run_id=run.id, log_system_metrics=False):
-            logged = mlflow.pyfunc.log_model(
-                name="model",
-                python_model=str(SERVED),
-                artifacts={"parameters": str(parameters)},
-                code_paths=[str(code)],
-                signature=signature(names),
-                input_example=(example, {"horizon": 0}),
-                pip_requirements=requirements(),
-                metadata={**MARK, "columns": list(names)},
-            )
+            logged: Any = mlflow.pyfunc.log_model(name="model", **parts)
     if name is None:
         return f"runs:/{run.id}/model"
     run.flush()  # the version shows the run's errors
     return register(run.client, run.id, logged, name)
 
 
-def load_model(uri: str) -> Any:
-    """The logged model at an MLflow URI. Raises PipelineError when there is none, or it is not one of this project."""
+def load_model(uri: str, *, most_rows: int | None = MOST_ROWS) -> Any:
+    """The logged model at an MLflow URI; it forecasts at most `most_rows` rows at once, None: any number.
+
+    Raises PipelineError when there is none, or it is not one of this project.
+    """
     try:
         found = get_model_info(uri)
         if (found.metadata or {}).get("project") != MARK["project"]:
             raise PipelineError(f"model={uri} is not a model of this project; give the URI that a training run printed")
-        return mlflow.pyfunc.load_model(uri)
+        bounded = "most_rows" in (found.flavors["python_function"].get("config") or {})  # logged before there was one
+        return mlflow.pyfunc.load_model(uri, model_config={"most_rows": most_rows} if bounded else None)
     except (MlflowException, OSError) as error:
         reason = str(error).splitlines()[0]
         raise PipelineError(f"model={uri} cannot be loaded: {reason}") from error

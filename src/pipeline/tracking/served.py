@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import reprlib
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +18,10 @@ from mlflow.pyfunc.model import PythonModel
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from models.forecaster import load_forecaster
+from models.request import LONGEST_VALUE, decoded
 
 SEQUENCE = "sequence"
-LONGEST_HORIZON = 100_000
-LONGEST_VALUE = 40  # characters of a wrong value that are repeated
+MLFLOWS_SERVER = "mlflow.pyfunc.scoring_server"
 
 
 class BadRequest(MlflowException, ValueError):
@@ -72,7 +75,7 @@ def numbers(column: pd.Series) -> np.ndarray:
     if not is_numeric_dtype(column) or is_bool_dtype(column):
         for row, value in enumerate(column):
             if not is_number(value):
-                shown = repr(value)[:LONGEST_VALUE]
+                shown = reprlib.repr(value)[:LONGEST_VALUE]  # the whole of one that is nested deep is not to be had
                 raise BadRequest(f"column {column.name}, row {row}: {shown} is not a number; a gap is null")
     try:
         return column.to_numpy(np.float64)
@@ -89,24 +92,65 @@ def numbered(labels: pd.Series) -> tuple[np.ndarray, Any]:
 
 
 def checked_horizon(params: dict[str, Any] | None) -> int:
-    horizon = int((params or {}).get("horizon", 0))
-    if not 0 <= horizon <= LONGEST_HORIZON:
-        raise BadRequest(f"horizon must be 0 (one-step predictions) or greater, up to {LONGEST_HORIZON}, got {horizon}")
-    return horizon
+    horizon = (params or {}).get("horizon", 0)
+    if isinstance(horizon, bool) or not isinstance(horizon, (int, np.integer)) or horizon < 0:
+        shown = reprlib.repr(horizon)[:LONGEST_VALUE]
+        raise BadRequest(f"horizon must be 0 (one-step predictions) or a greater whole number, got {shown}")
+    return int(horizon)
+
+
+def refuse_too_many(horizon: int, sequences: int, most: int | None) -> None:
+    """Raise BadRequest where horizon × sequences is more than `most` rows; None sets no bound."""
+    if most is not None and horizon * sequences > most:
+        shown = reprlib.repr(horizon)[:LONGEST_VALUE]
+        raise BadRequest(
+            f"horizon {shown} × {sequences} sequence{'s'[: sequences - 1]} is more than {most} rows, which are "
+            "forecast at most; ask for less at a time, or raise the setting most_rows"
+        )
+
+
+def checked_bound(most: Any) -> int | None:
+    """The setting `most_rows` of the logged model, or of whoever loads it. Raises ValueError for one that is none."""
+    if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
+        raise ValueError(f"most_rows must be a whole number from 1 on, or null for no bound, got {most!r}")
+    return most
+
+
+def check_before_mlflow() -> None:
+    """Have the server of `mlflow models serve` read bodies by `models.request.decoded`, if this is its process.
+
+    It reads them before any model sees them, and its own reader (MLflow 3.17) ends in a status of 500 where they are
+    nested deep or a number has thousands of digits, and turns `true` among numbers into 1.
+    """
+    server: Any = sys.modules.get(MLFLOWS_SERVER)
+    if server is not None and server._SERVER_MODEL_PATH in os.environ:
+        server._decode_json_input = read_body
+
+
+def read_body(body: Any) -> dict[str, Any]:
+    """The request in a body of JSON, in place of MLflow's function. Raises BadRequest."""
+    try:
+        return body if isinstance(body, dict) else decoded(body)
+    except ValueError as error:
+        raise BadRequest(str(error)) from None
 
 
 class ServedForecaster(PythonModel):
     """Rows in time order in, in the data's own units; rows of the same sequence share the column `sequence`.
 
     horizon 0: the one-step prediction of every row, in the same order.
-    horizon h ≥ 1: h rows a sequence, the steps after its last row.
+    horizon h ≥ 1: h rows a sequence, the steps after its last row. More than `most_rows` rows in one answer, a setting
+    that is logged with the model (`model_config`) and that whoever loads it may change, are refused.
     """
 
     # the schema comes from the signature, not from type hints of `predict`; without this MLflow warns at every load
     _skip_type_hint_validation = True
 
     def load_context(self, context: Any) -> None:
+        settings = context.model_config or {}
+        self.most_rows = checked_bound(settings.get("most_rows"))
         self.forecaster = load_forecaster(Path(context.artifacts["parameters"]))
+        check_before_mlflow()
 
     def predict(self, context, model_input, params=None):  # noqa: ARG002  # pyright: ignore[reportIncompatibleMethodOverride]
         """Raises BadRequest, a ValueError, for input that is no table of numbers with the model's columns."""
@@ -118,6 +162,7 @@ class ServedForecaster(PythonModel):
         *columns, label = (frame.loc[:, name] for name in (*names, SEQUENCE))
         values = np.column_stack([numbers(column) for column in columns])
         codes, labels = numbered(label)
+        refuse_too_many(horizon, len(labels), self.most_rows)
         order = np.argsort(codes, kind="stable")
         sequences = np.split(values[order], np.cumsum(np.bincount(codes))[:-1])
         found = np.concatenate(self.answers(sequences, horizon))
