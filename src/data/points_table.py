@@ -9,11 +9,10 @@ import numpy as np
 import torch
 
 from data.base import DataError
+from data.columns import numbers
 from data.points import Points, check_points, random_split, some_of
-from data.table import existing_file, feature_columns, numbers
-from data.table_files import read_frame
-
-DATES = "make numbers of them, or leave it out with data.columns=[…]"
+from data.table import existing_file, feature_columns
+from data.table_files import TextFormat, read_frame
 
 
 def load(
@@ -25,21 +24,24 @@ def load(
     test: float = 0.2,
     points: int | None = None,
     seed: int = 0,
+    delimiter: str | None = None,
+    decimal: str = "point",
 ) -> Points:
     """A row is a point; rows with an empty cell are left out, with a warning that counts them.
 
     path: see `data.table_files`. target: the column to predict. columns: the inputs; None: all others. points: take as
     many rows at most, drawn under the seed; None: all. validation, test: shares of these, drawn under the seed.
+    delimiter, decimal: of a text file, see `data.table_files.TextFormat`.
     Raises DataError (one line: file, column, row) for what cannot be read, and for a part without a row.
     """
     file = existing_file(path, data="points")
     if target is None:
         raise DataError("data=points needs the column to predict: data.target=COLUMN")
-    frame, _ = read_frame(file)
+    frame, _ = read_frame(file, TextFormat(delimiter, decimal))
     names = feature_columns(frame, file, columns, {target})
     if target in names:
         raise DataError(f"data.columns names the target {target!r}; leave it out there")
-    values = numbers(frame, file, [*names, target], dates=DATES)
+    values = numbers(frame, file, [*names, target], orders=False, target=target)
     kept = values[~np.isnan(values).any(axis=1)]
     if len(kept) < len(values):
         lost = len(values) - len(kept)

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from data.base import DataError, Dataset, Sequences
+from data.columns import numbers
 from data.split import split_sequences
-from data.table_files import read_frame
+from data.table_files import TextFormat, read_frame
 
 IRREGULAR = 1.5
 TAKEN = ("sequence", "step")  # columns of every table of predictions
@@ -28,38 +29,6 @@ def feature_columns(frame: pd.DataFrame, path: Path, wanted: Sequence[str] | Non
     if not chosen:
         raise DataError(f"{path}: no column is left to model beside {', '.join(sorted(others))}")
     return chosen
-
-
-def numbers(
-    frame: pd.DataFrame,
-    path: Path,
-    columns: Sequence[str],
-    *,
-    dates: str = "name it data.time=COLUMN, or leave it out with data.columns=[…]",
-) -> np.ndarray:
-    """(row, column) float64, NaN for an empty cell. Raises DataError with column and row of the first bad cell.
-
-    Rows are counted as an editor shows them: the header is row 1. dates: what to do about a column that holds some.
-    """
-    values = np.empty((len(frame), len(columns)))
-    for j, name in enumerate(columns):
-        column: Any = frame[name]
-        if column.dtype.kind in "mM":
-            raise DataError(f"{path}, column {name!r} holds dates or durations; {dates.replace('COLUMN', name)}")
-        parsed: Any = pd.to_numeric(column, errors="coerce")
-        converted = parsed.to_numpy(np.float64, na_value=np.nan)
-        text = np.isnan(converted) & column.notna().to_numpy()
-        bad = np.flatnonzero(text | np.isinf(converted))
-        if len(bad):
-            what = column.iloc[bad[0]]
-            raise DataError(
-                f"{path}, column {name!r}, row {bad[0] + 2}: {str(what)!r} is not a finite number; "
-                "mend it, leave the cell empty, or leave the column out with data.columns=[…]"
-            )
-        if np.isnan(converted).all():
-            raise DataError(f"{path}, column {name!r}: every cell is empty; leave it out with data.columns=[…]")
-        values[:, j] = converted
-    return values
 
 
 def time_stamps(frame: pd.DataFrame, path: Path, time: str) -> np.ndarray:
@@ -98,7 +67,7 @@ def sequences_of(
     frame: pd.DataFrame, path: Path, columns: Sequence[str], *, group: str | None, time: str | None
 ) -> Sequences:
     """One sequence per value of `group`, in order of appearance; all rows are one sequence without it."""
-    values = numbers(frame, path, columns)
+    values = numbers(frame, path, columns, orders=group is None and time is None)
     if group is None:
         parts = {path.name.split(".")[0]: np.arange(len(frame))}
     else:
@@ -126,17 +95,23 @@ def existing_file(path: str | None, *, data: str = "table") -> Path:
 
 
 def read_sequences(
-    path: str | None, *, columns: Sequence[str] | None, group: str | None = None, time: str | None = None
+    path: str | None,
+    *,
+    columns: Sequence[str] | None,
+    group: str | None = None,
+    time: str | None = None,
+    delimiter: str | None = None,
+    decimal: str = "point",
 ) -> Sequences:
     """The sequences of a file, not split. Raises DataError (one line: file, column, row) for what cannot be read."""
-    return _read(path, columns=columns, group=group, time=time)[0]
+    return _read(path, TextFormat(delimiter, decimal), columns=columns, group=group, time=time)[0]
 
 
 def _read(
-    path: str | None, *, columns: Sequence[str] | None, group: str | None, time: str | None
+    path: str | None, text: TextFormat, *, columns: Sequence[str] | None, group: str | None, time: str | None
 ) -> tuple[Sequences, list[str], Path]:
     file = existing_file(path)
-    frame, own_group = read_frame(file)
+    frame, own_group = read_frame(file, text)
     group = group or own_group
     others = {name for name in (group, time) if name}
     chosen = feature_columns(frame, file, columns, others)
@@ -154,14 +129,17 @@ def load_table(
     test: float = 0.2,
     seed: int = 0,
     units: dict[str, str] | None = None,
+    delimiter: str | None = None,
+    decimal: str = "point",
 ) -> Dataset:
     """A table of the user's: columns are features, rows time steps, empty cells gaps.
 
     columns: None takes every column but group and time. group: one sequence per value. time: sort by it.
     split, validation, test, seed: see `data.split.split_sequences`. units: column → unit, for figures and tables.
+    delimiter, decimal: of a text file, see `data.table_files.TextFormat`.
     Raises DataError (one line: file, column, row) for what cannot be read or split.
     """
-    sequences, names, file = _read(path, columns=columns, group=group, time=time)
+    sequences, names, file = _read(path, TextFormat(delimiter, decimal), columns=columns, group=group, time=time)
     for name in TAKEN:
         if name in names:
             raise DataError(

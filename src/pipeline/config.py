@@ -114,6 +114,8 @@ class NewDataConfig:
     path: str = MISSING
     group: str | None = None
     time: str | None = None
+    delimiter: str | None = None
+    decimal: str = "point"
 
 
 @dataclass

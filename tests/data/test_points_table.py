@@ -63,8 +63,12 @@ def test_rows_with_an_empty_cell_are_left_out_and_counted(houses: Path) -> None:
         ({"target": None}, r"needs the column to predict: data\.target=COLUMN"),
         ({"target": "prices"}, "no column 'prices'; there are rooms, age, price"),
         ({"columns": ["rooms", "price"]}, "data.columns names the target 'price'"),
-        ({"columns": None}, r"column 'sold', row 2: '2020-01-01' is not a finite number.*leave the column out"),
+        (
+            {"columns": None},
+            r"'sold' holds dates; column 'colour', row 2: 'red' is not a finite number; .*columns=\[rooms,age\]'$",
+        ),
         ({"columns": ["colour"]}, r"column 'colour', row 2: 'red' is not a finite number"),
+        ({"target": "colour"}, r"column 'colour', row 2.*; mend it: 'colour' is the column to predict$"),
         ({"validation": 0.0}, r"data\.validation=0\.0 must be a share of the rows"),
         ({"test": 1.0}, r"data\.test=1\.0 must be a share of the rows"),
         ({"validation": 0.001}, r"data\.validation=0\.001 of 50 rows is less than one row"),
@@ -81,5 +85,7 @@ def test_what_cannot_be_used_is_refused(houses: Path, settings, message: str) ->
 def test_dates_are_not_numbers(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pd.DataFrame({"day": pd.date_range("2020-01-01", periods=5), "y": np.arange(5.0)}).to_parquet(path)
-    with pytest.raises(DataError, match=r"column 'day' holds dates or durations; make numbers of them"):
+    with pytest.raises(
+        DataError, match=r"column 'day' holds dates or durations; mend the file; no other column is left"
+    ):
         load(path=str(path), target="y")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 import warnings
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -88,7 +90,10 @@ BAD_TEXT = {
     "": r"t\.csv: cannot be read: No columns",
     "x,y\n": r"t\.csv: there are no rows",
     "x,x\n1,2\n": r"the column 'x' stands twice",
-    "x;y\n1;2\n": r"column 'x;y', row 2: '1;2' is not a finite number",
+    "x;y\n1;2\n": r"t\.csv: cannot be read: its only column is 'x;y'; give data\.delimiter=semicolon",
+    "x,y\n1,a\n": r"row 2: 'a' is not a finite number; mend it, or go on without it: 'data\.columns=\[x\]'$",
+    "x\na\n": r"'a' is not a finite number; mend the file; no other column is left to model$",
+    'x,y\n1,"3,5"\n': r"'3,5' is not a finite number \(with a decimal comma: data\.decimal=comma\); mend it",
 }
 
 
@@ -146,6 +151,63 @@ def test_bad_settings(settings_: dict, message: str, tmp_path: Path) -> None:
         load_table(path=str(tmp_path / "t.csv"), **settings_)
 
 
+WAYS_OUT = {
+    "a,when,site,note\n1,2024-01-01,x,\n2,2024-01-02,y,\n": "data.columns=[a] data.time=when",
+    "a,when\n1,2024-01-01\n2,2024-01-01\n": "data.columns=[a]",  # a time that stands twice orders nothing
+    "wind speed,2019,day,b\n1,2,2024-01-01,a\n2,3,2024-01-02,b\n": 'data.columns=["wind speed","2019"] data.time=day',
+}
+
+
+@pytest.mark.parametrize("text", WAYS_OUT)
+def test_all_unusable_columns_are_named_with_settings_that_work(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    with pytest.raises(DataError) as caught:
+        read_sequences(str(path), columns=None)
+    told = str(caught.value)
+    assert "\n" not in told
+    settings_ = shlex.split(told.split("go on without")[1].partition(": ")[2])
+    assert " ".join(settings_) == WAYS_OUT[text]
+    parsed = {
+        o.key_or_group.removeprefix("data."): o.value() for o in OverridesParser.create().parse_overrides(settings_)
+    }
+    kept = [str(name) for name in parsed.pop("columns")]
+    assert len(read_sequences(str(path), columns=kept, **parsed)) == 1
+    header = text.splitlines()[0].split(",")
+    assert all(f"column {name!r}" in told for name in header if name not in kept)
+
+
+def test_more_columns_than_can_be_named_are_counted(tmp_path: Path) -> None:
+    frame(3).assign(**{f"t{i}": "a" for i in range(12)}).to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(
+        DataError, match=r"12 of 14 columns cannot be modelled: column 't0', row 2.*'t7'.*; and 4 more;"
+    ):
+        read_sequences(str(tmp_path / "t.csv"), columns=None)
+
+
+@pytest.mark.parametrize("delimiter", ["semicolon", ";"])
+def test_semicolons_and_decimal_commas_are_read(tmp_path: Path, delimiter: str) -> None:
+    (tmp_path / "t.csv").write_text("x;y\n1,5;2\n-3,25;\n")
+    found = read_sequences(str(tmp_path / "t.csv"), columns=None, delimiter=delimiter, decimal="comma")
+    np.testing.assert_array_equal(found.to_arrays()[0], [[1.5, 2.0], [-3.25, np.nan]])
+
+
+@pytest.mark.parametrize(
+    ("name", "settings_", "message"),
+    [
+        ("t.csv", {"delimiter": "semi"}, r"data\.delimiter=semi must be one character or one of comma, "),
+        ("t.csv", {"decimal": ";"}, r"data\.decimal=; must be point or comma"),
+        ("t.csv", {"decimal": "comma"}, r"',' cannot part columns and be the decimal point; give data\.delimiter="),
+        ("t.parquet", {"decimal": "comma"}, r"data\.delimiter and data\.decimal are for text files"),
+        ("t.npz", {"delimiter": "tab"}, r"data\.delimiter and data\.decimal are for text files"),
+    ],
+)
+def test_bad_text_formats(name: str, settings_: dict, message: str, tmp_path: Path) -> None:
+    WRITERS[name](frame(), tmp_path / name)
+    with pytest.raises(DataError, match=message):
+        read_sequences(str(tmp_path / name), columns=None, **settings_)
+
+
 def many(count: int) -> Sequences:
     return Sequences.from_arrays([np.full((10, 1), float(i)) for i in range(count)], [str(i) for i in range(count)])
 
@@ -180,7 +242,7 @@ def test_too_short_to_cut() -> None:
 def test_dates_are_no_features(tmp_path: Path, values: list[str | None]) -> None:
     path = tmp_path / "dated.parquet"
     pd.DataFrame({"when": pd.to_datetime(pd.Series(values)), "x": [1.0, 2.0, 3.0]}).to_parquet(path)
-    with pytest.raises(DataError, match=r"column 'when' holds dates or durations; name it data\.time=when"):
+    with pytest.raises(DataError, match=r"column 'when' holds dates or durations; mend it, or go on without it"):
         read_sequences(str(path), columns=None)
 
 

@@ -31,7 +31,10 @@ def predict(settings: PredictConfig, job: Job) -> None:  # noqa: ARG001
     open_store(settings.tracking.uri, wait=settings.tracking.wait)
     model = load_model(settings.model.uri, most_rows=None)
     columns = model_columns(model)
-    sequences = read_sequences(settings.data.path, columns=columns, group=settings.data.group, time=settings.data.time)
+    data = settings.data
+    sequences = read_sequences(
+        data.path, columns=columns, group=data.group, time=data.time, delimiter=data.delimiter, decimal=data.decimal
+    )
     frames = [
         pd.DataFrame(values, columns=columns).assign(sequence=name)
         for name, values in zip(sequences.names, sequences.to_arrays(), strict=True)

@@ -1,0 +1,101 @@
+"""Columns of a table as numbers. Those that hold none are named together, with the settings that leave them out."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from data.base import DataError
+
+MOST_NAMED = 8
+PLAIN = re.compile(r"(?!(?:true|false|null|nan|inf)$)[a-z_][\w-]*", re.IGNORECASE)  # else a setting needs quotes
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+
+
+class Unusable(NamedTuple):
+    """A column that cannot be modelled: its name, why in words, and whether every cell of it is a date."""
+
+    name: str
+    why: str
+    dated: bool = False
+
+
+def as_numbers(column: Any) -> np.ndarray:
+    """(row,) float64: NaN for an empty cell and for a text that is no number."""
+    return pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+
+
+def holds_dates(column: Any) -> bool:
+    """Whether every filled cell is a date or a duration, by type or as ISO text; False for a column without cells."""
+    if column.dtype.kind in "mM":
+        return True
+    filled = column.dropna()
+    if filled.empty or pd.api.types.is_numeric_dtype(column):
+        return False
+    return bool(pd.to_datetime(filled, errors="coerce", format="ISO8601").notna().all())
+
+
+def fault(name: str, column: Any) -> Unusable | None:
+    """Why a column is not one of finite numbers and empty cells. Rows count as in an editor: the header is row 1."""
+    if column.dtype.kind in "mM":
+        return Unusable(name, f"column {name!r} holds dates or durations", dated=True)
+    converted = as_numbers(column)
+    text = np.isnan(converted) & column.notna().to_numpy()
+    bad = np.flatnonzero(text | np.isinf(converted))
+    if not len(bad):
+        return Unusable(name, f"column {name!r}: every cell is empty") if np.isnan(converted).all() else None
+    if holds_dates(column):
+        return Unusable(name, f"column {name!r} holds dates", dated=True)
+    cell = str(column.iloc[bad[0]])
+    hint = " (with a decimal comma: data.decimal=comma)" if DECIMAL_COMMA.fullmatch(cell) else ""
+    return Unusable(name, f"column {name!r}, row {bad[0] + 2}: {cell!r} is not a finite number{hint}")
+
+
+def in_a_setting(name: str) -> str:
+    """A column's name as a list of the command line needs it."""
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return name if PLAIN.fullmatch(name) else f'"{escaped}"'
+
+
+def way_out(
+    frame: pd.DataFrame, columns: Sequence[str], faults: Sequence[Unusable], *, orders: bool, target: str | None
+) -> str:
+    """The settings that leave the faulty columns out, and order by the first of dates that says no time twice.
+
+    orders: whether a column of times may be named. target: the column that cannot be left out.
+    """
+    lost = {found.name for found in faults}
+    kept = [in_a_setting(name) for name in columns if name not in lost and name != target]
+    if target in lost:
+        return f"mend it: {target!r} is the column to predict"
+    if not kept:
+        return "mend the file; no other column is left to model"
+    settings = [shlex.quote(f"data.columns=[{','.join(kept)}]")]
+    times = [found.name for found in faults if orders and found.dated]
+    once = [name for name in times if frame[name].notna().all() and frame[name].is_unique]
+    settings += [shlex.quote(f"data.time={in_a_setting(once[0])}")] if once else []
+    word = "it" if len(faults) == 1 else "them"
+    return f"mend {word}, or go on without {word}: {' '.join(settings)}"
+
+
+def numbers(
+    frame: pd.DataFrame, path: Path, columns: Sequence[str], *, orders: bool = True, target: str | None = None
+) -> np.ndarray:
+    """The columns as (row, column) float64, NaN for an empty cell.
+
+    orders, target: see `way_out`. Raises DataError that names every column with text, dates, infinite values or no
+    value at all, and the settings that go on without them.
+    """
+    faults = [found for name in columns if (found := fault(name, frame[name])) is not None]
+    if faults:
+        told = "; ".join(found.why for found in faults[:MOST_NAMED])
+        more = f"; and {len(faults) - MOST_NAMED} more" if len(faults) > MOST_NAMED else ""
+        where = ", " if len(faults) == 1 else f": {len(faults)} of {len(columns)} columns cannot be modelled: "
+        raise DataError(f"{path}{where}{told}{more}; {way_out(frame, columns, faults, orders=orders, target=target)}")
+    return np.column_stack([as_numbers(frame[name]) for name in columns])
