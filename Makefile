@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test check audit bench docs results ui clean
+.PHONY: help run test check audit bench gpu docs results ui clean
 
 PYTHON ?= python3
 PORT ?= 5000
@@ -39,6 +39,9 @@ audit: $(INSTALLED)  ## known vulnerabilities of the pinned versions; needs the 
 bench: $(INSTALLED)  ## speed and kernel errors beside naive forms and peers; ARGS='--output FILE' in place of build/bench.md
 	$(BIN)/python benchmarks/run_all.py $(ARGS)
 
+gpu: $(INSTALLED)  ## all that waits for a GPU: its tests, two jobs at once, hot spots and an epoch beside the CPU
+	$(BIN)/python benchmarks/gpu.py $(ARGS)
+
 results: $(INSTALLED)  ## make the pages of docs/results/ again; hours. ARGS='resume=true' goes on where it stopped
 	$(BIN)/python -m pipeline +experiment=figure3 data=mocap,swimmer,handwriting run_name=figure3-paper $(ARGS)
 	$(BIN)/python -m pipeline +experiment=figure3 data=mocap,swimmer update=bayes run_name=figure3-bayes $(ARGS)
@@ -61,6 +64,7 @@ results: $(INSTALLED)  ## make the pages of docs/results/ again; hours. ARGS='re
 docs: $(DOCS_INSTALLED)  ## build the documentation site into site/; a broken link is an error
 	PYTHONPATH=docs/extensions $(BIN)/python -m zensical build --strict --clean
 	@echo "open file://$(CURDIR)/site/index.html"
+	@echo "to search in it too: $(BIN)/python -m http.server -d site 8000, then http://127.0.0.1:8000"
 
 ui: $(INSTALLED)  ## open the MLflow UI on the store that the runs went to; PORT=5001 for another port
 	@uri="$${MLFLOW_TRACKING_URI:-$$($(BIN)/python -m pipeline.relocate)}"; \

@@ -117,3 +117,33 @@ def test_all_of_them_write_one_file(
         "| near_orthogonal + stratified |",
     ):
         assert part in text
+
+
+def test_gpu_page_pairs_every_hot_spot_with_the_cpu(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu, row = load("gpu"), load("side_by_side").Row
+    seconds = iter((0.25, 0.5))
+    monkeypatch.setattr(gpu, "measured_machine", lambda _: machine(load))
+    monkeypatch.setattr(gpu, "ended", lambda arguments, *_: f"ran {arguments[1]}")
+
+    def measure(*_: Any) -> list[Any]:
+        ours = row(spot="epoch", size="m = 6", form="ours", seconds=next(seconds), ratio=1.0)
+        return [ours, row(spot="epoch", size="m = 6", form="a peer", seconds=1.0, ratio=4.0)]
+
+    page = gpu.page(torch.device("cpu"), 0.01, measure=measure)
+    assert "| epoch | m = 6 | 250 ms | 500 ms | 2.00 |" in page
+    assert "Tests that need a GPU (`pytest -m gpu`): ran pytest" in page
+    assert "Two jobs at once: ran pipeline" in page
+
+
+def test_gpu_page_is_refused_without_a_gpu(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = load("gpu")
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setattr("sys.argv", ["gpu.py"])
+    with pytest.raises(SystemExit, match="error: torch sees no GPU; install a CUDA build of torch, or try"):
+        gpu.main()
+
+
+def test_what_a_program_ended_with_is_said(load: Any) -> None:
+    found = load("gpu").ended(["-c", "print('one'); print('two'); raise SystemExit(3)"])
+    assert found.startswith("exit status 3, ")
+    assert found.endswith(": two")

@@ -201,6 +201,7 @@ def test_nothing_is_recorded_without_a_gradient(name: str, memory: FixedMemory) 
     assert memory.recordings == 0
 
 
+@pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU: CUDA graphs cannot be recorded")
 @pytest.mark.parametrize("keep_sign", [True, False])
 @pytest.mark.parametrize("name", RECURSIONS)
