@@ -232,7 +232,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "device": ("auto", "cpu", "cuda"),
     "dtype": ("float64", "float32", "bfloat16"),
     "tracking.detail": ("full", "summary"),
-    "compare.arm": ("contender", "model", "sampler", "update", "dtype"),
     "compare.figure": ("count", "epoch", "contenders", "trials"),
     **PSRNN_CHOICES,
     **TRACE_CHOICES,

@@ -3,6 +3,7 @@ with the right status, and looked up."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import torch
 
 from models.numerics.ranks import world
+from pipeline.arms import GIVEN, given
 from pipeline.build import gpu_missing, pick_device, set_threads
 from pipeline.clock import Clock
 from pipeline.config import CommonConfig
@@ -78,6 +80,7 @@ def run_request(
         "device.gpu_missing": str(gpu_missing(settings.device)).lower(),
         "processes": str(world()),
         "hydra.overrides": " ".join(job.overrides),
+        GIVEN: json.dumps(given(job.overrides)),
         "job": str(job.number),
     }
     name = f"STAND-IN-{name}" if data.stand_in else name

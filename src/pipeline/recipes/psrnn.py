@@ -17,6 +17,7 @@ from models.numerics.ranks import rank
 from models.psrnn.method import Psrnn
 from models.recurrent import trained_parameters
 from pipeline import checkpoint
+from pipeline.arms import arm_of
 from pipeline.build import DTYPES, build
 from pipeline.clock import Clock
 from pipeline.config import PsrnnConfig
@@ -166,18 +167,9 @@ def refine_stage(
     return refine(found, loaded, settings.refine, readout=settings.readout, seed=settings.seed, path=path, on_epoch=log)
 
 
-def arm_of(settings: PsrnnConfig, job: Job) -> str:
-    """What a comparison tells runs apart by: `compare.arm`, else the contender, else model or sampler."""
-    choices = {key: str(value).rpartition("/")[2] for key, value in job.choices.items() if value}
-    choices |= {"update": settings.update, "dtype": settings.dtype}
-    if settings.compare.arm is not None:
-        return choices.get(settings.compare.arm, "")
-    model = choices.get("model", "psrnn")
-    return choices.get("contender") or (choices.get("sampler", "") if model == "psrnn" else model)
-
-
 def request_of(settings: PsrnnConfig, job: Job, loaded: Loaded, parts: Parts, device: torch.device) -> RunRequest:
-    choices, arm = job.choices, arm_of(settings, job)
+    choices = {name: str(value).rpartition("/")[2] for name, value in job.choices.items() if value}
+    arm = arm_of(settings.compare.arm, job.choices, asdict(settings))
     kernel, sampler = (choices.get(name, "") if parts.psrnn else "" for name in ("kernel", "sampler"))
     return run_request(
         settings, job, loaded.dataset, device,

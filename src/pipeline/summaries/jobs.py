@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
+from typing import Any
 
 import pandas as pd
 from mlflow.entities import Run as MlflowRun
 from mlflow.tracking import MlflowClient
+
+from pipeline.arms import GIVEN, varied
 
 ERROR = "evaluate/test_mse"
 LARGEST = 1e300
@@ -14,6 +18,7 @@ KEYS = ["data", "arm", "kernel", "count", "seed"]
 COLUMNS = [
     "run", "run_id", "data", "stand_in", "arm", "model", "sampler", "kernel", "count", "seed", "parameters",
     "validation_mse", "test_mse", "overrides", "stable",
+    "varied",
 ]  # fmt: skip
 
 
@@ -53,11 +58,14 @@ def job_row(child: MlflowRun) -> dict[str, object]:
     return row | forecaster_columns(child) if is_forecaster(child) else row
 
 
-def job_table(children: list[MlflowRun]) -> pd.DataFrame:
-    """One row per finished job: what it was, its validation and test error, and whether the draw was stable; of a study
-    most of it is empty."""
-    jobs = pd.DataFrame([job_row(child) for child in children]).reindex(columns=COLUMNS)
-    return jobs.sort_values(KEYS, ignore_index=True)
+def job_table(children: list[MlflowRun], compare: Any) -> pd.DataFrame:
+    """One row per finished job: what it was, its validation and test error, whether the draw was stable, and what else
+    was varied; of a study most of it is empty."""
+    given, data = zip(*[(json.loads(c.data.tags.get(GIVEN, "{}")), c.data.tags["data"]) for c in children], strict=True)
+    others = varied(given, data, compare.arm, compare.figure)
+    rows = [job_row(child) | {"varied": other} for child, other in zip(children, others, strict=True)]
+    jobs = pd.DataFrame(rows).reindex(columns=COLUMNS)
+    return jobs.sort_values([*KEYS, "varied"], ignore_index=True)
 
 
 def forecasters(jobs: pd.DataFrame) -> pd.DataFrame:

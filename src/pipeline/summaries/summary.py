@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import pandas as pd
 from matplotlib.figure import Figure
-from mlflow.tracking import MlflowClient
 
 from pipeline import statistics
 from pipeline.labels import label
 from pipeline.statistics import markdown_table
 from pipeline.summaries import figures
-from pipeline.summaries.jobs import curve_table, forecasters, seed_table
+from pipeline.summaries.jobs import forecasters, seed_table
 
 TRIALS_SHOWN = 20  # of each arm, in words
 BEHIND = "not ahead of"  # column of the claims
 PAIRED_SHOWN = ["data", "against", "count", "pairs", "unstable_pairs", "ratio", "ratio_low", "ratio_high", "p_holm"]
+
+
+Curves = Callable[[pd.DataFrame], pd.DataFrame]  # from jobs to their errors by epoch
 
 
 class Summary(NamedTuple):
@@ -67,7 +71,7 @@ def claim_tables(jobs: pd.DataFrame, compare: Any, claim: str) -> tuple[dict[str
     return {"paired.csv": table, "claims.csv": claims}, text
 
 
-def by_count(jobs: pd.DataFrame, compare: Any, client: MlflowClient) -> Summary:  # noqa: ARG001
+def by_count(jobs: pd.DataFrame, compare: Any, curves_of: Curves) -> Summary:  # noqa: ARG001
     """Error against the number of frequencies: the paper's figure 3, with statistics."""
     means = statistics.geometric_means(with_error(jobs))
     tables, text = claim_tables(jobs, compare, f"{compare.challenger} better than {compare.baseline}")
@@ -95,9 +99,9 @@ def kept_up(curves: Any) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def by_epoch(jobs: pd.DataFrame, compare: Any, client: MlflowClient) -> Summary:
+def by_epoch(jobs: pd.DataFrame, compare: Any, curves_of: Curves) -> Summary:
     """Error against the epoch of refinement: the paper's figure 4; the statistics are of the models that are kept."""
-    curves = curve_table(client, jobs)
+    curves = curves_of(jobs)
     full = kept_up(curves).rename(columns={"test_mse": "error"})
     means = statistics.geometric_means(full.drop(columns="count").rename(columns={"epoch": "count"}))
     means = means.rename(columns={"count": "epoch"})
@@ -136,7 +140,7 @@ def ahead_of_all(data: str, rows: Any, challenger: str) -> dict[str, str]:
     return {"data": data, "claim": f"{challenger} ahead of every baseline", "verdict": word, BEHIND: missed}
 
 
-def contenders(jobs: Any, compare: Any, client: MlflowClient) -> Summary:  # noqa: ARG001
+def contenders(jobs: Any, compare: Any, curves_of: Curves) -> Summary:  # noqa: ARG001
     """Model against model: `compare.challenger` beside every other arm, paired by seed."""
     errors: Any = with_error(jobs)
     means: Any = statistics.geometric_means(errors.assign(count=0)).drop(columns="count")
@@ -153,7 +157,7 @@ def contenders(jobs: Any, compare: Any, client: MlflowClient) -> Summary:  # noq
     return Summary(tables, {"figures/contenders": figures.contenders(means, title=title)}, text)
 
 
-def trials(jobs: Any, compare: Any, client: MlflowClient) -> Summary:  # noqa: ARG001
+def trials(jobs: Any, compare: Any, curves_of: Curves) -> Summary:  # noqa: ARG001
     """Trials of hyper-parameters by validation error, the best first; test errors are not looked at."""
     ranked = jobs.sort_values(["data", "arm", "validation_mse"], ignore_index=True)
     ranked = ranked[["data", "arm", "overrides", "parameters", "stable", "validation_mse"]]
@@ -170,16 +174,55 @@ def listed(jobs: pd.DataFrame) -> str:
     return markdown_table(jobs.drop(columns="run_id").dropna(axis="columns", how="all"))
 
 
-def summarise(jobs: pd.DataFrame, compare: Any, client: MlflowClient) -> Summary:
-    """The tables of all jobs, and what `compare.figure` asks for; studies are listed, and are in no figure."""
-    compared = forecasters(jobs)
+def summarise(jobs: Any, compare: Any, curves_of: Curves) -> Summary:
+    """The tables of all jobs, and what `compare.figure` asks for; studies are listed, and are in no figure.
+
+    Jobs that differ in what else was varied (column `varied` of the jobs) are compared apart, as if on other data.
+    """
+    compared: Any = forecasters(jobs)
     if compared.empty:
         return Summary({"jobs.csv": jobs}, {}, listed(jobs))
-    summary = KINDS[compare.figure](compared, compare, client)
     if compare.figure == "trials":
-        return summary
-    tables = {"jobs.csv": jobs, "by_arm_and_count.csv": seed_table(compared), **summary.tables}
-    return Summary(tables, summary.figures, pooled_warning(compared) + summary.text)
+        return trials(compared, compare, curves_of)
+    labels, parts = with_varied(compared)
+    found = compared.assign(data=labels)
+    summary = KINDS[compare.figure](found, compare, curves_of)
+    tables = {"by_arm_and_count.csv": seed_table(found), **summary.tables}
+    apart = {path: taken_apart(table, parts) for path, table in tables.items()}
+    return Summary({"jobs.csv": jobs, **apart}, summary.figures, pooled_warning(found) + summary.text)
+
+
+def with_varied(jobs: Any) -> tuple[pd.Series, dict[str, tuple[str, str]]]:
+    """Data and what else was varied as one text for each job, and the two parts of each text."""
+    others = jobs["varied"].fillna("") if "varied" in jobs else pd.Series("", index=jobs.index)
+    pairs = list(zip(jobs["data"], others, strict=True))
+    texts = [f"{data}, {other}" if other else str(data) for data, other in pairs]
+    return pd.Series(texts, index=jobs.index), dict(zip(texts, pairs, strict=True))
+
+
+def taken_apart(table: Any, parts: dict[str, tuple[str, str]]) -> pd.DataFrame:
+    """The table with data and what else was varied in columns of their own; unchanged where nothing else was."""
+    if "data" not in table or not any(other for _, other in parts.values()):
+        return table
+    data, others = (table["data"].map({text: pair[i] for text, pair in parts.items()}) for i in (0, 1))
+    apart = table.assign(data=data)
+    apart.insert(list(apart.columns).index("data") + 1, "varied", others)
+    return apart
+
+
+def aligned(text: str) -> str:
+    """Markdown with the columns of its tables as wide as their cells, for a terminal."""
+    shown: list[str] = []
+    for table, found in groupby(text.splitlines(), key=lambda line: line.startswith("|")):
+        lines = list(found)
+        shown += in_columns([line for line in lines if not line.startswith("|---")]) if table else lines
+    return "\n".join(shown)
+
+
+def in_columns(lines: list[str]) -> list[str]:
+    rows = [[cell.strip() for cell in line.removeprefix("|").removesuffix("|").split(" | ")] for line in lines]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def pooled_warning(jobs: pd.DataFrame) -> str:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import warnings
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 from typing import Any
 
-import pandas as pd
 from hydra.core.utils import JobReturn
 from hydra.experimental.callback import Callback
 from mlflow.entities import Run as MlflowRun
@@ -17,15 +15,17 @@ from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 from omegaconf import DictConfig, OmegaConf, open_dict
 
+from pipeline.arms import check_sweep
 from pipeline.errors import PipelineError
 from pipeline.messages import one_line
 from pipeline.passwords import masked
 from pipeline.process import command_line, prepare_process
 from pipeline.ranks import refuse_several
-from pipeline.summaries.jobs import ERROR, is_forecaster, job_table, metric_table
+from pipeline.summaries.jobs import curve_table, is_forecaster, job_table, metric_table
+from pipeline.summaries.summary import aligned
 from pipeline.summaries.summary import summarise as summary_of
-from pipeline.tracking.model import BEST_SO_FAR, EXAMPLE, PARAMETERS, log_model, scratch_folder
-from pipeline.tracking.registry import register
+from pipeline.tracking.best import best_child, best_in_words, keep_best, log_best
+from pipeline.tracking.model import where_to_look
 from pipeline.tracking.run import Run, create_run
 from pipeline.tracking.session import PRUNED, git_commit, origin_tags
 from pipeline.tracking.store import experiment_id, open_store
@@ -74,6 +74,7 @@ class ParentRun(Callback):
         if tracking is None or not tracking.enabled or config.recipe == "predict":
             return
         self.compare, self.register = config.compare, config.tracking.register
+        check_sweep(config)
         self.run = parent_run(config)
         with open_dict(config):
             config.hydra.overrides.task.append(f"tracking.parent={self.run.id}")
@@ -101,6 +102,7 @@ class ParentRun(Callback):
             failed = len(children) - len(finished) - len(pruned)
             run.tags({"jobs": str(len(children)), "jobs.failed": str(failed), "jobs.pruned": str(len(pruned))})
             done = not finished or summarised(run, finished, self.compare, self.register, status)
+            print(ending(run, children, finished, failed))
             status = status if done else "FAILED"
         except BaseException:
             status = "FAILED"
@@ -168,39 +170,38 @@ def children_of(client: MlflowClient, run: Run) -> list[MlflowRun]:
             return found
 
 
-def finite_or_worst(error: float) -> float:
-    return error if math.isfinite(error) else math.inf
-
-
-def best_child(children: list[MlflowRun]) -> tuple[MlflowRun, float]:
-    """The job whose kept model has the smallest validation error; the test error decides nothing.
-
-    Of equals it is the one whose model was kept (see `keep_if_best`).
-    """
-    errors = {child.info.run_id: finite_or_worst(float(child.data.tags["validation_mse"])) for child in children}
-    best = min(children, key=lambda child: (errors[child.info.run_id], BEST_SO_FAR not in child.data.tags))
-    return best, errors[best.info.run_id]
-
-
 def summarised(run: Run, children: list[MlflowRun], compare: Any, name: str | None, status: str) -> bool:
-    """False, with a warning and a tag, where the jobs cannot be summarised; they themselves are kept."""
+    """Tables and figures of the jobs, their best, its model: each whatever becomes of the others.
+
+    False, with a warning and a tag, where one of them cannot be made; the jobs themselves are kept.
+    """
+    forecasters = [child for child in children if is_forecaster(child)]
+    tested, whole = compare.figure != "trials", status == "FINISHED"
+    steps: dict[str, Callable[[], None]] = {
+        "their summary could not be made": lambda: summarise(run, children, compare),
+        "the best of them could not be told": lambda: log_best(run, forecasters, tested=tested, whole=whole),
+        "the model of the best could not be kept": lambda: keep_best(run, forecasters, name),
+    }
+    failures = [f"{words}: {error}" for words, step in steps.items() if (error := error_of(step)) is not None]
+    if failures:
+        warnings.warn(f"the jobs ran, but {'; and '.join(failures)}", stacklevel=2)
+        run.tags({"summary.error": "; ".join(failures)[:5000]})
+    return not failures
+
+
+def error_of(step: Callable[[], None]) -> Exception | None:
+    """What it raises."""
     try:
-        summarise(run, children, compare)
-        forecasters = [child for child in children if is_forecaster(child)]
-        if forecasters:
-            log_best(run, forecasters, tested=compare.figure != "trials", whole=status == "FINISHED")
-        keep_best(run, forecasters, name)
+        step()
     except Exception as error:
-        warnings.warn(f"the jobs ran, but their summary could not be made: {error}", stacklevel=2)
-        run.tags({"summary.error": str(error)[:5000]})
-        return False
-    return True
+        return error
+    return None
 
 
 def summarise(run: Run, children: list[MlflowRun], compare: Any) -> None:
-    """Tables, figures and words over the jobs."""
-    jobs: Any = job_table(children)
-    summary = summary_of(jobs, compare, run.client)
+    """Tables, figures and words over the jobs; the words are printed too."""
+    jobs: Any = job_table(children, compare)
+    summary = summary_of(jobs, compare, partial(curve_table, run.client))
     studies = [child for child in children if not is_forecaster(child)]
     tables = summary.tables | ({"metrics.csv": metric_table(studies)} if studies else {})
     for path, table in tables.items():
@@ -214,58 +215,14 @@ def summarise(run: Run, children: list[MlflowRun], compare: Any) -> None:
     one_data_set = not studies and jobs["data"].nunique() == 1
     words = f"\n\nBest by validation error: {best_child(children)[0].info.run_name}" if one_data_set else ""
     run.describe(f"{name}\n\n{summary.text}{words}\n")
+    print(f"\n{name}\n\n{aligned(summary.text)}\n")
 
 
-def log_best(run: Run, children: list[MlflowRun], *, tested: bool, whole: bool) -> None:
-    """Settings, errors and model of the best job; `tested` is False where the test error is not to be looked at.
-
-    Unless the sweep is `whole` another job may yet be better, and MLflow keeps parameters as first logged: the
-    settings wait till then.
-    """
-    best, error = best_child(children)
-    run.tags({"best.run": best.info.run_id, "best.name": str(best.info.run_name)})
-    settings = {f"best.{k}": v for k, v in best.data.params.items() if not k.startswith("tracking.")}
-    if whole:
-        run.parameters(settings)
-    run.client.log_metric(run.id, "best/validation_mse", error)
-    if tested:
-        run.client.log_metric(run.id, "best/test_mse", best.data.metrics[ERROR])
-
-
-def keep_best(run: Run, children: list[MlflowRun], name: str | None) -> None:
-    """The model of the best job, registered if there is a name.
-
-    Raises PipelineError when there is a name and no job has a model, or their data differ.
-    """
-    if not children:
-        if name is not None:
-            raise PipelineError(f"tracking.register={name}: these jobs make no model; leave it out")
-        return
-    checksums = {child.data.tags["data.checksum"] for child in children}
-    if name is not None and len(checksums) > 1:
-        raise PipelineError(f"tracking.register={name}: the jobs ran on different data, so none is the best")
-    best = best_child(children)[0]
-    uri = log_best_model(run.client, best, name)
-    if name is None:
-        return
-    if uri is None:
-        raise PipelineError(
-            f"tracking.register={name}: the best job, {best.info.run_name}, has no model; its validation error is not "
-            "finite, or it was stopped before its model was kept"
-        )
-    run.tags({"best.registered": uri})
-    print(f"registered: {uri}")
-
-
-def log_best_model(client: MlflowClient, best: MlflowRun, name: str | None) -> str | None:
-    """The model of the best job, from its parameters, unless it has been logged already or was told to keep none."""
-    models = best.outputs.model_outputs if best.outputs else []
-    if models:
-        found = client.get_logged_model(models[0].model_id)
-        return None if name is None else register(client, best.info.run_id, found, name)
-    if BEST_SO_FAR not in best.data.tags:
-        return None
-    with scratch_folder() as folder:
-        parameters = Path(client.download_artifacts(best.info.run_id, PARAMETERS, str(folder)))
-        example = pd.read_csv(parameters / EXAMPLE, dtype={"sequence": str})
-        return log_model(Run(client, best.info.run_id), parameters, example, name=name)
+def ending(run: Run, children: list[MlflowRun], finished: list[MlflowRun], failed: int) -> str:
+    """The last lines of a multirun: its jobs, the best of them, its name and where to look."""
+    name = str(run.client.get_run(run.id).info.run_name)
+    forecasters = [child for child in finished if is_forecaster(child)]
+    pruned = len(children) - len(finished) - failed
+    words = f"{len(children)} jobs, {failed} failed" + (f", {pruned} pruned" if pruned else "")
+    best = [best_in_words(forecasters)] if forecasters else []
+    return "\n".join([words, *best, where_to_look(run, name, None)])
