@@ -25,12 +25,14 @@ class Sequences:
     mask: bool, same shape; True where the value was observed (False in gaps and beyond a sequence's end).
     lengths: int64 (sequence,).
     names: one per sequence.
+    times: for each sequence the times of its rows, float64 or datetime64 (time,); None where they are not known.
     """
 
     values: Tensor
     mask: Tensor
     lengths: Tensor
     names: tuple[str, ...]
+    times: tuple[np.ndarray, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.names)
@@ -65,7 +67,8 @@ class Sequences:
             kept = np.linspace(0, len(self) - 1, sequences).round().astype(int)
         lengths = self.lengths[kept] if steps is None else self.lengths[kept].clamp(max=steps)
         names = tuple(self.names[i] for i in kept)
-        return Sequences(self.values[kept, :steps], self.mask[kept, :steps], lengths, names)
+        times = None if self.times is None else tuple(self.times[i][:steps] for i in kept)
+        return Sequences(self.values[kept, :steps], self.mask[kept, :steps], lengths, names, times)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +79,7 @@ class Dataset:
     stand_in: generated in place of real data; no claim is made from it.
     common_scale: standardise all features by one scale instead of one each (pixels of a video).
     image_shape: (rows, columns) when the features are the pixels of an image, row by row.
+    time_name: the column that `Sequences.times` come from.
     checksum: SHA-256 of the values, masks, names and split (see `checksum_of`).
     """
 
@@ -89,6 +93,7 @@ class Dataset:
     stand_in: bool = False
     common_scale: bool = False
     image_shape: tuple[int, int] | None = None
+    time_name: str | None = None
 
     @property
     def parts(self) -> dict[str, Sequences]:

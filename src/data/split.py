@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from data.base import DataError, Sequences
@@ -19,7 +21,8 @@ def check_fractions(validation: float, test: float) -> None:
 
 def pick(sequences: Sequences, index: np.ndarray) -> Sequences:
     names = tuple(sequences.names[i] for i in index)
-    return Sequences(sequences.values[index], sequences.mask[index], sequences.lengths[index], names)
+    times = None if sequences.times is None else tuple(sequences.times[i] for i in index)
+    return Sequences(sequences.values[index], sequences.mask[index], sequences.lengths[index], names, times)
 
 
 def split_whole(sequences: Sequences, order: np.ndarray, *, validation: float, test: float) -> Parts:
@@ -35,15 +38,24 @@ def split_whole(sequences: Sequences, order: np.ndarray, *, validation: float, t
 
 def split_in_time(sequences: Sequences, *, validation: float, test: float) -> Parts:
     """The begin of each sequence is training, its middle validation, its end test; each part is filtered afresh."""
-    pieces: list[list[np.ndarray]] = [[], [], []]
-    for name, array in zip(sequences.names, sequences.to_arrays(), strict=True):
+    pieces: list[list[slice]] = [[], [], []]
+    arrays = sequences.to_arrays()
+    for name, array in zip(sequences.names, arrays, strict=True):
         ends = [round((1 - validation - test) * len(array)), round((1 - test) * len(array)), len(array)]
         starts = [0, *ends[:2]]
         if any(end - start < 1 for start, end in zip(starts, ends, strict=True)):
             raise DataError(f"{name}: {len(array)} steps are too few to be cut into training, validation and test")
         for piece, start, end in zip(pieces, starts, ends, strict=True):
-            piece.append(array[start:end])
-    return tuple(Sequences.from_arrays(piece, sequences.names) for piece in pieces)  # pyright: ignore[reportReturnType]
+            piece.append(slice(start, end))
+    return tuple(_cut(sequences, arrays, piece) for piece in pieces)  # pyright: ignore[reportReturnType]
+
+
+def _cut(sequences: Sequences, arrays: list[np.ndarray], rows: list[slice]) -> Sequences:
+    """Of each sequence the rows of its slice."""
+    cut = Sequences.from_arrays([array[own] for array, own in zip(arrays, rows, strict=True)], sequences.names)
+    if sequences.times is None:
+        return cut
+    return replace(cut, times=tuple(times[own] for times, own in zip(sequences.times, rows, strict=True)))
 
 
 def split_sequences(sequences: Sequences, *, how: str, validation: float, test: float, seed: int) -> Parts:

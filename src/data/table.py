@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from data.base import DataError, Dataset, Sequences
 from data.columns import numbers
 from data.split import split_sequences
 from data.table_files import TextFormat, read_frame
+from data.times import as_numbers, read_times
 
 IRREGULAR = 1.5
 TAKEN = ("sequence", "step")  # columns of every table of predictions
@@ -29,23 +30,6 @@ def feature_columns(frame: pd.DataFrame, path: Path, wanted: Sequence[str] | Non
     if not chosen:
         raise DataError(f"{path}: no column is left to model beside {', '.join(sorted(others))}")
     return chosen
-
-
-def time_stamps(frame: pd.DataFrame, path: Path, time: str) -> np.ndarray:
-    """The time column as numbers: as it is, or dates as seconds. Raises DataError with the row of a bad cell."""
-    column: Any = frame[time]
-    dated = column.dtype.kind == "M"
-    stamps: Any = pd.Series(np.nan, column.index) if dated else pd.to_numeric(column, errors="coerce")
-    if stamps.isna().all():
-        dates: Any = pd.to_datetime(column, errors="coerce", format="ISO8601")
-        stamps = (dates - dates.min()).dt.total_seconds()
-    bad = np.flatnonzero(~np.isfinite(stamps.to_numpy(np.float64, na_value=np.nan)))
-    if len(bad):
-        raise DataError(
-            f"{path}, column {time!r}, row {bad[0] + 2}: {str(column.iloc[bad[0]])!r} is neither a "
-            "finite number nor an ISO date"
-        )
-    return stamps.to_numpy(np.float64)
 
 
 def in_time_order(rows: np.ndarray, stamps: np.ndarray, path: Path, label: str) -> np.ndarray:
@@ -78,10 +62,13 @@ def sequences_of(
             )
         codes, labels = pd.factorize(frame[group])
         parts = {str(label): np.flatnonzero(codes == i) for i, label in enumerate(labels)}
-    if time is not None:
-        stamps = time_stamps(frame, path, time)
-        parts = {label: in_time_order(rows, stamps, path, label) for label, rows in parts.items()}
-    return Sequences.from_arrays([values[rows] for rows in parts.values()], list(parts), len(columns))
+    if time is None:
+        return Sequences.from_arrays([values[rows] for rows in parts.values()], list(parts), len(columns))
+    times = read_times(frame, path, time)
+    stamps = as_numbers(times)
+    parts = {label: in_time_order(rows, stamps, path, label) for label, rows in parts.items()}
+    found = Sequences.from_arrays([values[rows] for rows in parts.values()], list(parts), len(columns))
+    return replace(found, times=tuple(times[rows] for rows in parts.values()))
 
 
 def existing_file(path: str | None, *, data: str = "table") -> Path:
@@ -158,4 +145,5 @@ def load_table(
         feature_names=tuple(names),
         units=tuple((units or {}).get(name, "") for name in names),
         source=f"table:{file.name}",
+        time_name=time,
     )

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.dates import ConciseDateFormatter
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
@@ -52,6 +53,12 @@ def line(panel: Axes, index: int, x: ArrayLike, y: ArrayLike, label: str, *, mar
     )  # fmt: skip
 
 
+def date_axis(panel: Axes, x: np.ndarray) -> None:
+    """Dates are written as short as they can be."""
+    if x.dtype.kind == "M":
+        panel.xaxis.set_major_formatter(ConciseDateFormatter(panel.xaxis.get_major_locator()))
+
+
 def learning_curve(rows: Sequence[EpochRow], best_epoch: int, *, title: str) -> Figure:
     """Training, validation and test error per epoch; the epoch that is kept is marked."""
     figure, (panel,) = new_axes(title, x="epoch (0: after initialisation)", y=MSE)
@@ -92,14 +99,20 @@ def prediction(
     units: Sequence[str],
     *,
     title: str,
+    steps: tuple[str, np.ndarray] | None = None,
     most: int = 4,
 ) -> Figure:
-    """One test sequence, observed and predicted, (time, feature) each: up to `most` features, spread over all."""
+    """One test sequence, observed and predicted, (time, feature) each: up to `most` features, spread over all.
+
+    steps: name and values of the times of its rows; None counts them.
+    """
+    name, x = steps or ("time step", np.arange(len(truth)))
     chosen = np.unique(np.linspace(0, len(features) - 1, min(most, len(features))).astype(int))
-    figure, axes = new_axes(title, x="time step", y="", rows=len(chosen), height=1.6 * len(chosen) + 1)
+    figure, axes = new_axes(title, x=name, y="", rows=len(chosen), height=1.6 * len(chosen) + 1)
     for panel, i in zip(axes, chosen, strict=True):
-        line(panel, 0, range(len(truth)), truth[:, i], "observed", markers=False)
-        line(panel, 1, range(len(truth)), predicted[:, i], "predicted one step ahead", markers=False)
+        line(panel, 0, x, truth[:, i], "observed", markers=False)
+        line(panel, 1, x, predicted[:, i], "predicted one step ahead", markers=False)
+        date_axis(panel, x)
         panel.set_ylabel(f"{features[i]}\n({units[i]})" if units[i] else str(features[i]), fontsize=8)
     axes[0].legend(fontsize=8, loc="upper right")
     return figure

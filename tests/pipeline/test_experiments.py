@@ -132,7 +132,8 @@ def test_predict_recipe(trained, run_pipeline, tmp_path: Path) -> None:
     _, table, uri = trained
     names = [name for name in table.columns if name not in ("sequence", "time") and not name.endswith("_predicted")]
     new = tmp_path / "new.csv"
-    table[[*names, "sequence"]].rename(columns={"sequence": "who"}).to_csv(new, index=False)
+    hours = pd.Timestamp("2024-01-01") + pd.to_timedelta(table["time"], unit="h")
+    table[[*names, "sequence"]].rename(columns={"sequence": "who"}).assign(hour=hours).to_csv(new, index=False)
     output = tmp_path / "out.csv"
     result = run_pipeline("recipe=predict", f"model={uri}", f"data.path={new}", "data.group=who", f"output={output}")
     assert result.status == 0, result.err
@@ -141,8 +142,12 @@ def test_predict_recipe(trained, run_pipeline, tmp_path: Path) -> None:
     np.testing.assert_allclose(found[names].to_numpy(), expected, rtol=1e-9)
     assert found["sequence"].tolist() == table["sequence"].tolist()
     base = ("recipe=predict", f"data.path={new}", f"output={output}")
-    assert run_pipeline(*base, f"model={uri}", "horizon=3", "data.group=who").status == 0
-    assert pd.read_csv(output)["step"].tolist() == [1, 2, 3] * table["sequence"].nunique()
+    assert run_pipeline(*base, f"model={uri}", "horizon=3", "data.group=who", "data.time=hour").status == 0
+    ahead = pd.read_csv(output, parse_dates=["hour"])
+    assert list(ahead.columns) == ["sequence", "step", "hour", *names]
+    assert ahead["step"].tolist() == [1, 2, 3] * table["sequence"].nunique()
+    last = ahead["sequence"].map(hours.groupby(table["sequence"]).max())
+    assert (ahead["hour"] - last == pd.to_timedelta(ahead["step"], unit="h")).all()
     output.unlink()
     assert "cannot be loaded" in run_pipeline(*base, "model=runs:/0123456789abcdef/model").error
     assert "cannot be loaded" in run_pipeline(*base, f"model={tmp_path}").error

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 
-from pipeline.figures import COLOURS, STYLES, new_axes
+from pipeline.figures import COLOURS, STYLES, new_axes, prediction
 
 # how people without one kind of cone see linear light (Machado, Oliveira and Fernandes 2009, severity 1)
 VISION = {
@@ -71,3 +71,14 @@ def test_titles_are_inside_the_figure(title: str) -> None:
     assert box.x0 >= 0
     assert box.x1 <= figure.bbox.width
     assert box.y1 <= figure.bbox.height
+
+
+def test_a_prediction_is_drawn_over_its_times() -> None:
+    values = np.arange(12.0).reshape(6, 2)
+    days = np.arange("2024-01-01", "2024-01-07", dtype="datetime64[D]")
+    panels = prediction(values, values, ["a", "b"], ["", ""], title="t", steps=("day", days)).axes
+    assert panels[-1].get_xlabel() == "day"
+    np.testing.assert_array_equal(panels[0].lines[0].get_xdata(), days)
+    counted = prediction(values, values, ["a", "b"], ["", ""], title="t").axes
+    assert counted[-1].get_xlabel() == "time step"
+    np.testing.assert_array_equal(counted[0].lines[0].get_xdata(), np.arange(6))

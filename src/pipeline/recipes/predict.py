@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
+from data.base import Sequences
 from data.table import read_sequences
+from data.times import continued
 from pipeline.atomic import written_whole
 from pipeline.config import PredictConfig
 from pipeline.errors import PipelineError
@@ -23,6 +26,12 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
             frame.to_csv(temporary, index=False)
     except OSError as error:
         raise PipelineError(f"output={path} cannot be written ({error.strerror})") from error
+
+
+def times_of(sequences: Sequences, horizon: int) -> np.ndarray:
+    """The time of every row of the predictions: those of the file, or with a horizon those that come after them."""
+    times = sequences.times or ()
+    return np.concatenate([continued(own, horizon) for own in times] if horizon else list(times))
 
 
 def predict(settings: PredictConfig, job: Job) -> None:  # noqa: ARG001
@@ -42,6 +51,8 @@ def predict(settings: PredictConfig, job: Job) -> None:  # noqa: ARG001
     predicted = model.predict(pd.concat(frames, ignore_index=True), params={"horizon": settings.horizon})
     predicted.insert(0, "sequence", predicted.pop("sequence"))
     predicted.insert(1, "step", predicted.groupby("sequence", sort=False).cumcount() + (1 if settings.horizon else 0))
+    if sequences.times is not None and data.time not in columns:
+        predicted.insert(2, data.time, times_of(sequences, settings.horizon))
     output = Path(settings.output or f"{Path(settings.data.path).stem}-predictions.csv").resolve()
     write_csv(predicted, output)
     what = f"forecasts of {settings.horizon} steps" if settings.horizon else "one-step predictions"

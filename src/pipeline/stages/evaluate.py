@@ -90,12 +90,17 @@ def evaluate(models: Mapping[str, SequenceModel], loaded: Loaded, settings: Any)
 
 
 def predictions_table(loaded: Loaded, predictions: Tensor) -> pd.DataFrame:
-    """One row per test step: sequence, time, and per feature the observed and the predicted value in its own unit."""
+    """One row per test step: sequence, time, and per feature the observed and the predicted value in its own unit.
+
+    time counts steps from 0; where the data have times of their own, a column of their name has these.
+    """
     dataset, scale, mean = loaded.dataset, loaded.standardiser.scale, loaded.standardiser.mean
     own = (predictions.double().cpu() * scale + mean).numpy()
     frames = []
     for i, observed in enumerate(dataset.test.to_arrays()):
         columns: dict[str, Any] = {"sequence": dataset.test.names[i], "time": np.arange(len(observed))}
+        if dataset.test.times is not None and dataset.time_name is not None:
+            columns[dataset.time_name] = dataset.test.times[i]
         for j, name in enumerate(dataset.feature_names):
             columns[name] = observed[:, j]
             columns[f"{name}_predicted"] = own[i, : len(observed), j]

@@ -116,9 +116,9 @@ def log_predictions(run: Run, evaluation: Evaluation, loaded: Loaded, *, title: 
     truth = np.asarray(first[list(dataset.feature_names)], dtype=np.float64)
     predicted = np.asarray(first[[f"{n}_predicted" for n in dataset.feature_names]], dtype=np.float64)
     caption = f"{title}: test sequence {dataset.test.names[0]}"
-    run.figure(
-        figures.prediction(truth, predicted, dataset.feature_names, dataset.units, title=caption), "figures/prediction"
-    )
+    steps = None if dataset.test.times is None else (str(dataset.time_name), dataset.test.times[0])
+    drawn = figures.prediction(truth, predicted, dataset.feature_names, dataset.units, title=caption, steps=steps)
+    run.figure(drawn, "figures/prediction")
 
 
 def film_rows(evaluation: Evaluation, loaded: Loaded, model: SequenceModel) -> tuple[dict[str, np.ndarray], int]:

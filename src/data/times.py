@@ -1,0 +1,60 @@
+"""The time column of a table: numbers as they are, dates as dates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from data.base import DataError
+
+
+def read_times(frame: pd.DataFrame, path: Path, time: str) -> np.ndarray:
+    """(row,): float64, or datetime64 for dates; dates with a zone are given in UTC.
+
+    Raises DataError with the row of the first cell that is neither a finite number nor an ISO date.
+    """
+    column: Any = frame[time]
+    dated = column.dtype.kind == "M"
+    numbers: Any = pd.Series(np.nan, column.index) if dated else pd.to_numeric(column, errors="coerce")
+    if numbers.isna().all():
+        dates: Any = pd.to_datetime(column, errors="coerce", utc=True, **({} if dated else {"format": "ISO8601"}))
+        times, bad = dates.dt.tz_localize(None).to_numpy(), dates.isna().to_numpy()
+    else:
+        times = numbers.to_numpy(np.float64, na_value=np.nan)
+        bad = ~np.isfinite(times)
+    if bad.any():
+        row = np.flatnonzero(bad)[0]
+        cell = str(column.iloc[row])
+        raise DataError(f"{path}, column {time!r}, row {row + 2}: {cell!r} is neither a finite number nor an ISO date")
+    return times
+
+
+def as_numbers(times: np.ndarray) -> np.ndarray:
+    """(row,) float64: dates as seconds since the first of them."""
+    return (times - times.min()) / np.timedelta64(1, "s") if times.dtype.kind == "M" else times
+
+
+def months_apart(dates: pd.DatetimeIndex) -> int | None:
+    """How many months lie between neighbours that are all on one day of the month or all at its end; None else."""
+    gaps = set(np.diff(dates.year * 12 + dates.month).tolist())
+    regular = len(gaps) == 1 and (bool(dates.is_month_end.all()) or len(set(dates.day)) == 1)
+    return gaps.pop() if regular and 0 not in gaps else None
+
+
+def continued(times: np.ndarray, count: int) -> np.ndarray:
+    """(count,): the times after the last one, by whole months where dates keep them, else by the median step.
+
+    Not a time (NaN, NaT) after a single one, which has no step.
+    """
+    if len(times) < 2:
+        return np.full(count, np.nan if times.dtype.kind == "f" else np.datetime64("NaT"), dtype=times.dtype)
+    dates = pd.DatetimeIndex(times) if times.dtype.kind == "M" else None
+    months = None if dates is None else months_apart(dates)
+    if dates is None or months is None:
+        return times[-1] + np.median(np.diff(times)) * np.arange(1, count + 1)
+    later = [dates[-1] + pd.DateOffset(months=months * k) for k in range(1, count + 1)]
+    ends = bool(dates.is_month_end.all())
+    return np.array([day + pd.offsets.MonthEnd(0) if ends else day for day in later], dtype=times.dtype)
