@@ -63,6 +63,7 @@ class EvaluateConfig:
     horizons: list[int] = MISSING
     orders: list[int] = MISSING
     ridges: list[float] = MISSING
+    season: int | None = None
 
 
 @dataclass
@@ -98,6 +99,6 @@ PSRNN_POSITIVE = (
     "refine.horizon", "refine.learning_rate", "refine.batch_size", "refine.clip", "refine.damping", "evaluate.horizons",
     "evaluate.orders", "evaluate.ridges", "tune.trials",
 )  # fmt: skip
-PSRNN_NOT_NEGATIVE = ("readout.lags", "refine.epochs", "evaluate.first_step", "tune.warmup")
+PSRNN_NOT_NEGATIVE = ("readout.lags", "refine.epochs", "evaluate.first_step", "evaluate.season", "tune.warmup")
 PSRNN_MAY_BE_EMPTY = ("evaluate.orders",)
 PSRNN_CAPS = {"features.count": "count", "features.projection": "count", "refine.epochs": "epochs"}

@@ -9,6 +9,7 @@ LABELS = {
     "psrnn_cp": "factorised PSRNN",
     "persistence": "last value",
     "last_value": "last value",
+    "seasonal_naive": "seasonal naive",
     "var": "ridge VAR",
     "kalman": "Kalman filter",
     "echo_state": "echo state network",

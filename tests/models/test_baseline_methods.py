@@ -14,6 +14,7 @@ from models.baselines.echo_state import EchoState
 from models.baselines.kalman import Kalman, KalmanFilter, fit_kalman
 from models.baselines.networks import GRU, LSTM, MinGRU
 from models.baselines.persistence import LastValue, Persistence
+from models.baselines.seasonal_naive import Seasonal
 from models.filtering import MaskedSequences, filter_sequences, one_step_error, scored_steps
 from models.fitting import Method, Problem
 from models.forecaster import Forecaster, load_forecaster, save_forecaster
@@ -28,7 +29,7 @@ FITTED: list[tuple[Method, set[str]]] = [
     (GRU(units=6), {"readout.ridge"}),
     (MinGRU(units=6), {"readout.ridge"}),
 ]
-EVERY = [*FITTED, (LastValue(), set())]
+EVERY = [*FITTED, (LastValue(), set()), (Seasonal(season=16), {"season"})]
 
 
 def name_of(value: object) -> str | None:

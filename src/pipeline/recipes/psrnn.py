@@ -17,7 +17,6 @@ from models.numerics.ranks import rank
 from models.psrnn.method import Psrnn
 from models.recurrent import trained_parameters
 from pipeline import checkpoint
-from pipeline.arms import arm_of
 from pipeline.build import DTYPES, build
 from pipeline.clock import Clock
 from pipeline.config import PsrnnConfig
@@ -25,18 +24,21 @@ from pipeline.errors import PipelineError
 from pipeline.fit import EpochRow, Progress
 from pipeline.job import Job, refuse_other_data
 from pipeline.labels import label, name_of
+from pipeline.naming import request_of
 from pipeline.ranks import refuse_unlike, settings_of_rank
 from pipeline.stages import report
+from pipeline.stages.baselines import Season, baselines, season_of
 from pipeline.stages.bptt import Listener, errors_when_rounded, refine, unrefined, unwatched
-from pipeline.stages.evaluate import Evaluation, baselines, evaluate
+from pipeline.stages.evaluate import Evaluation, evaluate
 from pipeline.stages.features import Features, draw_features
 from pipeline.stages.first_model import Initialised, fit_method
 from pipeline.stages.load import Loaded, load
+from pipeline.stages.remarks import remarks
 from pipeline.stages.two_stage import DECOMPOSITION_ERROR, TwoStageSettings, empty_model, initialise
-from pipeline.study import prepare, run_request, title_of
+from pipeline.study import prepare, title_of
 from pipeline.tracking.model import example_frame, keep_model, where_to_look
 from pipeline.tracking.run import Run
-from pipeline.tracking.session import RunRequest, fingerprint, finished_before, open_run
+from pipeline.tracking.session import fingerprint, finished_before, open_run
 
 
 class Parts(NamedTuple):
@@ -167,19 +169,6 @@ def refine_stage(
     return refine(found, loaded, settings.refine, readout=settings.readout, seed=settings.seed, path=path, on_epoch=log)
 
 
-def request_of(settings: PsrnnConfig, job: Job, loaded: Loaded, parts: Parts, device: torch.device) -> RunRequest:
-    choices = {name: str(value).rpartition("/")[2] for name, value in job.choices.items() if value}
-    arm = arm_of(settings.compare.arm, job.choices, asdict(settings))
-    kernel, sampler = (choices.get(name, "") if parts.psrnn else "" for name in ("kernel", "sampler"))
-    return run_request(
-        settings, job, loaded.dataset, device,
-        experiment=choices.get("experiment") or loaded.dataset.name,
-        group=choices.get("experiment") or choices.get("data") or "",
-        words=[arm, kernel, f"m{settings.features.count}" if parts.psrnn else ""],
-        tags={"model": choices.get("model", ""), "arm": arm, "sampler": sampler, "kernel": kernel},
-    )  # fmt: skip
-
-
 def log_dataset(run: Run, loaded: Loaded) -> None:
     """The first training sequence stands for the data set in MLflow; the digest is that of all of it."""
     dataset = loaded.dataset
@@ -195,11 +184,13 @@ def forecaster_of(model: Any, loaded: Loaded) -> Forecaster:
 
 
 class Trained(NamedTuple):
-    """What the stages leave: the first model, refined in place, its validation error, the errors of all models."""
+    """What the stages leave: the first model, refined in place, its validation error, the errors of all models, and the
+    season of one of them."""
 
     initialised: Initialised
     validation_mse: float
     evaluation: Evaluation
+    season: Season | None
 
 
 def run_stages(
@@ -223,17 +214,20 @@ def run_stages(
         return kept[1]
     with clock.stage("evaluate"):
         name = name_of(parts.method)
-        models: dict[str, Any] = {name: found.model, **baselines(loaded, settings.evaluate)}
+        season = None if name == "seasonal_naive" else season_of(loaded, settings.evaluate)
+        models: dict[str, Any] = {name: found.model, **baselines(loaded, settings.evaluate, season)}
         evaluation = evaluate(models, loaded, settings.evaluate)
         report.log_metrics(run, evaluation, loaded)
         if full:
             report.log_evaluation(run, evaluation, loaded, models[name], title=clock.title)
-    return Trained(found, kept[1], evaluation)
+    return Trained(found, kept[1], evaluation, season)
 
 
 def model_line(settings: PsrnnConfig, parts: Parts, found: Initialised) -> str:
     """The model in a line of words."""
-    refinement = f"{settings.refine.epochs} epochs of {settings.refine.optimizer}" if parts.method.trained else "fitted"
+    refinement = "fitted, not refined"
+    if parts.method.trained and settings.refine.epochs:
+        refinement = f"{settings.refine.epochs} epochs of {settings.refine.optimizer}"
     common = f"readout with {settings.readout.lags} lags, {trained_parameters(found.model)} parameters, {refinement}"
     if not parts.psrnn:
         return f"{parts.method}, {common}"
@@ -247,14 +241,16 @@ def model_line(settings: PsrnnConfig, parts: Parts, found: Initialised) -> str:
 
 def close(settings: PsrnnConfig, loaded: Loaded, parts: Parts, trained: Trained, run: Run, clock: Clock) -> str:
     """Description and model; returns what is printed at the end."""
-    before = trained.initialised.test_mse
+    refined = parts.method.trained and settings.refine.epochs > 0
+    before = trained.initialised.test_mse if refined else None
+    said = remarks(trained.evaluation, before=before, season=trained.season)
     model = model_line(settings, parts, trained.initialised)
-    run.describe(report.description(clock.title, model, loaded, trained.evaluation, before, clock.seconds))
+    run.describe(report.description(clock.title, model, loaded, trained.evaluation, said, clock.seconds))
     run.tags({"validation_mse": repr(trained.validation_mse)})
     forecaster = forecaster_of(trained.initialised.model, loaded)
     example = loaded.dataset.test.to_arrays(1)[0]
     uri = keep_model(run, forecaster, settings.tracking, example=example, error=trained.validation_mse)
-    return report.printed(clock.title, trained.evaluation, before) + "\n" + where_to_look(run, clock.title, uri)
+    return report.printed(clock.title, trained.evaluation, said) + "\n" + where_to_look(run, clock.title, uri)
 
 
 def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> float:
@@ -267,7 +263,7 @@ def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> fl
     with clock.stage("load"):
         request = SharedLoad(settings, parts, device)
         loaded = load_shared(request) if job.multirun else load_stage(settings, parts, device)
-    request = request_of(settings, job, loaded, parts, device)
+    request = request_of(settings, job, loaded, device, psrnn=parts.psrnn)
     refuse_unlike(fingerprint(request.settings, request.checksum))
     done = finished_before(settings.tracking, request, resume=settings.resume or job.requeued)
     if done is not None:

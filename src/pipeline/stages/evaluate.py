@@ -11,8 +11,6 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from models.baselines.autoregression import fit_autoregression
-from models.baselines.persistence import Persistence
 from models.filtering import SequenceModel, filter_sequences, horizon_errors, with_padding_observed
 from pipeline.stages.load import Loaded
 
@@ -49,19 +47,6 @@ class Evaluation(NamedTuple):
     def by_sequence(self, names: Sequence[str]) -> pd.DataFrame:
         errors = {f"mse_{m}": e[1].double().nanmean((1, 2)).cpu().numpy() for m, e in self.squared.items()}
         return pd.DataFrame({"sequence": names, **errors})
-
-
-def baselines(loaded: Loaded, settings: Any) -> dict[str, SequenceModel]:
-    """Last value and autoregressions, their ridges chosen on the validation part."""
-    values = loaded.train.values
-    models: dict[str, SequenceModel] = {
-        "persistence": Persistence(dimension=values.shape[2]).to(dtype=values.dtype, device=values.device)
-    }
-    for order in settings.orders:
-        models[f"ar{order}"], _ = fit_autoregression(
-            loaded.train, loaded.validation, order=order, ridges=settings.ridges, scale="none"
-        )
-    return models
 
 
 def reachable_horizons(loaded: Loaded, settings: Any) -> list[int]:

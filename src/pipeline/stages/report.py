@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,29 +27,29 @@ def error_rows(evaluation: Evaluation) -> list[tuple[str, float]]:
 
 
 def description(
-    title: str, model: str, loaded: Loaded, evaluation: Evaluation, before: float, seconds: dict[str, float]
+    title: str, model: str, loaded: Loaded, evaluation: Evaluation, remarks: Sequence[str], seconds: dict[str, float]
 ) -> str:
-    """The Markdown that the UI shows first."""
+    """The Markdown that the UI shows first: it begins with the table, since the UI shows its first lines alone."""
     dataset = loaded.dataset
     warning = "**STAND-IN DATA: generated, not real; no claim about the method.**\n\n" if dataset.stand_in else ""
     sizes = ", ".join(f"{len(part)} {name}" for name, part in dataset.parts.items())
     errors = "\n".join(f"| {name} | {error:.3g} |" for name, error in error_rows(evaluation))
     times = ", ".join(f"{name} {value:.1f} s" for name, value in seconds.items())
+    said = "".join(f"{remark}\n\n" for remark in remarks)
     return (
-        f"{warning}{title}\n\nData: {dataset.name}, source {dataset.source}, "
-        f"{len(dataset.feature_names)} features, sequences: {sizes}\n\nModel: {model}\n\n"
-        f"| model | one-step test error (standardised) |\n|---|---|\n{errors}\n\n"
-        f"{label(evaluation.main)} before refinement: {before:.3g}\n\nTime: {times}\n"
+        f"{warning}| model | one-step test error (standardised) |\n|---|---|\n{errors}\n\n"
+        f"{said}{title}\n\nData: {dataset.name}, source {dataset.source}, "
+        f"{len(dataset.feature_names)} features, sequences: {sizes}\n\nModel: {model}\n\nTime: {times}\n"
     )
 
 
-def printed(title: str, evaluation: Evaluation, before: float) -> str:
-    """The table that ends a run on the terminal."""
+def printed(title: str, evaluation: Evaluation, remarks: Sequence[str]) -> str:
+    """The table that ends a run on the terminal, and what is said of it."""
     by_horizon = evaluation.by_horizon().T.rename(index=label)
     by_horizon = by_horizon.sort_values(1).map(lambda value: f"{value:.3g}")
     unit = "mean squared test error in standardised units, by forecast horizon in steps"
-    closing = f"{label(evaluation.main)} before refinement, horizon 1: {before:.3g}"
-    return f"\n{title}: {unit}\n{by_horizon.to_string()}\n{closing}\n"
+    said = "".join(f"{remark}\n" for remark in remarks)
+    return f"\n{title}: {unit}\n{by_horizon.to_string()}\n{said}"
 
 
 def log_features(run: Run, features: Features, kernel: Any, *, title: str) -> None:

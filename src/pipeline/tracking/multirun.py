@@ -6,6 +6,7 @@ import hashlib
 import warnings
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from hydra.core.utils import JobReturn
@@ -112,8 +113,11 @@ class ParentRun(Callback):
 
 
 def experiment_name(config: DictConfig) -> str:
+    """As of a single run: jobs on one table are kept under the name of its file."""
     choices = config.hydra.runtime.choices
-    return str(config.tracking.experiment or choices.get("experiment") or choices.get("data") or config.recipe)
+    table = OmegaConf.select(config, "data.path") if choices.get("data") == "table" else None
+    data = Path(str(table)).name.split(".")[0] if table else choices.get("data")
+    return str(config.tracking.experiment or choices.get("experiment") or data or config.recipe)
 
 
 NOT_IN_MARK = ("resume", "run_name", "tracking")

@@ -1,0 +1,73 @@
+"""What a run is compared with, and what it says beneath its table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+
+@pytest.fixture
+def hourly(tmp_path: Path) -> Path:
+    """A load with a daily season of its own shape and a temperature that goes with it."""
+    random, hour = np.random.default_rng(0), np.arange(480)
+    load = 100 * np.exp(-(((hour % 24 - 18) / 3.0) ** 2)) + random.normal(size=480) * 5
+    warmth = 10 + 8 * np.sin(2 * np.pi * hour / 24) + random.normal(size=480)
+    file = tmp_path / "energy.csv"
+    pd.DataFrame({"load": load, "warmth": warmth}).to_csv(file, index=False)
+    return file
+
+
+QUICK = ("data=table", "refine=none", "features.count=4", "tracking.log_model=false")
+
+
+def only_run(client):
+    (run,) = client.search_runs([e.experiment_id for e in client.search_experiments()])
+    return run
+
+
+def test_the_seasonal_naive_stands_in_the_table_and_its_season_beneath(run_pipeline, client, hourly) -> None:
+    result = run_pipeline(*QUICK, f"data.path={hourly}", "evaluate.horizons=[1,20,40]")
+    assert result.status == 0, result.err
+    run = only_run(client)
+    metrics, note = run.data.metrics, run.data.tags["mlflow.note.content"]
+    values = pd.read_csv(hourly).to_numpy()
+    train, test = values[:336], values[384:]
+    naive = ((test[24:] - test[:-24]) / train.std(0)) ** 2
+    last = ((test[4:24] - test[3:23]) / train.std(0)) ** 2
+    expected = np.concatenate([last, naive]).mean()
+    assert metrics["evaluate/test_mse_seasonal_naive"] == pytest.approx(expected, rel=1e-9)
+    assert metrics["evaluate/test_mse_seasonal_naive_horizon_40"] > 0
+    assert "seasonal naive" in result.out
+    assert "seasonal naive: season of 24 steps (the training part's autocorrelation peaks there" in result.out
+    assert client.get_experiment(run.info.experiment_id).name == "energy"
+    assert "refine=none" in run.info.run_name
+    assert note.startswith("| model | one-step test error")
+    assert note.index("| seasonal naive |") < note.index("season of 24 steps") < note.index("Data: energy")
+    assert "before refinement" not in note + result.out
+
+
+def test_a_season_that_is_named_wins_0_leaves_it_out_and_one_too_long_is_said(run_pipeline, hourly) -> None:
+    quick = (*QUICK, f"data.path={hourly}", "tracking=off", "model=var", "evaluate.orders=[]")
+    assert "seasonal naive: season of 7 steps (evaluate.season)" in run_pipeline(*quick, "evaluate.season=7").out
+    assert "seasonal" not in run_pipeline(*quick, "evaluate.season=0").out
+    with pytest.warns(UserWarning, match="evaluate.season=400: no test sequence is that long"):
+        assert "seasonal" not in run_pipeline(*quick, "evaluate.season=400").out
+    assert "evaluate.season=-1 must be 0 or greater" in run_pipeline(*quick, "evaluate.season=-1").error
+
+
+def test_the_run_s_own_seasonal_model_is_not_replaced_by_the_baseline(run_pipeline, client, hourly) -> None:
+    result = run_pipeline(*QUICK, f"data.path={hourly}", "model=seasonal_naive", "model.season=5")
+    assert result.status == 0, result.err
+    run = only_run(client)
+    assert run.data.tags["season"] == "5"
+    assert "season of 24" not in result.out
+    assert run.data.metrics["evaluate/test_mse"] > 1
+
+
+def test_the_model_before_refinement_is_named_where_there_was_refinement(run_pipeline, hourly) -> None:
+    refined = [setting for setting in QUICK if setting != "refine=none"]
+    result = run_pipeline(*refined, f"data.path={hourly}", "refine=bptt", "refine.epochs=1", "tracking=off")
+    assert "PSRNN before refinement, horizon 1:" in result.out
