@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from models.extensions import baggage, check_class, class_of, copy_sources
 from models.filtering import State, batches, filter_unequal, roll
 from models.numerics.half import fits, from_bits, to_bits
 from models.psrnn.cell import PSRNN
@@ -19,6 +19,7 @@ from models.psrnn.online import OnlineStep
 
 ROUNDED = "model/update_tensor"
 ARCHITECTURE, PARAMETERS = "architecture.json", "parameters.npz"
+DTYPES = {"float64": torch.float64, "float32": torch.float32}
 PASS_NUMBERS = 2**23  # states and observations that are filtered at once, or one sequence: 64 MiB of doubles
 
 
@@ -30,7 +31,7 @@ class Forecaster:
 
     def __init__(self, model: nn.Module, *, mean: Tensor, scale: Tensor, feature_names: tuple[str, ...]) -> None:
         self.model = model
-        parameter = next(iter(model.state_dict().values()))
+        parameter = next(iter(model.state_dict().values()), torch.empty(0, dtype=mean.dtype))
         self.mean, self.scale = mean.to(parameter), scale.to(parameter)
         self.feature_names = feature_names
 
@@ -128,12 +129,17 @@ class OnlineForecaster:
 
 
 def save_forecaster(forecaster: Forecaster, folder: Path) -> None:
-    """Write architecture.json and parameters.npz (plain arrays) into an existing folder.
+    """Write architecture.json and parameters.npz (plain arrays) into an existing folder, and the source of a class of
+    one's own into its folder `code`.
 
     The update of a PSRNN that was rounded (`PSRNN.round_update`), and not trained since, is saved as 16-bit patterns of
     bfloat16, which architecture.json says: (array.astype("u4") << 16).view("f4") are its numbers.
+    Raises ValueError, in one line that says what to do, for a class that could not be loaded again.
     """
     model = forecaster.model
+    check_class(model)
+    own = baggage(model)
+    copy_sources(own.sources, folder)
     description: dict[str, Any] = {
         "class": describe_class(model),
         "architecture": model.architecture,
@@ -144,23 +150,32 @@ def save_forecaster(forecaster: Forecaster, folder: Path) -> None:
     halved = [ROUNDED] if description["architecture"].get("rounded") and fits(tensors[ROUNDED]) else []
     if halved:
         description["bfloat16"] = halved
+    if own.requirements:
+        description["requirements"] = own.requirements
     (folder / ARCHITECTURE).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
     arrays = {name: to_bits(t) if name in halved else t.cpu().numpy() for name, t in tensors.items()}
     arrays |= {"mean": forecaster.mean.cpu().numpy(), "scale": forecaster.scale.cpu().numpy()}
     np.savez(folder / PARAMETERS, allow_pickle=False, **arrays)  # pyright: ignore[reportArgumentType]
 
 
-def load_forecaster(folder: Path) -> Forecaster:
-    """The inverse of `save_forecaster`. Only classes of the package `models` are built; nothing is unpickled."""
-    description = json.loads((folder / ARCHITECTURE).read_text(encoding="utf-8"))
-    module, _, name = description["class"].rpartition(".")
-    if module.split(".")[0] != "models":
-        raise ValueError(f"{folder / ARCHITECTURE} names {description['class']}, which is not a model of this project")
+def read_description(folder: Path) -> dict[str, Any]:
+    """What `save_forecaster` wrote into architecture.json: class, architecture, names of the columns and the like."""
+    return json.loads((folder / ARCHITECTURE).read_text(encoding="utf-8"))
+
+
+def load_forecaster(folder: Path, *, extensions: Sequence[str] = ()) -> Forecaster:
+    """The inverse of `save_forecaster`. Nothing is unpickled.
+
+    Only classes of the package `models` are built, so that nothing in the folder is run; and those of the modules or
+    packages that `extensions` names, whose source in the folder is: name them for a folder that you trust.
+    """
+    description = read_description(folder)
+    kind = class_of(str(description["class"]), folder, extensions)
     with np.load(folder / PARAMETERS, allow_pickle=False) as file:
         halved = set(description.get("bfloat16", ()))
         arrays = {key: (from_bits if key in halved else torch.from_numpy)(file[key]) for key in file.files}
-    model = getattr(importlib.import_module(module), name)(**description["architecture"])
-    model.to(getattr(torch, description["dtype"]))
+    model = kind(**description["architecture"])
+    model.to(DTYPES[description["dtype"]])
     model.load_state_dict({k.removeprefix("model/"): v for k, v in arrays.items() if k.startswith("model/")})
     names = tuple(description["feature_names"])
     return Forecaster(model, mean=arrays["mean"], scale=arrays["scale"], feature_names=names)

@@ -25,18 +25,19 @@ from pipeline.fit import EpochRow, Progress
 from pipeline.job import Job, refuse_other_data
 from pipeline.labels import label, name_of
 from pipeline.naming import request_of
+from pipeline.own_models import check_method, rehearse
 from pipeline.ranks import refuse_unlike, settings_of_rank
 from pipeline.stages import report
 from pipeline.stages.baselines import Season, baselines, season_of
 from pipeline.stages.bptt import Listener, errors_when_rounded, refine, unrefined, unwatched
 from pipeline.stages.evaluate import Evaluation, evaluate
 from pipeline.stages.features import Features, draw_features
-from pipeline.stages.first_model import Initialised, fit_method
+from pipeline.stages.first_model import Initialised, fit_method, readout_settings
 from pipeline.stages.load import Loaded, load
 from pipeline.stages.remarks import remarks
 from pipeline.stages.two_stage import DECOMPOSITION_ERROR, TwoStageSettings, empty_model, initialise
 from pipeline.study import prepare, title_of
-from pipeline.tracking.model import example_frame, keep_model, where_to_look
+from pipeline.tracking.model import example_frame, keep_model, keeps_models, where_to_look
 from pipeline.tracking.run import Run
 from pipeline.tracking.session import fingerprint, finished_before, open_run
 
@@ -64,6 +65,13 @@ def exchangeable_parts(settings: PsrnnConfig) -> Parts:
             f"dtype=bfloat16 saves the update of model=psrnn in half the bytes; with model={parts.method.name} leave "
             "dtype out, or take float32"
         )
+    check_method(parts.method)
+    rehearse(
+        parts.method,
+        readout_settings(settings.readout),
+        dtype=DTYPES[settings.dtype],
+        kept=keeps_models(settings.tracking),
+    )
     return parts
 
 
@@ -147,7 +155,9 @@ def first_model(
         found = psrnn_stages(settings, loaded, parts, run, folder, clock)
     else:
         with clock.stage("fit"):
-            found = fit_method(parts.method, loaded, readout=settings.readout, seed=settings.seed)
+            found = fit_method(
+                parts.method, loaded, readout=settings.readout, seed=settings.seed, kept=keeps_models(settings.tracking)
+            )
     run.metric("model/parameters", trained_parameters(found.model))
     chosen = {key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in found.chosen.items()}
     run.tags(chosen)

@@ -15,6 +15,7 @@ from models.filtering import Filtered, MaskedSequences, SequenceModel, filter_by
 from models.fitting import Method, Problem
 from models.numerics.ridge import masked_mse
 from models.readout import ReadoutSettings
+from pipeline.own_models import check_fitted
 from pipeline.seeding import generator
 from pipeline.stages.load import Loaded
 
@@ -79,10 +80,14 @@ def readout_settings(settings: Any) -> ReadoutSettings:
     return ReadoutSettings(settings.lags, settings.ridges, settings.scale, settings.state_ridges)
 
 
-def fit_method(method: Method, loaded: Loaded, *, readout: Any, seed: int) -> Initialised:
-    """Stage `fit` of every model but the PSRNN: closed-form fits whole, networks up to where the gradient begins."""
+def fit_method(method: Method, loaded: Loaded, *, readout: Any, seed: int, kept: bool = True) -> Initialised:
+    """Stage `fit` of every model but the PSRNN: closed-form fits whole, networks up to where the gradient begins.
+
+    kept: whether the model will be saved, which one of a person's own must be fit for.
+    """
     problem = Problem(
         loaded.train, loaded.validation, readout_settings(readout), generator(seed, "weights"), loaded.lagged
     )
     fitted = method.fit(problem)
+    check_fitted(method, fitted, kept=kept)
     return judge(fitted.model, loaded, fitted.chosen, drawn=False)

@@ -19,7 +19,8 @@ from mlflow.store.artifact.artifact_repository_registry import get_artifact_repo
 from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
 
 import models
-from models.forecaster import Forecaster, load_forecaster, save_forecaster
+from models.extensions import TRAVELS, top
+from models.forecaster import Forecaster, read_description, save_forecaster
 from pipeline.errors import PipelineError
 from pipeline.passwords import masked
 from pipeline.paths import store_folder
@@ -36,9 +37,11 @@ MOST_ROWS = 10_000  # horizon × sequences that a served model forecasts in one 
 BEST_SO_FAR = "best_so_far"  # tag of the job of a multirun whose parameters are kept: its validation error
 
 
-def requirements() -> list[str]:
-    """What the model needs, pinned; the build suffix of torch ("+cpu") is left off, an index need not have it."""
-    return [f"{name}=={version(name).split('+')[0]}" for name in REQUIREMENTS]
+def requirements(own: Sequence[str] = ()) -> list[str]:
+    """What the model needs, pinned, and what a class of one's `own` needs beside it; the build suffix of torch ("+cpu")
+    is left off, an index need not have it."""
+    ours = [f"{name}=={version(name).split('+')[0]}" for name in REQUIREMENTS]
+    return [*ours, *(line for line in own if line not in ours)]
 
 
 def signature(feature_names: Sequence[str]) -> ModelSignature:
@@ -63,8 +66,9 @@ def log_parameters(run: Run, forecaster: Forecaster, example: np.ndarray) -> Non
 
 def model_parts(parameters: Path, example: pd.DataFrame, folder: Path) -> dict[str, Any]:
     """What MLflow makes a model of: the files in `parameters`, the code that serves them, and the package `models`,
-    which is copied to `folder`."""
-    names = load_forecaster(parameters).feature_names
+    which is copied to `folder`. A class of one's own is among the files."""
+    description = read_description(parameters)
+    names, home = description["feature_names"], top(description["class"])
     code = folder / "models"
     shutil.copytree(Path(models.__file__).parent, code, ignore=shutil.ignore_patterns("__pycache__"))
     return {
@@ -73,9 +77,9 @@ def model_parts(parameters: Path, example: pd.DataFrame, folder: Path) -> dict[s
         "code_paths": [str(code)],
         "signature": signature(names),
         "input_example": (example, {"horizon": 0}),
-        "pip_requirements": requirements(),
-        "metadata": {**MARK, "columns": list(names)},
-        "model_config": {"most_rows": MOST_ROWS},
+        "pip_requirements": requirements(description.get("requirements", ())),
+        "metadata": {**MARK, "columns": names},
+        "model_config": {"most_rows": MOST_ROWS, "extensions": [] if home == TRAVELS else [home]},
     }
 
 
@@ -84,10 +88,11 @@ def log_model(run: Run, parameters: Path, example: pd.DataFrame, *, name: str | 
 
     It carries the package `models` with it.
     """
+    logged: Any = None
     with scratch_folder() as folder:
         parts = model_parts(parameters, example, folder)
         with mlflow.start_run(run_id=run.id, log_system_metrics=False):
-            logged: Any = mlflow.pyfunc.log_model(name="model", **parts)
+            logged = mlflow.pyfunc.log_model(name="model", **parts)
     if name is None:
         return f"runs:/{run.id}/model"
     run.flush()  # the version shows the run's errors
@@ -118,6 +123,10 @@ def example_frame(values: np.ndarray, feature_names: Sequence[str]) -> pd.DataFr
     return pd.DataFrame(values, columns=list(feature_names)).assign(sequence="a")
 
 
+def keeps_models(tracking: Any) -> bool:
+    return tracking.enabled and str(tracking.log_model).lower() != "false"
+
+
 def keep_model(run: Run, forecaster: Forecaster, tracking: Any, *, example: np.ndarray, error: float) -> str | None:
     """Log parameters and model as `tracking.log_model` says; returns the model's URI if there is one.
 
@@ -125,9 +134,9 @@ def keep_model(run: Run, forecaster: Forecaster, tracking: Any, *, example: np.n
     that sibling's; the parent logs the model of the best at its end. false: neither. A single run registers its model
     under `tracking.register`; of a multirun the parent registers the best.
     """
-    mode = str(tracking.log_model if tracking.log_model is not None else ("best" if tracking.parent else True)).lower()
-    if not tracking.enabled or mode == "false":
+    if not keeps_models(tracking):
         return None
+    mode = str(tracking.log_model if tracking.log_model is not None else ("best" if tracking.parent else True)).lower()
     if mode == "best" and tracking.parent:
         with file_lock(store_folder() / ".best.lock"):  # parallel jobs look at the same siblings
             keep_if_best(run, forecaster, tracking.parent, example, error)
