@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import torch
@@ -13,9 +13,13 @@ from torch import Tensor, nn
 
 from models.extensions import baggage, check_class, class_of, copy_sources
 from models.filtering import State, batches, filter_unequal, roll
+from models.frame import as_frame, continued, is_frame, values_of
 from models.numerics.half import fits, from_bits, to_bits
 from models.psrnn.cell import PSRNN
 from models.psrnn.online import OnlineStep
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ROUNDED = "model/update_tensor"
 ARCHITECTURE, PARAMETERS = "architecture.json", "parameters.npz"
@@ -53,12 +57,33 @@ class Forecaster:
         """A filter for a live signal, at its beginning. Raises TypeError for a model other than a PSRNN."""
         return OnlineForecaster(self)
 
-    def predict(self, series: np.ndarray) -> np.ndarray:
-        """One-step predictions (time, feature): row t is the prediction of row t from the rows before it."""
+    @overload
+    def predict(self, series: np.ndarray) -> np.ndarray: ...
+    @overload
+    def predict(self, series: pd.DataFrame) -> pd.DataFrame: ...
+    def predict(self, series: Any) -> Any:
+        """One-step predictions (time, feature): row t is the prediction of row t from the rows before it.
+
+        Of a table of pandas with the model's columns by name, in any order, a table with the same columns and index.
+        """
+        if is_frame(series):
+            found = self.predict(values_of(series, self.feature_names))
+            return as_frame(found, self.feature_names, series, series.index)
         return self.predict_all([series])[0]
 
-    def forecast(self, series: np.ndarray, horizon: int) -> np.ndarray:
-        """(horizon, feature): the steps after the last row, predictions fed back. Raises ValueError for horizon < 1."""
+    @overload
+    def forecast(self, series: np.ndarray, horizon: int) -> np.ndarray: ...
+    @overload
+    def forecast(self, series: pd.DataFrame, horizon: int) -> pd.DataFrame: ...
+    def forecast(self, series: Any, horizon: int) -> Any:
+        """(horizon, feature): the steps after the last row, predictions fed back. Raises ValueError for horizon < 1.
+
+        Of a table of pandas with the model's columns by name, in any order, a table with the same columns whose index
+        goes on where that of the table ends (`models.frame.continued`).
+        """
+        if is_frame(series):
+            found = self.forecast(values_of(series, self.feature_names), horizon)
+            return as_frame(found, self.feature_names, series, continued(series.index, horizon))
         return self.forecast_all([series], horizon)[0]
 
     @torch.no_grad()

@@ -1,0 +1,78 @@
+"""Tables of pandas in and out of a forecaster; pandas itself is imported only when somebody passes one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def is_frame(series: Any) -> TypeGuard[pd.DataFrame]:
+    return all(hasattr(series, name) for name in ("columns", "index", "loc"))
+
+
+def values_of(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
+    """(time, feature) values of the columns `names`, in that order; NaN where one is missing in the table.
+
+    Raises ValueError for columns that are not there, are there twice, or hold no numbers.
+    """
+    absent = [name for name in names if name not in frame.columns]
+    if absent:
+        found = ", ".join(map(str, frame.columns))
+        raise ValueError(
+            f"column {', '.join(absent)} is missing; the model needs {', '.join(names)}, the table has {found}"
+        )
+    twice = [name for name in names if list(frame.columns).count(name) > 1]
+    if twice:
+        raise ValueError(f"column {', '.join(twice)} is there twice")
+    columns = []
+    for name in names:
+        try:
+            columns.append(frame[name].to_numpy(np.float64, na_value=np.nan))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"column {name} holds no numbers ({error}); a gap is NaN") from error
+    return np.column_stack(columns)
+
+
+def as_frame(values: np.ndarray, names: Sequence[str], like: pd.DataFrame, index: Any) -> pd.DataFrame:
+    """Values (time, feature) of the columns `names`, in the order that they have in the table `like`."""
+    import pandas as pd
+
+    kept = [name for name in like.columns if name in names]
+    return pd.DataFrame(values, columns=list(names), index=index).loc[:, kept]
+
+
+def continued(index: Any, horizon: int) -> pd.Index:
+    """The index of the `horizon` rows after a table's last one: times, periods or numbers that go on with its step.
+
+    An index without a step that its rows tell (names, times that come irregularly, a single time) goes on as 1, 2, …,
+    by the name "step". Raises ValueError for times that go backwards.
+    """
+    import pandas as pd
+
+    if isinstance(index, pd.RangeIndex):
+        return pd.RangeIndex(index.stop, index.stop + horizon * index.step, index.step, name=index.name)
+    if isinstance(index, pd.PeriodIndex) and len(index):
+        return pd.period_range(index[-1], periods=horizon + 1, name=index.name)[1:]
+    step = step_of(index) if isinstance(index, pd.DatetimeIndex) else None
+    if step is None:
+        return pd.RangeIndex(1, horizon + 1, name="step")
+    return pd.date_range(index[-1], periods=horizon + 1, freq=step, name=index.name)[1:]
+
+
+def step_of(index: Any) -> Any:
+    """The step between times (an hour, a month), None where there is none. Raises ValueError if they go backwards."""
+    if len(index) > 1 and index[-1] < index[0]:
+        raise ValueError("the times of the table's index go backwards; sort it by its index")
+    if index.freq is not None or len(index) < 2:
+        return index.freq
+    if len(index) == 2:
+        return index[1] - index[0] or None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # pandas 3 announces that it will be an object, not a text
+        return index.inferred_freq
