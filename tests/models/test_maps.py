@@ -1,13 +1,15 @@
 """Random-feature maps."""
 
 import math
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from models.features import maps
 from models.features.kernels import Gaussian
-from models.features.maps import RandomFeatureMap, random_features
+from models.features.maps import RandomFeatureMap, random_features, write_features
 from models.features.samplers import Orthogonal, draw_frequencies
 from oracles import random_features_by_rows
 
@@ -62,6 +64,46 @@ def test_blocks_of_rows_equal_the_formula(
     assert (features.shape, features.dtype) == ((3, 12, 14), dtype)
     expected = random_features_by_rows(x.flatten(0, 1).double(), frequencies.double())
     torch.testing.assert_close(features.flatten(0, 1).double(), expected, atol=tolerance, rtol=0)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize(("dtype", "tolerance"), [*DTYPES, (torch.bfloat16, 2e-2)])
+def test_threads_share_the_rows_of_a_block(
+    dtype: torch.dtype, tolerance: float, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Into columns of a wider tensor, whose other column stays as it is; the last block has fewer rows than threads."""
+    frequencies, x = draw(7, 3).to(dtype), points(37, 3).to(dtype)
+    monkeypatch.setattr(maps, "BLOCK_BYTES", 4 * 7 * x.element_size())
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    wide = torch.full((37, 15), -5.0, dtype=dtype)
+    write_features(wide[:, :-1], x, frequencies)
+    expected = random_features_by_rows(x.double(), frequencies.double())
+    torch.testing.assert_close(wide[:, :-1].double(), expected, atol=tolerance, rtol=0)
+    assert bool((wide[:, -1] == -5.0).all())
+
+
+@pytest.mark.parametrize(
+    ("dtype", "unused", "tolerance"),
+    [(torch.float32, torch, 4e-7), (torch.float64, np, 1e-15)],
+    ids=["single", "double"],
+)
+def test_numbers_do_not_depend_on_whose_functions_are_used(
+    dtype: torch.dtype, unused: Any, tolerance: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NumPy's in single precision, torch's in double; the other's differ by some units in the last place of 1 at most.
+
+    Phases are single products, the same in any order of sums, and reach 10⁴ radians."""
+    frequencies, x = (1e3 * draw(50, 1)).to(dtype), points(6000, 1).to(dtype)
+    phases = x @ frequencies.T
+    values = phases.numpy()
+    pairs = {torch: (np.cos(values), np.sin(values)), np: (phases.cos(), phases.sin())}
+    ours, others = pairs[unused], pairs[np if unused is torch else torch]
+    for name in ("cos", "sin"):
+        monkeypatch.setattr(unused, name, lambda *_, **__: pytest.fail("not the faster functions"))
+    found = random_features(x, frequencies)
+    for expected in (ours, others):
+        joined = torch.cat([torch.as_tensor(part) for part in expected], 1) / 50**0.5
+        torch.testing.assert_close(found, joined, atol=tolerance / 50**0.5, rtol=0)
 
 
 def test_with_a_gradient_there_are_no_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from models.filtering import MaskedSequences, State, one_step_error
 from models.fitting import Fitted, Problem
+from models.numerics.signs import with_fixed_signs
 
 LARGEST_WINDOW = 2000
 CHUNK_BYTES = 64 * 2**20
@@ -105,7 +106,7 @@ def principal_components(values: Tensor, mask: Tensor, count: int) -> Tensor:
         for rows in window_rows(values, steps, 1):
             image.addmm_(rows.T, rows @ basis)
     vectors = torch.linalg.eigh(basis.T @ image)[1].flip(1)
-    return basis @ vectors[:, :count]
+    return with_fixed_signs(basis @ vectors[:, :count])
 
 
 def canonical_states(moment: Tensor, count: int) -> Tensor:
@@ -118,7 +119,7 @@ def canonical_states(moment: Tensor, count: int) -> Tensor:
     past, future = torch.linalg.cholesky(moment[:half, :half]), torch.linalg.cholesky(moment[half:, half:])
     whitened = torch.linalg.solve_triangular(future, moment[half:, :half], upper=False)
     whitened = torch.linalg.solve_triangular(past, whitened.T, upper=False)
-    directions = torch.linalg.svd(whitened, full_matrices=False)[0][:, :count]
+    directions = with_fixed_signs(torch.linalg.svd(whitened, full_matrices=False)[0][:, :count])
     return torch.linalg.solve_triangular(past.T, directions, upper=True).T
 
 

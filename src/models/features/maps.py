@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+
+import numpy as np
 import torch
 from torch import Tensor
 
 from models.numerics.memory import empty_rows
 
 BLOCK_BYTES = 2**20  # phases of a block of rows, for each thread: what a cache holds
+
+Write = Callable[[Tensor, Tensor, Tensor], None]  # features of a block, its phases and a buffer of their shape
 
 
 def random_features(x: Tensor, frequencies: Tensor) -> Tensor:
@@ -51,16 +59,48 @@ def write_features(features: Tensor, x: Tensor, frequencies: Tensor) -> None:
     """Φ(x) in blocks of rows into `features` (row, 2m), which may be columns of a wider tensor. x: (row, dimension).
 
     Cosines go through a buffer: written into columns of the result, threads of a CPU take turns at its cache lines.
+    In single precision on the CPU they are NumPy's, shared out among torch's number of threads; elsewhere torch's.
     Raises ValueError when the last axis of x does not fit the frequencies, and for whole numbers.
     """
     _check_inputs(x, frequencies.shape[1])
     count, block = len(frequencies), _rows_of_a_block(x, len(frequencies))
     phases = x.new_empty(block, count)
     buffer = torch.empty_like(phases)
-    for rows, result in zip(x.split(block), features.split(block), strict=True):
-        part, values = torch.mm(rows, frequencies.T, out=phases[: len(rows)]), buffer[: len(rows)]
-        for function, columns in ((torch.cos, result[:, :count]), (torch.sin, result[:, count:])):
-            torch.div(function(part, out=values), count**0.5, out=columns)
+    with _writer(x) as write:
+        for rows, result in zip(x.split(block), features.split(block), strict=True):
+            write(result, torch.mm(rows, frequencies.T, out=phases[: len(rows)]), buffer[: len(rows)])
+
+
+@contextmanager
+def _writer(x: Tensor) -> Iterator[Write]:
+    """What writes the features of a block of rows, by the functions that are fastest for x."""
+    if x.device.type != "cpu" or x.dtype != torch.float32:
+        yield _write_by_torch
+    elif torch.get_num_threads() == 1:
+        yield _write_by_numpy
+    else:
+        with ThreadPoolExecutor(torch.get_num_threads()) as pool:
+            yield partial(_write_by_threads, pool, torch.get_num_threads())
+
+
+def _write_by_torch(result: Tensor, phases: Tensor, buffer: Tensor) -> None:
+    count = phases.shape[1]
+    for function, columns in ((torch.cos, result[:, :count]), (torch.sin, result[:, count:])):
+        torch.div(function(phases, out=buffer), count**0.5, out=columns)
+
+
+def _write_by_numpy(result: Tensor, phases: Tensor, buffer: Tensor) -> None:
+    """The same by NumPy, which lets other threads run meanwhile."""
+    written, angles, values = result.numpy(), phases.numpy(), buffer.numpy()
+    count = phases.shape[1]
+    for function, columns in ((np.cos, written[:, :count]), (np.sin, written[:, count:])):
+        np.divide(function(angles, out=values), values.dtype.type(count**0.5), out=columns)
+
+
+def _write_by_threads(pool: Executor, threads: int, *block: Tensor) -> None:
+    """The rows of the block shared out evenly among threads of our own, as NumPy uses one."""
+    rows = -(-len(block[0]) // threads)
+    list(pool.map(_write_by_numpy, *(part.split(rows) for part in block)))
 
 
 def _rows_of_a_block(x: Tensor, count: int) -> int:

@@ -11,6 +11,7 @@ from scipy.sparse.linalg import svds
 from torch import Tensor
 
 from models.numerics.ranks import sum_over_ranks, take_from_first_rank
+from models.numerics.signs import column_signs
 from models.psrnn.two_stage import FeatureBatch, Stream
 
 
@@ -48,8 +49,16 @@ def cross_moments(stream: Stream) -> CrossMoments:
 def leading_singular_vectors(matrix: Tensor, rank: int) -> tuple[Tensor, Tensor]:
     """Left and right singular vectors of the `rank` largest singular values: (rows, rank), (columns, rank).
 
-    Lanczos iterations from a fixed start, or the full decomposition where `rank` leaves too little room for them.
+    Lanczos iterations from a fixed start, or the full decomposition where `rank` leaves too little room for them. The
+    largest entry of each left vector is positive (`numerics.signs`), and the right one turns with it.
     """
+    left, right = _singular_vectors(matrix, rank)
+    signs = column_signs(left)
+    return left * signs, right * signs
+
+
+def _singular_vectors(matrix: Tensor, rank: int) -> tuple[Tensor, Tensor]:
+    """Those of the largest values first, with signs as rounding left them."""
     if rank > min(matrix.shape) // 2:
         left, _, right = torch.linalg.svd(matrix, full_matrices=False)
         return left[:, :rank], right[:rank].T
@@ -67,6 +76,8 @@ def find_projections(stream: Stream, *, size: int) -> Projections:
     History and future: of E[φ ηᵀ], what the past tells about the future. Observation: of E[ω φᵀ].
     Raises ValueError when there are fewer features than directions. Every rank gets those of rank 0: where singular
     values are close, rounding alone may turn the directions, and what the ranks add up must be along the same ones.
+    Directions of close values that are all kept may turn among themselves from one machine to another, on which
+    predictions do not depend; where the last value kept and the first left out are close, they do.
     """
     moments = cross_moments(stream)
     most = min(*moments.future_history.shape, *moments.observation_future.shape)

@@ -13,7 +13,8 @@ def orthonormal_rows(vectors: Tensor) -> tuple[Tensor, Tensor]:
 
     Cholesky factors of YYᵀ, twice (Yamamoto, Nakatsukasa, Yanagisawa and Fukaya, 2015: as orthogonal as Householder's
     while the first pass is not far from it), in matrix products alone; Householder's where it is far, as with vectors
-    that depend on each other. In both the first rows of Q span what the first rows of Y span.
+    that depend on each other. In both the diagonal of R is not negative, and the first rows of Q span what the first
+    rows of Y span.
     """
     first, info = torch.linalg.cholesky_ex(vectors @ vectors.mT)
     if not bool(info.any()):
@@ -24,4 +25,5 @@ def orthonormal_rows(vectors: Tensor) -> tuple[Tensor, Tensor]:
             second = torch.linalg.cholesky(gram)
             return torch.linalg.solve_triangular(second, rows, upper=False), (first @ second).mT
     q, factor = torch.linalg.qr(vectors.mT)
-    return q.mT.contiguous(), factor
+    signs = torch.where(factor.diagonal(dim1=-2, dim2=-1) < 0, -1.0, 1.0).to(q).unsqueeze(-1)
+    return (signs * q.mT).contiguous(), signs * factor

@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from data.points import Points
 from models.features.samplers import Iid, check_pair
+from models.numerics.signs import with_fixed_signs
 from models.ssgp.autoencoder import Training, train_autoencoder
 from pipeline.atomic import written_whole
 from pipeline.build import DTYPES, build
@@ -122,7 +123,7 @@ class Bench:
     def projected(self) -> Problem:
         """The problem on as many principal components of the inputs as the latent space has dimensions."""
         *_, directions = torch.linalg.svd(self.problem.train.inputs, full_matrices=False)
-        kept = directions[: self.settings.autoencoder.latent].T
+        kept = with_fixed_signs(directions[: self.settings.autoencoder.latent].T)
         return with_inputs(self.problem, lambda inputs: inputs @ kept)
 
     def fit(self, cell: Cell) -> list[CurveRow]:

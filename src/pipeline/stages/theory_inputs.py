@@ -12,6 +12,7 @@ from torch import Tensor
 
 from data.base import Dataset, Standardiser
 from data.points import Points
+from models.numerics.signs import with_fixed_signs
 from models.psrnn.windows import extract_windows
 from pipeline.config import SizeConfig
 from pipeline.errors import PipelineError
@@ -82,7 +83,8 @@ def windows_of(dataset: Dataset, *, window: int) -> tuple[Tensor, Tensor]:
     train = scaled.apply(dataset.train)
     windows = extract_windows(train.values, train.mask, length=window)
     centred = windows.observation - windows.observation.mean(0)
-    return windows.history, centred @ torch.linalg.eigh(centred.T @ centred).eigenvectors[:, -1]
+    directions = with_fixed_signs(torch.linalg.eigh(centred.T @ centred).eigenvectors)
+    return windows.history, centred @ directions[:, -1]
 
 
 def table_of(record: Dataset | Points, *, window: int, size: SizeConfig) -> tuple[Tensor, Tensor]:
