@@ -49,7 +49,7 @@ COUNTED = (*SAMPLED, "svgp")  # models that have a number of frequencies, or of 
 UNCOUNTED = (*LINEAR, "full_gp")  # models without
 PEERS = ("rff", "svgp", "full_gp")  # GPyTorch's
 LEAST_PICTURE = 4  # points that t-SNE needs at least
-VERSION = 2  # of how fits are made and kept, raised when a run must not go on with those of before
+VERSION = 3  # of how fits are made and kept, raised when a run must not go on with those of before
 
 
 class Cell(NamedTuple):
