@@ -249,6 +249,10 @@ def write_cache(path: Path, array: np.ndarray) -> bool:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        for leftover in path.parent.glob(
+            f".{path.name}.*.partial"
+        ):  # of a process that was killed: this one has the lock
+            leftover.unlink(missing_ok=True)
         with temporary.open("wb") as stream:
             np.savez(stream, allow_pickle=False, trajectories=array)
         temporary.replace(path)

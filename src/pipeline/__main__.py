@@ -21,6 +21,7 @@ RECIPES = {
     "trace": "pipeline.recipes.trace:estimate",
     "ssgp": "pipeline.recipes.ssgp:compare",
 }
+NOTHING_KEPT = "no run is kept that could be resumed"
 ASKS_ONLY = {"--help", "-h", "--cfg", "-c", "--info", "-i", "--hydra-help", "--version"}
 
 
@@ -70,7 +71,8 @@ def job(config: Any) -> Any:
         settings = settings_of(config)
         with said_in_one_line():
             return recipe(settings.recipe)(settings, current)
-    except FinishedBefore:
+    except FinishedBefore as end:
+        print(end)
         return None
     except Exception as error:
         if current.multirun:
@@ -99,17 +101,15 @@ def launch() -> None:
     from pipeline.paths import conf_folder, ensure_writable, store_folder
     from pipeline.process import prepare_process
     from pipeline.swept import with_swept_settings
-    from pipeline.tracking.multirun import close_open_parents
+    from pipeline.tracking.multirun import parents_closed
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that open runs are closed, also between jobs
     prepare_process()
     sys.argv[1:] = with_swept_settings(with_model_uri(sys.argv[1:]))
     if not ASKS_ONLY & set(sys.argv[1:]):
         ensure_writable(store_folder())
-    try:
+    with parents_closed():
         hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name="config")(job)()
-    finally:
-        close_open_parents()
 
 
 def main() -> None:
@@ -121,8 +121,8 @@ def main() -> None:
         try:
             refuse_shadowing()
             launch()
-        except KeyboardInterrupt:
-            sys.exit("stopped; resume=true goes on from here")
+        except KeyboardInterrupt as interrupt:
+            sys.exit(f"stopped; {getattr(interrupt, '__notes__', [NOTHING_KEPT])[0]}")
         except expected_errors() as error:
             stop(error)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import secrets
 import shutil
@@ -13,6 +14,12 @@ from pathlib import Path
 def beside(path: Path) -> Path:
     """A temporary name that no other writer has, in whatever container it runs."""
     return path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}.partial")
+
+
+def remove_leftovers(path: Path) -> None:
+    """Delete what killed writers of `path` left under temporary names; to be called where nobody else writes it."""
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.partial*"):
+        leftover.unlink(missing_ok=True)
 
 
 @contextmanager

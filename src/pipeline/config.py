@@ -83,7 +83,7 @@ class CommonConfig:
     recipe: str = MISSING
     run_name: str | None = None
     seed: int = 0
-    resume: bool = False
+    resume: Any = False
     threads: int | None = None
     device: str = "auto"
     dtype: str = "float64"
@@ -302,5 +302,7 @@ def validate(config: DictConfig) -> None:
         raise PipelineError(f"tracking.log_model={log_model} is unknown; choose one of true, best, false")
     _check_register(config, log_model)
     _check_dtype(config)
+    if not (isinstance(config.resume, bool) or config.resume == "auto"):
+        raise PipelineError(f"resume={config.resume} is unknown; choose one of true, false, auto")
     if config.resume and not config.tracking.enabled:
-        raise PipelineError("resume=true needs the tracking store; leave out tracking=off")
+        raise PipelineError(f"resume={str(config.resume).lower()} needs the tracking store; leave out tracking=off")

@@ -8,7 +8,7 @@ class PipelineError(ValueError):
 
 
 class FinishedBefore(Exception):
-    """A job of a multirun that goes on has finished already; there is nothing to do. The message is its name."""
+    """What was to go on has finished already; there is nothing to do. The message is a sentence that says so."""
 
 
 class Pruned(Exception):

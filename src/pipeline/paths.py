@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import tempfile
 from pathlib import Path
 
 from pipeline.errors import PipelineError
@@ -32,9 +33,8 @@ def ensure_writable(folder: Path) -> None:
     """Make the folder of the local store. Raises PipelineError when nothing can be written there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".probe.{os.getpid()}"
-        probe.touch()
-        probe.unlink()
+        with tempfile.TemporaryFile(dir=folder):  # it has no name, so that a killed process leaves none
+            pass
     except OSError as error:
         raise PipelineError(
             f"cannot write to {folder} ({error.strerror}); set PIPELINE_MLRUNS to a folder of yours"

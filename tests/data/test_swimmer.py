@@ -366,6 +366,12 @@ def test_a_write_that_breaks_off_leaves_nothing_behind(tmp_path, monkeypatch):
     assert files_below(tmp_path) == []
 
 
+def test_what_a_killed_process_left_goes_with_the_next_write(tmp_path):
+    (tmp_path / ".a.npz.12.partial").write_bytes(b"the beginning")
+    assert write_cache(tmp_path / "a.npz", np.zeros((1, 2, 5)))
+    assert [path.name for path in files_below(tmp_path)] == ["a.npz"]
+
+
 def test_what_is_kept_is_read_back_exactly(tmp_path):
     array = np.random.default_rng(0).standard_normal((2, 3, 5))
     path = tmp_path / "folder" / "a.npz"

@@ -108,6 +108,29 @@ def test_stopped_while_loading_there_is_nothing_to_resume(
     )
 
 
+# of a first run, one after the other; each kill leaves the next one its store
+FIRST_PLACES = (
+    "pipeline.tracking.database:fill",
+    "os:replace",  # of the store, which is whole under a temporary name: the next one makes it
+    "mlflow.store.tracking.sqlalchemy_store:SqlAlchemyStore._create_default_experiment",
+    "pipeline.tracking.session:create_run",
+    "pipeline.tracking.session:held",
+)
+
+
+@pytest.mark.slow
+def test_killed_in_a_first_run_before_its_first_stage(run_pipeline, client, store: Path) -> None:
+    (store / "mlflow.db").unlink()
+    for place in FIRST_PLACES:
+        assert (store / "mlflow.db").exists() == (place not in FIRST_PLACES[:3])
+        stop_in(place, signal.SIGKILL, store, *BARE)
+    assert run_pipeline(*BARE, "resume=auto").status == 0
+    assert {path.name for path in store.iterdir() if "partial" in path.name or "half-made" in path.name} == set()
+    first = only_run(client)
+    assert (first.info.status, first.data.tags["resumed"]) == ("FINISHED", "true")
+    assert numbers(client, first) == undisturbed(run_pipeline, client)
+
+
 def test_a_disk_that_is_full_in_the_middle_of_bptt(run_pipeline, client, monkeypatch) -> None:
     written = np.savez
 

@@ -65,7 +65,6 @@ def test_killed_and_resumed_equals_undisturbed(run_pipeline, client, tmp_path: P
     for name, value in whole.data.metrics.items():
         if not name.endswith("/seconds"):
             assert resumed.data.metrics[name] == value, name
-    assert "no unfinished run" in run_pipeline(*ARGUMENTS, "resume=true").error
 
 
 def test_resume_refuses_a_run_that_goes_on_elsewhere(run_pipeline, client, store: Path, monkeypatch) -> None:
@@ -94,6 +93,84 @@ def test_a_damaged_checkpoint_is_named(run_pipeline, client, store: Path, monkey
     path = store / "checkpoints" / runs(client)[0].info.run_id / "bptt.npz"
     path.write_bytes(path.read_bytes()[:500])
     assert "is not a complete checkpoint" in run_pipeline(*tiny, "resume=true").error
+
+
+TINY = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "refine=none", "tracking.log_model=false")
+SWEEP = ("-m", *TINY, "tracking.detail=summary", "sampler=iid,orthogonal")
+
+
+def test_what_has_finished_says_so_and_auto_begins_or_goes_on(run_pipeline, client, monkeypatch) -> None:
+    assert run_pipeline(*TINY, "resume=auto").status == 0
+    (finished,) = runs(client)
+    assert (finished.info.status, "resumed" in finished.data.tags) == ("FINISHED", False)
+    told = run_pipeline(*TINY, "resume=true")
+    assert told.status == 0, told.err
+    assert f"({finished.info.run_id}) has finished already, and nothing is left to do" in told.out
+    assert len(runs(client)) == 1
+    with monkeypatch.context() as patch:
+        patch.setattr("pipeline.recipes.psrnn.baselines", fail)
+        assert "stopped on purpose" in run_pipeline(*TINY, "resume=auto").error
+    assert run_pipeline(*TINY, "resume=auto").status == 0
+    resumed, former = runs(client)
+    assert former.info.run_id == finished.info.run_id
+    assert (resumed.info.status, resumed.data.tags["resumed"]) == ("FINISHED", "true")
+
+
+def test_a_study_that_has_finished_says_so(run_pipeline, client) -> None:
+    study = ("+experiment=trace", "size=tiny", "timing.trials=0", "timing.queries=[10]", "estimate.queries=[10]")
+    assert run_pipeline(*study).status == 0
+    told = run_pipeline(*study, "resume=true")
+    assert told.status == 0, told.err
+    assert "has finished already" in told.out
+    assert len(runs(client)) == 1
+
+
+def test_a_multirun_that_has_finished_says_so_and_auto_begins(run_pipeline, client) -> None:
+    assert run_pipeline(*SWEEP, "resume=auto").status == 0
+    assert len(runs(client)) == 3
+    told = run_pipeline(*SWEEP, "resume=true")
+    assert told.status == 0, told.err
+    assert "resume=true: the multirun STAND-IN-multirun-mocap (data not real) (" in told.out
+    assert len(runs(client)) == 3
+
+
+def interrupted(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("arguments", [TINY, SWEEP], ids=["run", "multirun"])
+def test_ctrl_c_names_resume_where_there_is_something_to_resume(
+    arguments: tuple[str, ...], run_pipeline, client, monkeypatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("pipeline.recipes.psrnn.baselines", interrupted)
+        stopped = run_pipeline(*arguments)
+    assert (stopped.status, stopped.err.splitlines()[-1]) == (1, "stopped; resume=true goes on from here")
+    assert run_pipeline(*arguments, "resume=true").status == 0
+    assert "KILLED" not in {run.info.status for run in runs(client)}
+
+
+@pytest.mark.parametrize(
+    ("place", "arguments"),
+    [
+        ("pipeline.tracking.database.fill", TINY),
+        ("pipeline.recipes.psrnn.load_stage", TINY),
+        ("pipeline.recipes.psrnn.baselines", (*TINY, "tracking=off")),
+        ("pipeline.tracking.multirun.open_store", SWEEP),
+    ],
+)
+def test_ctrl_c_names_no_resume_where_there_is_none(
+    place: str, arguments: tuple[str, ...], run_pipeline, store: Path, monkeypatch
+) -> None:
+    (store / "mlflow.db").unlink()
+    with monkeypatch.context() as patch:
+        patch.setattr(place, interrupted)
+        stopped = run_pipeline(*arguments)
+    assert (stopped.status, stopped.err.splitlines()[-1]) == (1, "stopped; no run is kept that could be resumed")
+
+
+def test_resume_is_one_of_three(run_pipeline) -> None:
+    assert "resume=perhaps is unknown; choose one of true, false, auto" in run_pipeline("resume=perhaps").error
 
 
 @pytest.mark.parametrize("arguments", [("resume=true", "tracking=off"), ("resume=true",)])

@@ -162,7 +162,7 @@ def test_a_sweep_that_was_stopped_goes_on(run_pipeline, client, monkeypatch) -> 
     assert done < {child.info.run_id for child in children}
     assert len(begun) == 3 + 2
     assert len(table(after, "jobs.csv")) == 4
-    error = run_pipeline(*arguments, "resume=true").error
+    error = run_pipeline(*arguments, "size.epochs=2", "resume=true").error
     assert "no unfinished multirun has this command line" in error
 
 

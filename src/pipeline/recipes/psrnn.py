@@ -275,7 +275,7 @@ def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> fl
         loaded = load_shared(request) if job.multirun else load_stage(settings, parts, device)
     request = request_of(settings, job, loaded, device, psrnn=parts.psrnn)
     refuse_unlike(fingerprint(request.settings, request.checksum))
-    done = finished_before(settings.tracking, request, resume=settings.resume or job.requeued)
+    done = finished_before(settings.tracking, request, resume=settings.resume, requeued=job.requeued)
     if done is not None:
         return float(done.data.tags["validation_mse"])
     with open_run(settings.tracking, request, resume=settings.resume, requeued=job.requeued) as (run, folder):

@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from omegaconf import OmegaConf
 
+from pipeline.atomic import remove_leftovers, written_whole
 from pipeline.build import settings_of
 from pipeline.config import TuneConfig, not_a_setting
 from pipeline.config_psrnn import DrawnConfig
@@ -51,6 +53,15 @@ def check_range(drawn: DrawnConfig) -> None:
         raise PipelineError(f"tune.space: {drawn.key} is drawn by its logarithm, so low={drawn.low} must be above 0")
 
 
+def local_storage(path: Path) -> str:
+    """The address of the file; a new one is made beside its place and renamed when it is whole."""
+    if not path.exists():
+        remove_leftovers(path)
+        with written_whole(path) as partial:
+            optuna.storages.RDBStorage(f"sqlite:///{partial}").engine.dispose()
+    return f"sqlite:///{path}"
+
+
 def open_study(settings: TuneConfig) -> optuna.Study:
     """The study of the parent run; one process at a time makes its tables."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -58,7 +69,7 @@ def open_study(settings: TuneConfig) -> optuna.Study:
     with file_lock(store_folder() / ".tune.lock"):
         return optuna.create_study(
             study_name=settings.tracking.parent,
-            storage=tune.storage or f"sqlite:///{store_folder() / 'tune.db'}",
+            storage=tune.storage or local_storage(store_folder() / "tune.db"),
             load_if_exists=True,
             sampler=optuna.samplers.TPESampler(seed=settings.seed + (tune.trial or 0)),
             pruner=optuna.pruners.MedianPruner(n_startup_trials=tune.warmup, n_warmup_steps=tune.warmup),

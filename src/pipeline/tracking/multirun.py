@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from mlflow.tracking import MlflowClient
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from pipeline.arms import check_sweep
-from pipeline.errors import PipelineError
+from pipeline.errors import FinishedBefore, PipelineError
 from pipeline.messages import one_line
 from pipeline.passwords import masked
 from pipeline.process import command_line, prepare_process
@@ -28,16 +29,24 @@ from pipeline.summaries.summary import summarise as summary_of
 from pipeline.tracking.best import best_child, best_in_words, keep_best, log_best
 from pipeline.tracking.model import where_to_look
 from pipeline.tracking.run import Run, create_run
-from pipeline.tracking.session import PRUNED, git_commit, origin_tags
+from pipeline.tracking.session import GOES_ON, PRUNED, git_commit, nothing_left, origin_tags
 from pipeline.tracking.store import experiment_id, open_store
 
 OPEN_PARENTS: list[ParentRun] = []
 
 
-def close_open_parents() -> None:
+@contextmanager
+def parents_closed() -> Iterator[None]:
     """Close what is still open when the process ends: Hydra skips `on_multirun_end` when a job failed."""
-    while OPEN_PARENTS:
-        OPEN_PARENTS.pop().close("FAILED")
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        if OPEN_PARENTS:
+            stop.add_note(GOES_ON)
+        raise
+    finally:
+        while OPEN_PARENTS:
+            OPEN_PARENTS.pop().close("FAILED")
 
 
 def arrived() -> ParentRun:
@@ -66,6 +75,9 @@ class ParentRun(Callback):
         try:
             refuse_several("a multirun")
             self.open(config)
+        except FinishedBefore as end:
+            print(end)
+            raise SystemExit(0) from end
         except (ValueError, OSError, MlflowException) as error:
             raise SystemExit(f"error: {one_line(error)}") from error
 
@@ -133,28 +145,43 @@ def sweep_mark(config: DictConfig) -> str:
     return hashlib.sha256(repr((sorted(typed), swept, sorted(kept.items()))).encode()).hexdigest()
 
 
-def parent_run(config: DictConfig) -> Run:
-    """A new parent, or with resume=true the newest one of the same command line that did not finish.
+def newest_parent(client: MlflowClient, where: str, mark: str, status: str) -> MlflowRun | None:
+    """The newest parent of a sweep; `status` is "=" or "!=" FINISHED."""
+    found = client.search_runs(
+        [where],
+        filter_string=f"tags.sweep = '{mark}' and attributes.status {status} 'FINISHED'",
+        order_by=["attributes.start_time DESC"],
+        max_results=1,
+    )
+    return found[0] if found else None
 
-    Raises PipelineError when there is none to go on with.
+
+def refuse_to_resume(client: MlflowClient, where: str, mark: str) -> None:
+    """Raises FinishedBefore where the sweep has finished, PipelineError where it has never begun."""
+    finished = newest_parent(client, where, mark, "=")
+    if finished is not None:
+        raise FinishedBefore(nothing_left("multirun", finished))
+    raise PipelineError(
+        "resume=true: no unfinished multirun has this command line and these settings; start without resume, or with "
+        "resume=auto"
+    )
+
+
+def parent_run(config: DictConfig) -> Run:
+    """A new parent, or with resume=true or auto the newest one of the same command line that did not finish.
+
+    Raises FinishedBefore and PipelineError when there is none and resume=true asks for one.
     """
     client = open_store(config.tracking.uri, wait=config.tracking.wait)
     where = experiment_id(client, experiment_name(config))
     mark = sweep_mark(config)
-    if config.resume:
-        found = client.search_runs(
-            [where],
-            filter_string=f"tags.sweep = '{mark}' and attributes.status != 'FINISHED'",
-            order_by=["attributes.start_time DESC"],
-            max_results=1,
-        )
-        if not found:
-            raise PipelineError(
-                "resume=true: no unfinished multirun has this command line and these settings; start without resume"
-            )
-        client.update_run(found[0].info.run_id, status="RUNNING")
-        client.set_tag(found[0].info.run_id, "resumed.git.commit", git_commit())
-        return Run(client, found[0].info.run_id)
+    former = newest_parent(client, where, mark, "!=") if config.resume else None
+    if former is not None:
+        client.update_run(former.info.run_id, status="RUNNING")
+        client.set_tag(former.info.run_id, "resumed.git.commit", git_commit())
+        return Run(client, former.info.run_id)
+    if config.resume is True:
+        refuse_to_resume(client, where, mark)
     name = f"multirun-{experiment_name(config)}" if config.run_name is None else str(config.run_name)
     tags = {"multirun": "parent", "sweep": mark, "hydra.overrides": " ".join(config.hydra.overrides.task)}
     tags["command"] = command_line()

@@ -21,7 +21,8 @@ from mlflow.entities import Run as MlflowRun
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
-from pipeline.errors import PipelineError, Pruned
+from models.numerics.ranks import text_of_first_rank
+from pipeline.errors import FinishedBefore, PipelineError, Pruned
 from pipeline.passwords import masked
 from pipeline.paths import checkout, store_folder
 from pipeline.ranks import first_failure
@@ -33,6 +34,7 @@ from pipeline.tracking.server import say
 from pipeline.tracking.store import experiment_id, file_lock, open_store
 
 PRUNED = "pruned"
+GOES_ON = "resume=true goes on from here"
 NOT_IN_FINGERPRINT = ("resume", "run_name", "tracking", "compare")
 
 
@@ -170,21 +172,50 @@ def matching_runs(client: MlflowClient, tracking: Any, request: RunRequest, stat
     )
 
 
-def finished_before(tracking: Any, request: RunRequest, *, resume: bool) -> MlflowRun | None:
-    """In a multirun that goes on: the run of a job that has finished already; None when it is to run."""
-    if not (resume and tracking.enabled and tracking.parent):
+def finished_before(
+    tracking: Any, request: RunRequest, *, resume: bool | str, requeued: bool = False
+) -> MlflowRun | None:
+    """In a multirun that goes on: the run of a job that has finished already; None when it is to run.
+
+    Raises FinishedBefore, with the sentence to print, where resume=true asks for a run that has finished.
+    """
+    if tracking.parent is None:
+        if resume is True and not requeued:
+            stop_if_finished(tracking, request)
+        return None
+    if not ((resume or requeued) and tracking.enabled):
         return None
     found = matching_runs(open_store(tracking.uri, wait=tracking.wait), tracking, request, "=")
     return found[0] if found else None
 
 
-def continued_or_new(client: MlflowClient, tracking: Any, request: RunRequest, *, required: bool) -> Run:
-    """The unfinished run, else a new one. Raises PipelineError where there is none and a person asked for it."""
+def stop_if_finished(tracking: Any, request: RunRequest) -> None:
+    """Raise FinishedBefore, in all ranks, where no unfinished run matches and one that has finished does."""
+    found: list[Any] = []
+    if tracking.enabled:
+        client = open_store(tracking.uri, wait=tracking.wait)
+        if not matching_runs(client, tracking, request, "!="):
+            found = matching_runs(client, tracking, request, "=")
+    said = text_of_first_rank(nothing_left("run", found[0]) if found else "")
+    if said:
+        raise FinishedBefore(said)
+
+
+def nothing_left(what: str, run: MlflowRun) -> str:
+    """The sentence for a person who asks to go on with what has finished."""
+    return (
+        f"resume=true: the {what} {run.info.run_name} ({run.info.run_id}) has finished already, and nothing is left to "
+        "do; leave resume out to make it anew"
+    )
+
+
+def unfinished_run(client: MlflowClient, tracking: Any, request: RunRequest) -> Run | None:
     found = matching_runs(client, tracking, request, "!=")
-    if found:
-        return Run(client, found[0].info.run_id)
-    if required:
-        raise PipelineError("resume=true: no unfinished run has these settings and this data; start without resume")
+    return Run(client, found[0].info.run_id) if found else None
+
+
+def first_begin(client: MlflowClient, tracking: Any, request: RunRequest) -> Run:
+    """The new run of a job that was to go on and has none; what `record_failure` left of it goes."""
     if tracking.parent:
         forget_failure(client, experiment_id(client, request.experiment), tracking.parent, request.tags["job"])
     return begin(client, tracking, request)
@@ -217,12 +248,25 @@ def reopen(client: MlflowClient, run: Run) -> None:
 
 
 @contextmanager
-def open_run(tracking: Any, request: RunRequest, *, resume: bool, requeued: bool = False) -> Iterator[tuple[Run, Path]]:
+def to_be_resumed() -> Iterator[None]:
+    """Ctrl-C here leaves something that resume=true goes on with: the interrupt says so."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        stop.add_note(GOES_ON)
+        raise
+
+
+@contextmanager
+def open_run(
+    tracking: Any, request: RunRequest, *, resume: bool | str, requeued: bool = False
+) -> Iterator[tuple[Run, Path]]:
     """The run and its folder of checkpoints, which is deleted when the run has finished.
 
-    With `resume` it is the unfinished run of the same fingerprint (in a multirun, or when Slurm has `requeued` the job:
-    or a new one). Raises PipelineError when there is none, when that run is still going on in another process, and when
-    the name to register the model under belongs to other data.
+    With `resume` it is the unfinished run of the same fingerprint; where there is none it is a new one in a multirun,
+    with resume=auto and when Slurm has `requeued` the job. Raises PipelineError for resume=true alone, when there is
+    none, when that run is still going on in another process, and when the name to register the model under belongs to
+    other data.
     """
     if not tracking.enabled:
         with tempfile.TemporaryDirectory() as folder:
@@ -231,15 +275,18 @@ def open_run(tracking: Any, request: RunRequest, *, resume: bool, requeued: bool
     client = open_store(tracking.uri, wait=tracking.wait)
     if tracking.register:
         refuse_other_data(client, tracking.register, request.checksum)
-    goes_on = resume or requeued
-    required = not (tracking.parent or requeued)
-    run = (
-        continued_or_new(client, tracking, request, required=required) if goes_on else begin(client, tracking, request)
-    )
+    run = former = unfinished_run(client, tracking, request) if resume or requeued else None
+    if run is None:
+        if resume is True and not (tracking.parent or requeued):
+            raise PipelineError(
+                "resume=true: no unfinished run has these settings and this data; start without resume, or with "
+                "resume=auto"
+            )
+        run = (first_begin if resume or requeued else begin)(client, tracking, request)
     folder = store_folder() / "checkpoints" / run.id
     folder.mkdir(parents=True, exist_ok=True)
-    with held(run, folder), unkept_if_pruned(folder):
-        if goes_on:
+    with to_be_resumed(), held(run, folder), unkept_if_pruned(folder):
+        if former is not None:
             reopen(client, run)
         with closed_with_status(run):
             run.parameters(request.settings)

@@ -6,17 +6,19 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import mlflow
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
+from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 from pipeline.errors import PipelineError
 from pipeline.passwords import masked
 from pipeline.paths import ensure_writable, store_folder
+from pipeline.tracking.database import prepare
 from pipeline.tracking.location import database_of, settle
 from pipeline.tracking.outbox import send_unsent
 from pipeline.tracking.server import ask_patiently, wait_for_server
@@ -43,8 +45,15 @@ def local_uri() -> str:
     return f"sqlite:///{database_of(store_folder())}"
 
 
+def sqlite_file(uri: str) -> Path | None:
+    """The file of a SQLite store; None for a server's address."""
+    name = make_url(uri).database if uri.startswith("sqlite:///") else None
+    return Path(name) if name not in (None, "", ":memory:") else None
+
+
 def open_store(uri: str | None, *, wait: float = WAIT_SECONDS) -> MlflowClient:
-    """A client on the store; a new SQLite file is made under a lock, so that jobs that start together find it whole.
+    """A client on the store; its SQLite file is made, mended or upgraded under a lock, so that jobs that start together
+    find it whole (`database.prepare`).
 
     A server is waited for up to `wait` seconds. What earlier processes could not send to this store is sent now. Where
     the folder of the local store was moved, the places of its artifacts are put right (`location.settle`). Raises
@@ -56,13 +65,15 @@ def open_store(uri: str | None, *, wait: float = WAIT_SECONDS) -> MlflowClient:
         wait_for_server(resolved, wait)
         ask_patiently()
     try:
-        with file_lock(store_folder() / ".store.lock"):
+        file = sqlite_file(resolved)
+        folder = file.parent if file else store_folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        with file_lock(folder / ".store.lock"):
+            if file:
+                prepare(file)
             mlflow.set_tracking_uri(resolved)
             client = MlflowClient(tracking_uri=resolved)
             client.search_experiments(max_results=1)
-            if resolved.startswith("sqlite:///"):
-                with closing(sqlite3.connect(resolved.removeprefix("sqlite:///"), timeout=60)) as database:
-                    database.execute("PRAGMA journal_mode=WAL")
             if resolved == local_uri():
                 settle(store_folder())
     except (MlflowException, OSError, sqlite3.Error, SQLAlchemyError) as error:
