@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+from pipeline.messages import expected_errors, one_line
 from pipeline.process import TRACEBACK, prepare_environment
 from pipeline.ranks import joined
 
@@ -38,22 +39,19 @@ def recipe(name: str) -> Callable[[Any, Any], Any]:
     return getattr(importlib.import_module(module), function)
 
 
-def expected_errors() -> tuple[type[Exception], ...]:
-    """Errors that a person can mend, told in one line; anything else is a fault of ours and shows its traceback."""
-    from hydra.errors import HydraException
-    from mlflow.exceptions import MlflowException
-    from omegaconf.errors import OmegaConfBaseException
-
-    return (ValueError, OSError, HydraException, OmegaConfBaseException, MlflowException)
-
-
 def stop(error: Exception) -> None:
     """Leave with exit status 1 and one line; with HYDRA_FULL_ERROR=1 the traceback is shown instead."""
-    from pipeline.messages import one_line
-
     if os.environ.get(TRACEBACK) == "1":
         raise error
     sys.exit(f"error: {one_line(error)}")
+
+
+def run(settings: Any, current: Any) -> Any:
+    """The recipe of settings that were checked; torch is imported here at the earliest."""
+    from pipeline.memory import said_in_one_line
+
+    with said_in_one_line():
+        return recipe(settings.recipe)(settings, current)
 
 
 def job(config: Any) -> Any:
@@ -64,13 +62,10 @@ def job(config: Any) -> Any:
     from pipeline.build import settings_of
     from pipeline.errors import FinishedBefore
     from pipeline.job import Job
-    from pipeline.memory import said_in_one_line
 
     current = Job.current()
     try:
-        settings = settings_of(config)
-        with said_in_one_line():
-            return recipe(settings.recipe)(settings, current)
+        return run(settings_of(config), current)
     except FinishedBefore as end:
         print(end)
         return None
@@ -85,7 +80,6 @@ def job(config: Any) -> Any:
 def failure(config: Any, current: Any, error: Exception) -> Exception:
     """What a job of a multirun ends with; it is built so that it travels from any worker process."""
     from pipeline.errors import PipelineError
-    from pipeline.messages import one_line
     from pipeline.tracking.failures import record_failure
 
     if not isinstance(error, expected_errors()) or os.environ.get(TRACEBACK) == "1":
@@ -101,7 +95,7 @@ def launch() -> None:
     from pipeline.paths import conf_folder, ensure_writable, store_folder
     from pipeline.process import prepare_process
     from pipeline.swept import with_swept_settings
-    from pipeline.tracking.multirun import parents_closed
+    from pipeline.tracking.callback import parents_closed
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that open runs are closed, also between jobs
     prepare_process()

@@ -6,10 +6,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
-from pipeline.tracking.run import Run
+if TYPE_CHECKING:
+    from pipeline.tracking.run import Run
 
 
 @dataclass

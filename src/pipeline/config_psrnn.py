@@ -7,8 +7,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from models.numerics.ridge import SCALES
-from models.psrnn.initialise import UPDATES
+from models.choices import SCALES, UPDATES
 
 
 @dataclass

@@ -7,7 +7,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from models.trace.queries import DISTRIBUTIONS
+from models.choices import DISTRIBUTIONS
 from pipeline.config_psrnn import (
     PSRNN_CHOICES,
     PSRNN_NOT_NEGATIVE,

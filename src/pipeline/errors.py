@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+GOES_ON = "resume=true goes on from here"  # the note of an interrupt that left something to go on with
+
 
 class PipelineError(ValueError):
     """A setting, a store or a model that cannot be used. The message is one line."""

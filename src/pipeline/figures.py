@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.dates import ConciseDateFormatter
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from pipeline.fit import EpochRow
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 STYLES = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D"), ((0, (5, 1)), "v"), ((0, (1, 1)), "x"))
 COLOURS = ("#000000", "#173f85", "#b03a32", "#1f8f7d", "#d9962b", "#84c8f2")  # each lighter than the one before
 TITLE_LETTERS = 10.5  # an inch of a title of size 10 holds, whatever letters they are
 MSE = "mean squared error (standardised units)"
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Empty, in inches; built without pyplot, so that nothing global is touched. Matplotlib is imported here first."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
 
 
 def entitle(figure: Figure, title: str) -> None:
@@ -33,8 +41,8 @@ def legend_beside(figure: Figure) -> None:
 
 
 def new_axes(title: str, *, x: str, y: str, rows: int = 1, height: float = 4.0) -> tuple[Figure, list[Axes]]:
-    """A figure with `rows` panels that share the x axis; built without pyplot, so that nothing global is touched."""
-    figure = Figure(figsize=(7.0, height), layout="constrained")
+    """A figure with `rows` panels that share the x axis."""
+    figure = new_figure(7.0, height)
     axes = [figure.add_subplot(rows, 1, i + 1) for i in range(rows)]
     entitle(figure, title)
     axes[-1].set_xlabel(x)
@@ -55,12 +63,16 @@ def line(panel: Axes, index: int, x: ArrayLike, y: ArrayLike, label: str, *, mar
 
 def date_axis(panel: Axes, x: np.ndarray) -> None:
     """Dates are written as short as they can be."""
+    from matplotlib.dates import ConciseDateFormatter
+
     if x.dtype.kind == "M":
         panel.xaxis.set_major_formatter(ConciseDateFormatter(panel.xaxis.get_major_locator()))
 
 
 def learning_curve(rows: Sequence[EpochRow], best_epoch: int, *, title: str) -> Figure:
     """Training, validation and test error per epoch; the epoch that is kept is marked."""
+    from matplotlib.ticker import MaxNLocator
+
     figure, (panel,) = new_axes(title, x="epoch (0: after initialisation)", y=MSE)
     epochs = [row.epoch for row in rows]
     for i, name in enumerate(("train", "validation", "test")):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from pipeline.figures import entitle
+from pipeline.figures import entitle, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def filmstrip(
@@ -16,7 +19,7 @@ def filmstrip(
     """One row of images a name, (frame, pixel) each; all share one grey scale, 0 white. The first column is frame
     `first_frame`, the next `stride` frames on; frames that a row does not have (NaN) stay empty."""
     frames = max(len(images) for images in rows.values())
-    figure = Figure(figsize=(1.2 + 0.75 * frames, 0.6 + 0.85 * len(rows)), layout="constrained")
+    figure = new_figure(1.2 + 0.75 * frames, 0.6 + 0.85 * len(rows))
     entitle(figure, title)
     highest = max(float(np.nanmax(images)) for images in rows.values())
     for i, (name, images) in enumerate(rows.items()):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
 
-from pipeline.config import not_a_setting
 from pipeline.passwords import masked
 
 UNKNOWN_CHOICE = re.compile(
@@ -15,11 +15,23 @@ UNKNOWN_CHOICE = re.compile(
 UNKNOWN_KEY = re.compile(r"full_key: (?P<key>\S+)")
 
 
+def expected_errors() -> tuple[type[Exception], ...]:
+    """Errors that a person can mend, told in one line; anything else is a fault of ours and shows its traceback."""
+    from hydra.errors import HydraException
+    from omegaconf.errors import OmegaConfBaseException
+
+    tracking = sys.modules.get("mlflow.exceptions")  # what is not imported has raised nothing
+    stores = () if tracking is None else (tracking.MlflowException,)
+    return (ValueError, OSError, HydraException, OmegaConfBaseException, *stores)
+
+
 def unknown_key(text: str) -> str | None:
     """What OmegaConf says of a key that is not there, with the keys that are, where the schema tells them."""
     found = UNKNOWN_KEY.search(text)
     if found is None or not re.search(r"is not in struct|not in '", text):
         return None
+    from pipeline.config import not_a_setting
+
     return not_a_setting(found["key"])
 
 

@@ -14,14 +14,13 @@ import torch
 
 from models.numerics.ranks import world
 from pipeline.arms import GIVEN, given
-from pipeline.build import gpu_missing, pick_device, set_threads
 from pipeline.clock import Clock
 from pipeline.config import CommonConfig
+from pipeline.device import gpu_missing, pick_device, set_threads
 from pipeline.errors import FinishedBefore
 from pipeline.job import Job
 from pipeline.process import command_line
-from pipeline.tracking.model import where_to_look
-from pipeline.tracking.run import Run
+from pipeline.tracking.run import Run, where_to_look
 from pipeline.tracking.session import RunRequest, finished_before, open_run
 
 

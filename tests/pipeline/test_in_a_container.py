@@ -16,7 +16,7 @@ from mlflow.tracking import MlflowClient
 
 from conftest import Result
 from pipeline import process
-from pipeline.build import EXPECT_GPU, gpu_missing, pick_device
+from pipeline.device import EXPECT_GPU, gpu_missing, pick_device
 from pipeline.errors import PipelineError
 from pipeline.tracking import session
 

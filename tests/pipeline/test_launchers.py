@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.build import gpu_of_job, pick_device
+from pipeline.device import gpu_of_job, pick_device
 from pipeline.recipes import psrnn
 
 QUICK = ("refine=none", "features.count=2", "evaluate.horizons=[1]", "evaluate.orders=[]", "tracking.detail=summary")

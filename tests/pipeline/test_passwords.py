@@ -9,8 +9,7 @@ import pytest
 from mlflow_servers import free_port
 from pipeline.errors import PipelineError
 from pipeline.passwords import masked, masked_settings
-from pipeline.tracking.model import where_to_look
-from pipeline.tracking.run import create_run
+from pipeline.tracking.run import create_run, where_to_look
 from pipeline.tracking.store import experiment_id, open_store
 
 SECRET = "s3cret"  # pragma: allowlist secret

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import rank_work
-from pipeline.build import pick_device
+from pipeline.device import pick_device
 from pipeline.ranks import share_of_cores
 from rank_work import on_ranks
 

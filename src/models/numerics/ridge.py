@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-SCALES = ("samples", "none")
+from models.choices import SCALES
 
 
 class AffineMap(NamedTuple):

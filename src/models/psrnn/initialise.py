@@ -15,8 +15,6 @@ from models.psrnn.projection import Projections
 from models.psrnn.two_stage import FeatureBatch, Stream, TwoStageParameters
 from models.psrnn.windows import Windows
 
-UPDATES = ("bayes", "sign", "whitened", "paper")
-
 
 class Frequencies(NamedTuple):
     """Frequencies (count, dimension) of the three maps: history and future (k·d columns), observation (d columns)."""

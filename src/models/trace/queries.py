@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-DISTRIBUTIONS = ("gaussian", "rademacher")
+from models.choices import DISTRIBUTIONS
 
 
 def draw_queries(

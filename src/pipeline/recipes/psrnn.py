@@ -17,9 +17,10 @@ from models.numerics.ranks import rank
 from models.psrnn.method import Psrnn
 from models.recurrent import trained_parameters
 from pipeline import checkpoint
-from pipeline.build import DTYPES, build
+from pipeline.build import build
 from pipeline.clock import Clock
 from pipeline.config import PsrnnConfig
+from pipeline.device import DTYPES
 from pipeline.errors import PipelineError
 from pipeline.fit import EpochRow, Progress
 from pipeline.job import Job, refuse_other_data
@@ -37,8 +38,7 @@ from pipeline.stages.load import Loaded, load
 from pipeline.stages.remarks import remarks
 from pipeline.stages.two_stage import DECOMPOSITION_ERROR, TwoStageSettings, empty_model, initialise
 from pipeline.study import prepare, title_of
-from pipeline.tracking.model import example_frame, keep_model, keeps_models, where_to_look
-from pipeline.tracking.run import Run
+from pipeline.tracking.run import Run, keeps_models, where_to_look
 from pipeline.tracking.session import fingerprint, finished_before, open_run
 
 
@@ -181,6 +181,8 @@ def refine_stage(
 
 def log_dataset(run: Run, loaded: Loaded) -> None:
     """The first training sequence stands for the data set in MLflow; the digest is that of all of it."""
+    from pipeline.tracking.model import example_frame
+
     dataset = loaded.dataset
     frame = example_frame(dataset.train.to_arrays(1)[0], dataset.feature_names)
     run.dataset(frame, name=dataset.name, source=dataset.source, digest=dataset.checksum, context="training")
@@ -251,6 +253,8 @@ def model_line(settings: PsrnnConfig, parts: Parts, found: Initialised) -> str:
 
 def close(settings: PsrnnConfig, loaded: Loaded, parts: Parts, trained: Trained, run: Run, clock: Clock) -> str:
     """Description and model; returns what is printed at the end."""
+    from pipeline.tracking.model import keep_model
+
     refined = parts.method.trained and settings.refine.epochs > 0
     before = trained.initialised.test_mse if refined else None
     said = remarks(trained.evaluation, before=before, season=trained.season)

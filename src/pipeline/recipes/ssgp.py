@@ -20,9 +20,10 @@ from models.features.samplers import Iid, check_pair
 from models.numerics.signs import with_fixed_signs
 from models.ssgp.autoencoder import Training, train_autoencoder
 from pipeline.atomic import written_whole
-from pipeline.build import DTYPES, build
+from pipeline.build import build
 from pipeline.clock import Clock
 from pipeline.config import SsgpConfig, refuse_repeated
+from pipeline.device import DTYPES
 from pipeline.errors import PipelineError
 from pipeline.job import Job
 from pipeline.ranks import refuse_several

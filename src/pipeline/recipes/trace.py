@@ -8,9 +8,9 @@ import torch
 from models.numerics.ranks import world
 from models.trace.estimators import METHODS, check_budget
 from models.trace.oracles import check_symmetric
-from pipeline.build import DTYPES
 from pipeline.clock import Clock
 from pipeline.config import TraceConfig, refuse_repeated
+from pipeline.device import DTYPES
 from pipeline.errors import PipelineError
 from pipeline.job import Job
 from pipeline.ranks import settings_of_rank

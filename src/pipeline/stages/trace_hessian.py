@@ -12,8 +12,9 @@ from models.bptt import TruncatedBPTT
 from models.features.samplers import check_pair
 from models.psrnn.method import Psrnn
 from models.trace.hessian import ChunkLoss, Hessian, whole_chunks
-from pipeline.build import DTYPES, build
+from pipeline.build import build
 from pipeline.config import TraceConfig
+from pipeline.device import DTYPES
 from pipeline.errors import PipelineError
 from pipeline.seeding import generator
 from pipeline.stages.features import draw_features

@@ -19,8 +19,8 @@ from models.trace.hessian import dense
 from models.trace.lanczos import Function
 from models.trace.oracles import Dense, Diagonal, Oracle, Power, Reordered, sparse
 from models.trace.solves import RidgeSmoother
-from pipeline.build import DTYPES
 from pipeline.config import TraceConfig
+from pipeline.device import DTYPES
 from pipeline.errors import PipelineError
 from pipeline.stages.trace_hessian import fitted_hessian
 

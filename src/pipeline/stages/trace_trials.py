@@ -18,8 +18,8 @@ from models.trace.oracles import Oracle
 from models.trace.parallel import OverRanks, over_processes
 from models.trace.queries import draw_queries
 from pipeline import checkpoint
-from pipeline.build import DTYPES
 from pipeline.config import TraceConfig
+from pipeline.device import DTYPES
 from pipeline.stages.trace_problems import Problem
 
 VECTORS = 30  # that the timed products are compared with the matrix on

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from mlflow.entities import Run as MlflowRun
-from mlflow.tracking import MlflowClient
+from typing import TYPE_CHECKING, Any
 
 from pipeline.job import Job
 from pipeline.messages import one_line
 from pipeline.tracking.run import Run, create_run
 from pipeline.tracking.store import experiment_id, open_store
+
+if TYPE_CHECKING:
+    from mlflow.entities import Run as MlflowRun
+    from mlflow.tracking import MlflowClient
 
 NOT_BEGUN = "not_begun"
 

@@ -22,11 +22,10 @@ import models
 from models.extensions import TRAVELS, top
 from models.forecaster import Forecaster, read_description, save_forecaster
 from pipeline.errors import PipelineError
-from pipeline.passwords import masked
 from pipeline.paths import store_folder
 from pipeline.tracking.registry import register
-from pipeline.tracking.run import Run, scratch_folder
-from pipeline.tracking.store import UI_HINT, file_lock
+from pipeline.tracking.run import Run, keeps_models, scratch_folder
+from pipeline.tracking.store import file_lock
 
 MARK = {"project": "orthogonal-psrnn"}
 SERVED = Path(__file__).with_name("served.py")
@@ -123,10 +122,6 @@ def example_frame(values: np.ndarray, feature_names: Sequence[str]) -> pd.DataFr
     return pd.DataFrame(values, columns=list(feature_names)).assign(sequence="a")
 
 
-def keeps_models(tracking: Any) -> bool:
-    return tracking.enabled and str(tracking.log_model).lower() != "false"
-
-
 def keep_model(run: Run, forecaster: Forecaster, tracking: Any, *, example: np.ndarray, error: float) -> str | None:
     """Log parameters and model as `tracking.log_model` says; returns the model's URI if there is one.
 
@@ -160,15 +155,3 @@ def keep_if_best(run: Run, forecaster: Forecaster, parent: str, example: np.ndar
     for sibling in siblings:
         run.client.delete_tag(sibling.info.run_id, BEST_SO_FAR)
         get_artifact_repository(str(sibling.info.artifact_uri)).delete_artifacts(PARAMETERS)
-
-
-def where_to_look(run: Run, name: str, uri: str | None) -> str:
-    """The closing lines of a run on the terminal."""
-    if run.id == "untracked":
-        return "tracking=off: nothing was kept"
-    store = masked(str(run.client.tracking_uri))
-    look = store if store.startswith("http") else f"make ui   (or: {UI_HINT} '{store}')"
-    lines = [f"run: {name} ({run.id})", f"look: {look}"]
-    if uri:
-        lines.append(f"predict: python -m pipeline recipe=predict model={uri} data.path=new.csv")
-    return "\n".join(lines)

@@ -1,127 +1,27 @@
-"""The parent of a multirun: made before the first job, handed to the jobs, closed with what they found."""
+"""The parent of a multirun: made before the first job, closed with what the jobs found; see `callback`."""
 
 from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hydra.core.utils import JobReturn
-from hydra.experimental.callback import Callback
 from mlflow.entities import Run as MlflowRun
-from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
-from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, OmegaConf
 
-from pipeline.arms import check_sweep
 from pipeline.errors import FinishedBefore, PipelineError
-from pipeline.messages import one_line
-from pipeline.passwords import masked
-from pipeline.process import command_line, prepare_process
-from pipeline.ranks import refuse_several
+from pipeline.process import command_line
 from pipeline.summaries.jobs import curve_table, is_forecaster, job_table, metric_table
 from pipeline.summaries.summary import aligned
 from pipeline.summaries.summary import summarise as summary_of
 from pipeline.tracking.best import best_child, best_in_words, keep_best, log_best
-from pipeline.tracking.model import where_to_look
-from pipeline.tracking.run import Run, create_run
-from pipeline.tracking.session import GOES_ON, PRUNED, git_commit, nothing_left, origin_tags
+from pipeline.tracking.run import Run, create_run, where_to_look
+from pipeline.tracking.session import PRUNED, git_commit, nothing_left, origin_tags
 from pipeline.tracking.store import experiment_id, open_store
-
-OPEN_PARENTS: list[ParentRun] = []
-
-
-@contextmanager
-def parents_closed() -> Iterator[None]:
-    """Close what is still open when the process ends: Hydra skips `on_multirun_end` when a job failed."""
-    try:
-        yield
-    except KeyboardInterrupt as stop:
-        if OPEN_PARENTS:
-            stop.add_note(GOES_ON)
-        raise
-    finally:
-        while OPEN_PARENTS:
-            OPEN_PARENTS.pop().close("FAILED")
-
-
-def arrived() -> ParentRun:
-    """The callback in a worker process: what every process needs is set up, and there is no parent to close."""
-    prepare_process()
-    return ParentRun()
-
-
-class ParentRun(Callback):
-    """Hydra callback. The parent's id travels as an override, which every launcher passes on.
-
-    Launchers send the callbacks to their workers, pickled, before a job's configuration is composed there: hence
-    `__reduce__`, which sets up the worker.
-    """
-
-    def __init__(self) -> None:
-        self.run: Run | None = None
-        self.compare: Any = None
-        self.register: str | None = None
-
-    def __reduce__(self) -> tuple[Callable[[], ParentRun], tuple[()]]:
-        return arrived, ()
-
-    def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:  # noqa: ARG002
-        # Hydra turns exceptions of callbacks into warnings and goes on; here there must be no jobs then
-        try:
-            refuse_several("a multirun")
-            self.open(config)
-        except FinishedBefore as end:
-            print(end)
-            raise SystemExit(0) from end
-        except (ValueError, OSError, MlflowException) as error:
-            raise SystemExit(f"error: {one_line(error)}") from error
-
-    def open(self, config: DictConfig) -> None:
-        """Make the parent, where jobs are tracked."""
-        tracking = config.get("tracking")
-        if tracking is None or not tracking.enabled or config.recipe == "predict":
-            return
-        self.compare, self.register = config.compare, config.tracking.register
-        check_sweep(config)
-        self.run = parent_run(config)
-        with open_dict(config):
-            config.hydra.overrides.task.append(f"tracking.parent={self.run.id}")
-            quoted = experiment_name(config).replace("'", r"\'")
-            config.hydra.overrides.task.append(f"tracking.experiment='{quoted}'")
-        OPEN_PARENTS.append(self)
-        print(f"multirun: {self.run.id}; what the jobs are made of is composed before the first one starts")
-
-    def on_job_end(self, config: DictConfig, job_return: JobReturn, **kwargs: Any) -> None:  # noqa: ARG002
-        """Hydra prints the overrides of a job that failed."""
-        job_return.overrides = [masked(override) for override in job_return.overrides or []]
-
-    def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:  # noqa: ARG002
-        self.close("FINISHED")
-
-    def close(self, status: str) -> None:
-        """Once: with the tables and figures of the jobs that finished."""
-        if self.run is None:
-            return
-        run, self.run = self.run, None
-        try:
-            children = children_of(run.client, run)
-            finished = [child for child in children if child.info.status == "FINISHED"]
-            pruned = [child for child in children if PRUNED in child.data.tags]
-            failed = len(children) - len(finished) - len(pruned)
-            run.tags({"jobs": str(len(children)), "jobs.failed": str(failed), "jobs.pruned": str(len(pruned))})
-            done = not finished or summarised(run, finished, self.compare, self.register, status)
-            print(ending(run, children, finished, failed))
-            status = status if done else "FAILED"
-        except BaseException:
-            status = "FAILED"
-            raise
-        finally:
-            run.finish(status)
 
 
 def experiment_name(config: DictConfig) -> str:
@@ -186,6 +86,24 @@ def parent_run(config: DictConfig) -> Run:
     tags = {"multirun": "parent", "sweep": mark, "hydra.overrides": " ".join(config.hydra.overrides.task)}
     tags["command"] = command_line()
     return create_run(client, where, name, {**origin_tags(), **tags})
+
+
+def finish(run: Run, compare: Any, register: str | None, status: str) -> None:
+    """Close a parent with the tables and figures of the jobs that finished, and their numbers."""
+    try:
+        children = children_of(run.client, run)
+        finished = [child for child in children if child.info.status == "FINISHED"]
+        pruned = [child for child in children if PRUNED in child.data.tags]
+        failed = len(children) - len(finished) - len(pruned)
+        run.tags({"jobs": str(len(children)), "jobs.failed": str(failed), "jobs.pruned": str(len(pruned))})
+        done = not finished or summarised(run, finished, compare, register, status)
+        print(ending(run, children, finished, failed))
+        status = status if done else "FAILED"
+    except BaseException:
+        status = "FAILED"
+        raise
+    finally:
+        run.finish(status)
 
 
 def children_of(client: MlflowClient, run: Run) -> list[MlflowRun]:

@@ -13,16 +13,15 @@ import json
 import os
 import threading
 from pathlib import Path
-from typing import Any, TextIO
-
-from mlflow.entities import Metric, RunTag
-from mlflow.exceptions import MlflowException
-from mlflow.tracking import MlflowClient
+from typing import TYPE_CHECKING, Any, TextIO
 
 from pipeline.errors import PipelineError
 from pipeline.passwords import masked
 from pipeline.paths import store_folder
 from pipeline.tracking.server import NOTICE, say
+
+if TYPE_CHECKING:
+    from mlflow.tracking import MlflowClient
 
 BATCH = 500
 SECONDS = 1.0  # between two batches
@@ -40,6 +39,8 @@ def first_reason(error: BaseException) -> str:
 
 def deliver(client: MlflowClient, run_id: str, lines: list[Line]) -> None:
     """Send lines to the run: metrics {key, value, timestamp, step}, {tag, value}, and {status, end_time}."""
+    from mlflow.entities import Metric, RunTag
+
     metrics = [Metric(**line) for line in lines if "key" in line]
     tags = [RunTag(line["tag"], line["value"]) for line in lines if "tag" in line]
     if metrics or tags:
@@ -201,6 +202,8 @@ def send_file(client: MlflowClient, path: Path) -> int:
 
 def send_unsent(client: MlflowClient) -> None:
     """Send what earlier processes could not, and say so; a file that the store refuses stays, with a warning."""
+    from mlflow.exceptions import MlflowException
+
     for path in sorted(unsent_folder().glob("*.jsonl")):
         try:
             count = send_file(client, path)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
-
-from mlflow.entities import Metric
-from mlflow.entities.model_registry import ModelVersion
-from mlflow.exceptions import MlflowException
-from mlflow.protos.databricks_pb2 import RESOURCE_ALREADY_EXISTS, ErrorCode
-from mlflow.tracking import MlflowClient
+from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import PipelineError
+
+if TYPE_CHECKING:
+    from mlflow.entities.model_registry import ModelVersion
+    from mlflow.tracking import MlflowClient
 
 BEST, ERROR, DATA = "best", "validation_mse", "data.checksum"
 SHOWN = ("evaluate/test_mse", "evaluate/test_mse_persistence", "evaluate/test_mse_ar2", "model/parameters")
@@ -59,6 +57,8 @@ def move_alias(client: MlflowClient, name: str) -> None:
 
 def link_metrics(client: MlflowClient, run_id: str, model_id: str) -> dict[str, str]:
     """Make the run's last errors metrics of its logged model too, with no new row in the run; returns them as text."""
+    from mlflow.entities import Metric
+
     logged = client.get_run(run_id).data.metrics
     rows = [client.get_metric_history(run_id, key)[-1] for key in SHOWN if key in logged]
     linked = [Metric(row.key, row.value, row.timestamp, row.step, model_id=model_id) for row in rows]
@@ -67,6 +67,9 @@ def link_metrics(client: MlflowClient, run_id: str, model_id: str) -> dict[str, 
 
 
 def make_registered_model(client: MlflowClient, name: str) -> None:
+    from mlflow.exceptions import MlflowException
+    from mlflow.protos.databricks_pb2 import RESOURCE_ALREADY_EXISTS, ErrorCode
+
     try:
         client.create_registered_model(name)
     except MlflowException as error:

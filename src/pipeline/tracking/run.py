@@ -8,20 +8,19 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import yaml
-from matplotlib.figure import Figure
-from mlflow.data.code_dataset_source import CodeDatasetSource
-from mlflow.data.pandas_dataset import from_pandas
-from mlflow.entities import DatasetInput, InputTag, Param, RunTag
-from mlflow.exceptions import MlflowException
-from mlflow.tracking import MlflowClient
 
 from pipeline.passwords import masked, masked_settings
 from pipeline.tracking.outbox import Outbox, first_reason
 from pipeline.tracking.server import say
+from pipeline.tracking.store import UI_HINT
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+    from mlflow.tracking import MlflowClient
 
 PARAMETERS_PER_BATCH = 100
 LONGEST_PARAMETER = 6000
@@ -77,6 +76,8 @@ class Run:
 
         Passwords in addresses are masked.
         """
+        from mlflow.entities import Param
+
         settings = masked_settings(settings)
         known = self.client.get_run(self.id).data.params
         items = [Param(k, v[:LONGEST_PARAMETER]) for k, v in flatten(settings).items() if k not in known]
@@ -85,6 +86,8 @@ class Run:
         self.text(yaml.safe_dump(dict(settings), sort_keys=False), "config.yaml")
 
     def tags(self, tags: Mapping[str, str]) -> None:
+        from mlflow.entities import RunTag
+
         self.client.log_batch(self.id, tags=[RunTag(key, masked(str(value))) for key, value in tags.items()])
 
     def describe(self, markdown: str) -> None:
@@ -112,6 +115,11 @@ class Run:
         MLflow looks for the data set and writes it if it is not there: of jobs that do so at once only one succeeds,
         and the others find it at the next attempt.
         """
+        from mlflow.data.code_dataset_source import CodeDatasetSource
+        from mlflow.data.pandas_dataset import from_pandas
+        from mlflow.entities import DatasetInput, InputTag
+        from mlflow.exceptions import MlflowException
+
         inputs = self.client.get_run(self.id).inputs
         if inputs and inputs.dataset_inputs:
             return
@@ -136,6 +144,23 @@ def create_run(client: MlflowClient, experiment: str, name: str, tags: Mapping[s
     kept = {key: masked(value) for key, value in tags.items()}
     run = client.create_run(experiment, run_name=name, tags={**kept, "pid": str(os.getpid())})
     return Run(client, run.info.run_id)
+
+
+def keeps_models(tracking: Any) -> bool:
+    """Whether a run's settings ask for its model."""
+    return tracking.enabled and str(tracking.log_model).lower() != "false"
+
+
+def where_to_look(run: Run, name: str, uri: str | None) -> str:
+    """The closing lines of a run on the terminal."""
+    if run.id == "untracked":
+        return "tracking=off: nothing was kept"
+    store = masked(str(run.client.tracking_uri))
+    look = store if store.startswith("http") else f"make ui   (or: {UI_HINT} '{store}')"
+    lines = [f"run: {name} ({run.id})", f"look: {look}"]
+    if uri:
+        lines.append(f"predict: python -m pipeline recipe=predict model={uri} data.path=new.csv")
+    return "\n".join(lines)
 
 
 @contextmanager

@@ -15,14 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
-
-from mlflow.entities import Run as MlflowRun
-from mlflow.exceptions import MlflowException
-from mlflow.tracking import MlflowClient
+from typing import TYPE_CHECKING, Any
 
 from models.numerics.ranks import text_of_first_rank
-from pipeline.errors import FinishedBefore, PipelineError, Pruned
+from pipeline.errors import GOES_ON, FinishedBefore, PipelineError, Pruned
 from pipeline.passwords import masked
 from pipeline.paths import checkout, store_folder
 from pipeline.ranks import first_failure
@@ -33,8 +29,11 @@ from pipeline.tracking.run import Run, create_run
 from pipeline.tracking.server import say
 from pipeline.tracking.store import experiment_id, file_lock, open_store
 
+if TYPE_CHECKING:
+    from mlflow.entities import Run as MlflowRun
+    from mlflow.tracking import MlflowClient
+
 PRUNED = "pruned"
-GOES_ON = "resume=true goes on from here"
 NOT_IN_FINGERPRINT = ("resume", "run_name", "tracking", "compare")
 
 
@@ -140,6 +139,8 @@ def closed_with_status(run: Run) -> Iterator[None]:
 
 def require_parent(client: MlflowClient, parent: str) -> None:
     """Raises PipelineError when the multirun that a job belongs to is not in the store that the job would write to."""
+    from mlflow.exceptions import MlflowException
+
     try:
         client.get_run(parent)
     except MlflowException as error:

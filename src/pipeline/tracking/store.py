@@ -8,20 +8,17 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-import mlflow
-from mlflow.exceptions import MlflowException
-from mlflow.tracking import MlflowClient
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import SQLAlchemyError
+from typing import TYPE_CHECKING
 
 from pipeline.errors import PipelineError
 from pipeline.passwords import masked
 from pipeline.paths import ensure_writable, store_folder
-from pipeline.tracking.database import prepare
 from pipeline.tracking.location import database_of, settle
 from pipeline.tracking.outbox import send_unsent
 from pipeline.tracking.server import ask_patiently, wait_for_server
+
+if TYPE_CHECKING:
+    from mlflow.tracking import MlflowClient
 
 MODEL_TRAINING = {"mlflow.experimentKind": "custom_model_development"}  # the UI's view for training runs
 UI_HINT = "mlflow ui --backend-store-uri"
@@ -47,6 +44,8 @@ def local_uri() -> str:
 
 def sqlite_file(uri: str) -> Path | None:
     """The file of a SQLite store; None for a server's address."""
+    from sqlalchemy.engine import make_url
+
     name = make_url(uri).database if uri.startswith("sqlite:///") else None
     return Path(name) if name not in (None, "", ":memory:") else None
 
@@ -59,6 +58,13 @@ def open_store(uri: str | None, *, wait: float = WAIT_SECONDS) -> MlflowClient:
     the folder of the local store was moved, the places of its artifacts are put right (`location.settle`). Raises
     PipelineError when the store cannot be written or reached.
     """
+    import mlflow
+    from mlflow.exceptions import MlflowException
+    from mlflow.tracking import MlflowClient
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from pipeline.tracking.database import prepare
+
     resolved = tracking_uri(uri)
     ensure_writable(store_folder())
     if resolved.startswith("http"):

@@ -1,0 +1,7 @@
+"""What models are told by a word, and the words they take; read by who checks settings before torch is there."""
+
+from __future__ import annotations
+
+SCALES = ("samples", "none")  # of a ridge: see `models.numerics.ridge.per_sample_ridge`
+UPDATES = ("bayes", "sign", "whitened", "paper")  # of a PSRNN: see `models.psrnn.initialise`
+DISTRIBUTIONS = ("gaussian", "rademacher")  # of random query vectors: see `models.trace.queries`
