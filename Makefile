@@ -8,6 +8,10 @@ PYTHON ?= python3
 PORT ?= 5000
 ARGS ?=
 BIN := .venv/bin
+# installs what follows it into .venv; of pip's output only that of a failure is shown
+PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
+# MLflow's, of the UI too; an environment that says otherwise wins
+export MLFLOW_DISABLE_TELEMETRY ?= true
 INSTALLED := .venv/.installed
 DOCS_INSTALLED := .venv/.docs_installed
 # long hexadecimal numbers here are checksums and commits
@@ -82,10 +86,12 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@command -v '$(PYTHON)' > /dev/null || { echo 'error: $(PYTHON) is not found; name a Python 3.11 or newer: make PYTHON=/path/to/python' >&2; exit 1; }
 	@'$(PYTHON)' -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "error: $(PYTHON) is Python %d.%d; name a Python 3.11 or newer: make PYTHON=/path/to/python" % sys.version_info[:2])'
 	@echo 'setting up .venv, once; it takes some minutes'
-	'$(PYTHON)' -m venv .venv
-	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@'$(PYTHON)' -m venv .venv
+	@$(PIP_INSTALL) -e '.[dev]' > .venv/pip.log 2>&1 || { cat .venv/pip.log >&2; exit 1; }
+	@echo '.venv is set up; what pip said is in .venv/pip.log'
 	@touch $@
 
 $(DOCS_INSTALLED): $(INSTALLED)
-	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	@echo 'installing what builds the documentation, once'
+	@$(PIP_INSTALL) -e '.[docs]' > .venv/pip.log 2>&1 || { cat .venv/pip.log >&2; exit 1; }
 	@touch $@

@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.signal import lfilter
 
 from data.kinematics import bone_ends, euler_rotations
 from data.mocap_features import PARTS, stack_features
@@ -162,6 +161,8 @@ def slow_process(generator: np.random.Generator, *, steps: int, count: int, seco
     pole = np.exp(-1.0 / (RATE * seconds))
     burn_in = int(10 * seconds * RATE)
     white = generator.normal(size=(burn_in + steps, count))
+    from scipy.signal import lfilter  # a second of processor time, and files are read without it
+
     filtered = lfilter([1.0], [1.0, -2.0 * pole, pole**2], white, axis=0)
     variance = (1 + pole**2) / (1 - pole**2) ** 3
     return np.asarray(filtered)[burn_in:] / np.sqrt(variance)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import importlib
 import os
+import platform
 import signal
 import sys
 import traceback
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Any
 
 from pipeline.messages import expected_errors, one_line
 from pipeline.process import TRACEBACK, prepare_environment
 from pipeline.ranks import joined
 
+PROJECT = "orthogonal-psrnn"
 RECIPES = {
     "psrnn": "pipeline.recipes.psrnn:train",
     "tune": "pipeline.recipes.tune:trial",
@@ -23,7 +26,14 @@ RECIPES = {
     "ssgp": "pipeline.recipes.ssgp:compare",
 }
 NOTHING_KEPT = "no run is kept that could be resumed"
-ASKS_ONLY = {"--help", "-h", "--cfg", "-c", "--info", "-i", "--hydra-help", "--version"}
+ASKS_ONLY = {"--help", "-h", "--cfg", "-c", "--info", "-i", "--hydra-help"}
+VERSIONS_OF = ("hydra-core", "mlflow", "torch", "numpy")  # beside our own: what a report of a fault should name
+
+
+def version_line() -> str:
+    """Name and version of this project, of Python and of the libraries that decide what a run does."""
+    found = [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in VERSIONS_OF)]
+    return f"{PROJECT} {version(PROJECT)} ({', '.join(found)})"
 
 
 def with_model_uri(arguments: list[str]) -> list[str]:
@@ -110,6 +120,9 @@ def main() -> None:
     """Exit status 0, or 1 with one line on standard error."""
     from pipeline.paths import refuse_shadowing
 
+    if "--version" in sys.argv[1:]:
+        print(version_line())
+        return
     prepare_environment()
     with joined():
         try:

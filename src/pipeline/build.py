@@ -14,6 +14,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from pipeline.config import apply_caps, validate
 from pipeline.errors import PipelineError
+from pipeline.nearest import did_you_mean
+from pipeline.unknown import refuse_unknown
 
 OWN_PACKAGES = ("data", "models")
 
@@ -77,7 +79,8 @@ def check_target(section: str, node: dict[str, Any], extensions: list[str]) -> N
     for key in given:
         if key not in signature.parameters:
             choices = ", ".join(signature.parameters) or "none"
-            raise PipelineError(f"{section}.{key} is not a setting of {node['_target_']}; it takes: {choices}")
+            nearest = did_you_mean(key, signature.parameters, before=f"{section}.")
+            raise PipelineError(f"{section}.{key} is not a setting of {node['_target_']}; it takes: {choices}{nearest}")
     required = [n for n, p in signature.parameters.items() if p.default is p.empty and n not in given]
     if required:
         raise PipelineError(f"{section}.{required[0]} has no value; {node['_target_']} needs it")
@@ -103,6 +106,7 @@ def build(section: str, node: dict[str, Any], extensions: list[str]) -> Any:
 def settings_of(config: DictConfig) -> Any:
     """Caps applied, everything checked, and the schema's dataclass with plain values: no config goes further."""
     OmegaConf.set_readonly(config, False)
+    refuse_unknown(config)
     apply_caps(config)
     validate(config)
     settings: Any = OmegaConf.to_object(config)

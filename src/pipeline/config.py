@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, get_type_hints
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING, DictConfig, OmegaConf
@@ -43,6 +43,7 @@ from pipeline.config_theory import (
 )
 from pipeline.config_trace import TRACE_CAPS, TRACE_CHOICES, TRACE_NOT_NEGATIVE, TRACE_POSITIVE, TraceSections
 from pipeline.errors import PipelineError
+from pipeline.nearest import did_you_mean
 
 
 @dataclass
@@ -186,46 +187,10 @@ def register_schemas() -> None:
         ConfigStore.instance().store(group="schema", name=name, node=node)
 
 
-def settings_beside(key: str) -> list[str]:
-    """The settings of the section that `key` would belong to; empty where the schemas do not agree on one."""
-    sections: list[Any] = []
-    for schema in SCHEMAS.values():
-        node: Any = schema
-        for part in key.split(".")[:-1]:
-            node = get_type_hints(node).get(part) if is_dataclass(node) else None
-        sections += [node] if node is not None else []
-    if len(sections) != sum(is_dataclass(node) for node in sections) or not sections:
-        return []
-    return [setting.name for setting in fields(sections[0])]
-
-
-def not_a_setting(key: str) -> str:
-    section, inside, _ = key.partition(".")
-    choices = ", ".join(settings_beside(key)) if inside else ""
-    if choices:
-        return f"{key} is not a setting; choose one of {choices}"
-    if section in ("data", "kernel", "sampler", "model"):
-        swept = f"in a sweep over {section} each needs it, so sweep those that lack it by themselves"
-        return f"{key} is not a setting of the {section} chosen; see python -m pipeline --cfg job; {swept}"
-    return f"{key} is not a setting; see python -m pipeline --cfg job"
-
-
 def refuse_repeated(key: str, values: Sequence[Any]) -> None:
     """Raise PipelineError where a value stands twice."""
     if len(set(values)) < len(values):
         raise PipelineError(f"{key}={list(values)} names one twice; name each once")
-
-
-def refuse_unknown(config: DictConfig, prefix: str = "") -> None:
-    """Raise PipelineError for a key that the schema does not have: `+key=value` on the command line adds any."""
-    schema = OmegaConf.get_type(config)
-    known = {setting.name for setting in fields(schema)} if is_dataclass(schema) else None
-    for name in config:
-        if known is not None and name not in known:
-            raise PipelineError(not_a_setting(f"{prefix}{name}"))
-        node = config._get_node(name)
-        if isinstance(node, DictConfig):
-            refuse_unknown(node, f"{prefix}{name}.")
 
 
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -285,14 +250,14 @@ def _check_dtype(config: DictConfig) -> None:
 
 def validate(config: DictConfig) -> None:
     """Raise PipelineError, naming the key and the choices, for the first value that makes no sense."""
-    refuse_unknown(config)
     missing = sorted(OmegaConf.missing_keys(config))
     if missing:
         raise PipelineError(f"{missing[0]} has no value; give {missing[0]}=… on the command line")
     for key, choices in CHOICES.items():
         value = OmegaConf.select(config, key)
         if value is not None and value not in choices:
-            raise PipelineError(f"{key}={value} is unknown; choose one of {', '.join(choices)}")
+            nearest = did_you_mean(str(value), choices)
+            raise PipelineError(f"{key}={value} is unknown; choose one of {', '.join(choices)}{nearest}")
     _require(config, POSITIVE, lambda number: number > 0, "greater than 0")
     _require(config, NOT_NEGATIVE, lambda number: number >= 0, "0 or greater")
     _require(config, ("seed",), lambda number: number < 2**32, "less than 2³² = 4294967296")

@@ -1,43 +1,63 @@
 """`python -m pipeline.export RUN_NAME FOLDER`: what a study or a multirun's parent found, as a page with its files.
 
-Writes FOLDER/RUN_NAME.md (command, commit, figure, tables) and FOLDER/RUN_NAME/ with the tables (CSV) and figures
-(SVG); those that an earlier export left there and this run does not have are deleted.
+Without arguments the names are listed. Writes FOLDER/RUN_NAME.md (command, commit, figure, tables) and FOLDER/RUN_NAME/
+with the tables (CSV) and figures (SVG); those that an earlier export left there and this run does not have are deleted.
 """
 
 from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-
-from mlflow.entities import Run as MlflowRun
-from mlflow.exceptions import MlflowException
-from mlflow.tracking import MlflowClient
+from typing import TYPE_CHECKING
 
 from pipeline.atomic import written_whole
 from pipeline.errors import PipelineError
+from pipeline.messages import expected_errors, one_line
+from pipeline.nearest import did_you_mean
 from pipeline.passwords import masked
 from pipeline.process import prepare_environment
 from pipeline.tracking.run import CUT, DESCRIPTION, scratch_folder
 from pipeline.tracking.store import open_store
 
+if TYPE_CHECKING:
+    from mlflow.entities import Run as MlflowRun
+    from mlflow.tracking import MlflowClient
+
 EXPORTED = (".csv", ".svg")
 LEFT_OUT = ("config.yaml", "draws.csv")  # of a study, every draw: in the store, too large for a page
 
 
+def finished_parents(client: MlflowClient) -> list[MlflowRun]:
+    """Parents and studies (both say their command) that finished, the newest first."""
+    found: list[MlflowRun] = []
+    where = [experiment.experiment_id for experiment in client.search_experiments()]
+    wanted, token = "tags.command LIKE '%' and attributes.status = 'FINISHED'", None
+    while True:
+        page = client.search_runs(where, wanted, order_by=["attributes.start_time DESC"], page_token=token)
+        found += page
+        token = page.token
+        if not token:
+            return found
+
+
+def listed(names: Iterable[str]) -> str:
+    """Each name once, in the order of the alphabet."""
+    return ", ".join(sorted(set(names))) or "none yet"
+
+
 def finished_parent(client: MlflowClient, name: str) -> MlflowRun:
-    """The newest parent or study (both say their command) of that name that finished. Raises PipelineError else."""
-    found = client.search_runs(
-        [experiment.experiment_id for experiment in client.search_experiments()],
-        filter_string=f"attributes.run_name = '{name}' and tags.command LIKE '%' and attributes.status = 'FINISHED'",
-        order_by=["attributes.start_time DESC"],
-        max_results=1,
+    """The newest parent or study of that name that finished. Raises PipelineError, with the names there are, else."""
+    known = finished_parents(client)
+    for run in known:
+        if run.info.run_name == name:
+            return run
+    names = [str(run.info.run_name) for run in known]
+    raise PipelineError(
+        f"no finished multirun or study is named {name!r} in {masked(str(client.tracking_uri))}; there are: "
+        f"{listed(names)}{did_you_mean(name, set(names))}"
     )
-    if not found:
-        store = masked(str(client.tracking_uri))
-        raise PipelineError(f"no finished multirun is named {name!r} in {store}; give run_name={name}")
-    return found[0]
 
 
 def description(client: MlflowClient, run: MlflowRun) -> str:
@@ -90,14 +110,20 @@ def export(name: str, folder: Path) -> Path:
     return target
 
 
+def usage() -> str:
+    """How the program is called, and the names that it may be given."""
+    names = [str(run.info.run_name) for run in finished_parents(open_store(None))]
+    return f"{(__doc__ or '').splitlines()[0]} Names: {listed(names)}"
+
+
 def main() -> None:
     prepare_environment()
-    if len(sys.argv) != 3:
-        sys.exit(f"error: {(__doc__ or '').splitlines()[0]}")
     try:
+        if len(sys.argv) != 3:
+            sys.exit(f"error: {usage()}")
         print(export(sys.argv[1], Path(sys.argv[2])))
-    except (PipelineError, OSError, MlflowException) as error:
-        sys.exit(f"error: {error}")
+    except expected_errors() as error:
+        sys.exit(f"error: {one_line(error)}")
 
 
 if __name__ == "__main__":

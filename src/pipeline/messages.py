@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 
+from pipeline.nearest import did_you_mean
 from pipeline.passwords import masked
 
 UNKNOWN_CHOICE = re.compile(
@@ -30,7 +31,7 @@ def unknown_key(text: str) -> str | None:
     found = UNKNOWN_KEY.search(text)
     if found is None or not re.search(r"is not in struct|not in '", text):
         return None
-    from pipeline.config import not_a_setting
+    from pipeline.unknown import not_a_setting
 
     return not_a_setting(found["key"])
 
@@ -41,7 +42,8 @@ def one_line(error: BaseException) -> str:
     text = "\n".join(part for part in (str(error) or type(error).__name__, str(error.__cause__ or "")) if part)
     choice = UNKNOWN_CHOICE.search(text)
     if choice:
-        return f"{choice['group']}={choice['name']} is unknown; choose one of {', '.join(choice['options'].split())}"
+        group, name, options = choice["group"], choice["name"], choice["options"].split()
+        return f"{group}={name} is unknown; choose one of {', '.join(options)}{did_you_mean(name, options)}"
     key = unknown_key(text)
     if key:
         return key

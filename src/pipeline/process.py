@@ -82,13 +82,11 @@ def share_schemas() -> None:
 
 
 def prepare_environment() -> None:
-    """Quiet libraries, no telemetry of MLflow's, warnings in one line, and errors that Hydra hands to us instead of
-    printing them itself. What the environment says already is left as it is."""
+    """Quiet libraries, warnings in one line, and errors that Hydra hands to us instead of printing them itself."""
     ensure_user()
     warnings.formatwarning = as_one_line
     os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
     os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
-    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     os.environ.setdefault(TRACEBACK, os.environ.get("HYDRA_FULL_ERROR", "0"))
     os.environ["HYDRA_FULL_ERROR"] = "1"
 

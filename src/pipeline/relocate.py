@@ -8,10 +8,7 @@ from __future__ import annotations
 import sys
 import warnings
 
-from mlflow.exceptions import MlflowException
-
-from pipeline.errors import PipelineError
-from pipeline.messages import one_line
+from pipeline.messages import expected_errors, one_line
 from pipeline.passwords import masked
 from pipeline.process import prepare_environment
 from pipeline.tracking.location import StoreInUse
@@ -24,7 +21,7 @@ def main() -> None:
         open_store(None)
     except StoreInUse as error:
         warnings.warn(f"{error}; until then artifacts do not open here", stacklevel=1)
-    except (PipelineError, OSError, MlflowException) as error:
+    except expected_errors() as error:
         sys.exit(f"error: {one_line(error)}")
     print(masked(tracking_uri(None)))
 

@@ -138,13 +138,59 @@ def run_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_working_directory_that_hides_a_package(tmp_path: Path) -> None:
-    (tmp_path / "data.py").write_text("")
+@pytest.mark.parametrize("name", ["data.py", "models.py", "data/__init__.py", "models/__init__.py"])
+def test_a_working_directory_that_hides_a_package(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("")
     result = run_in(tmp_path, "+experiment=mocap")
     assert result.returncode == 1
-    assert str(tmp_path / "data.py") in result.stderr
-    assert "Traceback" not in result.stderr
-    assert len(result.stderr.strip().splitlines()) == 1
+    package = Path(name).parts[0].removesuffix(".py")
+    hidden = f"hides this project's package {package!r}; rename it or start from another folder"
+    assert result.stderr == f"error: {tmp_path / name} {hidden}\n"
+    assert not result.stdout
+
+
+def test_a_package_of_our_name_is_refused_by_python_itself(tmp_path: Path) -> None:
+    (tmp_path / "pipeline").mkdir()
+    (tmp_path / "pipeline" / "__init__.py").write_text("")
+    result = run_in(tmp_path, "+experiment=mocap")
+    assert result.returncode == 1
+    assert result.stderr.endswith("'pipeline' is a package and cannot be directly executed\n")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_folders_that_are_no_packages_hide_nothing(tmp_path: Path) -> None:
+    for name in ("data", "models", "pipeline"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file.csv").write_text("")
+    result = run_in(tmp_path, "--cfg", "job")
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("featrues.count=5", "featrues is not a setting; see python -m pipeline --cfg job; did you mean features?"),
+        ("sampelr=iid", "did you mean sampler?"),
+        ("+experimnt=mocap", "did you mean +experiment?"),
+        ("+experiment=mocop", "choose one of beyond, .*; did you mean mocap?"),
+        ("sampler=orthogonl", "choose one of hadamard, .*; did you mean orthogonal?"),
+        ("refine.epoch=3", "choose one of epochs, .*; did you mean refine.epochs?"),
+        ("features.bandwidth.rle=fixed", "did you mean features.bandwidth.rule?"),
+        ("model.widnow=3", "did you mean model.window?"),
+        ("+model.widnow=3", "it takes: window; did you mean model.window?"),
+        ("update=bays", "choose one of bayes, sign, whitened, paper; did you mean bayes?"),
+        ("size=tny", "choose one of full, tiny; did you mean tiny?"),
+    ],
+)
+def test_the_nearest_match_is_suggested(argument: str, message: str, run_pipeline) -> None:
+    error = run_pipeline(argument).error
+    assert re.search(message.replace("?", "[?]$").replace("+", "[+]"), error), error
+
+
+def test_nothing_is_suggested_where_nothing_is_near(run_pipeline) -> None:
+    assert run_pipeline("zzzz=1").error == "error: zzzz is not a setting; see python -m pipeline --cfg job"
+    assert run_pipeline("sampler=halton").error.endswith("stratified")
 
 
 def test_settings_are_found_from_any_directory(tmp_path: Path) -> None:
@@ -201,3 +247,11 @@ def test_wheel_holds_the_configuration(tmp_path: Path) -> None:
     (wheel,) = tmp_path.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {"pipeline/conf/config.yaml", "data/base.py", "models/psrnn/cell.py", "pipeline/__main__.py"} <= names
+    (folder,) = {name.split("/")[0] for name in names if ".dist-info/" in name}
+    entry_points, metadata = (
+        zipfile.ZipFile(wheel).read(f"{folder}/{name}").decode() for name in ("entry_points.txt", "METADATA")
+    )
+    assert "opsrnn = pipeline.__main__:main" in entry_points
+    assert "Author: the orthogonal-psrnn authors" in metadata
+    assert "Classifier: Intended Audience :: Science/Research" in metadata
+    assert "Keywords: " in metadata

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 from pathlib import Path
 
 import mlflow
@@ -13,7 +14,7 @@ import pytest
 
 from data.swimmer import load_swimmer
 from pipeline.errors import PipelineError, Pruned
-from pipeline.export import export
+from pipeline.export import export, main
 from pipeline.fit import EpochRow
 from pipeline.recipes import psrnn
 from pipeline.recipes.tune import watch
@@ -173,7 +174,7 @@ def test_arms_can_be_another_setting(run_pipeline, client) -> None:
     assert sorted(table(parent, "jobs.csv")["arm"]) == ["bayes", "paper", "sign", "whitened"]
 
 
-def test_export_writes_a_page_with_its_files(run_pipeline, client, tmp_path: Path) -> None:
+def test_export_writes_a_page_with_its_files(run_pipeline, client, tmp_path: Path, monkeypatch) -> None:
     arguments = ("+experiment=figure3", *MOCAP, "data.source=stand_in", "seed=0", "run_name=mine")
     assert run_pipeline(*arguments).status == 0
     parent, _ = parent_and_children(client)
@@ -192,9 +193,18 @@ def test_export_writes_a_page_with_its_files(run_pipeline, client, tmp_path: Pat
     text = export("mine", tmp_path).read_text()
     assert "\nand more" in text
     assert CUT not in text
-    with pytest.raises(PipelineError, match="no finished multirun is named 'other'"):
-        export("other", tmp_path)
-    assert not (tmp_path / "other.md").exists()
+    with pytest.raises(PipelineError, match=r"study is named 'mien' in .*; there are: mine; did you mean mine\?"):
+        export("mien", tmp_path)
+    assert not (tmp_path / "mien.md").exists()
+    monkeypatch.setattr(sys, "argv", ["export"])
+    with pytest.raises(SystemExit, match=r"^error: `python -m pipeline\.export RUN_NAME FOLDER`: .* Names: mine$"):
+        main()
+
+
+@pytest.mark.usefixtures("store")
+def test_export_from_an_empty_store_says_that_there_is_nothing_yet(tmp_path: Path) -> None:
+    with pytest.raises(PipelineError, match=r"is named 'mine' in sqlite:.*; there are: none yet$"):
+        export("mine", tmp_path)
 
 
 def test_jobs_of_a_multirun_share_what_was_loaded(run_pipeline, monkeypatch) -> None:

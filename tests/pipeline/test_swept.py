@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hydra.errors import HydraException
 
-from pipeline.config import not_a_setting
 from pipeline.swept import with_swept_settings
+from pipeline.unknown import not_a_setting
 
 TINY = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "refine=none", "evaluate.orders=[]")
 

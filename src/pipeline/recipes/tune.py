@@ -16,7 +16,7 @@ from omegaconf import OmegaConf
 
 from pipeline.atomic import remove_leftovers, written_whole
 from pipeline.build import settings_of
-from pipeline.config import TuneConfig, not_a_setting
+from pipeline.config import TuneConfig
 from pipeline.config_psrnn import DrawnConfig
 from pipeline.errors import PipelineError, Pruned
 from pipeline.fit import EpochRow
@@ -24,6 +24,7 @@ from pipeline.job import Job
 from pipeline.paths import store_folder
 from pipeline.recipes.psrnn import train
 from pipeline.tracking.store import file_lock
+from pipeline.unknown import not_a_setting
 
 try:
     import optuna

@@ -1,0 +1,15 @@
+"""The nearest of the words that would have been right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+LIKENESS = 0.7  # of difflib's ratio, from 0 to 1
+
+
+def did_you_mean(word: str, known: Iterable[str], *, before: str = "") -> str:
+    """The end of a message: "; did you mean X?", empty where no other known word is like it. before: stands in front of
+    X."""
+    others = [str(name) for name in known if str(name) != word]
+    return "".join(f"; did you mean {before}{name}?" for name in get_close_matches(word, others, n=1, cutoff=LIKENESS))
