@@ -78,7 +78,7 @@ def model_parts(parameters: Path, example: pd.DataFrame, folder: Path) -> dict[s
         "input_example": (example, {"horizon": 0}),
         "pip_requirements": requirements(description.get("requirements", ())),
         "metadata": {**MARK, "columns": names},
-        "model_config": {"most_rows": MOST_ROWS, "extensions": [] if home == TRAVELS else [home]},
+        "model_config": {"most_rows": MOST_ROWS, "own_module": None if home == TRAVELS else home},
     }
 
 

@@ -149,9 +149,9 @@ class ServedForecaster(PythonModel):
     def load_context(self, context: Any) -> None:
         settings = context.model_config or {}
         self.most_rows = checked_bound(settings.get("most_rows"))
-        self.forecaster = load_forecaster(
-            Path(context.artifacts["parameters"]), extensions=settings.get("extensions", [])
-        )
+        own = settings.get("own_module")  # whose source travelled with the model
+        parameters = Path(context.artifacts["parameters"])
+        self.forecaster = load_forecaster(parameters, extensions=[own] if own else [])
         check_before_mlflow()
 
     def predict(self, context, model_input, params=None):  # noqa: ARG002  # pyright: ignore[reportIncompatibleMethodOverride]
