@@ -106,3 +106,35 @@ def filter_by_loop(model: Any, values: Tensor, mask: Tensor) -> Tensor:
                 q = -q
             seen.append(observation)
     return out
+
+
+def recursion_by_entries(
+    matrices: Tensor, bias: Tensor, initial: Tensor, reference: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """q_{t+1} = σ z/‖z‖ with z = A_t q_t + b of one sequence, a Python number at a time: states and σ‖z‖.
+
+    matrices (time, s, s), bias, initial and reference (s,); σ is the sign with ⟨σz, reference⟩ ≥ 0.
+    """
+    states, norms = [initial.tolist()], []
+    for matrix in matrices.tolist():
+        z = [
+            sum(a * q for a, q in zip(row, states[-1], strict=True)) + b
+            for row, b in zip(matrix, bias.tolist(), strict=True)
+        ]
+        towards = 0.0 if reference is None else sum(a * b for a, b in zip(z, reference.tolist(), strict=True))
+        norms.append(math.copysign(math.sqrt(sum(a * a for a in z)), -1.0 if towards < 0 else 1.0))
+        states.append([a / norms[-1] for a in z])
+    return torch.tensor(states, dtype=torch.float64), torch.tensor(norms, dtype=torch.float64)
+
+
+def forecasts_one_by_one(model: Any, states: tuple[Tensor, ...], horizon: int) -> Tensor:
+    """(sequence, time, feature): the forecast `horizon` steps ahead, of one sequence and one origin at a time."""
+    sequences, steps = states[0].shape[:2]
+    rows = []
+    for i in range(sequences):
+        for t in range(steps):
+            state = tuple(part[i : i + 1, t] for part in states)
+            for _ in range(horizon - 1):
+                state = model.update(state, model.predict(state))
+            rows.append(model.predict(state)[0])
+    return torch.stack(rows).unflatten(0, (sequences, steps))

@@ -113,6 +113,14 @@ class TruncatedBPTT:
             take_from_first_rank([error])
             return float(error)
 
+    def remembered(self) -> tuple[State, Tensor, Tensor | None]:
+        """What the last `refresh` found along the training part."""
+        return self.states, self.filled, self.lag_share
+
+    def recall(self, remembered: tuple[State, Tensor, Tensor | None]) -> None:
+        """Be as after the `refresh` that found it; the model has to have the parameters of then."""
+        self.states, self.filled, self.lag_share = remembered
+
     def batches(self, generator: torch.Generator) -> Iterator[Tensor]:
         """Indices of chunks, each chunk once, in random order."""
         order = torch.randperm(len(self.chunks.sequence), generator=generator)

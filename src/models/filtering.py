@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from models.numerics.progress import advanced
 from models.numerics.ranks import own_rows, rows_of_all_ranks, world
 from models.numerics.ridge import masked_mse
 
@@ -137,6 +138,7 @@ def _step_by_step(model: SequenceModel, values: Tensor, mask: Tensor, state: Sta
         observation = torch.where(observed, value, prediction)
         found.append(Filtered(prediction, observation, state))
         state = model.update(state, observation)
+        advanced(len(value))
     return _joined(found, lambda parts: torch.stack(parts, 1)), state
 
 
@@ -208,19 +210,32 @@ def filter_unequal(model: SequenceModel, values: Sequence[Tensor], masks: Sequen
 
 def roll(model: SequenceModel, state: State, horizon: int) -> Tensor:
     """Feed predictions back: (batch, horizon, feature); entry h − 1 lies h steps ahead of the last observation."""
-    predictions = [model.predict(state)]
-    for _ in range(horizon - 1):
-        state = model.update(state, predictions[-1])
-        predictions.append(model.predict(state))
-    return torch.stack(predictions, 1)
+    return roll_to(model, state, range(1, horizon + 1))
 
 
-def forecast_from_everywhere(model: SequenceModel, states: State, horizon: int) -> Tensor:
-    """(sequence, time, horizon, feature): entry [s, t, h − 1] predicts o_{t+h−1} from o_{<t}."""
+def roll_to(model: SequenceModel, state: State, horizons: Sequence[int]) -> Tensor:
+    """(batch, len(horizons), feature): of `roll` the horizons asked for, 1 or more and ascending; no other is kept."""
+    asked, kept, prediction = set(horizons), list[Tensor](), model.predict(state)
+    for step in range(1, max(horizons) + 1):
+        if step > 1:
+            state = model.update(state, prediction)
+            prediction = model.predict(state)
+        if step in asked:
+            kept.append(prediction)
+        advanced(len(prediction))
+    return torch.stack(kept, 1)
+
+
+def forecast_from_everywhere(model: SequenceModel, states: State, horizons: int | Sequence[int]) -> Tensor:
+    """(sequence, time, horizon, feature): entry [s, t, i] predicts o_{t+h−1} from o_{<t} with h the i-th of `horizons`.
+
+    horizons: ascending; a number stands for all from 1 to it.
+    """
+    asked = range(1, horizons + 1) if isinstance(horizons, int) else horizons
     sequences, steps = states[0].shape[:2]
     flat = tuple(part.flatten(0, 1) for part in states)
     blocks = [
-        roll(model, tuple(part[i : i + ROLL_BATCH] for part in flat), horizon)
+        roll_to(model, tuple(part[i : i + ROLL_BATCH] for part in flat), asked)
         for i in range(0, sequences * steps, ROLL_BATCH)
     ]
     return torch.cat(blocks).unflatten(0, (sequences, steps))
@@ -251,19 +266,20 @@ def horizon_errors(
 
     Sequences are taken in groups, so that the forecasts held at once stay below `FORECAST_BYTES` (or one sequence).
     """
-    per_sequence = values[0].numel() * max(horizons) * values.element_size()
+    ascending = sorted(set(horizons))
+    per_sequence = values[0].numel() * len(ascending) * values.element_size()
     group = max(1, FORECAST_BYTES // max(1, per_sequence))
     errors: dict[int, list[Tensor]] = {horizon: [] for horizon in horizons}
     for start in range(0, len(values), group):
         rows = slice(start, start + group)
-        if max(horizons) == 1:
+        if ascending == [1]:
             forecasts = filtered.predictions[rows].unsqueeze(2)
         else:
-            forecasts = forecast_from_everywhere(model, tuple(part[rows] for part in filtered.states), max(horizons))
-        for horizon in horizons:
+            forecasts = forecast_from_everywhere(model, tuple(part[rows] for part in filtered.states), ascending)
+        for horizon, ahead in zip(ascending, forecasts.unbind(2), strict=True):
             targets, keep = horizon_targets(values[rows], scored[rows], horizon)
             keep[:, :first_step] = False
             # a forecast that is not a number is infinitely wrong, not unscored
-            squared = (forecasts[:, :, horizon - 1] - targets).square().nan_to_num_(nan=torch.inf, posinf=torch.inf)
+            squared = (ahead - targets).square().nan_to_num_(nan=torch.inf, posinf=torch.inf)
             errors[horizon].append(squared.masked_fill_(~keep, torch.nan))
     return {horizon: torch.cat(parts) for horizon, parts in errors.items()}

@@ -205,10 +205,11 @@ class ReadoutFit:
         regression = self.lagged.regression(
             self.train, rows._replace(inputs=recent), lags=model.lags, scale=self.settings.scale
         )
+        beside = regression.beside(state)
 
         def solve(candidate: Mapping[str, float]) -> EliminatedMap:
             ridge = candidate["readout.ridge"]
-            return regression.fit(state, ridge=ridge, changing_ridge=candidate.get("readout.state_ridge", ridge))
+            return beside.fit(ridge=ridge, changing_ridge=candidate.get("readout.state_ridge", ridge))
 
         place = 0
         if len(candidates) > 1:  # one map at a time: those of several ridges would fill the memory

@@ -20,9 +20,10 @@ PLAIN_SHARE = 0.05  # of the learning rate, for parameters that a preconditioner
 
 
 class Objective(Protocol):
-    """What is minimised. `refresh` gives the training error; it is called first, and after each epoch and step back.
+    """What is minimised. `refresh` gives the training error; it is called first, and after each epoch.
 
     loss: of several ranks each gives its part of the sum, and `refresh` the same error on all of them.
+    remembered: what `refresh` found along the training part, which `recall` puts back after a step back.
     """
 
     @property
@@ -31,6 +32,8 @@ class Objective(Protocol):
     def refresh(self, *, solve: bool = True) -> float: ...
     def batches(self, generator: torch.Generator) -> Iterator[Tensor]: ...
     def loss(self, batch: Tensor) -> Tensor: ...
+    def remembered(self) -> Any: ...
+    def recall(self, remembered: Any) -> None: ...
 
 
 class Preconditioner(Protocol):
@@ -168,22 +171,28 @@ class Fit:
 
     def _refresh(self, *, solve: bool = True) -> float:
         train = self.objective.refresh(solve=solve)
-        if self.preconditioner and math.isfinite(train):
-            self.preconditioner.refresh(self.objective)
+        self._precondition(train)
         return train
 
+    def _precondition(self, train: float) -> None:
+        if self.preconditioner and math.isfinite(train):
+            self.preconditioner.refresh(self.objective)
+
     def _epoch(self) -> None:
-        before = snapshot(self.objective.model)
+        before, remembered = snapshot(self.objective.model), self.objective.remembered()
         finite = self._descend()
         train = self._refresh() if finite else math.inf
         accepted = no_worse(train, self.progress.train_mse)
         if not accepted:
-            self._step_back(before, finite=math.isfinite(train))
-            train = self._refresh(solve=False)
+            self._step_back(before, remembered, finite=math.isfinite(train))
+            train = self.progress.train_mse
         self._record(train, accepted=accepted)
 
-    def _step_back(self, before: dict[str, Tensor], *, finite: bool) -> None:
+    def _step_back(self, before: dict[str, Tensor], remembered: Any, *, finite: bool) -> None:
+        """The model and all that was found along the data are those of the epoch before; nothing is filtered anew."""
         self.objective.model.load_state_dict(before)
+        self.objective.recall(remembered)
+        self._precondition(self.progress.train_mse)
         self.optimizer.state.clear()
         self._set_learning_rate(self.progress.learning_rate / 2)
         if not finite:
@@ -213,8 +222,10 @@ class Fit:
             group["lr"] = value * group["factor"]
 
     def _record(self, train: float, *, accepted: bool) -> None:
-        validation, test = self.errors()
         progress = self.progress
+        last = progress.rows[-1] if progress.rows else None
+        kept = None if accepted or last is None else (last.validation_mse, last.test_mse)
+        validation, test = kept or self.errors()
         row = EpochRow(progress.epoch, train, validation, test, progress.learning_rate, accepted)
         if not progress.rows or better(validation, progress.rows[progress.best_epoch].validation_mse):
             progress.best_epoch, progress.best = row.epoch, snapshot(self.objective.model)

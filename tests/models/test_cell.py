@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import oracles
+from models import filtering
 from models.filtering import (
     filter_sequences,
     final_state,
@@ -14,6 +15,7 @@ from models.filtering import (
     roll,
     scored_steps,
 )
+from models.psrnn import cell
 from models.psrnn.bilinear_cell import normalise
 from models.psrnn.cell import PSRNN, bilinear
 
@@ -117,3 +119,59 @@ def test_horizon_errors_equal_rolling_from_each_step() -> None:
             if bool(kept.any()):
                 expected = (forecast - values[:, target]).square()[kept]
                 torch.testing.assert_close(errors[:, t][kept], expected)
+
+
+@pytest.mark.parametrize("rows", [1, 4, 26, 100])
+@torch.no_grad()
+def test_forecasts_of_some_horizons_in_blocks_are_those_of_each_origin(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, (values, mask) = random_model(lags=2), series()
+    filtered = filter_sequences(model, values, mask)
+    monkeypatch.setattr(filtering, "ROLL_BATCH", rows)
+    found = forecast_from_everywhere(model, filtered.states, [1, 2, 5])
+    assert found.shape == (3, 9, 3, 2)
+    for i, horizon in enumerate([1, 2, 5]):
+        torch.testing.assert_close(found[:, :, i], oracles.forecasts_one_by_one(model, filtered.states, horizon))
+    torch.testing.assert_close(found, forecast_from_everywhere(model, filtered.states, 5)[:, :, [0, 1, 4]])
+
+
+@torch.no_grad()
+def test_only_the_horizons_asked_for_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two sequences fit into the bound with two horizons, and none would with all 50 steps."""
+    model, (values, mask) = random_model(lags=1), series()
+    filtered, groups = filter_sequences(model, values, mask), list[int]()
+
+    def counted(_: object, states: tuple[torch.Tensor, ...], horizons: list[int]) -> torch.Tensor:
+        groups.append(len(states[0]))
+        return forecast_from_everywhere(model, states, horizons)
+
+    monkeypatch.setattr(filtering, "FORECAST_BYTES", 2 * values[0].numel() * 2 * 8)
+    monkeypatch.setattr(filtering, "forecast_from_everywhere", counted)
+    found = horizon_errors(model, filtered, values, scored_steps(mask, first_step=2), [6, 2], first_step=2)
+    assert groups == [2, 1]
+    assert list(found) == [6, 2]
+    ahead = oracles.forecasts_one_by_one(model, filtered.states, 6)[:, 2:4]
+    expected = (ahead - values[:, 7:9]).square()
+    kept = ~found[6][:, 2:4].isnan()
+    assert bool(kept.any())
+    torch.testing.assert_close(found[6][:, 2:4][kept], expected[kept])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@torch.no_grad()
+def test_many_rows_in_blocks_are_the_update_written_out(dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = torch.Generator().manual_seed(4)
+    shapes = (5, 5, 3), (5,), (23, 5), (23, 3)
+    update, bias, belief, features = (torch.randn(*shape, generator=generator).to(dtype) for shape in shapes)
+    expected = torch.einsum("abc,nb,nc->na", *(part.double() for part in (update, belief, features))) + bias.double()
+    blocks: list[int] = []
+    in_blocks = cell._in_blocks
+    monkeypatch.setattr(cell, "BLOCK_BYTES", 0)
+    monkeypatch.setattr(cell, "_in_blocks", lambda *parts: (blocks.append(parts[-1]), in_blocks(*parts))[1])
+    for rows in (1, 4, 22, 23, 40):
+        monkeypatch.setattr(cell, "BLOCK_ROWS", rows)
+        found = cell.bilinear(update, bias, belief, features)
+        tolerance = 1e-5 if dtype == torch.float32 else 1e-12
+        torch.testing.assert_close(found.double(), expected, rtol=tolerance, atol=tolerance)
+    assert blocks == [1, 4, 22]

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from models.numerics import fixed_inputs
 from models.numerics.fixed_inputs import FixedInputs
 from models.numerics.ridge import RegressionData, affine_from_moments, centred_moments
 
@@ -30,6 +31,24 @@ def test_equals_the_solve_of_all_inputs_at_once(rows: int, scale: str) -> None:
         torch.testing.assert_close(found.bias, expected.bias, rtol=1e-9, atol=1e-11)
         predicted = fit.predict(fixed, changing, fixed @ fit.alone)
         torch.testing.assert_close(predicted, expected(everything.inputs), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("rows", [40, 5])
+def test_many_ridges_share_one_pass_over_the_rows(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    fixed, targets, changing = normal(rows, 6, seed=0), normal(rows, 2, seed=1), 2 + normal(rows, 3, seed=2)
+    regression = FixedInputs(fixed, targets, scale="none")
+    passes: list[int] = []
+    whole = fixed_inputs.sum_of_products
+    monkeypatch.setattr(fixed_inputs, "sum_of_products", lambda x, y: (passes.append(y.shape[1]), whole(x, y))[1])
+    beside, pairs = regression.beside(changing), [(0.1, 0.1), (0.1, 3.0), (2.0, 0.01), (2.0, 2.0), (0.1, 0.1)]
+    found = [beside.fit(ridge=ridge, changing_ridge=of_changing).written_out() for ridge, of_changing in pairs]
+    assert passes == [3, 3, 2, 2, 2]  # K and E[s yᵀ] once, C for each λ in turn
+    for map_, (ridge, changing_ridge) in zip(found, pairs, strict=True):
+        everything = RegressionData(torch.cat([changing, fixed], 1), targets, torch.ones(rows, 2, dtype=torch.bool))
+        each = torch.tensor([changing_ridge] * 3 + [ridge] * 6, dtype=torch.float64)
+        expected = affine_from_moments(centred_moments(everything), each, scale="none")
+        torch.testing.assert_close(map_.weight, expected.weight, rtol=1e-8, atol=1e-10)
+        torch.testing.assert_close(map_.bias, expected.bias, rtol=1e-8, atol=1e-10)
 
 
 def test_single_precision_rows_are_summed_in_double() -> None:

@@ -5,13 +5,21 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
+from dataclasses import astuple, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
+from models.bptt import TruncatedBPTT
+from models.filtering import one_step_error
+from models.psrnn.cell import PSRNN
+from models.psrnn.kronecker import KroneckerPreconditioner
+from models.readout import ReadoutFit, ReadoutSettings
 from pipeline.fit import EpochRow, Fit, FitSettings, better, no_worse
+from small_problems import oscillation
 
 
 class LeastSquares:
@@ -33,6 +41,12 @@ class LeastSquares:
         assert isinstance(solve, bool)
         with torch.no_grad():
             return float(self.loss(torch.arange(12)))
+
+    def remembered(self) -> Tensor:
+        return self.model.weight.detach().clone()
+
+    def recall(self, remembered: Tensor) -> None:
+        assert torch.equal(remembered, self.model.weight)  # the parameters are those of the refresh it comes from
 
     def batches(self, generator: torch.Generator) -> Iterator[Tensor]:
         order = torch.randperm(12, generator=generator)
@@ -144,3 +158,57 @@ def test_an_error_that_is_not_finite_never_wins_and_never_blocks() -> None:
     assert not no_worse(math.inf, math.inf)
     assert not better(1.0, 1.0)
     assert no_worse(1.0, 1.0)
+
+
+class FilteredAnew(Fit):
+    """Goes back by filtering everything again, as a slow twin."""
+
+    def _step_back(self, before: dict[str, Tensor], remembered: Any, *, finite: bool) -> None:
+        super()._step_back(before, remembered, finite=finite)
+        self.progress.train_mse = self._refresh(solve=False)
+
+    def _record(self, train: float, *, accepted: bool) -> None:
+        super()._record(train, accepted=accepted)
+        errors = self.errors()
+        self.progress.rows[-1] = replace(self.progress.rows[-1], validation_mse=errors[0], test_mse=errors[1])
+
+
+def refinement(kind: type[Fit], *, lags: int) -> tuple[list[EpochRow], TruncatedBPTT, list[int]]:
+    """Steps that are too large at first; the rows, the objective, and after how many rows something was filtered."""
+    train, validation = oscillation(1, sequences=1, steps=200), oscillation(2, sequences=1, steps=80)
+    model, generator = PSRNN(frequencies=4, dimension=2, state=8, lags=lags).double(), torch.Generator().manual_seed(2)
+    with torch.no_grad():
+        for tensor in model.state_dict().values():
+            tensor.copy_(0.4 * torch.randn(tensor.shape, generator=generator))
+    fit_readout = ReadoutFit(train, validation, ReadoutSettings(lags, [1e-2], "samples"))
+    objective = TruncatedBPTT(
+        model, train, horizon=10, batch_size=4, solve_readout=lambda refined: fit_readout(refined).train
+    )
+    rows, filtered = list[EpochRow](), list[int]()
+
+    def errors() -> tuple[float, float]:
+        filtered.append(len(rows))
+        return (one_step_error(model, validation),) * 2
+
+    loop = kind(
+        objective, FitSettings(10, "sgd", 40.0, clip=100.0), generator=generator, errors=errors, on_epoch=rows.append,
+        preconditioner=KroneckerPreconditioner(damping=0.01),
+    )  # fmt: skip
+    loop.run()
+    return loop.progress.rows, objective, filtered
+
+
+@pytest.mark.parametrize("lags", [0, 2])
+def test_a_step_back_filters_nothing_and_goes_on_as_if_it_had(lags: int) -> None:
+    rows, objective, filtered = refinement(Fit, lags=lags)
+    slow_rows, slow, _ = refinement(FilteredAnew, lags=lags)
+    accepted = [row.accepted for row in rows]
+    assert False in accepted
+    assert True in accepted[accepted.index(False) :]
+    assert filtered == [row.epoch for row in rows if row.accepted]
+    assert accepted == [row.accepted for row in slow_rows]
+    for row, other in zip(rows, slow_rows, strict=True):
+        assert astuple(row) == pytest.approx(astuple(other), rel=1e-7)
+    for found, expected in zip(objective.states, slow.states, strict=True):
+        torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-8)
+    torch.testing.assert_close(objective.lag_share, slow.lag_share, rtol=1e-6, atol=1e-8)

@@ -81,12 +81,23 @@ class FixedInputs:
         """The last ridge's is kept."""
         if self._factored is None or self._factored.ridge != ridge:
             self._factored = None  # frees the memory first
-            factor = factor_ridge(self.gram, self._per_sample(ridge))
+            factor = factor_ridge(self.gram, self.per_sample(ridge))
             y = self.targets.double() - self.target_mean
-            self._factored = Factored(ridge, factor, self._explaining(y, sum_of_products(self.inputs, y), factor))
+            self._factored = Factored(ridge, factor, self.explaining(y, sum_of_products(self.inputs, y), factor))
         return self._factored
 
-    def _explaining(self, y: Tensor, products: Tensor, factor: Tensor) -> Tensor:
+    def beside(self, changing: Tensor) -> BesideFixed:
+        """The moments of s (row, changing), which fits with several ridges share."""
+        return BesideFixed(self, changing)
+
+    def fit(self, changing: Tensor, *, ridge: float, changing_ridge: float) -> EliminatedMap:
+        """The map of x and s (row, changing).
+
+        Raises ValueError for a ridge that is not positive or too small for float64.
+        """
+        return self.beside(changing).fit(ridge=ridge, changing_ridge=changing_ridge)
+
+    def explaining(self, y: Tensor, products: Tensor, factor: Tensor) -> Tensor:
         """(G + λI)⁻¹ E[x yᵀ] of centred y, with fewer rows than inputs as xᵀ (x xᵀ/N + λI)⁻¹ y/N.
 
         products: Σ x yᵀ, in which x need not be centred, because y is.
@@ -95,21 +106,36 @@ class FixedInputs:
             return (self.inputs.double() - self.input_mean).T @ torch.cholesky_solve(y, factor) / len(y)
         return torch.cholesky_solve(products / len(y), factor)
 
-    def fit(self, changing: Tensor, *, ridge: float, changing_ridge: float) -> EliminatedMap:
-        """The map of x and s (row, changing).
-
-        Raises ValueError for a ridge that is not positive or too small for float64.
-        """
-        count, mean = len(changing), changing.double().mean(0)
-        s = changing.double() - mean  # centred, so that x and y need not be
-        products = sum_of_products(self.inputs, s)
-        between, with_targets = products / count, sum_of_products(self.targets, s).T / count
-        _, factor, alone = self.factored(ridge)
-        explained = self._explaining(s, products, factor)
-        gram = s.T @ s / count - between.T @ explained
-        of_changing = solve_ridge(gram, with_targets - between.T @ alone, self._per_sample(changing_ridge))
-        unexplained = (mean - self.input_mean @ explained) @ of_changing
-        return EliminatedMap(alone, explained, of_changing, self.target_mean - self.input_mean @ alone - unexplained)
-
-    def _per_sample(self, ridge: float) -> float:
+    def per_sample(self, ridge: float) -> float:
         return float(per_sample_ridge(ridge, scale=self.scale, count=len(self.inputs)))
+
+
+class BesideFixed:
+    """Regressions on the fixed inputs x and on one s (row, changing): K, E[s sᵀ] and E[s yᵀ] are computed once, and
+    B = (G + λI)⁻¹ K once for each λ in turn."""
+
+    def __init__(self, regression: FixedInputs, changing: Tensor) -> None:
+        self.regression, count = regression, len(changing)
+        self.mean = changing.double().mean(0)
+        self.centred = changing.double() - self.mean  # so that x and y need not be
+        self.products = sum_of_products(regression.inputs, self.centred)
+        self.between = self.products / count
+        self.with_targets = sum_of_products(regression.targets, self.centred).T / count
+        self.gram = self.centred.T @ self.centred / count
+        self._explained: tuple[float, Tensor] | None = None
+
+    def explained(self, ridge: float) -> Tensor:
+        """B; the last ridge's is kept."""
+        if self._explained is None or self._explained[0] != ridge:
+            factor = self.regression.factored(ridge).factor
+            self._explained = ridge, self.regression.explaining(self.centred, self.products, factor)
+        return self._explained[1]
+
+    def fit(self, *, ridge: float, changing_ridge: float) -> EliminatedMap:
+        """As `FixedInputs.fit`."""
+        fixed = self.regression
+        alone, explained = fixed.factored(ridge).alone, self.explained(ridge)
+        rest = self.with_targets - self.between.T @ alone
+        of_changing = solve_ridge(self.gram - self.between.T @ explained, rest, fixed.per_sample(changing_ridge))
+        unexplained = (self.mean - fixed.input_mean @ explained) @ of_changing
+        return EliminatedMap(alone, explained, of_changing, fixed.target_mean - fixed.input_mean @ alone - unexplained)

@@ -9,11 +9,32 @@ from models.filtering import State
 from models.psrnn.bilinear_cell import BilinearCell, feature_count
 from models.psrnn.fused import SCRATCH_BYTES, scratch_bytes, states_with_gradient, states_without_gradient
 
+BLOCK_BYTES, BLOCK_ROWS = 2**21, 128  # of q ⊗ ω: what a cache holds, and the rows for which reading W once pays
+
 
 def bilinear(update: Tensor, bias: Tensor, belief: Tensor, features: Tensor) -> Tensor:
-    """z = W ×₂ q ×₃ ω + b (paper, section 3). update (s, s, w), bias (s,), belief (batch, s), features (batch, w)."""
-    products = (belief.unsqueeze(2) * features.unsqueeze(1)).flatten(1)
-    return torch.addmm(bias, products, update.flatten(1).T)
+    """z = W ×₂ q ×₃ ω + b (paper, section 3). update (s, s, w), bias (s,), belief (batch, s), features (batch, w).
+
+    Many rows without a gradient are taken in blocks, on the CPU.
+    """
+    weights = update.flatten(1).T
+    rows = max(BLOCK_ROWS, BLOCK_BYTES // (len(weights) * update.element_size()))
+    if len(belief) > rows and belief.device.type == "cpu" and not _recorded():
+        return _in_blocks(weights, bias, belief, features, rows)
+    return torch.addmm(bias, (belief.unsqueeze(2) * features.unsqueeze(1)).flatten(1), weights)
+
+
+def _recorded() -> bool:
+    return torch.is_grad_enabled() or torch.compiler.is_compiling()
+
+
+def _in_blocks(weights: Tensor, bias: Tensor, belief: Tensor, features: Tensor, rows: int) -> Tensor:
+    """weights (s·w, s); the products of `rows` rows at a time are formed in the same memory."""
+    found, products = torch.empty_like(belief), belief.new_empty(rows, belief.shape[1], features.shape[1])
+    for q, omega, z in zip(belief.split(rows), features.split(rows), found.split(rows), strict=True):
+        block = torch.mul(q.unsqueeze(2), omega.unsqueeze(1), out=products[: len(q)])
+        torch.addmm(bias, block.flatten(1), weights, out=z)
+    return found
 
 
 class PSRNN(BilinearCell):

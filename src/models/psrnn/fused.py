@@ -20,7 +20,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from models.numerics.memory import Scratch
+from models.numerics.progress import advanced
 from models.numerics.recorded import Recorded
+from models.psrnn.one_sequence import recursion_of_one, suits
 
 SCRATCH_BYTES = 256 * 2**20  # most that the matrices kept for a gradient may take
 SCRATCH = Scratch(2 * SCRATCH_BYTES)  # the matrices, and ∂z ⊗ q of the same size
@@ -40,17 +42,30 @@ def signed_norms(z: Tensor, reference: Tensor | None) -> Tensor:
     return norms if reference is None else torch.where((z @ reference < 0).unsqueeze(1), -norms, norms)
 
 
+@torch.no_grad()
 def recursion(matrices: Tensor, bias: Tensor, initial: Tensor, reference: Tensor | None) -> tuple[Tensor, Tensor]:
     """States q_0 … q_T (T + 1, B, s) and σ_t‖z_t‖ (T, B, 1), with the sign.
 
     matrices A_0 … A_{T−1} (T, B, s, s), bias (s,), initial q_0 (B, s); reference: see `signed_norms`.
     """
-    states, norms = [initial], []
-    for matrix in matrices.unbind():
-        z = torch.baddbmm(bias.unsqueeze(1), matrix, states[-1].unsqueeze(2)).squeeze(2)
-        norms.append(signed_norms(z, reference))
-        states.append(z / norms[-1])
-    return torch.stack(states), torch.stack(norms) if norms else initial.new_zeros(0, len(initial), 1)
+    if suits(matrices):
+        return recursion_of_one(matrices, bias, initial, reference)
+    states, norms = (
+        initial.new_empty(len(matrices) + 1, *initial.shape),
+        initial.new_empty(len(matrices), len(initial), 1),
+    )
+    states[0] = initial
+    z, products = torch.empty_like(initial), initial.new_zeros(len(initial), 1)
+    columns, offset, towards = z.unsqueeze(2), bias.unsqueeze(1), products.squeeze(1)
+    steps = zip(matrices.unbind(), states[:-1].unsqueeze(3).unbind(), states[1:].unbind(), norms.unbind(), strict=True)
+    for matrix, state, following, norm in steps:
+        torch.baddbmm(offset, matrix, state, out=columns)
+        torch.linalg.vector_norm(z, dim=1, keepdim=True, out=norm).clamp_(min=torch.finfo(z.dtype).tiny)
+        if reference is not None:
+            torch.mv(z, reference, out=towards).add_(0.0)  # no negative zero
+            torch.copysign(norm, products, out=norm)
+        torch.div(z, norm, out=following)
+    return states, norms
 
 
 def through_norm(gradient: Tensor, state: Tensor, norm: Tensor) -> Tensor:
@@ -58,13 +73,31 @@ def through_norm(gradient: Tensor, state: Tensor, norm: Tensor) -> Tensor:
     return (gradient - state * (state * gradient).sum(1, keepdim=True)) / norm
 
 
+@torch.no_grad()
 def reversal(matrices: Tensor, states: Tensor, norms: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor]:
     """∂z_0 … ∂z_{T−1} (T, B, s) and ∂q_0 (B, s) from what reaches each state by itself, (T + 1, B, s)."""
-    reaching, at_z = gradient[-1], list[Tensor]()
-    for t in reversed(range(len(norms))):
-        at_z.append(through_norm(reaching, states[t + 1], norms[t]))
-        reaching = torch.baddbmm(gradient[t].unsqueeze(1), at_z[-1].unsqueeze(1), matrices[t]).squeeze(1)
-    return torch.stack(at_z[::-1]) if at_z else states[1:], reaching.clone()
+    at_z, reaching = torch.empty_like(states[1:]), gradient[-1].clone()
+    along, moved, row = (
+        torch.empty_like(norms[0]) if len(norms) else reaching[:, :1],
+        torch.empty_like(reaching),
+        reaching.unsqueeze(1),
+    )
+    steps = zip(
+        matrices.unbind(),
+        states[1:].unbind(),
+        norms.unbind(),
+        gradient[:-1].unsqueeze(2).unbind(),
+        at_z.unbind(),
+        at_z.unsqueeze(2).unbind(),
+        strict=True,
+    )
+    for matrix, state, norm, own, found, found_row in reversed(list(steps)):
+        torch.mul(state, reaching, out=moved)
+        torch.sum(moved, 1, keepdim=True, out=along)
+        torch.mul(state, along, out=moved)
+        torch.sub(reaching, moved, out=found).div_(norm)
+        torch.baddbmm(own, found_row, matrix, out=row)
+    return at_z, reaching
 
 
 RECURSION, REVERSAL = Recorded(recursion), Recorded(reversal)
@@ -126,4 +159,5 @@ def states_without_gradient(
         states, _ = recursion(step_matrices(update, part[:-1]), bias, start, reference)
         found.append(states[:block])
         start = states[-1]
+        advanced(len(found[-1]) * len(initial))
     return torch.cat(found)

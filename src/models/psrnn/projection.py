@@ -10,6 +10,7 @@ import torch
 from scipy.sparse.linalg import svds
 from torch import Tensor
 
+from models.numerics.progress import advanced
 from models.numerics.ranks import sum_over_ranks, take_from_first_rank
 from models.numerics.signs import column_signs
 from models.psrnn.two_stage import FeatureBatch, Stream
@@ -40,6 +41,7 @@ def cross_moments(stream: Stream) -> CrossMoments:
         first = parts[0] if first is None else first + parts[0]
         second = parts[1] if second is None else second + parts[1]
         count += len(batch.future)
+        advanced(len(batch.future))
     if first is None or second is None:
         raise ValueError("projection got no time step; the training sequences are too short or have too many gaps")
     total = sum_over_ranks(torch.tensor(float(count), dtype=torch.float64, device=first.device))

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from models.numerics.khatri_rao import add_triple_products
+from models.numerics.progress import advanced
 from models.numerics.ranks import sum_over_ranks
 from models.numerics.ridge import Ridge, per_sample_ridge, solve_ridge
 
@@ -56,6 +57,7 @@ def accumulate_moments(stream: Stream) -> Moments:
         rows = torch.tensor(len(eta), device=eta.device)
         parts = [part.double() for part in (eta.T @ eta, eta.T @ phi, eta.sum(0), omega.T @ omega, rows)]
         sums = parts if sums is None else [a + b for a, b in zip(sums, parts, strict=True)]
+        advanced(len(eta))
     if sums is None or int(sums[-1]) == 0:
         raise ValueError(
             "two-stage regression got no time step; the training sequences are too short or have too many gaps"
@@ -90,6 +92,7 @@ def two_stage_regression(stream: Stream, *, ridge: float, scale: str) -> TwoStag
     for batch in stream():
         estimate = batch.history @ projection.to(batch.history.dtype)
         add_triple_products(total, batch.shifted_future, estimate, batch.observation)
+        advanced(len(batch.history))
     update = sum_over_ranks(total).div_(moments.steps)
     mean_state = b.T @ moments.history_mean
     return TwoStageParameters(update, mean_state / mean_state.norm(), b, moments.observation)

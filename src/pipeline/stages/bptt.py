@@ -18,6 +18,7 @@ from pipeline.fit import EpochRow, Fit, FitSettings, Progress, snapshot
 from pipeline.seeding import generator
 from pipeline.stages.first_model import Initialised, one_step_mse, readout_settings
 from pipeline.stages.load import Loaded
+from pipeline.threads import threads_for
 
 LEARNING_RATES = {"kronecker": 2.0, "sgd": 0.1, "adam": 0.001}
 FACTORISED_RATE = 0.05  # of kronecker, where the three factors move at once
@@ -76,7 +77,8 @@ def refine(
         preconditioner=KroneckerPreconditioner(damping=settings.damping) if chosen.optimizer == "kronecker" else None,
         path=path,
     )
-    return loop.run()
+    with threads_for(model):
+        return loop.run()
 
 
 def unrefined(found: Initialised, *, on_epoch: Listener) -> Progress:

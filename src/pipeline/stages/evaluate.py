@@ -12,7 +12,9 @@ import torch
 from torch import Tensor
 
 from models.filtering import SequenceModel, filter_sequences, horizon_errors, with_padding_observed
+from pipeline.progress import shown
 from pipeline.stages.load import Loaded
+from pipeline.threads import threads_for
 
 
 class Evaluation(NamedTuple):
@@ -67,10 +69,13 @@ def evaluate(models: Mapping[str, SequenceModel], loaded: Loaded, settings: Any)
     horizons = reachable_horizons(loaded, settings)
     squared: dict[str, dict[int, Tensor]] = {}
     predictions: list[Tensor] = []
-    for name, model in models.items():
-        filtered = filter_sequences(model, part.values, mask)
-        squared[name] = horizon_errors(model, filtered, part.values, part.scored, horizons, settings.first_step)
-        predictions = predictions or [filtered.predictions]
+    rows = len(models) * part.scored[..., 0].numel() * (1 + max(horizons))
+    with shown("evaluate", rows):
+        for name, model in models.items():
+            with threads_for(model):
+                filtered = filter_sequences(model, part.values, mask)
+                squared[name] = horizon_errors(model, filtered, part.values, part.scored, horizons, settings.first_step)
+            predictions = predictions or [filtered.predictions]
     return Evaluation(squared, predictions[0])
 
 

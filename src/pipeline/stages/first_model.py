@@ -16,8 +16,10 @@ from models.fitting import Method, Problem
 from models.numerics.ridge import masked_mse
 from models.readout import ReadoutSettings
 from pipeline.own_models import check_fitted
+from pipeline.progress import shown
 from pipeline.seeding import generator
 from pipeline.stages.load import Loaded
+from pipeline.threads import threads_for
 
 
 class Initialised(NamedTuple):
@@ -88,6 +90,8 @@ def fit_method(method: Method, loaded: Loaded, *, readout: Any, seed: int, kept:
     problem = Problem(
         loaded.train, loaded.validation, readout_settings(readout), generator(seed, "weights"), loaded.lagged
     )
-    fitted = method.fit(problem)
+    with shown("fit"):
+        fitted = method.fit(problem)
     check_fitted(method, fitted, kept=kept)
-    return judge(fitted.model, loaded, fitted.chosen, drawn=False)
+    with threads_for(fitted.model), shown("filtering"):
+        return judge(fitted.model, loaded, fitted.chosen, drawn=False)

@@ -16,10 +16,12 @@ from models.psrnn.projection import Projections, find_projections, projected
 from models.psrnn.two_stage import TwoStageParameters, two_stage_regression, whiten_observations
 from models.readout import ReadoutFit
 from pipeline.memory import halving
+from pipeline.progress import shown
 from pipeline.seeding import generator
 from pipeline.stages.features import Features
 from pipeline.stages.first_model import Initialised, judge, readout_settings
 from pipeline.stages.load import Loaded
+from pipeline.threads import threads_for
 
 DECOMPOSITION_ERROR = "decomposition.error"
 
@@ -66,11 +68,17 @@ def regress(features: Features, settings: TwoStageSettings, *, chunk: int) -> Re
     return Regressed(found, projections, chunk)
 
 
+def rows_passed(features: Features, settings: TwoStageSettings) -> int:
+    """The rows of all passes of `regress` over the data: of one for the projection and two for the regression."""
+    return len(features.windows.time) * (2 if settings.projection is None else 3)
+
+
 def first_parameters(features: Features, settings: TwoStageSettings) -> Regressed:
     """By regression, in as large chunks as memory allows, or random ones (`initialise=random`, not projected)."""
     chunk = settings.initialise.chunk
     if settings.initialise.method != "random":
-        return halving(lambda rows: regress(features, settings, chunk=rows), chunk=chunk, key="initialise.chunk")
+        with shown("two-stage regression", rows_passed(features, settings)):
+            return halving(lambda rows: regress(features, settings, chunk=rows), chunk=chunk, key="initialise.chunk")
     if settings.projection is not None:
         raise ValueError("initialise=random has no regression to find features.projection by; leave one of them out")
     count = 2 * len(features.frequencies.future)
@@ -107,9 +115,15 @@ def initialise(loaded: Loaded, features: Features, settings: TwoStageSettings) -
     """
     found = first_parameters(features, settings)
     full = build_psrnn(found.parameters, features.frequencies, found.projections, **settings.cell)
+    with threads_for(full), shown("filtering"):
+        return with_readout(full, loaded, settings, found.chunk)
+
+
+def with_readout(full: PSRNN, loaded: Loaded, settings: TwoStageSettings, chunk: int) -> Initialised:
+    """`full`, or a factorised cell made from it, with its readout and errors. chunk: `Regressed`'s."""
     solve = ReadoutFit(loaded.train, loaded.validation, readout_settings(settings.readout), loaded.lagged)
     model, fitted = full, solve(full)
-    chosen = {"halved.initialise.chunk": found.chunk} if found.chunk != settings.initialise.chunk else {}
+    chosen = {"halved.initialise.chunk": chunk} if chunk != settings.initialise.chunk else {}
     if settings.terms is not None:
         model, error = factorise(full, loaded, fitted.train, rank=settings.terms, seed=settings.seed)
         fitted = solve(model)

@@ -1,0 +1,49 @@
+"""The recursion of `psrnn.fused` for a single sequence on a CPU, where a step's calls cost more than its arithmetic.
+
+A call of NumPy for some thousand multiplications takes a quarter of the time of one of torch.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import numpy as np
+import torch
+from torch import Tensor
+
+LARGEST_STATE = 96  # larger ones are worth torch's calls, and NumPy's library would hand them out to threads
+
+
+def suits(matrices: Tensor) -> bool:
+    """Whether A_0 … A_{T−1} (T, B, s, s) are those of one sequence in float64 on the CPU, and small.
+
+    Subclasses of tensors, which may have no numbers, and what is traced do not suit.
+    """
+    plain = type(matrices) is Tensor and matrices.device.type == "cpu" and not torch.compiler.is_compiling()
+    return plain and matrices.dtype == torch.float64 and matrices.shape[1] == 1 and matrices.shape[2] <= LARGEST_STATE
+
+
+def recursion_of_one(
+    matrices: Tensor, bias: Tensor, initial: Tensor, reference: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """`psrnn.fused.recursion` of arguments that `suits`, without a gradient: the same but for rounding."""
+    states, norms = initial.new_empty(len(matrices) + 1, *initial.shape), initial.new_empty(len(matrices), 1, 1)
+    states[0] = initial
+    towards = np.zeros(len(bias)) if reference is None else reference.detach().numpy()
+    with np.errstate(all="ignore"):  # a filter that diverges is found by its errors
+        found = _walk(matrices.detach()[:, 0].numpy(), bias.detach().numpy(), states[:, 0].numpy(), towards)
+    norms[:, 0, 0] = torch.tensor(found, dtype=norms.dtype)
+    return states, norms
+
+
+def _walk(matrices: np.ndarray, bias: np.ndarray, states: np.ndarray, reference: np.ndarray) -> list[float]:
+    """Fill states[1:] from states[0]; σ_t‖z_t‖ of every step, σ = + where ⟨z, reference⟩ is 0."""
+    state, z, found = states[0], np.empty_like(bias), list[float]()
+    for matrix, following in zip(matrices, states[1:], strict=True):
+        np.dot(matrix, state, out=z)
+        np.add(z, bias, out=z)
+        norm = max(math.sqrt(z.dot(z)), sys.float_info.min)
+        found.append(-norm if z.dot(reference) < 0 else norm)
+        state = np.divide(z, found[-1], out=following)
+    return found

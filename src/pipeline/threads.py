@@ -1,0 +1,28 @@
+"""How many threads a stage takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+SMALL = 2**17  # numbers of a model: what one row of it costs in multiplications
+
+
+@contextmanager
+def threads_for(model: Any) -> Iterator[None]:
+    """One thread in the block where the model has fewer than `SMALL` numbers, as many as before where it has more.
+
+    A small model makes thousands of calls that last some microseconds each. Threads that wait for one another after
+    each of them gain little on idle cores, and wait for their turn on busy ones. The rule looks at the model alone, so
+    that the numbers of a run do not hang on how busy the machine is.
+    """
+    before = torch.get_num_threads()
+    small = sum(tensor.numel() for tensor in model.state_dict().values()) < SMALL
+    torch.set_num_threads(1 if small else before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
