@@ -17,6 +17,7 @@ TINY: dict[str, dict[str, Any]] = {
     "bptt_step": {"SIZES": ((6, 3),), "STEPS": 4},
     "online_step": {"FEATURES": (6,)},
     "epoch": {"SEQUENCES": 2, "STEPS": 30, "FEATURES": (6,)},
+    "long_series": {"STEPS": 400, "COUNT": 3, "LAGS": 3, "HORIZONS": (1, 5)},
     "factorised": {"SIZES": ((6, (2, 3)),)},
     "trace_estimation": {"SIZE": 50, "QUERIES": (12,)},
     "ssgp": {"ROWS": 60, "COUNT": 3},
@@ -27,11 +28,12 @@ ROWS = {
     "bptt_step": 3,
     "online_step": 4,
     "epoch": 4 + 4,
+    "long_series": 4 + 3,
     "factorised": 3,
     "trace_estimation": 7,
     "ssgp": 6,
 }
-PEERS = {"feature_map": 1, "two_stage": 1, "trace_estimation": 3, "ssgp": 2}
+PEERS = {"feature_map": 1, "two_stage": 1, "long_series": 1, "trace_estimation": 3, "ssgp": 2}
 
 
 @pytest.fixture

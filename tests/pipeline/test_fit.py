@@ -188,7 +188,7 @@ def refinement(kind: type[Fit], *, lags: int) -> tuple[list[EpochRow], Truncated
 
     def errors() -> tuple[float, float]:
         filtered.append(len(rows))
-        return (one_step_error(model, validation),) * 2
+        return one_step_error(model, validation), 0.0
 
     loop = kind(
         objective, FitSettings(10, "sgd", 40.0, clip=100.0), generator=generator, errors=errors, on_epoch=rows.append,
