@@ -17,6 +17,7 @@ Form = Callable[[], object]
 SAMPLE = 5e-4  # seconds that one sample takes at least: short calls are repeated
 MOST_ROUNDS = 200
 HEADER = "| hot spot | size | form | median | ÷ ours | of product peak | of read peak |\n|---|---|---|---|---|---|---|"
+VECTOR_BITS = {"AVX2": 256, "AVX512": 512}  # by the name that torch gives to a processor's capability
 PEERS = {"sklearn": "scikit-learn", "pylops": "PyLops", "gpytorch": "GPyTorch"}
 
 
@@ -29,7 +30,7 @@ class Machine:
     read: float
 
     def describe(self) -> str:
-        name = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else processor()
+        name = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else f"{processor()}, {vectors()}"
         products = ", ".join(f"{str(t).removeprefix('torch.')} {x / 1e9:.0f} GF/s" for t, x in self.product.items())
         return (
             f"{name}, {torch.get_num_threads()} thread(s), torch {torch.__version__}; matrix-product peak {products}; "
@@ -77,6 +78,12 @@ def processor() -> str:
             return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
     except (OSError, StopIteration):
         return platform.processor() or platform.machine()
+
+
+def vectors() -> str:
+    """The vector instructions that torch uses on this processor, and their width."""
+    name = torch.backends.cpu.get_cpu_capability()
+    return f"{name} ({VECTOR_BITS[name]}-bit vectors)" if name in VECTOR_BITS else f"vectors: {name}"
 
 
 def wait(device: torch.device) -> None:

@@ -87,6 +87,33 @@ def test_forms_take_turns(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [len(times) for times in found.values()] == [3, 3]
 
 
+def test_two_stage_regression_is_measured_with_one_thread_too(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside the peak of one thread, which is measured then; afterwards there are as many threads as before."""
+    used: list[int] = []
+    module = load("two_stage")
+    monkeypatch.setattr(module, "product_peak", lambda *_: used.append(torch.get_num_threads()) or 2e9)
+    torch.set_num_threads(2)
+    try:
+        rows = module.measure(machine(load), 0.01)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(1)
+    (alone,) = (row for row in rows if row.spot == "two-stage regression, one thread")
+    assert used == [1]
+    assert alone.product_share == pytest.approx(2 * 1100 * 6**3 / alone.seconds / 2e9)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("AVX2", "AVX2 (256-bit vectors)"), ("AVX512", "AVX512 (512-bit vectors)"), ("X", "vectors: X")]
+)
+def test_the_processor_is_named_with_the_width_of_its_vectors(
+    name: str, said: str, load: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.backends.cpu.get_cpu_capability", lambda: name)
+    monkeypatch.setattr(load("side_by_side"), "processor", lambda: "Some Processor")
+    assert machine(load).describe().startswith(f"Some Processor, {said}, 1 thread(s), torch ")
+
+
 def test_a_form_that_uses_up_the_budget_runs_once(load: Any) -> None:
     calls: list[int] = []
     found = load("side_by_side").samples({"A": lambda: calls.append(0)}, device=torch.device("cpu"), budget=0.0)
