@@ -28,7 +28,8 @@ class Unusable(NamedTuple):
 
 def as_numbers(column: Any) -> np.ndarray:
     """(row,) float64: NaN for an empty cell and for a text that is no number."""
-    return pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+    parsed: Any = pd.to_numeric(column, errors="coerce")
+    return parsed.to_numpy(np.float64, na_value=np.nan)
 
 
 def holds_dates(column: Any) -> bool:
@@ -78,7 +79,7 @@ def way_out(
         return "mend the file; no other column is left to model"
     settings = [shlex.quote(f"data.columns=[{','.join(kept)}]")]
     times = [found.name for found in faults if orders and found.dated]
-    once = [name for name in times if frame[name].notna().all() and frame[name].is_unique]
+    once = [name for name in times if bool(frame[name].notna().all()) and bool(frame[name].is_unique)]
     settings += [shlex.quote(f"data.time={in_a_setting(once[0])}")] if once else []
     word = "it" if len(faults) == 1 else "them"
     return f"mend {word}, or go on without {word}: {' '.join(settings)}"

@@ -20,7 +20,7 @@ def read_times(frame: pd.DataFrame, path: Path, time: str) -> np.ndarray:
     dated = column.dtype.kind == "M"
     numbers: Any = pd.Series(np.nan, column.index) if dated else pd.to_numeric(column, errors="coerce")
     if numbers.isna().all():
-        dates: Any = pd.to_datetime(column, errors="coerce", utc=True, **({} if dated else {"format": "ISO8601"}))
+        dates: Any = pd.to_datetime(column, errors="coerce", utc=True, format=None if dated else "ISO8601")
         times, bad = dates.dt.tz_localize(None).to_numpy(), dates.isna().to_numpy()
     else:
         times = numbers.to_numpy(np.float64, na_value=np.nan)
