@@ -67,7 +67,7 @@ def conformal_radii(residuals: np.ndarray, *, coverage: float) -> np.ndarray:
     horizon and feature with too few scored forecasts for a finite radius; the message tells how many are needed.
     """
     needed = smallest_calibration(coverage)
-    sizes = np.sort(_sizes(residuals), axis=0)
+    sizes = np.sort(sizes_of(residuals), axis=0)
     scored = (~np.isnan(sizes)).sum(0)
     if (scored < needed).any():
         horizon, feature = np.unravel_index(scored.argmin(), scored.shape)
@@ -87,7 +87,7 @@ def coverage_reached(residuals: np.ndarray, radii: np.ndarray) -> Coverage:
     by more over neighbouring steps, which are dependent.
     Raises ValueError for shapes that do not fit, an infinite residual, and a radius that is negative or not finite.
     """
-    sizes = _sizes(residuals)
+    sizes = sizes_of(residuals)
     if radii.shape != sizes.shape[1:]:
         raise ValueError(f"radii of shape {radii.shape} do not fit residuals of shape {residuals.shape}")
     if not (np.isfinite(radii) & (radii >= 0)).all():
@@ -115,7 +115,8 @@ def _exact(coverage: float) -> Fraction:
     return Fraction(str(coverage))
 
 
-def _sizes(residuals: np.ndarray) -> np.ndarray:
+def sizes_of(residuals: np.ndarray) -> np.ndarray:
+    """|residuals| (forecast, horizon, feature); NaN = not scored. Raises ValueError for another shape and infinities."""
     if residuals.ndim != 3:
         raise ValueError(f"expected residuals (forecast, horizon, feature), got shape {residuals.shape}")
     if np.isinf(residuals).any():

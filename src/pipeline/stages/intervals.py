@@ -1,0 +1,64 @@
+"""Prediction intervals of the run's model: calibrated on the validation part, their coverage measured on the test part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from models.filtering import MaskedSequences, SequenceModel, filter_sequences, horizon_errors, with_padding_observed
+from models.intervals import Intervals, calibrate
+from pipeline.stages.evaluate import Evaluation
+from pipeline.stages.load import Loaded
+
+SHOWN = 0.9  # coverage of the bands in figures
+MOST_NUMBERS = 2**26  # residuals kept at once; longer horizons than fit are not calibrated
+
+
+def calibrated_horizon(part: MaskedSequences, horizons: Sequence[int], first_step: int) -> int:
+    """The longest horizon asked for that the validation part is long enough for and whose residuals can be kept."""
+    reach = part.values.shape[1] - first_step
+    return max(1, min(max(horizons), reach, MOST_NUMBERS // part.values.numel()))
+
+
+def own_residuals(squared: Sequence[Tensor], scale: Tensor) -> np.ndarray:
+    """(forecast, horizon, feature): |truth − forecast| in the data's own units; NaN where not scored."""
+    sizes = torch.stack([errors.double().cpu().sqrt().flatten(0, 1) for errors in squared], 1)
+    return (sizes * scale).numpy()
+
+
+@torch.no_grad()
+def intervals_of(model: SequenceModel, loaded: Loaded, settings: Any) -> Intervals | None:
+    """From every step of the validation part forecasts for 1, 2, … steps ahead, and the radii of their residuals.
+
+    settings: `evaluate`. None where a forecast diverged: no interval can be told then.
+    """
+    part = loaded.validation
+    mask = with_padding_observed(part.mask, loaded.dataset.validation.lengths)
+    horizons = range(1, calibrated_horizon(part, settings.horizons, settings.first_step) + 1)
+    filtered = filter_sequences(model, part.values, mask)
+    errors = horizon_errors(model, filtered, part.values, part.scored, horizons, settings.first_step)
+    residuals = own_residuals([errors[horizon] for horizon in horizons], loaded.standardiser.scale)
+    return None if np.isinf(residuals).any() else calibrate(residuals)
+
+
+def coverage_table(intervals: Intervals, evaluation: Evaluation, loaded: Loaded) -> pd.DataFrame:
+    """A row for each coverage, horizon of the evaluation and feature: the radius, and the share of the test forecasts
+    inside it; horizons that were not calibrated are left out."""
+    errors = evaluation.squared[evaluation.main]
+    horizons = [horizon for horizon in errors if horizon <= intervals.radii.shape[1]]
+    sizes = own_residuals([errors[horizon] for horizon in horizons], loaded.standardiser.scale)
+    scored = (~np.isnan(sizes)).sum(0)
+    rows = []
+    for coverage, radii in zip(intervals.coverages, intervals.radii, strict=True):
+        inside = (sizes <= radii[[h - 1 for h in horizons]]).sum(0) / np.maximum(scored, 1)
+        for i, horizon in enumerate(horizons):
+            for j, feature in enumerate(loaded.dataset.feature_names):
+                rows.append((coverage, horizon, feature, loaded.dataset.units[j], radii[horizon - 1, j],
+                             intervals.scored[horizon - 1, j], inside[i, j], scored[i, j]))  # fmt: skip
+    names = ["coverage", "horizon", "feature", "unit", "radius", "calibrated_on", "inside", "scored"]
+    return pd.DataFrame(rows, columns=names)
