@@ -116,7 +116,7 @@ def _exact(coverage: float) -> Fraction:
 
 
 def sizes_of(residuals: np.ndarray) -> np.ndarray:
-    """|residuals| (forecast, horizon, feature); NaN = not scored. Raises ValueError for another shape and infinities."""
+    """|residuals| (forecast, horizon, feature); NaN = not scored. Raises ValueError for another shape and infinity."""
     if residuals.ndim != 3:
         raise ValueError(f"expected residuals (forecast, horizon, feature), got shape {residuals.shape}")
     if np.isinf(residuals).any():

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from models.extensions import baggage, check_class, class_of, copy_sources
 from models.filtering import State, batches, filter_unequal, roll
 from models.frame import as_frame, continued, is_frame, values_of
+from models.intervals import Intervals
 from models.numerics.half import fits, from_bits, to_bits
 from models.psrnn.cell import PSRNN
 from models.psrnn.online import OnlineStep
@@ -24,20 +25,40 @@ if TYPE_CHECKING:
 ROUNDED = "model/update_tensor"
 ARCHITECTURE, PARAMETERS = "architecture.json", "parameters.npz"
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
+INTERVALS = "intervals/"
 PASS_NUMBERS = 2**23  # states and observations that are filtered at once, or one sequence: 64 MiB of doubles
 
 
 class Forecaster:
     """A sequence model between a standardisation and its inverse.
 
-    model: offers `models.filtering.SequenceModel`; mean, scale (feature,): in the data's own units.
+    model: offers `models.filtering.SequenceModel`; mean, scale (feature,): in the data's own units. intervals: of its
+    forecasts, in the data's own units; None: not known.
     """
 
-    def __init__(self, model: nn.Module, *, mean: Tensor, scale: Tensor, feature_names: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        *,
+        mean: Tensor,
+        scale: Tensor,
+        feature_names: tuple[str, ...],
+        intervals: Intervals | None = None,
+    ) -> None:
         self.model = model
         parameter = next(iter(model.state_dict().values()), torch.empty(0, dtype=mean.dtype))
         self.mean, self.scale = mean.to(parameter), scale.to(parameter)
         self.feature_names = feature_names
+        self.intervals = intervals
+
+    def radius(self, coverage: float, horizon: int) -> np.ndarray:
+        """(horizon, feature): forecast ± radius holds the truth with about this probability, for 1 to `horizon` steps.
+
+        Raises ValueError for a model without intervals, and as `models.intervals.Intervals.radius` does.
+        """
+        if self.intervals is None:
+            raise ValueError("this model has no intervals: it is of an older version, or its forecasts diverged")
+        return self.intervals.radius(coverage, horizon)
 
     def standardised(self, series: np.ndarray) -> tuple[Tensor, Tensor]:
         """(time, feature) values and mask of one series; NaN is a gap."""
@@ -180,6 +201,8 @@ def save_forecaster(forecaster: Forecaster, folder: Path) -> None:
     (folder / ARCHITECTURE).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
     arrays = {name: to_bits(t) if name in halved else t.cpu().numpy() for name, t in tensors.items()}
     arrays |= {"mean": forecaster.mean.cpu().numpy(), "scale": forecaster.scale.cpu().numpy()}
+    if forecaster.intervals is not None:
+        arrays |= {INTERVALS + name: values for name, values in forecaster.intervals._asdict().items()}
     np.savez(folder / PARAMETERS, allow_pickle=False, **arrays)  # pyright: ignore[reportArgumentType]
 
 
@@ -202,5 +225,8 @@ def load_forecaster(folder: Path, *, extensions: Sequence[str] = ()) -> Forecast
     model = kind(**description["architecture"])
     model.to(DTYPES[description["dtype"]])
     model.load_state_dict({k.removeprefix("model/"): v for k, v in arrays.items() if k.startswith("model/")})
-    names = tuple(description["feature_names"])
-    return Forecaster(model, mean=arrays["mean"], scale=arrays["scale"], feature_names=names)
+    kept = {k.removeprefix(INTERVALS): v.numpy() for k, v in arrays.items() if k.startswith(INTERVALS)}
+    return Forecaster(
+        model, mean=arrays["mean"], scale=arrays["scale"], feature_names=tuple(description["feature_names"]),
+        intervals=Intervals(**kept) if kept else None,
+    )  # fmt: skip

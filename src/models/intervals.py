@@ -67,6 +67,7 @@ def calibrate(residuals: np.ndarray) -> Intervals:
 def _order_statistic(padded: np.ndarray, scored: np.ndarray, coverage: float) -> np.ndarray:
     """padded (forecast + 1, horizon, feature): its last row is infinite."""
     exact = Fraction(str(coverage))
-    ranks = np.vectorize(lambda n: math.ceil((int(n) + 1) * exact), otypes=[np.int64])(scored)
+    numbers, places = np.unique(scored, return_inverse=True)
+    ranks = np.array([math.ceil((int(n) + 1) * exact) for n in numbers])[places].reshape(scored.shape)
     rows = np.where(ranks <= scored, ranks - 1, len(padded) - 1)
     return np.take_along_axis(padded, rows[None], axis=0)[0]

@@ -29,7 +29,15 @@ def whole_number(key: str, value: Any) -> None:
         )
 
 
-PARAMETERS: dict[str, Callable[[str, Any], None]] = {"horizon": whole_number}  # how the value of each is checked
+def coverage(key: str, value: Any) -> None:
+    if type(value) not in (int, float) or not 0 <= value < 1:
+        raise ValueError(f"params.{key} must be 0 (none) or a coverage below 1 such as 0.9, got {shown(value)}")
+
+
+PARAMETERS: dict[str, Callable[[str, Any], None]] = {
+    "horizon": whole_number,
+    "interval": coverage,
+}  # how the value of each is checked
 
 
 def decoded(body: bytes | str) -> dict[str, Any]:

@@ -131,6 +131,7 @@ class PredictConfig(CommonConfig):
     data: NewDataConfig = field(default_factory=NewDataConfig)
     model: ModelUriConfig = field(default_factory=ModelUriConfig)
     horizon: int = 0
+    interval: float = 0.0
     output: str | None = None
 
 
@@ -204,7 +205,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
 
 POSITIVE = ("threads", *PSRNN_POSITIVE, *THEORY_POSITIVE, *TRACE_POSITIVE, *SSGP_POSITIVE)
 NOT_NEGATIVE = (
-    "tracking.wait", "horizon", "seed", *PSRNN_NOT_NEGATIVE, *THEORY_NOT_NEGATIVE, *TRACE_NOT_NEGATIVE,
+    "tracking.wait", "horizon", "interval", "seed", *PSRNN_NOT_NEGATIVE, *THEORY_NOT_NEGATIVE, *TRACE_NOT_NEGATIVE,
     *SSGP_NOT_NEGATIVE,
 )  # fmt: skip
 MAY_BE_EMPTY = (*PSRNN_MAY_BE_EMPTY, *THEORY_MAY_BE_EMPTY, *SSGP_MAY_BE_EMPTY)
@@ -260,6 +261,7 @@ def validate(config: DictConfig) -> None:
             raise PipelineError(f"{key}={value} is unknown; choose one of {', '.join(choices)}{nearest}")
     _require(config, POSITIVE, lambda number: number > 0, "greater than 0")
     _require(config, NOT_NEGATIVE, lambda number: number >= 0, "0 or greater")
+    _require(config, ("interval",), lambda number: number < 1, "below 1, as 0.9 is")
     _require(config, ("seed",), lambda number: number < 2**32, "less than 2³² = 4294967296")
     _require(config, (*POSITIVE, *NOT_NEGATIVE), math.isfinite, "finite")
     log_model = str(OmegaConf.select(config, "tracking.log_model")).lower()

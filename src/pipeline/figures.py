@@ -104,6 +104,25 @@ def horizon_curve(errors: pd.DataFrame, *, title: str) -> Figure:
     return figure
 
 
+def spread(features: Sequence[str], most: int) -> np.ndarray:
+    """Places of up to `most` features, spread over all."""
+    return np.unique(np.linspace(0, len(features) - 1, min(most, len(features))).astype(int))
+
+
+def feature_panels(
+    features: Sequence[str], units: Sequence[str], *, title: str, x: str, most: int = 4
+) -> tuple[Figure, list[tuple[Axes, int]]]:
+    """A panel for each of up to `most` features, with its name and unit and its place among all."""
+    chosen = spread(features, most)
+    figure, axes = new_axes(title, x=x, y="", rows=len(chosen), height=1.6 * len(chosen) + 1)
+    for panel, i in zip(axes, chosen, strict=True):
+        panel.set_ylabel(f"{features[i]}\n({units[i]})" if units[i] else str(features[i]), fontsize=8)
+    return figure, list(zip(axes, chosen.tolist(), strict=True))
+
+
+Steps = tuple[str, np.ndarray] | None  # name and values of the times of a sequence's rows; None counts them
+
+
 def prediction(
     truth: np.ndarray,
     predicted: np.ndarray,
@@ -111,22 +130,40 @@ def prediction(
     units: Sequence[str],
     *,
     title: str,
-    steps: tuple[str, np.ndarray] | None = None,
-    most: int = 4,
+    steps: Steps = None,
 ) -> Figure:
-    """One test sequence, observed and predicted, (time, feature) each: up to `most` features, spread over all.
-
-    steps: name and values of the times of its rows; None counts them.
-    """
+    """One test sequence, observed and predicted, (time, feature) each."""
     name, x = steps or ("time step", np.arange(len(truth)))
-    chosen = np.unique(np.linspace(0, len(features) - 1, min(most, len(features))).astype(int))
-    figure, axes = new_axes(title, x=name, y="", rows=len(chosen), height=1.6 * len(chosen) + 1)
-    for panel, i in zip(axes, chosen, strict=True):
+    figure, panels = feature_panels(features, units, title=title, x=name)
+    for panel, i in panels:
         line(panel, 0, x, truth[:, i], "observed", markers=False)
         line(panel, 1, x, predicted[:, i], "predicted one step ahead", markers=False)
         date_axis(panel, x)
-        panel.set_ylabel(f"{features[i]}\n({units[i]})" if units[i] else str(features[i]), fontsize=8)
-    axes[0].legend(fontsize=8, loc="upper right")
+    panels[0][0].legend(fontsize=8, loc="upper right")
+    return figure
+
+
+def forecast(
+    truth: np.ndarray,
+    ahead: np.ndarray,
+    radii: np.ndarray,
+    features: Sequence[str],
+    units: Sequence[str],
+    *,
+    title: str,
+    steps: Steps = None,
+) -> Figure:
+    """The end of a sequence (time, feature) and its forecast from before it (step, feature), with forecast ± radii."""
+    name, x = steps or ("time step", np.arange(len(truth)))
+    origin, shown = len(truth) - len(ahead), slice(max(0, len(truth) - 4 * len(ahead)), None)
+    figure, panels = feature_panels(features, units, title=title, x=name)
+    for panel, i in panels:
+        band = ahead[:, i] - radii[:, i], ahead[:, i] + radii[:, i]
+        panel.fill_between(x[origin:], *band, color=COLOURS[1], alpha=0.2, linewidth=0, label="interval")
+        line(panel, 0, x[shown], truth[shown, i], "observed", markers=False)
+        line(panel, 1, x[origin:], ahead[:, i], "forecast", markers=False)
+        date_axis(panel, x)
+    panels[0][0].legend(fontsize=8, loc="upper left")
     return figure
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,6 +35,16 @@ def times_of(sequences: Sequences, horizon: int) -> np.ndarray:
     return np.concatenate([continued(own, horizon) for own in times] if horizon else list(times))
 
 
+def predictions(model: Any, frame: pd.DataFrame, settings: PredictConfig) -> pd.DataFrame:
+    """What the model says. Raises PipelineError for intervals from a model that has none."""
+    asked: dict[str, Any] = {"interval": settings.interval} if settings.interval else {}
+    if asked and "interval" not in str(model.metadata.get_params_schema()):
+        raise PipelineError(
+            f"interval={settings.interval}: this model was logged before models had intervals; train anew"
+        )
+    return model.predict(frame, params={"horizon": settings.horizon, **asked})
+
+
 def predict(settings: PredictConfig, job: Job) -> None:  # noqa: ARG001
     """Read the file with the model's columns, predict in its own units, write NAME-predictions.csv."""
     refuse_several("recipe=predict")
@@ -48,7 +59,7 @@ def predict(settings: PredictConfig, job: Job) -> None:  # noqa: ARG001
         pd.DataFrame(values, columns=columns).assign(sequence=name)
         for name, values in zip(sequences.names, sequences.to_arrays(), strict=True)
     ]
-    predicted = model.predict(pd.concat(frames, ignore_index=True), params={"horizon": settings.horizon})
+    predicted = predictions(model, pd.concat(frames, ignore_index=True), settings)
     predicted.insert(0, "sequence", predicted.pop("sequence"))
     predicted.insert(1, "step", predicted.groupby("sequence", sort=False).cumcount() + (1 if settings.horizon else 0))
     if sequences.times is not None and data.time not in columns:

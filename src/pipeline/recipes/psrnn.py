@@ -13,6 +13,7 @@ import torch
 from data.download import data_root
 from models.features.samplers import check_pair
 from models.forecaster import Forecaster
+from models.intervals import Intervals
 from models.numerics.ranks import rank
 from models.psrnn.method import Psrnn
 from models.recurrent import trained_parameters
@@ -33,7 +34,12 @@ from pipeline.stages.baselines import Season, baselines, season_of
 from pipeline.stages.bptt import Listener, errors_when_rounded, refine, unrefined, unwatched
 from pipeline.stages.evaluate import Evaluation, evaluate
 from pipeline.stages.features import Features, draw_features
+<<<<<<< HEAD
 from pipeline.stages.first_model import Initialised, fit_method, readout_settings
+=======
+from pipeline.stages.first_model import Initialised, fit_method
+from pipeline.stages.intervals import intervals_of, log_forecast, log_intervals
+>>>>>>> eee057a (wip)
 from pipeline.stages.load import Loaded, load
 from pipeline.stages.remarks import remarks
 from pipeline.stages.two_stage import DECOMPOSITION_ERROR, TwoStageSettings, empty_model, initialise
@@ -188,21 +194,23 @@ def log_dataset(run: Run, loaded: Loaded) -> None:
     run.dataset(frame, name=dataset.name, source=dataset.source, digest=dataset.checksum, context="training")
 
 
-def forecaster_of(model: Any, loaded: Loaded) -> Forecaster:
+def forecaster_of(model: Any, loaded: Loaded, intervals: Intervals | None) -> Forecaster:
     standardiser = loaded.standardiser
     return Forecaster(
-        model, mean=standardiser.mean, scale=standardiser.scale, feature_names=loaded.dataset.feature_names
-    )
+        model, mean=standardiser.mean, scale=standardiser.scale, feature_names=loaded.dataset.feature_names,
+        intervals=intervals,
+    )  # fmt: skip
 
 
 class Trained(NamedTuple):
-    """What the stages leave: the first model, refined in place, its validation error, the errors of all models, and the
-    season of one of them."""
+    """What the stages leave: the first model, refined in place, its validation error, the errors of all models, the
+    season of one of them, and the intervals of the run's own."""
 
     initialised: Initialised
     validation_mse: float
     evaluation: Evaluation
     season: Season | None
+    intervals: Intervals | None
 
 
 def run_stages(
@@ -232,7 +240,11 @@ def run_stages(
         report.log_metrics(run, evaluation, loaded)
         if full:
             report.log_evaluation(run, evaluation, loaded, models[name], title=clock.title)
-    return Trained(found, kept[1], evaluation, season)
+        intervals = intervals_of(models[name], loaded, settings.evaluate)
+        log_intervals(run, intervals, evaluation, loaded)
+        if full and intervals is not None:
+            log_forecast(run, models[name], loaded, intervals, title=clock.title)
+    return Trained(found, kept[1], evaluation, season, intervals)
 
 
 def model_line(settings: PsrnnConfig, parts: Parts, found: Initialised) -> str:
@@ -261,7 +273,7 @@ def close(settings: PsrnnConfig, loaded: Loaded, parts: Parts, trained: Trained,
     model = model_line(settings, parts, trained.initialised)
     run.describe(report.description(clock.title, model, loaded, trained.evaluation, said, clock.seconds))
     run.tags({"validation_mse": repr(trained.validation_mse)})
-    forecaster = forecaster_of(trained.initialised.model, loaded)
+    forecaster = forecaster_of(trained.initialised.model, loaded, trained.intervals)
     example = loaded.dataset.test.to_arrays(1)[0]
     uri = keep_model(run, forecaster, settings.tracking, example=example, error=trained.validation_mse)
     return report.printed(clock.title, trained.evaluation, said) + "\n" + where_to_look(run, clock.title, uri)

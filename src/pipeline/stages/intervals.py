@@ -1,7 +1,8 @@
-"""Prediction intervals of the run's model: calibrated on the validation part, their coverage measured on the test part."""
+"""Prediction intervals of the run's model: calibrated on the validation part, their coverage measured on the test."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,12 +11,23 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from models.filtering import MaskedSequences, SequenceModel, filter_sequences, horizon_errors, with_padding_observed
+from models.filtering import (
+    MaskedSequences,
+    SequenceModel,
+    filter_sequences,
+    final_state,
+    horizon_errors,
+    roll,
+    with_padding_observed,
+)
 from models.intervals import Intervals, calibrate
+from pipeline.figures import forecast
 from pipeline.stages.evaluate import Evaluation
 from pipeline.stages.load import Loaded
+from pipeline.tracking.run import Run
 
 SHOWN = 0.9  # coverage of the bands in figures
+TABLED = (0.5, 0.8, SHOWN, 0.95)
 MOST_NUMBERS = 2**26  # residuals kept at once; longer horizons than fit are not calibrated
 
 
@@ -47,14 +59,16 @@ def intervals_of(model: SequenceModel, loaded: Loaded, settings: Any) -> Interva
 
 
 def coverage_table(intervals: Intervals, evaluation: Evaluation, loaded: Loaded) -> pd.DataFrame:
-    """A row for each coverage, horizon of the evaluation and feature: the radius, and the share of the test forecasts
-    inside it; horizons that were not calibrated are left out."""
+    """A row for each coverage of `TABLED`, horizon of the evaluation and feature: the radius, and the share of the test
+    forecasts inside it; horizons that were not calibrated are left out."""
     errors = evaluation.squared[evaluation.main]
     horizons = [horizon for horizon in errors if horizon <= intervals.radii.shape[1]]
     sizes = own_residuals([errors[horizon] for horizon in horizons], loaded.standardiser.scale)
     scored = (~np.isnan(sizes)).sum(0)
     rows = []
     for coverage, radii in zip(intervals.coverages, intervals.radii, strict=True):
+        if coverage not in TABLED:
+            continue
         inside = (sizes <= radii[[h - 1 for h in horizons]]).sum(0) / np.maximum(scored, 1)
         for i, horizon in enumerate(horizons):
             for j, feature in enumerate(loaded.dataset.feature_names):
@@ -62,3 +76,42 @@ def coverage_table(intervals: Intervals, evaluation: Evaluation, loaded: Loaded)
                              intervals.scored[horizon - 1, j], inside[i, j], scored[i, j]))  # fmt: skip
     names = ["coverage", "horizon", "feature", "unit", "radius", "calibrated_on", "inside", "scored"]
     return pd.DataFrame(rows, columns=names)
+
+
+def log_intervals(run: Run, intervals: Intervals | None, evaluation: Evaluation, loaded: Loaded) -> None:
+    """The table, and what share of the test forecasts the intervals of `SHOWN` hold; a tag where there are none."""
+    if intervals is None:
+        run.tags({"intervals": "none: a forecast of the validation part diverged"})
+        warnings.warn("a forecast of the validation part diverged, so the model has no intervals", stacklevel=2)
+        return
+    run.tags({"intervals": f"{intervals.radii.shape[1]} steps"})
+    table = coverage_table(intervals, evaluation, loaded)
+    if loaded.dataset.image_shape is None:
+        run.table(table, "evaluate/intervals.csv")
+    shown: Any = table[(table["coverage"] == SHOWN) & np.isfinite(table["radius"])]
+    for horizon, rows in shown.groupby("horizon"):
+        suffix = "" if horizon == 1 else f"_horizon_{horizon}"
+        inside = float(np.average(rows["inside"], weights=rows["scored"]))
+        run.metric(f"evaluate/coverage_{100 * SHOWN:.0f}{suffix}", inside)
+
+
+@torch.no_grad()
+def log_forecast(run: Run, model: SequenceModel, loaded: Loaded, intervals: Intervals, *, title: str) -> None:
+    """A figure of the first test sequence: its end as forecast from the rows before, with bands, beside the truth.
+
+    None for videos, for one too short, and where an interval of `SHOWN` is not known.
+    """
+    dataset, standardiser = loaded.dataset, loaded.standardiser
+    length = int(dataset.test.lengths[0])
+    steps = min(intervals.radii.shape[1], length // 2)
+    radii = intervals.radii[list(intervals.coverages).index(SHOWN), :steps]
+    if dataset.image_shape is not None or not steps or not np.isfinite(radii).all():
+        return
+    origin = length - steps
+    state = final_state(model, loaded.test.values[:1, :origin], loaded.test.mask[:1, :origin])
+    ahead = (roll(model, state, steps)[0].double().cpu() * standardiser.scale + standardiser.mean).numpy()
+    truth = dataset.test.to_arrays(1)[0]
+    times = None if dataset.test.times is None else (str(dataset.time_name), dataset.test.times[0])
+    caption = f"{title}: {steps} steps of test sequence {dataset.test.names[0]}, {100 * SHOWN:.0f} % intervals"
+    figure = forecast(truth, ahead, radii, dataset.feature_names, dataset.units, title=caption, steps=times)
+    run.figure(figure, "figures/forecast")

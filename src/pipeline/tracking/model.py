@@ -44,7 +44,7 @@ def requirements(own: Sequence[str] = ()) -> list[str]:
 
 
 def signature(feature_names: Sequence[str]) -> ModelSignature:
-    """Output columns and the forecast horizon.
+    """Output columns, the forecast horizon and the coverage of intervals.
 
     There is no input schema: MLflow would turn an array into a frame without names and drop all of its columns. The
     model checks its input itself; its columns stand in the output schema, the input example and the metadata.
@@ -52,7 +52,8 @@ def signature(feature_names: Sequence[str]) -> ModelSignature:
     outputs = Schema(
         [*(ColSpec(DataType.double, name) for name in feature_names), ColSpec(DataType.string, "sequence")]
     )
-    return ModelSignature(outputs=outputs, params=ParamSchema([ParamSpec("horizon", DataType.long, 0)]))
+    params = [ParamSpec("horizon", DataType.long, 0), ParamSpec("interval", DataType.double, 0.0)]
+    return ModelSignature(outputs=outputs, params=ParamSchema(params))
 
 
 def log_parameters(run: Run, forecaster: Forecaster, example: np.ndarray) -> None:

@@ -99,6 +99,26 @@ def checked_horizon(params: dict[str, Any] | None) -> int:
     return int(horizon)
 
 
+def checked_interval(params: dict[str, Any] | None) -> float:
+    """The coverage asked for; 0 for no intervals."""
+    interval = (params or {}).get("interval", 0.0)
+    number = isinstance(interval, (int, float, np.number)) and not isinstance(interval, bool)
+    if not number or not 0 <= interval < 1:
+        shown = reprlib.repr(interval)[:LONGEST_VALUE]
+        raise BadRequest(f"interval must be 0 (none) or a coverage below 1 such as 0.9, got {shown}")
+    return float(interval)
+
+
+def with_bounds(found: pd.DataFrame, radii: np.ndarray) -> pd.DataFrame:
+    """The predictions with NAME_lower and NAME_upper for every feature; radii: (row, feature)."""
+    bounds = {
+        f"{name}_{end}": found[name] + sign * radii[:, j]
+        for j, name in enumerate(found.columns)
+        for end, sign in (("lower", -1), ("upper", 1))
+    }
+    return pd.concat([found, pd.DataFrame(bounds, index=found.index)], axis=1)
+
+
 def refuse_too_many(horizon: int, sequences: int, most: int | None) -> None:
     """Raise BadRequest where horizon × sequences is more than `most` rows; None sets no bound."""
     if most is not None and horizon * sequences > most:
@@ -139,8 +159,9 @@ class ServedForecaster(PythonModel):
     """Rows in time order in, in the data's own units; rows of the same sequence share the column `sequence`.
 
     horizon 0: the one-step prediction of every row, in the same order.
-    horizon h ≥ 1: h rows a sequence, the steps after its last row. More than `most_rows` rows in one answer, a setting
-    that is logged with the model (`model_config`) and that whoever loads it may change, are refused.
+    horizon h ≥ 1: h rows a sequence, the steps after its last row. interval c > 0: beside each feature the bounds that
+    hold the truth with about that probability, NAME_lower and NAME_upper. More than `most_rows` rows in one answer, a
+    setting that is logged with the model (`model_config`) and that whoever loads it may change, are refused.
     """
 
     # the schema comes from the signature, not from type hints of `predict`; without this MLflow warns at every load
@@ -156,7 +177,7 @@ class ServedForecaster(PythonModel):
 
     def predict(self, context, model_input, params=None):  # noqa: ARG002  # pyright: ignore[reportIncompatibleMethodOverride]
         """Raises BadRequest, a ValueError, for input that is no table of numbers with the model's columns."""
-        horizon = checked_horizon(params)
+        horizon, interval = checked_horizon(params), checked_interval(params)
         names = self.forecaster.feature_names
         frame = as_frame(model_input, names)
         if frame.empty:
@@ -169,10 +190,22 @@ class ServedForecaster(PythonModel):
         sequences = np.split(values[order], np.cumsum(np.bincount(codes))[:-1])
         found = np.concatenate(self.answers(sequences, horizon))
         if horizon:
-            return pd.DataFrame(found, columns=list(names)).assign(**{SEQUENCE: np.repeat(labels, horizon)})
+            answer = pd.DataFrame(found, columns=list(names))
+            return self.bounded(answer, horizon, interval).assign(**{SEQUENCE: np.repeat(labels, horizon)})
         in_place = np.empty_like(found)
         in_place[order] = found
-        return pd.DataFrame(in_place, columns=list(names), index=frame.index).assign(**{SEQUENCE: label})
+        answer = pd.DataFrame(in_place, columns=list(names), index=frame.index)
+        return self.bounded(answer, 1, interval).assign(**{SEQUENCE: label})
+
+    def bounded(self, answer: pd.DataFrame, horizon: int, interval: float) -> pd.DataFrame:
+        """The answer with the bounds of its intervals, if any were asked for; rows of 1 to `horizon` steps in turn."""
+        if not interval:
+            return answer
+        try:
+            radii = self.forecaster.radius(interval, horizon)
+        except ValueError as error:
+            raise BadRequest(str(error)) from error
+        return with_bounds(answer, np.tile(radii, (len(answer) // horizon, 1)))
 
     def answers(self, sequences: list[np.ndarray], horizon: int) -> list[np.ndarray]:
         """The predictions for each of the sequences (time, feature)."""
