@@ -18,11 +18,13 @@ FILES = sorted((conf_folder() / "experiment").glob("*.yaml"))
 SWEEPS = {path.stem for path in FILES if "MULTIRUN" in path.read_text()} | {"search"}
 OTHER_RECIPES = {path.stem for path in FILES if "override /recipe" in path.read_text(encoding="utf-8")}
 EXPERIMENTS = [path.stem for path in FILES if path.stem not in SWEEPS | OTHER_RECIPES]
+FIGURES = ("bptt", "forecast", "horizons", "prediction", "radii")
 ARTIFACTS = {
     "config.yaml", "curves/bptt.csv", "curves/horizons.csv", "evaluate/by_feature.csv", "evaluate/by_sequence.csv",
-    "evaluate/test_predictions.csv", "features/bandwidths.csv", "features/frequencies_history.csv",
-    "features/frequencies_future.csv", "features/frequencies_observation.csv", "parameters/parameters.npz",
-    *(f"figures/{name}.{kind}" for name in ("bptt", "horizons", "prediction", "radii") for kind in ("png", "svg")),
+    "evaluate/intervals.csv", "evaluate/test_predictions.csv", "features/bandwidths.csv",
+    "features/frequencies_history.csv", "features/frequencies_future.csv", "features/frequencies_observation.csv",
+    "parameters/parameters.npz",
+    *(f"figures/{name}.{kind}" for name in FIGURES for kind in ("png", "svg")),
 }  # fmt: skip
 
 
@@ -63,6 +65,7 @@ def test_experiment_runs_tiny_and_leaves_what_is_documented(experiment, run_pipe
         *(f"{stage}/seconds" for stage in ("load", "features", "two_stage", "bptt", "evaluate")),
     }  # fmt: skip
     assert wanted <= set(metrics)
+    assert all(0 < metrics[f"evaluate/coverage_90{suffix}"] <= 1 for suffix in ("", "_horizon_5", "_horizon_20"))
     for part in ("train", "validation", "test"):
         history = client.get_metric_history(run.info.run_id, f"bptt/{part}_mse")
         assert sorted(m.step for m in history) == list(range(len(history)))
@@ -148,6 +151,14 @@ def test_predict_recipe(trained, run_pipeline, tmp_path: Path) -> None:
     assert ahead["step"].tolist() == [1, 2, 3] * table["sequence"].nunique()
     last = ahead["sequence"].map(hours.groupby(table["sequence"]).max())
     assert (ahead["hour"] - last == pd.to_timedelta(ahead["step"], unit="h")).all()
+    assert run_pipeline(*base, f"model={uri}", "horizon=3", "interval=0.8", "data.group=who").status == 0
+    bounded = pd.read_csv(output)
+    low, high = (bounded[[f"{name}_{end}" for name in names]].to_numpy() for end in ("lower", "upper"))
+    np.testing.assert_allclose((low + high) / 2, bounded[names].to_numpy(), rtol=1e-6, atol=1e-9)
+    assert (high - low > 0).all()
+    refused = run_pipeline(*base, f"model={uri}", "horizon=99", "interval=0.8", "data.group=who").error
+    assert "intervals are known for 20 steps ahead, 99 were asked for" in refused
+    assert "interval=80.0 must be below 1" in run_pipeline(*base, f"model={uri}", "interval=80").error
     output.unlink()
     assert "cannot be loaded" in run_pipeline(*base, "model=runs:/0123456789abcdef/model").error
     assert "cannot be loaded" in run_pipeline(*base, f"model={tmp_path}").error

@@ -27,6 +27,7 @@ from mlflow.tracking import MlflowClient
 from mlflow_servers import free_port
 from models.baselines.persistence import Persistence
 from models.forecaster import Forecaster, save_forecaster
+from models.intervals import calibrate
 from pipeline import serving
 from pipeline.serving import fault
 from pipeline.tracking.model import example_frame, model_parts
@@ -270,7 +271,9 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A logged model that predicts the last value of the swimmer's five columns."""
     folder = tmp_path_factory.mktemp("logged")
     (folder / "parameters").mkdir()
-    model = Forecaster(Persistence(dimension=5), mean=torch.zeros(5), scale=torch.ones(5), feature_names=tuple(NAMES))
+    intervals = calibrate(np.arange(1.0, 20.0)[:, None, None] * np.array([[1.0], [2.0]]) * np.ones(5))
+    units = {"mean": torch.zeros(5), "scale": torch.ones(5)}
+    model = Forecaster(Persistence(dimension=5), **units, feature_names=tuple(NAMES), intervals=intervals)
     save_forecaster(model, folder / "parameters")
     parts = model_parts(folder / "parameters", example_frame(np.array([ROW]), NAMES), folder)
     mlflow.pyfunc.save_model(folder / "model", **parts)
@@ -307,6 +310,33 @@ def test_both_applications_answer_and_refuse_in_one_line(kind: str, logged: str,
         assert reason in answer["message"]
         assert "\n" not in answer["message"]
         assert "stack_trace" not in answer
+
+
+@pytest.mark.parametrize("kind", ["plain", "strict"])
+def test_intervals_are_bounds_beside_every_column(kind: str, logged: str, monkeypatch) -> None:
+    """19 residuals 1, 2, … 19 one step ahead and twice that two steps ahead: of 0.9 the radii are 18 and 36."""
+    app = application(logged, kind, monkeypatch)
+    asked = {"inputs": [[ROW], [ROW]], "params": {"horizon": 2, "interval": 0.9}}
+    status, answer = in_process(app, asked)
+    assert status == 200
+    widths = [row["nose_angle_upper"] - row["nose_angle"] for row in answer["predictions"]]
+    assert widths == pytest.approx([18, 36, 18, 36])
+    assert [row["nose_angle_lower"] for row in answer["predictions"]] == pytest.approx([r - w for r, w in zip(
+        [row["nose_angle"] for row in answer["predictions"]], widths, strict=True)])  # fmt: skip
+    one_step = in_process(app, {"inputs": [ROW, ROW, ROW], "params": {"interval": 0.5}})[1]["predictions"]
+    assert [row["nose_angle_upper"] - row["nose_angle"] for row in one_step] == pytest.approx([10, 10, 10])
+    assert not any(key.endswith("_lower") for key in in_process(app, {"inputs": [ROW]})[1]["predictions"][0])
+    for horizon, interval, reason in ((3, 0.9, "known for 2 steps"), (1, 0.99, "too few forecasts"), (1, 9, "got 9")):
+        status, answer = in_process(app, {"inputs": [ROW], "params": {"horizon": horizon, "interval": interval}})
+        assert status == 400
+        assert reason in answer["message"]
+
+
+@pytest.mark.parametrize("interval", [None, True, "0.9", -0.1, 1])
+def test_an_interval_that_is_no_coverage(logged: str, interval: Any) -> None:
+    served = mlflow.pyfunc.load_model(logged).unwrap_python_model()
+    with pytest.raises(ValueError, match=r"interval must be 0 \(none\) or a coverage below 1 such as 0\.9, got"):
+        served.predict(None, np.array([ROW]), {"interval": interval})
 
 
 def test_the_bound_on_forecasts_is_a_setting(logged: str, monkeypatch) -> None:

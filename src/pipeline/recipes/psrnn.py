@@ -12,7 +12,6 @@ import torch
 
 from data.download import data_root
 from models.features.samplers import check_pair
-from models.forecaster import Forecaster
 from models.intervals import Intervals
 from models.numerics.ranks import rank
 from models.psrnn.method import Psrnn
@@ -34,13 +33,9 @@ from pipeline.stages.baselines import Season, baselines, season_of
 from pipeline.stages.bptt import Listener, errors_when_rounded, refine, unrefined, unwatched
 from pipeline.stages.evaluate import Evaluation, evaluate
 from pipeline.stages.features import Features, draw_features
-<<<<<<< HEAD
 from pipeline.stages.first_model import Initialised, fit_method, readout_settings
-=======
-from pipeline.stages.first_model import Initialised, fit_method
 from pipeline.stages.intervals import intervals_of, log_forecast, log_intervals
->>>>>>> eee057a (wip)
-from pipeline.stages.load import Loaded, load
+from pipeline.stages.load import Loaded, forecaster_of, load
 from pipeline.stages.remarks import remarks
 from pipeline.stages.two_stage import DECOMPOSITION_ERROR, TwoStageSettings, empty_model, initialise
 from pipeline.study import prepare, title_of
@@ -194,14 +189,6 @@ def log_dataset(run: Run, loaded: Loaded) -> None:
     run.dataset(frame, name=dataset.name, source=dataset.source, digest=dataset.checksum, context="training")
 
 
-def forecaster_of(model: Any, loaded: Loaded, intervals: Intervals | None) -> Forecaster:
-    standardiser = loaded.standardiser
-    return Forecaster(
-        model, mean=standardiser.mean, scale=standardiser.scale, feature_names=loaded.dataset.feature_names,
-        intervals=intervals,
-    )  # fmt: skip
-
-
 class Trained(NamedTuple):
     """What the stages leave: the first model, refined in place, its validation error, the errors of all models, the
     season of one of them, and the intervals of the run's own."""
@@ -241,7 +228,7 @@ def run_stages(
         if full:
             report.log_evaluation(run, evaluation, loaded, models[name], title=clock.title)
         intervals = intervals_of(models[name], loaded, settings.evaluate)
-        log_intervals(run, intervals, evaluation, loaded)
+        log_intervals(run, intervals, evaluation, loaded, full=full)
         if full and intervals is not None:
             log_forecast(run, models[name], loaded, intervals, title=clock.title)
     return Trained(found, kept[1], evaluation, season, intervals)

@@ -78,15 +78,18 @@ def coverage_table(intervals: Intervals, evaluation: Evaluation, loaded: Loaded)
     return pd.DataFrame(rows, columns=names)
 
 
-def log_intervals(run: Run, intervals: Intervals | None, evaluation: Evaluation, loaded: Loaded) -> None:
-    """The table, and what share of the test forecasts the intervals of `SHOWN` hold; a tag where there are none."""
+def log_intervals(run: Run, intervals: Intervals | None, evaluation: Evaluation, loaded: Loaded, *, full: bool) -> None:
+    """The table (if `full`, and not for videos), and what share of the test forecasts the intervals of `SHOWN` hold.
+
+    Where there are none, a tag and a warning say so.
+    """
     if intervals is None:
         run.tags({"intervals": "none: a forecast of the validation part diverged"})
         warnings.warn("a forecast of the validation part diverged, so the model has no intervals", stacklevel=2)
         return
     run.tags({"intervals": f"{intervals.radii.shape[1]} steps"})
     table = coverage_table(intervals, evaluation, loaded)
-    if loaded.dataset.image_shape is None:
+    if full and loaded.dataset.image_shape is None:
         run.table(table, "evaluate/intervals.csv")
     shown: Any = table[(table["coverage"] == SHOWN) & np.isfinite(table["radius"])]
     for horizon, rows in shown.groupby("horizon"):

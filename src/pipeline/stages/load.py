@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
 from data.base import Dataset, Standardiser
 from models.filtering import MaskedSequences, scored_steps
+from models.forecaster import Forecaster
+from models.intervals import Intervals
 from models.readout import LagShares
 from pipeline.errors import PipelineError
 
@@ -72,3 +74,12 @@ def load(
             )
         parts.append(MaskedSequences(scaled.values, scaled.mask, scored))
     return Loaded(dataset, standardiser, *parts, lagged=LagShares())
+
+
+def forecaster_of(model: Any, loaded: Loaded, intervals: Intervals | None = None) -> Forecaster:
+    """The model between the data's own units and standardised ones."""
+    standardiser = loaded.standardiser
+    return Forecaster(
+        model, mean=standardiser.mean, scale=standardiser.scale, feature_names=loaded.dataset.feature_names,
+        intervals=intervals,
+    )  # fmt: skip
