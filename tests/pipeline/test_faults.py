@@ -119,12 +119,16 @@ FIRST_PLACES = (
 
 
 @pytest.mark.slow
-def test_killed_in_a_first_run_before_its_first_stage(run_pipeline, client, store: Path) -> None:
+def test_killed_in_a_first_run_before_its_first_stage(run_pipeline, store: Path) -> None:
     (store / "mlflow.db").unlink()
     for place in FIRST_PLACES:
         assert (store / "mlflow.db").exists() == (place not in FIRST_PLACES[:3])
         stop_in(place, signal.SIGKILL, store, *BARE)
-    assert run_pipeline(*BARE, "resume=auto").status == 0
+    client = MlflowClient(f"sqlite:///{store / 'mlflow.db'}")
+    (begun,) = all_runs(client)
+    assert begun.info.status == "RUNNING"
+    result = run_pipeline(*BARE, "resume=auto")
+    assert result.status == 0, result.err
     assert {path.name for path in store.iterdir() if "partial" in path.name or "half-made" in path.name} == set()
     first = only_run(client)
     assert (first.info.status, first.data.tags["resumed"]) == ("FINISHED", "true")
