@@ -23,6 +23,7 @@ from pipeline.config_psrnn import (
     ReadoutConfig,
     RefineConfig,
     SearchConfig,
+    check_lags,
 )
 from pipeline.config_ssgp import (
     SSGP_CAPS,
@@ -268,6 +269,7 @@ def validate(config: DictConfig) -> None:
     if log_model not in ("none", "true", "best", "false"):
         raise PipelineError(f"tracking.log_model={log_model} is unknown; choose one of true, best, false")
     _check_register(config, log_model)
+    check_lags(config)
     _check_dtype(config)
     if not (isinstance(config.resume, bool) or config.resume == "auto"):
         raise PipelineError(f"resume={config.resume} is unknown; choose one of true, false, auto")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from omegaconf import MISSING
+from omegaconf import MISSING, DictConfig, OmegaConf
 
 from models.choices import SCALES, UPDATES
+from pipeline.errors import PipelineError
 
 
 @dataclass
@@ -37,7 +38,8 @@ class InitialiseConfig:
 
 @dataclass
 class ReadoutConfig:
-    lags: int = MISSING
+    lags: int | None = MISSING
+    choices: list[int] = field(default_factory=list)
     ridges: list[float] = MISSING
     state_ridges: list[float] | None = None
     scale: str = MISSING
@@ -98,6 +100,17 @@ PSRNN_POSITIVE = (
     "refine.horizon", "refine.learning_rate", "refine.batch_size", "refine.clip", "refine.damping", "evaluate.horizons",
     "evaluate.orders", "evaluate.ridges", "tune.trials",
 )  # fmt: skip
-PSRNN_NOT_NEGATIVE = ("readout.lags", "refine.epochs", "evaluate.first_step", "evaluate.season", "tune.warmup")
-PSRNN_MAY_BE_EMPTY = ("evaluate.orders",)
+PSRNN_NOT_NEGATIVE = (
+    "readout.lags", "readout.choices", "refine.epochs", "evaluate.first_step", "evaluate.season", "tune.warmup",
+)  # fmt: skip
+PSRNN_MAY_BE_EMPTY = ("evaluate.orders", "readout.choices")
 PSRNN_CAPS = {"features.count": "count", "features.projection": "count", "refine.epochs": "epochs"}
+
+
+def check_lags(config: DictConfig) -> None:
+    """Raise PipelineError where nothing says how many lags; the PSRNN of a Hessian has those that its settings give."""
+    if OmegaConf.select(config, "hessian") is not None and config.hessian.readout.lags is None:
+        raise PipelineError("hessian.readout.lags has no value; give a number, 0 for the state alone")
+    readout = OmegaConf.select(config, "readout")
+    if readout is not None and readout.lags is None and not readout.choices:
+        raise PipelineError("readout.lags=null leaves the choice to readout.choices, which is empty; give one of them")

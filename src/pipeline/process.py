@@ -51,10 +51,21 @@ def pipeline_store() -> str:
     return str(store_folder())
 
 
+def readout_for(data: str) -> str:
+    """`${readout_for:${data}}`: the paper's readout on its data; the one that validation chooses on a person's own."""
+    return "auto" if data == "table" else "linear"
+
+
+def refine_for(data: str, model: str) -> str:
+    """`${refine_for:${data},${model}}`: on a table the readout that validation chose leaves a PSRNN's refinement
+    next to nothing to gain, and the networks are trained by nothing else."""
+    return "none" if data == "table" and model in ("psrnn", "psrnn_cp") else "bptt"
+
+
 def register_resolvers() -> None:
     from omegaconf import OmegaConf
 
-    for resolver in (at_most, up_to, contenders, pipeline_store):
+    for resolver in (at_most, up_to, contenders, pipeline_store, readout_for, refine_for):
         OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
 
 

@@ -14,7 +14,7 @@ from pipeline.build import build, check_target, settings_of
 from pipeline.config import PredictConfig, PsrnnConfig, register_schemas
 from pipeline.errors import PipelineError
 from pipeline.paths import conf_folder
-from pipeline.process import at_most, contenders, up_to
+from pipeline.process import at_most, contenders, readout_for, refine_for, up_to
 
 OPTIONS = sorted(
     (str(path.parent.relative_to(conf_folder())), path.stem)
@@ -38,7 +38,7 @@ NEEDED = {("tracking", "server"): ["tracking.uri=http://127.0.0.1:5000"], ("kern
 def composer():
     register_schemas()
     OmegaConf.register_new_resolver("pipeline_store", lambda: "/tmp", replace=True)
-    for resolver in (at_most, up_to, contenders):
+    for resolver in (at_most, up_to, contenders, readout_for, refine_for):
         OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
     GlobalHydra.instance().clear()
     with initialize_config_dir(str(conf_folder()), version_base="1.3"):

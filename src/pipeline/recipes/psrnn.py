@@ -121,8 +121,8 @@ def two_stage_stage(settings: PsrnnConfig, loaded: Loaded, parts: Parts, feature
     stage = two_stage_settings(settings, parts)
     saved = checkpoint.find(path)
     if saved is not None:
-        model = empty_model(features, stage)
         with checkpoint.fitting(path):
+            model = empty_model(features, stage, saved.values["chosen"])
             model.load_state_dict(saved.tensors)
             return Initialised(model, **saved.values)
     found = initialise(loaded, features, stage)
@@ -239,7 +239,9 @@ def model_line(settings: PsrnnConfig, parts: Parts, found: Initialised) -> str:
     refinement = "fitted, not refined"
     if parts.method.trained and settings.refine.epochs:
         refinement = f"{settings.refine.epochs} epochs of {settings.refine.optimizer}"
-    common = f"readout with {settings.readout.lags} lags, {trained_parameters(found.model)} parameters, {refinement}"
+    lags = getattr(found.model, "lags", None)
+    readout = "" if lags is None else f"readout with {lags} lags, "
+    common = f"{readout}{trained_parameters(found.model)} parameters, {refinement}"
     if not parts.psrnn:
         return f"{parts.method}, {common}"
     projected = "" if settings.features.projection is None else f" projected to {settings.features.projection}"

@@ -16,7 +16,8 @@ from models.recurrent import Recurrent
 from pipeline.errors import PipelineError
 from pipeline.fit import EpochRow, Fit, FitSettings, Progress, snapshot
 from pipeline.seeding import generator
-from pipeline.stages.first_model import Initialised, one_step_mse, readout_settings
+from pipeline.stages.first_model import Initialised, one_step_mse
+from pipeline.stages.lags import readout_settings
 from pipeline.stages.load import Loaded
 from pipeline.threads import threads_for
 
@@ -54,7 +55,7 @@ def refine(
     model = found.model
     if not isinstance(model, Recurrent):
         raise TypeError(f"{type(model).__name__} is not refined by gradient")
-    chosen_readout = readout_settings(readout).only(found.chosen)
+    chosen_readout = readout_settings(readout)._replace(lags=model.lags).only(found.chosen)
     fit_readout = ReadoutFit(loaded.train, loaded.validation, chosen_readout, loaded.lagged)
 
     def solve(refined: Recurrent) -> Filtered | None:

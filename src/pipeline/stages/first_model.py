@@ -14,10 +14,10 @@ from torch import nn
 from models.filtering import Filtered, MaskedSequences, SequenceModel, filter_by_all_ranks, up_to_end
 from models.fitting import Method, Problem
 from models.numerics.ridge import masked_mse
-from models.readout import ReadoutSettings
 from pipeline.own_models import check_fitted
 from pipeline.progress import shown
 from pipeline.seeding import generator
+from pipeline.stages.lags import readout_settings, settle_lags
 from pipeline.stages.load import Loaded
 from pipeline.threads import threads_for
 
@@ -78,10 +78,6 @@ def judge(
     return found
 
 
-def readout_settings(settings: Any) -> ReadoutSettings:
-    return ReadoutSettings(settings.lags, settings.ridges, settings.scale, settings.state_ridges)
-
-
 def fit_method(method: Method, loaded: Loaded, *, readout: Any, seed: int, kept: bool = True) -> Initialised:
     """Stage `fit` of every model but the PSRNN: closed-form fits whole, networks up to where the gradient begins.
 
@@ -94,4 +90,5 @@ def fit_method(method: Method, loaded: Loaded, *, readout: Any, seed: int, kept:
         fitted = method.fit(problem)
     check_fitted(method, fitted, kept=kept)
     with threads_for(fitted.model), shown("filtering"):
-        return judge(fitted.model, loaded, fitted.chosen, drawn=False)
+        settled = settle_lags(fitted.model, fitted.chosen, loaded, readout)
+        return judge(settled.model, loaded, settled.chosen, drawn=False, known=settled.known)

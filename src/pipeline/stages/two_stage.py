@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from tqdm import tqdm
@@ -19,7 +20,8 @@ from pipeline.memory import halving
 from pipeline.progress import shown
 from pipeline.seeding import generator
 from pipeline.stages.features import Features
-from pipeline.stages.first_model import Initialised, judge, readout_settings
+from pipeline.stages.first_model import Initialised, judge
+from pipeline.stages.lags import LAGS, readout_settings, settle_lags
 from pipeline.stages.load import Loaded
 from pipeline.threads import threads_for
 
@@ -40,7 +42,7 @@ class TwoStageSettings(NamedTuple):
     @property
     def cell(self) -> dict[str, Any]:
         return {
-            "lags": self.readout.lags,
+            "lags": self.readout.lags or 0,
             "keep_sign": self.update in ("bayes", "sign"),
             "learn_frequencies": self.learn_frequencies,
         }
@@ -129,11 +131,13 @@ def with_readout(full: PSRNN, loaded: Loaded, settings: TwoStageSettings, chunk:
         fitted = solve(model)
         chosen |= {DECOMPOSITION_ERROR: error}
     known = {"train": fitted.train, "validation": fitted.validation}
-    return judge(model, loaded, {**fitted.chosen, **chosen}, known=known)
+    settled = settle_lags(model, {**fitted.chosen, **chosen}, loaded, settings.readout, known)
+    return judge(settled.model, loaded, settled.chosen, known=settled.known)
 
 
-def empty_model(features: Features, settings: TwoStageSettings) -> BilinearCell:
-    """The model that `initialise` would make, all numbers 0, to be filled from a checkpoint."""
+def empty_model(features: Features, settings: TwoStageSettings, chosen: Mapping[str, Any]) -> BilinearCell:
+    """The model that `initialise` made and chose so much for, all numbers 0, to be filled from a checkpoint."""
+    cell = settings.cell if LAGS not in chosen else {**settings.cell, "lags": chosen[LAGS]}
     state = settings.projection or 2 * len(features.frequencies.future)
-    full = empty_psrnn(features.frequencies, state=state, projected=settings.projection, **settings.cell)
+    full = empty_psrnn(features.frequencies, state=state, projected=settings.projection, **cell)
     return full if settings.terms is None else empty_factorised(full, settings.terms)
