@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import torch
 from torch import Tensor
@@ -28,6 +28,11 @@ class LagsTried(NamedTuple):
 
     lags: int
     errors: dict[int, float]
+
+
+def takes_lags(model: object) -> TypeGuard[Recurrent]:
+    """Whether the model has a readout beside which lags can be put: one of a person's own may have none."""
+    return isinstance(model, Recurrent) and "lags" in getattr(model, "architecture", {})
 
 
 def with_lags(model: Recurrent, lags: int) -> Recurrent:

@@ -17,6 +17,7 @@ LABELS = {
     "gru": "GRU",
     "min_gru": "minGRU",
 }
+NUMBERED = {"ar": "AR({})", "joined": "state + last {} observations"}
 
 
 def name_of(method: Any) -> str:
@@ -25,6 +26,10 @@ def name_of(method: Any) -> str:
 
 
 def label(model: str) -> str:
-    """The words for a model's name: "ar2" is AR(2), and another name (a sampler's) stays as it is."""
-    order = model.removeprefix("ar")
-    return f"AR({order})" if order.isdigit() else LABELS.get(model, model)
+    """The words for a model's name: "ar2" is AR(2), "joined4" the state with the last 4 observations; another name (a
+    sampler's) stays as it is."""
+    kind = model.rstrip("0123456789")
+    number = model.removeprefix(kind)
+    if number and kind in NUMBERED:
+        return NUMBERED[kind].format(number)
+    return LABELS.get(model, model)

@@ -9,7 +9,7 @@ from torch import Tensor
 from models.baselines.echo_state import EchoState
 from models.baselines.networks import GRU, LSTM, MinGRU
 from models.filtering import MaskedSequences, filter_sequences
-from models.lags import choose_lags, reachable_lags, recent_observations, with_lags
+from models.lags import choose_lags, reachable_lags, recent_observations, takes_lags, with_lags
 from models.numerics.ridge import masked_mse
 from models.psrnn.cell import PSRNN
 from models.readout import ReadoutSettings, fit_readout
@@ -112,3 +112,16 @@ def test_candidates_are_those_that_the_part_is_long_enough_for() -> None:
     assert reachable_lags([0, 1, 2, 4], part, inputs=5) == [0, 1, 2]
     with pytest.raises(ValueError, match="at least one number of lags"):
         choose_lags(random_psrnn(), part, part, SETTINGS, [])
+
+
+def test_models_of_a_person_s_own_may_take_no_lags() -> None:
+    class Own(PSRNN):
+        """Says nothing of lags."""
+
+        def __init__(self) -> None:
+            super().__init__(frequencies=3, dimension=2, state=4)
+            self.architecture = {}
+
+    assert takes_lags(random_psrnn())
+    assert not takes_lags(Own())
+    assert not takes_lags(torch.nn.Linear(1, 1))

@@ -71,3 +71,29 @@ def test_the_model_before_refinement_is_named_where_there_was_refinement(run_pip
     refined = [setting for setting in QUICK if setting != "refine=none"]
     result = run_pipeline(*refined, f"data.path={hourly}", "refine=bptt", "refine.epochs=1", "tracking=off")
     assert "PSRNN before refinement, horizon 1:" in result.out
+
+
+def test_the_state_alone_stands_beside_the_state_joined_with_observations(run_pipeline, client, hourly) -> None:
+    quick = (*QUICK, f"data.path={hourly}", "evaluate.horizons=[1,6]")
+    result = run_pipeline(*quick, "readout=linear")
+    assert result.status == 0, result.err
+    alone = only_run(client)
+    assert "state + last 4 observations" in result.out
+    assert run_pipeline(*quick, "readout=skip", "readout.lags=4").status == 0
+    found = client.search_runs([alone.info.experiment_id], order_by=["attributes.start_time DESC"])[0].data.metrics
+    for name in ("evaluate/test_mse", "evaluate/test_mse_horizon_6"):
+        beside = name.replace("test_mse", "test_mse_joined4")
+        assert alone.data.metrics[beside] == pytest.approx(found[name], rel=1e-9)
+        assert beside not in found
+    assert alone.data.metrics["evaluate/test_mse_joined4"] < alone.data.metrics["evaluate/test_mse"]
+
+
+def test_a_run_that_is_behind_names_a_command_that_is_not_what_was_run(run_pipeline, hourly) -> None:
+    quick = (*QUICK, f"data.path={hourly}", "tracking=off", "evaluate.horizons=[1,6]")
+    said = run_pipeline(*quick, "readout=linear").out
+    (line,) = (line for line in said.splitlines() if "PSRNN is behind at horizons 1, 6" in line)
+    command = line.partition("to try: python -m pipeline ")[2].split()
+    assert command == [*quick, "readout=auto"]
+    better = run_pipeline(*command)
+    assert better.status == 0, better.err
+    assert "readout=auto" not in better.out

@@ -33,10 +33,12 @@ from pipeline.stages.baselines import Season, baselines, season_of
 from pipeline.stages.bptt import Listener, errors_when_rounded, refine, unrefined, unwatched
 from pipeline.stages.evaluate import Evaluation, evaluate
 from pipeline.stages.features import Features, draw_features
-from pipeline.stages.first_model import Initialised, fit_method, readout_settings
+from pipeline.stages.first_model import Initialised, fit_method
 from pipeline.stages.intervals import intervals_of, log_forecast, log_intervals
+from pipeline.stages.joined import joined
+from pipeline.stages.lags import readout_settings
 from pipeline.stages.load import Loaded, forecaster_of, load
-from pipeline.stages.remarks import remarks
+from pipeline.stages.remarks import advice, remarks
 from pipeline.stages.two_stage import DECOMPOSITION_ERROR, TwoStageSettings, empty_model, initialise
 from pipeline.study import prepare, title_of
 from pipeline.tracking.run import Run, keeps_models, where_to_look
@@ -217,12 +219,13 @@ def run_stages(
             run.metric("bptt/rounded_validation_mse", kept[1])
         run.tags({"stability": "stable" if found.stable(*kept) else "unstable"})
         report.log_refinement(run, progress, title=clock.title, figure=full)
+    beside = joined(found.model, loaded, settings.evaluate.ridges) if full else {}
     if rank() > 0:
         return kept[1]
     with clock.stage("evaluate"):
         name = name_of(parts.method)
         season = None if name == "seasonal_naive" else season_of(loaded, settings.evaluate)
-        models: dict[str, Any] = {name: found.model, **baselines(loaded, settings.evaluate, season)}
+        models: dict[str, Any] = {name: found.model, **beside, **baselines(loaded, settings.evaluate, season)}
         evaluation = evaluate(models, loaded, settings.evaluate)
         report.log_metrics(run, evaluation, loaded)
         if full:
@@ -252,13 +255,17 @@ def model_line(settings: PsrnnConfig, parts: Parts, found: Initialised) -> str:
     )
 
 
-def close(settings: PsrnnConfig, loaded: Loaded, parts: Parts, trained: Trained, run: Run, clock: Clock) -> str:
+def close(
+    settings: PsrnnConfig, job: Job, loaded: Loaded, parts: Parts, trained: Trained, run: Run, clock: Clock
+) -> str:
     """Description and model; returns what is printed at the end."""
     from pipeline.tracking.model import keep_model
 
     refined = parts.method.trained and settings.refine.epochs > 0
     before = trained.initialised.test_mse if refined else None
     said = remarks(trained.evaluation, before=before, season=trained.season)
+    lags, chosen = getattr(trained.initialised.model, "lags", None), settings.readout.lags is None
+    said += advice(trained.evaluation, job.overrides, lags=lags, chosen=chosen)
     model = model_line(settings, parts, trained.initialised)
     run.describe(report.description(clock.title, model, loaded, trained.evaluation, said, clock.seconds))
     run.tags({"validation_mse": repr(trained.validation_mse)})
@@ -289,7 +296,7 @@ def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> fl
         trained = run_stages(settings, loaded, parts, run, folder, clock, watch)
         if not isinstance(trained, Trained):
             return trained
-        closing = close(settings, loaded, parts, trained, run, clock)
+        closing = close(settings, job, loaded, parts, trained, run, clock)
     if settings.tracking.detail == "full":
         print(closing)
     else:

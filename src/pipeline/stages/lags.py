@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from models.baselines.seasonal_naive import find_season
 from models.filtering import Filtered
-from models.lags import LagsTried, choose_lags, reachable_lags, with_lags
+from models.lags import LagsTried, choose_lags, reachable_lags, takes_lags, with_lags
 from models.readout import ReadoutFit, ReadoutSettings
 from models.recurrent import Recurrent
 from pipeline.stages.load import Loaded
@@ -56,7 +56,7 @@ def settle_lags(
 
     model: its readout is solved, without lags where they are to be chosen. chosen: beside it. known: see `judge`.
     """
-    if settings.lags is not None or not isinstance(model, Recurrent):
+    if settings.lags is not None or not takes_lags(model):
         return Settled(model, chosen, known or {})
     tried = choose_lags(
         model, loaded.train, loaded.validation, readout_settings(settings), candidates_of(loaded, settings)
