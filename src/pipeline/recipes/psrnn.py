@@ -24,7 +24,7 @@ from pipeline.device import DTYPES
 from pipeline.errors import PipelineError
 from pipeline.fit import EpochRow, Progress
 from pipeline.job import Job, refuse_other_data
-from pipeline.labels import label, name_of
+from pipeline.labels import name_of
 from pipeline.naming import request_of
 from pipeline.own_models import check_method, rehearse
 from pipeline.ranks import refuse_unlike, settings_of_rank
@@ -237,24 +237,6 @@ def run_stages(
     return Trained(found, kept[1], evaluation, season, intervals)
 
 
-def model_line(settings: PsrnnConfig, parts: Parts, found: Initialised) -> str:
-    """The model in a line of words."""
-    refinement = "fitted, not refined"
-    if parts.method.trained and settings.refine.epochs:
-        refinement = f"{settings.refine.epochs} epochs of {settings.refine.optimizer}"
-    lags = getattr(found.model, "lags", None)
-    readout = "" if lags is None else f"readout with {lags} lags, "
-    common = f"{readout}{trained_parameters(found.model)} parameters, {refinement}"
-    if not parts.psrnn:
-        return f"{parts.method}, {common}"
-    projected = "" if settings.features.projection is None else f" projected to {settings.features.projection}"
-    name = label(parts.method.name) + ("" if parts.method.terms is None else f" of rank {parts.method.terms}")
-    return (
-        f"{name}, {settings.features.count} frequencies{projected}, update={settings.update}, "
-        f"{settings.initialise.method}, {common}"
-    )
-
-
 def close(
     settings: PsrnnConfig, job: Job, loaded: Loaded, parts: Parts, trained: Trained, run: Run, clock: Clock
 ) -> str:
@@ -266,7 +248,7 @@ def close(
     said = remarks(trained.evaluation, before=before, season=trained.season)
     lags, chosen = getattr(trained.initialised.model, "lags", None), settings.readout.lags is None
     said += advice(trained.evaluation, job.overrides, lags=lags, chosen=chosen)
-    model = model_line(settings, parts, trained.initialised)
+    model = report.model_line(settings, parts.method, trained.initialised.model)
     run.describe(report.description(clock.title, model, loaded, trained.evaluation, said, clock.seconds))
     run.tags({"validation_mse": repr(trained.validation_mse)})
     forecaster = forecaster_of(trained.initialised.model, loaded, trained.intervals)

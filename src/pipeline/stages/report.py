@@ -10,6 +10,8 @@ import pandas as pd
 import torch
 
 from models.filtering import SequenceModel, final_state, roll
+from models.psrnn.method import Psrnn
+from models.recurrent import trained_parameters
 from pipeline import figures
 from pipeline.filmstrip import filmstrip
 from pipeline.fit import Progress
@@ -40,6 +42,24 @@ def description(
         f"{warning}| model | one-step test error (standardised) |\n|---|---|\n{errors}\n\n"
         f"{said}{title}\n\nData: {dataset.name}, source {dataset.source}, "
         f"{len(dataset.feature_names)} features, sequences: {sizes}\n\nModel: {model}\n\nTime: {times}\n"
+    )
+
+
+def model_line(settings: Any, method: Any, model: Any) -> str:
+    """The model in a line of words."""
+    refinement = "fitted, not refined"
+    if method.trained and settings.refine.epochs:
+        refinement = f"{settings.refine.epochs} epochs of {settings.refine.optimizer}"
+    lags = getattr(model, "lags", None)
+    readout = "" if lags is None else f"readout with {lags} lags, "
+    common = f"{readout}{trained_parameters(model)} parameters, {refinement}"
+    if not isinstance(method, Psrnn):
+        return f"{method}, {common}"
+    projected = "" if settings.features.projection is None else f" projected to {settings.features.projection}"
+    name = label(method.name) + ("" if method.terms is None else f" of rank {method.terms}")
+    return (
+        f"{name}, {settings.features.count} frequencies{projected}, update={settings.update}, "
+        f"{settings.initialise.method}, {common}"
     )
 
 
