@@ -21,7 +21,6 @@ from models.filtering import (
     with_padding_observed,
 )
 from models.intervals import Intervals, calibrate
-from pipeline.figures import forecast
 from pipeline.stages.evaluate import Evaluation
 from pipeline.stages.load import Loaded
 from pipeline.tracking.run import Run
@@ -104,6 +103,8 @@ def log_forecast(run: Run, model: SequenceModel, loaded: Loaded, intervals: Inte
 
     None for videos, for one too short, and where an interval of `SHOWN` is not known.
     """
+    from pipeline.figures import forecast
+
     dataset, standardiser = loaded.dataset, loaded.standardiser
     length = int(dataset.test.lengths[0])
     steps = min(intervals.radii.shape[1], length // 2)
