@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
-from sklearn.cluster import KMeans
-from sklearn.manifold import TSNE
-from sklearn.metrics import silhouette_score
 from torch import Tensor
 
-from pipeline.figures import COLOURS, entitle
+from pipeline.figures import COLOURS, entitle, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PERPLEXITY = 30.0
 MARKERS = ("o", "s", "^", "D", "v", "x", "+", "*")
@@ -21,6 +22,10 @@ def pictured(inputs: Tensor, *, kind: str, clusters: int, seed: int) -> pd.DataF
 
     silhouette: of these clusters in the inputs, the same in every row; NaN where all points fall into one.
     """
+    from sklearn.cluster import KMeans
+    from sklearn.manifold import TSNE
+    from sklearn.metrics import silhouette_score
+
     values = inputs.double().cpu().numpy()
     found = min(clusters, len(np.unique(values, axis=0)))
     cluster = KMeans(found, random_state=seed).fit_predict(values)
@@ -32,7 +37,7 @@ def pictured(inputs: Tensor, *, kind: str, clusters: int, seed: int) -> pd.DataF
 
 
 def cluster_figure(points: pd.DataFrame, *, title: str) -> Figure:
-    figure = Figure(figsize=(8.2, 4.2), layout="constrained")
+    figure = new_figure(8.2, 4.2)
     entitle(figure, title)
     for place, (kind, rows) in enumerate(points.groupby("inputs", sort=False)):
         panel = figure.add_subplot(1, 2, place + 1)

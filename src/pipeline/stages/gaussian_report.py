@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from data.points import Points
 from pipeline import statistics
-from pipeline.figures import entitle, legend_beside
+from pipeline.figures import entitle, legend_beside, new_figure
 from pipeline.stages.gaussian import best_place
 from pipeline.statistics import markdown_table
 from pipeline.summaries.figures import curve
 from pipeline.tracking.run import Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CLAIMS = (  # challenger, baseline; those of samplers are made by `pairs_of`
     ("ssgp/iid", "rff/iid"),
@@ -110,8 +111,10 @@ def lines_of(arms: Sequence[str]) -> list[str]:
 
 def curve_figure(table: Any, points: Points, *, title: str) -> Figure:
     """Test RMSE over iterations, a panel per number of frequencies: the thesis's figures 3.1 and 3.4."""
+    from matplotlib.ticker import MaxNLocator
+
     counts = sorted(set(table["p"]) - {0})
-    figure = Figure(figsize=(2.2 + 3.6 * max(1, len(counts)), 4.2), layout="constrained")
+    figure = new_figure(2.2 + 3.6 * max(1, len(counts)), 4.2)
     entitle(figure, title)
     figure.supxlabel(
         "iteration of training the hyper-parameters, as far as all seeds have come; median over seeds, band: quartiles",

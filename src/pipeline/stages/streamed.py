@@ -6,11 +6,11 @@ import math
 import resource
 from collections.abc import Iterator
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import torch
-from matplotlib.figure import Figure
 from torch import Tensor
 
 from models.features.kernels import Kernel
@@ -19,6 +19,9 @@ from models.ssgp.model import SSGP
 from models.ssgp.moments import Rows, Stream
 from pipeline.figures import line, new_axes
 from pipeline.seeding import generator
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 BLOCK = 16384  # rows that are generated at once
 TEST_ROWS = 2000

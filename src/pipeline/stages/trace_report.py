@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
 
 from pipeline.config import TraceConfig
 from pipeline.figures import COLOURS, STYLES, line, new_axes
@@ -13,6 +12,10 @@ from pipeline.stages.trace_claims import claims
 from pipeline.stages.trace_problems import Problem
 from pipeline.statistics import markdown_table
 from pipeline.study import Study
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 NAMES = {"hutchinson": "Hutchinson", "hutch_pp": "Hutch++", "na_hutch_pp": "NA-Hutch++", "xtrace": "XTrace"}
 
@@ -22,6 +25,8 @@ def named(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
 
 
 def failure_curves(panel: Axes, table: pd.DataFrame) -> None:
+    from matplotlib.ticker import PercentFormatter
+
     for i, (name, rows) in enumerate(named(table)):
         style, marker = STYLES[i]
         panel.errorbar(
