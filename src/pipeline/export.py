@@ -2,10 +2,14 @@
 
 Without arguments the names are listed. Writes FOLDER/RUN_NAME.md (command, commit, figure, tables) and FOLDER/RUN_NAME/
 with the tables (CSV) and figures (SVG); those that an earlier export left there and this run does not have are deleted.
+
+`python -m pipeline.export --from-files FOLDER/RUN_NAME …` makes tables, claims, figures and pages again from jobs.csv
+and curves.csv in those folders, with the statistics of this version; no store is needed, and what was measured stays.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
@@ -18,6 +22,7 @@ from pipeline.messages import expected_errors, one_line
 from pipeline.nearest import did_you_mean
 from pipeline.passwords import masked
 from pipeline.process import prepare_environment
+from pipeline.recompute import COMMIT, command_on, remade, write_files
 from pipeline.tracking.run import CUT, DESCRIPTION, scratch_folder
 from pipeline.tracking.store import open_store
 
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 EXPORTED = (".csv", ".svg")
+MADE_AGAIN = " Tables and claims made again from the files below."
 LEFT_OUT = ("config.yaml", "draws.csv")  # of a study, every draw: in the store, too large for a page
 
 
@@ -70,8 +76,8 @@ def description(client: MlflowClient, run: MlflowRun) -> str:
         return Path(path).read_text(encoding="utf-8")
 
 
-def page(name: str, tags: Mapping[str, str], text: str, files: list[str]) -> str:
-    """The Markdown of one result: how it was made, its figures, its tables, its files."""
+def page(name: str, tags: Mapping[str, str], text: str, files: list[str], *, note: str = "") -> str:
+    """The Markdown of one result: how it was made, its figures, its tables, its files. note: after the commit."""
     images = "\n".join(f"![{Path(f).stem}]({name}/{f})\n" for f in files if f.endswith(".svg"))
     links = "\n".join(f"* [{f}]({name}/{f})" for f in files)
     resumed = tags.get("resumed.git.commit")
@@ -80,7 +86,7 @@ def page(name: str, tags: Mapping[str, str], text: str, files: list[str]) -> str
     plural = "" if tags["jobs"] == "1" else "s"
     return (
         f"# {name}\n\n    {tags['command']}\n\n"
-        f"Commit {commit}; {tags['jobs']} job{plural}, {tags['jobs.failed']} failed.\n\n{images}\n"
+        f"Commit {commit}; {tags['jobs']} job{plural}, {tags['jobs.failed']} failed.{note}\n\n{images}\n"
         f"{words}\n\n## Files\n\n{links}\n"
     )
 
@@ -110,6 +116,29 @@ def export(name: str, folder: Path) -> Path:
     return target
 
 
+def export_again(folder: Path) -> Path:
+    """Write page and tables again from the files of an earlier export; returns the page's path.
+
+    Raises PipelineError where they do not hold what is needed.
+    """
+    target = folder.parent / f"{folder.name}.md"
+    before = target.read_text(encoding="utf-8")
+    found = remade(folder, before)
+    head, best = COMMIT.search(before), re.search(r"^Best by validation error: .*$", before, re.M)
+    if head is None:
+        raise PipelineError(f"{target} names no commit; is it a page of pipeline.export?")
+    write_files(folder, found)
+    tags = {"command": command_on(before), "git.commit": head["commit"], "jobs": head["jobs"]}
+    files = sorted(path.name for path in folder.iterdir() if path.suffix in EXPORTED)
+    text = page(
+        folder.name, tags | {"jobs.failed": head["failed"]}, f"{found.text}\n\n{best[0] if best else ''}", files,
+        note=MADE_AGAIN,
+    )  # fmt: skip
+    with written_whole(target) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return target
+
+
 def usage() -> str:
     """How the program is called, and the names that it may be given."""
     names = [str(run.info.run_name) for run in finished_parents(open_store(None))]
@@ -118,10 +147,14 @@ def usage() -> str:
 
 def main() -> None:
     prepare_environment()
+    again = len(sys.argv) > 2 and sys.argv[1] == "--from-files"
     try:
-        if len(sys.argv) != 3:
+        if not again and len(sys.argv) != 3:
             sys.exit(f"error: {usage()}")
-        print(export(sys.argv[1], Path(sys.argv[2])))
+        if not again:
+            print(export(sys.argv[1], Path(sys.argv[2])))
+        for folder in sys.argv[2:] if again else ():
+            print(export_again(Path(folder)))
     except expected_errors() as error:
         sys.exit(f"error: {one_line(error)}")
 

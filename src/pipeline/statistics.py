@@ -31,22 +31,19 @@ class Interval(NamedTuple):
 UNKNOWN = Interval(math.nan, math.nan)
 
 
-def bootstrap_interval(values: np.ndarray, *, seed: int = 0) -> Interval:
-    """95 % percentile bootstrap interval of the mean (Efron and Tibshirani 1993, chapter 13), 9999 resamples.
+def mean_interval(values: np.ndarray) -> Interval:
+    """95 % interval of the mean of n values, mean ± t·s/√n with Student's t of n − 1 degrees of freedom (Student 1908).
 
-    The 2.5 % and 97.5 % quantiles of the means of n values drawn with replacement from the n `values`. Few values give
-    too narrow an interval: the bootstrap's variance is (n − 1)/n of the unbiased one. NaN for fewer than three values:
-    they say nothing about their spread. seed: of the generator that draws the resamples.
+    s: the standard deviation with n − 1. It covers 95 % for normal values whatever their number; the percentile
+    bootstrap covers 76 % at three and 90 % at ten. NaN for fewer than three values: they say little about their spread.
     """
-    if len(values) < FEWEST_FOR_INTERVAL:
+    n = len(values)
+    if n < FEWEST_FOR_INTERVAL:
         return UNKNOWN
     if np.ptp(values) == 0:
         return Interval(float(values[0]), float(values[0]))
-    result = stats.bootstrap(
-        (values,), np.mean, confidence_level=LEVEL, n_resamples=RESAMPLES, method="percentile",
-        rng=np.random.default_rng(seed),
-    )  # fmt: skip
-    return Interval(float(result.confidence_interval.low), float(result.confidence_interval.high))
+    mean, half = float(values.mean()), float(stats.t.ppf((1 + LEVEL) / 2, n - 1) * values.std(ddof=1) / math.sqrt(n))
+    return Interval(mean - half, mean + half)
 
 
 def wilcoxon_p(differences: np.ndarray) -> float:
@@ -113,14 +110,14 @@ def _two_arms(jobs: pd.DataFrame, baseline: str, challenger: str) -> pd.DataFram
     return rows
 
 
-def compare_pairs(baseline: pd.DataFrame, challenger: pd.DataFrame, *, seed: int = 0) -> dict[str, Any]:
+def compare_pairs(baseline: pd.DataFrame, challenger: pd.DataFrame) -> dict[str, Any]:
     """One row of `paired`: both tables indexed by seed, with the columns error and stable."""
     seeds = baseline.index.intersection(challenger.index)
     a, b = baseline.loc[seeds], challenger.loc[seeds]
     keep = _usable(a) & _usable(b)
     old, new = (side["error"].to_numpy(dtype=np.float64)[keep] for side in (a, b))
     logs, differences = np.log(new) - np.log(old), new - old
-    interval, difference = bootstrap_interval(logs, seed=seed), bootstrap_interval(differences, seed=seed)
+    interval, difference = mean_interval(logs), mean_interval(differences)
     return {
         "pairs": int(keep.sum()),
         "missing": len(baseline.index.union(challenger.index)) - len(seeds),
@@ -138,43 +135,45 @@ def compare_pairs(baseline: pd.DataFrame, challenger: pd.DataFrame, *, seed: int
     }
 
 
-def paired(jobs: pd.DataFrame, *, baseline: str, challenger: str, seed: int = 0) -> pd.DataFrame:
+def paired(jobs: pd.DataFrame, *, baseline: str, challenger: str) -> pd.DataFrame:
     """Per data set and count, over the seeds that both arms have: how the challenger's errors b compare with a.
 
-    ratio: exp(mean of log(b/a)), the geometric mean; ratio_low, ratio_high: exp of the bootstrap interval of the mean
-    log ratio. median_difference, mean_difference (with interval): of b − a, in the units of the error. p: Wilcoxon's on
-    the log ratios; p_holm: adjusted by Holm over the counts of the data set.
+    ratio: exp(mean of log(b/a)), the geometric mean; ratio_low, ratio_high: exp of `mean_interval` of the log ratios.
+    median_difference, mean_difference (with interval): of b − a, in the units of the error. p: Wilcoxon's on the log
+    ratios; p_holm: adjusted by Holm over the counts of the data set.
     pairs: those with two usable draws; unstable_pairs: the others. missing: seeds that one arm lacks.
     unstable_share_baseline, unstable_share_challenger: shares of the arm's draws that are not usable, paired or not.
-    A count that one arm lacks altogether is a row without pairs. seed: of the bootstrap, the same for every row.
+    A count that one arm lacks altogether is a row without pairs.
     Raises ValueError when a column is missing, an arm has no job, the arms are the same or a seed occurs twice.
     """
     rows = []
     for (data, count), group in _groups(_two_arms(jobs, baseline, challenger), "data", "count"):
         sides = [_arm(group, name).set_index("seed") for name in (baseline, challenger)]
         row = {"data": data, "count": count, "stand_in": bool(np.any(group["stand_in"]))}
-        rows.append(row | compare_pairs(*sides, seed=seed))
+        rows.append(row | compare_pairs(*sides))
     table = pd.DataFrame(rows)
     table["p_holm"] = table.groupby("data")["p"].transform(lambda p: holm(p.to_numpy()))
     return table
 
 
-def _better(rows: pd.DataFrame) -> np.ndarray:
-    return (rows["p_holm"].to_numpy() < ALPHA) & (rows["ratio_high"].to_numpy() < 1)
+def better(rows: pd.DataFrame) -> np.ndarray:
+    """Of each row of `paired`: whether p < 0.05 after Holm's adjustment and the interval of the ratio lies below 1."""
+    return (rows["p_holm"].to_numpy(dtype=np.float64) < ALPHA) & (rows["ratio_high"].to_numpy(dtype=np.float64) < 1)
 
 
-def _worse(rows: pd.DataFrame) -> np.ndarray:
-    return ~np.isnan(rows["p"].to_numpy(dtype=np.float64)) & (rows["ratio_low"].to_numpy() > 1)
+def worse(rows: pd.DataFrame) -> np.ndarray:
+    """`better` the other way round: the same p, and the interval above 1."""
+    return (rows["p_holm"].to_numpy(dtype=np.float64) < ALPHA) & (rows["ratio_low"].to_numpy(dtype=np.float64) > 1)
 
 
 def verdict(rows: pd.DataFrame) -> str:
-    """*holds*: adjusted p < 0.05 and an interval of the ratio below 1 at more than half of the counts; *does not hold*:
-    an interval above 1 at more than half; else *undecided*. Stand-in data yields no claim."""
+    """*holds*: `better` at more than half of the counts; *does not hold*: `worse` at more than half; else *undecided*.
+    Stand-in data yields no claim."""
     if np.any(rows["stand_in"]):
         return NO_CLAIM
-    if 2 * _better(rows).sum() > len(rows):
+    if 2 * better(rows).sum() > len(rows):
         return "holds"
-    return "does not hold" if 2 * _worse(rows).sum() > len(rows) else "undecided"
+    return "does not hold" if 2 * worse(rows).sum() > len(rows) else "undecided"
 
 
 def verdicts(table: pd.DataFrame, claim: str) -> pd.DataFrame:
@@ -183,18 +182,19 @@ def verdicts(table: pd.DataFrame, claim: str) -> pd.DataFrame:
     A count with fewer than six pairs, or none, is neither: p is NaN there."""
     rows = []
     for (data,), group in _groups(table, "data"):
-        found = {"counts": len(group), "better": _better(group).sum(), "worse": _worse(group).sum()}
+        found = {"counts": len(group), "better": better(group).sum(), "worse": worse(group).sum()}
         rows.append({"data": data, "claim": claim, **found, "verdict": verdict(group)})
     return pd.DataFrame(rows)
 
 
-def geometric_means(jobs: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
-    """Per data, arm and count: geometric mean of the errors of usable draws, its interval, and what share is not."""
+def geometric_means(jobs: pd.DataFrame) -> pd.DataFrame:
+    """Per data, arm and count: geometric mean of the errors of usable draws, exp of `mean_interval` of their logs, and
+    what share of the draws is not usable."""
     rows = []
     for (data, arm, count), group in _groups(jobs, "data", "arm", "count"):
         usable = _usable(group)
         logs = np.log(group["error"].to_numpy(dtype=np.float64)[usable])
-        low, high = bootstrap_interval(logs, seed=seed)
+        low, high = mean_interval(logs)
         mean = float(np.exp(logs.mean())) if len(logs) else math.nan
         row = {"data": data, "arm": arm, "count": count, "jobs": len(group), "unstable_share": _share(~usable)}
         rows.append(row | {"error": mean, "error_low": float(np.exp(low)), "error_high": float(np.exp(high))})

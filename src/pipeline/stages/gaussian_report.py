@@ -156,18 +156,23 @@ def best_lines(table: Any) -> dict[str, tuple[float, Any]]:
     }
 
 
+def in_words(means: pd.DataFrame, paired: Any, claims: pd.DataFrame) -> str:
+    """The three tables in Markdown; without pairs the means alone."""
+    text = markdown_table(means, digits=4)
+    return f"{text}\n\n{markdown_table(paired[SHOWN])}\n\n{markdown_table(claims)}" if len(paired) else text
+
+
 def report(run: Run, table: Any, points: Points, *, title: str) -> pd.DataFrame:
     """Tables, the figure and the description; returns `means_of` the chosen points."""
     chosen = table[table["chosen"]]
     means = means_of(chosen)
-    paired, verdicts = claims_of(chosen, points)
+    paired, claims = claims_of(chosen, points)
     run.table(table, "curves/curves.csv")
     run.table(means, "evaluate/means.csv")
-    text = f"{title}\n\n{markdown_table(means, digits=4)}"
     if len(paired):
         run.table(paired, "evaluate/paired.csv")
-        run.table(verdicts, "evaluate/claims.csv")
-        text += f"\n\n{markdown_table(paired[SHOWN])}\n\n{markdown_table(verdicts)}"
+        run.table(claims, "evaluate/claims.csv")
+    text = f"{title}\n\n{in_words(means, paired, claims)}"
     run.figure(curve_figure(table, points, title=f"{title}: error over training"), "figures/rmse")
     run.describe(text)
     print(text)

@@ -15,7 +15,7 @@ from pipeline.statistics import geometric_means
 from pipeline.summaries.figures import curve
 
 COLUMNS = 3
-INTERVAL = "geometric mean over draws, 95 % bootstrap interval"
+INTERVAL = "geometric mean over draws, 95 % t-interval of the logs"
 
 
 def panels(names: list[str], title: str, *, x: str, y: str) -> tuple[Figure, dict[str, Axes]]:
@@ -101,7 +101,7 @@ def distributions(draws: Any, order: list[str], quantity: str, *, title: str, x:
 
 def ratio_by_dimension(table: pd.DataFrame, *, title: str, y: str) -> Figure:
     """Ratio of two samplers' Δ against the dimension of Gaussian inputs: a panel per m, a line per kernel."""
-    x = "dimension n of Gaussian inputs; geometric mean of the ratio over draws, 95 % bootstrap interval"
+    x = "dimension n of Gaussian inputs; geometric mean of the ratio over draws, 95 % t-interval of the logs"
     figure, axes = panels([f"m = {m}" for m in sorted(set(table["count"]))], title, x=x, y=y)
     for name, panel in axes.items():
         here: Any = table[table["count"] == int(name.removeprefix("m = "))]

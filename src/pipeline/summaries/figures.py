@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator, NullFormatter, ScalarFormatter
 from pipeline.figures import COLOURS, MSE, STYLES, entitle
 from pipeline.labels import label
 
-BAND = "geometric mean over seeds, 95 % bootstrap interval"
+BAND = "geometric mean over seeds, 95 % t-interval of the logs"
 
 
 def panels(data: list[str], title: str, *, x: str) -> tuple[Figure, dict[str, Axes]]:

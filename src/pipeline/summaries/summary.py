@@ -118,8 +118,8 @@ def by_epoch(jobs: pd.DataFrame, compare: Any, curves_of: Curves) -> Summary:
 def against_all(jobs: Any, challenger: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The challenger beside every other arm, and a verdict per data set: ahead of all of them, or not.
 
-    *holds*: p < 0.05 after Holm's adjustment over the other arms, and an interval of the error ratio below 1, for each
-    of them; *does not hold*: an interval above 1 for one of them; else *undecided*.
+    *holds*: `statistics.better` than each of them, Holm's adjustment over the other arms; *does not hold*:
+    `statistics.worse` than one of them; else *undecided*.
     """
     parts = []
     for (data, stand_in), here in jobs.assign(count=0).groupby(["data", "stand_in"], sort=True):
@@ -132,8 +132,7 @@ def against_all(jobs: Any, challenger: str) -> tuple[pd.DataFrame, pd.DataFrame]
 
 
 def ahead_of_all(data: str, rows: Any, challenger: str) -> dict[str, str]:
-    ahead = (rows["p_holm"] < statistics.ALPHA) & (rows["ratio_high"] < 1)
-    behind = rows["p"].notna() & (rows["ratio_low"] > 1)
+    ahead, behind = statistics.better(rows), statistics.worse(rows)
     word = "holds" if ahead.all() else "does not hold" if behind.any() else "undecided"
     word = statistics.NO_CLAIM if rows["stand_in"].any() else word
     missed = ", ".join(rows.loc[~ahead, "against"])

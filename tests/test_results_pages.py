@@ -1,0 +1,120 @@
+"""The result pages: their numbers are those of their files, and the files follow from what was measured."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pipeline.errors import PipelineError
+from pipeline.export import export_again
+from pipeline.recompute import compare_of, read_table
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+RESULTS = DOCS / "results"
+sys.path.insert(0, str(DOCS / "extensions"))
+from references import ANY, REFERENCE, number, resolved, with_numbers  # noqa: E402
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
+def test_references_resolve(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    shown = with_numbers(text, DOCS)
+    assert ".csv;" not in shown
+    assert len(REFERENCE.findall(text)) == len(ANY.findall(text))
+    assert "nan" not in " ".join(re.findall(r"[|(] *nan", shown))
+
+
+def test_the_main_tables_are_read_from_files() -> None:
+    assert len(REFERENCE.findall((DOCS / "results.md").read_text(encoding="utf-8"))) > 100
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "shown"),
+    [("0.0000256", ".3g", "0.0000256"), ("1.0059376", ".4f", "1.0059"), ("0.00740012", ".3g", "0.00740"),
+     ("0.0099999", ".3g", "0.0100"), ("1234.5", ".3g", "1234"), ("holds", ".3g", "holds"), ("", ".2f", "nan")],
+)  # fmt: skip
+def test_numbers_by_hand(text: str, form: str, shown: str) -> None:
+    assert number(text, form) == shown
+
+
+def test_references_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "paired.csv"
+    path.write_text("data,count,ratio,low,high,pairs\nwalk,5,0.936,0.7,1.25,19\nwalk,10,0.5,,,2\n")
+    shown = [resolved(path, f"data=walk count={count}", "ratio low high pairs", ".2f") for count in (5, 10)]
+    assert shown == ["0.94 (0.70–1.25; 19)", "0.50 (2)"]
+    assert with_numbers("a {{ paired.csv; count=5; ratio }} b", tmp_path) == "a 0.936 b"
+    for broken, words in [
+        ("{{ paired.csv; data=walk; ratio }}", "2 rows with data=walk"), ("{{ none.csv; a=b; c }}", "is missing"),
+        ("{{ paired.csv; count=5; error }}", "has no column error"), ("{{ paired.csv, ratio }}", "is no reference"),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match=words):
+            with_numbers(broken, tmp_path)
+
+
+def from_file(path: str, where: str, columns: str, form: str) -> str:
+    return resolved(RESULTS / path, where, columns, form)
+
+
+def test_numbers_of_the_readme_are_those_of_the_files() -> None:
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    psrnn = from_file("beyond-mocap/means.csv", "arm=psrnn", "error", ".3g")
+    reservoir = np.exp(np.log(pd.read_csv(RESULTS / "reservoir-1000-seeds.csv")["test_mse"]).mean())
+    swimmer = from_file("beyond-swimmer/paired.csv", "against=echo_state", "ratio ratio_low ratio_high pairs", ".2f")
+    mocap = from_file("reservoir-1000.csv", "data=mocap", "ratio ratio_low ratio_high pairs", ".4f")
+    ratio, low_high, pairs = re.fullmatch(r"(\S+) \((\S+); (\d+)\)", mocap).groups()
+    means = {key: from_file("figure4-paper/means.csv", f"data=mocap arm={key}", "error", ".2g") for key in ("lstm",)}
+    for words in (
+        f"both with `readout=skip` | {psrnn} / {reservoir:.6f} |",
+        f"| last value | {from_file('beyond-mocap/means.csv', 'arm=last_value', 'error', '.3g')} |",
+        f"number of trials | {means['lstm']} |",
+        f"error ratio {ratio}, 95 % interval {low_high}, {pairs} pairs",
+        "({}, {}, {} pairs)".format(*re.fullmatch(r"(\S+) \((\S+); (\d+)\)", swimmer).groups()),
+    ):
+        assert words in text
+
+
+def test_the_larger_reservoir_is_paired_with_the_committed_jobs() -> None:
+    seeds = pd.read_csv(RESULTS / "reservoir-1000-seeds.csv")
+    jobs = read_table(RESULTS / "beyond-mocap" / "jobs.csv")
+    committed = jobs[jobs["arm"] == "psrnn"].set_index("seed")["test_mse"]
+    np.testing.assert_array_equal(seeds["test_mse_psrnn"], committed.loc[seeds["seed"]])
+    logs = np.log(seeds["test_mse_psrnn"] / seeds["test_mse"])
+    stored = pd.read_csv(RESULTS / "reservoir-1000.csv")
+    assert stored["ratio"].iloc[0] == pytest.approx(np.exp(logs.mean()))
+    assert stored["pairs"].iloc[0] == len(seeds) == 10
+
+
+@pytest.mark.parametrize("name", ["beyond-mocap", "figure4-moving-mnist-paper", "ssgp-precipitation-30000"])
+def test_a_page_made_again_from_its_files_is_the_page(name: str, tmp_path: Path) -> None:
+    shutil.copytree(RESULTS / name, tmp_path / name)
+    shutil.copy(RESULTS / f"{name}.md", tmp_path)
+    (tmp_path / name / "claims.csv").unlink()
+    assert export_again(tmp_path / name).read_text() == (RESULTS / f"{name}.md").read_text()
+    for path in (RESULTS / name).glob("*.csv"):
+        old, new = read_table(path), read_table(tmp_path / name / path.name)
+        pd.testing.assert_frame_equal(old, new, rtol=1e-9, obj=path.name)
+
+
+def test_a_page_follows_from_what_was_measured(tmp_path: Path) -> None:
+    shutil.copytree(RESULTS / "beyond-mocap", tmp_path / "beyond-mocap")
+    shutil.copy(RESULTS / "beyond-mocap.md", tmp_path)
+    jobs = read_table(tmp_path / "beyond-mocap" / "jobs.csv")
+    jobs.loc[jobs["arm"] == "psrnn", "test_mse"] *= 0.5
+    jobs.to_csv(tmp_path / "beyond-mocap" / "jobs.csv", index=False)
+    export_again(tmp_path / "beyond-mocap")
+    assert read_table(tmp_path / "beyond-mocap" / "claims.csv")["verdict"].tolist() == ["holds"]
+    (tmp_path / "beyond-mocap" / "jobs.csv").unlink()
+    with pytest.raises(PipelineError, match="nothing to make the page from"):
+        export_again(tmp_path / "beyond-mocap")
+
+
+def test_what_is_compared_is_what_the_command_says() -> None:
+    found = compare_of("python -m pipeline +experiment=figure3 data=mocap compare.baseline=sobol run_name=x")
+    assert vars(found) == {"figure": "count", "arm": None, "baseline": "sobol", "challenger": "orthogonal"}
