@@ -125,7 +125,7 @@ def psrnns(parts: Parts) -> Numbers:
 
 def baselines(parts: Parts) -> Numbers:
     kalman = KalmanFilter(blocks=[3], orders=[4]).fit(parts.problem).model
-    yield from {"kalman": parts.predicted(kalman), "kalman's gain": kalman.gain.detach()}.items()
+    yield from {"kalman": parts.predicted(kalman), "kalman's gain": kalman.get_parameter("gain").detach()}.items()
     yield "var", parts.predicted(VAR(orders=[2], ridges=[1e-2]).fit(parts.problem).model)
     yield "echo state", parts.predicted(EchoState(units=40).fit(parts.problem).model)
     yield "lstm refined", refined(LSTM(units=6).fit(parts.problem).model, parts)

@@ -64,7 +64,8 @@ def turn_every_second_vector(patch: pytest.MonkeyPatch) -> None:
         return turned(q), turned(factor.mT).mT
 
     def other_svds(*arguments: Any, **settings: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        left, values, right = svds(*arguments, **settings)
+        found: Any = svds(*arguments, **settings)
+        left, values, right = found
         return turned(torch.tensor(left)).numpy(), values, turned(torch.tensor(right.T.copy())).mT.numpy()
 
     patch.setattr(torch.linalg, "svd", other_svd)
