@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import torch
 
+from models.features.kernels import Gaussian
+from models.features.samplers import Orthogonal, draw_frequencies
 from models.filtering import MaskedSequences, scored_steps
 from models.fitting import Problem
-from models.readout import ReadoutSettings
+from models.psrnn.cell import PSRNN
+from models.psrnn.initialise import Frequencies, build_psrnn, feature_stream
+from models.psrnn.two_stage import two_stage_regression, whiten_observations
+from models.psrnn.windows import extract_windows
+from models.readout import ReadoutSettings, fit_readout
 
 
 def oscillation(
@@ -43,3 +49,21 @@ def small_problem(*, lags: int = 1, dtype: torch.dtype = torch.float64, seed: in
         readout=ReadoutSettings(lags=lags, ridges=[1e-6, 1e-2, 1e6], scale="samples"),
         generator=torch.Generator().manual_seed(seed),
     )
+
+
+def train_psrnn(train: MaskedSequences, *, update: str, lags: int = 0, count: int = 20) -> PSRNN:
+    windows = extract_windows(train.values, train.mask, length=2)
+    generator = torch.Generator().manual_seed(0)
+    drawn = [
+        draw_frequencies(
+            kernel=Gaussian(), sampler=Orthogonal(), count=count, dimension=d, bandwidth=2.0, generator=generator
+        )
+        for d in (4, 4, 2)
+    ]
+    frequencies = Frequencies(*drawn)
+    found = two_stage_regression(feature_stream(windows, frequencies, chunk=100), ridge=1e-2, scale="samples")
+    if update == "bayes":
+        found = found._replace(update=whiten_observations(found.update, found.observation_moment, 1e-4))
+    model = build_psrnn(found, frequencies, lags=lags, keep_sign=update == "bayes")
+    fit_readout(model, train, train, ReadoutSettings(0, [1e-2], "none"))
+    return model

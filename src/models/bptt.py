@@ -89,6 +89,7 @@ class TruncatedBPTT:
         self.states: State
         self.filled: Tensor
         self.lag_share: Tensor | None = None
+        self.read: Tensor  # where the readout is, and not the start-up
 
     def parameters(self) -> list[torch.nn.Parameter]:
         solved = {id(p) for p in self.model.readout_parameters} if self.solve_readout else set()
@@ -107,8 +108,10 @@ class TruncatedBPTT:
             filtered = filtered or filter_by_all_ranks(self.model, self.train.values, up_to_end(self.train.mask))
             self.states, self.filled = filtered.states, filtered.filled
             if self.solve_readout and bool(self.whole.any()):
-                share = self.model.state_share(self.model.exposed(filtered.states[:-1]))
-                self.lag_share = pad_time(filtered.predictions - share, self.horizon)
+                share = self.model.state_share(self.model.exposed(self.model.belief(filtered.states)))
+                read = self.model.is_read(filtered.states)
+                self.lag_share = pad_time(filtered.predictions - torch.where(read, share, 0.0), self.horizon)
+                self.read = pad_time(read, self.horizon)
             error = masked_mse(filtered.predictions, self.train.values, self.train.scored)
             take_from_first_rank([error])
             return float(error)
@@ -169,6 +172,7 @@ class TruncatedBPTT:
         if lag_share is None:
             predictions = filter_sequences(self.model, values, up_to_end(mask), start).predictions
         else:
-            beliefs = self.model.beliefs_along(start[:-1], values)
-            predictions = self.model.state_share(self.model.exposed(beliefs)) + lag_share[self.places(batch)]
+            beliefs = self.model.beliefs_along(self.model.belief(start), values)
+            places, share = self.places(batch), self.model.state_share(self.model.exposed(beliefs))
+            predictions = torch.where(self.read[places], share, 0.0) + lag_share[places]
         return torch.where(scored, (predictions - values).square(), 0.0)

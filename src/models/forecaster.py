@@ -18,6 +18,7 @@ from models.intervals import Intervals
 from models.numerics.half import fits, from_bits, to_bits
 from models.psrnn.cell import PSRNN
 from models.psrnn.online import OnlineStep
+from models.start_up import StartUp
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,6 +60,15 @@ class Forecaster:
         if self.intervals is None:
             raise ValueError("this model has no intervals: it is of an older version, or its forecasts diverged")
         return self.intervals.radius(coverage, horizon)
+
+    @property
+    def history(self) -> int:
+        """How many rows the model wants before the first that it forecasts; 0 where it does not say.
+
+        With fewer a readout with lags, and an autoregression, forecasts by an autoregression of lower order
+        (`models.start_up`): in the mean no worse than the last value, and not as well as the model itself.
+        """
+        return int(getattr(self.model, "history", 0))
 
     def standardised(self, series: np.ndarray) -> tuple[Tensor, Tensor]:
         """(time, feature) values and mask of one series; NaN is a gap."""
@@ -191,7 +201,11 @@ def save_forecaster(forecaster: Forecaster, folder: Path) -> None:
         "architecture": model.architecture,
         "dtype": str(forecaster.mean.dtype).removeprefix("torch."),
         "feature_names": list(forecaster.feature_names),
+        "history": forecaster.history,
     }
+    start_up = getattr(model, "start_up", None)
+    if start_up is not None:
+        description["start_up"] = {"orders": list(start_up.orders), "history": start_up.history}
     tensors = {f"model/{name}": tensor for name, tensor in model.state_dict().items()}
     halved = [ROUNDED] if description["architecture"].get("rounded") and fits(tensors[ROUNDED]) else []
     if halved:
@@ -223,6 +237,8 @@ def load_forecaster(folder: Path, *, extensions: Sequence[str] = ()) -> Forecast
         halved = set(description.get("bfloat16", ()))
         arrays = {key: (from_bits if key in halved else torch.from_numpy)(file[key]) for key in file.files}
     model = kind(**description["architecture"])
+    if "start_up" in description:
+        model.start_up = StartUp(dimension=len(description["feature_names"]), **description["start_up"])
     model.to(DTYPES[description["dtype"]])
     model.load_state_dict({k.removeprefix("model/"): v for k, v in arrays.items() if k.startswith("model/")})
     kept = {k.removeprefix(INTERVALS): v.numpy() for k, v in arrays.items() if k.startswith(INTERVALS)}

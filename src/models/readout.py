@@ -29,6 +29,7 @@ from models.numerics.ridge import (
     least_validation_error,
 )
 from models.recurrent import Recurrent
+from models.start_up import fit_start_up, lag_rows, start_up_of, start_up_orders
 
 
 class ReadoutSettings(NamedTuple):
@@ -79,6 +80,13 @@ class _Share(NamedTuple):
     predictions: Tensor
 
 
+class _Started(NamedTuple):
+    train: MaskedSequences
+    validation: MaskedSequences
+    settings: ReadoutSettings
+    maps: list[AffineMap]
+
+
 class LagShares:
     """What recent observations alone say of the next ones, whatever the model: kept for one train part at a time.
 
@@ -88,6 +96,7 @@ class LagShares:
     def __init__(self) -> None:
         self._last: _Regression | None = None
         self._shares: dict[int, _Share] = {}
+        self._started: _Started | None = None
 
     def regression(self, train: MaskedSequences, rows: RegressionData, *, lags: int, scale: str) -> FixedInputs:
         """rows: those of the recent observations along `train`, scored steps alone."""
@@ -103,6 +112,42 @@ class LagShares:
         if known is None or known.alone is not alone:
             known = self._shares[id(values)] = _Share(values, alone, recent @ alone.to(recent))
         return known.predictions
+
+    def start_up(
+        self, train: MaskedSequences, validation: MaskedSequences, settings: ReadoutSettings
+    ) -> list[AffineMap]:
+        """The maps of `fit_start_up`; the last are kept."""
+        last = self._started
+        if last is None or last.train is not train or last.validation is not validation or last.settings != settings:
+            self._started = last = _Started(
+                train, validation, settings, self._fit_start_up(train, validation, settings)
+            )
+        return last.maps
+
+    def _fit_start_up(
+        self, train: MaskedSequences, validation: MaskedSequences, settings: ReadoutSettings
+    ) -> list[AffineMap]:
+        """From the moments of `regression` where those are of the same rows."""
+        lags, scale = settings.lags, settings.scale
+        rows, held_out = lagged_rows(train, lags), lagged_rows(validation, lags)
+        if has_gaps(train.mask) or bool(train.scored[:, :lags].any()):
+            moments = centred_moments(rows)
+        else:
+            moments = self.regression(train, rows, lags=lags, scale=scale).moments()
+        held_out = held_out if bool(held_out.mask.any()) else rows
+        return fit_start_up(moments, held_out, orders=start_up_orders(lags), ridges=settings.ridges, scale=scale)
+
+
+def lagged_rows(part: MaskedSequences, lags: int) -> RegressionData:
+    """The scored rows with all lags observed. Where a feature has none such, those with gaps in their lags as well,
+    at the training mean."""
+    if part.values.shape[1] <= lags:
+        nothing = part.values[:0, 0]
+        return RegressionData(nothing.repeat(1, lags), nothing, nothing > 0)
+    rows = lag_rows(*part, lags)
+    if bool(rows.mask.any(0).all()):
+        return rows
+    return lag_rows(part.values, torch.ones_like(part.mask), part.scored, lags)
 
 
 def penalty(candidate: Mapping[str, float], model: Recurrent, inputs: Tensor) -> Ridge:
@@ -153,13 +198,16 @@ class ReadoutFit:
 
     @torch.no_grad()
     def __call__(self, model: Recurrent) -> FittedReadout:
-        """The validation part is filtered only when there are several ridges to choose from.
+        """A model with lags that has no start-up yet is given one; see `models.start_up`.
+
+        The validation part is filtered only when there are several ridges to choose from.
 
         With gaps the filter needs a readout to fill them, so the fit is made twice: first with the gaps filled by the
         readout that the model has (0, the training mean, in a new one), then by the first fit. Those of the validation
         part count where a ridge is chosen by it. Without gaps the states do not depend on the readout, and are handed
         on.
         """
+        self._begin(model)
         choosing = len(self.settings.candidates()) > 1
         if self.gaps or (choosing and has_gaps(self.validation.mask)):
             self._once(model)
@@ -171,6 +219,12 @@ class ReadoutFit:
         if has_gaps(part.mask):
             return filter_sequences(model, part.values, up_to_end(part.mask))
         return self._read(model, part, *unread(model, part))
+
+    def _begin(self, model: Recurrent) -> None:
+        if model.lags and model.start_up is None:
+            maps = self.lagged.start_up(self.train, self.validation, self.settings._replace(lags=model.lags))
+            orders = start_up_orders(model.lags)
+            model.start_up = start_up_of(maps, orders=orders, history=model.lags, like=model.readout_bias)
 
     def _once(self, model: Recurrent) -> FittedReadout:
         """Solved along the sequences as filtered with the readout that the model has; the parts as filtered."""
@@ -224,9 +278,10 @@ class ReadoutFit:
         if self._last is None or not torch.equal(model.readout_weight, self._last[0]):
             return Filtered(model.predict(states), filled, states)
         fit = self._last[1]
-        exposed, recent = model.exposed(states[:-1]).flatten(0, 1), states[-1].flatten(0, 1)
+        exposed, recent = model.exposed(model.belief(states)).flatten(0, 1), model.recent(states).flatten(0, 1)
         share = self.lagged.share(part.values, recent, fit.alone)
-        return Filtered(fit.predict(recent, exposed, share).reshape(part.values.shape), filled, states)
+        predictions = fit.predict(recent, exposed, share).reshape(part.values.shape)
+        return Filtered(model.begun(predictions, states), filled, states)
 
 
 def fit_readout(

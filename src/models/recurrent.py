@@ -10,18 +10,23 @@ from torch import Tensor, nn
 
 from models.filtering import Filtered, State
 from models.numerics.ridge import AffineMap
+from models.start_up import StartUp
 
 
 class Recurrent(nn.Module, ABC):
     """ô_t = M [s_t, o_{t−lags}, …, o_{t−1}] + c, where s_t is the part of the belief that the readout sees.
 
-    The state is the belief's tensors followed by the recent observations (batch, lags·d), oldest first; before the
-    first observation they are 0, the training mean in standardised units. lags 0 is the readout of the state alone.
+    The state is the belief's tensors, then the recent observations (batch, lags·d), oldest first, then the rows seen
+    (batch, 1), counted no further than `history`. lags 0 is the readout of the state alone.
+
+    start_up: what is read in place of M while fewer than `history` rows were seen. Without it observations before the
+    first are 0, the training mean in standardised units, as in models that were saved before there was a start-up.
 
     dimension: d observed features; exposed: the size of s_t. Raises ValueError for negative lags.
     """
 
     architecture: dict[str, Any]
+    start_up: StartUp | None
 
     def __init__(self, *, dimension: int, exposed: int, lags: int) -> None:
         super().__init__()
@@ -30,6 +35,12 @@ class Recurrent(nn.Module, ABC):
         self.lags = lags
         self.readout_weight = nn.Parameter(torch.zeros(dimension, exposed + lags * dimension))
         self.readout_bias = nn.Parameter(torch.zeros(dimension))
+        self.start_up = None
+
+    @property
+    def history(self) -> int:
+        """How many rows the model wants to have seen before the first that it predicts."""
+        return self.lags if self.start_up is None else self.start_up.history
 
     @abstractmethod
     def initial_belief(self, batch: int) -> State: ...
@@ -62,33 +73,60 @@ class Recurrent(nn.Module, ABC):
 
     def initial_state(self, batch: int) -> State:
         recent = self.readout_bias.new_zeros(batch, self.lags * len(self.readout_bias))
-        return (*self.initial_belief(batch), recent)
+        return (*self.initial_belief(batch), recent, recent.new_zeros(batch, 1))
+
+    def belief(self, state: State) -> State:
+        return state[:-2]
+
+    def recent(self, state: State) -> Tensor:
+        return state[-2]
 
     def readout_inputs(self, state: State) -> Tensor:
-        return torch.cat([self.exposed(state[:-1]), state[-1]], -1)
+        return torch.cat([self.exposed(self.belief(state)), self.recent(state)], -1)
 
     def state_share(self, exposed: Tensor) -> Tensor:
         """What the readout makes of s_t (…, exposed) alone: M's first columns, and c."""
         return nn.functional.linear(exposed, self.readout_weight[:, : exposed.shape[-1]], self.readout_bias)
 
-    def predict(self, state: State) -> Tensor:
-        """In two products, so that a gradient of the state alone does not run through the recent observations."""
-        exposed, recent = self.exposed(state[:-1]), state[-1]
+    def read(self, state: State) -> Tensor:
+        """The readout itself, whatever was seen, in two products, so that a gradient of the state alone does not run
+        through the recent observations."""
+        exposed = self.exposed(self.belief(state))
         share = self.state_share(exposed)
-        return share + nn.functional.linear(recent, self.readout_weight[:, exposed.shape[-1] :]) if self.lags else share
+        if not self.lags:
+            return share
+        return share + nn.functional.linear(self.recent(state), self.readout_weight[:, exposed.shape[-1] :])
+
+    def is_read(self, state: State) -> Tensor:
+        """(…, 1): whether M is read there, and not the start-up."""
+        return state[-1] >= (0 if self.start_up is None else self.history)
+
+    def begun(self, predictions: Tensor, state: State) -> Tensor:
+        """The readout's predictions (…, d) from the state, in place those of the start-up where too little was seen."""
+        return predictions if self.start_up is None else self.start_up.take_over(predictions, state[-2], state[-1])
+
+    def predict(self, state: State) -> Tensor:
+        return self.begun(self.read(state), state)
 
     def update(self, state: State, observation: Tensor) -> State:
-        belief = self.advance(state[:-1], observation)
-        if not self.lags:
-            return (*belief, state[-1])
-        return (*belief, torch.cat([state[-1], observation], 1)[:, observation.shape[1] :])
+        belief, recent = self.advance(self.belief(state), observation), self.recent(state)
+        if self.lags:
+            recent = torch.cat([recent, observation], 1)[:, observation.shape[1] :]
+        return (*belief, recent, self._counted(state[-1], observation.unsqueeze(1))[:, 1:])
+
+    def _counted(self, seen: Tensor, values: Tensor) -> Tensor:
+        """See `StartUp.counted`."""
+        if self.start_up is None:
+            return seen.expand(-1, values.shape[1] + 1)
+        return self.start_up.counted(seen, values)
 
     def states_observed(self, start: State, values: Tensor) -> State:
         """The states *before* each of the observations (batch, time, d), all of which are there."""
-        recent = start[-1].unflatten(1, (self.lags, values.shape[2]))
+        recent = self.recent(start).unflatten(1, (self.lags, values.shape[2]))
         windows = torch.cat([recent, values], 1)[:, : values.shape[1] + self.lags - 1]
         recents = windows.unfold(1, self.lags, 1).transpose(2, 3).flatten(2) if self.lags else values[..., :0]
-        return (*self.beliefs_along(start[:-1], values), recents)
+        seen = self._counted(start[-1], values)[:, :-1].unsqueeze(2)
+        return (*self.beliefs_along(self.belief(start), values), recents, seen)
 
     def filter_observed(self, start: State, values: Tensor) -> Filtered:
         """`filter_sequences` where every entry was observed: the predictions of all steps are read at once."""

@@ -7,20 +7,12 @@ import torch
 
 from models.baselines.autoregression import Autoregression, fit_autoregression
 from models.baselines.persistence import Persistence
-from models.features.kernels import Gaussian
-from models.features.samplers import Orthogonal, draw_frequencies
 from models.filtering import MaskedSequences, SequenceModel, filter_sequences, has_gaps, scored_steps
 from models.numerics.ridge import AffineMap, masked_mse
-from models.psrnn.cell import PSRNN
-from models.psrnn.initialise import (
-    Frequencies,
-    build_psrnn,
-    feature_stream,
-    random_parameters,
-)
-from models.psrnn.two_stage import two_stage_regression, whiten_observations
+from models.psrnn.initialise import Frequencies, feature_stream, random_parameters
 from models.psrnn.windows import extract_windows
 from models.readout import LagShares, ReadoutFit, ReadoutSettings, fit_readout
+from small_problems import train_psrnn
 
 
 def oscillation(seed: int, *, sequences: int = 6, steps: int = 120) -> MaskedSequences:
@@ -39,24 +31,6 @@ def with_gaps(part: MaskedSequences) -> MaskedSequences:
     mask[:, 30:40] = False
     mask[0, 60, 1] = False
     return MaskedSequences(torch.where(mask, part.values, 0.0), mask, scored_steps(mask, first_step=4))
-
-
-def train_psrnn(train: MaskedSequences, *, update: str, lags: int = 0, count: int = 20) -> PSRNN:
-    windows = extract_windows(train.values, train.mask, length=2)
-    generator = torch.Generator().manual_seed(0)
-    drawn = [
-        draw_frequencies(
-            kernel=Gaussian(), sampler=Orthogonal(), count=count, dimension=d, bandwidth=2.0, generator=generator
-        )
-        for d in (4, 4, 2)
-    ]
-    frequencies = Frequencies(*drawn)
-    found = two_stage_regression(feature_stream(windows, frequencies, chunk=100), ridge=1e-2, scale="samples")
-    if update == "bayes":
-        found = found._replace(update=whiten_observations(found.update, found.observation_moment, 1e-4))
-    model = build_psrnn(found, frequencies, lags=lags, keep_sign=update == "bayes")
-    fit_readout(model, train, train, ReadoutSettings(0, [1e-2], "none"))
-    return model
 
 
 @torch.no_grad()

@@ -94,7 +94,7 @@ def test_begins_at_zero_and_shows_its_hidden_states_to_the_readout(network: type
     assert not any(bool(part.any()) for part in state)
     assert torch.equal(model.predict(state), torch.zeros(4, DIMENSION, dtype=torch.float64))
     moved = model.update(state, normal(4, DIMENSION, seed=5))
-    expected = torch.cat([*moved[:exposed], moved[-1]], 1)
+    expected = torch.cat([*moved[:exposed], model.recent(moved)], 1)
     assert torch.equal(model.readout_inputs(moved), expected)
     assert expected.shape[1] == model.readout_weight.shape[1] == exposed * UNITS + 2 * DIMENSION
 

@@ -15,16 +15,25 @@ from models.filtering import filter_sequences
 from models.forecaster import Forecaster
 from models.psrnn.cell import PSRNN
 from models.psrnn.online import OnlineStep, export_online_step
+from models.start_up import StartUp, start_up_orders
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-4}
 STEPS, DIMENSION = 15, 2
 
 
 def random_psrnn(
-    *, lags: int = 0, keep_sign: bool = True, projected: int | None = None, dtype: torch.dtype = torch.float64
+    *,
+    lags: int = 0,
+    keep_sign: bool = True,
+    projected: int | None = None,
+    dtype: torch.dtype = torch.float64,
+    start_up: bool = False,
 ) -> PSRNN:
+    """start_up: with one that lasts two rows longer than the lags."""
     generator = torch.Generator().manual_seed(5)
     model = PSRNN(frequencies=4, dimension=DIMENSION, state=5, lags=lags, keep_sign=keep_sign, projected=projected)
+    if start_up:
+        model.start_up = StartUp(dimension=DIMENSION, orders=start_up_orders(lags), history=lags + 2)
     with torch.no_grad():
         for tensor in model.state_dict().values():
             tensor.copy_(0.5 * torch.randn(tensor.shape, generator=generator, dtype=torch.float64))
@@ -48,16 +57,28 @@ def run(step: torch.nn.Module, start: tuple[Tensor, Tensor, Tensor], values: Ten
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 @pytest.mark.parametrize("projected", [None, 3])
-@pytest.mark.parametrize(("lags", "keep_sign"), [(0, True), (0, False), (1, True), (3, False), (STEPS + 2, True)])
+@pytest.mark.parametrize(
+    ("lags", "keep_sign", "start_up"),
+    [
+        (0, True, False),
+        (0, False, False),
+        (1, True, False),
+        (1, False, True),
+        (3, False, True),
+        (STEPS + 2, True, True),
+    ],
+)
 def test_the_step_filters_as_sequences_are_filtered(
-    lags: int, keep_sign: bool, projected: int | None, dtype: torch.dtype
+    lags: int, keep_sign: bool, start_up: bool, projected: int | None, dtype: torch.dtype
 ) -> None:
-    model = random_psrnn(lags=lags, keep_sign=keep_sign, projected=projected, dtype=dtype)
+    model = random_psrnn(lags=lags, keep_sign=keep_sign, projected=projected, dtype=dtype, start_up=start_up)
     values, step = observations(dtype), OnlineStep(model)
     found = run(step, step.initial(), values)
     with torch.no_grad():
         expected = filter_sequences(model, values.unsqueeze(0), torch.ones(1, STEPS, DIMENSION, dtype=torch.bool))
-    for ours, theirs in zip(found, (*expected.states, expected.predictions), strict=True):
+    belief, recent, seen = expected.states
+    recent = torch.cat([recent, seen], 2) if start_up else recent
+    for ours, theirs in zip(found, (belief, recent, expected.predictions), strict=True):
         assert not ours.requires_grad
         torch.testing.assert_close(ours, theirs[0], rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
     flips = bool((expected.states[0][0, 1:] @ model.reference < 0).any())
@@ -83,9 +104,15 @@ def test_a_zero_update_gives_no_nan_and_the_update_tensor_is_not_copied() -> Non
     assert torch.equal(step(belief, recent, observations()[0])[0], torch.zeros(5, dtype=torch.float64))
 
 
-@pytest.mark.parametrize(("lags", "keep_sign", "projected"), [(2, True, None), (0, False, 3)])
-def test_the_exported_step_equals_the_step(lags: int, keep_sign: bool, projected: int | None, tmp_path: Path) -> None:
-    model, values = random_psrnn(lags=lags, keep_sign=keep_sign, projected=projected), observations()
+@pytest.mark.parametrize(
+    ("lags", "keep_sign", "projected", "start_up"),
+    [(2, True, None, True), (1, True, None, False), (0, False, 3, False)],
+)
+def test_the_exported_step_equals_the_step(
+    lags: int, keep_sign: bool, projected: int | None, start_up: bool, tmp_path: Path
+) -> None:
+    model = random_psrnn(lags=lags, keep_sign=keep_sign, projected=projected, start_up=start_up)
+    values = observations()
     step = OnlineStep(model)
     torch.export.save(export_online_step(model), tmp_path / "step.pt2")
     exported = torch.export.load(tmp_path / "step.pt2").module()

@@ -69,7 +69,7 @@ def test_readout_is_affine_in_the_exposed_state_and_the_last_observations(
 def test_before_the_first_observation_the_readout_sees_zeros() -> None:
     model, readout = with_random_readout(2, torch.float64)
     state = model.initial_state(3)
-    assert [tuple(part.shape) for part in state] == [(3, 2), (3, 2), (3, 4)]
+    assert [tuple(part.shape) for part in state] == [(3, 2), (3, 2), (3, 4), (3, 1)]
     assert not any(bool(part.any()) for part in state)
     assert torch.equal(model.predict(state), readout.bias.expand(3, -1))
 

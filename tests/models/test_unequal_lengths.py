@@ -215,7 +215,7 @@ def test_an_epoch_is_that_of_single_steps(name: str, kind: str, solved: bool, mo
         slow.setattr("models.readout.has_gaps", lambda _: True)
         slow.setattr("models.bptt.gapless", lambda mask: torch.zeros(len(mask), dtype=torch.bool))
         if solved and kind == "unequal":  # with gaps the readout is fitted twice
-            slow.setattr(ReadoutFit, "__call__", ReadoutFit._once)
+            slow.setattr(ReadoutFit, "__call__", lambda fit, model: fit._begin(model) or fit._once(model))
         expected = trained_for_an_epoch(random_model(name), part, solved=solved)
     close(found, expected)
     assert found[0][-1] != found[0][0]

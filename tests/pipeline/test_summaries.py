@@ -34,6 +34,7 @@ def jobs(**errors: list[float]) -> pd.DataFrame:
             "run": f"{arm}{seed}", "run_id": f"{arm}{seed}", "data": "waves", "stand_in": False, "arm": arm,
             "model": arm, "sampler": "", "kernel": "", "count": 10, "seed": seed, "parameters": 7,
             "overrides": f"seed={seed}", "validation_mse": error / 2, "test_mse": error, "stable": math.isfinite(error),
+            "first_step": 4,
         }
         for arm, values in errors.items() for seed, error in enumerate(values)
     ]  # fmt: skip
@@ -171,3 +172,13 @@ def test_a_forecast_that_is_not_a_number_is_infinitely_wrong() -> None:
     for horizons in ([1], [1, 2]):
         errors = horizon_errors(Broken(dimension=1), filtered, values, mask, horizons, first_step=1)[1]
         np.testing.assert_array_equal(errors[0, :, 0], [math.nan, 4.0, math.inf, 0.0])
+
+
+def test_jobs_that_were_not_scored_over_the_same_steps_are_said_not_to_compare() -> None:
+    table = jobs(psrnn=[0.1, 0.2, 0.3], lstm=[0.2, 0.3, 0.4])
+    assert "same steps" not in summarise(table, compare("contenders", challenger="psrnn"), NO_CLIENT).text
+    table.loc[table["arm"] == "lstm", "first_step"] = 8
+    for figure in ("contenders", "trials"):
+        with pytest.warns(UserWarning, match=r"not all jobs were scored over the same steps \(waves: from step 4, 8\)"):
+            text = summarise(table, compare(figure, challenger="psrnn"), NO_CLIENT).text
+        assert text.startswith("**not all jobs were scored over the same steps")

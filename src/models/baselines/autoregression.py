@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -9,40 +10,46 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from models.filtering import State, one_step_error
+from models.filtering import MaskedSequences, State, one_step_error
 from models.fitting import Fitted, Problem
-from models.numerics.ridge import RegressionData, fit_affine_by_validation
+from models.numerics.ridge import affine_from_moments, centred_moments, least_validation_error
+from models.start_up import StartUp, lag_rows, lower_map, mean_map, start_up_of, start_up_orders
 
 
 class Autoregression(nn.Module):
-    """ô_t = M [o_{t−p}, …, o_{t−1}] + c; before the first observation the lags are 0, the training mean."""
+    """ô_t = M [o_{t−p}, …, o_{t−1}] + c.
+
+    start_up: autoregressions of lower order, read while fewer than p rows were seen. Without it lags before the first
+    observation are 0, the training mean, as in models that were saved before there was a start-up.
+
+    The state is the last p observations (batch, p·d), oldest first, and the rows seen (batch, 1), at most p.
+    """
+
+    start_up: StartUp | None
 
     def __init__(self, *, dimension: int, order: int) -> None:
         super().__init__()
         if order < 1:
             raise ValueError(f"an autoregression needs an order of at least 1, got {order}")
         self.architecture = {"dimension": dimension, "order": order}
+        self.history = order
         self.weight = nn.Parameter(torch.zeros(dimension, order * dimension))
         self.bias = nn.Parameter(torch.zeros(dimension))
+        self.start_up = None
 
     def initial_state(self, batch: int) -> State:
-        return (self.bias.new_zeros(batch, self.weight.shape[1]),)
+        return self.bias.new_zeros(batch, self.weight.shape[1]), self.bias.new_zeros(batch, 1)
 
     def predict(self, state: State) -> Tensor:
-        return torch.nn.functional.linear(state[0], self.weight, self.bias)
+        recent, seen = state
+        predictions = nn.functional.linear(recent, self.weight, self.bias)
+        return predictions if self.start_up is None else self.start_up.take_over(predictions, recent, seen)
 
     def update(self, state: State, observation: Tensor) -> State:
-        return (torch.cat([state[0], observation], 1)[:, observation.shape[1] :],)
-
-
-def lag_rows(values: Tensor, mask: Tensor, scored: Tensor, order: int) -> RegressionData:
-    """Rows with `order` entirely observed steps before a scored one; values, mask, scored (sequence, time, feature)."""
-    if values.shape[1] <= order:
-        raise ValueError(f"sequences of {values.shape[1]} steps are too short for an autoregression of order {order}")
-    lags = values.unfold(1, order, 1)[:, :-1].transpose(2, 3).flatten(2)
-    complete = mask.all(2).unfold(1, order, 1).all(2)[:, :-1]
-    keep = complete & scored[:, order:].any(2)
-    return RegressionData(lags[keep], values[:, order:][keep], scored[:, order:][keep])
+        recent, seen = state
+        if self.start_up is not None:
+            seen = self.start_up.counted(seen, observation.unsqueeze(1))[:, 1:]
+        return torch.cat([recent, observation], 1)[:, observation.shape[1] :], seen
 
 
 def fit_autoregression(
@@ -55,36 +62,69 @@ def fit_autoregression(
 ) -> tuple[Autoregression, float]:
     """Ridge chosen on validation. Each part is values, mask, scored, all (sequence, time, feature).
 
+    Lower orders, for the beginning of sequences, are fitted each to all rows that have its lags, with a ridge of its
+    own: in a system that begins at rest, say, the first rows are not like the others.
+
     Raises ValueError when no training step has `order` observed steps before it.
     """
     rows = lag_rows(*train, order)
     if not len(rows.inputs):
         raise ValueError(f"no training step has {order} observed steps before it; an autoregression cannot be fitted")
-    readout, place = fit_affine_by_validation(rows, lag_rows(*validation, order), ridges, scale=scale)
+    held_out, moments = lag_rows(*validation, order), centred_moments(rows)
+    fits = (affine_from_moments(moments, ridge, scale=scale) for ridge in ridges)
+    readout, place = least_validation_error(fits, held_out)
+    orders, maps = start_up_orders(order)[:-1], [mean_map(moments, rows.targets)]
+    for lower in orders[1:]:
+        rows, held_out = lag_rows(*train, lower), lag_rows(*validation, lower)
+        held_out = held_out if bool(held_out.mask.any()) else rows
+        maps.append(lower_map(centred_moments(rows), held_out, ridges=ridges, scale=scale))
     model = Autoregression(dimension=train[0].shape[2], order=order)
     model.to(dtype=train[0].dtype, device=train[0].device)
     with torch.no_grad():
         model.weight.copy_(readout.weight)
         model.bias.copy_(readout.bias)
+    model.start_up = start_up_of(maps, orders=orders, history=order, like=model.bias)
     return model, ridges[place]
+
+
+def usable_orders(orders: Sequence[int], parts: Sequence[MaskedSequences]) -> list[int]:
+    """Those with a scored step after so many observed ones in each of the parts; warns of the others.
+
+    A single order is left as it is.
+    """
+    if len(orders) == 1:
+        return list(orders)
+    usable = [p for p in orders if all(p < part.values.shape[1] and len(lag_rows(*part, p).mask) for part in parts)]
+    skipped = [order for order in orders if order not in usable]
+    if skipped:
+        named = ", ".join(map(str, skipped))
+        warnings.warn(
+            f"model.orders: no step has so many observed ones before it in training and validation: {named}; skipped",
+            stacklevel=3,
+        )
+    return usable or [min(orders)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class VAR:
     """`model=var`: the order of `orders` and the ridge of `ridges` with the least validation error.
 
+    Orders are compared over the same steps: the first of a sequence are predicted by lower orders. Those that the data
+    are too short for are skipped with a warning.
     Raises ValueError without orders or ridges, and when several orders meet an empty validation part.
     """
 
     name: ClassVar[str] = "var"
     trained: ClassVar[bool] = False
-    orders: list[int] = field(default_factory=lambda: [1, 2, 4, 8])
+    orders: list[int] = field(default_factory=lambda: [1, 2, 4, 8, 16])
     ridges: list[float] = field(default_factory=lambda: [1e-4, 1e-2, 1.0, 1e2, 1e4])
     scale: str = "none"
 
     def __post_init__(self) -> None:
         if not self.orders or not self.ridges:
             raise ValueError("model.orders and model.ridges need at least one value each")
+        if min(self.orders) < 1:
+            raise ValueError(f"an autoregression needs an order of at least 1, got {min(self.orders)}")
 
     def fit(self, problem: Problem) -> Fitted:
         if len(self.orders) > 1 and not bool(problem.validation.scored.any()):
@@ -93,7 +133,7 @@ class VAR:
             order: fit_autoregression(
                 problem.train, problem.validation, order=order, ridges=self.ridges, scale=self.scale
             )
-            for order in self.orders
+            for order in usable_orders(self.orders, [problem.train, problem.validation])
         }
         order = min(fits, key=lambda order: one_step_error(fits[order][0], problem.validation))
         model, ridge = fits[order]

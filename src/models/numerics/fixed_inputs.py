@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.numerics.ridge import AffineMap, factor_ridge, per_sample_ridge, solve_ridge
+from models.numerics.ridge import AffineMap, CentredMoments, factor_ridge, per_sample_ridge, solve_ridge
 
 BLOCK = 2048  # rows converted to float64 at a time
 
@@ -96,6 +96,16 @@ class FixedInputs:
         Raises ValueError for a ridge that is not positive or too small for float64.
         """
         return self.beside(changing).fit(ridge=ridge, changing_ridge=changing_ridge)
+
+    def moments(self) -> list[CentredMoments]:
+        """Those of x and y, as `centred_moments` gives them."""
+        y = self.targets.double() - self.target_mean
+        if self.few_rows:
+            moments = self.inputs.double() - self.input_mean, y
+        else:
+            moments = self.gram, sum_of_products(self.inputs, y) / len(y)
+        columns = torch.ones(y.shape[1], dtype=torch.bool, device=y.device)
+        return [CentredMoments(columns, len(y), self.input_mean, self.target_mean, *moments)]
 
     def explaining(self, y: Tensor, products: Tensor, factor: Tensor) -> Tensor:
         """(G + λI)⁻¹ E[x yᵀ] of centred y, with fewer rows than inputs as xᵀ (x xᵀ/N + λI)⁻¹ y/N.

@@ -96,6 +96,16 @@ class CentredMoments(NamedTuple):
         scaled = self.first / (torch.as_tensor(ridge) / least)
         return scaled.T @ solve_ridge(scaled @ self.first.T / self.rows, self.second, least) / self.rows
 
+    def of_last(self, count: int) -> CentredMoments:
+        """Those of the last `count` inputs alone."""
+        if self.rows >= len(self.input_mean):
+            first, second = self.first[-count:, -count:], self.second[-count:]
+        else:
+            first, second = self.first[:, -count:], self.second
+            if self.rows >= count:
+                first, second = first.T @ first / self.rows, first.T @ second / self.rows
+        return self._replace(input_mean=self.input_mean[-count:], first=first, second=second)
+
 
 def centred_moments(data: RegressionData) -> list[CentredMoments]:
     """All that ridge regression with an intercept needs of the rows, in float64; one entry for each different mask.

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from models.psrnn.cell import PSRNN
+from models.start_up import StartUp
 
 OnlineState = tuple[Tensor, Tensor, Tensor]
 
@@ -21,7 +22,8 @@ class OnlineStep(nn.Module):
     A = W ×₃ ω first would read it along s² rows of w, which is slower, or want a transposed copy. Cosines are sines
     shifted by π/2. The features' factor 1/√m is left to the division by the norm, with b scaled in its place.
 
-    The state is a belief q (s,), the last observations (lags·d,), oldest first, and the prediction ô (d,) of the next:
+    The state is a belief q (s,), the last observations (lags·d,), oldest first, followed by the number of rows seen
+    where the model has a start-up (`models.start_up`), and the prediction ô (d,) of the next:
 
         belief, recent, prediction = step.initial()
         belief, recent, prediction = step(belief, recent, observation)
@@ -44,10 +46,14 @@ class OnlineStep(nn.Module):
         self.reference = model.reference.clone() if model.keep_sign else None
         self.readout = model.readout_bias.detach().clone(), model.readout_weight.detach().clone()
         self.first = model.initial_belief(1)[0][0].detach().clone()
+        self.start_up = model.start_up
+        if self.start_up is not None:
+            self.orders = self.first.new_tensor(self.start_up.orders)
+            self.lower = padded_weights(self.start_up, self.lags), self.start_up.bias.clone()
 
     def initial(self) -> OnlineState:
         """Before the first observation."""
-        recent = self.first.new_zeros(self.lags * self.dimension)
+        recent = self.first.new_zeros(self.lags * self.dimension + (self.start_up is not None))
         return self.first, recent, self._read(self.first, recent)
 
     def forward(self, belief: Tensor, recent: Tensor, observation: Tensor) -> OnlineState:
@@ -60,12 +66,32 @@ class OnlineStep(nn.Module):
         if self.reference is not None:
             norm.copysign_(torch.dot(z, self.reference))
         belief = z.div_(norm)
-        recent = torch.cat([recent, observation])[self.dimension :] if self.lags else recent
+        if self.start_up is not None:
+            seen = self.start_up.counted(recent[-1:].unsqueeze(0), observation.view(1, 1, -1))[0, 1:]
+            recent = torch.cat([recent[self.dimension : -1], observation, seen])
+        elif self.lags:
+            recent = torch.cat([recent, observation])[self.dimension :]
         return belief, recent, self._read(belief, recent)
 
     def _read(self, belief: Tensor, recent: Tensor) -> Tensor:
-        inputs = torch.cat([belief, recent]) if self.lags else belief
-        return torch.addmv(*self.readout, inputs)
+        if self.start_up is None:
+            return torch.addmv(*self.readout, torch.cat([belief, recent]) if self.lags else belief)
+        lagged, seen = recent[:-1], recent[-1:]
+        prediction = torch.addmv(*self.readout, torch.cat([belief, lagged]))
+        if not torch.compiler.is_compiling() and float(seen) >= self.start_up.history:
+            return prediction
+        place = (self.orders <= seen).sum(0, keepdim=True) - 1
+        weight, bias = (part.index_select(0, place)[0] for part in self.lower)
+        return torch.where(seen < self.start_up.history, torch.addmv(bias, weight, lagged), prediction)
+
+
+def padded_weights(start_up: StartUp, lags: int) -> Tensor:
+    """(order, d, lags·d): 0 for the rows that an order does not read."""
+    dimension = start_up.bias.shape[1]
+    found = start_up.bias.new_zeros(len(start_up.orders), dimension, lags * dimension)
+    for weight, order in zip(found, start_up.orders, strict=True):
+        weight[:, (lags - order) * dimension :] = start_up.weight(order)
+    return found
 
 
 def export_online_step(model: PSRNN) -> torch.export.ExportedProgram:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from pipeline.config import PredictConfig
 from pipeline.errors import PipelineError
 from pipeline.job import Job
 from pipeline.ranks import refuse_several
-from pipeline.tracking.model import load_model, model_columns
+from pipeline.tracking.model import load_model, model_columns, model_history
 from pipeline.tracking.store import open_store
 
 
@@ -45,6 +46,15 @@ def predictions(model: Any, frame: pd.DataFrame, settings: PredictConfig) -> pd.
     return model.predict(frame, params={"horizon": settings.horizon, **asked})
 
 
+def said_of_short_ones(rows: Sequence[int], history: int) -> None:
+    short = sum(count < history for count in rows)
+    if short:
+        print(
+            f"{short} of {len(rows)} sequences have fewer rows than the {history} that the model wants: after them it "
+            "forecasts by an autoregression of lower order"
+        )
+
+
 def predict(settings: PredictConfig, job: Job) -> None:  # noqa: ARG001
     """Read the file with the model's columns, predict in its own units, write NAME-predictions.csv."""
     refuse_several("recipe=predict")
@@ -67,4 +77,5 @@ def predict(settings: PredictConfig, job: Job) -> None:  # noqa: ARG001
     output = Path(settings.output or f"{Path(settings.data.path).stem}-predictions.csv").resolve()
     write_csv(predicted, output)
     what = f"forecasts of {settings.horizon} steps" if settings.horizon else "one-step predictions"
+    said_of_short_ones([len(values) for values in sequences.to_arrays()], model_history(model))
     print(f"{what} for {len(sequences)} sequences, {len(predicted)} rows: {output}")

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from tqdm import tqdm
 
 from data.download import data_root
+from models.burn_in import settle
 from models.features.samplers import check_pair
 from models.intervals import Intervals
 from models.numerics.ranks import rank
 from models.psrnn.method import Psrnn
-from models.recurrent import trained_parameters
+from models.recurrent import Recurrent, trained_parameters
 from pipeline import checkpoint
 from pipeline.build import build
 from pipeline.clock import Clock
@@ -33,7 +35,7 @@ from pipeline.stages.baselines import Season, baselines, season_of
 from pipeline.stages.bptt import Listener, errors_when_rounded, refine, unrefined, unwatched
 from pipeline.stages.evaluate import Evaluation, evaluate
 from pipeline.stages.features import Features, draw_features
-from pipeline.stages.first_model import Initialised, fit_method
+from pipeline.stages.first_model import Initialised, fit_method, one_step_mse
 from pipeline.stages.intervals import intervals_of, log_forecast, log_intervals
 from pipeline.stages.joined import joined
 from pipeline.stages.lags import readout_settings
@@ -78,13 +80,30 @@ def exchangeable_parts(settings: PsrnnConfig) -> Parts:
     return parts
 
 
+def first_scored(settings: PsrnnConfig) -> int:
+    """The step from which on every model of the run is scored: none before the readout has the lags asked for.
+
+    Where the lags are still to be chosen, the steps that have fewer than were chosen are those of the start-up.
+    """
+    return max(settings.evaluate.first_step, settings.readout.lags or 0)
+
+
+def said_if_moved(settings: PsrnnConfig) -> None:
+    first = first_scored(settings)
+    if first > settings.evaluate.first_step:
+        tqdm.write(
+            f"scored from step {first} on, for every model: readout.lags={settings.readout.lags} "
+            f"(evaluate.first_step={settings.evaluate.first_step})"
+        )
+
+
 def load_stage(settings: PsrnnConfig, parts: Parts, device: torch.device) -> Loaded:
     return load(
         lambda: build("data", settings.data, settings.extensions),
         sequences=settings.size.sequences,
         steps=settings.size.steps,
         window=parts.method.window if parts.psrnn else 0,
-        first_step=settings.evaluate.first_step,
+        first_step=first_scored(settings),
         dtype=DTYPES[settings.dtype],
         device=device,
     )
@@ -96,7 +115,7 @@ class SharedLoad:
     def __init__(self, settings: PsrnnConfig, parts: Parts, device: torch.device) -> None:
         self.arguments = settings, parts, device
         window = parts.method.window if parts.psrnn else 0
-        sections = [settings.data, asdict(settings.size), window, settings.evaluate.first_step, settings.dtype]
+        sections = [settings.data, asdict(settings.size), window, first_scored(settings), settings.dtype]
         self.key = json.dumps([*sections, str(device), str(data_root(None))], sort_keys=True, default=str)
 
     def __eq__(self, other: object) -> bool:
@@ -202,6 +221,21 @@ class Trained(NamedTuple):
     intervals: Intervals | None
 
 
+def history_of(model: Any) -> int:
+    """See `Forecaster.history`."""
+    return int(getattr(model, "history", 0))
+
+
+def settled(model: Any, loaded: Loaded) -> bool:
+    """Let the start-up of the trained model last as long as it has to; whether that is longer than its lags."""
+    if not isinstance(model, Recurrent):
+        return False
+    settle(model, loaded.train)
+    if model.history > model.lags:
+        tqdm.write(f"the state is read from {model.history} rows on; before, an autoregression is better")
+    return model.history > model.lags
+
+
 def run_stages(
     settings: PsrnnConfig, loaded: Loaded, parts: Parts, run: Run, folder: Path, clock: Clock, watch: Listener
 ) -> Trained | float:
@@ -217,6 +251,9 @@ def run_stages(
         if settings.dtype == "bfloat16":
             kept = errors_when_rounded(found.model, loaded)
             run.metric("bptt/rounded_validation_mse", kept[1])
+        if settled(found.model, loaded):
+            kept = one_step_mse(found.model, loaded.train), one_step_mse(found.model, loaded.validation)
+        run.tags({"scored.first_step": str(first_scored(settings)), "history": str(history_of(found.model))})
         run.tags({"stability": "stable" if found.stable(*kept) else "unstable"})
         report.log_refinement(run, progress, title=clock.title, figure=full)
     beside = joined(found.model, loaded, settings.evaluate.ridges) if full else {}
@@ -226,11 +263,12 @@ def run_stages(
         name = name_of(parts.method)
         season = None if name == "seasonal_naive" else season_of(loaded, settings.evaluate)
         models: dict[str, Any] = {name: found.model, **beside, **baselines(loaded, settings.evaluate, season)}
-        evaluation = evaluate(models, loaded, settings.evaluate)
+        scoring = replace(settings.evaluate, first_step=first_scored(settings))
+        evaluation = evaluate(models, loaded, scoring)
         report.log_metrics(run, evaluation, loaded)
         if full:
             report.log_evaluation(run, evaluation, loaded, models[name], title=clock.title)
-        intervals = intervals_of(models[name], loaded, settings.evaluate)
+        intervals = intervals_of(models[name], loaded, scoring)
         log_intervals(run, intervals, evaluation, loaded, full=full)
         if full and intervals is not None:
             log_forecast(run, models[name], loaded, intervals, title=clock.title)
@@ -254,7 +292,10 @@ def close(
     forecaster = forecaster_of(trained.initialised.model, loaded, trained.intervals)
     example = loaded.dataset.test.to_arrays(1)[0]
     uri = keep_model(run, forecaster, settings.tracking, example=example, error=trained.validation_mse)
-    return report.printed(clock.title, trained.evaluation, said) + "\n" + where_to_look(run, clock.title, uri)
+    printed = report.printed(clock.title, trained.evaluation, said)
+    if forecaster.history:
+        printed += f"wants {forecaster.history} rows of history; with fewer it forecasts by a lower autoregression\n"
+    return printed + "\n" + where_to_look(run, clock.title, uri)
 
 
 def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> float:
@@ -263,6 +304,7 @@ def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> fl
     settings = settings_of_rank(settings)
     device = prepare(settings, job)
     parts = exchangeable_parts(settings)
+    said_if_moved(settings)
     clock = Clock()
     with clock.stage("load"):
         request = SharedLoad(settings, parts, device)

@@ -70,7 +70,7 @@ def load(
         if not bool(scored.any()):
             raise ValueError(
                 f"the {name} part has no observed step from step {first_step} on; "
-                "lower evaluate.first_step or give more data"
+                "lower evaluate.first_step or readout.lags, or give more data"
             )
         parts.append(MaskedSequences(scaled.values, scaled.mask, scored))
     return Loaded(dataset, standardiser, *parts, lagged=LagShares())

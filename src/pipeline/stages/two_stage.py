@@ -16,6 +16,7 @@ from models.psrnn.initialise import build_psrnn, empty_psrnn, feature_stream, ra
 from models.psrnn.projection import Projections, find_projections, projected
 from models.psrnn.two_stage import TwoStageParameters, two_stage_regression, whiten_observations
 from models.readout import ReadoutFit
+from models.start_up import StartUp, start_up_orders
 from pipeline.memory import halving
 from pipeline.progress import shown
 from pipeline.seeding import generator
@@ -140,4 +141,8 @@ def empty_model(features: Features, settings: TwoStageSettings, chosen: Mapping[
     cell = settings.cell if LAGS not in chosen else {**settings.cell, "lags": chosen[LAGS]}
     state = settings.projection or 2 * len(features.frequencies.future)
     full = empty_psrnn(features.frequencies, state=state, projected=settings.projection, **cell)
-    return full if settings.terms is None else empty_factorised(full, settings.terms)
+    model = full if settings.terms is None else empty_factorised(full, settings.terms)
+    if model.lags:
+        orders, dimension = start_up_orders(model.lags), len(model.readout_bias)
+        model.start_up = StartUp(dimension=dimension, orders=orders, history=model.lags).to(model.readout_bias)
+    return model

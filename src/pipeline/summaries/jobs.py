@@ -18,7 +18,7 @@ KEYS = ["data", "arm", "kernel", "count", "seed"]
 COLUMNS = [
     "run", "run_id", "data", "stand_in", "arm", "model", "sampler", "kernel", "count", "seed", "parameters",
     "validation_mse", "test_mse", "overrides", "stable",
-    "varied",
+    "varied", "first_step",
 ]  # fmt: skip
 
 
@@ -42,6 +42,7 @@ def forecaster_columns(child: MlflowRun) -> dict[str, object]:
         "validation_mse": stored_error(float(tags["validation_mse"])),
         "test_mse": stored_error(metrics[ERROR]),
         "stable": tags["stability"] == "stable",
+        "first_step": int(tags.get("scored.first_step") or parameters.get("evaluate.first_step", 0)),
     }
 
 
@@ -70,7 +71,7 @@ def job_table(children: list[MlflowRun], compare: Any) -> pd.DataFrame:
 
 def forecasters(jobs: pd.DataFrame) -> pd.DataFrame:
     """The rows of jobs that are no studies, with the types that a table without studies has."""
-    return jobs.dropna(subset="test_mse").astype({"count": int, "parameters": int, "stable": bool})
+    return jobs.dropna(subset="test_mse").astype({"count": int, "parameters": int, "stable": bool, "first_step": int})
 
 
 def metric_table(children: list[MlflowRun]) -> pd.DataFrame:

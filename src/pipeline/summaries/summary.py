@@ -182,13 +182,16 @@ def summarise(jobs: Any, compare: Any, curves_of: Curves) -> Summary:
     if compared.empty:
         return Summary({"jobs.csv": jobs}, {}, listed(jobs))
     if compare.figure == "trials":
-        return trials(compared, compare, curves_of)
+        found = trials(compared, compare, curves_of)
+        return found._replace(text=unlike_steps(compared) + found.text)
     labels, parts = with_varied(compared)
     found = compared.assign(data=labels)
     summary = KINDS[compare.figure](found, compare, curves_of)
     tables = {"by_arm_and_count.csv": seed_table(found), **summary.tables}
     apart = {path: taken_apart(table, parts) for path, table in tables.items()}
-    return Summary({"jobs.csv": jobs, **apart}, summary.figures, pooled_warning(found) + summary.text)
+    return Summary(
+        {"jobs.csv": jobs, **apart}, summary.figures, unlike_steps(found) + pooled_warning(found) + summary.text
+    )
 
 
 def with_varied(jobs: Any) -> tuple[pd.Series, dict[str, tuple[str, str]]]:
@@ -222,6 +225,20 @@ def in_columns(lines: list[str]) -> list[str]:
     rows = [[cell.strip() for cell in line.removeprefix("|").removesuffix("|").split(" | ")] for line in lines]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def unlike_steps(jobs: Any) -> str:
+    """Words where jobs on the same data were not scored over the same steps: their errors do not compare."""
+    found = [(data, sorted(rows.unique())) for data, rows in jobs.groupby("data")["first_step"] if rows.nunique() > 1]
+    if not found:
+        return ""
+    named = "; ".join(f"{data}: from step {', '.join(map(str, steps))}" for data, steps in found)
+    words = (
+        f"not all jobs were scored over the same steps ({named}), so their errors do not compare; give all the same "
+        "evaluate.first_step, the largest of their readout.lags or more"
+    )
+    warnings.warn(words, stacklevel=2)
+    return f"**{words}**\n\n"
 
 
 def pooled_warning(jobs: pd.DataFrame) -> str:

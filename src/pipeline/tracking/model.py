@@ -78,7 +78,7 @@ def model_parts(parameters: Path, example: pd.DataFrame, folder: Path) -> dict[s
         "signature": signature(names),
         "input_example": (example, {"horizon": 0}),
         "pip_requirements": requirements(description.get("requirements", ())),
-        "metadata": {**MARK, "columns": names},
+        "metadata": {**MARK, "columns": names, "history": description.get("history", 0)},
         "model_config": {"most_rows": MOST_ROWS, "own_module": None if home == TRAVELS else home},
     }
 
@@ -117,6 +117,11 @@ def load_model(uri: str, *, most_rows: int | None = MOST_ROWS) -> Any:
 
 def model_columns(model: Any) -> list[str]:
     return list(model.metadata.metadata["columns"])
+
+
+def model_history(model: Any) -> int:
+    """See `Forecaster.history`; 0 for a model that was logged before it was noted."""
+    return int(model.metadata.metadata.get("history", 0))
 
 
 def example_frame(values: np.ndarray, feature_names: Sequence[str]) -> pd.DataFrame:

@@ -1,0 +1,57 @@
+"""How many rows a state has to have seen before the readout that joins it with recent observations is read."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from models.filtering import MaskedSequences
+from models.numerics.ranks import take_from_first_rank
+from models.recurrent import Recurrent
+
+RESTARTS, STEPS = 64, 32  # places at which the filter begins anew; rows after the lags that it is watched for
+
+
+def spread(places: Tensor, most: int) -> Tensor:
+    """At most `most` of the rows of `places`, evenly spaced, the first and the last among them."""
+    if len(places) <= most:
+        return places
+    return places[torch.arange(most, device=places.device) * (len(places) - 1) // (most - 1)]
+
+
+def restarts(part: MaskedSequences, *, steps: int) -> Tensor:
+    """(restart, steps, feature): stretches without gaps from all over the sequences, at most `RESTARTS` of them."""
+    if part.values.shape[1] < steps:
+        return part.values[:0, :steps]
+    complete = part.mask.all(2).unfold(1, steps, 1).all(2)
+    sequence, start = spread(complete.nonzero(), RESTARTS).unbind(1)
+    return part.values[sequence.unsqueeze(1), start.unsqueeze(1) + torch.arange(steps, device=start.device)]
+
+
+@torch.no_grad()
+def rows_until_read(model: Recurrent, train: MaskedSequences) -> int:
+    """The least number of rows, at least `model.lags`, from which on the readout is no worse than the last value.
+
+    The filter begins anew at many places of the training part, which a state at its beginning does not fit as it fits
+    the beginnings that it was trained on; after each number of rows the mean squared errors are compared, over all
+    restarts and features. Where no stretch without gaps is long enough, `model.lags`.
+    """
+    longest = int(train.mask.any(2).sum(1).max())
+    steps = min(model.lags + STEPS, max(model.lags + 2, longest // 2)) + 1
+    values = restarts(train, steps=steps)
+    if not len(values):
+        return model.lags
+    states = model.states_observed(model.initial_state(len(values)), values)
+    ours = (model.read(states) - values).square()[:, model.lags :].mean((0, 2))
+    last = values.diff(dim=1).square()[:, model.lags - 1 :].mean((0, 2))
+    worse = (~(ours <= last)).nonzero()
+    return model.lags + (int(worse[-1]) + 1 if len(worse) else 0)
+
+
+def settle(model: Recurrent, train: MaskedSequences) -> None:
+    """Let the start-up stand in for as long as `rows_until_read` says. Of several ranks the first one's count."""
+    if model.start_up is None:
+        return
+    rows = torch.tensor([float(rows_until_read(model, train))], device=train.values.device)
+    take_from_first_rank([rows])
+    model.start_up = model.start_up.until(int(rows))
