@@ -273,8 +273,10 @@ def matching_counts(jobs: pd.DataFrame, *, baseline: str, challenger: str, seed:
 
     The curves are geometric means over usable draws, see `count_that_reaches`. factor: baseline_count/m, in words in
     `text`; both numbers are NaN where the baseline does not get there within the counts measured (largest_count).
-    factor_low, factor_high: 95 % percentile bootstrap over seeds, drawn jointly for both arms and all counts (9999
-    resamples; Efron and Tibshirani 1993); NaN below three seeds, infinite where a resample does not reach the level.
+    factor_low, factor_high: percentile bootstrap over seeds, drawn jointly for both arms and all counts (9999
+    resamples; Efron and Tibshirani 1993), for the factor is no mean. Nominally 95 %, it covers about 95 % at 20 seeds,
+    89 % at 10, 85 % at 5 and 71 % at 3 (150 simulations each of noisy power laws). NaN below three seeds, infinite
+    where a resample does not reach the level.
     Data sets that one arm lacks, and m without a usable draw of the challenger, are left out.
     Raises ValueError like `paired`.
     """
