@@ -251,8 +251,9 @@ def run_stages(
         if settings.dtype == "bfloat16":
             kept = errors_when_rounded(found.model, loaded)
             run.metric("bptt/rounded_validation_mse", kept[1])
-        if settled(found.model, loaded):
-            kept = one_step_mse(found.model, loaded.train), one_step_mse(found.model, loaded.validation)
+        own: Any = found.model
+        if settled(own, loaded):
+            kept = one_step_mse(own, loaded.train), one_step_mse(own, loaded.validation)
         run.tags({"scored.first_step": str(first_scored(settings)), "history": str(history_of(found.model))})
         run.tags({"stability": "stable" if found.stable(*kept) else "unstable"})
         report.log_refinement(run, progress, title=clock.title, figure=full)
