@@ -63,7 +63,7 @@ def fitted_hessian(settings: TraceConfig, device: torch.device) -> FittedHessian
     loaded = load(
         lambda: build("hessian.data", hessian.data, settings.extensions),
         sequences=settings.size.sequences, steps=settings.size.steps, window=model.window,
-        first_step=max(hessian.first_step, hessian.readout.lags), dtype=DTYPES[settings.dtype], device=device,
+        first_step=max(hessian.first_step, hessian.readout.lags or 0), dtype=DTYPES[settings.dtype], device=device,
     )  # fmt: skip
     features = draw_features(
         loaded, hessian.features, kernel=kernel, sampler=sampler, window=model.window, seed=settings.seed
