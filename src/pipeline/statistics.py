@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 LEVEL = 0.95
 RESAMPLES = 9999
@@ -37,6 +36,8 @@ def mean_interval(values: np.ndarray) -> Interval:
     s: the standard deviation with n − 1. It covers 95 % for normal values whatever their number; the percentile
     bootstrap covers 76 % at three and 90 % at ten. NaN for fewer than three values: they say little about their spread.
     """
+    from scipy import stats
+
     n = len(values)
     if n < FEWEST_FOR_INTERVAL:
         return UNKNOWN
@@ -53,6 +54,8 @@ def wilcoxon_p(differences: np.ndarray) -> float:
     Zero differences are left out, ties share their mean rank; scipy counts exactly where that is feasible. NaN below
     six pairs, where p cannot reach 0.05 (the smallest is 2/2ⁿ); 1 when every difference is zero.
     """
+    from scipy import stats
+
     if len(differences) < FEWEST_FOR_WILCOXON:
         return math.nan
     if not np.any(differences):
@@ -286,20 +289,3 @@ def matching_counts(jobs: pd.DataFrame, *, baseline: str, challenger: str, seed:
             found = _matching_rows(group, (baseline, challenger), np.random.default_rng(seed))
             rows += [{"data": data, "stand_in": bool(np.any(group["stand_in"])), **row} for row in found]
     return pd.DataFrame(rows)
-
-
-def markdown_table(frame: pd.DataFrame, *, digits: int = 3) -> str:
-    """A Markdown table; numbers with `digits` significant digits, NaN as an empty cell, | escaped.
-
-    Ratios have one digit more, so that it can be seen on which side of 1 an interval ends.
-    """
-
-    def cell(name: Any, value: Any) -> str:
-        if isinstance(value, float | np.floating):
-            return "" if math.isnan(value) else f"{value:.{digits + str(name).startswith('ratio')}g}"
-        return str(value).replace("|", "\\|")
-
-    header = f"| {' | '.join(str(name) for name in frame.columns)} |\n|{'---|' * len(frame.columns)}"
-    rows = frame.itertuples(index=False, name=None)
-    lines = [f"| {' | '.join(map(cell, frame.columns, row))} |" for row in rows]
-    return "\n".join([header, *lines])

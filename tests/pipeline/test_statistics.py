@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pipeline import statistics
-from pipeline.statistics import NO_CLAIM, holm, markdown_table, matching_counts, paired, verdicts, wilcoxon_p
+from pipeline.markdown import markdown_table
+from pipeline.statistics import NO_CLAIM, holm, matching_counts, paired, verdicts, wilcoxon_p
 
 
 def arm_jobs(arm: str, errors: list[float], **columns: str | int | bool) -> pd.DataFrame:

@@ -13,23 +13,20 @@ from tqdm import tqdm
 
 from data.download import data_root
 from models.burn_in import settle
-from models.features.samplers import check_pair
 from models.intervals import Intervals
 from models.numerics.ranks import rank
-from models.psrnn.method import Psrnn
 from models.recurrent import Recurrent, trained_parameters
 from pipeline import checkpoint
 from pipeline.build import build
 from pipeline.clock import Clock
 from pipeline.config import PsrnnConfig
 from pipeline.device import DTYPES
-from pipeline.errors import PipelineError
 from pipeline.fit import EpochRow, Progress
 from pipeline.job import Job, refuse_other_data
 from pipeline.labels import name_of
 from pipeline.naming import request_of
-from pipeline.own_models import check_method, rehearse
 from pipeline.ranks import refuse_unlike, settings_of_rank
+from pipeline.recipes.parts import Parts, exchangeable_parts
 from pipeline.stages import report
 from pipeline.stages.baselines import Season, baselines, season_of
 from pipeline.stages.bptt import Listener, errors_when_rounded, refine, unrefined, unwatched
@@ -38,46 +35,12 @@ from pipeline.stages.features import Features, draw_features
 from pipeline.stages.first_model import Initialised, fit_method, one_step_mse
 from pipeline.stages.intervals import intervals_of, log_forecast, log_intervals
 from pipeline.stages.joined import joined
-from pipeline.stages.lags import readout_settings
 from pipeline.stages.load import Loaded, forecaster_of, load
 from pipeline.stages.remarks import advice, remarks
 from pipeline.stages.two_stage import DECOMPOSITION_ERROR, TwoStageSettings, empty_model, initialise
 from pipeline.study import prepare, title_of
 from pipeline.tracking.run import Run, keeps_models, where_to_look
 from pipeline.tracking.session import fingerprint, finished_before, open_run
-
-
-class Parts(NamedTuple):
-    """What the config groups `model`, `kernel` and `sampler` name; the last two serve the PSRNN alone."""
-
-    method: Any
-    kernel: Any
-    sampler: Any
-
-    @property
-    def psrnn(self) -> bool:
-        return isinstance(self.method, Psrnn)
-
-
-def exchangeable_parts(settings: PsrnnConfig) -> Parts:
-    """Raises ValueError for a sampler that cannot draw for the kernel, PipelineError for a dtype not of this model."""
-    kernel = build("kernel", settings.kernel, settings.extensions)
-    sampler = build("sampler", settings.sampler, settings.extensions)
-    check_pair(kernel, sampler)
-    parts = Parts(build("model", settings.model, settings.extensions), kernel, sampler)
-    if settings.dtype == "bfloat16" and not (parts.psrnn and parts.method.terms is None):
-        raise PipelineError(
-            f"dtype=bfloat16 saves the update of model=psrnn in half the bytes; with model={parts.method.name} leave "
-            "dtype out, or take float32"
-        )
-    check_method(parts.method)
-    rehearse(
-        parts.method,
-        readout_settings(settings.readout),
-        dtype=DTYPES[settings.dtype],
-        kept=keeps_models(settings.tracking),
-    )
-    return parts
 
 
 def first_scored(settings: PsrnnConfig) -> int:

@@ -26,6 +26,7 @@ from pipeline.config import SsgpConfig, refuse_repeated
 from pipeline.device import DTYPES
 from pipeline.errors import PipelineError
 from pipeline.job import Job
+from pipeline.markdown import markdown_table
 from pipeline.ranks import refuse_several
 from pipeline.stages.clusters import cluster_figure, pictured
 from pipeline.stages.gaussian import (
@@ -41,7 +42,6 @@ from pipeline.stages.gaussian import (
 )
 from pipeline.stages.gaussian_report import LINEAR, report, table_of
 from pipeline.stages.streamed import cost_figure, slope, streamed_costs
-from pipeline.statistics import markdown_table
 from pipeline.study import Study, prepare, study
 from pipeline.tracking.run import Run
 

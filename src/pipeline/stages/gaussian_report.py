@@ -11,8 +11,8 @@ import pandas as pd
 from data.points import Points
 from pipeline import statistics
 from pipeline.figures import entitle, legend_beside, new_figure
+from pipeline.markdown import markdown_table
 from pipeline.stages.gaussian import best_place
-from pipeline.statistics import markdown_table
 from pipeline.summaries.figures import curve
 from pipeline.tracking.run import Run
 

@@ -9,11 +9,11 @@ import pandas as pd
 
 from models.theory.bounds import count_for_theorem_2
 from pipeline.config import TheorySettings
+from pipeline.markdown import markdown_table
 from pipeline.stages import theory_figures as figures
 from pipeline.stages import theory_tables as tables
 from pipeline.stages.theory_draws import Measured, Problem
 from pipeline.stages.theory_inputs import GENERATED, Collection
-from pipeline.statistics import markdown_table
 from pipeline.study import Study
 from pipeline.tracking.run import Run
 

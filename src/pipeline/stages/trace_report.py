@@ -8,9 +8,9 @@ import pandas as pd
 
 from pipeline.config import TraceConfig
 from pipeline.figures import COLOURS, STYLES, line, new_axes
+from pipeline.markdown import markdown_table
 from pipeline.stages.trace_claims import claims
 from pipeline.stages.trace_problems import Problem
-from pipeline.statistics import markdown_table
 from pipeline.study import Study
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from pipeline import statistics
 from pipeline.labels import label
-from pipeline.statistics import markdown_table
+from pipeline.markdown import markdown_table
 from pipeline.summaries import figures
 from pipeline.summaries.jobs import forecasters, seed_table
 
