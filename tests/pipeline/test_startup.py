@@ -114,3 +114,13 @@ def test_no_telemetry_unless_the_environment_asks_for_it(typed: str | None, kept
     command = [sys.executable, "-c", code]
     result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
     assert result.stdout.strip() == kept
+
+
+def test_no_recipe_imports_the_store_or_the_figures_before_it_runs() -> None:
+    code = (
+        "import importlib, sys; from pipeline.__main__ import RECIPES; "
+        "[importlib.import_module(RECIPES[name].split(':')[0]) for name in ('psrnn', 'theory', 'trace', 'ssgp')]; "
+        "print(*sorted({'mlflow', 'matplotlib', 'scipy.stats', 'sklearn', 'gpytorch', 'torch'} & set(sys.modules)))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["torch"]

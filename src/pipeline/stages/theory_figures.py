@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, ScalarFormatter
 
-from pipeline.figures import COLOURS, STYLES, entitle, legend_beside
+from pipeline.figures import COLOURS, STYLES, entitle, legend_beside, new_figure
 from pipeline.statistics import geometric_means
 from pipeline.summaries.figures import curve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 COLUMNS = 3
 INTERVAL = "geometric mean over draws, 95 % t-interval of the logs"
@@ -22,7 +23,7 @@ def panels(names: list[str], title: str, *, x: str, y: str) -> tuple[Figure, dic
     """Three in a row, with room for one `legend_beside` at the right."""
     columns = min(COLUMNS, len(names))
     rows = -(-len(names) // columns)
-    figure = Figure(figsize=(2.5 + 2.4 * columns, 1.3 + 2.2 * rows), layout="constrained")
+    figure = new_figure(2.5 + 2.4 * columns, 1.3 + 2.2 * rows)
     entitle(figure, title)
     figure.supylabel(y, fontsize=9)
     figure.supxlabel(x, fontsize=8)
@@ -35,6 +36,8 @@ def panels(names: list[str], title: str, *, x: str, y: str) -> tuple[Figure, dic
 
 def count_axis(panel: Axes, ticks: list[int]) -> None:
     """Powers of two at equal distances, each written out."""
+    from matplotlib.ticker import NullFormatter, ScalarFormatter
+
     panel.set_xscale("log", base=2)
     panel.set_xticks(ticks)
     panel.get_xaxis().set_major_formatter(ScalarFormatter())
@@ -43,6 +46,8 @@ def count_axis(panel: Axes, ticks: list[int]) -> None:
 
 def value_axis(panel: Axes) -> None:
     """Logarithmic, with 1, 2 and 5 of each decade written out; where none of them is in range, what lies between."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
     panel.set_xscale("log")
     panel.get_xaxis().set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     panel.get_xaxis().set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

@@ -12,7 +12,6 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from models.theory.bounds import theorem_2
 from pipeline import statistics
@@ -57,6 +56,8 @@ def groups(table: pd.DataFrame, *keys: str) -> Iterator[tuple[tuple[Any, ...], A
 
 def failure_table(draws: pd.DataFrame, theory: TheorySettings, rows: int) -> pd.DataFrame:
     """Share of draws with Δ > a, its 95 % Wilson interval, and theorem 2's bound for independent frequencies."""
+    from scipy import stats
+
     found = []
     for key, group in groups(draws, *PLACE, "sampler", "count"):
         for threshold in theory.thresholds:

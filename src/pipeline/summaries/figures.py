@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, NullFormatter, ScalarFormatter
 
-from pipeline.figures import COLOURS, MSE, STYLES, entitle
+from pipeline.figures import COLOURS, MSE, STYLES, entitle, new_figure
 from pipeline.labels import label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 BAND = "geometric mean over seeds, 95 % t-interval of the logs"
 
@@ -20,7 +21,7 @@ def panels(data: list[str], title: str, *, x: str) -> tuple[Figure, dict[str, Ax
     """Side by side, two in a row."""
     columns = min(2, len(data))
     rows = -(-len(data) // columns)
-    figure = Figure(figsize=(1.5 + 3.6 * columns, 0.8 + 3.1 * rows), layout="constrained")
+    figure = new_figure(1.5 + 3.6 * columns, 0.8 + 3.1 * rows)
     entitle(figure, title)
     figure.supylabel(MSE, fontsize=9)
     figure.supxlabel(f"{x}{'; ' if columns > 1 else chr(10)}{BAND}", fontsize=8)
@@ -46,6 +47,8 @@ def curve(panel: Axes, index: int, rows: pd.DataFrame, x: str, label: str, *, ma
 
 def error_by_count(means: Any, *, title: str) -> Figure:
     """`statistics.geometric_means` against the number of frequencies, a line per arm."""
+    from matplotlib.ticker import NullFormatter, ScalarFormatter
+
     figure, axes = panels(sorted(means["data"].unique()), title, x="frequencies m")
     for name, panel in axes.items():
         here = means[means["data"] == name]
@@ -68,6 +71,8 @@ def error_by_count(means: Any, *, title: str) -> Figure:
 
 def error_by_epoch(means: Any, *, title: str) -> Figure:
     """Geometric means per data, arm and epoch, a line per arm."""
+    from matplotlib.ticker import MaxNLocator
+
     figure, axes = panels(sorted(means["data"].unique()), title, x="epoch of refinement (0: before)")
     for name, panel in axes.items():
         here = means[means["data"] == name]
