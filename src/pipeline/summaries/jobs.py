@@ -70,8 +70,10 @@ def job_table(children: list[MlflowRun], compare: Any) -> pd.DataFrame:
 
 
 def forecasters(jobs: pd.DataFrame) -> pd.DataFrame:
-    """The rows of jobs that are no studies, with the types that a table without studies has."""
-    return jobs.dropna(subset="test_mse").astype({"count": int, "parameters": int, "stable": bool, "first_step": int})
+    """The rows of jobs that are no studies, with the types that a table without studies has; files that older versions
+    exported lack the first step that was scored."""
+    found = jobs.dropna(subset="test_mse").astype({"count": int, "parameters": int, "stable": bool})
+    return found.astype({"first_step": int}) if "first_step" in found else found
 
 
 def metric_table(children: list[MlflowRun]) -> pd.DataFrame:

@@ -229,6 +229,8 @@ def in_columns(lines: list[str]) -> list[str]:
 
 def unlike_steps(jobs: Any) -> str:
     """Words where jobs on the same data were not scored over the same steps: their errors do not compare."""
+    if "first_step" not in jobs:  # a file of an older version, which scored all models from evaluate.first_step
+        return ""
     found = [(data, sorted(rows.unique())) for data, rows in jobs.groupby("data")["first_step"] if rows.nunique() > 1]
     if not found:
         return ""
