@@ -22,7 +22,6 @@ from pipeline.messages import expected_errors, one_line
 from pipeline.nearest import did_you_mean
 from pipeline.passwords import masked
 from pipeline.process import prepare_environment
-from pipeline.recompute import COMMIT, command_on, remade, write_files
 from pipeline.tracking.run import CUT, DESCRIPTION, scratch_folder
 from pipeline.tracking.store import open_store
 
@@ -121,6 +120,8 @@ def export_again(folder: Path) -> Path:
 
     Raises PipelineError where they do not hold what is needed.
     """
+    from pipeline.recompute import COMMIT, command_on, remade, write_files
+
     target = folder.parent / f"{folder.name}.md"
     before = target.read_text(encoding="utf-8")
     found = remade(folder, before)
