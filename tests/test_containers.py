@@ -73,6 +73,7 @@ def test_last_stages_run_as_another_user_and_install_nothing(target: str) -> Non
         name = text.split()[1]
     assert re.findall(r"^USER (\S+)$", lineage, re.M) == ["10001:10001"]
     assert "HEALTHCHECK" in lineage
+    assert re.search(r"^ENV .*\bMLFLOW_DISABLE_TELEMETRY=true\b", lineage, re.M)
     assert not re.search(r"\b(pip|apt|apt-get|gcc|git) ", lineage)
     assert "/opt/build" not in lineage
 

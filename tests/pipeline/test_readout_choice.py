@@ -48,6 +48,8 @@ def runs(client):
         (("data=table", "readout.lags=3", "refine=bptt"), 3, 7, 20),
         (("data=table", "refine.epochs=5"), None, 7, 5),
         (("+experiment=mocap", "readout=auto"), None, 7, 20),
+        (("+experiment=tune", "data=table"), None, 7, 20),  # what is drawn by default is a setting of refinement
+        (("+experiment=tune", "data=table", "refine=none"), None, 7, 0),
     ],
 )
 def test_defaults_are_those_of_the_data_and_what_is_typed_wins(typed, lags, choices, epochs) -> None:

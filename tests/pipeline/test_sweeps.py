@@ -218,7 +218,7 @@ def test_jobs_of_a_multirun_share_what_was_loaded(run_pipeline, monkeypatch) -> 
     assert os.environ["PIPELINE_DATA_ROOT"]
 
 
-TUNE = ("+experiment=tune", "data.source=stand_in", "size=tiny", "size.seeds=4", "tune.trials=4", "tune.warmup=1")
+TUNE = ("+experiment=tune", "data.source=stand_in", "size=tiny", "size.seeds=2", "tune.trials=4", "tune.warmup=1")
 
 
 def by_job(children) -> dict[str, tuple[str, ...]]:
