@@ -65,7 +65,7 @@ def test_a_psrnn_keeps_its_belief_too() -> None:
 def test_recent_observations_are_those_that_the_filter_keeps() -> None:
     model, part = with_lags(random_psrnn(), 3), oscillation(2)
     states = filter_sequences(model, part.values, part.mask).states
-    assert torch.equal(recent_observations(part.values, 3), states[-1])
+    assert torch.equal(recent_observations(part.values, 3), model.recent(states))
     assert recent_observations(part.values, 0).shape == (4, 80, 0)
 
 
