@@ -15,6 +15,7 @@ from models.filtering import (
     filter_by_all_ranks,
     filter_sequences,
     gapless,
+    has_gaps,
     up_to_end,
 )
 from models.numerics.ranks import rank, take_from_first_rank, world
@@ -65,6 +66,9 @@ class TruncatedBPTT:
     what it makes of the recent observations does not change in a whole chunk within an epoch; `refresh` computes it for
     all steps at once.
 
+    repeats: whether `refresh` finds the same to the bit when it is called again: not with gaps, which the filter fills by
+        the readout that there was before it is solved.
+
     solve_readout: called with the model at every refresh, to solve the readout in closed form; then it has no gradient.
         Returns the training part as filtered with the new readout, None if it is to be filtered anew.
     """
@@ -82,6 +86,7 @@ class TruncatedBPTT:
             raise ValueError(f"refine.batch_size must be at least 1, got {batch_size}")
         self.model, self.train, self.horizon, self.batch_size = model, train, horizon, batch_size
         self.solve_readout = solve_readout
+        self.repeats = not has_gaps(train.mask)
         self.chunks = cut_chunks(train.scored, horizon=horizon)
         self.padded = MaskedSequences(*(pad_time(part, horizon) for part in train))
         of_all_chunks = gapless(self.padded.mask.unflatten(1, (-1, horizon)).flatten(0, 1)).view(len(train.mask), -1)

@@ -22,12 +22,15 @@ PLAIN_SHARE = 0.05  # of the learning rate, for parameters that a preconditioner
 class Objective(Protocol):
     """What is minimised. `refresh` gives the training error; it is called first, and after each epoch.
 
+    repeats: whether `refresh` finds the same to the bit when it is called again with nothing changed in between.
     loss: of several ranks each gives its part of the sum, and `refresh` the same error on all of them.
     remembered: what `refresh` found along the training part, which `recall` puts back after a step back.
     """
 
     @property
     def model(self) -> nn.Module: ...
+    @property
+    def repeats(self) -> bool: ...
     def parameters(self) -> list[nn.Parameter]: ...
     def refresh(self, *, solve: bool = True) -> float: ...
     def batches(self, generator: torch.Generator) -> Iterator[Tensor]: ...
@@ -249,7 +252,7 @@ class Fit:
             self._put_in_place(saved)
         for row in self.progress.rows:
             self.on_epoch(row)
-        self._refresh(solve=False)
+        self._refresh(solve=self.objective.repeats)
 
     def _put_in_place(self, saved: checkpoint.Saved) -> None:
         device = next(self.objective.model.parameters()).device

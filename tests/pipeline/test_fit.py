@@ -17,13 +17,15 @@ from models.bptt import TruncatedBPTT
 from models.filtering import one_step_error
 from models.psrnn.cell import PSRNN
 from models.psrnn.kronecker import KroneckerPreconditioner
-from models.readout import ReadoutFit, ReadoutSettings
+from models.readout import LagShares, ReadoutFit, ReadoutSettings
 from pipeline.fit import EpochRow, Fit, FitSettings, better, no_worse
 from small_problems import oscillation
 
 
 class LeastSquares:
     """mean (x·w − y)² over 12 rows in batches of 4; every row is needed to find the optimum."""
+
+    repeats = True
 
     def __init__(self) -> None:
         generator = torch.Generator().manual_seed(0)
@@ -173,14 +175,24 @@ class FilteredAnew(Fit):
         self.progress.rows[-1] = replace(self.progress.rows[-1], validation_mse=errors[0], test_mse=errors[1])
 
 
-def refinement(kind: type[Fit], *, lags: int) -> tuple[list[EpochRow], TruncatedBPTT, list[int]]:
-    """Steps that are too large at first; the rows, the objective, and after how many rows something was filtered."""
+def refinement(
+    kind: type[Fit], *, lags: int, gaps: bool = False, path: Path | None = None, last: int | None = None
+) -> tuple[list[EpochRow], TruncatedBPTT, list[int]]:
+    """Steps that are too large at first; the rows, the objective, and after how many rows something was filtered.
+
+    path, last: of the checkpoint, and the epoch after which the loop is stopped.
+    """
     train, validation = oscillation(1, sequences=1, steps=200), oscillation(2, sequences=1, steps=80)
+    if gaps:
+        train.mask[0, 50:53] = train.scored[0, 50:53] = False
     model, generator = PSRNN(frequencies=4, dimension=2, state=8, lags=lags).double(), torch.Generator().manual_seed(2)
     with torch.no_grad():
         for tensor in model.state_dict().values():
             tensor.copy_(0.4 * torch.randn(tensor.shape, generator=generator))
-    fit_readout = ReadoutFit(train, validation, ReadoutSettings(lags, [1e-2], "samples"))
+    settings, lagged = ReadoutSettings(lags, [1e-2], "samples"), LagShares()
+    ReadoutFit(train, validation, settings, lagged)(model)  # the start-up
+    lagged = LagShares() if path and path.exists() else lagged  # nothing is kept from the process before
+    fit_readout = ReadoutFit(train, validation, settings, lagged)
     objective = TruncatedBPTT(
         model, train, horizon=10, batch_size=4, solve_readout=lambda refined: fit_readout(refined).train
     )
@@ -190,12 +202,28 @@ def refinement(kind: type[Fit], *, lags: int) -> tuple[list[EpochRow], Truncated
         filtered.append(len(rows))
         return one_step_error(model, validation), 0.0
 
+    def on_epoch(row: EpochRow) -> None:
+        rows.append(row)
+        if row.epoch == last:
+            raise KeyboardInterrupt
+
     loop = kind(
-        objective, FitSettings(10, "sgd", 40.0, clip=100.0), generator=generator, errors=errors, on_epoch=rows.append,
-        preconditioner=KroneckerPreconditioner(damping=0.01),
+        objective, FitSettings(10, "sgd", 40.0, clip=100.0), generator=generator, errors=errors, on_epoch=on_epoch,
+        preconditioner=KroneckerPreconditioner(damping=0.01), path=path,
     )  # fmt: skip
     loop.run()
     return loop.progress.rows, objective, filtered
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_refinement_goes_on_to_the_same_bits(gaps: bool, tmp_path: Path) -> None:
+    whole, *_ = refinement(Fit, lags=2, gaps=gaps)
+    assert [row.accepted for row in whole].count(False) > 1
+    for last in (2, next(row.epoch for row in whole if not row.accepted)):
+        path = tmp_path / f"{last}.npz"
+        with pytest.raises(KeyboardInterrupt):
+            refinement(Fit, lags=2, gaps=gaps, path=path, last=last)
+        assert refinement(Fit, lags=2, gaps=gaps, path=path)[0] == whole
 
 
 @pytest.mark.parametrize("lags", [0, 2])
