@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -44,14 +45,27 @@ def months_apart(dates: pd.DatetimeIndex) -> int | None:
     return gaps.pop() if regular and 0 not in gaps else None
 
 
+def calendar_step(dates: pd.DatetimeIndex) -> str | None:
+    """The step that pandas sees in three dates or more; None where it sees none."""
+    if len(dates) < 3:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # pandas 3 announces that it will be an object, not a text
+        return dates.inferred_freq
+
+
 def continued(times: np.ndarray, count: int) -> np.ndarray:
-    """(count,): the times after the last one, by whole months where dates keep them, else by the median step.
+    """(count,): the times after the last one, by the median step; of dates by the step that pandas sees in them (days,
+    working days, ends of months, …), or by whole months, where there is one.
 
     Not a time (NaN, NaT) after a single one, which has no step.
     """
     if len(times) < 2:
         return np.full(count, np.nan if times.dtype.kind == "f" else np.datetime64("NaT"), dtype=times.dtype)
     dates = pd.DatetimeIndex(times) if times.dtype.kind == "M" else None
+    step = None if dates is None else calendar_step(dates)
+    if dates is not None and step is not None:
+        return pd.date_range(dates[-1], periods=count + 1, freq=step)[1:].to_numpy().astype(times.dtype)
     months = None if dates is None else months_apart(dates)
     if dates is None or months is None:
         return times[-1] + np.median(np.diff(times)) * np.arange(1, count + 1)

@@ -66,8 +66,8 @@ class TruncatedBPTT:
     what it makes of the recent observations does not change in a whole chunk within an epoch; `refresh` computes it for
     all steps at once.
 
-    repeats: whether `refresh` finds the same to the bit when it is called again: not with gaps, which the filter fills by
-        the readout that there was before it is solved.
+    repeats: whether `refresh` finds the same to the bit when it is called again. Not with gaps: the filter fills them
+        by the readout that there was before it is solved.
 
     solve_readout: called with the model at every refresh, to solve the readout in closed form; then it has no gradient.
         Returns the training part as filtered with the new readout, None if it is to be filtered anew.

@@ -60,7 +60,7 @@ def recent_observations(filled: Tensor, lags: int) -> Tensor:
 def rows_beside_lags(model: Recurrent, part: MaskedSequences, lags: int) -> RegressionData:
     """State and `lags` recent observations along the part, at the scored steps that have so many rows before them."""
     states, filled = unread(model, part)
-    inputs = torch.cat([model.exposed(states[:-1]), recent_observations(filled, lags)], -1)
+    inputs = torch.cat([model.exposed(model.belief(states)), recent_observations(filled, lags)], -1)
     scored = part.scored.clone()
     scored[:, :lags] = False
     used = scored.any(2)

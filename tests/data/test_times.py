@@ -25,6 +25,13 @@ def test_dates_go_on_by_their_calendar(times: list[str], expected: list[str]) ->
     np.testing.assert_array_equal(found, np.array(expected, dtype="datetime64[ns]"))
 
 
+def test_working_days_go_on_after_the_weekend() -> None:
+    days = pd.bdate_range("2024-01-01", "2024-01-12").to_numpy()
+    np.testing.assert_array_equal(
+        continued(days, 3), np.array(["2024-01-15", "2024-01-16", "2024-01-17"], dtype=days.dtype)
+    )
+
+
 def test_numbers_go_on_by_the_median_step() -> None:
     np.testing.assert_array_equal(continued(np.array([0.0, 2.0, 4.0, 9.0]), 2), [11.0, 13.0])
     assert np.isnan(continued(np.array([1.0]), 3)).all()

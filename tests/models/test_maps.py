@@ -106,6 +106,18 @@ def test_numbers_do_not_depend_on_whose_functions_are_used(
         torch.testing.assert_close(found, joined, atol=tolerance / 50**0.5, rtol=0)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_infinite_input_has_features_that_are_no_number_and_warns_nowhere(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    x = points(8, 3).float()
+    x[2, 1] = math.inf
+    features = torch.empty(8, 14)
+    write_features(features, x, draw(7, 3).float())  # warnings are errors here
+    assert features.isnan().all(1).tolist() == [row == 2 for row in range(8)]
+
+
 def test_with_a_gradient_there_are_no_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(maps, "BLOCK_BYTES", 0)
     frequencies, x = draw(4, 2), points(3, 2)

@@ -10,7 +10,7 @@ from models.numerics.ridge import (
     RegressionData,
     affine_from_moments,
     centred_moments,
-    fit_affine_by_validation,
+    least_validation_error,
     masked_mse,
     per_sample_ridge,
     solve_ridge,
@@ -63,7 +63,9 @@ def test_validation_picks_the_ridge_with_the_least_error() -> None:
     held = normal(200, 8, seed=4)
     validation = RegressionData(held, held @ truth.T, torch.ones(200, 1, dtype=torch.bool))
     ridges = [1e-6, 1.0, 10.0, 1e6]
-    fit, place = fit_affine_by_validation(train, validation, ridges, scale="none")
+    moments = centred_moments(train)
+    fits = (affine_from_moments(moments, ridge, scale="none") for ridge in ridges)
+    fit, place = least_validation_error(fits, validation)
     errors = {}
     for ridge in ridges:
         other = affine_from_moments(centred_moments(train), ridge, scale="none")
@@ -76,9 +78,11 @@ def test_choice_errors() -> None:
     rows = RegressionData(normal(5, 1), normal(5, 1), torch.ones(5, 1, dtype=torch.bool))
     empty = rows._replace(mask=torch.zeros(5, 1, dtype=torch.bool))
     with pytest.raises(ValueError, match="at least one ridge"):
-        fit_affine_by_validation(rows, rows, [], scale="none")
+        least_validation_error([], rows)
     with pytest.raises(ValueError, match="no validation step to choose by"):
-        fit_affine_by_validation(rows, empty, [0.1, 1.0], scale="none")
+        least_validation_error(
+            [affine_from_moments(centred_moments(rows), ridge, scale="none") for ridge in (0.1, 1.0)], empty
+        )
 
 
 def test_solve_ridge_says_when_the_system_is_not_positive_definite() -> None:

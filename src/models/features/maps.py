@@ -90,11 +90,12 @@ def _write_by_torch(result: Tensor, phases: Tensor, buffer: Tensor) -> None:
 
 
 def _write_by_numpy(result: Tensor, phases: Tensor, buffer: Tensor) -> None:
-    """The same by NumPy, which lets other threads run meanwhile."""
+    """The same by NumPy, which lets other threads run meanwhile. An infinite phase gives NaN, as with torch."""
     written, angles, values = result.numpy(), phases.numpy(), buffer.numpy()
     count = phases.shape[1]
-    for function, columns in ((np.cos, written[:, :count]), (np.sin, written[:, count:])):
-        np.divide(function(angles, out=values), values.dtype.type(count**0.5), out=columns)
+    with np.errstate(invalid="ignore"):
+        for function, columns in ((np.cos, written[:, :count]), (np.sin, written[:, count:])):
+            np.divide(function(angles, out=values), values.dtype.type(count**0.5), out=columns)
 
 
 def _write_by_threads(pool: Executor, threads: int, *block: Tensor) -> None:

@@ -147,14 +147,6 @@ def masked_mse(predictions: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
     return squared.masked_fill_(~mask, 0.0).sum() / mask.sum()
 
 
-def fit_affine_by_validation(
-    train: RegressionData, validation: RegressionData, ridges: Sequence[Ridge], *, scale: str
-) -> tuple[AffineMap, int]:
-    """The fit with the least validation error, and the place of its ridge; see `least_validation_error`."""
-    moments = centred_moments(train)
-    return least_validation_error((affine_from_moments(moments, ridge, scale=scale) for ridge in ridges), validation)
-
-
 def least_validation_error(fits: Iterable[AffineMap], validation: RegressionData) -> tuple[AffineMap, int]:
     """The best of the fits and its place, the first of equals; one fit alone needs no validation rows.
 

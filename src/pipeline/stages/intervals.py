@@ -59,7 +59,7 @@ def intervals_of(model: SequenceModel, loaded: Loaded, settings: Any) -> Interva
 
 def coverage_table(intervals: Intervals, evaluation: Evaluation, loaded: Loaded) -> pd.DataFrame:
     """A row for each coverage of `TABLED`, horizon of the evaluation and feature: the radius, and the share of the test
-    forecasts inside it; horizons that were not calibrated are left out."""
+    forecasts inside it, NaN where none was scored; horizons that were not calibrated are left out."""
     errors = evaluation.squared[evaluation.main]
     horizons = [horizon for horizon in errors if horizon <= intervals.radii.shape[1]]
     sizes = own_residuals([errors[horizon] for horizon in horizons], loaded.standardiser.scale)
@@ -68,7 +68,7 @@ def coverage_table(intervals: Intervals, evaluation: Evaluation, loaded: Loaded)
     for coverage, radii in zip(intervals.coverages, intervals.radii, strict=True):
         if coverage not in TABLED:
             continue
-        inside = (sizes <= radii[[h - 1 for h in horizons]]).sum(0) / np.maximum(scored, 1)
+        inside = (sizes <= radii[[h - 1 for h in horizons]]).sum(0) / np.where(scored, scored, np.nan)
         for i, horizon in enumerate(horizons):
             for j, feature in enumerate(loaded.dataset.feature_names):
                 rows.append((coverage, horizon, feature, loaded.dataset.units[j], radii[horizon - 1, j],
@@ -90,7 +90,7 @@ def log_intervals(run: Run, intervals: Intervals | None, evaluation: Evaluation,
     table = coverage_table(intervals, evaluation, loaded)
     if full and loaded.dataset.image_shape is None:
         run.table(table, "evaluate/intervals.csv")
-    shown: Any = table[(table["coverage"] == SHOWN) & np.isfinite(table["radius"])]
+    shown: Any = table[(table["coverage"] == SHOWN) & np.isfinite(table["radius"]) & (table["scored"] > 0)]
     for horizon, rows in shown.groupby("horizon"):
         suffix = "" if horizon == 1 else f"_horizon_{horizon}"
         inside = float(np.average(rows["inside"], weights=rows["scored"]))
