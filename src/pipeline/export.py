@@ -21,6 +21,7 @@ from pipeline.errors import PipelineError
 from pipeline.messages import expected_errors, one_line
 from pipeline.nearest import did_you_mean
 from pipeline.passwords import masked
+from pipeline.paths import refuse_shadowing
 from pipeline.process import prepare_environment
 from pipeline.tracking.run import CUT, DESCRIPTION, scratch_folder
 from pipeline.tracking.store import open_store
@@ -150,6 +151,7 @@ def main() -> None:
     prepare_environment()
     again = len(sys.argv) > 2 and sys.argv[1] == "--from-files"
     try:
+        refuse_shadowing()
         if not again and len(sys.argv) != 3:
             sys.exit(f"error: {usage()}")
         if not again:

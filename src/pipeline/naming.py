@@ -30,13 +30,14 @@ def short_word(word: str) -> str:
 
 
 def words_typed(overrides: Sequence[str]) -> list[str]:
-    """The settings that were typed and that the rest of a run's name does not say, each by the end of its key."""
-    words = []
+    """The settings that were typed and that the rest of a run's name does not say, each by the end of its key; of one
+    that was typed twice the last."""
+    words: dict[str, str] = {}
     for override in overrides:
         key, _, value = override.lstrip("+~").partition("=")
         if key not in SAID_ALREADY and key.split(".")[0].split("/")[0] not in SAYS_NOTHING:
-            words.append(short_word(".".join(key.split(".")[-2:]) + f"={value}"))
-    return words
+            words[key] = short_word(".".join(key.split(".")[-2:]) + f"={value}")
+    return list(words.values())
 
 
 def request_of(settings: PsrnnConfig, job: Job, loaded: Loaded, device: torch.device, *, psrnn: bool) -> RunRequest:

@@ -125,11 +125,11 @@ def test_tables(frame: pd.DataFrame, message: str, run_pipeline, tmp_path: Path)
     assert message in result.error
 
 
-def run_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_in(folder: Path, *arguments: str, module: str = "pipeline") -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PIPELINE_MLRUNS": str(folder / "mlruns")}
     environment.pop("PYTHONPATH", None)
     return subprocess.run(
-        [sys.executable, "-m", "pipeline", *arguments],
+        [sys.executable, "-m", module, *arguments],
         cwd=folder,
         env=environment,
         capture_output=True,
@@ -148,6 +148,8 @@ def test_a_working_directory_that_hides_a_package(name: str, tmp_path: Path) -> 
     hidden = f"hides this project's package {package!r}; rename it or start from another folder"
     assert result.stderr == f"error: {tmp_path / name} {hidden}\n"
     assert not result.stdout
+    again = run_in(tmp_path, "--from-files", "page", module="pipeline.export")
+    assert (again.returncode, again.stderr) == (1, result.stderr)
 
 
 def test_a_package_of_our_name_is_refused_by_python_itself(tmp_path: Path) -> None:

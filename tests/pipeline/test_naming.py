@@ -50,6 +50,10 @@ def test_what_the_name_says_already_or_changes_no_result_is_not_said_again() -> 
     assert request(experiment="mocap", data="mocap").name == "mocap-orthogonal-gaussian-m20-seed0"
 
 
+def test_of_a_setting_typed_twice_the_last_is_said() -> None:
+    assert words_typed(["refine.epochs=5", "size=tiny", "refine.epochs=60"]) == ["refine.epochs=60", "size=tiny"]
+
+
 def test_jobs_of_a_multirun_keep_their_names() -> None:
     assert request("readout=skip", multirun=True).name == "readings-orthogonal-gaussian-m20-seed0"
 
