@@ -19,11 +19,12 @@ DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
 
 class Unusable(NamedTuple):
-    """A column that cannot be modelled: its name, why in words, and whether every cell of it is a date."""
+    """A column that cannot be modelled: its name, why in words, and whether it is one of dates or of decimal commas."""
 
     name: str
     why: str
     dated: bool = False
+    comma: bool = False
 
 
 def as_numbers(column: Any) -> np.ndarray:
@@ -42,7 +43,7 @@ def holds_dates(column: Any) -> bool:
     return bool(pd.to_datetime(filled, errors="coerce", format="ISO8601").notna().all())
 
 
-def fault(name: str, column: Any) -> Unusable | None:
+def fault(name: str, column: Any, *, commas: bool = False) -> Unusable | None:
     """Why a column is not one of finite numbers and empty cells. Rows count as in an editor: the header is row 1."""
     if column.dtype.kind in "mM":
         return Unusable(name, f"column {name!r} holds dates or durations", dated=True)
@@ -54,8 +55,9 @@ def fault(name: str, column: Any) -> Unusable | None:
     if holds_dates(column):
         return Unusable(name, f"column {name!r} holds dates", dated=True)
     cell = str(column.iloc[bad[0]])
-    hint = " (with a decimal comma: data.decimal=comma)" if DECIMAL_COMMA.fullmatch(cell) else ""
-    return Unusable(name, f"column {name!r}, row {bad[0] + 2}: {cell!r} is not a finite number{hint}")
+    comma = commas and DECIMAL_COMMA.fullmatch(cell) is not None
+    hint = " (with a decimal comma: data.decimal=comma)" if comma else ""
+    return Unusable(name, f"column {name!r}, row {bad[0] + 2}: {cell!r} is not a finite number{hint}", comma=comma)
 
 
 def in_a_setting(name: str) -> str:
@@ -69,9 +71,12 @@ def way_out(
 ) -> str:
     """The settings that leave the faulty columns out, and order by the first of dates that says no time twice.
 
-    orders: whether a column of times may be named. target: the column that cannot be left out.
+    Columns of decimal commas stay, by the setting that reads them. orders: whether a column of times may be named.
+    target: the column that cannot be left out.
     """
-    lost = {found.name for found in faults}
+    lost = {found.name for found in faults if not found.comma}
+    if not lost:
+        return "give data.decimal=comma"
     kept = [in_a_setting(name) for name in columns if name not in lost and name != target]
     if target in lost:
         return f"mend it: {target!r} is the column to predict"
@@ -81,19 +86,27 @@ def way_out(
     times = [found.name for found in faults if orders and found.dated]
     once = [name for name in times if bool(frame[name].notna().all()) and bool(frame[name].is_unique)]
     settings += [shlex.quote(f"data.time={in_a_setting(once[0])}")] if once else []
+    settings += ["data.decimal=comma"] if len(lost) < len(faults) else []
     word = "it" if len(faults) == 1 else "them"
     return f"mend {word}, or go on without {word}: {' '.join(settings)}"
 
 
 def numbers(
-    frame: pd.DataFrame, path: Path, columns: Sequence[str], *, orders: bool = True, target: str | None = None
+    frame: pd.DataFrame,
+    path: Path,
+    columns: Sequence[str],
+    *,
+    orders: bool = True,
+    target: str | None = None,
+    commas: bool = False,
 ) -> np.ndarray:
     """The columns as (row, column) float64, NaN for an empty cell.
 
-    orders, target: see `way_out`. Raises DataError that names every column with text, dates, infinite values or no
+    orders, target: see `way_out`. commas: whether data.decimal=comma may be advised.
+    Raises DataError that names every column with text, dates, infinite values or no
     value at all, and the settings that go on without them.
     """
-    faults = [found for name in columns if (found := fault(name, frame[name])) is not None]
+    faults = [found for name in columns if (found := fault(name, frame[name], commas=commas)) is not None]
     if faults:
         told = "; ".join(found.why for found in faults[:MOST_NAMED])
         more = f"; and {len(faults) - MOST_NAMED} more" if len(faults) > MOST_NAMED else ""

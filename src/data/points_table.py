@@ -12,7 +12,7 @@ from data.base import DataError
 from data.columns import numbers
 from data.points import Points, check_points, random_split, some_of
 from data.table import existing_file, feature_columns
-from data.table_files import TextFormat, read_frame
+from data.table_files import TextFormat, read_frame, takes_decimal_comma
 
 
 def load(
@@ -37,11 +37,12 @@ def load(
     file = existing_file(path, data="points")
     if target is None:
         raise DataError("data=points needs the column to predict: data.target=COLUMN")
-    frame, _ = read_frame(file, TextFormat(delimiter, decimal))
+    text = TextFormat(delimiter, decimal)
+    frame, _ = read_frame(file, text)
     names = feature_columns(frame, file, columns, {target})
     if target in names:
         raise DataError(f"data.columns names the target {target!r}; leave it out there")
-    values = numbers(frame, file, [*names, target], orders=False, target=target)
+    values = numbers(frame, file, [*names, target], orders=False, target=target, commas=takes_decimal_comma(file, text))
     kept = values[~np.isnan(values).any(axis=1)]
     if len(kept) < len(values):
         lost = len(values) - len(kept)

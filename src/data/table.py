@@ -13,7 +13,7 @@ import pandas as pd
 from data.base import DataError, Dataset, Sequences
 from data.columns import numbers
 from data.split import split_sequences
-from data.table_files import TextFormat, read_frame
+from data.table_files import TextFormat, read_frame, takes_decimal_comma
 from data.times import as_numbers, read_times
 
 IRREGULAR = 1.5
@@ -48,10 +48,19 @@ def in_time_order(rows: np.ndarray, stamps: np.ndarray, path: Path, label: str) 
 
 
 def sequences_of(
-    frame: pd.DataFrame, path: Path, columns: Sequence[str], *, group: str | None, time: str | None
+    frame: pd.DataFrame,
+    path: Path,
+    columns: Sequence[str],
+    *,
+    group: str | None,
+    time: str | None,
+    commas: bool = False,
 ) -> Sequences:
-    """One sequence per value of `group`, in order of appearance; all rows are one sequence without it."""
-    values = numbers(frame, path, columns, orders=group is None and time is None)
+    """One sequence per value of `group`, in order of appearance; all rows are one sequence without it.
+
+    commas: whether the file may be read with decimal commas.
+    """
+    values = numbers(frame, path, columns, orders=group is None and time is None, commas=commas)
     if group is None:
         parts = {path.name.split(".")[0]: np.arange(len(frame))}
     else:
@@ -102,7 +111,8 @@ def _read(
     group = group or own_group
     others = {name for name in (group, time) if name}
     chosen = feature_columns(frame, file, columns, others)
-    return sequences_of(frame, file, chosen, group=group, time=time), chosen, file
+    commas = takes_decimal_comma(file, text)
+    return sequences_of(frame, file, chosen, group=group, time=time, commas=commas), chosen, file
 
 
 def load_table(

@@ -53,6 +53,13 @@ class TextFormat(NamedTuple):
         return delimiter, decimal
 
 
+def takes_decimal_comma(path: Path, text: TextFormat) -> bool:
+    """Whether data.decimal=comma can be given beside the other settings of this file."""
+    if not {".csv", ".tsv"} & set(path.suffixes):
+        return False
+    return text.characters(path)[0] != ","
+
+
 def check_columns(header: Any, delimiter: str) -> None:
     """Raises ValueError for a column that stands twice, and for one column that another delimiter would part."""
     repeated = header[header.duplicated() & header.notna()]

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from models.extensions import baggage, check_class, class_of, copy_sources
 from models.filtering import State, batches, filter_unequal, roll
-from models.frame import as_frame, continued, is_frame, values_of
+from models.frame import as_frame, continued, in_order, is_frame, is_row, values_of
 from models.intervals import Intervals
 from models.numerics.half import fits, from_bits, to_bits
 from models.psrnn.cell import PSRNN
@@ -72,6 +73,7 @@ class Forecaster:
 
     def standardised(self, series: np.ndarray) -> tuple[Tensor, Tensor]:
         """(time, feature) values and mask of one series; NaN is a gap."""
+        series = np.asarray(series, np.float64)
         if series.ndim != 2 or series.shape[1] != len(self.feature_names):
             names = ", ".join(self.feature_names)
             raise ValueError(f"expected (time, {len(self.feature_names)}) values of {names}, got shape {series.shape}")
@@ -80,7 +82,7 @@ class Forecaster:
             raise ValueError(
                 f"infinite value in row {row} of column {self.feature_names[column]}; leave it empty or mend it"
             )
-        values = torch.from_numpy(np.ascontiguousarray(series, dtype=np.float64)).to(self.mean)
+        values = torch.from_numpy(np.ascontiguousarray(series)).to(self.mean)
         mask = ~torch.isnan(values)
         return torch.where(mask, (values - self.mean) / self.scale, 0.0), mask
 
@@ -173,12 +175,14 @@ class OnlineForecaster:
         return (self.state[2] * self.forecaster.scale + self.forecaster.mean).cpu().numpy()
 
     @torch.inference_mode()
-    def update(self, reading: np.ndarray) -> np.ndarray:
+    def update(self, reading: ArrayLike | pd.Series) -> np.ndarray:
         """The next prediction, after one more reading (feature,), NaN where it is missing.
 
-        Raises ValueError for another shape and for infinite values.
+        A row of a table of pandas goes by the names of the columns, in any order. Raises ValueError for another shape,
+        a name that is missing and infinite values.
         """
-        values, mask = self.forecaster.standardised(reading[np.newaxis])
+        own = in_order(reading, self.forecaster.feature_names) if is_row(reading) else reading
+        values, mask = self.forecaster.standardised(np.asarray(own, np.float64)[np.newaxis])
         belief, recent, prediction = self.state
         self.state = self.step(belief, recent, torch.where(mask[0], values[0], prediction))
         return self.prediction

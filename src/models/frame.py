@@ -16,6 +16,15 @@ def is_frame(series: Any) -> TypeGuard[pd.DataFrame]:
     return all(hasattr(series, name) for name in ("columns", "index", "loc"))
 
 
+def is_row(reading: Any) -> TypeGuard[pd.Series]:
+    return all(hasattr(reading, name) for name in ("to_frame", "index", "loc"))
+
+
+def in_order(row: pd.Series, names: Sequence[str]) -> np.ndarray:
+    """(feature,) values of a table's row, by the names of the columns. Raises ValueError as `values_of` does."""
+    return values_of(row.to_frame().T, names)[0]
+
+
 def values_of(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
     """(time, feature) values of the columns `names`, in that order; NaN where one is missing in the table.
 

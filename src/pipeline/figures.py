@@ -40,6 +40,12 @@ def legend_beside(figure: Figure) -> None:
     figure.legend(handles, labels, loc="outside right upper", fontsize=8)
 
 
+def legend_below(figure: Figure) -> None:
+    """One legend under all panels, which have the same lines, so that it hides none of them."""
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=8)
+
+
 def new_axes(title: str, *, x: str, y: str, rows: int = 1, height: float = 4.0) -> tuple[Figure, list[Axes]]:
     """A figure with `rows` panels that share the x axis."""
     figure = new_figure(7.0, height)
@@ -139,7 +145,7 @@ def prediction(
         line(panel, 0, x, truth[:, i], "observed", markers=False)
         line(panel, 1, x, predicted[:, i], "predicted one step ahead", markers=False)
         date_axis(panel, x)
-    panels[0][0].legend(fontsize=8, loc="upper right")
+    legend_below(figure)
     return figure
 
 
@@ -163,7 +169,7 @@ def forecast(
         line(panel, 0, x[shown], truth[shown, i], "observed", markers=False)
         line(panel, 1, x[origin:], ahead[:, i], "forecast", markers=False)
         date_axis(panel, x)
-    panels[0][0].legend(fontsize=8, loc="upper left")
+    legend_below(figure)
     return figure
 
 

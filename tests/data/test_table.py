@@ -93,7 +93,7 @@ BAD_TEXT = {
     "x;y\n1;2\n": r"t\.csv: cannot be read: its only column is 'x;y'; give data\.delimiter=semicolon",
     "x,y\n1,a\n": r"row 2: 'a' is not a finite number; mend it, or go on without it: 'data\.columns=\[x\]'$",
     "x\na\n": r"'a' is not a finite number; mend the file; no other column is left to model$",
-    'x,y\n1,"3,5"\n': r"'3,5' is not a finite number \(with a decimal comma: data\.decimal=comma\); mend it",
+    'x,y\n1,"3,5"\n': r"'3,5' is not a finite number; mend it, or go on without it",
 }
 
 
@@ -175,6 +175,17 @@ def test_all_unusable_columns_are_named_with_settings_that_work(text: str, tmp_p
     assert len(read_sequences(str(path), columns=kept, **parsed)) == 1
     header = text.splitlines()[0].split(",")
     assert all(f"column {name!r}" in told for name in header if name not in kept)
+
+
+def test_columns_of_decimal_commas_are_kept_by_the_settings_that_are_advised(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("day;site;load;level\n2024-01-01;x;1,5;3\n2024-01-02;y;2,5;4\n")
+    with pytest.raises(DataError, match=r"'data\.columns=\[load,level\]' data\.time=day data\.decimal=comma$"):
+        read_sequences(str(path), columns=None, delimiter="semicolon")
+    with pytest.raises(DataError, match=r"\(with a decimal comma: data\.decimal=comma\); give data\.decimal=comma$"):
+        read_sequences(str(path), columns=["load", "level"], delimiter="semicolon")
+    read = read_sequences(str(path), columns=["load", "level"], time="day", delimiter="semicolon", decimal="comma")
+    np.testing.assert_array_equal(read.to_arrays()[0], [[1.5, 3.0], [2.5, 4.0]])
 
 
 def test_more_columns_than_can_be_named_are_counted(tmp_path: Path) -> None:

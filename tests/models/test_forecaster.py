@@ -59,6 +59,9 @@ def test_bad_input_is_named() -> None:
     model = forecaster("persistence")
     with pytest.raises(ValueError, match=r"expected \(time, 2\) values of a, b, got shape \(3, 3\)"):
         model.predict(np.zeros((3, 3)))
+    for nothing in (None, 3.0, [1.0, 2.0]):
+        with pytest.raises(ValueError, match=r"expected \(time, 2\) values of a, b, got shape"):
+            model.forecast(nothing, 1)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
     infinite = series()
     infinite[2, 1] = np.inf
     with pytest.raises(ValueError, match="infinite value in row 2 of column b"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch import Tensor
@@ -139,6 +140,20 @@ def test_readings_in_own_units_give_the_predictions_of_the_whole_series(lags: in
     np.testing.assert_allclose(found[:-1], whole.predict(readings), rtol=1e-12)
     np.testing.assert_allclose(found[-1], whole.forecast(readings, 1)[0], rtol=1e-12)
     assert np.array_equal(online.prediction, found[-1])
+
+
+def test_lists_are_readings_and_rows_of_a_table_go_by_name() -> None:
+    whole, readings = forecaster(random_psrnn()), readings_with_gaps()
+    by_list, by_name = whole.online(), whole.online()
+    for reading, (_, row) in zip(
+        readings, pd.DataFrame(readings, columns=["a", "b"])[["b", "a"]].iterrows(), strict=True
+    ):
+        by_list.update(reading.tolist())
+        by_name.update(row)
+    np.testing.assert_allclose(by_list.prediction, whole.forecast(readings, 1)[0], rtol=1e-12)
+    assert np.array_equal(by_name.prediction, by_list.prediction)
+    with pytest.raises(ValueError, match="column b is missing; the model needs a, b, the table has a, c"):
+        by_name.update(pd.Series({"a": 1.0, "c": 2.0}))
 
 
 def test_what_cannot_be_filtered_online_is_refused() -> None:

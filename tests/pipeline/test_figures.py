@@ -7,7 +7,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 
-from pipeline.figures import COLOURS, STYLES, new_axes, prediction
+from pipeline.figures import COLOURS, STYLES, forecast, new_axes, prediction
 
 # how people without one kind of cone see linear light (Machado, Oliveira and Fernandes 2009, severity 1)
 VISION = {
@@ -82,3 +82,21 @@ def test_a_prediction_is_drawn_over_its_times() -> None:
     counted = prediction(values, values, ["a", "b"], ["", ""], title="t").axes
     assert counted[-1].get_xlabel() == "time step"
     np.testing.assert_array_equal(counted[0].lines[0].get_xdata(), np.arange(6))
+
+
+def test_legends_of_panels_hide_no_line_and_lie_inside_the_figure() -> None:
+    values = np.arange(120.0).reshape(60, 2)
+    shown = {"title": "t " * 60, "steps": None}
+    drawn = (
+        prediction(values, values, ["a", "b"], ["m", ""], **shown),
+        forecast(values, values[-15:], np.ones((15, 2)), ["a", "b"], ["m", ""], **shown),
+    )
+    for figure in drawn:
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        (legend,) = figure.legends
+        box = legend.get_window_extent(canvas.get_renderer())
+        assert not any(box.overlaps(panel.get_tightbbox(canvas.get_renderer())) for panel in figure.axes)
+        assert box.y0 >= 0
+        assert box.y1 <= figure.bbox.height
+        assert box.x1 <= figure.bbox.width

@@ -47,3 +47,12 @@ def test_after_that_choice_the_model_that_is_ahead_is_named_and_never_the_one_th
         errors(last_value=(1.0, 1.7, 1.0), ar4=(0.9, 1.0, 1.0)), ["model=last_value"], lags=None, chosen=False
     )
     assert said.endswith("to try: python -m pipeline model=var")
+
+
+def test_what_a_multirun_tells_its_jobs_is_not_repeated() -> None:
+    evaluation = errors(psrnn=(1.0, 1.0, 1.0), joined4=(0.4, 0.4, 0.4))
+    typed = ["data=swimmer", "seed=1", "tracking.parent=f75", "tracking.experiment='swimmer'"]
+    (said,) = advice(evaluation, typed, lags=0, chosen=False)
+    assert said.endswith("to try: python -m pipeline data=swimmer seed=1 readout=auto")
+    (said,) = advice(evaluation, ["data=swimmer", "tracking.experiment=mine"], lags=0, chosen=False)
+    assert said.endswith("data=swimmer tracking.experiment=mine readout=auto")

@@ -14,6 +14,7 @@ from pipeline.stages.joined import JOINED
 AHEAD = 0.99  # of the model's error: what a baseline has to stay below to be called ahead
 MODELS = {"persistence": "last_value", "seasonal_naive": "seasonal_naive", "ar": "var"}
 NOT_REPEATED = ("resume", "run_name")
+OF_A_MULTIRUN = ("tracking.parent", "tracking.experiment")  # what a multirun says to its jobs
 
 
 def remarks(evaluation: Evaluation, *, before: float | None, season: Season | None) -> list[str]:
@@ -64,7 +65,7 @@ def advice(evaluation: Evaluation, typed: Sequence[str], *, lags: int | None, ch
     if not changed:
         return [words]
     replaced = tuple(setting.partition("=")[0] for setting in changed)
-    kept = [
-        each for each in typed if each.lstrip("+").partition("=")[0].split(".")[0] not in (*replaced, *NOT_REPEATED)
-    ]
+    named = [(each.lstrip("+").partition("=")[0], each) for each in typed]
+    dropped = OF_A_MULTIRUN if any(key == "tracking.parent" for key, _ in named) else ()
+    kept = [each for key, each in named if key.split(".")[0] not in (*replaced, *NOT_REPEATED) and key not in dropped]
     return [masked(f"{words}; to try: {shlex.join(['python', '-m', 'pipeline', *kept, *changed])}")]
