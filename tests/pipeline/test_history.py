@@ -27,8 +27,8 @@ def test_a_run_with_more_lags_than_the_first_step_scores_from_there_on_for_all(
 ) -> None:
     load = energy(tmp_path / "energy.csv")
     result = run_pipeline(
-        "data=table", f"data.path={tmp_path / 'energy.csv'}", "readout=skip", f"readout.lags={LAGS}", "refine=none",
-        "features.count=5", "evaluate.horizons=[1]",
+        "data=table", f"data.path={tmp_path / 'energy.csv'}", "data.delimiter=comma", "readout=skip",
+        f"readout.lags={LAGS}", "refine=none", "features.count=5", "evaluate.horizons=[1]",
     )  # fmt: skip
     assert result.status == 0, result.err
     assert f"scored from step {LAGS} on, for every model: readout.lags={LAGS} (evaluate.first_step=4)" in (
@@ -36,6 +36,10 @@ def test_a_run_with_more_lags_than_the_first_step_scores_from_there_on_for_all(
     )
     assert f"wants {LAGS} rows of history; with fewer it forecasts by a lower autoregression" in result.out
     (run,) = client.search_runs(["1"])
+    assert f"recipe=predict model=runs:/{run.info.run_id}/model data.path=new.csv data.delimiter=comma\n" in result.out
+    drawn = {Path(each.path).stem for each in client.list_artifacts(run.info.run_id, "figures")}
+    assert "prediction" in drawn
+    assert "bptt" not in drawn  # one epoch is no curve
     assert run.data.tags["scored.first_step"] == run.data.tags["history"] == str(LAGS)
     assert job_row(run)["first_step"] == LAGS
     changes = np.diff(load)[FIRST + LAGS - 1 :] / load[:280].std()

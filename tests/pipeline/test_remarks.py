@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from pipeline.stages.evaluate import Evaluation
-from pipeline.stages.remarks import advice
+from pipeline.stages.remarks import advice, reading
 
 HORIZONS = (1, 5, 10)
 
@@ -56,3 +56,9 @@ def test_what_a_multirun_tells_its_jobs_is_not_repeated() -> None:
     assert said.endswith("to try: python -m pipeline data=swimmer seed=1 readout=auto")
     (said,) = advice(evaluation, ["data=swimmer", "tracking.experiment=mine"], lags=0, chosen=False)
     assert said.endswith("data=swimmer tracking.experiment=mine readout=auto")
+
+
+def test_the_settings_that_read_a_table_are_named_for_a_new_one() -> None:
+    typed = ["data=table", "data.path=my.csv", "data.columns=[a]", "data.time=day", "data.decimal=comma"]
+    assert reading(typed) == ["data.time=day", "data.decimal=comma"]
+    assert reading(["data=mine", "data.time=3"]) == []

@@ -36,7 +36,7 @@ from pipeline.stages.first_model import Initialised, fit_method, one_step_mse
 from pipeline.stages.intervals import intervals_of, log_forecast, log_intervals
 from pipeline.stages.joined import joined
 from pipeline.stages.load import Loaded, forecaster_of, load
-from pipeline.stages.remarks import advice, remarks
+from pipeline.stages.remarks import advice, reading, remarks
 from pipeline.stages.two_stage import DECOMPOSITION_ERROR, TwoStageSettings, empty_model, initialise
 from pipeline.study import prepare, title_of
 from pipeline.tracking.run import Run, keeps_models, where_to_look
@@ -259,7 +259,7 @@ def close(
     printed = report.printed(clock.title, trained.evaluation, said)
     if forecaster.history:
         printed += f"wants {forecaster.history} rows of history; with fewer it forecasts by a lower autoregression\n"
-    return printed + "\n" + where_to_look(run, clock.title, uri)
+    return printed + "\n" + where_to_look(run, clock.title, uri, reading=reading(job.overrides))
 
 
 def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> float:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import warnings
 from typing import Any, NamedTuple
 
-from tqdm import tqdm
-
 from models.baselines.autoregression import fit_autoregression
 from models.baselines.persistence import Persistence
 from models.baselines.seasonal_naive import find_season, seasonal_naive
@@ -53,7 +51,6 @@ def baselines(loaded: Loaded, settings: Any, season: Season | None) -> dict[str,
         "persistence": Persistence(dimension=values.shape[2]).to(dtype=values.dtype, device=values.device)
     }
     if season is not None:
-        tqdm.write(f"seasonal naive: {season}")
         models["seasonal_naive"] = seasonal_naive(loaded.train, season.steps)
     for order in settings.orders:
         models[f"ar{order}"], _ = fit_autoregression(

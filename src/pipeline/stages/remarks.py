@@ -16,6 +16,13 @@ MODELS = {"persistence": "last_value", "seasonal_naive": "seasonal_naive", "ar":
 NOT_REPEATED = ("resume", "run_name")
 OF_A_MULTIRUN = ("tracking.parent", "tracking.experiment")  # what a multirun says to its jobs
 
+READING = ("data.group", "data.time", "data.delimiter", "data.decimal")
+
+
+def reading(typed: Sequence[str]) -> list[str]:
+    """The overrides that say how the run's table is read; a new file of the same kind wants them too."""
+    return [each for each in typed if each.partition("=")[0] in READING] if "data=table" in typed else []
+
 
 def remarks(evaluation: Evaluation, *, before: float | None, season: Season | None) -> list[str]:
     """before: the one-step test error before refinement, None where there was none."""

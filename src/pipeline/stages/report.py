@@ -91,7 +91,7 @@ def log_features(run: Run, features: Features, kernel: Any, *, title: str) -> No
 
 def log_refinement(run: Run, progress: Progress, *, title: str, figure: bool) -> None:
     run.table(pd.DataFrame([vars(row) for row in progress.rows]), "curves/bptt.csv")
-    if figure:
+    if figure and len(progress.rows) > 1:  # the first row is the model before refinement
         run.figure(
             figures.learning_curve(progress.rows, progress.best_epoch, title=f"{title}: refinement"), "figures/bptt"
         )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -151,15 +152,16 @@ def keeps_models(tracking: Any) -> bool:
     return tracking.enabled and str(tracking.log_model).lower() != "false"
 
 
-def where_to_look(run: Run, name: str, uri: str | None) -> str:
-    """The closing lines of a run on the terminal."""
+def where_to_look(run: Run, name: str, uri: str | None, *, reading: Sequence[str] = ()) -> str:
+    """The closing lines of a run on the terminal. reading: the settings by which a new file is read."""
     if run.id == "untracked":
         return "tracking=off: nothing was kept"
     store = masked(str(run.client.tracking_uri))
     look = store if store.startswith("http") else f"make ui   (or: {UI_HINT} '{store}')"
     lines = [f"run: {name} ({run.id})", f"look: {look}"]
     if uri:
-        lines.append(f"predict: python -m pipeline recipe=predict model={uri} data.path=new.csv")
+        asked = shlex.join(["recipe=predict", f"model={uri}", "data.path=new.csv", *reading])
+        lines.append(f"predict: python -m pipeline {asked}")
     return "\n".join(lines)
 
 
