@@ -45,7 +45,7 @@ def months_apart(dates: pd.DatetimeIndex) -> int | None:
     return gaps.pop() if regular and 0 not in gaps else None
 
 
-def calendar_step(dates: pd.DatetimeIndex) -> str | None:
+def calendar_step(dates: pd.DatetimeIndex) -> Any:
     """The step that pandas sees in three dates or more; None where it sees none."""
     if len(dates) < 3:
         return None

@@ -46,9 +46,12 @@ def with_lags(model: Recurrent, lags: int) -> Recurrent:
 
 
 def reachable_lags(candidates: Sequence[int], part: MaskedSequences, *, inputs: int) -> list[int]:
-    """The candidates, in order, that leave half of the part's steps to score and have at most `inputs` numbers."""
+    """The candidates, in order, that have at most `inputs` numbers, leave half of the part's steps to score, and leave
+    a step of every feature that is scored at all."""
     steps, dimension = part.values.shape[1:]
-    return sorted({lags for lags in candidates if lags <= steps // 2 and lags * dimension <= inputs})
+    short = {lags for lags in candidates if lags <= steps // 2 and lags * dimension <= inputs}
+    scored = part.scored.any(0)
+    return sorted(lags for lags in short if torch.equal(scored[lags:].any(0), scored.any(0)))
 
 
 def recent_observations(filled: Tensor, lags: int) -> Tensor:

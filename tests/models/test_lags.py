@@ -118,6 +118,15 @@ def test_candidates_are_those_that_the_part_is_long_enough_for() -> None:
         choose_lags(random_psrnn(), part, part, SETTINGS, [])
 
 
+def test_no_candidate_leaves_a_feature_without_a_step() -> None:
+    """Feature 1 is observed in the first 6 steps alone."""
+    part = oscillation(1, steps=20)
+    part.scored[:, 6:, 1] = False
+    assert reachable_lags([0, 2, 5, 6, 8], part, inputs=1000) == [0, 2, 5]
+    reached = reachable_lags([0, 2, 6], part, inputs=1000)
+    assert choose_lags(random_psrnn(), part, part, SETTINGS, reached).errors.keys() == {0, 2}
+
+
 def test_models_of_a_person_s_own_may_take_no_lags() -> None:
     class Own(PSRNN):
         """Says nothing of lags."""
