@@ -51,7 +51,8 @@ def calendar_step(dates: pd.DatetimeIndex) -> Any:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # pandas 3 announces that it will be an object, not a text
-        return dates.inferred_freq
+        step = dates.inferred_freq
+    return step if step is None or isinstance(step, str) else step.freqstr
 
 
 def continued(times: np.ndarray, count: int) -> np.ndarray:
