@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -44,7 +45,11 @@ def split_in_time(sequences: Sequences, *, validation: float, test: float) -> Pa
         ends = [round((1 - validation - test) * len(array)), round((1 - test) * len(array)), len(array)]
         starts = [0, *ends[:2]]
         if any(end - start < 1 for start, end in zip(starts, ends, strict=True)):
-            raise DataError(f"{name}: {len(array)} steps are too few to be cut into training, validation and test")
+            enough = math.ceil(1 / min(validation, test, 1 - validation - test)) + 1
+            raise DataError(
+                f"{name}: {len(array)} steps are too few to be cut into training, validation and test; give at least "
+                f"{enough}, or larger data.validation and data.test"
+            )
         for piece, start, end in zip(pieces, starts, ends, strict=True):
             piece.append(slice(start, end))
     return tuple(_cut(sequences, arrays, piece) for piece in pieces)  # pyright: ignore[reportReturnType]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf
 
 from pipeline.config import CAPS
 from pipeline.errors import PipelineError
+from pipeline.nearest import no_such_choice
 
 GIVEN = "given"  # tag of a job: what its overrides give, as JSON
 CARRIERS = ("experiment", "contender", "recipe", "size")  # groups that set others: known when a job is composed
@@ -165,12 +167,23 @@ def check_register(config: DictConfig, values: Mapping[str, list[str]]) -> None:
         )
 
 
+def check_choices(values: Mapping[str, list[str]]) -> None:
+    """Raise PipelineError for a swept choice that its config group does not have; Hydra finds it job by job."""
+    loader = GlobalHydra.instance().config_loader()
+    for group, asked in values.items():
+        options = loader.get_group_options(group) if "." not in group else []
+        unknown = [choice for choice in asked if options and "/" not in choice and choice not in (*options, "null")]
+        if unknown:
+            raise PipelineError(no_such_choice(group, unknown[0], options))
+
+
 def check_sweep(config: DictConfig) -> None:
     """Raise PipelineError for a multirun that could not be compared or registered at its end, as far as the command
     line tells. Of a sweeper other than Hydra's own nothing is known before."""
     if not str(config.hydra.sweeper.get("_target_")).endswith(".BasicSweeper"):
         return
     values = planned(config)
+    check_choices(values)
     check_register(config, values)
     if config.recipe in FORECASTERS:
         check_arms(config, values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 
-from pipeline.nearest import did_you_mean
+from pipeline.nearest import no_such_choice
 from pipeline.passwords import masked
 
 UNKNOWN_CHOICE = re.compile(
@@ -43,7 +43,7 @@ def one_line(error: BaseException) -> str:
     choice = UNKNOWN_CHOICE.search(text)
     if choice:
         group, name, options = choice["group"], choice["name"], choice["options"].split()
-        return f"{group}={name} is unknown; choose one of {', '.join(options)}{did_you_mean(name, options)}"
+        return no_such_choice(group, name, options)
     key = unknown_key(text)
     if key:
         return key

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 LIKENESS = 0.7  # of difflib's ratio, from 0 to 1
@@ -13,3 +13,8 @@ def did_you_mean(word: str, known: Iterable[str], *, before: str = "") -> str:
     X."""
     others = [str(name) for name in known if str(name) != word]
     return "".join(f"; did you mean {before}{name}?" for name in get_close_matches(word, others, n=1, cutoff=LIKENESS))
+
+
+def no_such_choice(group: str, name: str, options: Sequence[str]) -> str:
+    """What is said of a choice that its group does not have."""
+    return f"{group}={name} is unknown; choose one of {', '.join(options)}{did_you_mean(name, options)}"

@@ -53,7 +53,8 @@ async def in_one_line(response: Any) -> Response:
     """MLflow's refusal without its stack trace."""
     body = b"".join([chunk async for chunk in response.body_iterator])
     try:
-        reason = str(json.loads(body)["message"])
+        told = json.loads(body)
+        reason = str(told["message"] if "message" in told else told["detail"])
     except (ValueError, KeyError, TypeError):
         reason = body.decode(errors="replace")
     return refusal(reason, response.status_code)

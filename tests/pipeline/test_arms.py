@@ -90,6 +90,7 @@ REFUSED = [
     (("seed=0,1", "compare.arm=readout.lag"), "compare.arm=readout.lag is no group or setting"),
     (("seed=0,1", "compare.arm=seed"), "compare.arm=seed: arms are compared on the same data"),
     (("sampler=iid,orthogonal", "compare.baseline=iid", "compare.challenger=iid"), "are both iid; name two arms"),
+    (("kernel=gaussian,matren",), "kernel=matren is unknown; choose one of gaussian, laplacian, laplacian_l1, matern,"),
     (("data=mocap,swimmer", "tracking.register=x"), "tracking.register=x: the jobs run on different data (mocap,"),
     (("recipe=trace", "matrix.size=40,60", "tracking.register=x"), "tracking.register=x: recipe=trace makes no model"),
     (("refine.epochs=5,7", "compare.arm=refine.epochs", "compare.baseline=5"), "there are 2"),

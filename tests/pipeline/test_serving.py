@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ import torch
 from fastapi import FastAPI
 from mlflow.pyfunc import scoring_server
 from mlflow.tracking import MlflowClient
+from starlette.responses import StreamingResponse
 
 from mlflow_servers import free_port
 from models.baselines.persistence import Persistence
@@ -352,6 +353,14 @@ def test_the_bound_on_forecasts_is_a_setting(logged: str, monkeypatch) -> None:
     for wrong in (0, True, "many"):
         with pytest.raises(ValueError, match="most_rows must be a whole number from 1 on, or null for no bound"):
             application(logged, "plain", monkeypatch, most_rows=wrong)
+
+
+def test_a_path_that_is_not_there_is_told_in_plain_words() -> None:
+    async def body() -> AsyncIterator[bytes]:
+        yield b'{"detail":"Not Found"}'
+
+    response = asyncio.run(serving.in_one_line(StreamingResponse(body(), status_code=404)))
+    assert json.loads(bytes(response.body))["message"] == "Not Found"
 
 
 def test_outside_a_server_mlflow_reads_as_it_does(logged: str, monkeypatch: pytest.MonkeyPatch) -> None:
