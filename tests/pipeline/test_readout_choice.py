@@ -82,7 +82,7 @@ def test_validation_chooses_and_the_run_is_the_one_with_these_lags(run_pipeline,
 def test_a_model_without_a_readout_is_not_asked(run_pipeline, table) -> None:
     result = run_pipeline(*QUICK, f"data.path={table}", "model=var", "tracking=off")
     assert result.status == 0, result.err
-    assert "readout" not in result.out + result.err
+    assert "readout" not in (result.out + result.err).replace(str(table), "")  # whose folder is named after the test
 
 
 def test_a_checkpoint_remembers_the_lags_that_were_chosen(run_pipeline, client, table, monkeypatch) -> None:
