@@ -42,7 +42,14 @@ from pipeline.config_theory import (
     THEORY_POSITIVE,
     TheorySettings,
 )
-from pipeline.config_trace import TRACE_CAPS, TRACE_CHOICES, TRACE_NOT_NEGATIVE, TRACE_POSITIVE, TraceSections
+from pipeline.config_trace import (
+    TRACE_CAPS,
+    TRACE_CHOICES,
+    TRACE_MAY_BE_EMPTY,
+    TRACE_NOT_NEGATIVE,
+    TRACE_POSITIVE,
+    TraceSections,
+)
 from pipeline.errors import PipelineError
 from pipeline.nearest import did_you_mean
 
@@ -209,7 +216,7 @@ NOT_NEGATIVE = (
     "tracking.wait", "horizon", "interval", "seed", *PSRNN_NOT_NEGATIVE, *THEORY_NOT_NEGATIVE, *TRACE_NOT_NEGATIVE,
     *SSGP_NOT_NEGATIVE,
 )  # fmt: skip
-MAY_BE_EMPTY = (*PSRNN_MAY_BE_EMPTY, *THEORY_MAY_BE_EMPTY, *SSGP_MAY_BE_EMPTY)
+MAY_BE_EMPTY = (*PSRNN_MAY_BE_EMPTY, *THEORY_MAY_BE_EMPTY, *TRACE_MAY_BE_EMPTY, *SSGP_MAY_BE_EMPTY)
 CAPS = {**PSRNN_CAPS, **THEORY_CAPS, **TRACE_CAPS, **SSGP_CAPS}
 
 

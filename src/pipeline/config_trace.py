@@ -10,6 +10,7 @@ from omegaconf import MISSING
 from models.choices import DISTRIBUTIONS
 from pipeline.config_psrnn import (
     PSRNN_CHOICES,
+    PSRNN_MAY_BE_EMPTY,
     PSRNN_NOT_NEGATIVE,
     PSRNN_POSITIVE,
     FeaturesConfig,
@@ -104,6 +105,7 @@ TRACE_POSITIVE = (
     "estimate.epsilon", "estimate.trials", "estimate.runs", "timing.queries", "timing.processes",
     "hessian.horizon", "hessian.chunks", *of_hessian(PSRNN_POSITIVE),
 )  # fmt: skip
+TRACE_MAY_BE_EMPTY = of_hessian(PSRNN_MAY_BE_EMPTY)
 TRACE_NOT_NEGATIVE = ("matrix.ridge", "timing.trials", "hessian.first_step", *of_hessian(PSRNN_NOT_NEGATIVE))
 TRACE_CAPS = {
     "matrix.size": "steps", "matrix.points": "steps", "estimate.queries": "steps", "timing.queries": "steps",
