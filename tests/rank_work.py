@@ -89,6 +89,18 @@ def gradients(*, gaps: bool, chunks: int) -> Found:
     return {"loss": sum_over_ranks(loss.detach()), **{str(i): p.grad for i, p in enumerate(parameters)}}
 
 
+def taken_back() -> Found:
+    """The model after a step back, where rounding had given each rank a readout of its own."""
+    work = objective(gaps=False)
+    work.refresh()
+    with torch.no_grad():
+        work.model.readout_bias.add_(1e-9 * rank())
+    before, remembered = {name: tensor.clone() for name, tensor in work.model.state_dict().items()}, work.remembered()
+    work.model.load_state_dict(before)
+    work.recall(remembered)
+    return {"unlike": before["readout_bias"], **work.model.state_dict()}
+
+
 def of_unlike_parameters() -> Found:
     """The first parameter has a gradient on every rank, the second on the last alone, the third on none."""
     parameters = [nn.Parameter(torch.ones(2, dtype=dtype)) for dtype in (torch.float64, torch.float32, torch.float32)]

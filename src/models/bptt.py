@@ -126,7 +126,11 @@ class TruncatedBPTT:
         return self.states, self.filled, self.lag_share
 
     def recall(self, remembered: tuple[State, Tensor, Tensor | None]) -> None:
-        """Be as after the `refresh` that found it; the model has to have the parameters of then."""
+        """Be as after the `refresh` that found it; the model has to have the parameters of then.
+
+        Every rank goes on with the model of rank 0, as after `refresh`: each has solved the readout by itself.
+        """
+        take_from_first_rank(self.model.state_dict().values())
         self.states, self.filled, self.lag_share = remembered
 
     def batches(self, generator: torch.Generator) -> Iterator[Tensor]:

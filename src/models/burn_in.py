@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -10,6 +12,15 @@ from models.numerics.ranks import take_from_first_rank
 from models.recurrent import Recurrent
 
 RESTARTS, STEPS = 64, 32  # places at which the filter begins anew; rows after the lags that it is watched for
+LEVEL = 1.001  # times the last value's error, up to which a readout is no worse: a near tie is not left to rounding
+
+
+class BurnIn(NamedTuple):
+    """rows: how many have to be seen before the readout is read; still_worse: whether it was worse than the last value
+    after the last number of rows that was watched too, so that `rows` is no more than where the watch ended."""
+
+    rows: int
+    still_worse: bool
 
 
 def spread(places: Tensor, most: int) -> Tensor:
@@ -29,8 +40,9 @@ def restarts(part: MaskedSequences, *, steps: int) -> Tensor:
 
 
 @torch.no_grad()
-def rows_until_read(model: Recurrent, train: MaskedSequences) -> int:
-    """The least number of rows, at least `model.lags`, from which on the readout is no worse than the last value.
+def rows_until_read(model: Recurrent, train: MaskedSequences) -> BurnIn:
+    """The least number of rows, at least `model.lags`, from which on the readout is no worse than the last value: its
+    error is at most `LEVEL` times as large.
 
     The filter begins anew at many places of the training part, which a state at its beginning does not fit as it fits
     the beginnings that it was trained on; after each number of rows the mean squared errors are compared, over all
@@ -40,18 +52,24 @@ def rows_until_read(model: Recurrent, train: MaskedSequences) -> int:
     steps = min(model.lags + STEPS, max(model.lags + 2, longest // 2)) + 1
     values = restarts(train, steps=steps)
     if not len(values):
-        return model.lags
+        return BurnIn(model.lags, still_worse=False)
     states = model.states_observed(model.initial_state(len(values)), values)
     ours = (model.read(states) - values).square()[:, model.lags :].mean((0, 2))
     last = values.diff(dim=1).square()[:, model.lags - 1 :].mean((0, 2))
-    worse = (~(ours <= last)).nonzero()
-    return model.lags + (int(worse[-1]) + 1 if len(worse) else 0)
+    worse = ~(ours <= LEVEL * last)
+    places = worse.nonzero()
+    return BurnIn(model.lags + (int(places[-1]) + 1 if len(places) else 0), still_worse=bool(worse[-1]))
 
 
-def settle(model: Recurrent, train: MaskedSequences) -> None:
-    """Let the start-up stand in for as long as `rows_until_read` says. Of several ranks the first one's count."""
+def settle(model: Recurrent, train: MaskedSequences) -> bool:
+    """Let the start-up stand in for as long as `rows_until_read` says, and whether the readout is still worse then.
+
+    Of several ranks the first one's answer counts.
+    """
     if model.start_up is None:
-        return
-    rows = torch.tensor([float(rows_until_read(model, train))], device=train.values.device)
-    take_from_first_rank([rows])
+        return False
+    found = torch.tensor([float(part) for part in rows_until_read(model, train)], device=train.values.device)
+    take_from_first_rank([found])
+    rows, still_worse = found.tolist()
     model.start_up = model.start_up.until(int(rows))
+    return bool(still_worse)

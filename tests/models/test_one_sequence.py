@@ -54,6 +54,11 @@ def test_which_matrices_suit() -> None:
         assert not suits(other)
 
 
+def test_no_product_is_large_enough_for_the_library_s_threads() -> None:
+    """OpenBLAS takes one thread for a matrix times a vector of fewer than 2304 · 4 entries."""
+    assert one_sequence.LARGEST_STATE**2 < 2304 * 4
+
+
 def test_the_choice_is_the_recursions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways give the same; the one for one sequence is really taken, and only for one."""
     taken: list[int] = []

@@ -55,6 +55,12 @@ def test_gradients_of_a_batch(gaps: bool, chunks: int, tmp_path: Path) -> None:
     agree(on_ranks(rank_work.gradients, tmp_path, gaps=gaps, chunks=chunks), expected, rtol=1e-10, atol=1e-12)
 
 
+def test_after_a_step_back_all_ranks_have_the_model_of_the_first(tmp_path: Path) -> None:
+    first, second = on_ranks(rank_work.taken_back, tmp_path)
+    assert not torch.equal(first.pop("unlike"), second.pop("unlike"))
+    agree([first, second], first, rtol=0, atol=0)
+
+
 def test_a_parameter_without_a_gradient_keeps_none(tmp_path: Path) -> None:
     expected = {"0": torch.full((2,), 3.0, dtype=torch.float64), "1": torch.full((2,), 5.0), "2": None}
     agree(on_ranks(rank_work.of_unlike_parameters, tmp_path), expected, rtol=0, atol=0)

@@ -14,7 +14,7 @@ from torch import Tensor
 from models.baselines.autoregression import VAR, fit_autoregression
 from models.baselines.echo_state import EchoState
 from models.baselines.networks import LSTM
-from models.burn_in import rows_until_read, settle
+from models.burn_in import STEPS, rows_until_read, settle
 from models.filtering import MaskedSequences, State, filter_sequences, roll, scored_steps
 from models.fitting import Problem
 from models.forecaster import Forecaster, OnlineForecaster, load_forecaster, save_forecaster
@@ -267,15 +267,40 @@ def test_a_state_that_has_to_see_more_rows_is_not_read_before() -> None:
     model.readout_weight[:, :2] = torch.diag(torch.tensor([0.1, 0.0]))
     model.readout_weight[:, 2:] = model.start_up.weight(1)
     model.readout_bias.copy_(model.start_up.bias[1] - 0.1 * level * torch.tensor([1.0, 0.0]))
-    rows = rows_until_read(model, train)
+    rows, still_worse = rows_until_read(model, train)
     assert 5 < rows < 30
-    settle(model, train)
+    assert not still_worse
+    assert not settle(model, train)
     assert model.history == rows
     assert model.start_up.orders == (0, 1)
     predictions = filter_sequences(model, train.values[:, :50], train.mask[:, :50]).predictions[0]
     autoregression = train.values[0, :49] @ model.start_up.weight(1).T + model.start_up.bias[1]
     torch.testing.assert_close(predictions[1:rows], autoregression[: rows - 1], rtol=1e-12, atol=1e-12)
     assert not torch.allclose(predictions[rows:], autoregression[rows - 1 :])
+
+
+def of_last_value(times: float) -> SlowMean:
+    """A readout that says the last value, this many times."""
+    train = seasonal(1)
+    model = SlowMean(lags=1).double()
+    fit_readout(model, train, train, ReadoutSettings(1, [1e-6], "none"))
+    with torch.no_grad():
+        model.readout_weight.zero_()
+        model.readout_weight[:, 2:] = times * torch.eye(2, dtype=torch.float64)
+        model.readout_bias.zero_()
+    return model
+
+
+@pytest.mark.parametrize("rounded", [-1e-9, 0.0, 1e-9])
+def test_a_near_tie_with_the_last_value_is_not_left_to_rounding(rounded: float) -> None:
+    assert rows_until_read(of_last_value(1.0 + rounded), seasonal(1)) == (1, False)
+
+
+def test_a_readout_that_stays_worse_than_the_last_value_is_said_to() -> None:
+    model, train = of_last_value(-1.0), seasonal(1)
+    assert rows_until_read(model, train) == (1 + STEPS + 1, True)
+    assert settle(model, train)
+    assert model.history == STEPS + 2
 
 
 def test_a_readout_that_is_good_at_once_is_read_at_once(fitted: dict[str, Any]) -> None:

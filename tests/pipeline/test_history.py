@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from mlflow.tracking import MlflowClient
 
+import pipeline.recipes.psrnn as recipe
+from models.baselines.networks import GRUNetwork
 from pipeline.summaries.jobs import job_row
 from pipeline.tracking.model import load_model, model_history
 
@@ -58,3 +63,18 @@ def test_a_run_with_more_lags_than_the_first_step_scores_from_there_on_for_all(
     )  # fmt: skip
     assert said.status == 0, said.err
     assert f"1 of 1 sequences have fewer rows than the {LAGS} that the model wants" in said.out
+
+
+def test_a_readout_that_is_still_worse_after_all_watched_rows_is_said_and_tagged(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tags: dict[str, str] = {}
+    run: Any = SimpleNamespace(tags=tags.update)
+    loaded: Any = SimpleNamespace(train=None)
+    model = GRUNetwork(dimension=1, units=2, lags=LAGS)
+    for still_worse in (False, True):
+        monkeypatch.setattr(recipe, "settle", lambda *_, found=still_worse: found)
+        recipe.settled(model, loaded, run)
+        said = capsys.readouterr()
+        assert ("the readout is still worse than the last value" in said.out + said.err) == still_worse
+        assert tags == ({"history.still_worse": "true"} if still_worse else {})

@@ -189,12 +189,17 @@ def history_of(model: Any) -> int:
     return int(getattr(model, "history", 0))
 
 
-def settled(model: Any, loaded: Loaded) -> bool:
+def settled(model: Any, loaded: Loaded, run: Run) -> bool:
     """Let the start-up of the trained model last as long as it has to; whether that is longer than its lags."""
     if not isinstance(model, Recurrent):
         return False
-    settle(model, loaded.train)
-    if model.history > model.lags:
+    if settle(model, loaded.train):
+        run.tags({"history.still_worse": "true"})
+        tqdm.write(
+            f"WARNING: {model.history - 1} rows after a start the readout is still worse than the last value; it is "
+            "read from the next row on, as it was watched no longer"
+        )
+    elif model.history > model.lags:
         tqdm.write(f"the state is read from {model.history} rows on; before, an autoregression is better")
     return model.history > model.lags
 
@@ -215,7 +220,7 @@ def run_stages(
             kept = errors_when_rounded(found.model, loaded)
             run.metric("bptt/rounded_validation_mse", kept[1])
         own: Any = found.model
-        if settled(own, loaded):
+        if settled(own, loaded, run):
             kept = one_step_mse(own, loaded.train), one_step_mse(own, loaded.validation)
         run.tags({"scored.first_step": str(first_scored(settings)), "history": str(history_of(found.model))})
         run.tags({"stability": "stable" if found.stable(*kept) else "unstable"})
