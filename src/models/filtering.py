@@ -58,6 +58,13 @@ class FiltersObserved(Protocol):
     def filter_observed(self, start: State, values: Tensor) -> Filtered: ...
 
 
+@runtime_checkable
+class FiltersMasked(Protocol):
+    """A model that filters sequences with gaps, too, in a way of its own that is worth it."""
+
+    def filter_masked(self, start: State, values: Tensor, mask: Tensor) -> Filtered: ...
+
+
 def before_end(mask: Tensor) -> Tensor:
     """(sequence, time): the rows up to a sequence's last one of which anything was observed."""
     return mask.any(2).flip(1).cumsum(1).flip(1) > 0
@@ -99,6 +106,8 @@ def filter_sequences(model: SequenceModel, values: Tensor, mask: Tensor, start: 
     them were observed, step by step in between.
     """
     state = model.initial_state(len(values)) if start is None else start
+    if isinstance(model, FiltersMasked):
+        return model.filter_masked(state, values, mask)
     whole = mask.flatten(1).all(1)
     if not isinstance(model, FiltersObserved):
         return _step_by_step(model, values, mask, state)[0]
@@ -233,10 +242,10 @@ def forecast_from_everywhere(model: SequenceModel, states: State, horizons: int 
     """
     asked = range(1, horizons + 1) if isinstance(horizons, int) else horizons
     sequences, steps = states[0].shape[:2]
-    flat = tuple(part.flatten(0, 1) for part in states)
-    blocks = [
-        roll_to(model, tuple(part[i : i + ROLL_BATCH] for part in flat), asked)
-        for i in range(0, sequences * steps, ROLL_BATCH)
+    origins = torch.arange(sequences * steps, device=states[0].device)
+    blocks = [  # no more copied at once: states may be windows that share their memory, and fill it if written out
+        roll_to(model, tuple(part[block // steps, block % steps] for part in states), asked)
+        for block in origins.split(ROLL_BATCH)
     ]
     return torch.cat(blocks).unflatten(0, (sequences, steps))
 

@@ -31,6 +31,12 @@ INTERVALS = "intervals/"
 PASS_NUMBERS = 2**23  # states and observations that are filtered at once, or one sequence: 64 MiB of doubles
 
 
+def check_horizon(horizon: Any) -> None:
+    """Raises ValueError for anything but a whole number, Python's or NumPy's, of at least 1."""
+    if isinstance(horizon, bool) or not isinstance(horizon, (int, np.integer)) or horizon < 1:
+        raise ValueError(f"horizon must be a whole number of at least 1, got {horizon!r}")
+
+
 class Forecaster:
     """A sequence model between a standardisation and its inverse.
 
@@ -109,7 +115,9 @@ class Forecaster:
     @overload
     def forecast(self, series: pd.DataFrame, horizon: int) -> pd.DataFrame: ...
     def forecast(self, series: Any, horizon: int) -> Any:
-        """(horizon, feature): the steps after the last row, predictions fed back. Raises ValueError for horizon < 1.
+        """(horizon, feature): the steps after the last row, predictions fed back.
+
+        Raises ValueError for a horizon that is no whole number of at least 1.
 
         Of a table of pandas with the model's columns by name, in any order, a table with the same columns whose index
         goes on where that of the table ends (`models.frame.continued`).
@@ -130,8 +138,7 @@ class Forecaster:
     @torch.no_grad()
     def forecast_all(self, sequences: Sequence[np.ndarray], horizon: int) -> list[np.ndarray]:
         """`forecast` of each of several sequences, which may differ in length, many at a time."""
-        if horizon < 1:
-            raise ValueError(f"horizon must be at least 1, got {horizon}")
+        check_horizon(horizon)
         found: dict[int, np.ndarray] = {}
         for places, _, state in self._passes(sequences, horizon):
             rolled = roll(self.model, state, horizon)  # pyright: ignore[reportArgumentType]

@@ -127,7 +127,10 @@ class LagShares:
     def _fit_start_up(
         self, train: MaskedSequences, validation: MaskedSequences, settings: ReadoutSettings
     ) -> list[AffineMap]:
-        """From the moments of `regression` where those are of the same rows."""
+        """From the moments of `regression` where those are of the same rows.
+
+        Where no validation row has all lags, the ridges are chosen on the training rows.
+        """
         lags, scale = settings.lags, settings.scale
         rows, held_out = lagged_rows(train, lags), lagged_rows(validation, lags)
         if has_gaps(train.mask) or bool(train.scored[:, :lags].any()):

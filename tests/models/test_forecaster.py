@@ -66,8 +66,10 @@ def test_bad_input_is_named() -> None:
     infinite[2, 1] = np.inf
     with pytest.raises(ValueError, match="infinite value in row 2 of column b"):
         model.predict(infinite)
-    with pytest.raises(ValueError, match="horizon must be at least 1, got 0"):
-        model.forecast(series(), 0)
+    for horizon in (0, -1, 2.0, "3", True, None):
+        with pytest.raises(ValueError, match=f"horizon must be a whole number of at least 1, got {horizon!r}"):
+            model.forecast(series(), horizon)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
+    assert model.forecast(series(), np.int64(2)).shape == (2, 2)  # type: ignore[call-overload]
 
 
 def test_only_our_own_classes_are_built(tmp_path: Path) -> None:

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
+from models import filtering
 from models.baselines.persistence import Persistence
 from models.baselines.seasonal_naive import Seasonal, SeasonalNaive, autocorrelation, find_season
-from models.filtering import MaskedSequences, filter_sequences, filter_unequal, final_state, roll
+from models.filtering import (
+    MaskedSequences,
+    filter_sequences,
+    filter_unequal,
+    final_state,
+    forecast_from_everywhere,
+    roll,
+)
 from small_problems import oscillation, small_problem, with_gap
 
 
@@ -38,6 +48,18 @@ def without_rows(values: Tensor, rows: slice) -> MaskedSequences:
     mask = torch.ones_like(values, dtype=torch.bool)
     mask[:, rows] = False
     return MaskedSequences(torch.where(mask, values, 0.0), mask, mask)
+
+
+class Largest(TorchDispatchMode):
+    """bytes: of the largest storage that an operation gave back."""
+
+    bytes = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        found = func(*args, **(kwargs or {}))
+        if isinstance(found, Tensor):
+            self.bytes = max(self.bytes, found.untyped_storage().nbytes())
+        return found
 
 
 def test_it_says_the_row_a_season_ago_and_the_last_one_before_that() -> None:
@@ -75,7 +97,40 @@ def test_filtering_at_once_is_filtering_step_by_step(change) -> None:
     fast, expected = (filter_sequences(model, part.values, part.mask) for model in (slow.fast, slow))
     assert torch.equal(fast.predictions, expected.predictions)
     assert torch.equal(fast.filled, expected.filled)
-    assert all(torch.equal(one, other) for one, other in zip(fast.states, expected.states, strict=True))
+    assert torch.equal(fast.states[2], expected.states[2])
+    ahead, slowly = (forecast_from_everywhere(slow.fast, found.states, 9) for found in (fast, expected))
+    assert torch.equal(ahead, slowly)
+
+
+def test_rows_missing_at_the_beginning_are_not_seen() -> None:
+    values, model = normal(1, 12, 2), SeasonalNaive(dimension=2, season=4).double()
+    late = without_rows(values, slice(0, 3))
+    found = filter_sequences(model, late.values, late.mask).predictions[0]
+    assert not bool(found[:4].any())
+    assert torch.equal(found[4:7], values[0, 3:6])  # the last value, as in a sequence that begins at row 3
+    assert torch.equal(found[7:], values[0, 3:8])
+    assert int(final_state(model, late.values[:, :5], late.mask[:, :5])[2]) == 2
+
+
+def test_a_long_season_is_not_written_out_for_every_row() -> None:
+    season, steps = 50, 400
+    part, model = without_rows(normal(1, steps, 2), slice(90, 95)), SeasonalNaive(dimension=2, season=season).double()
+    found = filter_sequences(model, part.values, part.mask)
+    assert found.states[0].untyped_storage().nbytes() == (steps + season) * 2 * 8
+    state = final_state(model, part.values, part.mask)
+    assert model.update(state, model.predict(state))[0] is state[0]
+    assert model.update(state, model.predict(state) + 1)[0] is not state[0]
+
+
+def test_forecasts_from_everywhere_copy_a_block_of_states_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filtering, "ROLL_BATCH", 16)
+    part, model = whole(normal(2, 400, 2)), SeasonalNaive(dimension=2, season=50).double()
+    states = filter_sequences(model, part.values, part.mask).states
+    expected = torch.stack([roll(model, tuple(s[:, t] for s in states), 3) for t in range(400)], 1)
+    with Largest() as largest:
+        found = filtering.forecast_from_everywhere(model, states, 3)
+    assert torch.equal(found, expected)
+    assert largest.bytes <= max(16 * 2 * 50 * 8, found.untyped_storage().nbytes())
 
 
 def test_sequences_of_unequal_length_are_forecast_as_each_by_itself() -> None:

@@ -63,7 +63,8 @@ def fit_autoregression(
     """Ridge chosen on validation. Each part is values, mask, scored, all (sequence, time, feature).
 
     Lower orders, for the beginning of sequences, are fitted each to all rows that have its lags, with a ridge of its
-    own: in a system that begins at rest, say, the first rows are not like the others.
+    own: in a system that begins at rest, say, the first rows are not like the others. Where no validation row has the
+    lags of a lower order, its ridge is chosen on the training rows.
 
     Raises ValueError when no training step has `order` observed steps before it.
     """

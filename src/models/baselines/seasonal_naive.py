@@ -19,7 +19,9 @@ LEAST_RISE = 0.2  # of the peak above the deepest trough before it
 class SeasonalNaive(nn.Module):
     """ô_t = o_{t−season}, and o_{t−1} while fewer than `season` rows were seen; before the first 0, the training mean.
 
-    The state is the last `season` rows (batch, d, season), oldest first, and how many were seen (batch, 1).
+    The state is a ring of `season` rows (batch, d, season), the place of its oldest (batch, 1), and how many were seen
+    (batch, 1), counted from the first of which anything was observed: a first row that is wholly 0 is the stand-in for
+    a missing one. A row that is as that of a season ago, such as any forecast, moves the place alone: no copy.
     Source: Hyndman and Athanasopoulos, "Forecasting: principles and practice", section 5.2.
     Raises ValueError for a season below 1.
     """
@@ -34,22 +36,45 @@ class SeasonalNaive(nn.Module):
         self.register_buffer("origin", torch.zeros(dimension))
 
     def initial_state(self, batch: int) -> State:
-        return self.origin.new_zeros(batch, len(self.origin), self.season), self.origin.new_zeros(batch, 1)
+        nothing = self.origin.new_zeros(batch, 1)
+        return self.origin.new_zeros(batch, len(self.origin), self.season), nothing.long(), nothing
 
     def predict(self, state: State) -> Tensor:
-        rows, seen = state
-        return torch.where(seen < self.season, rows[..., -1], rows[..., 0])
+        rows, place, seen = state
+        return self._row(rows, torch.where(seen < self.season, (place - 1) % self.season, place))
 
     def update(self, state: State, observation: Tensor) -> State:
-        rows, seen = state
-        return torch.cat([rows[..., 1:], observation.unsqueeze(-1)], -1), seen + 1
+        rows, place, seen = state
+        if not torch.equal(self._row(rows, place), observation):
+            rows = rows.scatter(2, self._everywhere(rows, place), observation.unsqueeze(-1))
+        begun = (seen > 0) | (observation != self.origin).any(1, keepdim=True)
+        return rows, (place + 1) % self.season, seen + begun
 
-    def filter_observed(self, start: State, values: Tensor) -> Filtered:
-        """`filter_sequences` where every entry was observed; the rows of all steps share their memory."""
-        rows = torch.cat([start[0].transpose(1, 2), values], 1).unfold(1, self.season, 1)[:, :-1]
-        steps = torch.arange(values.shape[1], dtype=values.dtype, device=values.device)
-        states = rows, start[1].unsqueeze(1) + steps.unsqueeze(1)
-        return Filtered(self.predict(states), values, states)
+    def filter_masked(self, start: State, values: Tensor, mask: Tensor) -> Filtered:
+        """What `filter_sequences` gives; the rows of all steps share their memory."""
+        rows, place, seen = start
+        order = (place + torch.arange(self.season, device=place.device)) % self.season
+        oldest_first = rows.gather(2, order.unsqueeze(1).expand_as(rows))
+        series = torch.cat([oldest_first.transpose(1, 2), values], 1)
+        begun = (seen > 0) | (mask & (values != self.origin)).any(2).cummax(1).values
+        counts = torch.cat([seen, seen + begun.cumsum(1)], 1).to(seen)
+        for t in (~mask).any(2).any(0).nonzero()[:, 0].tolist():
+            gone = ~mask[:, t]
+            predicted = torch.where(counts[:, t, None] < self.season, series[:, t + self.season - 1], series[:, t])
+            series[:, t + self.season] = torch.where(gone, predicted, values[:, t])
+        windows, seen = series.unfold(1, self.season, 1)[:, :-1], counts[:, :-1].unsqueeze(2)
+        predictions = torch.where(seen < self.season, windows[..., -1], windows[..., 0])
+        return Filtered(
+            predictions, series[:, self.season :], (windows, torch.zeros_like(seen, dtype=torch.long), seen)
+        )
+
+    @staticmethod
+    def _everywhere(rows: Tensor, place: Tensor) -> Tensor:
+        return place.unsqueeze(1).expand(-1, rows.shape[1], 1)
+
+    def _row(self, rows: Tensor, place: Tensor) -> Tensor:
+        """(batch, d): of each ring the row at its place (batch, 1)."""
+        return rows.gather(2, self._everywhere(rows, place)).squeeze(2)
 
 
 def without_trend(values: Tensor, mask: Tensor) -> Tensor:
