@@ -33,6 +33,7 @@ def test_tags_of_a_recipe_are_added_to_those_of_all() -> None:
     common = {
         "experiment": "mocap", "recipe": "trace", "data": "walk", "data.source": "cmu", "data.stand_in": "false",
         "device": "cpu", "device.gpu_missing": "false", "processes": "1", "hydra.overrides": "seed=3", "job": "2",
+        "given": '{"seed": "3"}',
     }  # fmt: skip
     assert request().tags == common
     assert request(tags={"arm": "iid"}).tags == {**common, "arm": "iid"}
