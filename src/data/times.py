@@ -55,6 +55,20 @@ def calendar_step(dates: pd.DatetimeIndex) -> Any:
     return step if step is None or isinstance(step, str) else step.freqstr
 
 
+def uneven(times: np.ndarray) -> bool:
+    """Whether the times have no one step, so that they can go on by the median step at best.
+
+    One step is the same between all of them (of numbers to a millionth), or a calendar's.
+    """
+    if len(times) < 3:
+        return False
+    if times.dtype.kind == "M":
+        dates = pd.DatetimeIndex(times)
+        return calendar_step(dates) is None and months_apart(dates) is None and len(set(np.diff(times).tolist())) > 1
+    steps = np.diff(times)
+    return not np.allclose(steps, np.median(steps), rtol=1e-6, atol=0.0)
+
+
 def continued(times: np.ndarray, count: int) -> np.ndarray:
     """(count,): the times after the last one, by the median step; of dates by the step that pandas sees in them (days,
     working days, ends of months, …), or by whole months, where there is one.

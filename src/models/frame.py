@@ -59,8 +59,9 @@ def as_frame(values: np.ndarray, names: Sequence[str], like: pd.DataFrame, index
 def continued(index: Any, horizon: int) -> pd.Index:
     """The index of the `horizon` rows after a table's last one: times, periods or numbers that go on with its step.
 
-    An index without a step that its rows tell (names, times that come irregularly, a single time) goes on as 1, 2, …,
-    by the name "step". Raises ValueError for times that go backwards.
+    Times on one day of each month, or at its end, go on by whole months. An index without a step that its rows tell
+    (names, times that come irregularly, a single time) goes on as 1, 2, …, by the name "step", with a warning where it
+    has several times. Raises ValueError for times that go backwards.
     """
     import pandas as pd
 
@@ -69,19 +70,42 @@ def continued(index: Any, horizon: int) -> pd.Index:
     if isinstance(index, pd.PeriodIndex) and len(index):
         return pd.period_range(index[-1], periods=horizon + 1, name=index.name)[1:]
     step = step_of(index) if isinstance(index, pd.DatetimeIndex) else None
+    if isinstance(step, int):
+        return months_on(index, step, horizon)
     if step is None:
+        if isinstance(index, pd.DatetimeIndex) and len(index) > 1:
+            warnings.warn("the times of the table's index are uneven; the forecast's rows count 1, 2, …", stacklevel=3)
         return pd.RangeIndex(1, horizon + 1, name="step")
     return pd.date_range(index[-1], periods=horizon + 1, freq=step, name=index.name)[1:]
 
 
+def months_apart(index: Any) -> int | None:
+    """How many months lie between neighbours that are all on one day of the month or all at its end; None else."""
+    gaps = set(np.diff(index.year * 12 + index.month).tolist())
+    regular = len(gaps) == 1 and (bool(index.is_month_end.all()) or len(set(index.day)) == 1)
+    return gaps.pop() if regular and 0 not in gaps else None
+
+
+def months_on(index: Any, months: int, horizon: int) -> pd.DatetimeIndex:
+    import pandas as pd
+
+    later = pd.DatetimeIndex([index[-1] + pd.DateOffset(months=months * k) for k in range(1, horizon + 1)])
+    if index.is_month_end.all():
+        later = later + pd.offsets.MonthEnd(0)
+    return later.rename(index.name)
+
+
 def step_of(index: Any) -> Any:
-    """The step between times (an hour, a month), None where there is none. Raises ValueError if they go backwards."""
+    """The step between times: one of pandas (an hour, a working day), or a number of months; None where there is none.
+
+    Raises ValueError if the times go backwards.
+    """
     if len(index) > 1 and index[-1] < index[0]:
         raise ValueError("the times of the table's index go backwards; sort it by its index")
     if index.freq is not None or len(index) < 2:
         return index.freq
     if len(index) == 2:
-        return index[1] - index[0] or None
+        return months_apart(index) or index[1] - index[0] or None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # pandas 3 announces that it will be an object, not a text
-        return index.inferred_freq
+        return index.inferred_freq or months_apart(index)

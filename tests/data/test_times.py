@@ -7,22 +7,29 @@ import pandas as pd
 import pytest
 
 from data.table import load_table, read_sequences
-from data.times import continued
+from data.times import continued, uneven
+from small_times import REGULAR, UNEVEN
 
 
 @pytest.mark.parametrize(
     ("times", "expected"),
     [
-        (["2024-01-01T00", "2024-01-01T01", "2024-01-01T02"], ["2024-01-01T03", "2024-01-01T04"]),
-        (["2024-01-31", "2024-02-29", "2024-03-31"], ["2024-04-30", "2024-05-31"]),  # ends of months
+        *REGULAR,
         (["2024-01-05", "2024-01-08", "2024-01-09", "2024-01-10"], ["2024-01-11", "2024-01-12"]),  # no calendar
-        (["2024-01-01", "2024-01-03"], ["2024-01-05", "2024-01-07"]),
         (["2024-01-01"], ["NaT", "NaT"]),
     ],
 )
 def test_dates_go_on_by_their_calendar(times: list[str], expected: list[str]) -> None:
     found = continued(np.array(times, dtype="datetime64[ns]"), 2)
     np.testing.assert_array_equal(found, np.array(expected, dtype="datetime64[ns]"))
+
+
+def test_times_without_one_step_are_uneven() -> None:
+    for times, _ in REGULAR:
+        assert not uneven(np.array(times, dtype="datetime64[ns]"))
+    assert uneven(np.array(UNEVEN, dtype="datetime64[ns]"))
+    assert not uneven(np.arange(7) * 0.1)
+    assert uneven(np.array([0.0, 2.0, 4.0, 9.0]))
 
 
 def test_working_days_go_on_after_the_weekend() -> None:

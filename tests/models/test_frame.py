@@ -15,6 +15,7 @@ from models.baselines.autoregression import Autoregression
 from models.extensions import imports
 from models.forecaster import Forecaster
 from models.frame import continued
+from small_times import REGULAR, UNEVEN
 
 
 @pytest.fixture
@@ -56,8 +57,6 @@ def test_columns_go_by_name_and_come_back_in_their_order(forecaster: Forecaster)
         (pd.DatetimeIndex(["2024-01-01", "2024-01-02", "2024-01-03"]), ["2024-01-04", "2024-01-05"]),
         (pd.DatetimeIndex(["2024-01-01", "2024-01-02"]), ["2024-01-03", "2024-01-04"]),
         (pd.period_range("2024Q1", periods=3, freq="Q"), ["2024Q4", "2025Q1"]),
-        (pd.DatetimeIndex(["2024-01-01", "2024-01-02", "2024-01-05"]), [1, 2]),  # irregular
-        (pd.DatetimeIndex(["2024-01-01"] * 2), [1, 2]),
         (pd.DatetimeIndex(["2024-01-01"]), [1, 2]),
         (pd.Index(list("abc")), [1, 2]),
     ],
@@ -67,6 +66,21 @@ def test_an_index_goes_on_where_it_has_a_step(index: pd.Index, expected: list) -
     wanted = type(found)(expected, freq="Q") if isinstance(index, pd.PeriodIndex) else expected
     assert list(found) == list(pd.DatetimeIndex(expected) if isinstance(found, pd.DatetimeIndex) else wanted)
     assert found.name == ("step" if expected == [1, 2] else None)
+
+
+@pytest.mark.parametrize(("times", "expected"), REGULAR)
+def test_times_go_on_as_those_of_a_file_do(times: list[str], expected: list[str]) -> None:
+    for zone in (None, "Europe/Berlin"):
+        found = continued(pd.DatetimeIndex(times, name="day", tz=zone), 2)
+        assert list(found) == list(pd.DatetimeIndex(expected, tz=zone))
+        assert found.name == "day"
+
+
+@pytest.mark.parametrize("times", [UNEVEN, ["2024-01-01"] * 2])
+def test_uneven_times_are_counted_with_a_warning(times: list[str]) -> None:
+    with pytest.warns(UserWarning, match="times of the table's index are uneven; the forecast's rows count 1, 2"):
+        found = continued(pd.DatetimeIndex(times), 2)
+    assert (list(found), found.name) == ([1, 2], "step")
 
 
 def test_what_is_wrong_with_a_table_is_said(forecaster: Forecaster) -> None:

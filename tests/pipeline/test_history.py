@@ -13,6 +13,7 @@ from mlflow.tracking import MlflowClient
 
 import pipeline.recipes.psrnn as recipe
 from models.baselines.networks import GRUNetwork
+from pipeline.recipes.predict import said_of_uneven_times
 from pipeline.summaries.jobs import job_row
 from pipeline.tracking.model import load_model, model_history
 
@@ -78,3 +79,11 @@ def test_a_readout_that_is_still_worse_after_all_watched_rows_is_said_and_tagged
         said = capsys.readouterr()
         assert ("the readout is still worse than the last value" in said.out + said.err) == still_worse
         assert tags == ({"history.still_worse": "true"} if still_worse else {})
+
+
+def test_uneven_times_of_a_file_are_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    even, uneven = np.arange(4.0), np.array([0.0, 1.0, 5.0])
+    for times, lines in ((None, 0), ((even, even), 0), ((uneven, even, uneven), 1)):
+        sequences: Any = SimpleNamespace(times=times)
+        said_of_uneven_times(sequences)
+        assert capsys.readouterr().out.count("times are uneven; the forecast's times go on by the median step") == lines

@@ -11,7 +11,7 @@ import pandas as pd
 
 from data.base import Sequences
 from data.table import read_sequences
-from data.times import continued
+from data.times import continued, uneven
 from pipeline.atomic import written_whole
 from pipeline.config import PredictConfig
 from pipeline.errors import PipelineError
@@ -34,6 +34,11 @@ def times_of(sequences: Sequences, horizon: int) -> np.ndarray:
     """The time of every row of the predictions: those of the file, or with a horizon those that come after them."""
     times = sequences.times or ()
     return np.concatenate([continued(own, horizon) for own in times] if horizon else list(times))
+
+
+def said_of_uneven_times(sequences: Sequences) -> None:
+    if any(uneven(own) for own in sequences.times or ()):
+        print("times are uneven; the forecast's times go on by the median step of each sequence")
 
 
 def predictions(model: Any, frame: pd.DataFrame, settings: PredictConfig) -> pd.DataFrame:
@@ -74,6 +79,8 @@ def predict(settings: PredictConfig, job: Job) -> None:  # noqa: ARG001
     predicted.insert(1, "step", predicted.groupby("sequence", sort=False).cumcount() + (1 if settings.horizon else 0))
     if sequences.times is not None and data.time not in columns:
         predicted.insert(2, data.time, times_of(sequences, settings.horizon))
+        if settings.horizon:
+            said_of_uneven_times(sequences)
     output = Path(settings.output or f"{Path(settings.data.path).stem}-predictions.csv").resolve()
     write_csv(predicted, output)
     what = f"forecasts of {settings.horizon} steps" if settings.horizon else "one-step predictions"
