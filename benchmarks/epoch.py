@@ -8,6 +8,8 @@ sequences of equal length, and on ones of unequal length, padded to the longest.
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import torch
 from bptt_step import DIMENSION, random_psrnn
 from side_by_side import Form, Machine, Row, compare, equal_lstm_units, run
@@ -69,6 +71,7 @@ def epoch_of(model: Recurrent, train: MaskedSequences) -> Form:
 
 def like(model: PSRNN, kind: type[PSRNN]) -> PSRNN:
     other = kind(**model.architecture).to(model.bias)
+    other.start_up = deepcopy(model.start_up)
     other.load_state_dict(model.state_dict())
     return other
 
