@@ -15,7 +15,7 @@ export MLFLOW_DISABLE_TELEMETRY ?= true
 INSTALLED := .venv/.installed
 DOCS_INSTALLED := .venv/.docs_installed
 # long hexadecimal numbers here are checksums and commits, those of twelve digits revisions of MLflow's database
-SECRETS := git ls-files -z | xargs -0 $(BIN)/detect-secrets-hook --no-verify --exclude-lines "[0-9a-f]{40}|[^0-9a-f][0-9a-f]{12}[^0-9a-f]"
+SECRETS := git ls-files -z | xargs -0 $(BIN)/detect-secrets-hook --no-verify --exclude-lines "[0-9a-f]{32}|[^0-9a-f][0-9a-f]{12}[^0-9a-f]"
 
 help:  ## this list
 	@grep -E '^[a-z]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+): .*## /  make \1\t/' | expand -t 16
