@@ -34,6 +34,7 @@ from pipeline.serving import fault
 from pipeline.tracking.model import example_frame, model_parts
 from pipeline.tracking.registry import best_version, move_alias, refuse_other_data, register
 from pipeline.tracking.store import open_store
+from served_in_process import answered, application, in_process
 
 SETTINGS = ("data=swimmer", "size=tiny", "refine=none", "tracking.detail=summary", "features.count=5")
 STRICT = ("-m", "pipeline.serving")
@@ -251,22 +252,6 @@ def test_multirun_registers_its_best_job(run_pipeline, client: MlflowClient, kep
     assert str(client.get_registered_model("swimmer").aliases["best"]) == "1"
 
 
-def answered(app: Any, body: bytes | None, headers: list[tuple[bytes, bytes]]) -> tuple[int, str]:
-    """Status and text of the application's answer to a body, in this process; without one, reading it fails."""
-    sent: list[dict] = []
-
-    async def receive() -> dict:
-        assert body is not None, "the body was read"
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    async def send(message: dict) -> None:
-        sent.append(message)
-
-    scope = {"type": "http", "method": "POST", "path": "/invocations", "query_string": b"", "headers": headers}
-    asyncio.run(app(scope, receive, send))
-    return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:]).decode()
-
-
 @pytest.fixture(scope="module")
 def logged(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A logged model that predicts the last value of the swimmer's five columns."""
@@ -279,24 +264,6 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> str:
     parts = model_parts(folder / "parameters", example_frame(np.array([ROW]), NAMES), folder)
     mlflow.pyfunc.save_model(folder / "model", **parts)
     return str(folder / "model")
-
-
-def application(logged: str, kind: str, patch: pytest.MonkeyPatch, **settings: Any) -> Any:
-    """The application of one of the servers: of `mlflow models serve` (plain), or of `pipeline.serving` (strict)."""
-    patch.setattr(scoring_server, "_decode_json_input", scoring_server._decode_json_input)  # put back in the end
-    if kind == "plain":
-        patch.setenv(scoring_server._SERVER_MODEL_PATH, logged)
-    patch.setattr(os, "environ", dict(os.environ))  # MLflow notes there that it serves
-    model = mlflow.pyfunc.load_model(logged, model_config=settings)
-    app = scoring_server.init(model)
-    return app if kind == "plain" else serving.strict(app, most_bytes=2**20)
-
-
-def in_process(app: Any, payload: object) -> tuple[int, dict[str, Any]]:
-    body = (payload if isinstance(payload, str) else json.dumps(payload)).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    status, text = answered(app, body, headers)
-    return status, json.loads(text)
 
 
 @pytest.mark.parametrize("kind", ["plain", "strict"])

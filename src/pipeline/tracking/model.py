@@ -13,8 +13,7 @@ import mlflow
 import numpy as np
 import pandas as pd
 from mlflow.exceptions import MlflowException
-from mlflow.models import ModelSignature
-from mlflow.models.model import get_model_info
+from mlflow.models import Model, ModelSignature
 from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
 
@@ -105,7 +104,7 @@ def load_model(uri: str, *, most_rows: int | None = MOST_ROWS) -> Any:
     Raises PipelineError when there is none, or it is not one of this project.
     """
     try:
-        found = get_model_info(uri)
+        found = Model.load(uri)  # also of a folder from another store, where MLflow's get_model_info looks it up
         if (found.metadata or {}).get("project") != MARK["project"]:
             raise PipelineError(f"model={uri} is not a model of this project; give the URI that a training run printed")
         bounded = "most_rows" in (found.flavors["python_function"].get("config") or {})  # logged before there was one

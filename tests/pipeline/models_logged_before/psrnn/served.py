@@ -1,0 +1,222 @@
+"""The model as MLflow loads and serves it (models from code): this file travels with the logged model."""
+
+from __future__ import annotations
+
+import json
+import os
+import reprlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from mlflow.exceptions import MlflowException
+from mlflow.models import set_model
+from mlflow.protos.databricks_pb2 import BAD_REQUEST
+from mlflow.pyfunc.model import PythonModel
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+from models.forecaster import load_forecaster
+from models.request import LONGEST_VALUE, decoded
+
+SEQUENCE = "sequence"
+MLFLOWS_SERVER = "mlflow.pyfunc.scoring_server"
+
+
+class BadRequest(MlflowException, ValueError):
+    """What is wrong with the input, in one line; a server answers 400 with it, without the data or a stack trace."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, error_code=BAD_REQUEST)
+        self.reason = reason
+
+    def serialize_as_json(self) -> str:
+        return json.dumps({"error_code": self.error_code, "message": self.reason})
+
+
+def frames_of_array(data: Any, names: tuple[str, ...]) -> pd.DataFrame:
+    """(time, feature) or (sequence, time, feature) as a frame; the sequences are called "0", "1", …"""
+    try:
+        array = np.asarray(data)
+    except ValueError as error:
+        raise BadRequest("the rows have different lengths") from error
+    array = array[None] if array.ndim == 2 else array
+    if array.ndim != 3 or array.shape[2] != len(names):
+        raise BadRequest(f"expected an array (time, {len(names)}) or (sequence, time, {len(names)}), got {array.shape}")
+    frame = pd.DataFrame(array.reshape(-1, len(names)), columns=list(names))
+    return frame.assign(**{SEQUENCE: np.repeat([str(i) for i in range(len(array))], array.shape[1])})
+
+
+def as_frame(data: Any, names: tuple[str, ...]) -> pd.DataFrame:
+    """A frame with the model's columns and `sequence`, from a frame or an array ([sequence,] time, feature)."""
+    if (
+        isinstance(data, pd.DataFrame)
+        and not any(name in data.columns for name in names)
+        and len(data.columns) == len(names)
+    ):
+        data = data.to_numpy()
+    if not isinstance(data, pd.DataFrame):
+        return frames_of_array(data, names)
+    absent = [name for name in names if name not in data.columns]
+    if absent:
+        raise BadRequest(f"column {', '.join(absent)} is missing; the model needs {', '.join(names)}")
+    if not data.columns.is_unique:
+        raise BadRequest(f"column {data.columns[data.columns.duplicated()][0]} is there twice")
+    return data if SEQUENCE in data.columns else data.assign(**{SEQUENCE: ""})
+
+
+def is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, (int, float, np.number)) and not isinstance(value, bool))
+
+
+def numbers(column: pd.Series) -> np.ndarray:
+    """As doubles, NaN for a gap. Text is refused, that of a number too."""
+    if not is_numeric_dtype(column) or is_bool_dtype(column):
+        for row, value in enumerate(column):
+            if not is_number(value):
+                shown = reprlib.repr(value)[:LONGEST_VALUE]  # the whole of one that is nested deep is not to be had
+                raise BadRequest(f"column {column.name}, row {row}: {shown} is not a number; a gap is null")
+    try:
+        return column.to_numpy(np.float64)
+    except OverflowError as error:
+        raise BadRequest(f"column {column.name} has a number that is too large") from error
+
+
+def numbered(labels: pd.Series) -> tuple[np.ndarray, Any]:
+    """Each row's sequence as a number from 0, by first appearance, and the label of each number."""
+    try:
+        return pd.factorize(labels, use_na_sentinel=False)
+    except TypeError as error:  # a list or an object in JSON
+        raise BadRequest(f"column {SEQUENCE} must hold texts or numbers") from error
+
+
+def checked_horizon(params: dict[str, Any] | None) -> int:
+    horizon = (params or {}).get("horizon", 0)
+    if isinstance(horizon, bool) or not isinstance(horizon, (int, np.integer)) or horizon < 0:
+        shown = reprlib.repr(horizon)[:LONGEST_VALUE]
+        raise BadRequest(f"horizon must be 0 (one-step predictions) or a greater whole number, got {shown}")
+    return int(horizon)
+
+
+def checked_interval(params: dict[str, Any] | None) -> float:
+    """The coverage asked for; 0 for no intervals."""
+    interval = (params or {}).get("interval", 0.0)
+    number = isinstance(interval, (int, float, np.number)) and not isinstance(interval, bool)
+    if not number or not 0 <= interval < 1:
+        shown = reprlib.repr(interval)[:LONGEST_VALUE]
+        raise BadRequest(f"interval must be 0 (none) or a coverage below 1 such as 0.9, got {shown}")
+    return float(interval)
+
+
+def with_bounds(found: pd.DataFrame, radii: np.ndarray) -> pd.DataFrame:
+    """The predictions with NAME_lower and NAME_upper for every feature; radii: (row, feature)."""
+    bounds = {
+        f"{name}_{end}": found[name] + sign * radii[:, j]
+        for j, name in enumerate(found.columns)
+        for end, sign in (("lower", -1), ("upper", 1))
+    }
+    return pd.concat([found, pd.DataFrame(bounds, index=found.index)], axis=1)
+
+
+def refuse_too_many(horizon: int, sequences: int, most: int | None) -> None:
+    """Raise BadRequest where horizon × sequences is more than `most` rows; None sets no bound."""
+    if most is not None and horizon * sequences > most:
+        shown = reprlib.repr(horizon)[:LONGEST_VALUE]
+        raise BadRequest(
+            f"horizon {shown} × {sequences} sequence{'s'[: sequences - 1]} is more than {most} rows, which are "
+            "forecast at most; ask for less at a time, or raise the setting most_rows"
+        )
+
+
+def checked_bound(most: Any) -> int | None:
+    """The setting `most_rows` of the logged model, or of whoever loads it. Raises ValueError for one that is none."""
+    if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
+        raise ValueError(f"most_rows must be a whole number from 1 on, or null for no bound, got {most!r}")
+    return most
+
+
+def check_before_mlflow() -> None:
+    """Have the server of `mlflow models serve` read bodies by `models.request.decoded`, if this is its process.
+
+    It reads them before any model sees them, and its own reader (MLflow 3.17) ends in a status of 500 where they are
+    nested deep or a number has thousands of digits, and turns `true` among numbers into 1.
+    """
+    server: Any = sys.modules.get(MLFLOWS_SERVER)
+    if server is not None and server._SERVER_MODEL_PATH in os.environ:
+        server._decode_json_input = read_body
+
+
+def read_body(body: Any) -> dict[str, Any]:
+    """The request in a body of JSON, in place of MLflow's function. Raises BadRequest."""
+    try:
+        return body if isinstance(body, dict) else decoded(body)
+    except ValueError as error:
+        raise BadRequest(str(error)) from None
+
+
+class ServedForecaster(PythonModel):
+    """Rows in time order in, in the data's own units; rows of the same sequence share the column `sequence`.
+
+    horizon 0: the one-step prediction of every row, in the same order.
+    horizon h ≥ 1: h rows a sequence, the steps after its last row. interval c > 0: beside each feature the bounds that
+    hold the truth with about that probability, NAME_lower and NAME_upper. More than `most_rows` rows in one answer, a
+    setting that is logged with the model (`model_config`) and that whoever loads it may change, are refused.
+    """
+
+    # the schema comes from the signature, not from type hints of `predict`; without this MLflow warns at every load
+    _skip_type_hint_validation = True
+
+    def load_context(self, context: Any) -> None:
+        settings = context.model_config or {}
+        self.most_rows = checked_bound(settings.get("most_rows"))
+        own = settings.get("own_module")  # whose source travelled with the model
+        parameters = Path(context.artifacts["parameters"])
+        self.forecaster = load_forecaster(parameters, extensions=[own] if own else [])
+        check_before_mlflow()
+
+    def predict(self, context, model_input, params=None):  # noqa: ARG002  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Raises BadRequest, a ValueError, for input that is no table of numbers with the model's columns."""
+        horizon, interval = checked_horizon(params), checked_interval(params)
+        names = self.forecaster.feature_names
+        frame = as_frame(model_input, names)
+        if frame.empty:
+            raise BadRequest("there are no rows")
+        *columns, label = (frame.loc[:, name] for name in (*names, SEQUENCE))
+        values = np.column_stack([numbers(column) for column in columns])
+        codes, labels = numbered(label)
+        refuse_too_many(horizon, len(labels), self.most_rows)
+        order = np.argsort(codes, kind="stable")
+        sequences = np.split(values[order], np.cumsum(np.bincount(codes))[:-1])
+        found = np.concatenate(self.answers(sequences, horizon))
+        if horizon:
+            answer = pd.DataFrame(found, columns=list(names))
+            return self.bounded(answer, horizon, interval).assign(**{SEQUENCE: np.repeat(labels, horizon)})
+        in_place = np.empty_like(found)
+        in_place[order] = found
+        answer = pd.DataFrame(in_place, columns=list(names), index=frame.index)
+        return self.bounded(answer, 1, interval).assign(**{SEQUENCE: label})
+
+    def bounded(self, answer: pd.DataFrame, horizon: int, interval: float) -> pd.DataFrame:
+        """The answer with the bounds of its intervals, if any were asked for; rows of 1 to `horizon` steps in turn."""
+        if not interval:
+            return answer
+        try:
+            radii = self.forecaster.radius(interval, horizon)
+        except ValueError as error:
+            raise BadRequest(str(error)) from error
+        return with_bounds(answer, np.tile(radii, (len(answer) // horizon, 1)))
+
+    def answers(self, sequences: list[np.ndarray], horizon: int) -> list[np.ndarray]:
+        """The predictions for each of the sequences (time, feature)."""
+        try:
+            forecast = self.forecaster.forecast_all
+            found = forecast(sequences, horizon) if horizon else self.forecaster.predict_all(sequences)
+        except ValueError as error:
+            raise BadRequest(str(error)) from error
+        if not all(np.isfinite(values).all() for values in found):
+            raise BadRequest("the prediction is not finite; are the values in the units of the training data?")
+        return found
+
+
+set_model(ServedForecaster())
