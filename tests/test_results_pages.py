@@ -115,6 +115,33 @@ def test_a_page_follows_from_what_was_measured(tmp_path: Path) -> None:
         export_again(tmp_path / "beyond-mocap")
 
 
+def remade_copy(name: str, folder: Path, *, without: str = "") -> dict[str, str]:
+    """Figures of a study that is made again from a copy of its files, by name."""
+    folder.mkdir()
+    shutil.copytree(RESULTS / name, folder / name)
+    shutil.copy(RESULTS / f"{name}.md", folder)
+    if without:
+        (folder / name / without).unlink()
+    assert export_again(folder / name).read_text() == (RESULTS / f"{name}.md").read_text()
+    return {path.stem: path.read_text() for path in (folder / name).glob("*.svg")}
+
+
+@pytest.mark.parametrize(
+    ("name", "own"), [("ssgp-abalone-seven", "clusters"), ("ssgp-stream", "stream"), ("ssgp-precipitation-full", "")]
+)
+def test_figures_of_a_study_are_drawn_again_from_its_tables(name: str, own: str, tmp_path: Path) -> None:
+    figures = remade_copy(name, tmp_path / "a", without=f"{own}.svg" if own else "")
+    assert set(figures) == ({"rmse", own} if own else set())
+    assert remade_copy(name, tmp_path / "b") == figures
+    assert all(f"<!-- {name}: " in text for text in figures.values())
+    assert not own or "#173f85" in figures[own]
+
+
+def test_a_study_whose_figure_does_not_say_its_target_is_not_made_again(tmp_path: Path) -> None:
+    with pytest.raises(PipelineError, match=r"rmse\.svg does not say what the target is; export the study again"):
+        remade_copy("ssgp-precipitation-30000", tmp_path / "a", without="rmse.svg")
+
+
 def test_what_is_compared_is_what_the_command_says() -> None:
     found = compare_of("python -m pipeline +experiment=figure3 data=mocap compare.baseline=sobol run_name=x")
     assert vars(found) == {"figure": "count", "arm": None, "baseline": "sobol", "challenger": "orthogonal"}

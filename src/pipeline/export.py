@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 EXPORTED = (".csv", ".svg")
-MADE_AGAIN = " Tables and claims made again from the files below."
+MADE_AGAIN = " Made again from the files below."
 LEFT_OUT = ("config.yaml", "draws.csv")  # of a study, every draw: in the store, too large for a page
 
 

@@ -10,16 +10,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 from omegaconf import OmegaConf
 
 from pipeline.atomic import written_whole
 from pipeline.errors import PipelineError
 from pipeline.paths import conf_folder
-from pipeline.stages.gaussian_report import claims_of, in_words
+from pipeline.stages.clusters import cluster_figure
+from pipeline.stages.gaussian_report import claims_of, curve_figure, has_curves, in_words
+from pipeline.stages.streamed import cost_figure
 from pipeline.summaries.summary import summarise
 
 WORDS = ("run", "run_id", "data", "arm", "model", "sampler", "kernel", "overrides", "varied")
+TARGET = re.compile(r"<!-- test RMSE \((?P<target>.+)\) -->")
 COMMIT = re.compile(r"^Commit (?P<commit>.+); (?P<jobs>\d+) jobs?, (?P<failed>\d+) failed\.", re.M)
 
 
@@ -76,14 +80,46 @@ def multirun_from(folder: Path, command: str) -> Remade:
     return Remade(kept, {Path(name).name: figure for name, figure in summary.figures.items()}, summary.text)
 
 
+def target_of(folder: Path) -> str:
+    """What a study predicts, from the axis of its earlier figure: matplotlib writes texts as comments too. Raises
+    PipelineError where that does not say it."""
+    figure = folder / "rmse.svg"
+    found = TARGET.search(figure.read_text(encoding="utf-8")) if figure.is_file() else None
+    if found is None:
+        raise PipelineError(f"{figure} does not say what the target is; export the study again from the store")
+    return found["target"]
+
+
+def points_of(folder: Path, *, drawn: bool) -> Any:
+    """What is known of a study's data set: its name where it is in a table, its target where errors are drawn."""
+    known = read_table(folder / "paired.csv") if (folder / "paired.csv").is_file() else None
+    name, stand_in = ("", False) if known is None else (known["data"].iloc[0], bool(known["stand_in"].iloc[0]))
+    return SimpleNamespace(name=name, stand_in=stand_in, target_name=target_of(folder) if drawn else "")
+
+
+def study_figures(folder: Path, curves: pd.DataFrame, points: Any) -> dict[str, Figure]:
+    """Those that the folder has the tables of."""
+    found = {}
+    if has_curves(curves):
+        found["rmse"] = curve_figure(curves, points, title=f"{folder.name}: error over training")
+    if (folder / "clusters.csv").is_file():
+        title = f"{folder.name}: clusters of the test inputs"
+        found["clusters"] = cluster_figure(read_table(folder / "clusters.csv"), title=title)
+    if (folder / "stream.csv").is_file():
+        title = f"{folder.name}: a fit in a stream of generated rows"
+        found["stream"] = cost_figure(read_table(folder / "stream.csv"), title=title)
+    return found
+
+
 def study_from(folder: Path) -> Remade:
-    """Of `recipe=ssgp`: paired rows and claims from curves.csv. Means and figures show no such intervals, and stay."""
-    before = read_table(folder / "paired.csv")
-    points: Any = SimpleNamespace(name=before["data"].iloc[0], stand_in=bool(before["stand_in"].iloc[0]))
+    """Of `recipe=ssgp`: paired rows, claims and the figure from curves.csv, the other figures from their own tables.
+    Means show no intervals, and stay."""
     curves = read_table(folder / "curves.csv")
+    points = points_of(folder, drawn=has_curves(curves))
     paired, claims = claims_of(curves[curves["chosen"]], points)
     text = in_words(read_table(folder / "means.csv"), paired, claims)
-    return Remade({"paired.csv": paired, "claims.csv": claims}, {}, text)
+    tables = {"paired.csv": paired, "claims.csv": claims} if len(paired) else {}
+    return Remade(tables, study_figures(folder, curves, points), text)
 
 
 def kept_where_equal(folder: Path, name: str, after: pd.DataFrame) -> pd.DataFrame:
@@ -105,9 +141,15 @@ def remade(folder: Path, page: str) -> Remade:
     """Raises PipelineError for a page whose files do not hold what its tables are made from."""
     if (folder / "jobs.csv").is_file():
         return multirun_from(folder, command_on(page))
-    if (folder / "curves.csv").is_file() and (folder / "paired.csv").is_file():
+    if (folder / "curves.csv").is_file() and (folder / "means.csv").is_file():
         return study_from(folder)
-    raise PipelineError(f"{folder} has neither jobs.csv nor curves.csv with paired.csv: nothing to make the page from")
+    raise PipelineError(f"{folder} has neither jobs.csv nor curves.csv with means.csv: nothing to make the page from")
+
+
+def save_svg(figure: Figure, path: Path, name: str) -> None:
+    """The same file from the same figure: names inside it are drawn by chance where no salt is given."""
+    with rc_context({"svg.hashsalt": name}):
+        figure.savefig(path, format="svg", metadata={"Date": None})
 
 
 def write_files(folder: Path, found: Remade) -> None:
@@ -116,4 +158,4 @@ def write_files(folder: Path, found: Remade) -> None:
             kept_where_equal(folder, name, table).to_csv(temporary, index=False)
     for name, figure in found.figures.items():
         with written_whole(folder / f"{name}.svg") as temporary:
-            figure.savefig(temporary, format="svg", metadata={"Date": None})
+            save_svg(figure, temporary, name)

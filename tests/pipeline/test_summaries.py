@@ -25,6 +25,10 @@ from pipeline.summaries.jobs import stored_error
 from pipeline.summaries.summary import kept_up, summarise
 
 NO_CLIENT: Any = None
+CAPTIONS = (
+    "Error: geometric mean of the test errors over seeds, with its 95 % interval from 3 seeds on",
+    "geometric mean of the ratios, with its 95 % interval from 3 pairs on",
+)
 
 
 def jobs(**errors: list[float]) -> pd.DataFrame:
@@ -98,6 +102,23 @@ def test_a_job_that_blew_up_is_counted_and_in_no_mean() -> None:
     assert means["error"].tolist() == [1.0]
     assert means["unstable_share"].tolist() == [0.25]
     assert summary.tables["by_arm_and_count.csv"]["unstable_jobs"].tolist() == [1]
+
+
+@pytest.mark.parametrize("figure", ["count", "epoch", "contenders"])
+def test_captions_say_which_mean_it_is_and_from_how_many_seeds_on_there_are_intervals(figure: str) -> None:
+    def known(errors: list[float]) -> bool:
+        table = jobs(lstm=errors, psrnn=errors)
+        curves = table.assign(epoch=0)
+        summary = summarise(table, compare(figure, baseline="lstm", challenger="psrnn"), lambda _: curves)
+        lines = summary.text.splitlines()
+        means, ratios = (next(i for i, line in enumerate(lines) if words in line) for words in CAPTIONS)
+        assert means < next(i for i, line in enumerate(lines) if "| error | error_low |" in line) < ratios
+        assert ratios < next(i for i, line in enumerate(lines) if "| ratio | ratio_low |" in line)
+        found = summary.tables["means.csv"]
+        assert found["error"].tolist() == pytest.approx([math.prod(errors) ** (1 / len(errors))] * 2)
+        return bool(found["error_low"].notna().all() and summary.tables["paired.csv"]["ratio_low"].notna().all())
+
+    assert [known(errors) for errors in ([1.0, 4.0], [1.0, 2.0, 4.0])] == [False, True]
 
 
 def test_studies_among_forecasters_are_listed_and_in_no_figure() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,8 @@ FRONT = ["arm", "p", "seed"]
 SCORES = ("rmse", "nlpd")
 CURVES = ("ssgp/iid", "ssgp/orthogonal", "spectrum/iid", "revisited/iid", "rff/iid")
 LINES = 5  # of a panel, at most
+AXIS = "iteration of training the hyper-parameters, as far as all seeds have come; median over seeds, band: quartiles"
+AXIS_LETTERS = 13  # an inch of it holds
 SHOWN = ["challenger", "baseline", "score", "p", "pairs", "ratio", "ratio_low", "ratio_high", "p_holm"]
 
 
@@ -110,16 +113,14 @@ def lines_of(arms: Sequence[str]) -> list[str]:
 
 
 def curve_figure(table: Any, points: Points, *, title: str) -> Figure:
-    """Test RMSE over iterations, a panel per number of frequencies: the thesis's figures 3.1 and 3.4."""
+    """Test RMSE over iterations, a panel per number of frequencies, of which there is one at least (`has_curves`): the
+    thesis's figures 3.1 and 3.4."""
     from matplotlib.ticker import MaxNLocator
 
     counts = sorted(set(table["p"]) - {0})
-    figure = new_figure(2.2 + 3.6 * max(1, len(counts)), 4.2)
+    figure = new_figure(2.2 + 3.6 * len(counts), 4.2)
     entitle(figure, title)
-    figure.supxlabel(
-        "iteration of training the hyper-parameters, as far as all seeds have come; median over seeds, band: quartiles",
-        fontsize=8,
-    )
+    figure.supxlabel(textwrap.fill(AXIS, int(AXIS_LETTERS * figure.get_figwidth())), fontsize=8)
     best = best_lines(table)
     for place, count in enumerate(counts):
         panel = figure.add_subplot(1, len(counts), place + 1)
@@ -132,9 +133,13 @@ def curve_figure(table: Any, points: Points, *, title: str) -> Figure:
         panel.set_ylabel(f"test RMSE ({points.target_name})", fontsize=8)
         panel.grid(True, color="0.9")
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
-    if figure.axes:
-        legend_beside(figure)
+    legend_beside(figure)
     return figure
+
+
+def has_curves(table: Any) -> bool:
+    """Whether there is a panel to draw: an arm with frequencies or inducing points."""
+    return bool((table["p"] > 0).any())
 
 
 def over_seeds(rows: Any) -> pd.DataFrame:
@@ -163,7 +168,7 @@ def in_words(means: pd.DataFrame, paired: Any, claims: pd.DataFrame) -> str:
 
 
 def report(run: Run, table: Any, points: Points, *, title: str) -> pd.DataFrame:
-    """Tables, the figure and the description; returns `means_of` the chosen points."""
+    """Tables, the figure where there are curves, and the description; returns `means_of` the chosen points."""
     chosen = table[table["chosen"]]
     means = means_of(chosen)
     paired, claims = claims_of(chosen, points)
@@ -173,7 +178,8 @@ def report(run: Run, table: Any, points: Points, *, title: str) -> pd.DataFrame:
         run.table(paired, "evaluate/paired.csv")
         run.table(claims, "evaluate/claims.csv")
     text = f"{title}\n\n{in_words(means, paired, claims)}"
-    run.figure(curve_figure(table, points, title=f"{title}: error over training"), "figures/rmse")
+    if has_curves(table):
+        run.figure(curve_figure(table, points, title=f"{title}: error over training"), "figures/rmse")
     run.describe(text)
     print(text)
     return means

@@ -18,6 +18,14 @@ from pipeline.summaries.jobs import forecasters, seed_table
 
 TRIALS_SHOWN = 20  # of each arm, in words
 BEHIND = "not ahead of"  # column of the claims
+MEANS = (
+    "Error: geometric mean of the test errors over seeds, with its 95 % interval from "
+    f"{statistics.FEWEST_FOR_INTERVAL} seeds on (jobs that are unstable left out)"
+)
+RATIOS = (
+    f"geometric mean of the ratios, with its 95 % interval from {statistics.FEWEST_FOR_INTERVAL} pairs on and "
+    f"Wilcoxon's p after Holm's adjustment from {statistics.FEWEST_FOR_WILCOXON} on"
+)
 PAIRED_SHOWN = ["data", "against", "count", "pairs", "unstable_pairs", "ratio", "ratio_low", "ratio_high", "p_holm"]
 
 
@@ -45,6 +53,11 @@ def with_error(jobs: pd.DataFrame) -> pd.DataFrame:
     return jobs.rename(columns={"test_mse": "error"})
 
 
+def means_in_words(means: pd.DataFrame) -> str:
+    """The table of `statistics.geometric_means` under a caption that says what its columns are."""
+    return f"{MEANS}\n\n{in_words(means)}"
+
+
 def heading(kind: str, jobs: Any) -> str:
     seeds = jobs.groupby("data")["seed"].nunique()
     counted = ", ".join(f"{data}: {number} seeds" for data, number in seeds.items())
@@ -66,7 +79,8 @@ def claim_tables(jobs: pd.DataFrame, compare: Any, claim: str) -> tuple[dict[str
         return {}, f"\n\nNot compared: there is no job of {', '.join(absent)}."
     table = statistics.paired(with_error(jobs), baseline=compare.baseline, challenger=compare.challenger)
     claims = statistics.verdicts(table, claim)
-    words = f"\n\n{claim}: error of {compare.challenger} divided by that of {compare.baseline}, paired by seed\n\n"
+    divided = f"error of {compare.challenger} divided by that of {compare.baseline}"
+    words = f"\n\n{claim}: {divided}, paired by seed: {RATIOS}\n\n"
     text = f"{words}{in_words(shown(table))}\n\n{in_words(claims)}"
     return {"paired.csv": table, "claims.csv": claims}, text
 
@@ -86,7 +100,7 @@ def by_count(jobs: pd.DataFrame, compare: Any, curves_of: Curves) -> Summary:  #
     return Summary(
         {"means.csv": means, **tables},
         {"figures/error_by_count": figures.error_by_count(means, title=title)},
-        in_words(means) + text,
+        means_in_words(means) + text,
     )
 
 
@@ -111,7 +125,7 @@ def by_epoch(jobs: pd.DataFrame, compare: Any, curves_of: Curves) -> Summary:
     return Summary(
         {"curves.csv": curves, "means_by_epoch.csv": means, "means.csv": kept, **tables},
         {"figures/error_by_epoch": figures.error_by_epoch(means, title=title)},
-        f"Errors of the models that are kept (best epoch on validation)\n\n{in_words(kept)}{text}",
+        f"Models that are kept (best epoch on validation). {means_in_words(kept)}{text}",
     )
 
 
@@ -146,12 +160,13 @@ def contenders(jobs: Any, compare: Any, curves_of: Curves) -> Summary:  # noqa: 
     sizes = jobs.groupby(["data", "arm"], as_index=False)[["parameters", "validation_mse"]].mean()
     means = means.merge(sizes, on=["data", "arm"])
     title = heading("test error by model", jobs)
-    tables, text = {"means.csv": means}, in_words(means)
+    tables, text = {"means.csv": means}, means_in_words(means)
     compared = errors.groupby("data").filter(lambda rows: {compare.challenger} < set(rows["arm"]))
     if len(compared):
         table, claims = against_all(compared, compare.challenger)
         tables |= {"paired.csv": table, "claims.csv": claims}
-        text += f"\n\nError of {compare.challenger} divided by that of each other model, paired by seed\n\n"
+        divided = f"Error of {compare.challenger} divided by that of each other model"
+        text += f"\n\n{divided}, paired by seed: {RATIOS}\n\n"
         text += f"{in_words(shown(table))}\n\n{in_words(claims)}"
     return Summary(tables, {"figures/contenders": figures.contenders(means, title=title)}, text)
 
