@@ -148,8 +148,9 @@ def test_a_working_directory_that_hides_a_package(name: str, tmp_path: Path) -> 
     hidden = f"hides this project's package {package!r}; rename it or start from another folder"
     assert result.stderr == f"error: {tmp_path / name} {hidden}\n"
     assert not result.stdout
-    again = run_in(tmp_path, "--from-files", "page", module="pipeline.export")
-    assert (again.returncode, again.stderr) == (1, result.stderr)
+    for module, arguments in (("pipeline.export", ["--from-files", "page"]), ("pipeline.serving", ["models:/a@best"])):
+        again = run_in(tmp_path, *arguments, module=module)
+        assert (again.returncode, again.stderr) == (1, result.stderr)
 
 
 def test_a_package_of_our_name_is_refused_by_python_itself(tmp_path: Path) -> None:

@@ -29,8 +29,8 @@ from mlflow_servers import free_port
 from models.baselines.persistence import Persistence
 from models.forecaster import Forecaster, save_forecaster
 from models.intervals import calibrate
-from pipeline import serving
-from pipeline.serving import fault
+from pipeline.application import fault, in_one_line
+from pipeline.application import strict as made_strict
 from pipeline.tracking.model import example_frame, model_parts
 from pipeline.tracking.registry import best_version, move_alias, refuse_other_data, register
 from pipeline.tracking.store import open_store
@@ -326,7 +326,7 @@ def test_a_path_that_is_not_there_is_told_in_plain_words() -> None:
     async def body() -> AsyncIterator[bytes]:
         yield b'{"detail":"Not Found"}'
 
-    response = asyncio.run(serving.in_one_line(StreamingResponse(body(), status_code=404)))
+    response = asyncio.run(in_one_line(StreamingResponse(body(), status_code=404)))
     assert json.loads(bytes(response.body))["message"] == "Not Found"
 
 
@@ -353,7 +353,7 @@ def test_a_value_that_is_nested_deep_is_told_in_short(logged: str) -> None:
 
 
 def test_a_request_that_is_too_large_is_refused_before_it_is_read() -> None:
-    app = serving.strict(FastAPI(), most_bytes=10)
+    app = made_strict(FastAPI(), most_bytes=10)
 
     def asked(headers: list[tuple[bytes, bytes]]) -> tuple[int, str]:
         status, text = answered(app, None, headers)
