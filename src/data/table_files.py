@@ -17,7 +17,8 @@ from data.npz import MOST_UNPACKED, read_arrays
 
 SEQUENCE = "sequence"
 CHUNK = 1 << 20
-CHARACTERS = {"comma": ",", "point": ".", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
+DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
+DECIMALS = {"comma": ",", "point": "."}
 PARTING = ("semicolon", "tab", "pipe", "comma")  # what is likely to part columns
 Table = tuple[pd.DataFrame, str | None]
 
@@ -33,8 +34,8 @@ def check_gzip(path: Path) -> None:
 
 
 class TextFormat(NamedTuple):
-    """How a text file is written. delimiter: one character or a name of `CHARACTERS`; None: a comma, or a tab in .tsv.
-    decimal: "." or ",", or their names."""
+    """How a text file is written. delimiter: one character or a name of `DELIMITERS`; None: a comma, or a tab in .tsv.
+    decimal: "." or ",", or a name of `DECIMALS`."""
 
     delimiter: str | None = None
     decimal: str = "point"
@@ -42,11 +43,11 @@ class TextFormat(NamedTuple):
     def characters(self, path: Path) -> tuple[str, str]:
         """Delimiter and decimal point of the file. Raises ValueError for what can be neither."""
         own = "\t" if ".tsv" in path.suffixes else ","
-        delimiter = own if self.delimiter is None else CHARACTERS.get(self.delimiter, self.delimiter)
-        decimal = CHARACTERS.get(self.decimal, self.decimal)
+        delimiter = own if self.delimiter is None else DELIMITERS.get(self.delimiter, self.delimiter)
+        decimal = DECIMALS.get(self.decimal, self.decimal)
         if len(delimiter) != 1:
-            raise ValueError(f"data.delimiter={delimiter} must be one character or one of {', '.join(CHARACTERS)}")
-        if decimal not in ".,":
+            raise ValueError(f"data.delimiter={delimiter} must be one character or one of {', '.join(DELIMITERS)}")
+        if decimal not in DECIMALS.values():
             raise ValueError(f"data.decimal={decimal} must be point or comma")
         if delimiter == decimal:
             raise ValueError(f"{decimal!r} cannot part columns and be the decimal point; give data.delimiter=semicolon")
@@ -65,7 +66,7 @@ def check_columns(header: Any, delimiter: str) -> None:
     repeated = header[header.duplicated() & header.notna()]
     if len(repeated):
         raise ValueError(f"the column {repeated.iloc[0]!r} stands twice; rename one")
-    for name, other in CHARACTERS.items():
+    for name, other in DELIMITERS.items():
         if len(header) == 1 and name in PARTING and other != delimiter and other in str(header.iloc[0]):
             raise ValueError(f"its only column is {header.iloc[0]!r}; give data.delimiter={name}")
 

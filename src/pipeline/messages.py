@@ -14,6 +14,10 @@ UNKNOWN_CHOICE = re.compile(
     re.S,
 )
 UNKNOWN_KEY = re.compile(r"full_key: (?P<key>\S+)")
+NUMBERS = {"Integer": "a whole number", "Float": "a number"}
+NO_NUMBER = re.compile(rf"Value '(?P<value>.*?)' of type '\w+' could not be converted to (?P<kind>{'|'.join(NUMBERS)})")
+NO_LIST = re.compile(r"Invalid value assigned: \w+ is not a ListConfig, list or tuple")
+NO_VALUE = re.compile(r"field '\w+' is not Optional")
 
 
 def expected_errors() -> tuple[type[Exception], ...]:
@@ -36,6 +40,19 @@ def unknown_key(text: str) -> str | None:
     return not_a_setting(found["key"])
 
 
+def wrong_kind(text: str) -> str | None:
+    """What OmegaConf says of a value that is no number or no list, or of null where there must be a value."""
+    key = UNKNOWN_KEY.search(text)
+    number = NO_NUMBER.search(text)
+    if key is None:
+        return None
+    if number:
+        return f"{key['key']}={number['value']} must be {NUMBERS[number['kind']]}"
+    if NO_LIST.search(text):
+        return f"{key['key']} must be a list, as in {key['key']}=[…]"
+    return f"{key['key']} must have a value, not null" if NO_VALUE.search(text) else None
+
+
 def one_line(error: BaseException) -> str:
     """The message of an error, of Hydra's composition errors and their causes too, folded into a single line without
     passwords."""
@@ -44,9 +61,9 @@ def one_line(error: BaseException) -> str:
     if choice:
         group, name, options = choice["group"], choice["name"], choice["options"].split()
         return no_such_choice(group, name, options)
-    key = unknown_key(text)
-    if key:
-        return key
+    known = unknown_key(text) or wrong_kind(text)
+    if known:
+        return known
     if error.__cause__ is not None and str(error.__cause__) in str(error):
         text = str(error)
     text = re.sub(r"\n\s*(full_key|object_type|reference_type)[:=][^\n]*", "", text)

@@ -206,7 +206,12 @@ def test_semicolons_and_decimal_commas_are_read(tmp_path: Path, delimiter: str) 
 @pytest.mark.parametrize(
     ("name", "settings_", "message"),
     [
-        ("t.csv", {"delimiter": "semi"}, r"data\.delimiter=semi must be one character or one of comma, "),
+        (
+            "t.csv",
+            {"delimiter": "semi"},
+            "delimiter=semi must be one character or one of comma, semicolon, tab, pipe, space$",
+        ),
+        ("t.csv", {"delimiter": "point"}, r"data\.delimiter=point must be one character or one of comma"),
         ("t.csv", {"decimal": ";"}, r"data\.decimal=; must be point or comma"),
         ("t.csv", {"decimal": "comma"}, r"',' cannot part columns and be the decimal point; give data\.delimiter="),
         ("t.parquet", {"decimal": "comma"}, r"data\.delimiter and data\.decimal are for text files"),
