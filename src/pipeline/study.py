@@ -95,10 +95,10 @@ def study(settings: CommonConfig, job: Job, data: Data, device: torch.device, cl
     """
     experiment = str(job.choices.get("experiment") or settings.recipe)
     request = run_request(settings, job, data, device, experiment=experiment)
-    title = title_of(request.name, data)
     if finished_before(settings.tracking, request, resume=settings.resume, requeued=job.requeued) is not None:
         raise FinishedBefore(f"{request.name} has finished before")
     with open_run(settings.tracking, request, resume=settings.resume, requeued=job.requeued) as (run, folder):
+        title = title_of(run.name, data)
         clock.begin(run, title)
         if not job.multirun:  # as the parent of a multirun has them: what `pipeline.export` makes a page of
             run.tags({"command": command_line(), "jobs": "1", "jobs.failed": "0"})

@@ -77,8 +77,11 @@ def test_resume_refuses_a_run_that_goes_on_elsewhere(run_pipeline, client, store
     assert run.data.tags["error"] == "stopped on purpose"
     with file_lock(store / "checkpoints" / run.info.run_id / "lock", wait=False):
         assert "still goes on in another process" in run_pipeline(*tiny, "resume=true").error
-    assert run_pipeline(*tiny, "resume=true").status == 0
+    resumed = run_pipeline(*tiny, "resume=true", "run_name=typed_now")
+    assert resumed.status == 0, resumed.err
     assert runs(client)[0].info.status == "FINISHED"
+    assert f"run: {run.info.run_name} · STAND-IN DATA (not real) ({run.info.run_id})" in resumed.out
+    assert "typed_now" not in resumed.out
 
 
 def fail(*_: object) -> None:

@@ -284,7 +284,7 @@ def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> fl
     if done is not None:
         return float(done.data.tags["validation_mse"])
     with open_run(settings.tracking, request, resume=settings.resume, requeued=job.requeued) as (run, folder):
-        clock.begin(run, title_of(request.name, loaded.dataset))
+        clock.begin(run, title_of(run.name, loaded.dataset))
         log_dataset(run, loaded)
         trained = run_stages(settings, loaded, parts, run, folder, clock, watch)
         if not isinstance(trained, Trained):
@@ -294,5 +294,5 @@ def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> fl
         print(closing)
     else:
         test = "" if settings.compare.figure == "trials" else f", {trained.evaluation.mse():.4g} on test"
-        print(f"{request.name}: {trained.validation_mse:.4g} on validation{test}")
+        print(f"{run.name}: {trained.validation_mse:.4g} on validation{test}")
     return trained.validation_mse

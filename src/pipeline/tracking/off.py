@@ -10,8 +10,8 @@ from pipeline.tracking.run import Run
 class Untracked(Run):
     """A run that goes nowhere."""
 
-    def __init__(self) -> None:
-        self.id = "untracked"
+    def __init__(self, name: str) -> None:
+        self.id, self.name = "untracked", name
 
     def metric(self, name: str, value: float, step: int = 0) -> None: ...
     def flush(self) -> None: ...

@@ -52,10 +52,10 @@ class Run:
     def __init__(self, client: MlflowClient, run_id: str) -> None:
         self.client, self.id = client, run_id
         self._outbox = Outbox(client, run_id)
+        known = client.get_run(run_id)
+        self.name = str(known.info.run_name)
         self._written = {
-            (key, metric.step)
-            for key in client.get_run(run_id).data.metrics
-            for metric in client.get_metric_history(run_id, key)
+            (key, metric.step) for key in known.data.metrics for metric in client.get_metric_history(run_id, key)
         }
 
     @property

@@ -271,7 +271,7 @@ def open_run(
     """
     if not tracking.enabled:
         with tempfile.TemporaryDirectory() as folder:
-            yield Untracked(), Path(folder)
+            yield Untracked(request.name), Path(folder)
         return
     client = open_store(tracking.uri, wait=tracking.wait)
     if tracking.register:
