@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 STYLES = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D"), ((0, (5, 1)), "v"), ((0, (1, 1)), "x"))
 COLOURS = ("#000000", "#173f85", "#b03a32", "#1f8f7d", "#d9962b", "#84c8f2")  # each lighter than the one before
 TITLE_LETTERS = 10.5  # an inch of a title of size 10 holds, whatever letters they are
+LEVEL = 1e-9  # of its value: what differs by less is one line
 MSE = "mean squared error (standardised units)"
 
 
@@ -40,10 +41,11 @@ def legend_beside(figure: Figure) -> None:
     figure.legend(handles, labels, loc="outside right upper", fontsize=8)
 
 
-def legend_below(figure: Figure) -> None:
-    """One legend under all panels, which have the same lines, so that it hides none of them."""
+def legend_below(figure: Figure, note: str = "") -> None:
+    """One legend under all panels, which have the same lines, so that it hides none of them; and a note over it."""
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=8)
+    places = {"loc": "outside lower center", "ncols": len(labels)}
+    figure.legend(handles, labels, **places, fontsize=8, title=note or None, title_fontsize=8)
 
 
 def new_axes(title: str, *, x: str, y: str, rows: int = 1, height: float = 4.0) -> tuple[Figure, list[Axes]]:
@@ -110,16 +112,30 @@ def horizon_curve(errors: pd.DataFrame, *, title: str) -> Figure:
     return figure
 
 
-def spread(features: Sequence[str], most: int) -> np.ndarray:
-    """Places of up to `most` features, spread over all."""
-    return np.unique(np.linspace(0, len(features) - 1, min(most, len(features))).astype(int))
+def spread(places: np.ndarray, most: int) -> np.ndarray:
+    """Up to `most` of the places, spread over all."""
+    return places[np.unique(np.linspace(0, len(places) - 1, min(most, len(places))).astype(int))]
+
+
+def varying(drawn: Sequence[np.ndarray]) -> np.ndarray:
+    """(feature,): whether anything drawn of it, in arrays (time, feature), differs from the rest of it."""
+    rows = np.concatenate(drawn)
+    low, high = np.fmin.reduce(rows), np.fmax.reduce(rows)
+    return ~(high - low <= LEVEL * np.maximum(np.abs(low), np.abs(high)))
+
+
+def not_drawn(features: Sequence[str], varies: np.ndarray) -> str:
+    """The names of what is constant, where anything varies."""
+    constant = [features[i] for i in np.flatnonzero(~varies).tolist()] if varies.any() else []
+    return textwrap.shorten(f"constant, not drawn: {', '.join(constant)}", 90, placeholder=" …") if constant else ""
 
 
 def feature_panels(
-    features: Sequence[str], units: Sequence[str], *, title: str, x: str, most: int = 4
+    features: Sequence[str], units: Sequence[str], varies: np.ndarray, *, title: str, x: str, most: int = 4
 ) -> tuple[Figure, list[tuple[Axes, int]]]:
-    """A panel for each of up to `most` features, with its name and unit and its place among all."""
-    chosen = spread(features, most)
+    """A panel for each of up to `most` features that vary, with its name and unit and its place among all; for constant
+    ones where none varies."""
+    chosen = spread(np.flatnonzero(varies if varies.any() else ~varies), most)
     figure, axes = new_axes(title, x=x, y="", rows=len(chosen), height=1.6 * len(chosen) + 1)
     for panel, i in zip(axes, chosen, strict=True):
         panel.set_ylabel(f"{features[i]}\n({units[i]})" if units[i] else str(features[i]), fontsize=8)
@@ -140,12 +156,13 @@ def prediction(
 ) -> Figure:
     """One test sequence, observed and predicted, (time, feature) each."""
     name, x = steps or ("time step", np.arange(len(truth)))
-    figure, panels = feature_panels(features, units, title=title, x=name)
+    varies = varying([truth, predicted])
+    figure, panels = feature_panels(features, units, varies, title=title, x=name)
     for panel, i in panels:
         line(panel, 0, x, truth[:, i], "observed", markers=False)
         line(panel, 1, x, predicted[:, i], "predicted one step ahead", markers=False)
         date_axis(panel, x)
-    legend_below(figure)
+    legend_below(figure, not_drawn(features, varies))
     return figure
 
 
@@ -162,14 +179,15 @@ def forecast(
     """The end of a sequence (time, feature) and its forecast from before it (step, feature), with forecast ± radii."""
     name, x = steps or ("time step", np.arange(len(truth)))
     origin, shown = len(truth) - len(ahead), slice(max(0, len(truth) - 4 * len(ahead)), None)
-    figure, panels = feature_panels(features, units, title=title, x=name)
+    varies = varying([truth[shown], ahead - radii, ahead + radii])
+    figure, panels = feature_panels(features, units, varies, title=title, x=name)
     for panel, i in panels:
         band = ahead[:, i] - radii[:, i], ahead[:, i] + radii[:, i]
         panel.fill_between(x[origin:], *band, color=COLOURS[1], alpha=0.2, linewidth=0, label="interval")
         line(panel, 0, x[shown], truth[shown, i], "observed", markers=False)
         line(panel, 1, x[origin:], ahead[:, i], "forecast", markers=False)
         date_axis(panel, x)
-    legend_below(figure)
+    legend_below(figure, not_drawn(features, varies))
     return figure
 
 

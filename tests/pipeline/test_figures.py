@@ -84,12 +84,33 @@ def test_a_prediction_is_drawn_over_its_times() -> None:
     np.testing.assert_array_equal(counted[0].lines[0].get_xdata(), np.arange(6))
 
 
+def test_a_column_that_never_varies_has_no_panel_and_is_named() -> None:
+    """b is constant; c is too, but is predicted otherwise; d is not observed and predicted by one value."""
+    truth = np.column_stack([np.arange(8.0), np.full(8, 5.25), np.zeros(8), np.full(8, np.nan)])
+    predicted = np.column_stack([np.arange(8.0), np.full(8, np.nextafter(5.25, 6)), np.eye(8)[0], np.ones(8)])
+    drawn = prediction(truth, predicted, list("abcd"), ["m"] * 4, title="t")
+    assert [panel.get_ylabel() for panel in drawn.axes] == ["a\n(m)", "c\n(m)"]
+    assert drawn.legends[0].get_title().get_text() == "constant, not drawn: b, d"
+    radii = np.column_stack([np.ones(3), np.zeros(3), np.zeros(3), np.ones(3)])
+    ahead = forecast(truth, predicted[-3:], radii, list("abcd"), [""] * 4, title="t")
+    assert [panel.get_ylabel() for panel in ahead.axes] == ["a", "d"]
+    assert ahead.legends[0].get_title().get_text() == "constant, not drawn: b, c"
+
+
+def test_where_nothing_varies_all_is_drawn() -> None:
+    flat = np.ones((4, 2))
+    drawn = prediction(flat, flat, ["a", "b"], ["", ""], title="t")
+    assert len(drawn.axes) == 2
+    assert drawn.legends[0].get_title().get_text() == ""
+
+
 def test_legends_of_panels_hide_no_line_and_lie_inside_the_figure() -> None:
     values = np.arange(120.0).reshape(60, 2)
     shown = {"title": "t " * 60, "steps": None}
     drawn = (
         prediction(values, values, ["a", "b"], ["m", ""], **shown),
         forecast(values, values[-15:], np.ones((15, 2)), ["a", "b"], ["m", ""], **shown),
+        prediction(values * [1, 0], values * [1, 0], ["a", "b"], ["m", ""], **shown),
     )
     for figure in drawn:
         canvas = FigureCanvasAgg(figure)
