@@ -157,6 +157,18 @@ def _joined(found: Sequence[Filtered], join: Callable[[list[Tensor]], Tensor]) -
     return Filtered(predictions, filled, tuple(join(list(parts)) for parts in states))
 
 
+def recent_along(recent: Tensor, values: Tensor) -> Tensor:
+    """(batch, time, lags·d): the rows before each of the observations `values` (batch, time, d), oldest first.
+
+    recent (batch, lags·d): the rows before the first of them.
+    """
+    lags = recent.shape[1] // values.shape[2]
+    if not lags:
+        return values[..., :0]
+    rows = torch.cat([recent.unflatten(1, (lags, values.shape[2])), values], 1)[:, :-1]
+    return rows.unfold(1, lags, 1).transpose(2, 3).flatten(2)
+
+
 @torch.no_grad()
 def filter_by_all_ranks(model: SequenceModel, values: Tensor, mask: Tensor) -> Filtered:
     """`filter_sequences`, each rank its share of the sequences (all of them where there are fewer than ranks).

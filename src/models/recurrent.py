@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from models.filtering import Filtered, State
+from models.filtering import Filtered, State, recent_along
 from models.numerics.ridge import AffineMap
 from models.start_up import StartUp
 
@@ -122,11 +122,8 @@ class Recurrent(nn.Module, ABC):
 
     def states_observed(self, start: State, values: Tensor) -> State:
         """The states *before* each of the observations (batch, time, d), all of which are there."""
-        recent = self.recent(start).unflatten(1, (self.lags, values.shape[2]))
-        windows = torch.cat([recent, values], 1)[:, : values.shape[1] + self.lags - 1]
-        recents = windows.unfold(1, self.lags, 1).transpose(2, 3).flatten(2) if self.lags else values[..., :0]
         seen = self._counted(start[-1], values)[:, :-1].unsqueeze(2)
-        return (*self.beliefs_along(self.belief(start), values), recents, seen)
+        return (*self.beliefs_along(self.belief(start), values), recent_along(self.recent(start), values), seen)
 
     def filter_observed(self, start: State, values: Tensor) -> Filtered:
         """`filter_sequences` where every entry was observed: the predictions of all steps are read at once."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -171,3 +172,19 @@ def test_empty_choices_are_refused() -> None:
         KalmanFilter(blocks=[])
     with pytest.raises(ValueError, match="order of at least 1, got 0"):
         VAR(orders=[0]).fit(small_problem())
+
+
+@pytest.mark.parametrize("model", [Autoregression(dimension=2, order=3), Persistence(dimension=2)], ids=["var", "last"])
+@torch.no_grad()
+def test_observed_sequences_are_filtered_at_once_as_step_by_step(model: Any) -> None:
+    """From a state in the middle of a sequence too, and without a start-up."""
+    model, values = model.double(), oscillation(0).values
+    for parameter in model.parameters():
+        parameter.copy_(torch.linspace(-0.3, 0.3, parameter.numel()).view_as(parameter))
+    start = model.update(model.initial_state(len(values)), values[:, 0])
+    found, state = model.filter_observed(start, values[:, 1:]), start
+    for t, value in enumerate(values[:, 1:].unbind(1)):
+        torch.testing.assert_close(found.predictions[:, t], model.predict(state), rtol=1e-12, atol=1e-12)
+        for part, expected in zip(found.states, state, strict=True):
+            assert torch.equal(part[:, t], expected)
+        state = model.update(state, value)

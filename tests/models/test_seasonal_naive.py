@@ -11,7 +11,6 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from models import filtering
-from models.baselines.persistence import Persistence
 from models.baselines.seasonal_naive import Seasonal, SeasonalNaive, autocorrelation, find_season
 from models.filtering import (
     MaskedSequences,
@@ -82,11 +81,10 @@ def test_a_forecast_beyond_a_season_repeats_it_and_a_short_history_its_last_row(
 
 @pytest.mark.parametrize("change", [MaskedSequences._make, with_gap], ids=["complete", "gaps"])
 def test_filtering_at_once_is_filtering_step_by_step(change) -> None:
-    class Slow(Persistence):
+    class Slow:
         """The same model without its fast way."""
 
         def __init__(self) -> None:
-            super().__init__(dimension=2)
             self.fast = SeasonalNaive(dimension=2, season=7).double()
             self.initial_state, self.predict, self.update = (
                 self.fast.initial_state, self.fast.predict, self.fast.update,

@@ -221,7 +221,7 @@ def test_rows_missing_before_the_first_do_not_count_and_those_after_it_do(name: 
     torch.testing.assert_close(found.filled[0, 5], expected_fill, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", NAMES[:3])
+@pytest.mark.parametrize("name", NAMES)
 @torch.no_grad()
 def test_at_once_and_step_by_step_are_one(name: str, fitted: dict[str, Any]) -> None:
     model, values = fitted[name], seasonal(3, sequences=3, steps=20).values

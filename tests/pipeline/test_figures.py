@@ -1,13 +1,20 @@
 """Figures: what every one of them shares."""
 
 from itertools import combinations
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.image import imread
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from pipeline.figures import COLOURS, STYLES, forecast, new_axes, prediction
+from pipeline.tracking.run import Run
 
 # how people without one kind of cone see linear light (Machado, Oliveira and Fernandes 2009, severity 1)
 VISION = {
@@ -121,3 +128,39 @@ def test_legends_of_panels_hide_no_line_and_lie_inside_the_figure() -> None:
         assert box.y0 >= 0
         assert box.y1 <= figure.bbox.height
         assert box.x1 <= figure.bbox.width
+
+
+class Kept:
+    """Stands in for MLflow's client: keeps the figures as a store would."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def get_run(self, run_id: str) -> Any:
+        assert run_id == "a"
+        return SimpleNamespace(data=SimpleNamespace(metrics={}))
+
+    def log_figure(self, run_id: str, figure: Figure, path: str) -> None:
+        assert run_id == "a"
+        figure.savefig(self.folder / path)
+
+
+def test_a_figure_is_laid_out_once_and_drawn_as_it_would_be_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laid_out, layout = [], ConstrainedLayoutEngine.execute
+
+    def counted(engine: ConstrainedLayoutEngine, figure: Figure) -> Any:
+        laid_out.append(figure)
+        return layout(engine, figure)
+
+    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", counted)
+    series = np.eye(9, 2)
+    drawn = {name: prediction(series, -series, ["a", "b"], ["m", ""], title="t " * 99) for name in ("own", "run")}
+    drawn["own"].savefig(tmp_path / "own.png")
+    laid_out.clear()
+    run: Any = Run(Kept(tmp_path), "a")  # pyright: ignore[reportArgumentType]
+    run.figure(drawn["run"], "run")
+    assert laid_out == [drawn["run"]]
+    assert (tmp_path / "run.svg").read_text().count("<svg") == 1
+    np.testing.assert_array_equal(imread(tmp_path / "run.png"), imread(tmp_path / "own.png"))

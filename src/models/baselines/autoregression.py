@@ -10,7 +10,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from models.filtering import MaskedSequences, State, one_step_error
+from models.filtering import Filtered, MaskedSequences, State, one_step_error, recent_along
 from models.fitting import Fitted, Problem
 from models.numerics.ridge import affine_from_moments, centred_moments, least_validation_error
 from models.start_up import StartUp, lag_rows, lower_map, mean_map, start_up_of, start_up_orders
@@ -50,6 +50,15 @@ class Autoregression(nn.Module):
         if self.start_up is not None:
             seen = self.start_up.counted(seen, observation.unsqueeze(1))[:, 1:]
         return torch.cat([recent, observation], 1)[:, observation.shape[1] :], seen
+
+    def filter_observed(self, start: State, values: Tensor) -> Filtered:
+        """`filter_sequences` where every entry was observed: the predictions of all steps are read at once."""
+        recent, seen = start
+        counts = seen.expand(-1, values.shape[1])
+        if self.start_up is not None:
+            counts = self.start_up.counted(seen, values)[:, :-1]
+        states = recent_along(recent, values), counts.unsqueeze(2)
+        return Filtered(self.predict(states), values, states)
 
 
 def fit_autoregression(

@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from models.filtering import State
+from models.filtering import Filtered, State
 from models.fitting import Fitted, Problem
 
 
@@ -29,6 +29,11 @@ class Persistence(nn.Module):
 
     def update(self, state: State, observation: Tensor) -> State:  # noqa: ARG002
         return (observation,)
+
+    def filter_observed(self, start: State, values: Tensor) -> Filtered:
+        """`filter_sequences` where every entry was observed: each is the prediction of the next."""
+        before = torch.cat([start[0].unsqueeze(1), values[:, :-1]], 1)
+        return Filtered(before, values, (before,))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from models.filtering import (
     MaskedSequences,
     SequenceModel,
     filter_sequences,
-    final_state,
+    filter_unequal,
     horizon_errors,
     roll,
     with_padding_observed,
@@ -23,6 +23,7 @@ from models.filtering import (
 from models.intervals import Intervals, calibrate
 from pipeline.stages.evaluate import Evaluation
 from pipeline.stages.load import Loaded
+from pipeline.threads import threads_for
 from pipeline.tracking.run import Run
 
 SHOWN = 0.9  # coverage of the bands in figures
@@ -51,9 +52,10 @@ def intervals_of(model: SequenceModel, loaded: Loaded, settings: Any) -> Interva
     part = loaded.validation
     mask = with_padding_observed(part.mask, loaded.dataset.validation.lengths)
     horizons = range(1, calibrated_horizon(part, settings.horizons, settings.first_step) + 1)
-    filtered = filter_sequences(model, part.values, mask)
-    errors = horizon_errors(model, filtered, part.values, part.scored, horizons, settings.first_step)
-    residuals = own_residuals([errors[horizon] for horizon in horizons], loaded.standardiser.scale)
+    with threads_for(model):
+        filtered = filter_sequences(model, part.values, mask)
+        errors = horizon_errors(model, filtered, part.values, part.scored, horizons, settings.first_step)
+        residuals = own_residuals([errors[horizon] for horizon in horizons], loaded.standardiser.scale)
     return None if np.isinf(residuals).any() else calibrate(residuals)
 
 
@@ -112,8 +114,10 @@ def log_forecast(run: Run, model: SequenceModel, loaded: Loaded, intervals: Inte
     if dataset.image_shape is not None or not steps or not np.isfinite(radii).all():
         return
     origin = length - steps
-    state = final_state(model, loaded.test.values[:1, :origin], loaded.test.mask[:1, :origin])
-    ahead = (roll(model, state, steps)[0].double().cpu() * standardiser.scale + standardiser.mean).numpy()
+    with threads_for(model):
+        _, state = filter_unequal(model, [loaded.test.values[0, :origin]], [loaded.test.mask[0, :origin]])
+        standardised = roll(model, state, steps)[0].double().cpu()
+    ahead = (standardised * standardiser.scale + standardiser.mean).numpy()
     truth = dataset.test.to_arrays(1)[0]
     times = None if dataset.test.times is None else (str(dataset.time_name), dataset.test.times[0])
     caption = f"{title}: {steps} steps of test sequence {dataset.test.names[0]}, {100 * SHOWN:.0f} % intervals"

@@ -106,7 +106,9 @@ class Run:
         self.text(frame.to_csv(index=False), path)
 
     def figure(self, figure: Figure, path: str) -> None:
-        """Log as PNG and as SVG; `path` has no ending."""
+        """Log as PNG and as SVG; `path` has no ending. Laid out once for both, which takes as long as drawing."""
+        figure.draw_without_rendering()
+        figure.set_layout_engine(None)
         self.client.log_figure(self.id, figure, f"{path}.png")
         self.client.log_figure(self.id, figure, f"{path}.svg")
 
