@@ -92,6 +92,11 @@ def coverage_reached(residuals: np.ndarray, radii: np.ndarray) -> Coverage:
         raise ValueError(f"radii of shape {radii.shape} do not fit residuals of shape {residuals.shape}")
     if not (np.isfinite(radii) & (radii >= 0)).all():
         raise ValueError("a radius is negative or not finite; take the radii from conformal_radii")
+    return share_inside(sizes, radii)
+
+
+def share_inside(sizes: np.ndarray, radii: np.ndarray) -> Coverage:
+    """`coverage_reached` of |residuals| (forecast, horizon, feature), where they and the radii may be infinite."""
     scored = (~np.isnan(sizes)).sum(0)
     inside = (sizes <= radii).sum(0)
     share = np.where(scored > 0, inside / np.maximum(scored, 1), np.nan)

@@ -11,6 +11,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from models.conformal import share_inside
 from models.filtering import (
     MaskedSequences,
     SequenceModel,
@@ -28,6 +29,7 @@ from pipeline.tracking.run import Run
 
 SHOWN = 0.9  # coverage of the bands in figures
 TABLED = (0.5, 0.8, SHOWN, 0.95)
+MOST_FEATURES = 20  # that have rows of their own in the table
 MOST_NUMBERS = 2**26  # residuals kept at once; longer horizons than fit are not calibrated
 
 
@@ -61,26 +63,51 @@ def intervals_of(model: SequenceModel, loaded: Loaded, settings: Any) -> Interva
 
 def coverage_table(intervals: Intervals, evaluation: Evaluation, loaded: Loaded) -> pd.DataFrame:
     """A row for each coverage of `TABLED`, horizon of the evaluation and feature: the radius, and the share of the test
-    forecasts inside it, NaN where none was scored; horizons that were not calibrated are left out."""
+    forecasts inside it, NaN where none was scored; horizons that were not calibrated are left out.
+
+    Of more than `MOST_FEATURES` features there is one row for all, see `mean_row`.
+    """
     errors = evaluation.squared[evaluation.main]
     horizons = [horizon for horizon in errors if horizon <= intervals.radii.shape[1]]
     sizes = own_residuals([errors[horizon] for horizon in horizons], loaded.standardiser.scale)
-    scored = (~np.isnan(sizes)).sum(0)
     rows = []
-    for coverage, radii in zip(intervals.coverages, intervals.radii, strict=True):
-        if coverage not in TABLED:
-            continue
-        inside = (sizes <= radii[[h - 1 for h in horizons]]).sum(0) / np.where(scored, scored, np.nan)
+    for coverage in TABLED:
+        radii = intervals.radii[list(intervals.coverages).index(coverage)]
+        reached = share_inside(sizes, radii[[horizon - 1 for horizon in horizons]])
         for i, horizon in enumerate(horizons):
-            for j, feature in enumerate(loaded.dataset.feature_names):
-                rows.append((coverage, horizon, feature, loaded.dataset.units[j], radii[horizon - 1, j],
-                             intervals.scored[horizon - 1, j], inside[i, j], scored[i, j]))  # fmt: skip
+            calibrated_on = intervals.scored[horizon - 1]
+            found = radii[horizon - 1], calibrated_on, reached.share[i], reached.scored[i]
+            rows += [(coverage, horizon, *row) for row in feature_rows(loaded, *found)]
     names = ["coverage", "horizon", "feature", "unit", "radius", "calibrated_on", "inside", "scored"]
     return pd.DataFrame(rows, columns=names)
 
 
+def feature_rows(
+    loaded: Loaded, radius: np.ndarray, calibrated_on: np.ndarray, inside: np.ndarray, scored: np.ndarray
+) -> list[tuple[Any, ...]]:
+    """Name, unit and the four numbers of each feature, or of all in one row; arrays (feature,)."""
+    dataset = loaded.dataset
+    columns = (dataset.feature_names, dataset.units, radius, calibrated_on, inside, scored)
+    if len(radius) > MOST_FEATURES:
+        return [mean_row(loaded.standardiser.scale.numpy(), *columns[2:])]
+    return list(zip(*columns, strict=True))
+
+
+def mean_row(
+    scale: np.ndarray, radius: np.ndarray, calibrated_on: np.ndarray, inside: np.ndarray, scored: np.ndarray
+) -> tuple[Any, ...]:
+    """Of the features with a finite radius: its mean in standard deviations, the least calibrated on, the share of
+    their forecasts that is inside, and how many were scored."""
+    finite = np.isfinite(radius)
+    if not finite.any():
+        return f"all {len(radius)}", "standard deviations", np.inf, calibrated_on.min(), np.nan, 0
+    share = np.nansum((inside * scored)[finite]) / scored[finite].sum() if scored[finite].any() else np.nan
+    mean = (radius / scale)[finite].mean()
+    return f"all {len(radius)}", "standard deviations", mean, calibrated_on[finite].min(), share, scored[finite].sum()
+
+
 def log_intervals(run: Run, intervals: Intervals | None, evaluation: Evaluation, loaded: Loaded, *, full: bool) -> None:
-    """The table (if `full`, and not for videos), and what share of the test forecasts the intervals of `SHOWN` hold.
+    """The table (if `full`), and what share of the test forecasts the intervals of `SHOWN` hold.
 
     Where there are none, a tag and a warning say so.
     """
@@ -90,7 +117,7 @@ def log_intervals(run: Run, intervals: Intervals | None, evaluation: Evaluation,
         return
     run.tags({"intervals": f"{intervals.radii.shape[1]} steps"})
     table = coverage_table(intervals, evaluation, loaded)
-    if full and loaded.dataset.image_shape is None:
+    if full:
         run.table(table, "evaluate/intervals.csv")
     shown: Any = table[(table["coverage"] == SHOWN) & np.isfinite(table["radius"]) & (table["scored"] > 0)]
     for horizon, rows in shown.groupby("horizon"):
