@@ -9,8 +9,8 @@ import torch
 from side_by_side import Form, Machine, Row, Work, compare, equal_lstm_units, run
 from torch import Tensor
 
-from models.numerics import recorded
 from models.psrnn.cell import PSRNN
+from models.runtime import cuda_graphs as recorded
 
 STEPS, DIMENSION = 20, 44
 SIZES = ((50, 20), (100, 20), (200, 20), (200, 64))  # features and sequences in the batch

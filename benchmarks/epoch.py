@@ -16,11 +16,11 @@ from side_by_side import Form, Machine, Row, compare, equal_lstm_units, run
 from torch import Tensor
 
 from models.baselines.networks import LSTMNetwork
-from models.bptt import TruncatedBPTT
-from models.filtering import MaskedSequences, State
+from models.forecasting.bptt import TruncatedBPTT
+from models.forecasting.filtering import MaskedSequences, State
+from models.forecasting.recurrent import Recurrent
 from models.psrnn.bilinear_cell import normalise
 from models.psrnn.cell import PSRNN
-from models.recurrent import Recurrent
 
 SEQUENCES, STEPS, SHORTEST = 16, 300, 60
 HORIZON, BATCH = 20, 20

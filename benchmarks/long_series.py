@@ -20,13 +20,13 @@ from torch import Tensor
 
 from models.baselines.networks import LSTMNetwork
 from models.features.samplers import Orthogonal
-from models.filtering import MaskedSequences, filter_sequences, horizon_errors, scored_steps
+from models.forecasting.filtering import MaskedSequences, filter_sequences, horizon_errors, scored_steps
+from models.forecasting.readout import ReadoutSettings, fit_readout
+from models.forecasting.recurrent import Recurrent
 from models.psrnn.cell import PSRNN
 from models.psrnn.initialise import Frequencies, build_psrnn, feature_stream
 from models.psrnn.two_stage import two_stage_regression, whiten_observations
 from models.psrnn.windows import extract_windows
-from models.readout import ReadoutSettings, fit_readout
-from models.recurrent import Recurrent
 
 STEPS, DIMENSION, SPLIT = 6000, 7, (0.7, 0.1, 0.2)
 COUNT, WINDOW, LAGS, HORIZONS = 20, 2, 24, (1, 24, 96)

@@ -22,9 +22,9 @@ from side_by_side import Form
 from torch import Tensor
 
 from models.features.maps import random_features
-from models.filtering import filter_by_all_ranks
-from models.numerics.ranks import own_rows, sum_gradients, world
+from models.forecasting.filtering import filter_by_all_ranks
 from models.psrnn.two_stage import FeatureBatch, Stream, two_stage_regression
+from models.runtime.collectives import own_rows, sum_gradients, world
 
 CHUNK, COLUMNS, RIDGE = 4096, 8, 1e-2  # steps of a batch as `initialise.chunk`; columns of the walk
 SEQUENCES, HORIZON = 16, 20  # sequences that are filtered; steps of a chunk of truncated BPTT

@@ -21,10 +21,10 @@ from epoch import BATCH, HORIZON, waves
 from side_by_side import Form, wait
 from two_stage import RIDGE, STEPS, features_of_a_walk, in_chunks
 
-from models.bptt import TruncatedBPTT
-from models.filtering import MaskedSequences
-from models.numerics.ranks import own_rows, rank, sum_gradients, sum_over_ranks, world
+from models.forecasting.bptt import TruncatedBPTT
+from models.forecasting.filtering import MaskedSequences
 from models.psrnn.two_stage import FeatureBatch, two_stage_regression
+from models.runtime.collectives import own_rows, rank, sum_gradients, sum_over_ranks, world
 
 
 def regression(features: int, device: torch.device) -> Form:

@@ -26,15 +26,15 @@ import yaml
 from mlflow.artifacts import download_artifacts
 
 from data.base import Dataset, Sequences
-from data.table import load_table, read_sequences
+from data.tables.sequences import load_table, read_sequences
 from forecast_figures import error_figure, forecast_figure
 from model_server import ask, serve_command, served
-from models.backtest import BacktestResult, backtest_forecaster
 from models.baselines.persistence import Persistence
-from models.conformal import conformal_radii, coverage_reached, interval
-from models.forecaster import Forecaster, load_forecaster
-from pipeline.atomic import folder_written_whole, written_whole
-from pipeline.passwords import masked
+from models.forecasting.backtest import BacktestResult, backtest_forecaster
+from models.forecasting.conformal import conformal_radii, coverage_reached, interval
+from models.forecasting.forecaster import Forecaster, load_forecaster
+from pipeline.host.atomic import folder_written_whole, written_whole
+from pipeline.host.passwords import masked
 from pipeline.tracking.store import open_store, tracking_uri
 
 QUICK = ("readout=skip", "readout.lags=4", "refine=none")  # settings of yours come after these and win

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from data.base import Dataset, Sequences
-from pipeline.figures import line, new_axes
+from pipeline.plotting import line, new_axes
 
 
 def panels(data: Dataset, title: str, x: str) -> tuple[Figure, list[Axes]]:

@@ -16,19 +16,19 @@ from models.baselines.autoregression import VAR
 from models.baselines.echo_state import EchoState
 from models.baselines.kalman import KalmanFilter, principal_components
 from models.baselines.networks import LSTM
-from models.bptt import TruncatedBPTT
 from models.features.kernels import Gaussian
 from models.features.maps import random_features
 from models.features.samplers import Hadamard, Orthogonal, Sampler, draw_frequencies
 from models.features.structured_samplers import NearOrthogonal
-from models.filtering import MaskedSequences, filter_sequences, scored_steps
-from models.fitting import Problem
+from models.forecasting.bptt import TruncatedBPTT
+from models.forecasting.filtering import MaskedSequences, filter_sequences, scored_steps
+from models.forecasting.fitting import Problem
+from models.forecasting.readout import ReadoutSettings, fit_readout
 from models.psrnn.factorised import decompose_update, empty_factorised
 from models.psrnn.initialise import Frequencies, build_psrnn, feature_stream
 from models.psrnn.projection import find_projections, projected
 from models.psrnn.two_stage import two_stage_regression, whiten_observations
 from models.psrnn.windows import extract_windows
-from models.readout import ReadoutSettings, fit_readout
 from models.ssgp.fit import train
 from models.ssgp.model import SSGP
 from models.ssgp.moments import in_blocks

@@ -52,7 +52,7 @@ def start(folder: Path, *extra: str, end_after: float | None = None, number: int
     """
     folder.mkdir(parents=True, exist_ok=True)
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["pipeline.__main__", "pipeline.recipes.psrnn", "hydra"])
+    context.set_forkserver_preload(["pipeline.__main__", "pipeline.systems.psrnn.recipe", "hydra"])
     arguments = ([*COMMAND, *extra], places_of(folder), folder / "log", None, 0, 0)
     process = context.Process(target=run_until, args=arguments)
     process.start()

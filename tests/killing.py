@@ -54,7 +54,7 @@ def end_of(
 ) -> int:
     """The exit code of such a process, −9 for SIGKILL. The imports are made once, in the server it is forked from."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["pipeline.recipes.psrnn", "hydra"])
+    context.set_forkserver_preload(["pipeline.systems.psrnn.recipe", "hydra"])
     job = context.Process(target=run_until, args=(list(arguments), environment, output, place, int(number), calls))
     job.start()
     job.join(120)

@@ -13,22 +13,29 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from models.bptt import TruncatedBPTT
 from models.features.bandwidth import bandwidth
 from models.features.kernels import Gaussian
 from models.features.samplers import Iid, draw_frequencies
-from models.filtering import filter_by_all_ranks
-from models.numerics import ranks
-from models.numerics.ranks import bytes_of_first_rank, own_rows, rank, sum_gradients, sum_over_ranks, text_of_first_rank
+from models.forecasting.bptt import TruncatedBPTT
+from models.forecasting.filtering import filter_by_all_ranks
+from models.forecasting.readout import ReadoutFit, ReadoutSettings
 from models.psrnn.initialise import Frequencies, build_psrnn, feature_stream
 from models.psrnn.projection import find_projections, projected
 from models.psrnn.two_stage import two_stage_regression
 from models.psrnn.windows import extract_windows
-from models.readout import ReadoutFit, ReadoutSettings
+from models.runtime import collectives as ranks
+from models.runtime.collectives import (
+    bytes_of_first_rank,
+    own_rows,
+    rank,
+    sum_gradients,
+    sum_over_ranks,
+    text_of_first_rank,
+)
 from models.trace.estimators import estimate_trace
 from models.trace.parallel import OverRanks
-from pipeline import checkpoint
-from pipeline.ranks import refuse_unlike
+from pipeline.host.torchrun import refuse_unlike
+from pipeline.job import checkpoint
 from small_problems import oscillation, with_gap
 
 Found = dict[str, Any]
@@ -189,7 +196,7 @@ def plain(value: Any) -> Any:
 def on_ranks(work: Callable[..., Found], folder: Path, *, count: int = 2, **arguments: Any) -> list[Found]:
     """What each of `count` processes found. The imports are made once, in the server they are forked from."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["rank_work", "pipeline.recipes.psrnn", "hydra"])
+    context.set_forkserver_preload(["rank_work", "pipeline.systems.psrnn.recipe", "hydra"])
     ranks = [context.Process(target=joined, args=(work, arguments, i, count, folder)) for i in range(count)]
     for process in ranks:
         process.start()

@@ -11,7 +11,7 @@ import mlflow
 import pytest
 from mlflow.pyfunc import scoring_server
 
-from pipeline.application import strict
+from pipeline.tracking.application import strict
 
 
 def answered(app: Any, body: bytes | None, headers: list[tuple[bytes, bytes]]) -> tuple[int, str]:

@@ -6,13 +6,13 @@ import torch
 
 from models.features.kernels import Gaussian
 from models.features.samplers import Orthogonal, draw_frequencies
-from models.filtering import MaskedSequences, scored_steps
-from models.fitting import Problem
+from models.forecasting.filtering import MaskedSequences, scored_steps
+from models.forecasting.fitting import Problem
+from models.forecasting.readout import ReadoutSettings, fit_readout
 from models.psrnn.cell import PSRNN
 from models.psrnn.initialise import Frequencies, build_psrnn, feature_stream
 from models.psrnn.two_stage import two_stage_regression, whiten_observations
 from models.psrnn.windows import extract_windows
-from models.readout import ReadoutSettings, fit_readout
 
 
 def oscillation(

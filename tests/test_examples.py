@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from conftest import Result
-from pipeline.atomic import folder_written_whole
+from pipeline.host.atomic import folder_written_whole
 
 SCRIPT = Path(__file__).parents[1] / "examples" / "csv_to_served_forecast.py"
 ROWS, FIRST, HORIZON = 400, 10, 3

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.paths import PACKAGE
+from pipeline.host.paths import PACKAGE
 
 ROOT = PACKAGE.parent.parent
 PYTHON = """#!/bin/sh

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.paths import PACKAGE
+from pipeline.host.paths import PACKAGE
 
 BESIDE = PACKAGE.parent.parent.parent / "shared" / "data"
 ROOT = Path(os.environ.get("PIPELINE_DATA_ROOT_FOR_TESTS", BESIDE))

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.errors import PipelineError
 from pipeline.export import export_again
-from pipeline.recompute import compare_of, read_table
+from pipeline.host.errors import PipelineError
+from pipeline.multirun.recompute import compare_of, read_table
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"

@@ -19,8 +19,8 @@ import pandas as pd
 from scipy.spatial import KDTree
 
 from data.base import DataError
-from data.download import Opener, check_source, data_root, file_or_stand_in, open_https
-from data.textfile import Line, fail, read_lines
+from data.files.download import Opener, check_source, data_root, file_or_stand_in, open_https
+from data.files.textfile import Line, fail, read_lines
 
 SOURCES = ("auto", "published", "stand_in")
 FOLDER = "trace_graphs"

@@ -15,8 +15,8 @@ from scipy.ndimage import zoom
 from tqdm import tqdm
 
 from data.base import DataError, Dataset, Sequences
-from data.download import Opener, data_root, file_or_stand_in, open_https
-from data.idx import read_idx
+from data.files.download import Opener, data_root, file_or_stand_in, open_https
+from data.files.idx import read_idx
 
 SOURCES = ("auto", "mnist", "stand_in")
 FOLDER = "mnist"
@@ -54,7 +54,7 @@ def load_moving_mnist(
     root: folder that holds `mnist/`; None: $PIPELINE_DATA_ROOT, else a cache of the user's own.
     source: "mnist": the recorded digits, fetched over https where the file is missing; "stand_in": scikit-learn's
         8 × 8 digits, enlarged; "auto": MNIST, or without file and network the stand-in, with a warning.
-    opener: opens web addresses, as `data.download.open_https` does.
+    opener: opens web addresses, as `data.files.download.open_https` does.
 
     Memory: 8 bytes a pixel and 1 for its mask: 0.74 GB for 1000 videos of 20 frames, and as much again in a copy that
     is standardised. The videos are drawn in place: besides them only the digit images, 16 MB, are held.

@@ -12,18 +12,18 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
-from pipeline.messages import expected_errors, one_line
-from pipeline.process import TRACEBACK, prepare_environment
-from pipeline.ranks import joined
+from pipeline.host.process import TRACEBACK, prepare_environment
+from pipeline.host.torchrun import joined
+from pipeline.settings.messages import expected_errors, one_line
 
 PROJECT = "orthogonal-psrnn"
 RECIPES = {
-    "psrnn": "pipeline.recipes.psrnn:train",
-    "tune": "pipeline.recipes.tune:trial",
-    "predict": "pipeline.recipes.predict:predict",
-    "theory": "pipeline.recipes.theory:study_of_draws",
-    "trace": "pipeline.recipes.trace:estimate",
-    "ssgp": "pipeline.recipes.ssgp:compare",
+    "psrnn": "pipeline.systems.psrnn.recipe:train",
+    "tune": "pipeline.systems.tune.recipe:trial",
+    "predict": "pipeline.systems.predict.recipe:predict",
+    "theory": "pipeline.systems.theory.recipe:study_of_draws",
+    "trace": "pipeline.systems.trace.recipe:estimate",
+    "ssgp": "pipeline.systems.ssgp.recipe:compare",
 }
 NOTHING_KEPT = "no run is kept that could be resumed"
 ASKS_ONLY = {"--help", "-h", "--cfg", "-c", "--info", "-i", "--hydra-help"}
@@ -58,7 +58,7 @@ def stop(error: Exception) -> None:
 
 def run(settings: Any, current: Any) -> Any:
     """The recipe of settings that were checked; torch is imported here at the earliest."""
-    from pipeline.memory import said_in_one_line
+    from pipeline.host.out_of_memory import said_in_one_line
 
     with said_in_one_line():
         return recipe(settings.recipe)(settings, current)
@@ -69,9 +69,9 @@ def job(config: Any) -> Any:
 
     An error in a multirun is said at once, marked in the store and passed on to Hydra, which goes on with the others.
     """
-    from pipeline.build import settings_of
-    from pipeline.errors import FinishedBefore
-    from pipeline.job import Job
+    from pipeline.host.errors import FinishedBefore
+    from pipeline.settings.build import settings_of
+    from pipeline.settings.job import Job
 
     current = Job.current()
     try:
@@ -89,7 +89,7 @@ def job(config: Any) -> Any:
 
 def failure(config: Any, current: Any, error: Exception) -> Exception:
     """What a job of a multirun ends with; it is built so that it travels from any worker process."""
-    from pipeline.errors import PipelineError
+    from pipeline.host.errors import PipelineError
     from pipeline.tracking.failures import record_failure
 
     if not isinstance(error, expected_errors()) or os.environ.get(TRACEBACK) == "1":
@@ -102,10 +102,10 @@ def failure(config: Any, current: Any, error: Exception) -> Exception:
 def launch() -> None:
     import hydra
 
-    from pipeline.paths import conf_folder, ensure_writable, store_folder
-    from pipeline.process import prepare_process
-    from pipeline.swept import with_swept_settings
-    from pipeline.tracking.callback import parents_closed
+    from pipeline.host.paths import conf_folder, ensure_writable, store_folder
+    from pipeline.multirun.callback import parents_closed
+    from pipeline.settings.composition import prepare_process
+    from pipeline.settings.swept import with_swept_settings
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that open runs are closed, also between jobs
     prepare_process()
@@ -118,7 +118,7 @@ def launch() -> None:
 
 def main() -> None:
     """Exit status 0, or 1 with one line on standard error."""
-    from pipeline.paths import refuse_shadowing
+    from pipeline.host.paths import refuse_shadowing
 
     if "--version" in sys.argv[1:]:
         print(version_line())

@@ -16,13 +16,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.atomic import written_whole
-from pipeline.errors import PipelineError
-from pipeline.messages import expected_errors, one_line
-from pipeline.nearest import did_you_mean
-from pipeline.passwords import masked
-from pipeline.paths import refuse_shadowing
-from pipeline.process import prepare_environment
+from pipeline.host.atomic import written_whole
+from pipeline.host.errors import PipelineError
+from pipeline.host.passwords import masked
+from pipeline.host.paths import refuse_shadowing
+from pipeline.host.process import prepare_environment
+from pipeline.settings.messages import expected_errors, one_line
+from pipeline.settings.nearest import did_you_mean
 from pipeline.tracking.run import CUT, DESCRIPTION, scratch_folder
 from pipeline.tracking.store import open_store
 
@@ -121,7 +121,7 @@ def export_again(folder: Path) -> Path:
 
     Raises PipelineError where they do not hold what is needed.
     """
-    from pipeline.recompute import COMMIT, command_on, remade, write_files
+    from pipeline.multirun.recompute import COMMIT, command_on, remade, write_files
 
     target = folder.parent / f"{folder.name}.md"
     before = target.read_text(encoding="utf-8")

@@ -8,9 +8,9 @@ from __future__ import annotations
 import sys
 import warnings
 
-from pipeline.messages import expected_errors, one_line
-from pipeline.passwords import masked
-from pipeline.process import prepare_environment
+from pipeline.host.passwords import masked
+from pipeline.host.process import prepare_environment
+from pipeline.settings.messages import expected_errors, one_line
 from pipeline.tracking.location import StoreInUse
 from pipeline.tracking.store import open_store, tracking_uri
 

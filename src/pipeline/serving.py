@@ -11,10 +11,10 @@ import os
 import sys
 from typing import Any
 
-from pipeline.errors import PipelineError
-from pipeline.messages import one_line
-from pipeline.paths import refuse_shadowing
-from pipeline.process import prepare_environment
+from pipeline.host.errors import PipelineError
+from pipeline.host.paths import refuse_shadowing
+from pipeline.host.process import prepare_environment
+from pipeline.settings.messages import one_line
 
 MEBIBYTE = 2**20
 
@@ -50,7 +50,7 @@ def application(chosen: argparse.Namespace) -> Any:
     import torch
     from mlflow.pyfunc import scoring_server
 
-    from pipeline.application import strict
+    from pipeline.tracking.application import strict
     from pipeline.tracking.model import load_model
     from pipeline.tracking.store import open_store
 

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 import torch
 
-from data import precipitation
 from data.base import DataError
 from data.points import random_split
+from data.regression import precipitation
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_the_published_headers_of_the_coordinates_are_put_right(tmp_path: Path, 
     rows = {"station_id": [1, 1], "latitude": [-85.2, -85.2], "longitude": [31.6, 31.6], "time": [25568, 25569],
             "precipitation": [0, 20]}  # fmt: skip
     pd.DataFrame(rows).to_csv(tmp_path / "precipitation" / file, index=False)
-    monkeypatch.setattr("data.download.sha256_of", lambda _: checksum)
+    monkeypatch.setattr("data.files.download.sha256_of", lambda _: checksum)
     found = precipitation.load(root=str(tmp_path), source="noaa")
     assert found.input_names == ("longitude", "latitude", "day")
     assert sorted(found.inputs[:, 2].tolist()) == [25568, 25569]

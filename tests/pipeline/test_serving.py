@@ -27,10 +27,10 @@ from starlette.responses import StreamingResponse
 
 from mlflow_servers import free_port
 from models.baselines.persistence import Persistence
-from models.forecaster import Forecaster, save_forecaster
-from models.intervals import calibrate
-from pipeline.application import fault, in_one_line
-from pipeline.application import strict as made_strict
+from models.forecasting.forecaster import Forecaster, save_forecaster
+from models.forecasting.intervals import calibrate
+from pipeline.tracking.application import fault, in_one_line
+from pipeline.tracking.application import strict as made_strict
 from pipeline.tracking.model import example_frame, model_parts
 from pipeline.tracking.registry import best_version, move_alias, refuse_other_data, register
 from pipeline.tracking.store import open_store

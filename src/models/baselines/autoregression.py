@@ -10,10 +10,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from models.filtering import Filtered, MaskedSequences, State, one_step_error, recent_along
-from models.fitting import Fitted, Problem
+from models.forecasting.filtering import Filtered, MaskedSequences, State, one_step_error, recent_along
+from models.forecasting.fitting import Fitted, Problem
+from models.forecasting.start_up import StartUp, lag_rows, lower_map, mean_map, start_up_of, start_up_orders
 from models.numerics.ridge import affine_from_moments, centred_moments, least_validation_error
-from models.start_up import StartUp, lag_rows, lower_map, mean_map, start_up_of, start_up_orders
 
 
 class Autoregression(nn.Module):

@@ -18,8 +18,8 @@ import torch
 from scipy.linalg import solve_discrete_are
 from torch import Tensor, nn
 
-from models.filtering import MaskedSequences, State, one_step_error
-from models.fitting import Fitted, Problem
+from models.forecasting.filtering import MaskedSequences, State, one_step_error
+from models.forecasting.fitting import Fitted, Problem
 from models.numerics.signs import with_fixed_signs
 
 LARGEST_WINDOW = 2000

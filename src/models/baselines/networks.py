@@ -8,9 +8,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from models.filtering import State
-from models.fitting import Fitted, Problem, with_readout
-from models.recurrent import Recurrent
+from models.forecasting.filtering import State
+from models.forecasting.fitting import Fitted, Problem, with_readout
+from models.forecasting.recurrent import Recurrent
 
 
 def draw_uniform(module: nn.Module, bound: float, generator: torch.Generator) -> None:

@@ -8,8 +8,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from models.filtering import Filtered, State
-from models.fitting import Fitted, Problem
+from models.forecasting.filtering import Filtered, State
+from models.forecasting.fitting import Fitted, Problem
 
 
 class Persistence(nn.Module):

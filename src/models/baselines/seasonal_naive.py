@@ -8,8 +8,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from models.filtering import Filtered, MaskedSequences, State, before_end
-from models.fitting import Fitted, Problem
+from models.forecasting.filtering import Filtered, MaskedSequences, State, before_end
+from models.forecasting.fitting import Fitted, Problem
 
 SEASONS = 3  # whole seasons that the longest sequence has to have
 LEAST_PEAK = 0.3  # autocorrelation of a season

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.numerics.memory import empty_rows
+from models.runtime.scratch import empty_rows
 
 BLOCK_BYTES = 2**20  # phases of a block of rows, for each thread: what a cache holds
 

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from models.features.kernels import IsotropicKernel, Kernel
 from models.numerics.hadamard import next_power_of_two, transform_in_place
-from models.numerics.memory import empty_rows
+from models.runtime.scratch import empty_rows
 
 BLOCK_BYTES = 2**21  # rows that go through all factors of a Hadamard product before the next ones
 

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from models.features.maps import RandomFeatureMap
-from models.filtering import State
+from models.forecasting.filtering import State
+from models.forecasting.recurrent import Recurrent
 from models.psrnn.fused import signed_norms
-from models.recurrent import Recurrent
 
 
 def normalise(z: Tensor, reference: Tensor | None) -> Tensor:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from models.filtering import State
+from models.forecasting.filtering import State
 from models.psrnn.bilinear_cell import BilinearCell, feature_count
 from models.psrnn.fused import SCRATCH_BYTES, scratch_bytes, states_with_gradient, states_without_gradient
+from models.psrnn.online import OnlineStep
 
 BLOCK_BYTES, BLOCK_ROWS = 2**21, 128  # of q ⊗ ω: what a cache holds, and the rows for which reading W once pays
 
@@ -73,6 +74,10 @@ class PSRNN(BilinearCell):
         """Round W to the nearest bfloat16 numbers, off by 2⁻⁸ of each at most. It is saved in them; its dtype stays."""
         self.update_tensor.copy_(self.update_tensor.bfloat16())
         self.architecture["rounded"] = True
+
+    def online_step(self) -> OnlineStep:
+        """A step of the filter for a single sequence, with the parameters as they are now."""
+        return OnlineStep(self)
 
     def bilinear(self, belief: Tensor, features: Tensor) -> Tensor:
         return bilinear(self.update_tensor, self.bias, belief, features)

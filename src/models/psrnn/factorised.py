@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from models.filtering import Filtered, State
+from models.forecasting.filtering import Filtered, State
 from models.numerics.canonical import Canonical, Factors, balanced, canonical_decomposition
 from models.numerics.ridge import factor_ridge
 from models.psrnn.bilinear_cell import BilinearCell, feature_count

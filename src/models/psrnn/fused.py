@@ -7,8 +7,8 @@ q_{t+1} = σ_t z_t/‖z_t‖ with the sign σ_t of `normalise`. Backwards, with 
     ∂W = Σ_t ∂z_t ⊗ q_t ⊗ ω_t,     ∂ω_t = W ×₁ ∂z_t ×₂ q_t,     ∂b = Σ_t ∂z_t,
 
 where the sums over steps are single products again: 4·T·B·s²·w multiplications and additions instead of the 6 of
-differentiating step by step. On a GPU the two loops over steps are recorded as CUDA graphs (`models.numerics.recorded`)
-where there is a gradient. Tensors are time first here.
+differentiating step by step. On a GPU the two loops over steps are recorded as CUDA graphs
+(`models.runtime.cuda_graphs`) where there is a gradient. Tensors are time first here.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from models.numerics.memory import Scratch
-from models.numerics.progress import advanced
-from models.numerics.recorded import Recorded
 from models.psrnn.one_sequence import recursion_of_one, suits
+from models.runtime.cuda_graphs import Recorded
+from models.runtime.progress import advanced
+from models.runtime.scratch import Scratch
 
 SCRATCH_BYTES = 256 * 2**20  # most that the matrices kept for a gradient may take
 SCRATCH = Scratch(2 * SCRATCH_BYTES)  # the matrices, and ∂z ⊗ q of the same size

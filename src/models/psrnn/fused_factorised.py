@@ -5,7 +5,7 @@ Backwards, with ∂z_t as in `psrnn.fused` and ∂h_t = Aᵀ ∂z_t,
 
     g_t ← g_t + B (∂h_t ⊙ c_t),     ∂A = Σ_t ∂z_t h_tᵀ,     ∂B = Σ_t q_t (∂h_t ⊙ c_t)ᵀ,     ∂c_t = ∂h_t ⊙ (Bᵀ q_t).
 
-Both loops over steps are recorded as CUDA graphs on a GPU (`models.numerics.recorded`). Tensors are time first here.
+Both loops over steps are recorded as CUDA graphs on a GPU (`models.runtime.cuda_graphs`). Tensors are time first here.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from models.numerics.recorded import Recorded
 from models.psrnn.fused import signed_norms, through_norm
+from models.runtime.cuda_graphs import Recorded
 
 
 def recursion(

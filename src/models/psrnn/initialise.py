@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from models.features.maps import random_features
-from models.numerics.ranks import own_rows
 from models.psrnn.cell import PSRNN
 from models.psrnn.projection import Projections
 from models.psrnn.two_stage import FeatureBatch, Stream, TwoStageParameters
 from models.psrnn.windows import Windows
+from models.runtime.collectives import own_rows
 
 
 class Frequencies(NamedTuple):

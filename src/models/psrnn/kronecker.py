@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from models.bptt import TruncatedBPTT
+from models.forecasting.bptt import TruncatedBPTT
 from models.numerics.ridge import solve_ridge
 from models.psrnn.bilinear_cell import BilinearCell
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from models.psrnn.cell import PSRNN
-from models.start_up import StartUp
+from models.forecasting.start_up import StartUp
 
 OnlineState = tuple[Tensor, Tensor, Tensor]
 
@@ -23,16 +23,18 @@ class OnlineStep(nn.Module):
     shifted by π/2. The features' factor 1/√m is left to the division by the norm, with b scaled in its place.
 
     The state is a belief q (s,), the last observations (lags·d,), oldest first, followed by the number of rows seen
-    where the model has a start-up (`models.start_up`), and the prediction ô (d,) of the next:
+    where the model has a start-up (`models.forecasting.start_up`), and the prediction ô (d,) of the next:
 
         belief, recent, prediction = step.initial()
         belief, recent, prediction = step(belief, recent, observation)
 
     Units are the model's standardised ones; `Forecaster.online` is the same in the data's own units. No gradient is
     recorded. W is shared with the model and the rest is copied: make a new step when the model has been trained on.
+
+    model: a `models.psrnn.cell.PSRNN`, which imports this module.
     """
 
-    def __init__(self, model: PSRNN) -> None:
+    def __init__(self, model: Any) -> None:
         super().__init__()
         frequencies, projection = model.features.frequencies.detach(), model.features.projection
         self.dimension, self.lags = frequencies.shape[1], model.lags
@@ -94,7 +96,7 @@ def padded_weights(start_up: StartUp, lags: int) -> Tensor:
     return found
 
 
-def export_online_step(model: PSRNN) -> torch.export.ExportedProgram:
+def export_online_step(model: Any) -> torch.export.ExportedProgram:
     """The step as a graph of `torch.export`, which runs where there is torch and not this package.
 
     `torch.export.save` writes it; `torch.export.load(path).module()` is called as an `OnlineStep` is.

@@ -10,10 +10,10 @@ import torch
 from scipy.sparse.linalg import svds
 from torch import Tensor
 
-from models.numerics.progress import advanced
-from models.numerics.ranks import sum_over_ranks, take_from_first_rank
 from models.numerics.signs import column_signs
 from models.psrnn.two_stage import FeatureBatch, Stream
+from models.runtime.collectives import sum_over_ranks, take_from_first_rank
+from models.runtime.progress import advanced
 
 
 class Projections(NamedTuple):

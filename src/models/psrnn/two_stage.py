@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from models.numerics.khatri_rao import add_triple_products
-from models.numerics.progress import advanced
-from models.numerics.ranks import sum_over_ranks
 from models.numerics.ridge import Ridge, per_sample_ridge, solve_ridge
+from models.runtime.collectives import sum_over_ranks
+from models.runtime.progress import advanced
 
 
 class FeatureBatch(NamedTuple):
@@ -43,7 +43,9 @@ class TwoStageParameters(NamedTuple):
     observation_moment: Tensor
 
 
-Stream = Callable[[], Iterable[FeatureBatch]]  # of the rows of this rank (`models.numerics.ranks`): all, if it is alone
+Stream = Callable[
+    [], Iterable[FeatureBatch]
+]  # of the rows of this rank (`models.runtime.collectives`): all, if it is alone
 
 
 def accumulate_moments(stream: Stream) -> Moments:

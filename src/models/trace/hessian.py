@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from models.bptt import TruncatedBPTT
-from models.filtering import MaskedSequences, State
+from models.forecasting.bptt import TruncatedBPTT
+from models.forecasting.filtering import MaskedSequences, State
+from models.forecasting.recurrent import Recurrent
 from models.numerics.ridge import masked_mse
-from models.recurrent import Recurrent
 from models.trace.oracles import Checked, OracleError
 
 BLOCK = 64  # queries that are answered at once

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.numerics.ranks import own_rows, rows_of_all_ranks, world
+from models.runtime.collectives import own_rows, rows_of_all_ranks, world
 from models.trace.oracles import Oracle
 
 OWN: list[Oracle] = []  # the oracle of a worker process

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import mlflow
 
-from pipeline.atomic import remove_leftovers, written_whole
+from pipeline.host.atomic import remove_leftovers, written_whole
 from pipeline.tracking.server import say
 
 SCHEMA = Path(__file__).with_name("schema.sql")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pipeline.job import Job
-from pipeline.messages import one_line
+from pipeline.settings.job import Job
+from pipeline.settings.messages import one_line
 from pipeline.tracking.run import Run, create_run
 from pipeline.tracking.store import experiment_id, open_store
 

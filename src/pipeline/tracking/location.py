@@ -16,7 +16,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from pipeline.errors import PipelineError
+from pipeline.host.errors import PipelineError
 
 # all columns of MLflow's database that hold a place of artifacts
 PLACES = (

@@ -18,10 +18,10 @@ from mlflow.store.artifact.artifact_repository_registry import get_artifact_repo
 from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
 
 import models
-from models.extensions import TRAVELS, top
-from models.forecaster import Forecaster, read_description, save_forecaster
-from pipeline.errors import PipelineError
-from pipeline.paths import store_folder
+from models.forecasting.extensions import TRAVELS, top
+from models.forecasting.forecaster import Forecaster, read_description, save_forecaster
+from pipeline.host.errors import PipelineError
+from pipeline.host.paths import store_folder
 from pipeline.tracking.registry import register
 from pipeline.tracking.run import Run, keeps_models, scratch_folder
 from pipeline.tracking.store import file_lock

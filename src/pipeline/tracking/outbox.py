@@ -15,9 +15,9 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from pipeline.errors import PipelineError
-from pipeline.passwords import masked
-from pipeline.paths import store_folder
+from pipeline.host.errors import PipelineError
+from pipeline.host.passwords import masked
+from pipeline.host.paths import store_folder
 from pipeline.tracking.server import NOTICE, say
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import PipelineError
+from pipeline.host.errors import PipelineError
 
 if TYPE_CHECKING:
     from mlflow.entities.model_registry import ModelVersion

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from pipeline.passwords import masked, masked_settings
+from pipeline.host.passwords import masked, masked_settings
 from pipeline.tracking.outbox import Outbox, first_reason
 from pipeline.tracking.server import say
 from pipeline.tracking.store import UI_HINT

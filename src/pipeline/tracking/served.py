@@ -17,8 +17,8 @@ from mlflow.protos.databricks_pb2 import BAD_REQUEST
 from mlflow.pyfunc.model import PythonModel
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from models.forecaster import load_forecaster
-from models.request import LONGEST_VALUE, decoded
+from models.forecasting.forecaster import load_forecaster
+from models.forecasting.request import LONGEST_VALUE, decoded
 
 SEQUENCE = "sequence"
 MLFLOWS_SERVER = "mlflow.pyfunc.scoring_server"
@@ -137,7 +137,7 @@ def checked_bound(most: Any) -> int | None:
 
 
 def check_before_mlflow() -> None:
-    """Have the server of `mlflow models serve` read bodies by `models.request.decoded`, if this is its process.
+    """Have the server of `mlflow models serve`, if this is its process, read bodies by `models.forecasting.request`.
 
     It reads them before any model sees them, and its own reader (MLflow 3.17) ends in a status of 500 where they are
     nested deep or a number has thousands of digits, and turns `true` among numbers into 1.

@@ -9,8 +9,8 @@ import time
 
 import requests
 
-from pipeline.errors import PipelineError
-from pipeline.passwords import masked
+from pipeline.host.errors import PipelineError
+from pipeline.host.passwords import masked
 
 ASK_SECONDS, LONGEST_PAUSE = 5, 5
 # pauses of 0, 2, 4, 8, 16, 32, 64, 120 s: about four minutes

@@ -17,11 +17,11 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from models.numerics.ranks import text_of_first_rank
-from pipeline.errors import GOES_ON, FinishedBefore, PipelineError, Pruned
-from pipeline.passwords import masked
-from pipeline.paths import checkout, store_folder
-from pipeline.ranks import first_failure
+from models.runtime.collectives import text_of_first_rank
+from pipeline.host.errors import GOES_ON, FinishedBefore, PipelineError, Pruned
+from pipeline.host.passwords import masked
+from pipeline.host.paths import checkout, store_folder
+from pipeline.host.torchrun import first_failure
 from pipeline.tracking.failures import forget_failure
 from pipeline.tracking.off import Untracked
 from pipeline.tracking.registry import refuse_other_data

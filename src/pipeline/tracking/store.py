@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.errors import PipelineError
-from pipeline.passwords import masked
-from pipeline.paths import ensure_writable, store_folder
+from pipeline.host.errors import PipelineError
+from pipeline.host.passwords import masked
+from pipeline.host.paths import ensure_writable, store_folder
 from pipeline.tracking.location import database_of, settle
 from pipeline.tracking.outbox import send_unsent
 from pipeline.tracking.server import ask_patiently, wait_for_server

@@ -1,0 +1,139 @@
+"""Files that hold tables, read into one frame; what cannot be read ends in one line that names the file."""
+
+from __future__ import annotations
+
+import gzip
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from data.base import DataError
+from data.files.npz import MOST_UNPACKED, read_arrays
+
+SEQUENCE = "sequence"
+CHUNK = 1 << 20
+DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
+DECIMALS = {"comma": ",", "point": "."}
+PARTING = ("semicolon", "tab", "pipe", "comma")  # what is likely to part columns
+Table = tuple[pd.DataFrame, str | None]
+
+
+def check_gzip(path: Path) -> None:
+    """Raises ValueError for a file that unpacks to more than `MOST_UNPACKED` bytes; takes no memory to tell."""
+    size = 0
+    with gzip.open(path) as stream:
+        while chunk := stream.read(CHUNK):
+            size += len(chunk)
+            if size > MOST_UNPACKED:
+                raise ValueError(f"it unpacks to more than {MOST_UNPACKED} bytes; if you trust it, unpack it yourself")
+
+
+class TextFormat(NamedTuple):
+    """How a text file is written. delimiter: one character or a name of `DELIMITERS`; None: a comma, or a tab in .tsv.
+    decimal: "." or ",", or a name of `DECIMALS`."""
+
+    delimiter: str | None = None
+    decimal: str = "point"
+
+    def characters(self, path: Path) -> tuple[str, str]:
+        """Delimiter and decimal point of the file. Raises ValueError for what can be neither."""
+        own = "\t" if ".tsv" in path.suffixes else ","
+        delimiter = own if self.delimiter is None else DELIMITERS.get(self.delimiter, self.delimiter)
+        decimal = DECIMALS.get(self.decimal, self.decimal)
+        if len(delimiter) != 1:
+            raise ValueError(f"data.delimiter={delimiter} must be one character or one of {', '.join(DELIMITERS)}")
+        if decimal not in DECIMALS.values():
+            raise ValueError(f"data.decimal={decimal} must be point or comma")
+        if delimiter == decimal:
+            raise ValueError(f"{decimal!r} cannot part columns and be the decimal point; give data.delimiter=semicolon")
+        return delimiter, decimal
+
+
+def takes_decimal_comma(path: Path, text: TextFormat) -> bool:
+    """Whether data.decimal=comma can be given beside the other settings of this file."""
+    if not {".csv", ".tsv"} & set(path.suffixes):
+        return False
+    return text.characters(path)[0] != ","
+
+
+def check_columns(header: Any, delimiter: str) -> None:
+    """Raises ValueError for a column that stands twice, and for one column that another delimiter would part."""
+    repeated = header[header.duplicated() & header.notna()]
+    if len(repeated):
+        raise ValueError(f"the column {repeated.iloc[0]!r} stands twice; rename one")
+    for name, other in DELIMITERS.items():
+        if len(header) == 1 and name in PARTING and other != delimiter and other in str(header.iloc[0]):
+            raise ValueError(f"its only column is {header.iloc[0]!r}; give data.delimiter={name}")
+
+
+def read_packed_csv(path: Path, text: TextFormat) -> Table:
+    check_gzip(path)
+    return read_csv(path, text)
+
+
+def read_csv(path: Path, text: TextFormat) -> Table:
+    delimiter, decimal = text.characters(path)
+    header = pd.read_csv(path, sep=delimiter, skipinitialspace=True, header=None, nrows=1, dtype=str).iloc[0]
+    check_columns(header, delimiter)
+    return pd.read_csv(path, sep=delimiter, decimal=decimal, skipinitialspace=True, low_memory=False), None
+
+
+def read_parquet(path: Path, text: TextFormat) -> Table:
+    refuse_text_format(text)
+    return pd.read_parquet(path), None
+
+
+def refuse_text_format(text: TextFormat) -> None:
+    if text != TextFormat():
+        raise ValueError("data.delimiter and data.decimal are for text files; leave them out")
+
+
+def read_npz(path: Path, text: TextFormat) -> Table:
+    """`values`, or the only array, ([sequence,] time, feature); names from `feature_names`, else x0, x1, …"""
+    refuse_text_format(text)
+    arrays = read_arrays(path)
+    names = arrays.pop("feature_names", None)
+    values = arrays.get("values", next(iter(arrays.values()))) if len(arrays) == 1 or "values" in arrays else None
+    if values is None:
+        raise ValueError(f"it holds {', '.join(arrays) or 'no array'}; name the one to use 'values'")
+    if values.ndim not in (2, 3):
+        raise ValueError(f"values have shape {values.shape}; (time, feature) or (sequence, time, feature) is needed")
+    columns = [f"x{i}" for i in range(values.shape[-1])] if names is None else [str(name) for name in names]
+    if len(columns) != values.shape[-1]:
+        raise ValueError(f"{len(columns)} feature_names for {values.shape[-1]} features")
+    frame = pd.DataFrame(values.reshape(-1, values.shape[-1]).astype(np.float64), columns=columns)
+    if values.ndim == 2:
+        return frame, None
+    return frame.assign(**{SEQUENCE: np.repeat(np.arange(len(values)), values.shape[1])}), SEQUENCE
+
+
+READERS: dict[str, Callable[[Path, TextFormat], Table]] = {
+    ".csv": read_csv,
+    ".csv.gz": read_packed_csv,
+    ".tsv": read_csv,
+    ".parquet": read_parquet,
+    ".npz": read_npz,
+}
+
+
+def read_frame(path: Path, text: TextFormat) -> Table:
+    """The table, and the name of its group column where the file itself tells sequences apart (3-D NPZ).
+
+    Raises DataError for an unknown ending, a file that cannot be read, and one without rows.
+    """
+    reader = next((read for ending, read in READERS.items() if path.name.lower().endswith(ending)), None)
+    if reader is None:
+        raise DataError(f"{path}: unknown kind of file; readable are {', '.join(READERS)}")
+    try:
+        frame, group = reader(path, text)
+    except (ValueError, OSError, EOFError, KeyError, MemoryError, zlib.error, zipfile.BadZipFile) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise DataError(f"{path}: cannot be read: {reason}") from error
+    if frame.empty:
+        raise DataError(f"{path}: there are no rows")
+    return frame.rename(columns=str), group

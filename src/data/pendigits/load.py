@@ -1,0 +1,163 @@
+"""The handwriting data set: pen movements of the UCI pen digits, original strokes, one row every 100 ms.
+
+Choromanski, Downey and Boots (2018), section 6.1, use x, y and pressure. The public set has no pressure (its
+description says that the pressure level was ignored), so the third feature here is pen down (1) or up (0).
+
+Source: E. Alpaydin and F. Alimoglu (1998), Pen-Based Recognition of Handwritten Digits, UCI Machine Learning
+Repository; the training file: 30 writers, 7494 digits, coordinates in a box of 500 × 500 tablet units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from data.base import DataError, Dataset, Sequences
+from data.files.download import Opener, data_root, file_or_stand_in, open_https
+from data.pendigits.sigma_lognormal import DIGITS, draw_hand, write_digit
+from data.pendigits.unipen import Digit, read_digits
+
+SOURCES = ("auto", "uci", "stand_in")
+TRAJECTORIES = ("writer", "digit")
+FOLDER = "pendigits_orig"
+FILE = "pendigits-orig.tra.Z"
+CHECKSUMS = {FILE: "ceae25d05f1ccfed4d27ca2e5766370fb32ddd685a647567e84cf7685aa7ac8b"}
+# A public copy over https, pinned to a commit.
+ADDRESSES = {
+    FILE: "https://raw.githubusercontent.com/amknguyen/sigKerForPenDigits/"
+    f"e2bf050902126fa2705def44658f3192a2d2895e/data/{FILE}"
+}
+FEATURE_NAMES = ("x", "y", "pen")
+UNITS = ("tablet unit", "tablet unit", "")
+STAND_IN_WRITERS, STAND_IN_DIGITS = 30, 40
+
+
+def load_handwriting(
+    *,
+    root: str | None,
+    source: str = "auto",
+    trajectory: str = "writer",
+    seed: int = 0,
+    trajectories: int = 25,
+    test: int = 5,
+    validation: int = 4,
+    steps: int | None = 1000,
+    opener: Opener = open_https,
+) -> Dataset:
+    """Trajectories of `trajectories` writers (of 30, drawn under `seed`), one each, so split by writer.
+
+    A row is x and y in tablet units, and pen: 1 down, 0 up (no pressure, the public set has none). Between strokes and
+    after a digit comes one row with pen 0 at the place where the pen left.
+
+    root: folder that holds `pendigits_orig/`; None: $PIPELINE_DATA_ROOT, else a cache of the user's own.
+    source: "uci": the recorded strokes, fetched over https where the file is missing. "stand_in": generated strokes
+        (see `data.sigma_lognormal`); nothing in them is real. "auto": the recorded ones, or, where the file is missing
+        and there is no network, the stand-in with a warning. The two never mix.
+    trajectory: "writer": all digits of a writer in the file's order, joined. "digit": one digit of each writer, drawn
+        under `seed`.
+    seed: draws the writers, which part each is in, the digits, and, for the stand-in, the strokes.
+    test, validation: how many of the trajectories these parts have; the rest is training.
+    steps: keep the first `steps` rows of each trajectory; None keeps all (about 10,000 of a writer).
+    opener: opens web addresses, as `data.files.download.open_https` does.
+
+    Raises DataError for an argument out of range, for a missing file that cannot be fetched, and always for a file
+    that is damaged or cut short.
+    """
+    check_choices(source=source, trajectory=trajectory, seed=seed, steps=steps)
+    check_sizes(trajectories=trajectories, test=test, validation=validation)
+    folder = data_root(root) / FOLDER
+    real = source != "stand_in" and file_or_stand_in(
+        folder / FILE,
+        address=ADDRESSES[FILE],
+        sha256=CHECKSUMS[FILE],
+        data="handwriting",
+        stand_in="the generated stand-in",
+        required=source == "uci",
+        opener=opener,
+    )
+    digits = read_digits(folder / FILE) if real else stand_in_digits(seed=seed)
+    arrays, names = draw_trajectories(digits, trajectory=trajectory, count=trajectories, steps=steps, seed=seed)
+    return split_by_writer(arrays, names, test=test, validation=validation, stand_in=not real)
+
+
+def check_choices(*, source: str, trajectory: str, seed: int, steps: int | None) -> None:
+    if source not in SOURCES:
+        raise DataError(f"handwriting: data.source={source!r} is unknown; choose one of {', '.join(SOURCES)}")
+    if trajectory not in TRAJECTORIES:
+        raise DataError(
+            f"handwriting: data.trajectory={trajectory!r} is unknown; choose one of {', '.join(TRAJECTORIES)}"
+        )
+    if seed < 0:
+        raise DataError(f"handwriting: data.seed must be at least 0, not {seed}")
+    if steps is not None and steps < 1:
+        raise DataError(f"handwriting: data.steps must be at least 1, or null for all, not {steps}")
+
+
+def check_sizes(*, trajectories: int, test: int, validation: int) -> None:
+    if test < 1 or validation < 1 or trajectories - test - validation < 1:
+        raise DataError(
+            f"handwriting: data.trajectories={trajectories} with data.test={test} and data.validation={validation} "
+            f"leaves {trajectories - test - validation} for training; each of the three parts needs at least one"
+        )
+
+
+def stand_in_digits(*, seed: int) -> list[Digit]:
+    """Generated digits of as many writers as the recorded ones, in random order."""
+    generator = np.random.default_rng([seed, 1])
+    digits = []
+    for writer in range(STAND_IN_WRITERS):
+        hand = draw_hand(generator)
+        for label in generator.choice(list(DIGITS), size=STAND_IN_DIGITS):
+            digits.append(Digit(str(label), f"stand_in_{writer:02d}", write_digit(str(label), hand, generator)))
+    return digits
+
+
+def rows_of(digit: Digit) -> np.ndarray:
+    """(row, 3): every stroke's points with pen 1, then one row with pen 0 at its last point."""
+    parts = []
+    for stroke in digit.strokes:
+        pen = np.append(np.ones(len(stroke)), 0.0)
+        parts.append(np.column_stack([np.concatenate([stroke, stroke[-1:]]), pen]))
+    return np.concatenate(parts)
+
+
+def draw_trajectories(
+    digits: Sequence[Digit], *, trajectory: str, count: int, steps: int | None, seed: int
+) -> tuple[list[np.ndarray], list[str]]:
+    """Arrays (row, 3) of `count` writers, and their names, in the order drawn. Raises DataError for too few writers."""
+    own: dict[str, list[Digit]] = {}
+    for digit in digits:
+        own.setdefault(digit.writer, []).append(digit)
+    if count > len(own):
+        raise DataError(f"handwriting: there are {len(own)} writers, data.trajectories={count} asks for more; lower it")
+    generator = np.random.default_rng(seed)
+    arrays, names = [], []
+    for writer in generator.permutation(sorted(own))[:count]:
+        written = own[str(writer)]
+        if trajectory == "digit":
+            written = [written[generator.integers(len(written))]]
+        arrays.append(np.concatenate([rows_of(digit) for digit in written])[:steps])
+        names.append(f"writer_{writer}")
+    return arrays, names
+
+
+def split_by_writer(
+    arrays: Sequence[np.ndarray], names: Sequence[str], *, test: int, validation: int, stand_in: bool
+) -> Dataset:
+    """The writers were drawn in random order: the last ones are test, those before them validation."""
+    training = len(arrays) - test - validation
+
+    def part(begin: int, end: int) -> Sequences:
+        return Sequences.from_arrays(arrays[begin:end], names[begin:end])
+
+    return Dataset(
+        name="handwriting",
+        train=part(0, training),
+        validation=part(training, training + validation),
+        test=part(training + validation, len(arrays)),
+        feature_names=FEATURE_NAMES,
+        units=UNITS,
+        source="stand-in" if stand_in else "uci",
+        stand_in=stand_in,
+    )

@@ -1,0 +1,264 @@
+"""The swimmer data set: a simulated three-link swimmer under a linear policy, 5 features, one row every 40 ms.
+
+Choromanski, Downey and Boots (2018), section 6.1: the swimmer of OpenAI's gym, trained to swim forward by the
+cross-entropy method with a linear policy; 25 trajectories, 20 for training and 5 for testing. Here it is gymnasium's
+Swimmer-v5 with MuJoCo. It needs no files, so it is no stand-in: it can be made anywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from data.base import DataError, Dataset, Sequences
+from data.files.download import data_root, preparing
+from data.swimmer.cross_entropy import cross_entropy_maximise
+
+# To be raised whenever the same parameters give other trajectories than before.
+LOADER_VERSION = 2
+FOLDER = "swimmer"
+FEATURE_NAMES = ("nose_angle", "joint_1_sin", "joint_1_cos", "joint_2_sin", "joint_2_cos")
+UNITS = ("rad", "", "", "", "")
+OBSERVED, ACTIONS, TRAINING_STEPS = 8, 2, 300
+
+
+class Settings(NamedTuple):
+    """All that the trajectories depend on, the versions of the simulators apart."""
+
+    seed: int
+    trajectories: int
+    steps: int
+    iterations: int
+    policies: int
+    elite: int
+    action_noise: float
+
+
+def load_swimmer(
+    *,
+    root: str | None = None,
+    seed: int = 0,
+    trajectories: int = 25,
+    test: int = 5,
+    validation: int = 4,
+    steps: int = 300,
+    iterations: int = 15,
+    policies: int = 30,
+    elite: int = 6,
+    action_noise: float = 0.0,
+) -> Dataset:
+    """`trajectories` roll-outs of `steps` steps from different initial states; the last `test` are the test part.
+
+    Features: the nose's angle (rad) as the simulator gives it, a hinge's angle that is counted on beyond ±π and so
+    never jumps: it is not wrapped and needs no unwrapping; and sine and cosine of both joints' angles.
+    root: folder that holds the cache `swimmer/`; None: $PIPELINE_DATA_ROOT, else a cache of the user's own.
+    seed: draws policy, initial states, action noise and, among all but the test part, the `validation` trajectories.
+    iterations, policies, elite: of the cross-entropy method (see `data.cross_entropy`), whose roll-outs are always 300
+        steps long and without noise.
+    action_noise: standard deviation of the Gaussian noise added to both actions, which are torques between −1 and 1,
+        in every step. Without it the trajectories differ in their initial states only, which a good policy may forget
+        so fast that a test trajectory nearly repeats a training one. 0.4 costs about 5 % of the return at most.
+
+    The first call trains the policy (about 25 s). The trajectories are then kept in `swimmer/` below the data root, or
+    where that cannot be written in the user's cache, under a hash of parameters and of the simulators' versions.
+
+    Raises DataError for parameters out of range and when gymnasium or MuJoCo is not installed.
+    """
+    settings = Settings(seed, trajectories, steps, iterations, policies, elite, action_noise)
+    check(settings, test=test, validation=validation)
+    versions = simulator_versions()
+    paths = cache_paths({"loader": LOADER_VERSION, **settings._asdict(), **versions}, root=root)
+    shape = (trajectories, steps, len(FEATURE_NAMES))
+    found = kept(paths, shape)
+    if found is None:
+        with one_at_a_time(paths):
+            found = kept(paths, shape)
+            if found is None:
+                found = simulate(settings)
+                keep(paths, found)
+    source = f"simulated: gymnasium {versions['gymnasium']}, mujoco {versions['mujoco']}"
+    return split(list(found), seed=seed, test=test, validation=validation, source=source)
+
+
+def check(settings: Settings, *, test: int, validation: int) -> None:
+    """Raises DataError, naming the parameter, for one out of range."""
+    whole = {**settings._asdict(), "test": test, "validation": validation}
+    noise = whole.pop("action_noise")
+    for name, value in whole.items():
+        least = 0 if name == "seed" else 1
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise DataError(f"swimmer: data.{name} must be a whole number of at least {least}, got {value!r}")
+    if settings.elite > settings.policies:
+        raise DataError(
+            f"swimmer: data.elite={settings.elite} is more than data.policies={settings.policies}; lower it"
+        )
+    if settings.trajectories - test - validation < 1:
+        raise DataError(
+            f"swimmer: {settings.trajectories} trajectories cannot give {test} for test, {validation} for validation "
+            "and at least one for training; change data.trajectories, data.test or data.validation"
+        )
+    if isinstance(noise, bool) or not isinstance(noise, int | float) or not 0 <= noise < math.inf:
+        raise DataError(f"swimmer: data.action_noise must be a number of at least 0, got {noise!r}")
+
+
+def swimmer_class() -> Any:
+    """The environment behind gymnasium's Swimmer-v5, without the wrappers that check, count and warn."""
+    return import_module("gymnasium.envs.mujoco.swimmer_v5").SwimmerEnv
+
+
+def simulator_versions() -> dict[str, str]:
+    """Versions of all that the numbers come from. Raises DataError where the simulators are not installed."""
+    try:
+        modules = {name: import_module(name) for name in ("gymnasium", "mujoco", "numpy")}
+        swimmer_class()
+    except ImportError as error:
+        raise DataError(
+            'data=swimmer needs gymnasium and mujoco; install them with: pip install "orthogonal-psrnn[swimmer]"'
+        ) from error
+    return {name: str(module.__version__) for name, module in modules.items()}
+
+
+def simulate(settings: Settings) -> np.ndarray:
+    """(trajectory, step, feature): train the policy, then roll it out with noise."""
+    starts = np.random.SeedSequence([settings.seed, 1]).generate_state(settings.trajectories)
+    with closing(swimmer_class()()) as environment:
+        policy = train_policy(environment, settings)
+        runs = []
+        for i, start in enumerate(starts.tolist()):
+            noise = np.random.default_rng([settings.seed, 4, i]).standard_normal((settings.steps - 1, ACTIONS))
+            runs.append(roll_out(environment, policy, seed=start, noise=settings.action_noise * noise)[0])
+    return np.stack([features(run) for run in runs])
+
+
+def train_policy(environment: Any, settings: Settings) -> np.ndarray:
+    """(2, 9): gains on the 8 observed values, and an offset, that maximise the return from one initial state."""
+    start = int(np.random.SeedSequence([settings.seed, 0]).generate_state(1)[0])
+    quiet = np.zeros((TRAINING_STEPS - 1, ACTIONS))
+
+    def swum(parameters: np.ndarray) -> float:
+        return roll_out(environment, parameters.reshape(ACTIONS, -1), seed=start, noise=quiet)[1]
+
+    found = cross_entropy_maximise(
+        swum,
+        size=ACTIONS * (OBSERVED + 1),
+        iterations=settings.iterations,
+        draws=settings.policies,
+        elite=settings.elite,
+        generator=np.random.default_rng([settings.seed, 2]),
+    )
+    return found.reshape(ACTIONS, -1)
+
+
+def roll_out(environment: Any, policy: np.ndarray, *, seed: int, noise: np.ndarray) -> tuple[np.ndarray, float]:
+    """Observations (steps, 8), the first one the initial state, and the return (forward distance / 0.04 m, less a
+    small cost of torque), for `noise` of shape (steps − 1, 2) on the actions."""
+    observation, _ = environment.reset(seed=seed)
+    observed, total = [observation], 0.0
+    for disturbance in noise:
+        action = np.clip(policy[:, :-1] @ observation + policy[:, -1] + disturbance, -1.0, 1.0)
+        observation, reward, *_ = environment.step(action)
+        observed.append(observation)
+        total += float(reward)
+    return np.array(observed), total
+
+
+def features(observed: np.ndarray) -> np.ndarray:
+    """(step, 5) from the simulator's (step, 8): angles of nose and both joints come first."""
+    nose, first, second = observed[:, :3].T
+    return np.stack([nose, np.sin(first), np.cos(first), np.sin(second), np.cos(second)], axis=1)
+
+
+def split(arrays: Sequence[np.ndarray], *, seed: int, test: int, validation: int, source: str) -> Dataset:
+    """The last `test` trajectories are the test part; `validation` of the others are drawn under `seed`."""
+    training = len(arrays) - test
+    held_out = set(np.random.default_rng([seed, 3]).choice(training, size=validation, replace=False).tolist())
+
+    def part(members: Sequence[int]) -> Sequences:
+        return Sequences.from_arrays([arrays[i] for i in members], [f"swim_{i:02d}" for i in members])
+
+    return Dataset(
+        name="swimmer",
+        train=part([i for i in range(training) if i not in held_out]),
+        validation=part(sorted(held_out)),
+        test=part(range(training, len(arrays))),
+        feature_names=FEATURE_NAMES,
+        units=UNITS,
+        source=source,
+    )
+
+
+def cache_paths(key: Mapping[str, Any], *, root: str | None) -> list[Path]:
+    """Where trajectories may be kept: below the data root, and, where that cannot be written, in the user's cache."""
+    digest = hashlib.sha256(json.dumps(dict(key), sort_keys=True).encode()).hexdigest()[:16]
+    own = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "orthogonal-psrnn" / "data"
+    folders = dict.fromkeys((data_root(root), own))
+    return [folder / FOLDER / f"swimmer-{digest}.npz" for folder in folders]
+
+
+@contextmanager
+def one_at_a_time(paths: Sequence[Path]) -> Iterator[None]:
+    """Another process that wants the same trajectories waits for them; no lock where nothing can be kept anyway."""
+    with ExitStack() as stack:
+        for path in paths:
+            with suppress(DataError):
+                stack.enter_context(preparing(path.parent))
+                break
+        yield
+
+
+def kept(paths: Sequence[Path], shape: tuple[int, ...]) -> np.ndarray | None:
+    """The trajectories of the first path that has them."""
+    return next((array for path in paths if (array := read_cache(path, shape)) is not None), None)
+
+
+def read_cache(path: Path, shape: tuple[int, ...]) -> np.ndarray | None:
+    """The trajectories kept at `path`; None where there are none, and, with a warning, where the file is damaged."""
+    try:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+            found = archive["trajectories"]
+        if found.shape != shape or found.dtype != np.float64:
+            raise ValueError(f"{found.dtype} {found.shape} instead of float64 {shape}")
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return None
+    except Exception as error:  # Damage can make numpy and zipfile raise nearly anything.
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        warnings.warn(f"{path}: damaged ({reason}); the trajectories are made again", stacklevel=3)
+        return None
+    return found
+
+
+def keep(paths: Sequence[Path], array: np.ndarray) -> None:
+    """Write to the first path that can be written; a warning where none can."""
+    if not any(write_cache(path, array) for path in paths):
+        folders = ", ".join(str(path.parent) for path in paths)
+        warnings.warn(f"swimmer: not kept, so made again next time: cannot write to {folders}", stacklevel=3)
+
+
+def write_cache(path: Path, array: np.ndarray) -> bool:
+    """Through a temporary name beside it; False where nothing can be written."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for leftover in path.parent.glob(
+            f".{path.name}.*.partial"
+        ):  # of a process that was killed: this one has the lock
+            leftover.unlink(missing_ok=True)
+        with temporary.open("wb") as stream:
+            np.savez(stream, allow_pickle=False, trajectories=array)
+        temporary.replace(path)
+    except OSError:
+        return False
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+    return True

@@ -1,0 +1,64 @@
+"""`data=points`: the user's own table (CSV, Parquet, NPZ) as points with a target, for regression."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from data.base import DataError
+from data.files.table_files import TextFormat, read_frame, takes_decimal_comma
+from data.points import Points, check_points, random_split, some_of
+from data.tables.columns import numbers
+from data.tables.sequences import existing_file, feature_columns
+
+
+def load(
+    *,
+    path: str | None,
+    target: str | None,
+    columns: Sequence[str] | None = None,
+    validation: float = 0.1,
+    test: float = 0.2,
+    points: int | None = None,
+    seed: int = 0,
+    delimiter: str | None = None,
+    decimal: str = "point",
+) -> Points:
+    """A row is a point; rows with an empty cell are left out, with a warning that counts them.
+
+    path: see `data.table_files`. target: the column to predict. columns: the inputs; None: all others. points: take as
+    many rows at most, drawn under the seed; None: all. validation, test: shares of these, drawn under the seed.
+    delimiter, decimal: of a text file, see `data.files.table_files.TextFormat`.
+    Raises DataError (one line: file, column, row) for what cannot be read, and for a part without a row.
+    """
+    file = existing_file(path, data="points")
+    if target is None:
+        raise DataError("data=points needs the column to predict: data.target=COLUMN")
+    text = TextFormat(delimiter, decimal)
+    frame, _ = read_frame(file, text)
+    names = feature_columns(frame, file, columns, {target})
+    if target in names:
+        raise DataError(f"data.columns names the target {target!r}; leave it out there")
+    values = numbers(frame, file, [*names, target], orders=False, target=target, commas=takes_decimal_comma(file, text))
+    kept = values[~np.isnan(values).any(axis=1)]
+    if len(kept) < len(values):
+        lost = len(values) - len(kept)
+        warnings.warn(f"{file}: {lost} of {len(values)} rows have an empty cell and are left out", stacklevel=2)
+    check_points(points)
+    rows = some_of(torch.from_numpy(kept), points, torch.Generator().manual_seed(seed))
+    split = _split(len(rows), validation=validation, test=test, seed=seed)
+    name = file.name.split(".")[0]
+    return Points(name, rows[:, :-1], rows[:, -1], *split, tuple(names), target, source="file")
+
+
+def _split(rows: int, *, validation: float, test: float, seed: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Raises DataError for shares that are none, and where a part gets no row."""
+    for key, share in (("validation", validation), ("test", test)):
+        if not 0 < share < 1:
+            raise DataError(f"data.{key}={share} must be a share of the rows, between 0 and 1")
+        if round(share * rows) < 1:
+            raise DataError(f"data.{key}={share} of {rows} rows is less than one row; raise it, or give more rows")
+    return random_split(rows, validation=round(validation * rows), test=round(test * rows), seed=seed)

@@ -1,0 +1,159 @@
+"""`data=table`: the user's own table (CSV, Parquet, NPZ) as sequences."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from data.base import DataError, Dataset, Sequences
+from data.files.table_files import TextFormat, read_frame, takes_decimal_comma
+from data.split import split_sequences
+from data.tables.columns import numbers
+from data.tables.times import as_numbers, read_times
+
+IRREGULAR = 1.5
+TAKEN = ("sequence", "step")  # columns of every table of predictions
+
+
+def feature_columns(frame: pd.DataFrame, path: Path, wanted: Sequence[str] | None, others: set[str]) -> list[str]:
+    """Those wanted, else every column but group and time. Raises DataError naming an unknown one."""
+    for name in [*(wanted or []), *sorted(others)]:
+        if name not in frame.columns:
+            known = ", ".join(str(column) for column in frame.columns)
+            raise DataError(f"{path}: no column {name!r}; there are {known}")
+    chosen = list(wanted) if wanted else [str(c) for c in frame.columns if c not in others]
+    if not chosen:
+        raise DataError(f"{path}: no column is left to model beside {', '.join(sorted(others))}")
+    return chosen
+
+
+def in_time_order(rows: np.ndarray, stamps: np.ndarray, path: Path, label: str) -> np.ndarray:
+    """The rows of one sequence sorted by time. Raises DataError for a time that stands twice; warns of uneven steps."""
+    ordered = rows[np.argsort(stamps[rows], kind="stable")]
+    steps = np.diff(stamps[ordered])
+    twice = np.flatnonzero(steps == 0)
+    if len(twice):
+        row = ordered[twice[0] + 1] + 2
+        raise DataError(
+            f"{path}, row {row}: the same time stands twice in {label}; give data.group=COLUMN, or keep one of the rows"
+        )
+    if len(steps) and steps.max() > IRREGULAR * np.median(steps):
+        warnings.warn(f"{path}, {label}: time steps are uneven and are treated as equal", stacklevel=2)
+    return ordered
+
+
+def sequences_of(
+    frame: pd.DataFrame,
+    path: Path,
+    columns: Sequence[str],
+    *,
+    group: str | None,
+    time: str | None,
+    commas: bool = False,
+) -> Sequences:
+    """One sequence per value of `group`, in order of appearance; all rows are one sequence without it.
+
+    commas: whether the file may be read with decimal commas.
+    """
+    values = numbers(frame, path, columns, orders=group is None and time is None, commas=commas)
+    if group is None:
+        parts = {path.name.split(".")[0]: np.arange(len(frame))}
+    else:
+        missing = np.flatnonzero(frame[group].isna().to_numpy())
+        if len(missing):
+            raise DataError(
+                f"{path}, column {group!r}, row {missing[0] + 2}: the group is empty; fill it in or drop the row"
+            )
+        codes, labels = pd.factorize(frame[group])
+        parts = {str(label): np.flatnonzero(codes == i) for i, label in enumerate(labels)}
+    if time is None:
+        return Sequences.from_arrays([values[rows] for rows in parts.values()], list(parts), len(columns))
+    times = read_times(frame, path, time)
+    stamps = as_numbers(times)
+    parts = {label: in_time_order(rows, stamps, path, label) for label, rows in parts.items()}
+    found = Sequences.from_arrays([values[rows] for rows in parts.values()], list(parts), len(columns))
+    return replace(found, times=tuple(times[rows] for rows in parts.values()))
+
+
+def existing_file(path: str | None, *, data: str = "table") -> Path:
+    """Raises DataError where there is none. data: the choice that asks for it."""
+    if path is None:
+        raise DataError(f"data={data} needs a file: data.path=FILE (.csv, .tsv, .parquet or .npz)")
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise DataError(f"{file}: there is no such file; give data.path=FILE")
+    return file
+
+
+def read_sequences(
+    path: str | None,
+    *,
+    columns: Sequence[str] | None,
+    group: str | None = None,
+    time: str | None = None,
+    delimiter: str | None = None,
+    decimal: str = "point",
+) -> Sequences:
+    """The sequences of a file, not split. Raises DataError (one line: file, column, row) for what cannot be read."""
+    return _read(path, TextFormat(delimiter, decimal), columns=columns, group=group, time=time)[0]
+
+
+def _read(
+    path: str | None, text: TextFormat, *, columns: Sequence[str] | None, group: str | None, time: str | None
+) -> tuple[Sequences, list[str], Path]:
+    file = existing_file(path)
+    frame, own_group = read_frame(file, text)
+    group = group or own_group
+    others = {name for name in (group, time) if name}
+    chosen = feature_columns(frame, file, columns, others)
+    commas = takes_decimal_comma(file, text)
+    return sequences_of(frame, file, chosen, group=group, time=time, commas=commas), chosen, file
+
+
+def load_table(
+    *,
+    path: str | None = None,
+    columns: list[str] | None = None,
+    group: str | None = None,
+    time: str | None = None,
+    split: str = "time",
+    validation: float = 0.1,
+    test: float = 0.2,
+    seed: int = 0,
+    units: dict[str, str] | None = None,
+    delimiter: str | None = None,
+    decimal: str = "point",
+) -> Dataset:
+    """A table of the user's: columns are features, rows time steps, empty cells gaps.
+
+    columns: None takes every column but group and time. group: one sequence per value. time: sort by it.
+    split, validation, test, seed: see `data.split.split_sequences`. units: column → unit, for figures and tables.
+    delimiter, decimal: of a text file, see `data.files.table_files.TextFormat`.
+    Raises DataError (one line: file, column, row) for what cannot be read or split.
+    """
+    sequences, names, file = _read(path, TextFormat(delimiter, decimal), columns=columns, group=group, time=time)
+    for name in TAKEN:
+        if name in names:
+            raise DataError(
+                f"{file}: a feature cannot be called {name!r}, which is a column of every table of predictions; rename "
+                f"it, give data.group={name} or data.time={name}, or leave it out with data.columns=[…]"
+            )
+    parts = split_sequences(sequences, how=split, validation=validation, test=test, seed=seed)
+    unknown = sorted(set(units or {}) - set(names))
+    if unknown:
+        raise DataError(f"data.units names {', '.join(unknown)}, which is no column of {file}")
+    return Dataset(
+        name=file.name.split(".")[0],
+        train=parts[0],
+        validation=parts[1],
+        test=parts[2],
+        feature_names=tuple(names),
+        units=tuple((units or {}).get(name, "") for name in names),
+        source=f"table:{file.name}",
+        time_name=time,
+    )

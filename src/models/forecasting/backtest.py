@@ -1,0 +1,190 @@
+"""Rolling-origin backtest: forecasts from many points of held-out series, scored step by step ahead.
+
+An *origin* is a number of rows seen: the forecast from origin n knows rows 0 … n − 1 and its h-th step is compared with
+row n + h − 1. The window of history expands (it always begins at row 0). The model is trained once, on the training
+part, and not again at any origin: the backtest rolls over held-out series with fixed parameters, so it tells how a
+deployed model fares, not how one that is refitted daily would. Source: Tashman, "Out-of-sample tests of forecasting
+accuracy", 2000, without his recalibration.
+
+Steps beyond a series' end are left out, never padded. Rows whose truth is NaN (a gap) stay in the result but are not
+scored. Forecasts from neighbouring origins share most of their history, so their errors are dependent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from models.forecasting.filtering import filter_sequences, forecast_from_everywhere, with_padding_observed
+from models.forecasting.forecaster import Forecaster
+
+
+class Origins(NamedTuple):
+    """One entry a forecast, int64 (forecast,) each.
+
+    sequence: index of the series. origin: rows seen. reach: steps ahead with a row to compare with, 1 … horizon.
+    """
+
+    sequence: np.ndarray
+    origin: np.ndarray
+    reach: np.ndarray
+
+
+class ErrorTable(NamedTuple):
+    """horizon (horizon,): 1, 2, …. scored, rmse, mae (horizon, feature): number of errors, √mean(e²) and mean|e| in the
+    feature's own units; NaN where nothing was scored."""
+
+    horizon: np.ndarray
+    scored: np.ndarray
+    rmse: np.ndarray
+    mae: np.ndarray
+
+
+class BacktestResult(NamedTuple):
+    """One row a forecast step, ordered by sequence, origin and horizon.
+
+    sequence, origin, horizon: int64 (row,); horizon counts from 1.
+    forecast, truth: (row, feature) in own units; truth is NaN where it was not observed.
+    """
+
+    sequence: np.ndarray
+    origin: np.ndarray
+    horizon: np.ndarray
+    forecast: np.ndarray
+    truth: np.ndarray
+
+    def by_horizon(self) -> ErrorTable:
+        """Errors over all sequences and origins, each scored entry with equal weight."""
+        residuals = self.residuals()
+        scored = (~np.isnan(residuals)).sum(0)
+        known = np.where(scored > 0, 1.0, np.nan) / np.maximum(scored, 1)
+        rmse = np.sqrt(np.nansum(np.square(residuals), axis=0) * known)
+        mae = np.nansum(np.abs(residuals), axis=0) * known
+        return ErrorTable(np.arange(1, len(scored) + 1), scored, rmse, mae)
+
+    def residuals(self) -> np.ndarray:
+        """truth − forecast, (forecast, horizon, feature), one row an origin; NaN = not scored (a gap, or past the end).
+
+        What `models.forecasting.conformal.conformal_radii` takes. Horizons that no series is long enough for have no
+        column.
+        """
+        firsts = self.horizon == 1
+        table = np.full((firsts.sum(), self.horizon.max(), self.truth.shape[1]), np.nan)
+        table[np.cumsum(firsts) - 1, self.horizon - 1] = self.truth - self.forecast
+        return table
+
+
+def rolling_origin(lengths: Sequence[int], *, first: int, step: int, horizon: int) -> Origins:
+    """Origins first, first + step, … of every series, as long as at least one row is left to compare with.
+
+    lengths: rows of each series. A series of `first` rows or fewer has no origin. A step of at least the longest
+    length gives one origin a series.
+    Raises ValueError when first, step or horizon is below 1, and when no series is longer than `first`.
+    """
+    for name, value in (("first", first), ("step", step), ("horizon", horizon)):
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1, got {value}")
+    pairs = [(i, origin) for i, length in enumerate(lengths) for origin in range(first, length, step)]
+    if not pairs:
+        longest = max(lengths, default=0)
+        raise ValueError(f"no series is longer than first={first} rows, the longest has {longest}; lower first")
+    sequence, origin = np.array(pairs, dtype=np.int64).T
+    return Origins(sequence, origin, np.minimum(horizon, np.array(lengths)[sequence] - origin))
+
+
+def backtest(
+    forecast: Callable[[np.ndarray, int], np.ndarray],
+    series: Sequence[np.ndarray],
+    *,
+    first: int,
+    step: int,
+    horizon: int,
+) -> BacktestResult:
+    """Any forecaster from every origin of `rolling_origin`, one call each.
+
+    forecast: (history (time, feature), horizon) -> (horizon, feature), for instance `Forecaster.forecast`, of a model
+    that was trained on other data. It gets a copy of the rows before the origin and nothing else, and is asked for the
+    full horizon even where the series ends sooner.
+    series: held-out series (time, feature), NaN = not observed; the forecaster has to cope with gaps in the history.
+    Raises ValueError for bad numbers (see `rolling_origin`), series that are not (time, feature) with one number of
+    features or hold an infinite value, and a forecast of another shape or with a value that is not finite.
+    """
+    _check(series)
+    origins = rolling_origin([len(s) for s in series], first=first, step=step, horizon=horizon)
+    shape = (horizon, series[0].shape[1])
+    forecasts = np.empty((len(origins.origin), *shape))
+    for i, (sequence, origin) in enumerate(zip(origins.sequence, origins.origin, strict=True)):
+        found = forecast(series[sequence][:origin].copy(), horizon)
+        if found.shape != shape:
+            raise ValueError(
+                f"forecast of series {sequence} from row {origin} has shape {found.shape}, expected {shape}"
+            )
+        forecasts[i] = found
+    return _compared(series, origins, forecasts)
+
+
+def backtest_forecaster(
+    forecaster: Forecaster, series: Sequence[np.ndarray], *, first: int, step: int, horizon: int
+) -> BacktestResult:
+    """`backtest(forecaster.forecast, …)` in one pass: each series is filtered once and rolled from all its origins.
+
+    Raises ValueError as `backtest` does.
+    """
+    _check(series)
+    origins = rolling_origin([len(s) for s in series], first=first, step=step, horizon=horizon)
+    return _compared(series, origins, forecast_from_origins(forecaster, series, origins, horizon))
+
+
+@torch.no_grad()
+def forecast_from_origins(
+    forecaster: Forecaster, series: Sequence[np.ndarray], origins: Origins, horizon: int
+) -> np.ndarray:
+    """(forecast, horizon, feature) in own units: entry i from the first origin[i] rows of series sequence[i].
+
+    Filtering only looks back, so the state before row n is the same whether the series goes on or not.
+    All series are filtered side by side and all their states kept: memory grows with series × steps × state.
+    Raises ValueError for series that do not have the forecaster's features or hold an infinite value.
+    """
+    _check(series)
+    names = forecaster.feature_names
+    if series[0].shape[1] != len(names):
+        raise ValueError(f"expected (time, {len(names)}) values of {', '.join(names)}, got shape {series[0].shape}")
+    padded = np.full((len(series), max(len(s) for s in series), len(names)), np.nan)
+    for row, values in zip(padded, series, strict=True):
+        row[: len(values)] = values
+    observed = torch.from_numpy(padded).to(forecaster.mean)
+    mask = with_padding_observed(~torch.isnan(observed), torch.tensor([len(values) for values in series]))
+    values = torch.where(mask, (observed - forecaster.mean) / forecaster.scale, 0.0)
+    states = filter_sequences(forecaster.model, values, mask).states  # pyright: ignore[reportArgumentType]
+    chosen = tuple(part[origins.sequence, origins.origin].unsqueeze(0) for part in states)
+    rolled = forecast_from_everywhere(forecaster.model, chosen, horizon)[0]  # pyright: ignore[reportArgumentType]
+    return (rolled * forecaster.scale + forecaster.mean).cpu().numpy()
+
+
+def _check(series: Sequence[np.ndarray]) -> None:
+    if not series:
+        raise ValueError("no series to forecast; give at least one (time, feature) array")
+    for i, values in enumerate(series):
+        if values.ndim != 2 or values.shape[1] != series[0].shape[1]:
+            raise ValueError(f"series {i} has shape {values.shape}, expected (time, feature) with the features of all")
+        if np.isinf(values).any():
+            row, column = np.argwhere(np.isinf(values))[0]
+            raise ValueError(f"infinite value in row {row}, feature {column} of series {i}; leave it empty or mend it")
+
+
+def _compared(series: Sequence[np.ndarray], origins: Origins, forecasts: np.ndarray) -> BacktestResult:
+    """The rows of forecasts (forecast, horizon, feature) that have a row of their series to be compared with."""
+    entry, ahead = np.nonzero(np.arange(forecasts.shape[1]) < origins.reach[:, None])
+    sequence, origin = origins.sequence[entry], origins.origin[entry]
+    kept = forecasts[entry, ahead]
+    if not np.isfinite(kept).all():
+        row = np.argwhere(~np.isfinite(kept))[0, 0]
+        raise ValueError(
+            f"forecast of series {sequence[row]} from row {origin[row]} is not finite {ahead[row] + 1} steps ahead; "
+            f"fill the gaps of the history, or shorten the horizon of a model that diverges"
+        )
+    truth = np.stack([series[s][n] for s, n in zip(sequence, origin + ahead, strict=True)])
+    return BacktestResult(sequence, origin, ahead + 1, kept, truth)

@@ -1,0 +1,306 @@
+"""What every sequence model offers, and recursive filtering and forecasting for all of them alike.
+
+A model keeps a *state* (a tuple of tensors, batch first). `predict` reads the next observation off the state
+before that observation is seen; `update` moves the state on by one observation. Where an entry was not observed
+the model's own prediction takes its place: a gap and a forecast are the same thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from models.numerics.ridge import masked_mse
+from models.runtime.collectives import own_rows, rows_of_all_ranks, world
+from models.runtime.progress import advanced
+
+State = tuple[Tensor, ...]
+ROLL_BATCH = 1024
+FORECAST_BYTES = 512 * 2**20
+SHORTEST_STRETCH = 8  # steps in a row that are worth filtering at once
+
+
+class SequenceModel(Protocol):
+    def initial_state(self, batch: int) -> State: ...
+
+    def predict(self, state: State) -> Tensor:
+        """(batch, feature): the expected next observation."""
+        ...
+
+    def update(self, state: State, observation: Tensor) -> State: ...
+
+
+class MaskedSequences(NamedTuple):
+    """values and mask (sequence, time, feature), standardised; scored: the entries that errors and readouts use."""
+
+    values: Tensor
+    mask: Tensor
+    scored: Tensor
+
+
+class Filtered(NamedTuple):
+    """predictions (sequence, time, feature): of o_t from o_{<t}. filled: o_t, with predictions in the gaps.
+    states: the state *before* o_t, each tensor (sequence, time, …)."""
+
+    predictions: Tensor
+    filled: Tensor
+    states: State
+
+
+@runtime_checkable
+class FiltersObserved(Protocol):
+    """A model that filters sequences without gaps faster than step by step."""
+
+    def filter_observed(self, start: State, values: Tensor) -> Filtered: ...
+
+
+@runtime_checkable
+class FiltersMasked(Protocol):
+    """A model that filters sequences with gaps, too, in a way of its own that is worth it."""
+
+    def filter_masked(self, start: State, values: Tensor, mask: Tensor) -> Filtered: ...
+
+
+def before_end(mask: Tensor) -> Tensor:
+    """(sequence, time): the rows up to a sequence's last one of which anything was observed."""
+    return mask.any(2).flip(1).cumsum(1).flip(1) > 0
+
+
+def up_to_end(mask: Tensor) -> Tensor:
+    """The mask with everything after each sequence's last observed row set: for callers that read nothing there.
+
+    What is filtered with it has the same numbers up to that row, since a row depends on those before it alone; after it
+    `values` count as observed (0 where they are padding), and predictions and states are finite and mean nothing.
+    """
+    return mask | ~before_end(mask).unsqueeze(2)
+
+
+def with_padding_observed(mask: Tensor, lengths: Tensor) -> Tensor:
+    """The mask with everything after each sequence's own length set: what pads the end is no gap there.
+
+    lengths (sequence,): rows of each sequence, observed or not. As with `up_to_end` no row before that depends on it.
+    """
+    steps = torch.arange(mask.shape[1], device=mask.device)
+    return mask | (steps >= lengths.to(steps).unsqueeze(1)).unsqueeze(2)
+
+
+def gapless(mask: Tensor) -> Tensor:
+    """(sequence,): whether nothing is missing up to the last observed row."""
+    return (mask.all(2) | ~before_end(mask)).all(1)
+
+
+def has_gaps(mask: Tensor) -> bool:
+    """Whether an entry is missing before the last observed step of its sequence. mask (sequence, time, feature)."""
+    return not bool(gapless(mask).all())
+
+
+def filter_sequences(model: SequenceModel, values: Tensor, mask: Tensor, start: State | None = None) -> Filtered:
+    """Recursive filtering (paper, section 6.1). values and mask (sequence, time, feature).
+
+    What is missing after a sequence's last observed row is forecast; where that is not wanted, `up_to_end` saves it.
+    Sequences without gaps are filtered at once, the others by themselves: at once along the stretches in which all of
+    them were observed, step by step in between.
+    """
+    state = model.initial_state(len(values)) if start is None else start
+    if isinstance(model, FiltersMasked):
+        return model.filter_masked(state, values, mask)
+    whole = mask.flatten(1).all(1)
+    if not isinstance(model, FiltersObserved):
+        return _step_by_step(model, values, mask, state)[0]
+    if bool(whole.all()):
+        return model.filter_observed(state, values)
+    if not bool(whole.any()):
+        return _along_stretches(model, values, mask, state)
+    apart, rest = whole.nonzero()[:, 0], (~whole).nonzero()[:, 0]
+    found = [
+        model.filter_observed(tuple(part[apart] for part in state), values[apart]),
+        _along_stretches(model, values[rest], mask[rest], tuple(part[rest] for part in state)),
+    ]
+    order = torch.cat([apart, rest]).argsort()
+    return _joined(found, lambda parts: torch.cat(parts)[order])
+
+
+def _along_stretches(model: Any, values: Tensor, mask: Tensor, state: State) -> Filtered:
+    """Cut in time where all sequences begin or cease to be observed."""
+    complete, counts = torch.unique_consecutive(mask.all(2).all(0), return_counts=True)
+    stretches = zip(*(part.split(counts.tolist(), 1) for part in (values, mask)), complete.tolist(), strict=True)
+    found = []
+    for seen, observed, whole in stretches:
+        if whole and seen.shape[1] >= SHORTEST_STRETCH:
+            found.append(model.filter_observed(state, seen))
+            state = model.update(tuple(part[:, -1] for part in found[-1].states), seen[:, -1])
+        else:
+            piece, state = _step_by_step(model, seen, observed, state)
+            found.append(piece)
+    return _joined(found, lambda parts: torch.cat(parts, 1))
+
+
+def _step_by_step(model: SequenceModel, values: Tensor, mask: Tensor, state: State) -> tuple[Filtered, State]:
+    """And the state after the last step."""
+    found = []
+    for value, observed in zip(values.unbind(1), mask.unbind(1), strict=True):
+        prediction = model.predict(state)
+        observation = torch.where(observed, value, prediction)
+        found.append(Filtered(prediction, observation, state))
+        state = model.update(state, observation)
+        advanced(len(value))
+    return _joined(found, lambda parts: torch.stack(parts, 1)), state
+
+
+def _joined(found: Sequence[Filtered], join: Callable[[list[Tensor]], Tensor]) -> Filtered:
+    predictions, filled = (join([getattr(part, name) for part in found]) for name in ("predictions", "filled"))
+    states = zip(*(part.states for part in found), strict=True)
+    return Filtered(predictions, filled, tuple(join(list(parts)) for parts in states))
+
+
+def recent_along(recent: Tensor, values: Tensor) -> Tensor:
+    """(batch, time, lags·d): the rows before each of the observations `values` (batch, time, d), oldest first.
+
+    recent (batch, lags·d): the rows before the first of them.
+    """
+    lags = recent.shape[1] // values.shape[2]
+    if not lags:
+        return values[..., :0]
+    rows = torch.cat([recent.unflatten(1, (lags, values.shape[2])), values], 1)[:, :-1]
+    return rows.unfold(1, lags, 1).transpose(2, 3).flatten(2)
+
+
+@torch.no_grad()
+def filter_by_all_ranks(model: SequenceModel, values: Tensor, mask: Tensor) -> Filtered:
+    """`filter_sequences`, each rank its share of the sequences (all of them where there are fewer than ranks).
+
+    Every rank gets all of the result. There is no gradient.
+    """
+    if not 1 < world() <= len(values):
+        return filter_sequences(model, values, mask)
+    own = own_rows(len(values))
+    found = filter_sequences(model, values[own], mask[own])
+    predictions, *states = (rows_of_all_ranks(part, len(values)) for part in (found.predictions, *found.states))
+    return Filtered(predictions, torch.where(mask, values, predictions), tuple(states))
+
+
+@torch.no_grad()
+def one_step_error(model: SequenceModel, part: MaskedSequences) -> float:
+    """Mean squared one-step error over the scored entries; infinite where the filter diverged."""
+    predictions = filter_sequences(model, part.values, up_to_end(part.mask)).predictions
+    error = masked_mse(predictions, part.values, part.scored)
+    return float(error.nan_to_num(nan=torch.inf))
+
+
+def final_state(model: SequenceModel, values: Tensor, mask: Tensor) -> State:
+    """The state after the last step, for forecasts beyond the end. values and mask (sequence, time, feature)."""
+    state = model.initial_state(len(values))
+    for value, observed in zip(values.unbind(1), mask.unbind(1), strict=True):
+        state = model.update(state, torch.where(observed, value, model.predict(state)))
+    return state
+
+
+def batches(rows: Sequence[int], whole: Sequence[bool], most: int) -> list[list[int]]:
+    """Places of sequences to filter together: of like numbers of `rows`, those without gaps (`whole`) by themselves.
+
+    Padded to its longest sequence a batch has at most `most` rows, or is a single sequence.
+    """
+    found: list[list[int]] = []
+    for i in sorted(range(len(rows)), key=lambda i: (whole[i], rows[i])):
+        last = found[-1] if found else []
+        if not last or whole[i] != whole[last[0]] or (len(last) + 1) * rows[i] > most:
+            found.append([])
+        found[-1].append(i)
+    return found
+
+
+def filter_unequal(model: SequenceModel, values: Sequence[Tensor], masks: Sequence[Tensor]) -> tuple[Tensor, State]:
+    """Filtering of sequences of unequal length in one pass. values and masks: (time, feature) each.
+
+    Returns the predictions (sequence, longest + 1, feature), which mean something up to one row after a sequence's own
+    end, and the state after each sequence's last row. A row depends on those before it alone, so what pads the end (0,
+    as if observed) changes nothing.
+    """
+    ends = torch.tensor([len(series) for series in values], device=values[0].device)
+    extra = int(ends.max()) + 1
+    padded = torch.stack([pad(series, (0, 0, 0, extra - len(series))) for series in values])
+    mask = torch.stack([pad(observed, (0, 0, 0, extra - len(observed)), value=True) for observed in masks])
+    filtered = filter_sequences(model, padded, mask)
+    rows = torch.arange(len(values), device=ends.device)
+    return filtered.predictions, tuple(part[rows, ends] for part in filtered.states)
+
+
+def roll(model: SequenceModel, state: State, horizon: int) -> Tensor:
+    """Feed predictions back: (batch, horizon, feature); entry h − 1 lies h steps ahead of the last observation."""
+    return roll_to(model, state, range(1, horizon + 1))
+
+
+def roll_to(model: SequenceModel, state: State, horizons: Sequence[int]) -> Tensor:
+    """(batch, len(horizons), feature): of `roll` the horizons asked for, 1 or more and ascending; no other is kept."""
+    asked, kept, prediction = set(horizons), list[Tensor](), model.predict(state)
+    for step in range(1, max(horizons) + 1):
+        if step > 1:
+            state = model.update(state, prediction)
+            prediction = model.predict(state)
+        if step in asked:
+            kept.append(prediction)
+        advanced(len(prediction))
+    return torch.stack(kept, 1)
+
+
+def forecast_from_everywhere(model: SequenceModel, states: State, horizons: int | Sequence[int]) -> Tensor:
+    """(sequence, time, horizon, feature): entry [s, t, i] predicts o_{t+h−1} from o_{<t} with h the i-th of `horizons`.
+
+    horizons: ascending; a number stands for all from 1 to it.
+    """
+    asked = range(1, horizons + 1) if isinstance(horizons, int) else horizons
+    sequences, steps = states[0].shape[:2]
+    origins = torch.arange(sequences * steps, device=states[0].device)
+    blocks = [  # no more copied at once: states may be windows that share their memory, and fill it if written out
+        roll_to(model, tuple(part[block // steps, block % steps] for part in states), asked)
+        for block in origins.split(ROLL_BATCH)
+    ]
+    return torch.cat(blocks).unflatten(0, (sequences, steps))
+
+
+def scored_steps(mask: Tensor, *, first_step: int) -> Tensor:
+    """The entries that count in every error of every model: observed, and at step `first_step` (from 0) or later."""
+    scored = mask.clone()
+    scored[:, :first_step] = False
+    return scored
+
+
+def horizon_targets(values: Tensor, scored: Tensor, horizon: int) -> tuple[Tensor, Tensor]:
+    """Targets o_{t+h−1} of the forecasts made at t, and the entries to score (target scored, origin past the start)."""
+    shift = horizon - 1
+    steps = values.shape[1]
+    targets, keep = torch.zeros_like(values), torch.zeros_like(scored)
+    if shift < steps:
+        targets[:, : steps - shift] = values[:, shift:]
+        keep[:, : steps - shift] = scored[:, shift:]
+    return targets, keep
+
+
+def horizon_errors(
+    model: SequenceModel, filtered: Filtered, values: Tensor, scored: Tensor, horizons: Sequence[int], first_step: int
+) -> dict[int, Tensor]:
+    """Squared errors per entry for each horizon, NaN where not scored: (sequence, time, feature) each.
+
+    Sequences are taken in groups, so that the forecasts held at once stay below `FORECAST_BYTES` (or one sequence).
+    """
+    ascending = sorted(set(horizons))
+    per_sequence = values[0].numel() * len(ascending) * values.element_size()
+    group = max(1, FORECAST_BYTES // max(1, per_sequence))
+    errors: dict[int, list[Tensor]] = {horizon: [] for horizon in horizons}
+    for start in range(0, len(values), group):
+        rows = slice(start, start + group)
+        if ascending == [1]:
+            forecasts = filtered.predictions[rows].unsqueeze(2)
+        else:
+            forecasts = forecast_from_everywhere(model, tuple(part[rows] for part in filtered.states), ascending)
+        for horizon, ahead in zip(ascending, forecasts.unbind(2), strict=True):
+            targets, keep = horizon_targets(values[rows], scored[rows], horizon)
+            keep[:, :first_step] = False
+            # a forecast that is not a number is infinitely wrong, not unscored
+            squared = (ahead - targets).square().nan_to_num_(nan=torch.inf, posinf=torch.inf)
+            errors[horizon].append(squared.masked_fill_(~keep, torch.nan))
+    return {horizon: torch.cat(parts) for horizon, parts in errors.items()}

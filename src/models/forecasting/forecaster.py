@@ -1,0 +1,258 @@
+"""A trained model with its units: series in, predictions and forecasts out, and back from disk without pickle."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+
+from models.forecasting.extensions import baggage, check_class, class_of, copy_sources
+from models.forecasting.filtering import State, batches, filter_unequal, roll
+from models.forecasting.frame import as_frame, continued, in_order, is_frame, is_row, values_of
+from models.forecasting.intervals import Intervals
+from models.forecasting.start_up import StartUp
+from models.runtime.bfloat16 import fits, from_bits, to_bits
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ROUNDED = "model/update_tensor"
+ARCHITECTURE, PARAMETERS = "architecture.json", "parameters.npz"
+DTYPES = {"float64": torch.float64, "float32": torch.float32}
+INTERVALS = "intervals/"
+PASS_NUMBERS = 2**23  # states and observations that are filtered at once, or one sequence: 64 MiB of doubles
+
+
+def check_horizon(horizon: Any) -> None:
+    """Raises ValueError for anything but a whole number, Python's or NumPy's, of at least 1."""
+    if isinstance(horizon, bool) or not isinstance(horizon, (int, np.integer)) or horizon < 1:
+        raise ValueError(f"horizon must be a whole number of at least 1, got {horizon!r}")
+
+
+class Forecaster:
+    """A sequence model between a standardisation and its inverse.
+
+    model: offers `models.forecasting.filtering.SequenceModel`; mean, scale (feature,): in the data's own units.
+    intervals: of its forecasts, in the data's own units; None: not known.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        *,
+        mean: Tensor,
+        scale: Tensor,
+        feature_names: tuple[str, ...],
+        intervals: Intervals | None = None,
+    ) -> None:
+        self.model = model
+        parameter = next(iter(model.state_dict().values()), torch.empty(0, dtype=mean.dtype))
+        self.mean, self.scale = mean.to(parameter), scale.to(parameter)
+        self.feature_names = feature_names
+        self.intervals = intervals
+
+    def radius(self, coverage: float, horizon: int) -> np.ndarray:
+        """(horizon, feature): forecast ± radius holds the truth with about this probability, for 1 to `horizon` steps.
+
+        Raises ValueError for a model without intervals, and as `models.forecasting.intervals.Intervals.radius` does.
+        """
+        if self.intervals is None:
+            raise ValueError("this model has no intervals: it is of an older version, or its forecasts diverged")
+        return self.intervals.radius(coverage, horizon)
+
+    @property
+    def history(self) -> int:
+        """How many rows the model wants before the first that it forecasts; 0 where it does not say.
+
+        With fewer a readout with lags, and an autoregression, forecasts by an autoregression of lower order
+        (`models.forecasting.start_up`): in the mean no worse than the last value, and not as well as the model itself.
+        """
+        return int(getattr(self.model, "history", 0))
+
+    def standardised(self, series: np.ndarray) -> tuple[Tensor, Tensor]:
+        """(time, feature) values and mask of one series; NaN is a gap."""
+        series = np.asarray(series, np.float64)
+        if series.ndim != 2 or series.shape[1] != len(self.feature_names):
+            names = ", ".join(self.feature_names)
+            raise ValueError(f"expected (time, {len(self.feature_names)}) values of {names}, got shape {series.shape}")
+        if np.isinf(series).any():
+            row, column = np.argwhere(np.isinf(series))[0]
+            raise ValueError(
+                f"infinite value in row {row} of column {self.feature_names[column]}; leave it empty or mend it"
+            )
+        values = torch.from_numpy(np.ascontiguousarray(series)).to(self.mean)
+        mask = ~torch.isnan(values)
+        return torch.where(mask, (values - self.mean) / self.scale, 0.0), mask
+
+    def online(self) -> OnlineForecaster:
+        """A filter for a live signal, at its beginning. Raises TypeError for a model other than a PSRNN."""
+        return OnlineForecaster(self)
+
+    @overload
+    def predict(self, series: np.ndarray) -> np.ndarray: ...
+    @overload
+    def predict(self, series: pd.DataFrame) -> pd.DataFrame: ...
+    def predict(self, series: Any) -> Any:
+        """One-step predictions (time, feature): row t is the prediction of row t from the rows before it.
+
+        Of a table of pandas with the model's columns by name, in any order, a table with the same columns and index.
+        """
+        if is_frame(series):
+            found = self.predict(values_of(series, self.feature_names))
+            return as_frame(found, self.feature_names, series, series.index)
+        return self.predict_all([series])[0]
+
+    @overload
+    def forecast(self, series: np.ndarray, horizon: int) -> np.ndarray: ...
+    @overload
+    def forecast(self, series: pd.DataFrame, horizon: int) -> pd.DataFrame: ...
+    def forecast(self, series: Any, horizon: int) -> Any:
+        """(horizon, feature): the steps after the last row, predictions fed back.
+
+        Raises ValueError for a horizon that is no whole number of at least 1.
+
+        Of a table of pandas with the model's columns by name, in any order, a table with the same columns whose index
+        goes on where that of the table ends (`models.forecasting.frame.continued`).
+        """
+        if is_frame(series):
+            found = self.forecast(values_of(series, self.feature_names), horizon)
+            return as_frame(found, self.feature_names, series, continued(series.index, horizon))
+        return self.forecast_all([series], horizon)[0]
+
+    @torch.no_grad()
+    def predict_all(self, sequences: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """`predict` of each of several sequences, which may differ in length, many at a time."""
+        found: dict[int, np.ndarray] = {}
+        for places, predictions, _ in self._passes(sequences, 0):
+            found |= zip(places, self._in_own_units(predictions), strict=True)
+        return [found[i][: len(series)] for i, series in enumerate(sequences)]
+
+    @torch.no_grad()
+    def forecast_all(self, sequences: Sequence[np.ndarray], horizon: int) -> list[np.ndarray]:
+        """`forecast` of each of several sequences, which may differ in length, many at a time."""
+        check_horizon(horizon)
+        found: dict[int, np.ndarray] = {}
+        for places, _, state in self._passes(sequences, horizon):
+            rolled = roll(self.model, state, horizon)  # pyright: ignore[reportArgumentType]
+            found |= zip(places, self._in_own_units(rolled), strict=True)
+        return [found[i] for i in range(len(sequences))]
+
+    def _in_own_units(self, values: Tensor) -> np.ndarray:
+        return (values * self.scale + self.mean).cpu().numpy()
+
+    def _passes(self, sequences: Sequence[np.ndarray], horizon: int) -> Iterator[tuple[list[int], Tensor, State]]:
+        """For each batch the places of its sequences, and what `filter_unequal` returns for them."""
+        model: Any = self.model
+        pairs = [self.standardised(series) for series in sequences]
+        rows = [len(series) + 1 + horizon for series in sequences]
+        whole = [bool(mask.all()) for _, mask in pairs]
+        per_row = len(self.feature_names) + sum(part.numel() for part in model.initial_state(1))
+        for places in batches(rows, whole, PASS_NUMBERS // per_row):
+            yield places, *filter_unequal(model, *zip(*(pairs[i] for i in places), strict=True))
+
+
+def describe_class(model: nn.Module) -> str:
+    return f"{type(model).__module__}.{type(model).__qualname__}"
+
+
+class OnlineForecaster:
+    """One reading at a time, in the data's own units: the one-step predictions of `Forecaster.predict` as they come.
+
+    prediction (feature,): of the next reading. Raises TypeError for a model other than a PSRNN.
+    """
+
+    def __init__(self, forecaster: Forecaster) -> None:
+        online_step = getattr(forecaster.model, "online_step", None)
+        if online_step is None:
+            kind = type(forecaster.model).__name__
+            raise TypeError(f"only a PSRNN filters one reading at a time, this model is a {kind}; use predict")
+        self.forecaster = forecaster
+        self.step = online_step()
+        self.state = self.step.initial()
+
+    @property
+    def prediction(self) -> np.ndarray:
+        return (self.state[2] * self.forecaster.scale + self.forecaster.mean).cpu().numpy()
+
+    @torch.inference_mode()
+    def update(self, reading: ArrayLike | pd.Series) -> np.ndarray:
+        """The next prediction, after one more reading (feature,), NaN where it is missing.
+
+        A row of a table of pandas goes by the names of the columns, in any order. Raises ValueError for another shape,
+        a name that is missing and infinite values.
+        """
+        own = in_order(reading, self.forecaster.feature_names) if is_row(reading) else reading
+        values, mask = self.forecaster.standardised(np.asarray(own, np.float64)[np.newaxis])
+        belief, recent, prediction = self.state
+        self.state = self.step(belief, recent, torch.where(mask[0], values[0], prediction))
+        return self.prediction
+
+
+def save_forecaster(forecaster: Forecaster, folder: Path) -> None:
+    """Write architecture.json and parameters.npz (plain arrays) into an existing folder, and the source of a class of
+    one's own into its folder `code`.
+
+    The update of a PSRNN that was rounded (`PSRNN.round_update`), and not trained since, is saved as 16-bit patterns of
+    bfloat16, which architecture.json says: (array.astype("u4") << 16).view("f4") are its numbers.
+    Raises ValueError, in one line that says what to do, for a class that could not be loaded again.
+    """
+    model = forecaster.model
+    check_class(model)
+    own = baggage(model)
+    copy_sources(own.sources, folder)
+    description: dict[str, Any] = {
+        "class": describe_class(model),
+        "architecture": model.architecture,
+        "dtype": str(forecaster.mean.dtype).removeprefix("torch."),
+        "feature_names": list(forecaster.feature_names),
+        "history": forecaster.history,
+    }
+    start_up = getattr(model, "start_up", None)
+    if start_up is not None:
+        description["start_up"] = {"orders": list(start_up.orders), "history": start_up.history}
+    tensors = {f"model/{name}": tensor for name, tensor in model.state_dict().items()}
+    halved = [ROUNDED] if description["architecture"].get("rounded") and fits(tensors[ROUNDED]) else []
+    if halved:
+        description["bfloat16"] = halved
+    if own.requirements:
+        description["requirements"] = own.requirements
+    (folder / ARCHITECTURE).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
+    arrays = {name: to_bits(t) if name in halved else t.cpu().numpy() for name, t in tensors.items()}
+    arrays |= {"mean": forecaster.mean.cpu().numpy(), "scale": forecaster.scale.cpu().numpy()}
+    if forecaster.intervals is not None:
+        arrays |= {INTERVALS + name: values for name, values in forecaster.intervals._asdict().items()}
+    np.savez(folder / PARAMETERS, allow_pickle=False, **arrays)  # pyright: ignore[reportArgumentType]
+
+
+def read_description(folder: Path) -> dict[str, Any]:
+    """What `save_forecaster` wrote into architecture.json: class, architecture, names of the columns and the like."""
+    return json.loads((folder / ARCHITECTURE).read_text(encoding="utf-8"))
+
+
+def load_forecaster(folder: Path, *, extensions: Sequence[str] = ()) -> Forecaster:
+    """The inverse of `save_forecaster`. Nothing is unpickled.
+
+    Only classes of the package `models` are built, so that nothing in the folder is run; and those of the modules or
+    packages that `extensions` names, whose source in the folder is: name them for a folder that you trust.
+    """
+    description = read_description(folder)
+    kind = class_of(str(description["class"]), folder, extensions)
+    with np.load(folder / PARAMETERS, allow_pickle=False) as file:
+        halved = set(description.get("bfloat16", ()))
+        arrays = {key: (from_bits if key in halved else torch.from_numpy)(file[key]) for key in file.files}
+    model = kind(**description["architecture"])
+    if "start_up" in description:
+        model.start_up = StartUp(dimension=len(description["feature_names"]), **description["start_up"])
+    model.to(DTYPES[description["dtype"]])
+    model.load_state_dict({k.removeprefix("model/"): v for k, v in arrays.items() if k.startswith("model/")})
+    kept = {k.removeprefix(INTERVALS): v.numpy() for k, v in arrays.items() if k.startswith(INTERVALS)}
+    return Forecaster(
+        model, mean=arrays["mean"], scale=arrays["scale"], feature_names=tuple(description["feature_names"]),
+        intervals=Intervals(**kept) if kept else None,
+    )  # fmt: skip

@@ -1,0 +1,73 @@
+"""Prediction intervals that a forecaster carries with it: conformal radii for every coverage that may be asked for."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from models.forecasting.conformal import sizes_of
+
+COVERAGES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.98, 0.99, 0.995, 0.999)
+
+
+class Intervals(NamedTuple):
+    """The interval of a forecast is forecast ± radius; `models.forecasting.conformal` says what that promises.
+
+    coverages (coverage,): ascending, between 0 and 1. radii (coverage, horizon, feature): in the data's own units,
+    infinite where too few forecasts were scored for a finite one. scored (horizon, feature): how many that were.
+    """
+
+    coverages: np.ndarray
+    radii: np.ndarray
+    scored: np.ndarray
+
+    def radius(self, coverage: float, horizon: int) -> np.ndarray:
+        """(horizon, feature): for the steps 1 to `horizon`, of the least coverage kept that is at least the one asked.
+
+        Raises ValueError for a coverage that is not between 0 and 1 or more than the largest kept, for a longer horizon
+        than was calibrated, and where the calibration forecasts were too few.
+        """
+        if not 0 < coverage < 1:
+            raise ValueError(f"interval must lie between 0 and 1, got {coverage:g}")
+        place = int(np.searchsorted(self.coverages, coverage - 1e-12))
+        if place == len(self.coverages):
+            raise ValueError(f"interval is at most {self.coverages[-1]:g}, got {coverage:g}")
+        known = self.radii.shape[1]
+        if horizon > known:
+            raise ValueError(
+                f"intervals are known for {known} steps ahead, {horizon} were asked for; train with this horizon among "
+                "evaluate.horizons, or ask for fewer steps"
+            )
+        chosen = self.radii[place, :horizon]
+        if not np.isfinite(chosen).all():
+            raise ValueError(
+                f"the validation part has too few forecasts for intervals of {coverage:g} {horizon} steps ahead; ask "
+                "for less of one, or give it more data (data.validation)"
+            )
+        return chosen
+
+
+def calibrate(residuals: np.ndarray) -> Intervals:
+    """Radii for all of `COVERAGES`: the ⌈(n + 1)·coverage⌉-th smallest of the n scored |residuals|, as
+    `models.forecasting.conformal.conformal_radii` has it, but infinite where n is too small.
+
+    residuals (forecast, horizon, feature): truth − forecast on data that the model was not fitted to; NaN = not scored.
+    Raises ValueError for another shape and for an infinite residual.
+    """
+    sizes = np.sort(sizes_of(residuals), axis=0)  # NaN come last
+    scored = (~np.isnan(sizes)).sum(0)
+    padded = np.concatenate([sizes, np.full((1, *scored.shape), np.inf)])
+    radii = [_order_statistic(padded, scored, coverage) for coverage in COVERAGES]
+    return Intervals(np.array(COVERAGES), np.stack(radii), scored)
+
+
+def _order_statistic(padded: np.ndarray, scored: np.ndarray, coverage: float) -> np.ndarray:
+    """padded (forecast + 1, horizon, feature): its last row is infinite."""
+    exact = Fraction(str(coverage))
+    numbers, places = np.unique(scored, return_inverse=True)
+    ranks = np.array([math.ceil((int(n) + 1) * exact) for n in numbers])[places].reshape(scored.shape)
+    rows = np.where(ranks <= scored, ranks - 1, len(padded) - 1)
+    return np.take_along_axis(padded, rows[None], axis=0)[0]

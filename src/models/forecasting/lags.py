@@ -1,0 +1,107 @@
+"""How many recent observations a readout sees beside the state: the same model with others, and the best of several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeGuard
+
+import torch
+from torch import Tensor
+
+from models.forecasting.filtering import MaskedSequences
+from models.forecasting.readout import ReadoutSettings, unread
+from models.forecasting.recurrent import Recurrent
+from models.numerics.ridge import (
+    AffineMap,
+    RegressionData,
+    affine_from_moments,
+    centred_moments,
+    least_validation_error,
+    validation_error,
+)
+
+LEVEL = 1.001  # a difference of validation errors that more lags have to make
+
+
+class LagsTried(NamedTuple):
+    """errors: one-step validation error by lags; lags: the fewest whose error is at most `LEVEL` times the least."""
+
+    lags: int
+    errors: dict[int, float]
+
+
+def takes_lags(model: object) -> TypeGuard[Recurrent]:
+    """Whether the model has a readout beside which lags can be put: one of a person's own may have none."""
+    return isinstance(model, Recurrent) and "lags" in getattr(model, "architecture", {})
+
+
+def with_lags(model: Recurrent, lags: int) -> Recurrent:
+    """A new model that moves its belief as `model` does and whose readout sees `lags` recent observations.
+
+    The readout is 0 until it is solved. The class of the model is called with its `architecture`, as on loading.
+    """
+    made = type(model)(**{**model.architecture, "lags": lags}).to(model.readout_bias)
+    made.load_state_dict({k: v for k, v in model.state_dict().items() if not k.startswith("readout_")}, strict=False)
+    return made
+
+
+def reachable_lags(candidates: Sequence[int], part: MaskedSequences, *, inputs: int) -> list[int]:
+    """The candidates, in order, that have at most `inputs` numbers, leave half of the part's steps to score, and leave
+    a step of every feature that is scored at all."""
+    steps, dimension = part.values.shape[1:]
+    short = {lags for lags in candidates if lags <= steps // 2 and lags * dimension <= inputs}
+    scored = part.scored.any(0)
+    return sorted(lags for lags in short if torch.equal(scored[lags:].any(0), scored.any(0)))
+
+
+def recent_observations(filled: Tensor, lags: int) -> Tensor:
+    """(sequence, time, lags · d): the rows before each one, oldest first, 0 before the first row."""
+    before = torch.cat([filled.new_zeros(len(filled), lags, filled.shape[2]), filled[:, :-1]], 1)
+    return before.unfold(1, lags, 1).transpose(2, 3).flatten(2) if lags else filled[..., :0]
+
+
+def rows_beside_lags(model: Recurrent, part: MaskedSequences, lags: int) -> RegressionData:
+    """State and `lags` recent observations along the part, at the scored steps that have so many rows before them."""
+    states, filled = unread(model, part)
+    inputs = torch.cat([model.exposed(model.belief(states)), recent_observations(filled, lags)], -1)
+    scored = part.scored.clone()
+    scored[:, :lags] = False
+    used = scored.any(2)
+    return RegressionData(inputs[used], part.values[used], scored[used])
+
+
+@torch.no_grad()
+def choose_lags(
+    model: Recurrent,
+    train: MaskedSequences,
+    validation: MaskedSequences,
+    settings: ReadoutSettings,
+    candidates: Sequence[int],
+) -> LagsTried:
+    """The ridge solution of each number of lags, its ridges chosen on the validation part, and the best of these.
+
+    model: its readout sees no lags and is solved, since it fills gaps. All numbers of lags are fitted to the same
+    steps and scored on the same steps, those that the most lags leave. Raises ValueError without candidates.
+    """
+    if not candidates:
+        raise ValueError("readout.choices is empty; give at least one number of lags")
+    most, dimension = max(candidates), train.values.shape[2]
+    fitted, held_out = (rows_beside_lags(model, part, most) for part in (train, validation))
+    size = fitted.inputs.shape[1] - most * dimension
+    errors = {}
+    for lags in sorted(candidates):
+        seen = [*range(size), *range(size + (most - lags) * dimension, fitted.inputs.shape[1])]
+        rows, other = (part._replace(inputs=part.inputs[:, seen]) for part in (fitted, held_out))
+        best, _ = least_validation_error(solutions(rows, settings._replace(lags=lags), size), other)
+        errors[lags] = validation_error(best, other)
+    least = min(errors.values())
+    return LagsTried(next(lags for lags, error in errors.items() if error <= LEVEL * least), errors)
+
+
+def solutions(rows: RegressionData, settings: ReadoutSettings, size: int) -> Iterator[AffineMap]:
+    """One for each candidate of the settings; the first `size` inputs are the state's."""
+    moments = centred_moments(rows)
+    for candidate in settings.candidates():
+        ridge = rows.inputs.new_full(rows.inputs.shape[1:], candidate["readout.ridge"], dtype=torch.float64)
+        ridge[:size] = candidate.get("readout.state_ridge", candidate["readout.ridge"])
+        yield affine_from_moments(moments, ridge, scale=settings.scale)

@@ -1,0 +1,136 @@
+"""What all recurrent models share: a belief that moves on with each observation, and one linear readout."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from models.forecasting.filtering import Filtered, State, recent_along
+from models.forecasting.start_up import StartUp
+from models.numerics.ridge import AffineMap
+
+
+class Recurrent(nn.Module, ABC):
+    """ô_t = M [s_t, o_{t−lags}, …, o_{t−1}] + c, where s_t is the part of the belief that the readout sees.
+
+    The state is the belief's tensors, then the recent observations (batch, lags·d), oldest first, then the rows seen
+    (batch, 1), counted no further than `history`. lags 0 is the readout of the state alone.
+
+    start_up: what is read in place of M while fewer than `history` rows were seen. Without it observations before the
+    first are 0, the training mean in standardised units, as in models that were saved before there was a start-up.
+
+    dimension: d observed features; exposed: the size of s_t. Raises ValueError for negative lags.
+    """
+
+    architecture: dict[str, Any]
+    start_up: StartUp | None
+
+    def __init__(self, *, dimension: int, exposed: int, lags: int) -> None:
+        super().__init__()
+        if lags < 0:
+            raise ValueError(f"readout.lags must be 0 or more, got {lags}")
+        self.lags = lags
+        self.readout_weight = nn.Parameter(torch.zeros(dimension, exposed + lags * dimension))
+        self.readout_bias = nn.Parameter(torch.zeros(dimension))
+        self.start_up = None
+
+    @property
+    def history(self) -> int:
+        """How many rows the model wants to have seen before the first that it predicts."""
+        return self.lags if self.start_up is None else self.start_up.history
+
+    @abstractmethod
+    def initial_belief(self, batch: int) -> State: ...
+
+    @abstractmethod
+    def advance(self, belief: State, observation: Tensor) -> State:
+        """The belief after one more observation (batch, d)."""
+        ...
+
+    def beliefs_along(self, belief: State, values: Tensor) -> State:
+        """The beliefs *before* each of the observations (batch, time, d), each tensor (batch, time, …)."""
+        found = []
+        for value in values.unbind(1):
+            found.append(belief)
+            belief = self.advance(belief, value)
+        return tuple(torch.stack(parts, 1) for parts in zip(*found, strict=True))
+
+    def exposed(self, belief: State) -> Tensor:
+        """s_t (…, exposed)."""
+        return belief[0]
+
+    @property
+    def readout_parameters(self) -> tuple[nn.Parameter, nn.Parameter]:
+        return self.readout_weight, self.readout_bias
+
+    def set_readout(self, readout: AffineMap) -> None:
+        with torch.no_grad():
+            self.readout_weight.copy_(readout.weight)
+            self.readout_bias.copy_(readout.bias)
+
+    def initial_state(self, batch: int) -> State:
+        recent = self.readout_bias.new_zeros(batch, self.lags * len(self.readout_bias))
+        return (*self.initial_belief(batch), recent, recent.new_zeros(batch, 1))
+
+    def belief(self, state: State) -> State:
+        return state[:-2]
+
+    def recent(self, state: State) -> Tensor:
+        return state[-2]
+
+    def readout_inputs(self, state: State) -> Tensor:
+        return torch.cat([self.exposed(self.belief(state)), self.recent(state)], -1)
+
+    def state_share(self, exposed: Tensor) -> Tensor:
+        """What the readout makes of s_t (…, exposed) alone: M's first columns, and c."""
+        return nn.functional.linear(exposed, self.readout_weight[:, : exposed.shape[-1]], self.readout_bias)
+
+    def read(self, state: State) -> Tensor:
+        """The readout itself, whatever was seen, in two products, so that a gradient of the state alone does not run
+        through the recent observations."""
+        exposed = self.exposed(self.belief(state))
+        share = self.state_share(exposed)
+        if not self.lags:
+            return share
+        return share + nn.functional.linear(self.recent(state), self.readout_weight[:, exposed.shape[-1] :])
+
+    def is_read(self, state: State) -> Tensor:
+        """(…, 1): whether M is read there, and not the start-up."""
+        return state[-1] >= (0 if self.start_up is None else self.history)
+
+    def begun(self, predictions: Tensor, state: State) -> Tensor:
+        """The readout's predictions (…, d) from the state, in place those of the start-up where too little was seen."""
+        return predictions if self.start_up is None else self.start_up.take_over(predictions, state[-2], state[-1])
+
+    def predict(self, state: State) -> Tensor:
+        return self.begun(self.read(state), state)
+
+    def update(self, state: State, observation: Tensor) -> State:
+        belief, recent = self.advance(self.belief(state), observation), self.recent(state)
+        if self.lags:
+            recent = torch.cat([recent, observation], 1)[:, observation.shape[1] :]
+        return (*belief, recent, self._counted(state[-1], observation.unsqueeze(1))[:, 1:])
+
+    def _counted(self, seen: Tensor, values: Tensor) -> Tensor:
+        """See `StartUp.counted`."""
+        if self.start_up is None:
+            return seen.expand(-1, values.shape[1] + 1)
+        return self.start_up.counted(seen, values)
+
+    def states_observed(self, start: State, values: Tensor) -> State:
+        """The states *before* each of the observations (batch, time, d), all of which are there."""
+        seen = self._counted(start[-1], values)[:, :-1].unsqueeze(2)
+        return (*self.beliefs_along(self.belief(start), values), recent_along(self.recent(start), values), seen)
+
+    def filter_observed(self, start: State, values: Tensor) -> Filtered:
+        """`filter_sequences` where every entry was observed: the predictions of all steps are read at once."""
+        states = self.states_observed(start, values)
+        return Filtered(self.predict(states), values, states)
+
+
+def trained_parameters(model: nn.Module) -> int:
+    """How many numbers of the model are fitted, by regression or by gradient."""
+    return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)

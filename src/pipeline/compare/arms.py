@@ -1,0 +1,92 @@
+"""What tells the jobs of a multirun apart: the values that it sweeps over, and the arm of each job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from omegaconf import DictConfig, OmegaConf
+
+from pipeline.host.errors import PipelineError
+
+GIVEN = "given"  # tag of a job: what its overrides give, as JSON
+
+
+def plain(key: str, value: Any) -> str:
+    """A value as text: a group's choice without its folder, a number alike however it was typed (0.50, 1.0)."""
+    text = str(value).strip("'\"")
+    try:
+        number = float(text)
+    except ValueError:
+        return text if "." in key else text.rpartition("/")[2]
+    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
+
+
+def swept_values(overrides: Sequence[str]) -> dict[str, list[str]]:
+    """Every key of the command line with the values that it takes, one or several; of a key given twice the last.
+
+    Raises HydraException for what cannot be parsed.
+    """
+    values: dict[str, list[str]] = {}
+    for override in OverridesParser.create().parse_overrides(list(overrides)):
+        if override.is_delete():
+            continue
+        swept = override.is_discrete_sweep()
+        texts = override.sweep_string_iterator() if swept else [override.get_value_element_as_str()]
+        values[override.key_or_group] = [str(text).strip("'\"") for text in texts]
+    return values
+
+
+def given(overrides: Sequence[str]) -> dict[str, str]:
+    """What the overrides of one job give, value by key; see `plain`."""
+    return {key: plain(key, values[-1]) for key, values in swept_values(overrides).items()}
+
+
+def value_of(key: str, choices: Mapping[str, Any], settings: Any) -> str | None:
+    """The choice of a group, else the value of a setting by its dotted key; None where there is neither.
+
+    settings: a configuration or its plain mapping.
+    """
+    if choices.get(key):
+        return plain(key, choices[key])
+    config = settings if isinstance(settings, DictConfig) else OmegaConf.create(dict(settings))
+    found = OmegaConf.select(config, key)
+    return None if found is None or OmegaConf.is_dict(found) else plain(key, found)
+
+
+def arm_of(arm: str | None, choices: Mapping[str, Any], settings: Any) -> str:
+    """What a comparison tells a job apart by: the value of the key `arm`; without one the contender, else the model,
+    and for model=psrnn its sampler. Raises PipelineError for a key that is neither group nor setting."""
+    if arm is not None:
+        found = value_of(arm, choices, settings)
+        if found is None:
+            raise PipelineError(f"compare.arm={arm} is no group or setting that has a value; name one that is swept")
+        return found
+    if choices.get("contender"):
+        return plain("contender", choices["contender"])
+    model = plain("model", choices.get("model") or "psrnn")
+    return plain("sampler", choices.get("sampler") or "") if model == "psrnn" else model
+
+
+def told_apart(arm: str | None, figure: str, keys: Sequence[str]) -> set[str]:
+    """Those of the keys that have a column of their own in the tables of a multirun: all but these say what else was
+    varied. `figure` is `compare.figure`: by epoch and by contender the number of frequencies has none."""
+    own = {"data", "seed"}
+    own |= {"features.count"} if figure == "count" else set()
+    own |= {arm} if arm is not None else {"contender"} if "contender" in keys else {"model", "sampler"}
+    aside = ("resume", "run_name", "tracking", "compare", "hydra", "tune")
+    return {key for key in keys if key in own or key.partition(".")[0] in aside}
+
+
+def varied(jobs: Sequence[Mapping[str, str]], data: Sequence[str], arm: str | None, figure: str) -> list[str]:
+    """For each job what was varied beside data, arm, frequencies and seed, as "kernel=matern, readout.lags=2".
+
+    jobs: what each was `given`; data: the names of their data sets. Empty where nothing else was varied, or the name of
+    the data set tells it.
+    """
+    keys = sorted({key for job in jobs for key in job})
+    aside = told_apart(arm, figure, keys)
+    pairs = {key: {(name, job.get(key)) for name, job in zip(data, jobs, strict=True)} for key in keys}
+    differ = [key for key in keys if key not in aside and len(pairs[key]) > len(set(data))]
+    return [", ".join(f"{key}={job[key]}" for key in differ if key in job) for job in jobs]

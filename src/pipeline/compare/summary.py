@@ -1,0 +1,270 @@
+"""What the parent of a multirun shows: tables, figures and words, chosen by `compare.figure`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from pipeline.compare import figures, statistics
+from pipeline.compare.jobs import forecasters, seed_table
+from pipeline.compare.labels import label
+from pipeline.compare.markdown import markdown_table
+
+TRIALS_SHOWN = 20  # of each arm, in words
+BEHIND = "not ahead of"  # column of the claims
+MEANS = (
+    "Error: geometric mean of the test errors over seeds, with its 95 % interval from "
+    f"{statistics.FEWEST_FOR_INTERVAL} seeds on (jobs that are unstable left out)"
+)
+RATIOS = (
+    f"geometric mean of the ratios, with its 95 % interval from {statistics.FEWEST_FOR_INTERVAL} pairs on and "
+    f"Wilcoxon's p after Holm's adjustment from {statistics.FEWEST_FOR_WILCOXON} on"
+)
+PAIRED_SHOWN = ["data", "against", "count", "pairs", "unstable_pairs", "ratio", "ratio_low", "ratio_high", "p_holm"]
+
+
+Curves = Callable[[pd.DataFrame], pd.DataFrame]  # from jobs to their errors by epoch
+
+
+class Summary(NamedTuple):
+    """tables by path, figures by path without ending, and Markdown."""
+
+    tables: dict[str, pd.DataFrame]
+    figures: dict[str, Figure]
+    text: str
+
+
+def in_words(table: Any) -> str:
+    """A Markdown table, its models by the names that people use."""
+    named = {name: table[name].map(label) for name in ("arm", "against") if name in table}
+    if BEHIND in table:
+        named[BEHIND] = table[BEHIND].map(lambda names: ", ".join(label(name) for name in names.split(", ")))
+    return markdown_table(table.assign(**named))
+
+
+def with_error(jobs: pd.DataFrame) -> pd.DataFrame:
+    """The columns that `statistics` reads."""
+    return jobs.rename(columns={"test_mse": "error"})
+
+
+def means_in_words(means: pd.DataFrame) -> str:
+    """The table of `statistics.geometric_means` under a caption that says what its columns are."""
+    return f"{MEANS}\n\n{in_words(means)}"
+
+
+def heading(kind: str, jobs: Any) -> str:
+    seeds = jobs.groupby("data")["seed"].nunique()
+    counted = ", ".join(f"{data}: {number} seeds" for data, number in seeds.items())
+    mark = "STAND-IN DATA (not real) · " if jobs["stand_in"].any() else ""
+    return f"{mark}{kind} ({counted})"
+
+
+def shown(table: Any) -> pd.DataFrame:
+    """The columns of `statistics.paired` that are read first; all of them are in paired.csv."""
+    return table[[name for name in PAIRED_SHOWN if name in table]]
+
+
+def claim_tables(jobs: pd.DataFrame, compare: Any, claim: str) -> tuple[dict[str, pd.DataFrame], str]:
+    """Paired statistics and verdicts, when the two arms of `compare` are named."""
+    if compare.baseline is None or compare.challenger is None:
+        return {}, ""
+    absent = sorted({compare.baseline, compare.challenger} - set(jobs["arm"]))
+    if absent:
+        return {}, f"\n\nNot compared: there is no job of {', '.join(absent)}."
+    table = statistics.paired(with_error(jobs), baseline=compare.baseline, challenger=compare.challenger)
+    claims = statistics.verdicts(table, claim)
+    divided = f"error of {compare.challenger} divided by that of {compare.baseline}"
+    words = f"\n\n{claim}: {divided}, paired by seed: {RATIOS}\n\n"
+    text = f"{words}{in_words(shown(table))}\n\n{in_words(claims)}"
+    return {"paired.csv": table, "claims.csv": claims}, text
+
+
+def by_count(jobs: pd.DataFrame, compare: Any, curves_of: Curves) -> Summary:  # noqa: ARG001
+    """Error against the number of frequencies: the paper's figure 3, with statistics."""
+    means = statistics.geometric_means(with_error(jobs))
+    tables, text = claim_tables(jobs, compare, f"{compare.challenger} better than {compare.baseline}")
+    if tables:
+        matching = statistics.matching_counts(
+            with_error(jobs), baseline=compare.baseline, challenger=compare.challenger
+        )
+        tables["matching_counts.csv"] = matching
+        text += f"\n\nFrequencies that {compare.baseline} needs for the error of {compare.challenger} at m\n\n"
+        text += in_words(matching)
+    title = heading("test error by number of frequencies", jobs)
+    return Summary(
+        {"means.csv": means, **tables},
+        {"figures/error_by_count": figures.error_by_count(means, title=title)},
+        means_in_words(means) + text,
+    )
+
+
+def kept_up(curves: Any) -> pd.DataFrame:
+    """Every job's curve to the last epoch of its data set: a refinement that ended early stays where it ended."""
+    parts = []
+    for (data, *_), rows in curves.groupby(["data", "arm", "count", "seed"], sort=False):
+        last = curves.loc[curves["data"] == data, "epoch"].max()
+        parts.append(rows.set_index("epoch").reindex(range(last + 1), method="ffill").reset_index())
+    return pd.concat(parts, ignore_index=True)
+
+
+def by_epoch(jobs: pd.DataFrame, compare: Any, curves_of: Curves) -> Summary:
+    """Error against the epoch of refinement: the paper's figure 4; the statistics are of the models that are kept."""
+    curves = curves_of(jobs)
+    full = kept_up(curves).rename(columns={"test_mse": "error"})
+    means = statistics.geometric_means(full.drop(columns="count").rename(columns={"epoch": "count"}))
+    means = means.rename(columns={"count": "epoch"})
+    tables, text = claim_tables(jobs, compare, f"{compare.challenger} better than {compare.baseline} after refinement")
+    kept = statistics.geometric_means(with_error(jobs))
+    title = heading("test error by epoch of refinement", jobs)
+    return Summary(
+        {"curves.csv": curves, "means_by_epoch.csv": means, "means.csv": kept, **tables},
+        {"figures/error_by_epoch": figures.error_by_epoch(means, title=title)},
+        f"Models that are kept (best epoch on validation). {means_in_words(kept)}{text}",
+    )
+
+
+def against_all(jobs: Any, challenger: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The challenger beside every other arm, and a verdict per data set: ahead of all of them, or not.
+
+    *holds*: `statistics.better` than each of them, Holm's adjustment over the other arms; *does not hold*:
+    `statistics.worse` than one of them; else *undecided*.
+    """
+    parts = []
+    for (data, stand_in), here in jobs.assign(count=0).groupby(["data", "stand_in"], sort=True):
+        for other in sorted(set(here["arm"]) - {challenger}):
+            table = statistics.paired(here, baseline=other, challenger=challenger)
+            parts.append(table.drop(columns=["count", "p_holm"]).assign(against=other, data=data, stand_in=stand_in))
+    table = pd.concat(parts, ignore_index=True)
+    table["p_holm"] = table.groupby("data")["p"].transform(lambda p: statistics.holm(p.to_numpy()))
+    return table, pd.DataFrame([ahead_of_all(str(d), rows, challenger) for d, rows in table.groupby("data")])
+
+
+def ahead_of_all(data: str, rows: Any, challenger: str) -> dict[str, str]:
+    ahead, behind = statistics.better(rows), statistics.worse(rows)
+    word = "holds" if ahead.all() else "does not hold" if behind.any() else "undecided"
+    word = statistics.NO_CLAIM if rows["stand_in"].any() else word
+    missed = ", ".join(rows.loc[~ahead, "against"])
+    return {"data": data, "claim": f"{challenger} ahead of every baseline", "verdict": word, BEHIND: missed}
+
+
+def contenders(jobs: Any, compare: Any, curves_of: Curves) -> Summary:  # noqa: ARG001
+    """Model against model: `compare.challenger` beside every other arm, paired by seed."""
+    errors: Any = with_error(jobs)
+    means: Any = statistics.geometric_means(errors.assign(count=0)).drop(columns="count")
+    sizes = jobs.groupby(["data", "arm"], as_index=False)[["parameters", "validation_mse"]].mean()
+    means = means.merge(sizes, on=["data", "arm"])
+    title = heading("test error by model", jobs)
+    tables, text = {"means.csv": means}, means_in_words(means)
+    compared = errors.groupby("data").filter(lambda rows: {compare.challenger} < set(rows["arm"]))
+    if len(compared):
+        table, claims = against_all(compared, compare.challenger)
+        tables |= {"paired.csv": table, "claims.csv": claims}
+        divided = f"Error of {compare.challenger} divided by that of each other model"
+        text += f"\n\n{divided}, paired by seed: {RATIOS}\n\n"
+        text += f"{in_words(shown(table))}\n\n{in_words(claims)}"
+    return Summary(tables, {"figures/contenders": figures.contenders(means, title=title)}, text)
+
+
+def trials(jobs: Any, compare: Any, curves_of: Curves) -> Summary:  # noqa: ARG001
+    """Trials of hyper-parameters by validation error, the best first; test errors are not looked at."""
+    ranked = jobs.sort_values(["data", "arm", "validation_mse"], ignore_index=True)
+    ranked = ranked[["data", "arm", "overrides", "parameters", "stable", "validation_mse"]]
+    first: Any = ranked.groupby(["data", "arm"], sort=False).head(TRIALS_SHOWN)
+    words = f"Trials by validation error ({len(first)} of {len(ranked)}; all of them in trials.csv)"
+    return Summary({"trials.csv": ranked}, {}, f"{words}\n\n{in_words(first)}")
+
+
+KINDS = {"count": by_count, "epoch": by_epoch, "contenders": contenders, "trials": trials}
+
+
+def listed(jobs: pd.DataFrame) -> str:
+    """The jobs in words: what is known of each."""
+    return markdown_table(jobs.drop(columns="run_id").dropna(axis="columns", how="all"))
+
+
+def summarise(jobs: Any, compare: Any, curves_of: Curves) -> Summary:
+    """The tables of all jobs, and what `compare.figure` asks for; studies are listed, and are in no figure.
+
+    Jobs that differ in what else was varied (column `varied` of the jobs) are compared apart, as if on other data.
+    """
+    compared: Any = forecasters(jobs)
+    if compared.empty:
+        return Summary({"jobs.csv": jobs}, {}, listed(jobs))
+    if compare.figure == "trials":
+        found = trials(compared, compare, curves_of)
+        return found._replace(text=unlike_steps(compared) + found.text)
+    labels, parts = with_varied(compared)
+    found = compared.assign(data=labels)
+    summary = KINDS[compare.figure](found, compare, curves_of)
+    tables = {"by_arm_and_count.csv": seed_table(found), **summary.tables}
+    apart = {path: taken_apart(table, parts) for path, table in tables.items()}
+    return Summary(
+        {"jobs.csv": jobs, **apart}, summary.figures, unlike_steps(found) + pooled_warning(found) + summary.text
+    )
+
+
+def with_varied(jobs: Any) -> tuple[pd.Series, dict[str, tuple[str, str]]]:
+    """Data and what else was varied as one text for each job, and the two parts of each text."""
+    others = jobs["varied"].fillna("") if "varied" in jobs else pd.Series("", index=jobs.index)
+    pairs = list(zip(jobs["data"], others, strict=True))
+    texts = [f"{data}, {other}" if other else str(data) for data, other in pairs]
+    return pd.Series(texts, index=jobs.index), dict(zip(texts, pairs, strict=True))
+
+
+def taken_apart(table: Any, parts: dict[str, tuple[str, str]]) -> pd.DataFrame:
+    """The table with data and what else was varied in columns of their own; unchanged where nothing else was."""
+    if "data" not in table or not any(other for _, other in parts.values()):
+        return table
+    data, others = (table["data"].map({text: pair[i] for text, pair in parts.items()}) for i in (0, 1))
+    apart = table.assign(data=data)
+    apart.insert(list(apart.columns).index("data") + 1, "varied", others)
+    return apart
+
+
+def aligned(text: str) -> str:
+    """Markdown with the columns of its tables as wide as their cells, for a terminal."""
+    shown: list[str] = []
+    for table, found in groupby(text.splitlines(), key=lambda line: line.startswith("|")):
+        lines = list(found)
+        shown += in_columns([line for line in lines if not line.startswith("|---")]) if table else lines
+    return "\n".join(shown)
+
+
+def in_columns(lines: list[str]) -> list[str]:
+    rows = [[cell.strip() for cell in line.removeprefix("|").removesuffix("|").split(" | ")] for line in lines]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def unlike_steps(jobs: Any) -> str:
+    """Words where jobs on the same data were not scored over the same steps: their errors do not compare."""
+    if "first_step" not in jobs:  # a file of an older version, which scored all models from evaluate.first_step
+        return ""
+    found = [(data, sorted(rows.unique())) for data, rows in jobs.groupby("data")["first_step"] if rows.nunique() > 1]
+    if not found:
+        return ""
+    named = "; ".join(f"{data}: from step {', '.join(map(str, steps))}" for data, steps in found)
+    words = (
+        f"not all jobs were scored over the same steps ({named}), so their errors do not compare; give all the same "
+        "evaluate.first_step, the largest of their readout.lags or more"
+    )
+    warnings.warn(words, stacklevel=2)
+    return f"**{words}**\n\n"
+
+
+def pooled_warning(jobs: pd.DataFrame) -> str:
+    """Words for a sweep over something that no column tells apart: its jobs stand in one row as if they were seeds."""
+    twice = jobs.duplicated(["data", "arm", "kernel", "count", "seed"], keep=False)
+    if not bool(twice.any()):
+        return ""
+    words = (
+        f"{int(twice.sum())} of {len(jobs)} jobs agree in data, arm, kernel, count and seed and are pooled as if they "
+        "were seeds; jobs.csv tells them apart by their overrides, or set compare.arm"
+    )
+    warnings.warn(words, stacklevel=2)
+    return f"**{words}**\n\n"

@@ -1,0 +1,95 @@
+"""Results of stages on disk: arrays and plain values in one NPZ, written whole or not at all; no pickle."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from models.runtime.collectives import bytes_of_first_rank, rank, world
+from pipeline.host.atomic import written_whole
+from pipeline.host.errors import PipelineError
+
+VALUES, OWNER = "__values__", "__owner__"
+
+
+class Saved(NamedTuple):
+    tensors: dict[str, Tensor]
+    values: dict[str, Any]
+
+
+def save(path: Path, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
+    """Write `tensors` and JSON `values`; the final name appears only when every byte is on disk.
+
+    The file notes the name of its folder, that of its run: copied to another run it is refused. Of several ranks rank 0
+    alone writes. Raises PipelineError when it cannot be written; the file before it stays whole.
+    """
+    if rank() > 0:
+        return
+    arrays = {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
+    arrays |= {VALUES: np.array(json.dumps(dict(values))), OWNER: np.array(path.parent.name)}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with written_whole(path) as temporary, temporary.open("wb") as file:
+            np.savez(file, allow_pickle=False, **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise PipelineError(
+            f"{path} cannot be written ({error.strerror}); make room there, then resume=true goes on from the last "
+            "whole checkpoint"
+        ) from error
+
+
+def find(path: Path) -> Saved | None:
+    """What `load` gives, None where there is no file. Of several ranks rank 0 alone looks, and tells the others."""
+    if world() == 1:
+        return load(path) if path.exists() else None
+    if rank() == 0 and path.exists():
+        load(path)  # refused by rank 0, where its run is known
+        content = bytes_of_first_rank(path.read_bytes())
+    else:
+        content = bytes_of_first_rank(b"")
+    return read(io.BytesIO(content))[0] if content else None
+
+
+def read(file: IO[bytes]) -> tuple[Saved, str]:
+    """What is in a checkpoint, and whose it is."""
+    with np.load(file, allow_pickle=False) as opened:
+        arrays = {name: opened[name] for name in opened.files}
+    values = json.loads(str(arrays.pop(VALUES)))
+    owner = str(arrays.pop(OWNER))
+    return Saved({name: torch.from_numpy(array) for name, array in arrays.items()}, values), owner
+
+
+def load(path: Path) -> Saved:
+    """Raises PipelineError for a file that is cut short, was not written by `save`, or is another run's."""
+    try:
+        with path.open("rb") as opened:
+            saved, owner = read(opened)
+    except (ValueError, KeyError, EOFError, OSError, MemoryError, zipfile.BadZipFile) as error:
+        raise PipelineError(
+            f"{path} is not a complete checkpoint of this project ({error}); delete it and start anew"
+        ) from error
+    if owner != path.parent.name:
+        raise PipelineError(f"{path} is a checkpoint of the run {owner}; delete it and start anew")
+    return saved
+
+
+@contextmanager
+def fitting(path: Path) -> Iterator[None]:
+    """What is read from a checkpoint is put in place. Raises PipelineError where it does not fit the model."""
+    try:
+        yield
+    except (RuntimeError, KeyError, TypeError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise PipelineError(f"{path} is a checkpoint of another model ({reason}); delete it and start anew") from error

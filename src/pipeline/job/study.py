@@ -1,0 +1,111 @@
+"""What recipes share: how a run is named and tagged; and, of all but the PSRNN's, a run opened for its data, closed
+with the right status, and looked up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import torch
+
+from models.runtime.collectives import world
+from pipeline.compare.arms import GIVEN, given
+from pipeline.host.devices import gpu_missing, pick_device, set_threads
+from pipeline.host.errors import FinishedBefore
+from pipeline.host.process import command_line
+from pipeline.job.clock import Clock
+from pipeline.settings.job import Job
+from pipeline.settings.schema import CommonConfig
+from pipeline.tracking.run import Run, where_to_look
+from pipeline.tracking.session import RunRequest, finished_before, open_run
+
+
+class Data(Protocol):
+    """What a run says of the data it was made from."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def stand_in(self) -> bool: ...
+    @property
+    def checksum(self) -> Any: ...  # str, but type checkers take no cached property for that
+
+
+class Study(NamedTuple):
+    """An open run: title names it and says whether the data is real; folder is for checkpoints, kept until it ends."""
+
+    run: Run
+    folder: Path
+    clock: Clock
+    title: str
+
+
+def prepare(settings: CommonConfig, job: Job) -> torch.device:
+    """Threads set; the device."""
+    set_threads(settings.threads)
+    return pick_device(settings.device, job=job.number)
+
+
+def title_of(name: str, data: Data) -> str:
+    """The start of every figure's title; stand-in data is named in all of them."""
+    return f"{name} · STAND-IN DATA (not real)" if data.stand_in else name
+
+
+def run_request(
+    settings: CommonConfig, job: Job, data: Data, device: torch.device, *, experiment: str, group: str = "",
+    words: Sequence[str] = (), tags: Mapping[str, str] | None = None,
+) -> RunRequest:  # fmt: skip
+    """What the run of a job is opened with.
+
+    Its name is experiment, data, `words`, seed and the job's label; `tags` are added to those of all recipes. group: of
+    the runs in the store, where `tracking.experiment` does not say it and it is not the experiment.
+    """
+    own = None if job.multirun else settings.run_name  # in a multirun, run_name is the parent's
+    parts = [experiment, "" if data.name == experiment else data.name, *words, f"seed{settings.seed}", job.label]
+    name = own or "-".join(part for part in parts if part)
+    common = {
+        "experiment": experiment,
+        "recipe": settings.recipe,
+        "data": data.name,
+        "data.source": data.source,
+        "data.stand_in": str(data.stand_in).lower(),
+        "device": str(device),
+        "device.gpu_missing": str(gpu_missing(settings.device)).lower(),
+        "processes": str(world()),
+        "hydra.overrides": " ".join(job.overrides),
+        GIVEN: json.dumps(given(job.overrides)),
+        "job": str(job.number),
+    }
+    name = f"STAND-IN-{name}" if data.stand_in else name
+    where = settings.tracking.experiment or group or experiment
+    return RunRequest(asdict(settings), where, name, data.checksum, common | dict(tags or {}))
+
+
+@contextmanager
+def study(settings: CommonConfig, job: Job, data: Data, device: torch.device, clock: Clock) -> Iterator[Study]:
+    """The run of one study; what it was called and where to look is printed at its end.
+
+    Raises FinishedBefore in a multirun that goes on, where this job has finished, and as `open_run` does.
+    """
+    experiment = str(job.choices.get("experiment") or settings.recipe)
+    request = run_request(settings, job, data, device, experiment=experiment)
+    if finished_before(settings.tracking, request, resume=settings.resume, requeued=job.requeued) is not None:
+        raise FinishedBefore(f"{request.name} has finished before")
+    with open_run(settings.tracking, request, resume=settings.resume, requeued=job.requeued) as (run, folder):
+        title = title_of(run.name, data)
+        clock.begin(run, title)
+        if not job.multirun:  # as the parent of a multirun has them: what `pipeline.export` makes a page of
+            run.tags({"command": command_line(), "jobs": "1", "jobs.failed": "0"})
+        yield Study(run, folder, clock, title)
+    print(where_to_look(run, title, None))
+
+
+def log_metrics(run: Run, metrics: Mapping[str, float]) -> None:
+    for name, value in metrics.items():
+        run.metric(name, value)

@@ -1,0 +1,96 @@
+"""The best job of a multirun: which it is, what the parent says of it, and its model."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pandas as pd
+from mlflow.entities import Run as MlflowRun
+from mlflow.tracking import MlflowClient
+
+from pipeline.compare.jobs import ERROR
+from pipeline.host.errors import PipelineError
+from pipeline.tracking.model import BEST_SO_FAR, EXAMPLE, PARAMETERS, log_model, scratch_folder
+from pipeline.tracking.registry import register
+from pipeline.tracking.run import Run
+
+
+def finite_or_worst(error: float) -> float:
+    return error if math.isfinite(error) else math.inf
+
+
+def best_child(children: list[MlflowRun]) -> tuple[MlflowRun, float]:
+    """The job whose kept model has the smallest validation error; the test error decides nothing.
+
+    Of equals it is the one whose model was kept (see `keep_if_best`).
+    """
+    errors = {child.info.run_id: finite_or_worst(float(child.data.tags["validation_mse"])) for child in children}
+    best = min(children, key=lambda child: (errors[child.info.run_id], BEST_SO_FAR not in child.data.tags))
+    return best, errors[best.info.run_id]
+
+
+def log_best(run: Run, children: list[MlflowRun], *, tested: bool, whole: bool) -> None:
+    """Settings, errors and model of the best job; `tested` is False where the test error is not to be looked at.
+
+    Unless the sweep is `whole` another job may yet be better, and MLflow keeps parameters as first logged: the
+    settings wait till then. Studies have none.
+    """
+    if not children:
+        return
+    best, error = best_child(children)
+    run.tags({"best.run": best.info.run_id, "best.name": str(best.info.run_name)})
+    settings = {f"best.{k}": v for k, v in best.data.params.items() if not k.startswith("tracking.")}
+    if whole:
+        run.parameters(settings)
+    run.client.log_metric(run.id, "best/validation_mse", error)
+    if tested:
+        run.client.log_metric(run.id, "best/test_mse", best.data.metrics[ERROR])
+
+
+def keep_best(run: Run, children: list[MlflowRun], name: str | None) -> None:
+    """The model of the best job, registered if there is a name.
+
+    Raises PipelineError when there is a name and no job has a model, or their data differ.
+    """
+    if not children:
+        if name is not None:
+            raise PipelineError(f"tracking.register={name}: these jobs make no model; leave it out")
+        return
+    checksums = {child.data.tags["data.checksum"] for child in children}
+    if name is not None and len(checksums) > 1:
+        raise PipelineError(f"tracking.register={name}: the jobs ran on different data, so none is the best")
+    best = best_child(children)[0]
+    uri = log_best_model(run.client, best, name)
+    if name is None:
+        return
+    if uri is None:
+        raise PipelineError(
+            f"tracking.register={name}: the best job, {best.info.run_name}, has no model; its validation error is not "
+            "finite, or it was stopped before its model was kept"
+        )
+    run.tags({"best.registered": uri})
+    print(f"registered: {uri}")
+
+
+def log_best_model(client: MlflowClient, best: MlflowRun, name: str | None) -> str | None:
+    """The model of the best job, from its parameters, unless it has been logged already or was told to keep none."""
+    models = best.outputs.model_outputs if best.outputs else []
+    if models:
+        found = client.get_logged_model(models[0].model_id)
+        return None if name is None else register(client, best.info.run_id, found, name)
+    if BEST_SO_FAR not in best.data.tags:
+        return None
+    with scratch_folder() as folder:
+        parameters = Path(client.download_artifacts(best.info.run_id, PARAMETERS, str(folder)))
+        example = pd.read_csv(parameters / EXAMPLE, dtype={"sequence": str})
+        return log_model(Run(client, best.info.run_id), parameters, example, name=name)
+
+
+def best_in_words(children: list[MlflowRun]) -> str:
+    """A line for each data set: the job with the smallest validation error."""
+    lines = []
+    for data in sorted({child.data.tags["data"] for child in children}):
+        best, error = best_child([child for child in children if child.data.tags["data"] == data])
+        lines.append(f"best on {data}: {best.info.run_name}, validation error {error:.4g}")
+    return "\n".join(lines)

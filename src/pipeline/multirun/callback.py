@@ -1,0 +1,106 @@
+"""Hydra's callback: the parent of a multirun is opened before the first job and closed after the last.
+
+Hydra makes one in every process, for a single run too, so MLflow and pandas wait until there is a multirun.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from hydra.core.utils import JobReturn
+from hydra.experimental.callback import Callback
+from omegaconf import DictConfig, open_dict
+
+from pipeline.host.errors import GOES_ON, FinishedBefore
+from pipeline.host.passwords import masked
+from pipeline.host.torchrun import refuse_several
+from pipeline.settings.composition import prepare_process
+from pipeline.settings.messages import expected_errors, one_line
+
+if TYPE_CHECKING:
+    from pipeline.tracking.run import Run
+
+OPEN_PARENTS: list[ParentRun] = []
+
+
+@contextmanager
+def parents_closed() -> Iterator[None]:
+    """Close what is still open when the process ends: Hydra skips `on_multirun_end` when a job failed."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        if OPEN_PARENTS:
+            stop.add_note(GOES_ON)
+        raise
+    finally:
+        while OPEN_PARENTS:
+            OPEN_PARENTS.pop().close("FAILED")
+
+
+def arrived() -> ParentRun:
+    """The callback in a worker process: what every process needs is set up, and there is no parent to close."""
+    prepare_process()
+    return ParentRun()
+
+
+class ParentRun(Callback):
+    """Hydra callback. The parent's id travels as an override, which every launcher passes on.
+
+    Launchers send the callbacks to their workers, pickled, before a job's configuration is composed there: hence
+    `__reduce__`, which sets up the worker.
+    """
+
+    def __init__(self) -> None:
+        self.run: Run | None = None
+        self.compare: Any = None
+        self.register: str | None = None
+
+    def __reduce__(self) -> tuple[Callable[[], ParentRun], tuple[()]]:
+        return arrived, ()
+
+    def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:  # noqa: ARG002
+        # Hydra turns exceptions of callbacks into warnings and goes on; here there must be no jobs then
+        try:
+            refuse_several("a multirun")
+            self.open(config)
+        except FinishedBefore as end:
+            print(end)
+            raise SystemExit(0) from end
+        except expected_errors() as error:
+            raise SystemExit(f"error: {one_line(error)}") from error
+
+    def open(self, config: DictConfig) -> None:
+        """Make the parent, where jobs are tracked."""
+        tracking = config.get("tracking")
+        if tracking is None or not tracking.enabled or config.recipe == "predict":
+            return
+        from pipeline.multirun.checks import check_sweep
+        from pipeline.multirun.parent import experiment_name, parent_run
+
+        self.compare, self.register = config.compare, config.tracking.register
+        check_sweep(config)
+        self.run = parent_run(config)
+        with open_dict(config):
+            config.hydra.overrides.task.append(f"tracking.parent={self.run.id}")
+            quoted = experiment_name(config).replace("'", r"\'")
+            config.hydra.overrides.task.append(f"tracking.experiment='{quoted}'")
+        OPEN_PARENTS.append(self)
+        print(f"multirun: {self.run.id}; what the jobs are made of is composed before the first one starts")
+
+    def on_job_end(self, config: DictConfig, job_return: JobReturn, **kwargs: Any) -> None:  # noqa: ARG002
+        """Hydra prints the overrides of a job that failed."""
+        job_return.overrides = [masked(override) for override in job_return.overrides or []]
+
+    def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:  # noqa: ARG002
+        self.close("FINISHED")
+
+    def close(self, status: str) -> None:
+        """Once: with the tables and figures of the jobs that finished."""
+        if self.run is None:
+            return
+        from pipeline.multirun.parent import finish
+
+        run, self.run = self.run, None
+        finish(run, self.compare, self.register, status)

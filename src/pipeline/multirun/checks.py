@@ -1,0 +1,108 @@
+"""A multirun is checked before its first job: that it can be compared and registered at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hydra.core.global_hydra import GlobalHydra
+from omegaconf import DictConfig, OmegaConf
+
+from pipeline.compare.arms import arm_of, plain, swept_values
+from pipeline.host.errors import PipelineError
+from pipeline.settings.nearest import no_such_choice
+from pipeline.settings.schema import CAPS
+
+CARRIERS = ("experiment", "contender", "recipe", "size")  # groups that set others: known when a job is composed
+FORECASTERS = ("psrnn", "tune")  # the recipes whose jobs end with a model and a test error
+
+
+def planned(config: DictConfig) -> dict[str, list[str]]:
+    """`swept_values` of a multirun: its command line, and before it what its experiment sweeps over."""
+    params = config.hydra.sweeper.get("params") or {}
+    return swept_values([*(f"{key}={value}" for key, value in params.items()), *config.hydra.overrides.task])
+
+
+def lowered(key: str, value: str, config: DictConfig) -> str:
+    """A value as `size` caps it."""
+    limit = OmegaConf.select(config, f"size.{CAPS[key]}") if key in CAPS else None
+    text = plain(key, value)
+    return text if limit is None or text == "null" else plain(key, min(float(text), limit))
+
+
+def planned_arms(config: DictConfig, values: Mapping[str, list[str]]) -> list[str] | None:
+    """The arms of a multirun's jobs, or None where only its jobs' own configurations tell them."""
+    arm, choices = config.compare.arm, dict(config.hydra.runtime.choices)
+    hidden = any(len(values.get(name, [])) > 1 for name in CARRIERS)
+    if arm is not None:
+        swept = values.get(arm)
+        if swept is None:
+            return None if hidden else [arm_of(arm, choices, config)]
+        return sorted({lowered(arm, value, config) for value in swept})
+    if hidden and "contender" not in values:
+        return None
+    sides = {key: values.get(key) or [choices.get(key)] for key in ("contender", "model", "sampler")}
+    found = {
+        arm_of(None, {"contender": contender, "model": model, "sampler": sampler}, {})
+        for contender in sides["contender"] for model in sides["model"] for sampler in sides["sampler"]
+    }  # fmt: skip
+    return sorted(found)
+
+
+def check_arms(config: DictConfig, values: Mapping[str, list[str]]) -> None:
+    """Raise PipelineError where `compare` names on the command line an arm that no job will have; where an experiment
+    names it, say that nothing will be compared."""
+    if config.compare.arm in ("data", "seed"):
+        raise PipelineError(
+            f"compare.arm={config.compare.arm}: arms are compared on the same data, paired by seed; name another key"
+        )
+    arms = planned_arms(config, values)
+    named = {side: config.compare.get(side) for side in ("baseline", "challenger")}
+    if named["baseline"] is not None and named["baseline"] == named["challenger"]:
+        raise PipelineError(f"compare.baseline and compare.challenger are both {named['baseline']}; name two arms")
+    if arms is None or config.compare.figure == "trials":
+        return
+    for side, name in named.items():
+        if name is None or plain(config.compare.arm or "", name) in arms:
+            continue
+        words = f"compare.{side}={name}: no job of this sweep has that arm; there are {', '.join(arms)}"
+        if any(key.startswith("compare") for key in values):
+            raise PipelineError(words)
+        print(f"note: {words}, so nothing is compared with it", flush=True)
+
+
+def check_register(config: DictConfig, values: Mapping[str, list[str]]) -> None:
+    """Raise PipelineError where the best model could not be registered at the end."""
+    name = config.tracking.register
+    if name is None or len(values.get("recipe", [])) > 1:
+        return
+    if config.recipe not in FORECASTERS:
+        raise PipelineError(f"tracking.register={name}: recipe={config.recipe} makes no model; leave it out")
+    folders = {value.rpartition("/")[0] for value in values.get("contender", [])} - {"", "refined", "refined_bayes"}
+    data = sorted(set(values.get("data", [])) or folders)
+    if len(data) > 1:
+        raise PipelineError(
+            f"tracking.register={name}: the jobs run on different data ({', '.join(data)}), so none is the best; "
+            "register from a sweep over one"
+        )
+
+
+def check_choices(values: Mapping[str, list[str]]) -> None:
+    """Raise PipelineError for a swept choice that its config group does not have; Hydra finds it job by job."""
+    loader = GlobalHydra.instance().config_loader()
+    for group, asked in values.items():
+        options = loader.get_group_options(group) if "." not in group else []
+        unknown = [choice for choice in asked if options and "/" not in choice and choice not in (*options, "null")]
+        if unknown:
+            raise PipelineError(no_such_choice(group, unknown[0], options))
+
+
+def check_sweep(config: DictConfig) -> None:
+    """Raise PipelineError for a multirun that could not be compared or registered at its end, as far as the command
+    line tells. Of a sweeper other than Hydra's own nothing is known before."""
+    if not str(config.hydra.sweeper.get("_target_")).endswith(".BasicSweeper"):
+        return
+    values = planned(config)
+    check_choices(values)
+    check_register(config, values)
+    if config.recipe in FORECASTERS:
+        check_arms(config, values)

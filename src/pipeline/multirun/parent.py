@@ -1,0 +1,177 @@
+"""The parent of a multirun: made before the first job, closed with what the jobs found; see `callback`."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mlflow.entities import Run as MlflowRun
+from mlflow.tracking import MlflowClient
+from omegaconf import DictConfig, OmegaConf
+
+from pipeline.compare.jobs import curve_table, is_forecaster, job_table, metric_table
+from pipeline.compare.summary import aligned
+from pipeline.compare.summary import summarise as summary_of
+from pipeline.host.errors import FinishedBefore, PipelineError
+from pipeline.host.process import command_line
+from pipeline.multirun.best import best_child, best_in_words, keep_best, log_best
+from pipeline.tracking.run import Run, create_run, where_to_look
+from pipeline.tracking.session import PRUNED, git_commit, nothing_left, origin_tags
+from pipeline.tracking.store import experiment_id, open_store
+
+
+def experiment_name(config: DictConfig) -> str:
+    """As of a single run: jobs on one table are kept under the name of its file."""
+    choices = config.hydra.runtime.choices
+    table = OmegaConf.select(config, "data.path") if choices.get("data") == "table" else None
+    data = Path(str(table)).name.split(".")[0] if table else choices.get("data")
+    return str(config.tracking.experiment or choices.get("experiment") or data or config.recipe)
+
+
+NOT_IN_MARK = ("resume", "run_name", "tracking")
+
+
+def sweep_mark(config: DictConfig) -> str:
+    """Command line, swept values and composed settings, but for what does not change the jobs: equal marks are the same
+    sweep."""
+    typed = [o for o in config.hydra.overrides.task if not o.lstrip("+").startswith(NOT_IN_MARK)]
+    plain: Any = OmegaConf.to_container(config, resolve=False)
+    swept = str(plain.pop("hydra")["sweeper"].get("params"))
+    kept = {key: value for key, value in plain.items() if key not in NOT_IN_MARK}
+    return hashlib.sha256(repr((sorted(typed), swept, sorted(kept.items()))).encode()).hexdigest()
+
+
+def newest_parent(client: MlflowClient, where: str, mark: str, status: str) -> MlflowRun | None:
+    """The newest parent of a sweep; `status` is "=" or "!=" FINISHED."""
+    found = client.search_runs(
+        [where],
+        filter_string=f"tags.sweep = '{mark}' and attributes.status {status} 'FINISHED'",
+        order_by=["attributes.start_time DESC"],
+        max_results=1,
+    )
+    return found[0] if found else None
+
+
+def refuse_to_resume(client: MlflowClient, where: str, mark: str) -> None:
+    """Raises FinishedBefore where the sweep has finished, PipelineError where it has never begun."""
+    finished = newest_parent(client, where, mark, "=")
+    if finished is not None:
+        raise FinishedBefore(nothing_left("multirun", finished))
+    raise PipelineError(
+        "resume=true: no unfinished multirun has this command line and these settings; start without resume, or with "
+        "resume=auto"
+    )
+
+
+def parent_run(config: DictConfig) -> Run:
+    """A new parent, or with resume=true or auto the newest one of the same command line that did not finish.
+
+    Raises FinishedBefore and PipelineError when there is none and resume=true asks for one.
+    """
+    client = open_store(config.tracking.uri, wait=config.tracking.wait)
+    where = experiment_id(client, experiment_name(config))
+    mark = sweep_mark(config)
+    former = newest_parent(client, where, mark, "!=") if config.resume else None
+    if former is not None:
+        client.update_run(former.info.run_id, status="RUNNING")
+        client.set_tag(former.info.run_id, "resumed.git.commit", git_commit())
+        return Run(client, former.info.run_id)
+    if config.resume is True:
+        refuse_to_resume(client, where, mark)
+    name = f"multirun-{experiment_name(config)}" if config.run_name is None else str(config.run_name)
+    tags = {"multirun": "parent", "sweep": mark, "hydra.overrides": " ".join(config.hydra.overrides.task)}
+    tags["command"] = command_line()
+    return create_run(client, where, name, {**origin_tags(), **tags})
+
+
+def finish(run: Run, compare: Any, register: str | None, status: str) -> None:
+    """Close a parent with the tables and figures of the jobs that finished, and their numbers."""
+    try:
+        children = children_of(run.client, run)
+        finished = [child for child in children if child.info.status == "FINISHED"]
+        pruned = [child for child in children if PRUNED in child.data.tags]
+        failed = len(children) - len(finished) - len(pruned)
+        run.tags({"jobs": str(len(children)), "jobs.failed": str(failed), "jobs.pruned": str(len(pruned))})
+        done = not finished or summarised(run, finished, compare, register, status)
+        print(ending(run, children, finished, failed))
+        status = status if done else "FAILED"
+    except BaseException:
+        status = "FAILED"
+        raise
+    finally:
+        run.finish(status)
+
+
+def children_of(client: MlflowClient, run: Run) -> list[MlflowRun]:
+    found: list[MlflowRun] = []
+    token: str | None = None
+    while True:
+        page = client.search_runs(
+            [run.experiment_id], filter_string=f"tags.`mlflow.parentRunId` = '{run.id}'", page_token=token
+        )
+        found += page
+        token = page.token
+        if not token:
+            return found
+
+
+def summarised(run: Run, children: list[MlflowRun], compare: Any, name: str | None, status: str) -> bool:
+    """Tables and figures of the jobs, their best, its model: each whatever becomes of the others.
+
+    False, with a warning and a tag, where one of them cannot be made; the jobs themselves are kept.
+    """
+    forecasters = [child for child in children if is_forecaster(child)]
+    tested, whole = compare.figure != "trials", status == "FINISHED"
+    steps: dict[str, Callable[[], None]] = {
+        "their summary could not be made": lambda: summarise(run, children, compare),
+        "the best of them could not be told": lambda: log_best(run, forecasters, tested=tested, whole=whole),
+        "the model of the best could not be kept": lambda: keep_best(run, forecasters, name),
+    }
+    failures = [f"{words}: {error}" for words, step in steps.items() if (error := error_of(step)) is not None]
+    if failures:
+        warnings.warn(f"the jobs ran, but {'; and '.join(failures)}", stacklevel=2)
+        run.tags({"summary.error": "; ".join(failures)[:5000]})
+    return not failures
+
+
+def error_of(step: Callable[[], None]) -> Exception | None:
+    """What it raises."""
+    try:
+        step()
+    except Exception as error:
+        return error
+    return None
+
+
+def summarise(run: Run, children: list[MlflowRun], compare: Any) -> None:
+    """Tables, figures and words over the jobs; the words are printed too."""
+    jobs: Any = job_table(children, compare)
+    summary = summary_of(jobs, compare, partial(curve_table, run.client))
+    studies = [child for child in children if not is_forecaster(child)]
+    tables = summary.tables | ({"metrics.csv": metric_table(studies)} if studies else {})
+    for path, table in tables.items():
+        run.table(table, path)
+    for path, figure in summary.figures.items():
+        run.figure(figure, path)
+    name = str(run.client.get_run(run.id).info.run_name)
+    if jobs["stand_in"].any() and not name.startswith("STAND-IN"):
+        name = f"STAND-IN-{name} (data not real)"
+        run.client.update_run(run.id, name=name)
+    one_data_set = not studies and jobs["data"].nunique() == 1
+    words = f"\n\nBest by validation error: {best_child(children)[0].info.run_name}" if one_data_set else ""
+    run.describe(f"{name}\n\n{summary.text}{words}\n")
+    print(f"\n{name}\n\n{aligned(summary.text)}\n")
+
+
+def ending(run: Run, children: list[MlflowRun], finished: list[MlflowRun], failed: int) -> str:
+    """The last lines of a multirun: its jobs, the best of them, its name and where to look."""
+    name = str(run.client.get_run(run.id).info.run_name)
+    forecasters = [child for child in finished if is_forecaster(child)]
+    pruned = len(children) - len(finished) - failed
+    words = f"{len(children)} jobs, {failed} failed" + (f", {pruned} pruned" if pruned else "")
+    best = [best_in_words(forecasters)] if forecasters else []
+    return "\n".join([words, *best, where_to_look(run, name, None)])

@@ -1,0 +1,68 @@
+"""What Hydra needs before it composes a configuration: the schemas and the resolvers of conf/."""
+
+from __future__ import annotations
+
+from pipeline.host.process import prepare_environment
+
+
+def at_most(value: int, limit: int | None) -> int:
+    """`${at_most:20,${size.seeds}}`: a value of an experiment's sweep, lowered to the limit of `size`."""
+    return value if limit is None else min(value, limit)
+
+
+def up_to(values: list[int], limit: int | None) -> str:
+    """`${up_to:[5,10,20],${size.count}}`: the values of a sweep up to the limit of `size`, comma separated."""
+    return ",".join(str(value) for value in values if limit is None or value <= limit)
+
+
+def contenders(data: list[str]) -> str:
+    """`${contenders:[mocap,swimmer]}`: every file of conf/contender/DATA/, as the choices of a sweep."""
+    from pipeline.host.paths import conf_folder
+
+    folder = conf_folder() / "contender"
+    return ",".join(f"{name}/{path.stem}" for name in data for path in sorted((folder / name).glob("*.yaml")))
+
+
+def pipeline_store() -> str:
+    """`${pipeline_store:}`: the folder of the local store."""
+    from pipeline.host.paths import store_folder
+
+    return str(store_folder())
+
+
+def readout_for(data: str) -> str:
+    """`${readout_for:${data}}`: the paper's readout on its data; the one that validation chooses on a person's own."""
+    return "auto" if data == "table" else "linear"
+
+
+def refine_for(data: str, model: str) -> str:
+    """`${refine_for:${data},${model}}`: on a table the readout that validation chose leaves a PSRNN's refinement
+    next to nothing to gain, and the networks are trained by nothing else."""
+    return "none" if data == "table" and model in ("psrnn", "psrnn_cp") else "bptt"
+
+
+def register_resolvers() -> None:
+    from omegaconf import OmegaConf
+
+    for resolver in (at_most, up_to, contenders, pipeline_store, readout_for, refine_for):
+        OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
+
+
+def share_schemas() -> None:
+    """Let Hydra's copies of its repository share the store of schemas, which gives out copies itself.
+
+    Hydra makes such a copy for each list of a group's choices: 150 of them, two seconds, for one `--help`.
+    """
+    from hydra.core.config_store import ConfigStore
+
+    setattr(ConfigStore, "__deepcopy__", lambda store, memo: store)  # noqa: ARG005, B010
+
+
+def prepare_process() -> None:
+    """All of it: called once in the first process, and in each worker before its first configuration is composed."""
+    from pipeline.settings.schema import register_schemas
+
+    prepare_environment()
+    share_schemas()
+    register_schemas()
+    register_resolvers()

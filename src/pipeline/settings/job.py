@@ -1,0 +1,55 @@
+"""What a recipe is told about the job beside its settings."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from omegaconf import OmegaConf
+
+from pipeline.host.errors import PipelineError
+
+STARTED_ONCE_MORE = ("SLURM_RESTART_COUNT", "TORCHELASTIC_RESTART_COUNT")
+
+
+@dataclass(frozen=True)
+class Job:
+    """choices: the option of each config group; overrides: as typed; number: 0, or the place in a multirun;
+    label: ends the run's name.
+
+    requeued: Slurm took the job's node away and has started it once more, or torchrun has after a process failed, so
+    that it goes on with what it left.
+    """
+
+    choices: dict[str, Any]
+    overrides: list[str]
+    number: int
+    multirun: bool
+    requeued: bool = False
+    label: str = ""
+
+    @classmethod
+    def current(cls) -> Job:
+        hydra: Any = HydraConfig.get()
+        number = OmegaConf.select(hydra, "job.num")
+        return cls(
+            choices=dict(hydra.runtime.choices),
+            overrides=list(hydra.overrides.task),
+            number=int(number or 0),
+            multirun=hydra.mode == RunMode.MULTIRUN,
+            requeued=any(int(os.environ.get(name, "0")) > 0 for name in STARTED_ONCE_MORE),
+        )
+
+
+def refuse_other_data(job: Job) -> None:
+    """Raise PipelineError when a contender chosen for one data set is to run on another (`data=` wins over it)."""
+    folder = str(job.choices.get("contender") or "").rpartition("/")[0]
+    data = job.choices.get("data")
+    if folder not in ("", data) and not folder.startswith("refined"):
+        raise PipelineError(
+            f"contender={job.choices['contender']} was chosen for data={folder}, not for data={data}; "
+            "leave data= out and choose contenders, as in contender=swimmer/psrnn,swimmer/lstm"
+        )

@@ -1,0 +1,70 @@
+"""Messages of libraries turned into one line for people."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+from pipeline.host.passwords import masked
+from pipeline.settings.nearest import no_such_choice
+
+UNKNOWN_CHOICE = re.compile(
+    r"Could not find '(?P<group>[^']+)/(?P<name>[^'/]+)'.*?"
+    r"Available options in '[^']+':\s*(?P<options>.*?)\n(?:Config|$)",
+    re.S,
+)
+UNKNOWN_KEY = re.compile(r"full_key: (?P<key>\S+)")
+NUMBERS = {"Integer": "a whole number", "Float": "a number"}
+NO_NUMBER = re.compile(rf"Value '(?P<value>.*?)' of type '\w+' could not be converted to (?P<kind>{'|'.join(NUMBERS)})")
+NO_LIST = re.compile(r"Invalid value assigned: \w+ is not a ListConfig, list or tuple")
+NO_VALUE = re.compile(r"field '\w+' is not Optional")
+
+
+def expected_errors() -> tuple[type[Exception], ...]:
+    """Errors that a person can mend, told in one line; anything else is a fault of ours and shows its traceback."""
+    from hydra.errors import HydraException
+    from omegaconf.errors import OmegaConfBaseException
+
+    tracking = sys.modules.get("mlflow.exceptions")  # what is not imported has raised nothing
+    stores = () if tracking is None else (tracking.MlflowException,)
+    return (ValueError, OSError, HydraException, OmegaConfBaseException, *stores)
+
+
+def unknown_key(text: str) -> str | None:
+    """What OmegaConf says of a key that is not there, with the keys that are, where the schema tells them."""
+    found = UNKNOWN_KEY.search(text)
+    if found is None or not re.search(r"is not in struct|not in '", text):
+        return None
+    from pipeline.settings.unknown import not_a_setting
+
+    return not_a_setting(found["key"])
+
+
+def wrong_kind(text: str) -> str | None:
+    """What OmegaConf says of a value that is no number or no list, or of null where there must be a value."""
+    key = UNKNOWN_KEY.search(text)
+    number = NO_NUMBER.search(text)
+    if key is None:
+        return None
+    if number:
+        return f"{key['key']}={number['value']} must be {NUMBERS[number['kind']]}"
+    if NO_LIST.search(text):
+        return f"{key['key']} must be a list, as in {key['key']}=[…]"
+    return f"{key['key']} must have a value, not null" if NO_VALUE.search(text) else None
+
+
+def one_line(error: BaseException) -> str:
+    """The message of an error, of Hydra's composition errors and their causes too, folded into a single line without
+    passwords."""
+    text = "\n".join(part for part in (str(error) or type(error).__name__, str(error.__cause__ or "")) if part)
+    choice = UNKNOWN_CHOICE.search(text)
+    if choice:
+        group, name, options = choice["group"], choice["name"], choice["options"].split()
+        return no_such_choice(group, name, options)
+    known = unknown_key(text) or wrong_kind(text)
+    if known:
+        return known
+    if error.__cause__ is not None and str(error.__cause__) in str(error):
+        text = str(error)
+    text = re.sub(r"\n\s*(full_key|object_type|reference_type)[:=][^\n]*", "", text)
+    return masked(re.sub(r"\s*\n\s*", ": ", text.strip()))

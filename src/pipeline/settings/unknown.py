@@ -1,0 +1,72 @@
+"""Settings that do not exist: found, refused, and told with those that do."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import Any, get_type_hints
+
+import yaml
+from omegaconf import DictConfig, OmegaConf
+
+from pipeline.host.errors import PipelineError
+from pipeline.host.paths import conf_folder
+from pipeline.settings.nearest import did_you_mean
+from pipeline.settings.schema import SCHEMAS
+
+FREE = ("data", "kernel", "sampler", "model")  # sections whose keys are those of the class they name
+ADDED = ("experiment", "contender")  # groups that the defaults leave out, so that one types + before them
+
+
+def settings_beside(key: str) -> list[str]:
+    """The settings of the section that `key` would belong to; empty where the schemas do not agree on one."""
+    sections: list[Any] = []
+    for schema in SCHEMAS.values():
+        node: Any = schema
+        for part in key.split(".")[:-1]:
+            node = get_type_hints(node).get(part) if is_dataclass(node) else None
+        sections += [node] if node is not None else []
+    if len(sections) != sum(is_dataclass(node) for node in sections) or not sections:
+        return []
+    return [setting.name for setting in fields(sections[0])]
+
+
+def settings_of_choices(section: str) -> set[str]:
+    """What the files of a config group set: the keys that one or another of its choices has."""
+    files = sorted((conf_folder() / section).glob("*.yaml"))
+    contents = [yaml.safe_load(file.read_text(encoding="utf-8")) for file in files]
+    return {str(key) for content in contents for key in content or {}} - {"_target_", "defaults"}
+
+
+def first_words() -> set[str]:
+    """What a setting may begin with: settings and sections of every recipe, and groups, as they are typed."""
+    names = {setting.name for schema in SCHEMAS.values() for setting in fields(schema)}
+    return names | {f"+{name}" for name in ADDED}
+
+
+def not_a_setting(key: str) -> str:
+    """What is said of a key that does not exist: the settings beside it, and the one that it is most like."""
+    section, inside, rest = key.partition(".")
+    if not inside:
+        return f"{key} is not a setting; see python -m pipeline --cfg job{did_you_mean(key, first_words())}"
+    beside = settings_beside(key)
+    if beside:
+        before, _, name = key.rpartition(".")
+        nearest = did_you_mean(name, beside, before=f"{before}.")
+        return f"{key} is not a setting; choose one of {', '.join(beside)}{nearest}"
+    if section not in FREE:
+        return f"{key} is not a setting; see python -m pipeline --cfg job"
+    swept = f"in a sweep over {section} each needs it, so sweep those that lack it by themselves"
+    nearest = did_you_mean(rest, settings_of_choices(section), before=f"{section}.")
+    return f"{key} is not a setting of the {section} chosen; see python -m pipeline --cfg job; {swept}{nearest}"
+
+
+def refuse_unknown(config: DictConfig, prefix: str = "") -> None:
+    """Raise PipelineError for a key that the schema does not have: `+key=value` on the command line adds any."""
+    schema = OmegaConf.get_type(config)
+    known = {setting.name for setting in fields(schema)} if is_dataclass(schema) else None
+    for name in config:
+        if known is not None and name not in known:
+            raise PipelineError(not_a_setting(f"{prefix}{name}"))
+        node = config._get_node(name)
+        if isinstance(node, DictConfig):
+            refuse_unknown(node, f"{prefix}{name}.")

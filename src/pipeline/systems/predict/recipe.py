@@ -1,0 +1,88 @@
+"""`recipe=predict`: predictions of a logged model on a new file, as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from data.base import Sequences
+from data.tables.sequences import read_sequences
+from data.tables.times import continued, uneven
+from pipeline.host.atomic import written_whole
+from pipeline.host.errors import PipelineError
+from pipeline.host.torchrun import refuse_several
+from pipeline.settings.job import Job
+from pipeline.settings.schema import PredictConfig
+from pipeline.tracking.model import load_model, model_columns, model_history
+from pipeline.tracking.store import open_store
+
+
+def write_csv(frame: pd.DataFrame, path: Path) -> None:
+    """The final name appears only when the whole file is on disk. Raises PipelineError when it cannot be written."""
+    try:
+        with written_whole(path) as temporary:
+            frame.to_csv(temporary, index=False)
+    except OSError as error:
+        raise PipelineError(f"output={path} cannot be written ({error.strerror})") from error
+
+
+def times_of(sequences: Sequences, horizon: int) -> np.ndarray:
+    """The time of every row of the predictions: those of the file, or with a horizon those that come after them."""
+    times = sequences.times or ()
+    return np.concatenate([continued(own, horizon) for own in times] if horizon else list(times))
+
+
+def said_of_uneven_times(sequences: Sequences) -> None:
+    if any(uneven(own) for own in sequences.times or ()):
+        print("times are uneven; the forecast's times go on by the median step of each sequence")
+
+
+def predictions(model: Any, frame: pd.DataFrame, settings: PredictConfig) -> pd.DataFrame:
+    """What the model says. Raises PipelineError for intervals from a model that has none."""
+    asked: dict[str, Any] = {"interval": settings.interval} if settings.interval else {}
+    if asked and "interval" not in str(model.metadata.get_params_schema()):
+        raise PipelineError(
+            f"interval={settings.interval}: this model was logged before models had intervals; train anew"
+        )
+    return model.predict(frame, params={"horizon": settings.horizon, **asked})
+
+
+def said_of_short_ones(rows: Sequence[int], history: int) -> None:
+    short = sum(count < history for count in rows)
+    if short:
+        print(
+            f"{short} of {len(rows)} sequences have fewer rows than the {history} that the model wants: after them it "
+            "forecasts by an autoregression of lower order"
+        )
+
+
+def predict(settings: PredictConfig, job: Job) -> None:  # noqa: ARG001
+    """Read the file with the model's columns, predict in its own units, write NAME-predictions.csv."""
+    refuse_several("recipe=predict")
+    open_store(settings.tracking.uri, wait=settings.tracking.wait)
+    model = load_model(settings.model.uri, most_rows=None)
+    columns = model_columns(model)
+    data = settings.data
+    sequences = read_sequences(
+        data.path, columns=columns, group=data.group, time=data.time, delimiter=data.delimiter, decimal=data.decimal
+    )
+    frames = [
+        pd.DataFrame(values, columns=columns).assign(sequence=name)
+        for name, values in zip(sequences.names, sequences.to_arrays(), strict=True)
+    ]
+    predicted = predictions(model, pd.concat(frames, ignore_index=True), settings)
+    predicted.insert(0, "sequence", predicted.pop("sequence"))
+    predicted.insert(1, "step", predicted.groupby("sequence", sort=False).cumcount() + (1 if settings.horizon else 0))
+    if sequences.times is not None and data.time not in columns:
+        predicted.insert(2, data.time, times_of(sequences, settings.horizon))
+        if settings.horizon:
+            said_of_uneven_times(sequences)
+    output = Path(settings.output or f"{Path(settings.data.path).stem}-predictions.csv").resolve()
+    write_csv(predicted, output)
+    what = f"forecasts of {settings.horizon} steps" if settings.horizon else "one-step predictions"
+    said_of_short_ones([len(values) for values in sequences.to_arrays()], model_history(model))
+    print(f"{what} for {len(sequences)} sequences, {len(predicted)} rows: {output}")

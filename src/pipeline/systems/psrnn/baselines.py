@@ -1,0 +1,59 @@
+"""What every run is compared with: last value, seasonal naive and autoregressions."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+from models.baselines.autoregression import fit_autoregression
+from models.baselines.persistence import Persistence
+from models.baselines.seasonal_naive import find_season, seasonal_naive
+from models.forecasting.filtering import SequenceModel
+from pipeline.systems.psrnn.load import Loaded
+
+
+class Season(NamedTuple):
+    """steps: of the season. peak: its autocorrelation in the training part; None where the settings name it."""
+
+    steps: int
+    peak: float | None = None
+
+    def __str__(self) -> str:
+        why = (
+            "evaluate.season"
+            if self.peak is None
+            else f"the training part's autocorrelation peaks there, {self.peak:.2f}"
+        )
+        return f"season of {self.steps} steps ({why})"
+
+
+def season_of(loaded: Loaded, settings: Any) -> Season | None:
+    """That of `evaluate.season`, else the one found in the training part; None for 0, or where none is clear.
+
+    The longest test sequence has to reach beyond a season: one that is named and does not is left out with a warning.
+    """
+    reach = loaded.test.values.shape[1] - 1
+    if settings.season is None:
+        found = find_season(loaded.train, most=reach)
+        return None if found is None else Season(*found)
+    if settings.season > reach:
+        warnings.warn(
+            f"evaluate.season={settings.season}: no test sequence is that long; no seasonal naive", stacklevel=2
+        )
+        return None
+    return Season(settings.season) if settings.season else None
+
+
+def baselines(loaded: Loaded, settings: Any, season: Season | None) -> dict[str, SequenceModel]:
+    """Their ridges are chosen on the validation part."""
+    values = loaded.train.values
+    models: dict[str, SequenceModel] = {
+        "persistence": Persistence(dimension=values.shape[2]).to(dtype=values.dtype, device=values.device)
+    }
+    if season is not None:
+        models["seasonal_naive"] = seasonal_naive(loaded.train, season.steps)
+    for order in settings.orders:
+        models[f"ar{order}"], _ = fit_autoregression(
+            loaded.train, loaded.validation, order=order, ridges=settings.ridges, scale="none"
+        )
+    return models

@@ -1,0 +1,152 @@
+"""Prediction intervals of the run's model: calibrated on the validation part, their coverage measured on the test."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from models.forecasting.conformal import share_inside
+from models.forecasting.filtering import (
+    MaskedSequences,
+    SequenceModel,
+    filter_sequences,
+    filter_unequal,
+    horizon_errors,
+    roll,
+    with_padding_observed,
+)
+from models.forecasting.intervals import Intervals, calibrate
+from pipeline.host.threads import threads_for
+from pipeline.systems.psrnn.evaluate import Evaluation
+from pipeline.systems.psrnn.load import Loaded
+from pipeline.tracking.run import Run
+
+SHOWN = 0.9  # coverage of the bands in figures
+TABLED = (0.5, 0.8, SHOWN, 0.95)
+MOST_FEATURES = 20  # that have rows of their own in the table
+MOST_NUMBERS = 2**26  # residuals kept at once; longer horizons than fit are not calibrated
+
+
+def calibrated_horizon(part: MaskedSequences, horizons: Sequence[int], first_step: int) -> int:
+    """The longest horizon asked for that the validation part is long enough for and whose residuals can be kept."""
+    reach = part.values.shape[1] - first_step
+    return max(1, min(max(horizons), reach, MOST_NUMBERS // part.values.numel()))
+
+
+def own_residuals(squared: Sequence[Tensor], scale: Tensor) -> np.ndarray:
+    """(forecast, horizon, feature): |truth − forecast| in the data's own units; NaN where not scored."""
+    sizes = torch.stack([errors.double().cpu().sqrt().flatten(0, 1) for errors in squared], 1)
+    return (sizes * scale).numpy()
+
+
+@torch.no_grad()
+def intervals_of(model: SequenceModel, loaded: Loaded, settings: Any) -> Intervals | None:
+    """From every step of the validation part forecasts for 1, 2, … steps ahead, and the radii of their residuals.
+
+    settings: `evaluate`. None where a forecast diverged: no interval can be told then.
+    """
+    part = loaded.validation
+    mask = with_padding_observed(part.mask, loaded.dataset.validation.lengths)
+    horizons = range(1, calibrated_horizon(part, settings.horizons, settings.first_step) + 1)
+    with threads_for(model):
+        filtered = filter_sequences(model, part.values, mask)
+        errors = horizon_errors(model, filtered, part.values, part.scored, horizons, settings.first_step)
+        residuals = own_residuals([errors[horizon] for horizon in horizons], loaded.standardiser.scale)
+    return None if np.isinf(residuals).any() else calibrate(residuals)
+
+
+def coverage_table(intervals: Intervals, evaluation: Evaluation, loaded: Loaded) -> pd.DataFrame:
+    """A row for each coverage of `TABLED`, horizon of the evaluation and feature: the radius, and the share of the test
+    forecasts inside it, NaN where none was scored; horizons that were not calibrated are left out.
+
+    Of more than `MOST_FEATURES` features there is one row for all, see `mean_row`.
+    """
+    errors = evaluation.squared[evaluation.main]
+    horizons = [horizon for horizon in errors if horizon <= intervals.radii.shape[1]]
+    sizes = own_residuals([errors[horizon] for horizon in horizons], loaded.standardiser.scale)
+    rows = []
+    for coverage in TABLED:
+        radii = intervals.radii[list(intervals.coverages).index(coverage)]
+        reached = share_inside(sizes, radii[[horizon - 1 for horizon in horizons]])
+        for i, horizon in enumerate(horizons):
+            calibrated_on = intervals.scored[horizon - 1]
+            found = radii[horizon - 1], calibrated_on, reached.share[i], reached.scored[i]
+            rows += [(coverage, horizon, *row) for row in feature_rows(loaded, *found)]
+    names = ["coverage", "horizon", "feature", "unit", "radius", "calibrated_on", "inside", "scored"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def feature_rows(
+    loaded: Loaded, radius: np.ndarray, calibrated_on: np.ndarray, inside: np.ndarray, scored: np.ndarray
+) -> list[tuple[Any, ...]]:
+    """Name, unit and the four numbers of each feature, or of all in one row; arrays (feature,)."""
+    dataset = loaded.dataset
+    columns = (dataset.feature_names, dataset.units, radius, calibrated_on, inside, scored)
+    if len(radius) > MOST_FEATURES:
+        return [mean_row(loaded.standardiser.scale.numpy(), *columns[2:])]
+    return list(zip(*columns, strict=True))
+
+
+def mean_row(
+    scale: np.ndarray, radius: np.ndarray, calibrated_on: np.ndarray, inside: np.ndarray, scored: np.ndarray
+) -> tuple[Any, ...]:
+    """Of the features with a finite radius: its mean in standard deviations, the least calibrated on, the share of
+    their forecasts that is inside, and how many were scored."""
+    finite = np.isfinite(radius)
+    if not finite.any():
+        return f"all {len(radius)}", "standard deviations", np.inf, calibrated_on.min(), np.nan, 0
+    share = np.nansum((inside * scored)[finite]) / scored[finite].sum() if scored[finite].any() else np.nan
+    mean = (radius / scale)[finite].mean()
+    return f"all {len(radius)}", "standard deviations", mean, calibrated_on[finite].min(), share, scored[finite].sum()
+
+
+def log_intervals(run: Run, intervals: Intervals | None, evaluation: Evaluation, loaded: Loaded, *, full: bool) -> None:
+    """The table (if `full`), and what share of the test forecasts the intervals of `SHOWN` hold.
+
+    Where there are none, a tag and a warning say so.
+    """
+    if intervals is None:
+        run.tags({"intervals": "none: a forecast of the validation part diverged"})
+        warnings.warn("a forecast of the validation part diverged, so the model has no intervals", stacklevel=2)
+        return
+    run.tags({"intervals": f"{intervals.radii.shape[1]} steps"})
+    table = coverage_table(intervals, evaluation, loaded)
+    if full:
+        run.table(table, "evaluate/intervals.csv")
+    shown: Any = table[(table["coverage"] == SHOWN) & np.isfinite(table["radius"]) & (table["scored"] > 0)]
+    for horizon, rows in shown.groupby("horizon"):
+        suffix = "" if horizon == 1 else f"_horizon_{horizon}"
+        inside = float(np.average(rows["inside"], weights=rows["scored"]))
+        run.metric(f"evaluate/coverage_{100 * SHOWN:.0f}{suffix}", inside)
+
+
+@torch.no_grad()
+def log_forecast(run: Run, model: SequenceModel, loaded: Loaded, intervals: Intervals, *, title: str) -> None:
+    """A figure of the first test sequence: its end as forecast from the rows before, with bands, beside the truth.
+
+    None for videos, for one too short, and where an interval of `SHOWN` is not known.
+    """
+    from pipeline.systems.psrnn.figures import forecast
+
+    dataset, standardiser = loaded.dataset, loaded.standardiser
+    length = int(dataset.test.lengths[0])
+    steps = min(intervals.radii.shape[1], length // 2)
+    radii = intervals.radii[list(intervals.coverages).index(SHOWN), :steps]
+    if dataset.image_shape is not None or not steps or not np.isfinite(radii).all():
+        return
+    origin = length - steps
+    with threads_for(model):
+        _, state = filter_unequal(model, [loaded.test.values[0, :origin]], [loaded.test.mask[0, :origin]])
+        standardised = roll(model, state, steps)[0].double().cpu()
+    ahead = (standardised * standardiser.scale + standardiser.mean).numpy()
+    truth = dataset.test.to_arrays(1)[0]
+    times = None if dataset.test.times is None else (str(dataset.time_name), dataset.test.times[0])
+    caption = f"{title}: {steps} steps of test sequence {dataset.test.names[0]}, {100 * SHOWN:.0f} % intervals"
+    figure = forecast(truth, ahead, radii, dataset.feature_names, dataset.units, title=caption, steps=times)
+    run.figure(figure, "figures/forecast")

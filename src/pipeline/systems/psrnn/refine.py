@@ -1,0 +1,95 @@
+"""Stage four: refinement by truncated back-propagation through time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from models.forecasting.bptt import TruncatedBPTT
+from models.forecasting.filtering import Filtered, MaskedSequences
+from models.forecasting.readout import ReadoutFit
+from models.forecasting.recurrent import Recurrent
+from models.psrnn.bilinear_cell import BilinearCell
+from models.psrnn.factorised import FactorisedPSRNN
+from models.psrnn.kronecker import KroneckerPreconditioner
+from pipeline.host.errors import PipelineError
+from pipeline.host.threads import threads_for
+from pipeline.job.fit import EpochRow, Fit, FitSettings, Progress, snapshot
+from pipeline.job.seeding import generator
+from pipeline.systems.psrnn.first_model import Initialised, one_step_mse
+from pipeline.systems.psrnn.lags import readout_settings
+from pipeline.systems.psrnn.load import Loaded
+
+LEARNING_RATES = {"kronecker": 2.0, "sgd": 0.1, "adam": 0.001}
+FACTORISED_RATE = 0.05  # of kronecker, where the three factors move at once
+Listener = Callable[[EpochRow], None]
+
+
+def unwatched(row: EpochRow) -> None:
+    """A listener that does nothing."""
+
+
+def default_rate(optimizer: str, model: Recurrent) -> float:
+    """That of LEARNING_RATES, but for the Kronecker factors of a factorised update."""
+    if optimizer == "kronecker" and isinstance(model, FactorisedPSRNN):
+        return FACTORISED_RATE
+    return LEARNING_RATES[optimizer]
+
+
+def choose_optimizer(settings: Any, model: Recurrent) -> FitSettings:
+    """auto: kronecker for PSRNNs, adam for any other network; without a learning rate, see `default_rate`."""
+    psrnn = isinstance(model, BilinearCell)
+    name = settings.optimizer
+    if name == "auto":
+        name = "kronecker" if psrnn else "adam"
+    if name == "kronecker" and not psrnn:
+        raise PipelineError("refine.optimizer=kronecker is for model=psrnn and psrnn_cp; use refine.optimizer=adam")
+    return FitSettings(settings.epochs, name, settings.learning_rate or default_rate(name, model), settings.clip)
+
+
+def refine(
+    found: Initialised, loaded: Loaded, settings: Any, *, readout: Any, seed: int, path: Path, on_epoch: Listener
+) -> Progress:
+    """Train all that is trained by gradient in place; the model keeps its best parameters."""
+    model = found.model
+    if not isinstance(model, Recurrent):
+        raise TypeError(f"{type(model).__name__} is not refined by gradient")
+    chosen_readout = readout_settings(readout)._replace(lags=model.lags).only(found.chosen)
+    fit_readout = ReadoutFit(loaded.train, loaded.validation, chosen_readout, loaded.lagged)
+
+    def solve(refined: Recurrent) -> Filtered | None:
+        return fit_readout(refined).train
+
+    def error(part: MaskedSequences) -> float:
+        return one_step_mse(model, part, fit_readout.filtered(model, part))
+
+    objective = TruncatedBPTT(
+        model, loaded.train, horizon=settings.horizon, batch_size=settings.batch_size,
+        solve_readout=solve if settings.solve_readout else None,
+    )  # fmt: skip
+    chosen = choose_optimizer(settings, model)
+    loop = Fit(
+        objective,
+        chosen,
+        generator=generator(seed, "order"),
+        errors=lambda: (error(loaded.validation), error(loaded.test)),
+        on_epoch=on_epoch,
+        preconditioner=KroneckerPreconditioner(damping=settings.damping) if chosen.optimizer == "kronecker" else None,
+        path=path,
+    )
+    with threads_for(model):
+        return loop.run()
+
+
+def unrefined(found: Initialised, *, on_epoch: Listener) -> Progress:
+    """The learning curve of a model that has no refinement: its error, once."""
+    row = EpochRow(0, found.train_mse, found.validation_mse, found.test_mse, 0.0, accepted=True)
+    on_epoch(row)
+    return Progress(0.0, [row], 0, snapshot(found.model), found.train_mse)
+
+
+def errors_when_rounded(model: Any, loaded: Loaded) -> tuple[float, float]:
+    """Round the update of a PSRNN to bfloat16, in place; training and validation error of what that leaves."""
+    model.round_update()
+    return one_step_mse(model, loaded.train), one_step_mse(model, loaded.validation)

@@ -1,0 +1,78 @@
+"""What a run says beneath its table of errors: the model before refinement, the season, and what to try next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from pipeline.compare.labels import label
+from pipeline.host.passwords import masked
+from pipeline.systems.psrnn.baselines import Season
+from pipeline.systems.psrnn.evaluate import Evaluation
+from pipeline.systems.psrnn.joined import JOINED
+
+AHEAD = 0.99  # of the model's error: what a baseline has to stay below to be called ahead
+MODELS = {"persistence": "last_value", "seasonal_naive": "seasonal_naive", "ar": "var"}
+NOT_REPEATED = ("resume", "run_name")
+OF_A_MULTIRUN = ("tracking.parent", "tracking.experiment")  # what a multirun says to its jobs
+
+READING = ("data.group", "data.time", "data.delimiter", "data.decimal")
+
+
+def reading(typed: Sequence[str]) -> list[str]:
+    """The overrides that say how the run's table is read; a new file of the same kind wants them too."""
+    return [each for each in typed if each.partition("=")[0] in READING] if "data=table" in typed else []
+
+
+def remarks(evaluation: Evaluation, *, before: float | None, season: Season | None) -> list[str]:
+    """before: the one-step test error before refinement, None where there was none."""
+    said = []
+    if before is not None:
+        said.append(f"{label(evaluation.main)} before refinement, horizon 1: {before:.3g}")
+    if season is not None:
+        said.append(f"seasonal naive: {season}")
+    return said
+
+
+def rivals(evaluation: Evaluation) -> dict[int, str]:
+    """The best of the other models by horizon, where it is ahead of the run's own."""
+    others = [name for name in evaluation.squared if name != evaluation.main]
+    found = {}
+    for horizon in evaluation.squared[evaluation.main]:
+        best = min(others, key=lambda name: evaluation.mse(name, horizon), default=evaluation.main)
+        if evaluation.mse(best, horizon) < AHEAD * evaluation.mse(horizon=horizon):
+            found[horizon] = best
+    return found
+
+
+def change(rival: str, main: str, *, lags: int | None, chosen: bool) -> list[str]:
+    """The settings to try: the chosen readout for a recurrent model that has not had it, else the rival's model.
+
+    lags: of the run's readout, None without one; chosen: by validation. Empty where the run had both.
+    """
+    if rival.startswith(JOINED) or (lags is not None and not chosen):
+        return ["readout=auto"]
+    model = MODELS["ar" if rival.startswith("ar") else rival]
+    return [] if model == main else [f"model={model}"]
+
+
+def advice(evaluation: Evaluation, typed: Sequence[str], *, lags: int | None, chosen: bool) -> list[str]:
+    """One line, where another model is ahead at one step or at most horizons, with a command that may do better.
+
+    typed: the overrides of the run. The command is that of the run with the change, and without what it replaces.
+    """
+    ahead = rivals(evaluation)
+    horizons = list(evaluation.squared[evaluation.main])
+    if 1 not in ahead and 2 * len(ahead) <= len(horizons):
+        return []
+    rival = ahead.get(1) or next(iter(ahead.values()))
+    changed = change(rival, evaluation.main, lags=lags, chosen=chosen)
+    where = ", ".join(str(horizon) for horizon in ahead)
+    words = f"{label(evaluation.main)} is behind at horizon{'s' * (len(ahead) > 1)} {where} ({label(rival)} is ahead)"
+    if not changed:
+        return [words]
+    replaced = tuple(setting.partition("=")[0] for setting in changed)
+    named = [(each.lstrip("+").partition("=")[0], each) for each in typed]
+    dropped = OF_A_MULTIRUN if any(key == "tracking.parent" for key, _ in named) else ()
+    kept = [each for key, each in named if key.split(".")[0] not in (*replaced, *NOT_REPEATED) and key not in dropped]
+    return [masked(f"{words}; to try: {shlex.join(['python', '-m', 'pipeline', *kept, *changed])}")]

@@ -1,0 +1,171 @@
+"""What a person sees: the table of errors, the run's description, figures and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from models.forecasting.filtering import SequenceModel, final_state, roll
+from models.forecasting.recurrent import trained_parameters
+from models.psrnn.method import Psrnn
+from pipeline.compare.labels import label
+from pipeline.job.fit import Progress
+from pipeline.systems.psrnn import figures
+from pipeline.systems.psrnn.evaluate import Evaluation, predictions_table
+from pipeline.systems.psrnn.features import MAPS, Features, law, radii
+from pipeline.systems.psrnn.filmstrip import filmstrip
+from pipeline.systems.psrnn.load import Loaded
+from pipeline.tracking.run import Run
+
+STRIDE = 2  # frames of a filmstrip
+
+
+def error_rows(evaluation: Evaluation) -> list[tuple[str, float]]:
+    return sorted(((label(m), evaluation.mse(m)) for m in evaluation.squared), key=lambda row: row[1])
+
+
+def description(
+    title: str, model: str, loaded: Loaded, evaluation: Evaluation, remarks: Sequence[str], seconds: dict[str, float]
+) -> str:
+    """The Markdown that the UI shows first: it begins with the table, since the UI shows its first lines alone."""
+    dataset = loaded.dataset
+    warning = "**STAND-IN DATA: generated, not real; no claim about the method.**\n\n" if dataset.stand_in else ""
+    sizes = ", ".join(f"{len(part)} {name}" for name, part in dataset.parts.items())
+    errors = "\n".join(f"| {name} | {error:.3g} |" for name, error in error_rows(evaluation))
+    times = ", ".join(f"{name} {value:.1f} s" for name, value in seconds.items())
+    said = "".join(f"{remark}\n\n" for remark in remarks)
+    return (
+        f"{warning}| model | one-step test error (standardised) |\n|---|---|\n{errors}\n\n"
+        f"{said}{title}\n\nData: {dataset.name}, source {dataset.source}, "
+        f"{len(dataset.feature_names)} features, sequences: {sizes}\n\nModel: {model}\n\nTime: {times}\n"
+    )
+
+
+def model_line(settings: Any, method: Any, model: Any) -> str:
+    """The model in a line of words."""
+    refinement = "fitted, not refined"
+    if method.trained and settings.refine.epochs:
+        refinement = f"{settings.refine.epochs} epochs of {settings.refine.optimizer}"
+    lags = getattr(model, "lags", None)
+    readout = "" if lags is None else f"readout with {lags} lags, "
+    common = f"{readout}{trained_parameters(model)} parameters, {refinement}"
+    if not isinstance(method, Psrnn):
+        return f"{method}, {common}"
+    projected = "" if settings.features.projection is None else f" projected to {settings.features.projection}"
+    name = label(method.name) + ("" if method.terms is None else f" of rank {method.terms}")
+    return (
+        f"{name}, {settings.features.count} frequencies{projected}, update={settings.update}, "
+        f"{settings.initialise.method}, {common}"
+    )
+
+
+def printed(title: str, evaluation: Evaluation, remarks: Sequence[str]) -> str:
+    """The table that ends a run on the terminal, and what is said of it."""
+    by_horizon = evaluation.by_horizon().T.rename(index=label)
+    by_horizon = by_horizon.sort_values(1).map(lambda value: f"{value:.3g}")
+    unit = "mean squared test error in standardised units, by forecast horizon in steps"
+    said = "".join(f"{remark}\n" for remark in remarks)
+    return f"\n{title}: {unit}\n{by_horizon.to_string()}\n{said}"
+
+
+def log_features(run: Run, features: Features, kernel: Any, *, title: str) -> None:
+    """Frequencies and bandwidths as CSV, and the radii against their law where the kernel has one."""
+    run.table(
+        pd.DataFrame({"map": list(features.bandwidths), "bandwidth": list(features.bandwidths.values())}),
+        "features/bandwidths.csv",
+    )
+    drawn, laws = {}, {}
+    for name in MAPS:
+        frequencies = getattr(features.frequencies, name)
+        run.table(pd.DataFrame(frequencies.cpu().numpy()).add_prefix("w"), f"features/frequencies_{name}.csv")
+        if kernel.isotropic:
+            drawn[name] = radii(frequencies, features.bandwidths[name]).cpu().numpy()
+            laws[name] = law(kernel, *frequencies.shape).numpy()
+    if drawn:
+        run.figure(figures.radii_against_law(drawn, laws, title=f"{title}: radii of the frequencies"), "figures/radii")
+
+
+def log_refinement(run: Run, progress: Progress, *, title: str, figure: bool) -> None:
+    run.table(pd.DataFrame([vars(row) for row in progress.rows]), "curves/bptt.csv")
+    if figure and len(progress.rows) > 1:  # the first row is the model before refinement
+        run.figure(
+            figures.learning_curve(progress.rows, progress.best_epoch, title=f"{title}: refinement"), "figures/bptt"
+        )
+
+
+def log_metrics(run: Run, evaluation: Evaluation, loaded: Loaded) -> None:
+    """Names as documented: evaluate/test_mse for the run's own model, a suffix for the others."""
+    for model, errors in evaluation.squared.items():
+        suffix = "" if model == evaluation.main else f"_{model}"
+        run.metric(f"evaluate/test_mse{suffix}", evaluation.mse(model))
+        for horizon in errors:
+            run.metric(f"evaluate/test_mse{suffix}_horizon_{horizon}", evaluation.mse(model, horizon))
+    units = set(loaded.dataset.units)
+    if len(units) == 1 and units != {""}:
+        own = evaluation.squared[evaluation.main][1].double().cpu() * loaded.standardiser.scale.square()
+        run.metric("evaluate/test_rmse_own_unit", float(own.nanmean().sqrt()))
+
+
+def log_evaluation(run: Run, evaluation: Evaluation, loaded: Loaded, model: SequenceModel, *, title: str) -> None:
+    """Tables by horizon, feature and sequence, the test predictions of `model`, and their figures."""
+    dataset = loaded.dataset
+    by_horizon = evaluation.by_horizon()
+    run.table(by_horizon.reset_index(), "curves/horizons.csv")
+    run.table(
+        evaluation.by_feature(dataset.feature_names, dataset.units, loaded.standardiser.scale),
+        "evaluate/by_feature.csv",
+    )
+    run.table(evaluation.by_sequence(dataset.test.names), "evaluate/by_sequence.csv")
+    run.figure(
+        figures.horizon_curve(by_horizon.rename(columns=label), title=f"{title}: error by horizon"), "figures/horizons"
+    )
+    if dataset.image_shape is None:
+        log_predictions(run, evaluation, loaded, title=title)
+    else:
+        log_filmstrip(run, evaluation, loaded, model, dataset.image_shape, title=title)
+
+
+def log_predictions(run: Run, evaluation: Evaluation, loaded: Loaded, *, title: str) -> None:
+    dataset = loaded.dataset
+    table = predictions_table(loaded, evaluation.predictions)
+    run.table(table, "evaluate/test_predictions.csv")
+    first = table[table["sequence"] == dataset.test.names[0]]
+    truth = np.asarray(first[list(dataset.feature_names)], dtype=np.float64)
+    predicted = np.asarray(first[[f"{n}_predicted" for n in dataset.feature_names]], dtype=np.float64)
+    caption = f"{title}: test sequence {dataset.test.names[0]}"
+    steps = None if dataset.test.times is None else (str(dataset.time_name), dataset.test.times[0])
+    drawn = figures.prediction(truth, predicted, dataset.feature_names, dataset.units, title=caption, steps=steps)
+    run.figure(drawn, "figures/prediction")
+
+
+def film_rows(evaluation: Evaluation, loaded: Loaded, model: SequenceModel) -> tuple[dict[str, np.ndarray], int]:
+    """Every second frame of the first test video in its own units, and the number of the first frame shown.
+
+    truth, one-step prediction, and the forecast that begins at the middle of the video and sees nothing after it.
+    """
+    scale, mean = loaded.standardiser.scale, loaded.standardiser.mean
+    part = loaded.test
+    values, steps = part.values[:1], int(loaded.dataset.test.lengths[0])
+    middle = steps // 2
+    state = final_state(model, values[:, :middle], part.mask[:1, :middle])
+    forecast = torch.full_like(values[0, :steps], torch.nan)
+    forecast[middle:] = roll(model, state, steps - middle)[0]
+    rows = {"truth": values[0, :steps], "one step": evaluation.predictions[0, :steps], "forecast": forecast}
+    first = max(0, middle - 4)
+    return {k: (v.double().cpu() * scale + mean).numpy()[first:steps:STRIDE] for k, v in rows.items()}, first
+
+
+@torch.no_grad()
+def log_filmstrip(
+    run: Run, evaluation: Evaluation, loaded: Loaded, model: SequenceModel, shape: tuple[int, int], *, title: str
+) -> None:
+    """For videos, in place of the table of predictions, which would have thousands of columns."""
+    rows, first = film_rows(evaluation, loaded, model)
+    name = loaded.dataset.test.names[0]
+    run.figure(
+        filmstrip(rows, shape, first_frame=first, stride=STRIDE, title=f"{title}: test {name}"), "figures/filmstrip"
+    )

@@ -1,0 +1,165 @@
+"""Gaussian processes on points: standardised parts, scores in the target's unit, and fits chosen on validation rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from data.points import Points
+from models.features.bandwidth import bandwidth
+from models.features.kernels import Kernel
+from models.features.samplers import Sampler, draw_frequencies
+from models.numerics.ridge import RegressionData, affine_from_moments, centred_moments
+from models.ssgp.fit import train
+from models.ssgp.model import SSGP, TrainingEnded
+from models.ssgp.moments import in_blocks
+from pipeline.job.seeding import generator
+from pipeline.job.standardise import standardised
+
+Predict = Callable[[Tensor], tuple[Tensor, Tensor]]  # inputs ↦ mean and variance of observations, standardised
+
+
+class Part(NamedTuple):
+    """Standardised inputs (row, input) and targets (row,)."""
+
+    inputs: Tensor
+    targets: Tensor
+
+
+class Problem(NamedTuple):
+    """Parts standardised by the training part; scale: standard deviation of the training targets, in their unit."""
+
+    train: Part
+    validation: Part
+    test: Part
+    scale: float
+
+
+class Scores(NamedTuple):
+    """Root mean squared error, and mean negative log predictive density in nats, both in the target's own unit."""
+
+    rmse: float
+    nlpd: float
+
+
+class CurveRow(NamedTuple):
+    """One point of a curve. loss: −log p(y)/N in standardised units, where there is one."""
+
+    iteration: int
+    loss: float
+    validation: Scores
+    test: Scores
+
+
+def make_problem(points: Points, *, rows: int | None, dtype: torch.dtype, device: torch.device) -> Problem:
+    """rows: keep as many of each part at most; None: all. Raises ValueError for an empty part."""
+    chosen = {name: getattr(points, name)[:rows] for name in ("train", "validation", "test")}
+    for name, kept in chosen.items():
+        if len(kept) == 0:
+            raise ValueError(f"{points.name}: the {name} part has no row; give more rows, or another split of them")
+    parts = [points.part(kept) for kept in chosen.values()]
+    inputs = standardised(*(part[0] for part in parts))
+    targets = standardised(*(part[1] for part in parts))
+    spread = float(parts[0][1].std(correction=0))
+    made = [Part(x.to(device, dtype), y.to(device, dtype)) for x, y in zip(inputs, targets, strict=True)]
+    return Problem(*made, scale=spread if spread > 0 else 1.0)
+
+
+def with_inputs(problem: Problem, change: Callable[[Tensor], Tensor]) -> Problem:
+    """The problem on changed inputs, standardised anew."""
+    parts = (problem.train, problem.validation, problem.test)
+    changed = standardised(*(change(part.inputs) for part in parts))
+    made = [part._replace(inputs=inputs) for part, inputs in zip(parts, changed, strict=True)]
+    return Problem(*made, scale=problem.scale)
+
+
+def scores(predict: Predict, part: Part, scale: float) -> Scores:
+    """NLPD: ½ log(2πv) + (y − mean)²/(2v), plus the log of the scale for the target's own unit."""
+    mean, variance = (value.double() for value in predict(part.inputs))
+    squared = (part.targets.double() - mean).square()
+    density = 0.5 * ((2 * math.pi * variance).log() + squared / variance)
+    return Scores(scale * math.sqrt(squared.mean().item()), density.mean().item() + math.log(scale))
+
+
+def curve_row(predict: Predict, problem: Problem, iteration: int, loss: float) -> CurveRow:
+    validation, test = (scores(predict, part, problem.scale) for part in (problem.validation, problem.test))
+    return CurveRow(iteration, loss, validation, test)
+
+
+def best_place(validation: Sequence[float]) -> int:
+    """Of the least NLPD on the validation part, the only thing that anything is chosen by; not finite is worst."""
+    return min(range(len(validation)), key=lambda place: (not math.isfinite(validation[place]), validation[place]))
+
+
+def best_row(curve: Sequence[CurveRow]) -> CurveRow:
+    return curve[best_place([row.validation.nlpd for row in curve])]
+
+
+def explained(inputs: Tensor, reconfigured: Tensor) -> float:
+    """1 − Σ(x − x̂)²/Σ(x − x̄)² over all rows and columns: 0 is no better than the mean; not finite for equal rows."""
+    return 1 - ((inputs - reconfigured).square().sum() / (inputs - inputs.mean(0)).square().sum()).item()
+
+
+def first_scale(problem: Problem, seed: int) -> float:
+    """The median distance between random training rows; 1 where no two of them differ."""
+    inputs = problem.train.inputs
+    if bool((inputs == inputs[0]).all()):
+        return 1.0
+    return bandwidth(inputs, rule="median_pairs", generator=generator(seed, "ssgp/scale"))
+
+
+def say_end(curve: Sequence[CurveRow], fit: str, error: Exception) -> None:
+    """Training of a fit ends early, and its curve counts. Raises ValueError where that has no point."""
+    if not curve:
+        raise ValueError(f"{fit}: {error}") from error
+    tqdm.write(f"{fit}: training ends early and counts to {curve[-1].iteration}: {error}")
+
+
+def ssgp_curve(
+    problem: Problem, kernel: Kernel, sampler: Sampler, *, count: int, seed: int, iterations: int,
+    learning_rate: float, every: int, train_frequencies: bool,
+) -> list[CurveRow]:  # fmt: skip
+    """Train by the marginal likelihood; a row of the curve every `every` iterations and at the end.
+
+    Where the likelihood cannot be computed any more training stops, which is said, and the curve ends there.
+    """
+    inputs, targets = problem.train
+    frequencies = draw_frequencies(
+        kernel=kernel, sampler=sampler, count=count, dimension=inputs.shape[1], bandwidth=1.0,
+        generator=generator(seed, "ssgp/frequencies"),
+    )  # fmt: skip
+    model = SSGP(frequencies, scale=first_scale(problem, seed), train_frequencies=train_frequencies).to(inputs.device)
+    stream, curve = in_blocks(inputs, targets), list[CurveRow]()
+
+    def watch(iteration: int, loss: float) -> None:
+        if iteration % every == 0 or iteration == iterations:
+            posterior = model.posterior(stream)
+            curve.append(curve_row(lambda x: posterior.predict(x)[:2], problem, iteration, loss))
+
+    try:
+        train(model, stream, iterations=iterations, learning_rate=learning_rate, watch=watch)
+    except TrainingEnded as error:
+        say_end(curve, f"seed {seed}, p = {count}", error)
+    return curve
+
+
+def ridge_curve(problem: Problem, ridges: Sequence[float]) -> list[CurveRow]:
+    """Linear ridge regression, a row for each ridge; the variance is the mean squared training residual."""
+    inputs, targets = problem.train.inputs, problem.train.targets.unsqueeze(1)
+    moments = centred_moments(RegressionData(inputs, targets, torch.ones_like(targets, dtype=torch.bool)))
+    curve = []
+    for place, ridge in enumerate(ridges):
+        fit = affine_from_moments(moments, ridge, scale="samples")
+        variance = (fit(inputs.double()) - targets.double()).square().mean().clamp(min=1e-12)
+
+        def predict(x: Tensor, fit=fit, variance=variance) -> tuple[Tensor, Tensor]:
+            mean = fit(x.double()).squeeze(1)
+            return mean, variance.expand_as(mean)
+
+        curve.append(curve_row(predict, problem, place, math.nan))
+    return curve

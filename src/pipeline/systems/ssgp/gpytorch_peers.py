@@ -1,0 +1,195 @@
+"""GPyTorch's models on the same problems: the exact process, its random Fourier features, and a variational process.
+
+Only imported where an arm asks for it: GPyTorch is the extra `gp`.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from data.points import some_of
+from pipeline.systems.ssgp.curves import CurveRow, Part, Predict, Problem, curve_row, say_end
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # torch.jit.script, at import
+    import gpytorch
+from gpytorch.distributions import MultivariateNormal
+from gpytorch.likelihoods import GaussianLikelihood
+from linear_operator.utils.errors import NanError, NotPSDError
+
+ROWS = 1000  # that are predicted at once
+FIRST_NOISE = 0.25  # as `models.ssgp.model`
+STARTS = (1.0, 0.5, 0.25, 0.125)  # of the exact process, which from too long a length-scale may end in noise alone
+FAILURES = (NanError, NotPSDError)  # of a decomposition
+
+
+class PeerTraining(NamedTuple):
+    """scale: the length-scale that training begins with."""
+
+    iterations: int
+    learning_rate: float
+    every: int
+    scale: float
+    seed: int
+
+
+class ExactModel(gpytorch.models.ExactGP):
+    """Zero mean, a scaled kernel with a length-scale for each input."""
+
+    def __init__(self, part: Part, kernel: Any, likelihood: GaussianLikelihood) -> None:
+        super().__init__(part.inputs, part.targets, likelihood)
+        self.mean_module = gpytorch.means.ZeroMean()
+        self.covar_module = gpytorch.kernels.ScaleKernel(kernel)
+
+    def forward(self, x: Tensor) -> MultivariateNormal:
+        return MultivariateNormal(self.mean_module(x), self.covar_module(x))  # pyright: ignore[reportArgumentType]
+
+
+class VariationalModel(gpytorch.models.ApproximateGP):
+    """Zero mean, Gaussian kernel, inducing points that are trained (Hensman, Matthews and Ghahramani 2015)."""
+
+    def __init__(self, inducing: Tensor, kernel: Any) -> None:
+        distribution = gpytorch.variational.CholeskyVariationalDistribution(len(inducing))
+        super().__init__(gpytorch.variational.VariationalStrategy(self, inducing, distribution))
+        self.mean_module = gpytorch.means.ZeroMean()
+        self.covar_module = gpytorch.kernels.ScaleKernel(kernel)
+
+    def forward(self, x: Tensor) -> MultivariateNormal:
+        return MultivariateNormal(self.mean_module(x), self.covar_module(x))  # pyright: ignore[reportArgumentType]
+
+
+def begin(model: Any, likelihood: Any, scale: float, like: Tensor) -> None:
+    """The same first hyper-parameters as those of `models.ssgp`."""
+    model.to(like)
+    likelihood.to(like)
+    model.covar_module.base_kernel.lengthscale = scale
+    model.covar_module.outputscale = 1.0
+    likelihood.noise = FIRST_NOISE
+
+
+def predictor(model: Any, likelihood: Any) -> Predict:
+    def predict(inputs: Tensor) -> tuple[Tensor, Tensor]:
+        model.eval()
+        likelihood.eval()
+        with torch.no_grad():
+            found = [likelihood(model(rows)) for rows in inputs.split(ROWS)]
+            result = torch.cat([one.mean for one in found]), torch.cat([one.variance for one in found])
+        model.train()
+        likelihood.train()
+        return result
+
+    return predict
+
+
+def trained_curve(
+    model: Any,
+    likelihood: Any,
+    losses: Callable[[int], Iterator[Tensor]],
+    problem: Problem,
+    training: PeerTraining,
+) -> list[CurveRow]:
+    """A step of Adam on each loss of an iteration; a row of the curve every `every` iterations and at the end, with the
+    first loss that follows. Where a matrix cannot be decomposed any more training stops, which is said."""
+    curve = list[CurveRow]()
+    try:
+        train_into(curve, model, likelihood, losses, problem, training)
+    except FAILURES as error:
+        while curve and math.isnan(curve[-1].loss):
+            curve.pop()
+        say_end(curve, f"{type(model).__name__} of GPyTorch, seed {training.seed}", error)
+    return curve
+
+
+def train_into(
+    curve: list[CurveRow],
+    model: Any,
+    likelihood: Any,
+    losses: Callable[[int], Iterator[Tensor]],
+    problem: Problem,
+    training: PeerTraining,
+) -> None:
+    """As `trained_curve`, each point added to `curve` when it is there."""
+    parameters = {id(p): p for module in (model, likelihood) for p in module.parameters()}
+    optimizer = torch.optim.Adam(parameters.values(), lr=training.learning_rate)
+    predict = predictor(model, likelihood)
+    model.train()
+    likelihood.train()
+    for iteration in range(training.iterations + 1):
+        last = iteration == training.iterations
+        if iteration % training.every == 0 or last:  # before the loss, as prediction clears what that would keep
+            curve.append(curve_row(predict, problem, iteration, math.nan))
+        for step, value in enumerate(losses(iteration)):
+            if step == 0 and curve[-1].iteration == iteration:
+                curve[-1] = curve[-1]._replace(loss=value.item())
+            if last:
+                break
+            optimizer.zero_grad()
+            value.backward()
+            optimizer.step()
+
+
+def exact_curve(
+    problem: Problem, part: Part, kernel: Any, training: PeerTraining, *, starts: Sequence[float] = (1.0,)
+) -> list[CurveRow]:
+    """starts: factors of the first length-scale, of which the one with the largest marginal likelihood is taken."""
+    likelihood = GaussianLikelihood()
+    model = ExactModel(part, kernel, likelihood)
+    objective: Any = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
+
+    def losses(iteration: int) -> Iterator[Tensor]:  # noqa: ARG001
+        yield -objective(model(part.inputs), part.targets)
+
+    def loss_at(factor: float) -> float:
+        begin(model, likelihood, factor * training.scale, part.inputs)
+        try:
+            with torch.no_grad():
+                found = next(losses(0)).item()
+        except FAILURES:
+            return math.inf
+        return found if math.isfinite(found) else math.inf
+
+    best = starts[0] if len(starts) == 1 else min(starts, key=loss_at)
+    begin(model, likelihood, best * training.scale, part.inputs)
+    return trained_curve(model, likelihood, losses, problem, training)
+
+
+def full_gp_curve(problem: Problem, training: PeerTraining, *, points: int) -> list[CurveRow]:
+    """The exact process on `points` training rows at most, drawn under the seed; by Cholesky, not by iteration."""
+    generator = torch.Generator().manual_seed(training.seed)
+    rows = some_of(torch.arange(len(problem.train.targets)), points, generator)
+    part = Part(problem.train.inputs[rows], problem.train.targets[rows])
+    kernel = gpytorch.kernels.RBFKernel(ard_num_dims=part.inputs.shape[1])
+    with gpytorch.settings.fast_computations(False, False, False):
+        return exact_curve(problem, part, kernel, training, starts=STARTS)
+
+
+def rff_curve(problem: Problem, training: PeerTraining, *, count: int) -> list[CurveRow]:
+    size = problem.train.inputs.shape[1]
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(training.seed)
+        kernel = gpytorch.kernels.RFFKernel(num_samples=count, num_dims=size, ard_num_dims=size)
+        return exact_curve(problem, problem.train, kernel, training)
+
+
+def svgp_curve(problem: Problem, training: PeerTraining, *, inducing: int, batch_size: int) -> list[CurveRow]:
+    """An iteration is a pass over the rows, in batches; as many inducing points as the sparse spectrum has features."""
+    inputs, targets = problem.train
+    generator = torch.Generator().manual_seed(training.seed)
+    start = inputs[torch.randperm(len(inputs), generator=generator)[:inducing]]
+    likelihood = GaussianLikelihood()
+    model = VariationalModel(start.clone(), gpytorch.kernels.RBFKernel(ard_num_dims=inputs.shape[1]))
+    begin(model, likelihood, training.scale, inputs)
+    objective: Any = gpytorch.mlls.VariationalELBO(likelihood, model, num_data=len(targets))
+
+    def losses(iteration: int) -> Iterator[Tensor]:
+        generator.manual_seed(training.seed * 1_000_003 + iteration)
+        for rows in torch.randperm(len(targets), generator=generator).split(batch_size):
+            yield -objective(model(inputs[rows]), targets[rows])
+
+    return trained_curve(model, likelihood, losses, problem, training)

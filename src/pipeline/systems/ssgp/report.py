@@ -1,0 +1,185 @@
+"""What `recipe=ssgp` leaves: tables, claims paired over seeds, figures and words."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from data.points import Points
+from pipeline.compare import statistics
+from pipeline.compare.figures import curve
+from pipeline.compare.markdown import markdown_table
+from pipeline.plotting import entitle, legend_beside, new_figure
+from pipeline.systems.ssgp.curves import best_place
+from pipeline.tracking.run import Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+CLAIMS = (  # challenger, baseline; those of samplers are made by `pairs_of`
+    ("ssgp/iid", "rff/iid"),
+    ("ssgp/iid", "svgp"),
+    ("ssgp/iid", "full_gp"),
+    ("revisited/iid", "pca/iid"),
+    ("revisited/iid", "vae_ridge"),
+)
+LINEAR = ("ridge", "vae_ridge")  # solved, not trained by iterations
+FRONT = ["arm", "p", "seed"]
+SCORES = ("rmse", "nlpd")
+CURVES = ("ssgp/iid", "ssgp/orthogonal", "spectrum/iid", "revisited/iid", "rff/iid")
+LINES = 5  # of a panel, at most
+AXIS = "iteration of training the hyper-parameters, as far as all seeds have come; median over seeds, band: quartiles"
+AXIS_LETTERS = 13  # an inch of it holds
+SHOWN = ["challenger", "baseline", "score", "p", "pairs", "ratio", "ratio_low", "ratio_high", "p_holm"]
+
+
+def table_of(found: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """A row per point of each curve; chosen: the one that `best_place` finds; stopped: training ended early."""
+    rows = []
+    for cell in found:
+        best = best_place([point["validation_nlpd"] for point in cell["curve"]])
+        front = {**cell["cell"], "seconds": cell["seconds"], "stopped": cell["stopped"]}
+        rows += [{**front, **point, "chosen": place == best} for place, point in enumerate(cell["curve"])]
+    return pd.DataFrame(rows)
+
+
+def means_of(chosen: Any) -> pd.DataFrame:
+    """Per arm and number of frequencies: mean, median and standard deviation over seeds.
+
+    kept: the median of the iterations that were kept; untrained: in how many seeds that is the one before any training.
+    """
+    trained = ~chosen["arm"].isin(LINEAR)
+    groups = chosen.assign(
+        iteration=chosen["iteration"].where(trained), untrained=(chosen["iteration"] == 0) & trained
+    ).groupby(["arm", "p"], sort=False)
+    means = groups.agg(
+        runs=("seed", "size"), rmse=("test_rmse", "mean"), rmse_sd=("test_rmse", "std"),
+        rmse_median=("test_rmse", "median"), nlpd=("test_nlpd", "mean"), nlpd_sd=("test_nlpd", "std"),
+        validation_rmse=("validation_rmse", "mean"), kept=("iteration", "median"), untrained=("untrained", "sum"),
+        seconds=("seconds", "mean"),
+    )  # fmt: skip
+    return means.reset_index()
+
+
+def jobs_of(chosen: Any, score: str, points: Points) -> pd.DataFrame:
+    """The rows that `statistics` reads. The error is the RMSE, or exp(NLPD), whose log ratio is the difference.
+
+    An arm without frequencies stands beside every number of them, one that was fitted once beside every seed.
+    """
+    error = chosen[f"test_{score}"] if score == "rmse" else np.exp(chosen["test_nlpd"])
+    jobs: Any = (
+        chosen[FRONT]
+        .rename(columns={"p": "count"})
+        .assign(data=points.name, error=error, stable=True, stand_in=points.stand_in)
+    )
+    once = jobs.groupby("arm")["seed"].transform("nunique") == 1
+    jobs = pd.concat([jobs[~once], *(jobs[once].assign(seed=seed) for seed in sorted(set(jobs["seed"])))])
+    counts = sorted(set(jobs["count"]) - {0})
+    without = [jobs[jobs["count"] == 0].assign(count=count) for count in counts]
+    return pd.concat([jobs[jobs["count"] > 0], *without], ignore_index=True) if counts else jobs
+
+
+def pairs_of(arms: Sequence[str]) -> list[tuple[str, str]]:
+    """Challengers and baselines that both ran: what is done to an SSGP, its sampler in place of iid, and `CLAIMS`."""
+    drawn = [arm.split("/") for arm in arms if "/" in arm]
+    done = [(f"{model}/{sampler}", f"ssgp/{sampler}") for model, sampler in drawn if model in ("revisited", "spectrum")]
+    samplers = [(f"ssgp/{sampler}", "ssgp/iid") for model, sampler in drawn if model == "ssgp" and sampler != "iid"]
+    return [pair for pair in (*done, *samplers, *CLAIMS) if set(pair) <= set(arms)]
+
+
+def claims_of(chosen: Any, points: Points) -> tuple[Any, pd.DataFrame]:
+    """Paired rows and verdicts of every pair of arms that `pairs_of` finds."""
+    pairs, verdicts = [], []
+    for challenger, baseline in pairs_of(list(dict.fromkeys(chosen["arm"]))):
+        for score in SCORES:
+            jobs = jobs_of(chosen, score, points)
+            table = statistics.paired(jobs, baseline=baseline, challenger=challenger)
+            names = {"challenger": challenger, "baseline": baseline, "score": score}
+            pairs.append(table.assign(**names).rename(columns={"p": "p_value"}).rename(columns={"count": "p"}))
+            verdicts.append(statistics.verdicts(table, f"{challenger} ahead of {baseline}").assign(score=score))
+    empty = pd.DataFrame()
+    return (pd.concat(pairs), pd.concat(verdicts)) if pairs else (empty, empty)
+
+
+def lines_of(arms: Sequence[str]) -> list[str]:
+    """The arms whose curves are drawn: those of `CURVES`, and as many of the others as there is room for; what
+    is left out stands in the tables."""
+    first = [arm for arm in CURVES if arm in arms]
+    return (first + [arm for arm in arms if arm not in CURVES])[:LINES]
+
+
+def curve_figure(table: Any, points: Points, *, title: str) -> Figure:
+    """Test RMSE over iterations, a panel per number of frequencies, of which there is one at least (`has_curves`): the
+    thesis's figures 3.1 and 3.4."""
+    from matplotlib.ticker import MaxNLocator
+
+    counts = sorted(set(table["p"]) - {0})
+    figure = new_figure(2.2 + 3.6 * len(counts), 4.2)
+    entitle(figure, title)
+    figure.supxlabel(textwrap.fill(AXIS, int(AXIS_LETTERS * figure.get_figwidth())), fontsize=8)
+    best = best_lines(table)
+    for place, count in enumerate(counts):
+        panel = figure.add_subplot(1, len(counts), place + 1)
+        here = table[table["p"] == count]
+        for index, arm in enumerate(lines_of(list(dict.fromkeys(here["arm"])))):
+            curve(panel, index, over_seeds(here[here["arm"] == arm]), "iteration", arm, markers=False)
+        for arm, (error, style) in best.items():
+            panel.axhline(error, color="black", linestyle=style, linewidth=0.8, label=arm)
+        panel.set_title(f"p = {count} frequencies", fontsize=9)
+        panel.set_ylabel(f"test RMSE ({points.target_name})", fontsize=8)
+        panel.grid(True, color="0.9")
+        panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+    legend_beside(figure)
+    return figure
+
+
+def has_curves(table: Any) -> bool:
+    """Whether there is a panel to draw: an arm with frequencies or inducing points."""
+    return bool((table["p"] > 0).any())
+
+
+def over_seeds(rows: Any) -> pd.DataFrame:
+    """Quartiles at the iterations that all seeds have come to."""
+    seeds = rows.groupby("iteration")["seed"].transform("nunique")
+    complete = rows[seeds == rows["seed"].nunique()]
+    found = complete.groupby("iteration")["test_rmse"].quantile([0.25, 0.5, 0.75]).unstack().reset_index()
+    return found.rename(columns={0.25: "error_low", 0.5: "error", 0.75: "error_high"})
+
+
+def best_lines(table: Any) -> dict[str, tuple[float, Any]]:
+    """Chosen errors of the arms that have no number of frequencies, with a line style each."""
+    styles = {"full_gp": "-", "ridge": (0, (1, 3)), "vae_ridge": (0, (5, 4))}
+    chosen = table[table["chosen"]]
+    return {
+        arm: (float(chosen.loc[chosen["arm"] == arm, "test_rmse"].median()), style)
+        for arm, style in styles.items()
+        if arm in set(chosen["arm"])
+    }
+
+
+def in_words(means: pd.DataFrame, paired: Any, claims: pd.DataFrame) -> str:
+    """The three tables in Markdown; without pairs the means alone."""
+    text = markdown_table(means, digits=4)
+    return f"{text}\n\n{markdown_table(paired[SHOWN])}\n\n{markdown_table(claims)}" if len(paired) else text
+
+
+def report(run: Run, table: Any, points: Points, *, title: str) -> pd.DataFrame:
+    """Tables, the figure where there are curves, and the description; returns `means_of` the chosen points."""
+    chosen = table[table["chosen"]]
+    means = means_of(chosen)
+    paired, claims = claims_of(chosen, points)
+    run.table(table, "curves/curves.csv")
+    run.table(means, "evaluate/means.csv")
+    if len(paired):
+        run.table(paired, "evaluate/paired.csv")
+        run.table(claims, "evaluate/claims.csv")
+    text = f"{title}\n\n{in_words(means, paired, claims)}"
+    if has_curves(table):
+        run.figure(curve_figure(table, points, title=f"{title}: error over training"), "figures/rmse")
+    run.describe(text)
+    print(text)
+    return means

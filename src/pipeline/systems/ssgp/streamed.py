@@ -1,0 +1,96 @@
+"""The cost of a fit in a stream: generated rows, one block in memory at a time."""
+
+from __future__ import annotations
+
+import math
+import resource
+from collections.abc import Iterator
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from models.features.kernels import Kernel
+from models.features.samplers import Sampler, draw_frequencies
+from models.ssgp.model import SSGP
+from models.ssgp.moments import Rows, Stream
+from pipeline.job.seeding import generator
+from pipeline.plotting import line, new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+BLOCK = 16384  # rows that are generated at once
+TEST_ROWS = 2000
+NOISE = 0.1  # standard deviation of the generated targets' noise
+
+
+def generated_block(block: int, rows: int, *, dimension: int, seed: int, dtype: torch.dtype) -> Rows:
+    """Rows of one block: the same for the same number and seed."""
+    chance = generator(seed, f"ssgp/stream/{block}")
+    inputs = torch.randn(rows, dimension, generator=chance, dtype=dtype)
+    targets = (inputs.sin().sum(1) + inputs[:, 0] * inputs[:, -1]) / math.sqrt(dimension)
+    return inputs, targets + NOISE * torch.randn(rows, generator=chance, dtype=dtype)
+
+
+def generated(rows: int, *, dimension: int, seed: int, dtype: torch.dtype) -> Stream:
+    """`rows` generated rows; none is kept."""
+
+    def blocks() -> Iterator[Rows]:
+        for block, start in enumerate(range(0, rows, BLOCK)):
+            size = min(BLOCK, rows - start)
+            yield generated_block(block, size, dimension=dimension, seed=seed, dtype=dtype)
+
+    return blocks
+
+
+def fit_of(rows: int, model: SSGP, *, dimension: int, seed: int, dtype: torch.dtype) -> dict[str, float]:
+    """Seconds of one conditioning and of generating its rows, the peak memory until then (MiB), and the test RMSE."""
+    start = perf_counter()
+    posterior = model.posterior(generated(rows, dimension=dimension, seed=seed, dtype=dtype))
+    seconds = perf_counter() - start
+    inputs, targets = generated_block(-1, TEST_ROWS, dimension=dimension, seed=seed, dtype=dtype)
+    error = (posterior.predict(inputs).mean - targets.double()).square().mean().sqrt().item()
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"rows": rows, "seconds": seconds, "peak_memory_mib": memory, "test_rmse": error}
+
+
+def streamed_costs(
+    rows: list[int], kernel: Kernel, sampler: Sampler, *, count: int, dimension: int, seed: int, dtype: torch.dtype
+) -> pd.DataFrame:
+    """A fit for each number of rows, the smallest first, so that peak memory says what the larger ones add.
+
+    The hyper-parameters are not trained here: length-scale √dimension, signal variance 1, noise variance 0.25.
+    """
+    frequencies: Tensor = draw_frequencies(
+        kernel=kernel, sampler=sampler, count=count, dimension=dimension, bandwidth=math.sqrt(dimension),
+        generator=generator(seed, "ssgp/stream/frequencies"),
+    )  # fmt: skip
+    model = SSGP(frequencies)
+    return pd.DataFrame([fit_of(n, model, dimension=dimension, seed=seed, dtype=dtype) for n in sorted(set(rows))])
+
+
+def slope(costs: pd.DataFrame) -> float:
+    """Of log seconds on log rows, by least squares: 1 is linear. NaN for fewer than two numbers of rows."""
+    if len(costs) < 2:
+        return math.nan
+    logs = np.log(costs[["rows", "seconds"]].to_numpy(dtype=np.float64))
+    return float(np.polyfit(logs[:, 0], logs[:, 1], 1)[0])
+
+
+def cost_figure(costs: pd.DataFrame, *, title: str) -> Figure:
+    """Seconds of a fit and peak memory against the number of rows."""
+    figure, (time, memory) = new_axes(title, x="rows", y="seconds of a fit", rows=2, height=5.0)
+    line(time, 0, costs["rows"], costs["seconds"], f"slope in log-log: {slope(costs):.2f}")
+    time.set_xscale("log")
+    time.set_yscale("log")
+    time.legend(fontsize=8)
+    line(memory, 1, costs["rows"], costs["peak_memory_mib"], "of the process")
+    memory.set_ylabel("peak memory (MiB)")
+    memory.set_xscale("log")
+    memory.set_ylim(0, 1.2 * float(np.max(costs["peak_memory_mib"])))
+    memory.legend(fontsize=8)
+    return figure

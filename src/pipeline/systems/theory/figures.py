@@ -1,0 +1,119 @@
+"""Figures of recipe=theory: one panel an input, labelled, in the colours of `pipeline.plotting`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pipeline.compare.figures import curve
+from pipeline.compare.statistics import geometric_means
+from pipeline.plotting import COLOURS, STYLES, entitle, legend_beside, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLUMNS = 3
+INTERVAL = "geometric mean over draws, 95 % t-interval of the logs"
+
+
+def panels(names: list[str], title: str, *, x: str, y: str) -> tuple[Figure, dict[str, Axes]]:
+    """Three in a row, with room for one `legend_beside` at the right."""
+    columns = min(COLUMNS, len(names))
+    rows = -(-len(names) // columns)
+    figure = new_figure(2.5 + 2.4 * columns, 1.3 + 2.2 * rows)
+    entitle(figure, title)
+    figure.supylabel(y, fontsize=9)
+    figure.supxlabel(x, fontsize=8)
+    axes = {name: figure.add_subplot(rows, columns, i + 1) for i, name in enumerate(names)}
+    for name, panel in axes.items():
+        panel.set_title(name, fontsize=9)
+        panel.grid(True, color="0.9")
+    return figure, axes
+
+
+def count_axis(panel: Axes, ticks: list[int]) -> None:
+    """Powers of two at equal distances, each written out."""
+    from matplotlib.ticker import NullFormatter, ScalarFormatter
+
+    panel.set_xscale("log", base=2)
+    panel.set_xticks(ticks)
+    panel.get_xaxis().set_major_formatter(ScalarFormatter())
+    panel.get_xaxis().set_minor_formatter(NullFormatter())
+
+
+def value_axis(panel: Axes) -> None:
+    """Logarithmic, with 1, 2 and 5 of each decade written out; where none of them is in range, what lies between."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    panel.set_xscale("log")
+    panel.get_xaxis().set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    panel.get_xaxis().set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    panel.get_xaxis().set_minor_formatter(NullFormatter())
+    panel.tick_params(axis="x", labelsize=7)
+
+
+def by_count(jobs: Any, order: list[str], *, title: str, y: str) -> Figure:
+    """Geometric means against m, a line per sampler; `jobs` as `statistics` reads them."""
+    means: Any = geometric_means(jobs)
+    figure, axes = panels(list(dict.fromkeys(jobs["data"])), title, x=f"frequencies m; {INTERVAL}", y=y)
+    for name, panel in axes.items():
+        here = means[means["data"] == name]
+        for i, arm in enumerate(order):
+            curve(panel, i, here[here["arm"] == arm].sort_values("count"), "count", arm, markers=True)
+        panel.set_yscale("log")
+        count_axis(panel, sorted(set(here["count"])))
+    legend_beside(figure)
+    return figure
+
+
+def failures(table: Any, order: list[str], *, title: str, threshold: float) -> Figure:
+    """Share of draws with Δ above the threshold against m, a line per sampler with its Wilson interval."""
+    x = "frequencies m; share of draws, 95 % Wilson interval"
+    figure, axes = panels(list(dict.fromkeys(table["inputs"])), title, x=x, y=f"P(Δ > {threshold:g})")
+    chosen = table[table["threshold"] == threshold]
+    for name, panel in axes.items():
+        here = chosen[chosen["inputs"] == name]
+        for i, arm in enumerate(order):
+            rows = here[here["sampler"] == arm].sort_values("count")
+            bars = rows.rename(columns={"share": "error", "low": "error_low", "high": "error_high"})
+            curve(panel, i, bars, "count", arm, markers=True)
+        panel.set_ylim(-0.03, 1.03)
+        count_axis(panel, sorted(set(here["count"])))
+    legend_beside(figure)
+    return figure
+
+
+def distributions(draws: Any, order: list[str], quantity: str, *, title: str, x: str) -> Figure:
+    """Share of draws at or below a value, a step line per sampler."""
+    figure, axes = panels(list(dict.fromkeys(draws["inputs"])), title, x=x, y="share of draws at or below")
+    for name, panel in axes.items():
+        here = draws[draws["inputs"] == name]
+        for i, arm in enumerate(order):
+            values = np.sort(here.loc[here["sampler"] == arm, quantity].to_numpy())
+            shares = np.arange(1, len(values) + 1) / len(values)
+            (style, marker), colour = STYLES[i % len(STYLES)], COLOURS[i % len(COLOURS)]
+            panel.step(
+                values, shares, where="post", linestyle=style, color=colour, label=arm, linewidth=1.2, marker=marker,
+                markersize=3.5, markevery=(i, max(1, len(values) // 4)),
+            )  # fmt: skip
+        value_axis(panel)
+    legend_beside(figure)
+    return figure
+
+
+def ratio_by_dimension(table: pd.DataFrame, *, title: str, y: str) -> Figure:
+    """Ratio of two samplers' Δ against the dimension of Gaussian inputs: a panel per m, a line per kernel."""
+    x = "dimension n of Gaussian inputs; geometric mean of the ratio over draws, 95 % t-interval of the logs"
+    figure, axes = panels([f"m = {m}" for m in sorted(set(table["count"]))], title, x=x, y=y)
+    for name, panel in axes.items():
+        here: Any = table[table["count"] == int(name.removeprefix("m = "))]
+        here = here.rename(columns={"ratio": "error", "ratio_low": "error_low", "ratio_high": "error_high"})
+        for i, (kernel, rows) in enumerate(here.groupby("kernel", sort=False)):
+            curve(panel, i, rows.sort_values("dimension"), "dimension", str(kernel), markers=True)
+        panel.axhline(1.0, color="0.6", linewidth=0.8)
+        count_axis(panel, sorted(set(here["dimension"])))
+    legend_beside(figure)
+    return figure

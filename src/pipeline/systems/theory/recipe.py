@@ -1,0 +1,135 @@
+"""`recipe=theory`: inputs, draws of feature maps for every kernel, tables and figures of section 5's claims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+from tqdm import tqdm
+
+from models.features.samplers import check_pair
+from models.theory.dense import Risk
+from pipeline.host.errors import PipelineError
+from pipeline.host.torchrun import refuse_several
+from pipeline.job import checkpoint
+from pipeline.job.clock import Clock
+from pipeline.job.study import Study, prepare, study
+from pipeline.settings.build import build
+from pipeline.settings.job import Job
+from pipeline.settings.schema import TheoryConfig, refuse_repeated
+from pipeline.systems.theory import report as theory_report
+from pipeline.systems.theory.draws import COLUMNS, Measured, Problem, measure, problem_of
+from pipeline.systems.theory.inputs import Collection, Inputs, inputs_of, normal_inputs
+
+
+def chosen(section: str, names: Sequence[str], sections: Mapping[str, Any], extensions: list[str]) -> dict[str, Any]:
+    """What `theory.<section>` names, built. Raises PipelineError for a name that is unknown or comes twice."""
+    for name in names:
+        if name not in sections:
+            raise PipelineError(f"theory.{section}: {name} is unknown; choose among {', '.join(sections)}")
+    refuse_repeated(f"theory.{section}", names)
+    return {name: build(f"{section}.{name}", sections[name], extensions) for name in names}
+
+
+def check(settings: TheoryConfig) -> None:
+    """Raise PipelineError for settings that leave nothing to measure or to compare, before anything is loaded."""
+    theory = settings.theory
+    for section in ("counts", "dimensions", "thresholds"):
+        refuse_repeated(f"theory.{section}", getattr(theory, section))
+    if not theory.dimensions and not theory.data:
+        raise PipelineError("theory.dimensions and theory.data are both empty; give one of them")
+    if theory.rows < 2:
+        raise PipelineError(
+            f"theory.rows={theory.rows}: a kernel matrix of one point is always approximated; take more"
+        )
+    unknown = [name for name in theory.baselines if name not in theory.samplers]
+    if unknown or not theory.baselines:
+        raise PipelineError(f"theory.baselines={list(theory.baselines)} must be among theory.samplers, at least one")
+    if settings.dtype != "float64":
+        raise PipelineError(f"dtype={settings.dtype}: recipe=theory computes in float64; leave dtype out")
+
+
+def load_inputs(settings: TheoryConfig, device: torch.device) -> list[Inputs]:
+    """Gaussian inputs of every dimension, then the data sets."""
+    theory = settings.theory
+    chosen_names = list(theory.data)
+    refuse_repeated("theory.data", chosen_names)
+    found = [normal_inputs(n, rows=theory.rows, seed=settings.seed) for n in theory.dimensions]
+    for name in chosen_names:
+        if name not in settings.datasets:
+            raise PipelineError(f"theory.data: {name} is unknown; choose among {', '.join(settings.datasets)}")
+        found.append(
+            inputs_of(
+                name, partial(build, f"datasets.{name}", settings.datasets[name], settings.extensions),
+                rows=theory.rows, window=theory.window, size=settings.size, seed=settings.seed,
+            )
+        )  # fmt: skip
+    return [replace(part, points=part.points.to(device), signal=part.signal.to(device)) for part in found]
+
+
+def kept(path: Path, measured: Measured) -> None:
+    """The draws of one problem on disk, for a run that goes on."""
+    numbers = torch.from_numpy(measured.draws[COLUMNS].to_numpy(dtype="float64"))
+    values = {"samplers": measured.draws["sampler"].to_list(), "exact": list(measured.exact)}
+    checkpoint.save(path, {"draws": numbers}, values)
+
+
+def found_again(path: Path) -> Measured | None:
+    """What `kept` wrote, None where there is no file. Raises PipelineError for a file that is not whole."""
+    saved = checkpoint.find(path)
+    if saved is None:
+        return None
+    with checkpoint.fitting(path):
+        draws = pd.DataFrame(saved.tensors["draws"].numpy(), columns=pd.Index(COLUMNS))
+        draws = draws.astype({"count": int, "draw": int}).assign(sampler=saved.values["samplers"])
+        return Measured(Risk(*saved.values["exact"]), draws)
+
+
+def measure_all(
+    settings: TheoryConfig, problems: Sequence[Problem], samplers: Mapping[str, Any], opened: Study
+) -> list[Measured]:
+    """Every problem measured, or read from where a run that was stopped left it."""
+    theory = settings.theory
+    each = len(samplers) * len(theory.counts) * theory.draws
+    results = []
+    with tqdm(total=each * len(problems), desc="draws", unit="draw") as bar:
+        for number, problem in enumerate(problems):
+            path = opened.folder / f"problem-{number}.npz"
+            measured = found_again(path)
+            if measured is None:
+                bar.set_postfix_str(problem.name)
+                measured = measure(problem, samplers, theory, bar)
+                kept(path, measured)
+            else:
+                bar.update(each)
+            results.append(measured)
+            theory_report.log_problem(opened.run, problem, measured)
+    return results
+
+
+def study_of_draws(settings: TheoryConfig, job: Job) -> None:
+    """The whole recipe."""
+    refuse_several("recipe=theory")
+    check(settings)
+    device = prepare(settings, job)
+    kernels = chosen("kernels", settings.theory.kernels, settings.kernels, settings.extensions)
+    samplers = chosen("samplers", settings.theory.samplers, settings.samplers, settings.extensions)
+    for kernel in kernels.values():
+        for sampler in samplers.values():
+            check_pair(kernel, sampler)
+    clock = Clock()
+    with clock.stage("load"):
+        inputs = load_inputs(settings, device)
+        pairs = [(part, name) for name in kernels for part in inputs]
+        problems = [problem_of(part, name, kernels[name], seed=settings.seed) for part, name in pairs]
+    with study(settings, job, Collection(inputs), device, clock) as opened:
+        theory_report.log_inputs(opened.run, Collection(inputs))
+        with clock.stage("draws"):
+            measured = measure_all(settings, problems, samplers, opened)
+        with clock.stage("report"):
+            theory_report.report(opened, problems, measured, settings.theory)

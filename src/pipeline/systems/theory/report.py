@@ -1,0 +1,116 @@
+"""What recipe=theory leaves in the store: tables, figures and words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from models.theory.bounds import count_for_theorem_2
+from pipeline.compare.markdown import markdown_table
+from pipeline.job.study import Study
+from pipeline.settings.schema import TheorySettings
+from pipeline.systems.theory import figures, tables
+from pipeline.systems.theory.draws import Measured, Problem
+from pipeline.systems.theory.inputs import GENERATED, Collection
+from pipeline.tracking.run import Run
+
+MOST_WRITTEN = 10**15
+LIKELY = 0.05  # the probability of failure that theorem 2 is asked for in words
+
+
+def log_inputs(run: Run, collection: Collection) -> None:
+    """The first inputs stand for all of them in MLflow; the digest is that of all."""
+    first = collection.inputs[0].points.cpu().numpy()
+    frame = pd.DataFrame(first, columns=pd.Index([f"x{i + 1}" for i in range(first.shape[1])]))
+    digest = collection.checksum
+    run.dataset(frame, name=collection.name, source=collection.source, digest=digest, context="training")
+
+
+def log_problem(run: Run, problem: Problem, measured: Measured) -> None:
+    """Medians over draws with m as the step, and what K itself has."""
+    run.metric(f"exact/{problem.name}/statistical_dimension", measured.exact.dimension)
+    run.metric(f"exact/{problem.name}/risk", measured.exact.total)
+    for (sampler, count), rows in tables.groups(measured.draws, "sampler", "count"):
+        for quantity in tables.QUANTITIES:
+            run.metric(f"{quantity}/{problem.name}/{sampler}", float(rows[quantity].median()), int(count))
+
+
+def all_tables(problems: Sequence[Problem], measured: Sequence[Measured], theory: TheorySettings) -> dict[str, Any]:
+    """Every table by its name."""
+    draws = tables.draws_table(problems, measured)
+    paired, failed, claims = [], [], []
+    for pair in tables.comparisons(theory):
+        for quantity, claim in tables.QUANTITIES.items():
+            paired.append(tables.paired_table(draws, quantity, *pair))
+            claims.append(tables.claim_rows(paired[-1], claim, pair))
+        failed.append(tables.paired_failures(draws, *pair, theory.thresholds))
+        claims.append(tables.claim_rows(failed[-1], tables.FAILURES, pair))
+    found = {
+        "draws": draws,
+        "problems": tables.problems_table(problems, measured, theory.ridge),
+        "failures": tables.failure_table(draws, theory, theory.rows),
+        "theorem_1": tables.theorem_1_table(draws),
+    }
+    if claims:
+        found |= {"paired": pd.concat(paired), "paired_failures": pd.concat(failed), "claims": pd.concat(claims)}
+        found["ordering"] = tables.ordering_table(found["claims"])
+    return found
+
+
+def log_kernel_figures(run: Run, kernel: str, found: dict[str, Any], theory: TheorySettings, title: str) -> None:
+    """Of one kernel: Δ and failures (first threshold) against m, and the distributions at the middle m."""
+    draws, failed = (found[name][found[name]["kernel"] == kernel] for name in ("draws", "failures"))
+    order, middle = list(theory.samplers), sorted(theory.counts)[len(theory.counts) // 2]
+    title = f"{title} · {kernel} kernel, N = {theory.rows}, λ = {theory.ridge:g}"
+    jobs = tables.jobs_of(draws.drop(columns="problem").rename(columns={"inputs": "problem"}), "delta")
+    run.figure(figures.by_count(jobs, order, title=title, y="Δ"), f"figures/delta_{kernel}")
+    figure = figures.failures(failed, order, title=title, threshold=theory.thresholds[0])
+    run.figure(figure, f"figures/failures_{kernel}")
+    at_middle = draws[draws["count"] == middle]
+    for quantity, words in (("delta", "Δ"), ("risk", "risk of ridge regression on the features")):
+        figure = figures.distributions(at_middle, order, quantity, title=f"{title}, m = {middle}", x=words)
+        run.figure(figure, f"figures/{quantity}_distribution_{kernel}")
+
+
+def log_ratio_figures(run: Run, found: dict[str, Any], theory: TheorySettings, title: str) -> None:
+    """Ratios of Δ to the first baseline's by dimension, where there are Gaussian inputs of more than one."""
+    baseline = theory.baselines[0]
+    for challenger in (c for b, c in tables.comparisons(theory) if b == baseline):
+        table = found["paired"]
+        chosen = (table["baseline"] == baseline) & (table["challenger"] == challenger) & (table["quantity"] == "delta")
+        rows = table[chosen & (table["family"] == GENERATED)]
+        if rows["dimension"].nunique() > 1:
+            name = f"{challenger}_over_{baseline}"
+            figure = figures.ratio_by_dimension(rows, title=title, y=f"Δ of {challenger} / Δ of {baseline}")
+            run.figure(figure, f"figures/ratio_{name}")
+
+
+def words(found: dict[str, Any], theory: TheorySettings, title: str) -> str:
+    """The Markdown that the UI shows first."""
+    checked = found["theorem_1"]
+    said, violated = int(checked["delta_below_1"].sum()), int(checked["violated"].sum())
+    least = min(theory.thresholds)
+    needed = count_for_theorem_2(least, LIKELY, rows=theory.rows, ridge=theory.ridge)
+    promised = f"from m = {needed} on" if needed < MOST_WRITTEN else "at no m that could be drawn"
+    text = (
+        f"{title}\n\nN = {theory.rows}, λ = {theory.ridge:g}, σ = {theory.noise:g}, {theory.draws} draws.\n\n"
+        f"Theorem 1: Δ < 1 in {said} of {int(checked['draws'].sum())} draws, bound violated in {violated}.\n\n"
+        f"Theorem 2's bound promises P(Δ > {least:g}) ≤ {LIKELY:g} {promised}.\n\n"
+    )
+    return text + (markdown_table(found["ordering"]) if "ordering" in found else "One sampler: nothing to compare.")
+
+
+def report(opened: Study, problems: Sequence[Problem], measured: Sequence[Measured], theory: TheorySettings) -> None:
+    """Tables, figures, description; the claims are printed too."""
+    found = all_tables(problems, measured, theory)
+    for name, table in found.items():
+        opened.run.table(table, f"tables/{name}.csv")
+    for kernel in theory.kernels:
+        log_kernel_figures(opened.run, kernel, found, theory, opened.title)
+    if "paired" in found:
+        log_ratio_figures(opened.run, found, theory, opened.title)
+    description = words(found, theory, opened.title)
+    opened.run.describe(description)
+    print(description)

@@ -1,0 +1,188 @@
+"""Tables of recipe=theory: draws, failures, and what may be claimed of the samplers' order. Pure functions.
+
+The statistics are those of `pipeline.compare.statistics`: a *count* is a number of frequencies m, a *seed* is a draw.
+Holm's adjustment is over all m, and over all dimensions of the Gaussian inputs, as "from which n on" looks at them
+together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+
+from models.theory.bounds import theorem_2
+from pipeline.compare import statistics
+from pipeline.compare.sign_test import sign_test_p
+from pipeline.settings.schema import TheorySettings
+from pipeline.systems.theory.draws import Measured, Problem
+from pipeline.systems.theory.inputs import GENERATED
+
+PLACE = ["problem", "inputs", "family", "dimension", "kernel", "stand_in"]
+QUANTITIES = {"delta": "Δ smaller", "risk": "risk smaller"}
+FAILURES = "fails less often"
+
+
+def place_of(problem: Problem) -> dict[str, Any]:
+    inputs = problem.inputs
+    where = (problem.name, inputs.name, inputs.family, inputs.points.shape[1], problem.kernel_name, inputs.stand_in)
+    return dict(zip(PLACE, where, strict=True))
+
+
+def draws_table(problems: Sequence[Problem], measured: Sequence[Measured]) -> pd.DataFrame:
+    """A row per draw: `PLACE`, sampler, and the columns of `Row`."""
+    parts = [one.draws.assign(**place_of(problem)) for problem, one in zip(problems, measured, strict=True)]
+    table: Any = pd.concat(parts, ignore_index=True)
+    return table[[*PLACE, "sampler", *(c for c in table.columns if c not in PLACE and c != "sampler")]]
+
+
+def problems_table(problems: Sequence[Problem], measured: Sequence[Measured], ridge: float) -> pd.DataFrame:
+    """A row per problem: bandwidth, s_λ(K), risk with K itself and its bound R̄."""
+    rows = []
+    for problem, one in zip(problems, measured, strict=True):
+        exact = {"statistical_dimension": one.exact.dimension, "risk": one.exact.total, "risk_bound": one.exact.bound}
+        size = {"rows": len(problem.inputs.points), "bandwidth": problem.scale, "ridge": ridge}
+        rows.append(place_of(problem) | size | exact)
+    return pd.DataFrame(rows)
+
+
+def groups(table: pd.DataFrame, *keys: str) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Two or more keys, in the order of the table."""
+    for key, rows in table.groupby(list(keys), sort=False):
+        yield cast("tuple[Any, ...]", key), rows
+
+
+def failure_table(draws: pd.DataFrame, theory: TheorySettings, rows: int) -> pd.DataFrame:
+    """Share of draws with Δ > a, its 95 % Wilson interval, and theorem 2's bound for independent frequencies."""
+    from scipy import stats
+
+    found = []
+    for key, group in groups(draws, *PLACE, "sampler", "count"):
+        for threshold in theory.thresholds:
+            test = stats.binomtest(int((group["delta"] > threshold).sum()), len(group))
+            interval = test.proportion_ci(method="wilson")
+            bound = theorem_2(threshold, count=int(key[-1]), rows=rows, ridge=theory.ridge)
+            found.append([*key, threshold, len(group), test.k, test.k / test.n, interval.low, interval.high, bound])
+    names = [*PLACE, "sampler", "count", "threshold", "draws", "failures", "share", "low", "high", "theorem_2"]
+    return pd.DataFrame(found, columns=pd.Index(names))
+
+
+def comparisons(theory: TheorySettings) -> list[tuple[str, str]]:
+    """(baseline, challenger): every sampler against the baselines that stand before it in theory.samplers."""
+    order = {name: place for place, name in enumerate(theory.samplers)}
+    return [(b, c) for b in theory.baselines for c in theory.samplers if order[c] > order[b]]
+
+
+def jobs_of(draws: Any, quantity: str) -> pd.DataFrame:
+    """The columns that `statistics` reads."""
+    names = {"problem": "data", "sampler": "arm", "draw": "seed", quantity: "error"}
+    return draws.rename(columns=names).assign(stable=True)[statistics.COLUMNS]
+
+
+def with_place(table: pd.DataFrame, draws: pd.DataFrame) -> pd.DataFrame:
+    """`PLACE` beside the rows of a table of `statistics`, in the order of the draws."""
+    places = draws[PLACE].drop_duplicates()
+    return places.merge(table.drop(columns="stand_in").rename(columns={"data": "problem"}), on="problem")
+
+
+def adjusted(table: pd.DataFrame) -> pd.DataFrame:
+    """p_holm over all rows of one kernel and family: every m, and every dimension of the Gaussian inputs."""
+    p_holm = table.groupby(["kernel", "family"])["p"].transform(lambda p: statistics.holm(p.to_numpy()))
+    return table.assign(p_holm=p_holm)
+
+
+def paired_table(draws: pd.DataFrame, quantity: str, baseline: str, challenger: str) -> pd.DataFrame:
+    """`statistics.paired` for Δ or the risk, a row per problem and m."""
+    table = statistics.paired(jobs_of(draws, quantity), baseline=baseline, challenger=challenger)
+    words = {"quantity": quantity, "baseline": baseline, "challenger": challenger}
+    return adjusted(with_place(table, draws)).assign(**words)
+
+
+def paired_failures(draws: pd.DataFrame, baseline: str, challenger: str, thresholds: Sequence[float]) -> pd.DataFrame:
+    """Difference of the shares of failures, challenger − baseline, a row per problem, m and threshold.
+
+    only_baseline, only_challenger: draws in which that one alone fails. p: of the sign test on these, two-sided and
+    exact (McNemar's); 1 where there are none.
+    """
+    rows = []
+    for key, group in groups(draws, *PLACE, "count"):
+        delta = group.pivot(index="draw", columns="sampler", values="delta")
+        for threshold in thresholds:
+            failed = delta > threshold
+            lost, won = (
+                int((failed[a] & ~failed[b]).sum()) for a, b in ((challenger, baseline), (baseline, challenger))
+            )
+            rows.append([*key, threshold, (lost - won) / len(delta), won, lost, sign_test_p(won, lost)])
+    names = [*PLACE, "count", "threshold", "difference", "only_baseline", "only_challenger", "p"]
+    return adjusted(pd.DataFrame(rows, columns=pd.Index(names))).assign(baseline=baseline, challenger=challenger)
+
+
+def failure_verdict(rows: Any) -> str:
+    """*holds*: significantly less often at some m and threshold and nowhere more often; *does not hold*: the reverse;
+    else *undecided*: no difference seen, or both."""
+    if rows["stand_in"].any():
+        return statistics.NO_CLAIM
+    sure = rows[rows["p_holm"] < statistics.ALPHA]
+    less, more = bool((sure["difference"] < 0).any()), bool((sure["difference"] > 0).any())
+    return "undecided" if less == more else "holds" if less else "does not hold"
+
+
+def claim_rows(table: pd.DataFrame, claim: str, pair: tuple[str, str]) -> pd.DataFrame:
+    """A verdict per problem: `statistics.verdict` where there are ratios, `failure_verdict` for failures."""
+    judge = statistics.verdict if "ratio" in table else failure_verdict
+    rows = []
+    for key, group in groups(table, *PLACE):
+        mean = math.exp(float(np.log(group["ratio"]).mean())) if "ratio" in table else math.nan
+        rows.append([claim, *pair, *key, mean, judge(group)])
+    return pd.DataFrame(rows, columns=pd.Index(["claim", "baseline", "challenger", *PLACE, "mean_ratio", "verdict"]))
+
+
+def from_which_dimension(rows: pd.DataFrame) -> str:
+    """The least measured n at which, and at every larger measured n, the verdict is *holds*."""
+    ordered = rows.sort_values("dimension", ascending=False)
+    least = None
+    for dimension, verdict in zip(ordered["dimension"], ordered["verdict"], strict=True):
+        if verdict != "holds":
+            break
+        least = dimension
+    return "nowhere" if least is None else f"n = {least}"
+
+
+def named(rows: pd.DataFrame, verdict: str) -> str:
+    return ", ".join(rows.loc[rows["verdict"] == verdict, "inputs"]) or "–"
+
+
+def ordering_table(claims: pd.DataFrame) -> pd.DataFrame:
+    """A row per claim, pair and kernel: from which n on it holds for Gaussian inputs, and for which inputs it does."""
+    rows = []
+    for (claim, baseline, challenger, kernel), group in groups(claims, "claim", "baseline", "challenger", "kernel"):
+        normal = group.loc[group["family"] == GENERATED]
+        rows.append(
+            {
+                "claim": f"{challenger}: {claim} than {baseline}"
+                if claim != FAILURES
+                else f"{challenger} {claim} than {baseline}",
+                "kernel": kernel,
+                "holds from": from_which_dimension(normal) if len(normal) else "",
+                "holds": named(group, "holds"),
+                "does not hold": named(group, "does not hold"),
+                "undecided": named(group, "undecided"),
+                statistics.NO_CLAIM: named(group, statistics.NO_CLAIM),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def theorem_1_table(draws: pd.DataFrame) -> pd.DataFrame:
+    """Per problem: how often Δ < 1, so that theorem 1 says something, how often it was violated, how tight it is."""
+    rows = []
+    for key, group in groups(draws, *PLACE):
+        said = group.loc[group["delta"] < 1]
+        ratio = said["theorem_1"] / said["risk"]
+        found = [len(group), len(said), int((ratio < 1).sum()), float(ratio.median()) if len(said) else math.nan]
+        rows.append([*key, *found])
+    names = [*PLACE, "draws", "delta_below_1", "violated", "median_bound_over_risk"]
+    return pd.DataFrame(rows, columns=pd.Index(names))

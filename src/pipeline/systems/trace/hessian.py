@@ -1,0 +1,79 @@
+"""A small PSRNN by two-stage regression, and the Hessian of its training loss as an oracle."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from data.base import Dataset
+from models.features.samplers import check_pair
+from models.forecasting.bptt import TruncatedBPTT
+from models.psrnn.method import Psrnn
+from models.trace.hessian import ChunkLoss, Hessian, whole_chunks
+from pipeline.host.devices import DTYPES
+from pipeline.host.errors import PipelineError
+from pipeline.job.seeding import generator
+from pipeline.settings.build import build
+from pipeline.settings.schema import TraceConfig
+from pipeline.systems.psrnn.features import draw_features
+from pipeline.systems.psrnn.load import load
+from pipeline.systems.psrnn.two_stage import TwoStageSettings, initialise
+
+
+class FittedHessian(NamedTuple):
+    """oracle: the Hessian of the mean squared one-step error on `chunks` chunks, whose value is `loss`."""
+
+    dataset: Dataset
+    oracle: Hessian
+    chunks: int
+    loss: float
+
+
+def parts_of(settings: TraceConfig) -> tuple[Any, Any, Psrnn]:
+    """Kernel, sampler and model. Raises PipelineError for a model other than a PSRNN that holds its update whole."""
+    hessian = settings.hessian
+    kernel, sampler, model = (
+        build(f"hessian.{name}", getattr(hessian, name), settings.extensions) for name in ("kernel", "sampler", "model")
+    )
+    check_pair(kernel, sampler)
+    if not isinstance(model, Psrnn) or model.terms is not None:
+        raise PipelineError(f"hessian.model={type(model).__name__}: the Hessian is that of a PSRNN; use model=psrnn")
+    return kernel, sampler, model
+
+
+def some_chunks(objective: TruncatedBPTT, settings: TraceConfig) -> Tensor:
+    """Raises PipelineError where every chunk has a gap."""
+    whole = whole_chunks(objective)
+    if not len(whole):
+        raise PipelineError(
+            f"hessian.horizon={objective.horizon}: no chunk of so many steps, counted from the begin of a sequence, is "
+            "observed throughout; lower it"
+        )
+    order = torch.randperm(len(whole), generator=generator(settings.seed, "trace/hessian/chunks"))
+    return whole[order[: settings.hessian.chunks].to(whole.device)]
+
+
+def fitted_hessian(settings: TraceConfig, device: torch.device) -> FittedHessian:
+    """Load, fit, cut into chunks; a chunk begins with the state that the fitted model has there, as in refinement."""
+    if settings.dtype != "float64":
+        raise PipelineError(f"dtype={settings.dtype}: problem=hessian computes in float64; leave dtype out")
+    hessian, (kernel, sampler, model) = settings.hessian, parts_of(settings)
+    loaded = load(
+        lambda: build("hessian.data", hessian.data, settings.extensions),
+        sequences=settings.size.sequences, steps=settings.size.steps, window=model.window,
+        first_step=max(hessian.first_step, hessian.readout.lags or 0), dtype=DTYPES[settings.dtype], device=device,
+    )  # fmt: skip
+    features = draw_features(
+        loaded, hessian.features, kernel=kernel, sampler=sampler, window=model.window, seed=settings.seed
+    )
+    regression = TwoStageSettings(
+        hessian.initialise, hessian.readout, hessian.update, hessian.features.projection, False, None, settings.seed
+    )
+    fitted: Any = initialise(loaded, features, regression).model
+    objective = TruncatedBPTT(fitted, loaded.train, horizon=hessian.horizon, batch_size=hessian.chunks)
+    objective.refresh()
+    loss = ChunkLoss(objective, some_chunks(objective, settings))
+    oracle = Hessian(loss, objective.parameters())
+    return FittedHessian(loaded.dataset, oracle, len(loss.batch), float(loss().detach()))

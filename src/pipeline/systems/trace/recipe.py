@@ -1,0 +1,98 @@
+"""`recipe=trace`: a matrix, its trace computed exactly, trials of stochastic estimates, and their times."""
+
+from __future__ import annotations
+
+import pandas as pd
+import torch
+
+from models.runtime.collectives import world
+from models.trace.estimators import METHODS, check_budget
+from models.trace.oracles import check_symmetric
+from pipeline.host.devices import DTYPES
+from pipeline.host.errors import PipelineError
+from pipeline.host.torchrun import settings_of_rank
+from pipeline.job.clock import Clock
+from pipeline.job.study import Study, log_metrics, prepare, study
+from pipeline.settings.job import Job
+from pipeline.settings.schema import TraceConfig, refuse_repeated
+from pipeline.systems.trace import report
+from pipeline.systems.trace.claims import paired
+from pipeline.systems.trace.problems import PROBLEMS, Problem
+from pipeline.systems.trace.trials import all_runs, failures, products_metrics, summary, timings
+
+
+def check(settings: TraceConfig) -> None:
+    """Raises PipelineError, before anything is loaded, for settings that leave nothing to estimate or mean nothing."""
+    asked, timing = settings.estimate, settings.timing
+    if not asked.methods:
+        raise PipelineError(f"estimate.methods is empty; choose among {', '.join(METHODS)}")
+    lists = {"estimate.methods": asked.methods, "estimate.queries": asked.queries, "timing.queries": timing.queries}
+    for key, values in lists.items():
+        refuse_repeated(key, values)
+    if settings.problem == "synthetic" and asked.distribution == "rademacher":
+        raise PipelineError(
+            "estimate.distribution=rademacher: xᵀAx is the trace itself for every x of ±1 and the diagonal matrix of "
+            "problem=synthetic; take gaussian, or another problem"
+        )
+
+
+def check_budgets(settings: TraceConfig, size: int) -> None:
+    """Raises PipelineError, before anything is drawn, for a budget that a method cannot be given."""
+    for key, budgets in (("estimate", settings.estimate.queries), ("timing", settings.timing.queries)):
+        for queries in budgets:
+            for name in settings.estimate.methods:
+                try:
+                    check_budget(name, queries, size)
+                except ValueError as error:
+                    raise PipelineError(f"{key}.queries: {error}") from error
+
+
+def load_problem(settings: TraceConfig, device: torch.device) -> Problem:
+    """The problem, checked: its oracle is symmetric and answers as it has to."""
+    problem = PROBLEMS[settings.problem](settings, device)
+    check_budgets(settings, problem.size)
+    generator = torch.Generator(device).manual_seed(settings.seed)
+    check_symmetric(problem.oracle, problem.size, generator=generator, dtype=DTYPES[settings.dtype])
+    return problem
+
+
+def log_problem(here: Study, problem: Problem, settings: TraceConfig, device: torch.device) -> None:
+    found = {"trace/reference": problem.trace, "trace/size": problem.size}
+    flat = report.flatness(problem)
+    log_metrics(here.run, found if flat is None else {**found, "trace/flatness": flat})
+    if problem.timed is not problem.oracle:
+        log_metrics(here.run, products_metrics(problem, settings, device))
+
+
+def time_stage(here: Study, problem: Problem, settings: TraceConfig, device: torch.device) -> None:
+    """Of one process on the CPU: several ranks, or a GPU, would be timed for what they are not."""
+    if settings.timing.trials == 0 or world() > 1 or device.type != "cpu":
+        return
+    with here.clock.stage("timing"):
+        report.log_timings(here, problem, timings(problem, settings))
+
+
+def estimate(settings: TraceConfig, job: Job) -> float:
+    """The whole recipe; returns the mean failures, in percent, at the most queries."""
+    check(settings)
+    settings = settings_of_rank(settings)
+    device, clock = prepare(settings, job), Clock()
+    with clock.stage("load"):
+        problem = load_problem(settings, device)
+    with study(settings, job, problem.data, device, clock) as here:
+        log_problem(here, problem, settings, device)
+        with clock.stage("trials"):
+            found = all_runs(problem, settings, device, here.folder)
+            runs = failures(found, problem, settings)
+            table = summary(runs, problem, settings)
+            report.log_failures(here, problem, settings, runs, table)
+            verdicts = report.log_claims(here, paired(found, problem, settings))
+        time_stage(here, problem, settings, device)
+        words = report.description(here, problem, settings, table, verdicts)
+        here.run.describe(words)
+        print(words)
+    return mean_failures(table)
+
+
+def mean_failures(table: pd.DataFrame) -> float:
+    return float(table.loc[table["queries"] == table["queries"].max(), "failures"].mean())

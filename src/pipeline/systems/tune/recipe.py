@@ -1,0 +1,146 @@
+"""`recipe=tune`: one trial of a search; Optuna draws settings, `recipe=psrnn` gives their validation error.
+
+A trial is a job of a multirun, so every launcher runs it, and `resume=true` goes on with what is missing. The study has
+the name of the parent run. Test errors are neither drawn on nor looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+
+from pipeline.host.atomic import remove_leftovers, written_whole
+from pipeline.host.errors import PipelineError, Pruned
+from pipeline.host.paths import store_folder
+from pipeline.job.fit import EpochRow
+from pipeline.settings.build import settings_of
+from pipeline.settings.config_psrnn import DrawnConfig
+from pipeline.settings.job import Job
+from pipeline.settings.schema import TuneConfig
+from pipeline.settings.unknown import not_a_setting
+from pipeline.systems.psrnn.recipe import train
+from pipeline.tracking.store import file_lock
+
+try:
+    import optuna
+except ImportError as error:
+    raise PipelineError("recipe=tune needs Optuna: pip install 'orthogonal-psrnn[tune]'") from error
+
+
+def check(settings: TuneConfig) -> None:
+    """Raise PipelineError for a search that cannot run."""
+    if settings.tracking.parent is None or settings.tune.trial is None:
+        raise PipelineError("recipe=tune is a multirun that is tracked; start it by +experiment=tune")
+    if not settings.tune.space:
+        raise PipelineError("tune.space is empty; name what is to be drawn, as in conf/experiment/tune.yaml")
+    for drawn in settings.tune.space:
+        check_range(drawn)
+
+
+def check_range(drawn: DrawnConfig) -> None:
+    if drawn.choices is not None:
+        if not drawn.choices:
+            raise PipelineError(f"tune.space: {drawn.key} has no choices; name at least one")
+        return
+    numbers = [value for value in (drawn.low, drawn.high) if isinstance(value, int | float)]
+    if len(numbers) != 2 or not numbers[0] < numbers[1]:
+        raise PipelineError(f"tune.space: {drawn.key} needs low < high, or choices")
+    if drawn.log and numbers[0] <= 0:
+        raise PipelineError(f"tune.space: {drawn.key} is drawn by its logarithm, so low={drawn.low} must be above 0")
+
+
+def local_storage(path: Path) -> str:
+    """The address of the file; a new one is made beside its place and renamed when it is whole."""
+    if not path.exists():
+        remove_leftovers(path)
+        with written_whole(path) as partial:
+            optuna.storages.RDBStorage(f"sqlite:///{partial}").engine.dispose()
+    return f"sqlite:///{path}"
+
+
+def open_study(settings: TuneConfig) -> optuna.Study:
+    """The study of the parent run; one process at a time makes its tables."""
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    tune = settings.tune
+    with file_lock(store_folder() / ".tune.lock"):
+        return optuna.create_study(
+            study_name=settings.tracking.parent,
+            storage=tune.storage or local_storage(store_folder() / "tune.db"),
+            load_if_exists=True,
+            sampler=optuna.samplers.TPESampler(seed=settings.seed + (tune.trial or 0)),
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=tune.warmup, n_warmup_steps=tune.warmup),
+        )
+
+
+def trial_of(study: optuna.Study, number: int) -> optuna.Trial:
+    """The trial of this job: a new one, or the one that it had begun before it was stopped."""
+    for known in reversed(study.get_trials(deepcopy=False)):
+        if known.user_attrs.get("job") == number:
+            return optuna.Trial(study, known._trial_id)
+    begun = study.ask()
+    begun.set_user_attr("job", number)
+    return begun
+
+
+def draw(trial: optuna.Trial, drawn: DrawnConfig) -> Any:
+    if drawn.choices is not None:
+        return trial.suggest_categorical(drawn.key, drawn.choices)
+    if isinstance(drawn.low, int) and isinstance(drawn.high, int):
+        return trial.suggest_int(drawn.key, drawn.low, drawn.high, log=drawn.log)
+    return trial.suggest_float(drawn.key, drawn.low, drawn.high, log=drawn.log)
+
+
+def with_values(settings: TuneConfig, values: dict[str, Any]) -> TuneConfig:
+    """The settings with drawn values in place, checked as if they had been typed."""
+    config = OmegaConf.structured(settings)
+    for key, value in values.items():
+        section, _, name = key.rpartition(".")
+        if name not in ((OmegaConf.select(config, section) if section else config) or {}):
+            raise PipelineError(f"tune.space: {not_a_setting(key)}")
+        OmegaConf.update(config, key, value)
+    return settings_of(config)
+
+
+def watch(trial: optuna.Trial) -> Callable[[EpochRow], None]:
+    """Told of every epoch; raises Pruned where the validation error is worse than the median of the other trials."""
+    reported = set(trial.study.get_trials(deepcopy=False)[trial.number].intermediate_values)
+
+    def on_epoch(row: EpochRow) -> None:
+        if row.epoch in reported:
+            return
+        trial.report(finite(row.validation_mse), row.epoch)
+        if trial.should_prune():
+            raise Pruned(f"epoch {row.epoch}")
+
+    return on_epoch
+
+
+def finite(error: float) -> float:
+    """Infinite for NaN, which Optuna does not take."""
+    return error if math.isfinite(error) else math.inf
+
+
+def trial(settings: TuneConfig, job: Job) -> float:
+    """Draw, train, tell; returns the validation error, of a pruned trial that of its last epoch."""
+    check(settings)
+    study = open_study(settings)
+    here = trial_of(study, job.number)
+    known = study.get_trials(deepcopy=False)[here.number]
+    if known.value is not None:
+        return known.value
+    values = {drawn.key: draw(here, drawn) for drawn in settings.tune.space}
+    told = replace(
+        job, label=f"trial{settings.tune.trial}", overrides=[*job.overrides, *(f"{k}={v}" for k, v in values.items())]
+    )
+    try:
+        error = finite(train(with_values(settings, values), told, watch=watch(here)))
+    except Pruned as end:
+        print(f"trial {settings.tune.trial}: pruned at {end}")
+        return float(study.tell(here, state=optuna.trial.TrialState.PRUNED).value or math.inf)
+    study.tell(here, error)
+    return error

@@ -1,0 +1,64 @@
+"""MLflow's application that answers requests, with stricter checks: every refusal is one line of JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import JSONResponse
+
+from models.forecasting.request import FORMATS, PARAMETERS, decoded
+
+LONGEST_REASON = 500
+Handler = Callable[[Request], Awaitable[Any]]
+
+
+def fault(content_type: str, body: bytes) -> str | None:
+    """What is wrong with the outside of a request, in one line; None when nothing is."""
+    if content_type.split(";")[0].strip() != "application/json":
+        return f"send Content-Type: application/json, not {content_type or 'nothing'}"
+    try:
+        request = decoded(body)
+    except ValueError as error:
+        return str(error)
+    unknown = [key for key in request if key not in (*FORMATS, "params")]
+    unknown += [f"params.{key}" for key in request.get("params") or {} if key not in PARAMETERS]
+    return f"{unknown[0][:LONGEST_REASON]} is unknown; params may have {', '.join(PARAMETERS)}" if unknown else None
+
+
+def refusal(reason: str, status: int) -> Response:
+    shown = " ".join(reason.encode(errors="replace").decode().split())[:LONGEST_REASON]  # half a surrogate pair
+    return JSONResponse({"error_code": "BAD_REQUEST" if status < 500 else "INTERNAL_ERROR", "message": shown}, status)
+
+
+async def in_one_line(response: Any) -> Response:
+    """MLflow's refusal without its stack trace."""
+    body = b"".join([chunk async for chunk in response.body_iterator])
+    try:
+        told = json.loads(body)
+        reason = str(told["message"] if "message" in told else told["detail"])
+    except (ValueError, KeyError, TypeError):
+        reason = body.decode(errors="replace")
+    return refusal(reason, response.status_code)
+
+
+def strict(app: FastAPI, *, most_bytes: int) -> FastAPI:
+    """Add the checks to MLflow's application."""
+
+    @app.middleware("http")
+    async def checked(request: Request, go_on: Handler) -> Any:
+        if request.url.path == "/invocations" and request.method == "POST":
+            length = request.headers.get("content-length", "")
+            if not length.isdecimal():
+                return refusal("the request does not say its Content-Length", 411)
+            if int(length) > most_bytes:  # said before a byte of it is read
+                return refusal(f"the body has {length} bytes, at most {most_bytes} are taken", 413)
+            reason = fault(request.headers.get("content-type", ""), await request.body())
+            if reason is not None:
+                return refusal(reason, 400)
+        response = await go_on(request)
+        return await in_one_line(response) if response.status_code >= 400 else response
+
+    return app

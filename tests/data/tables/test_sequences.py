@@ -1,0 +1,289 @@
+"""The user's own tables: what is read, what is refused, and how it is said."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from data.base import DataError, Sequences
+from data.split import split_sequences
+from data.tables.sequences import load_table, read_sequences
+
+
+def frame(rows: int = 40) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    return pd.DataFrame({"x": rng.normal(size=rows), "y": rng.normal(size=rows)})
+
+
+WRITERS = {
+    "t.csv": lambda f, p: f.to_csv(p, index=False),
+    "t.csv.gz": lambda f, p: f.to_csv(p, index=False),
+    "t.tsv": lambda f, p: f.to_csv(p, index=False, sep="\t"),
+    "t.parquet": lambda f, p: f.to_parquet(p),
+    "t.npz": lambda f, p: np.savez(p, values=f.to_numpy(), feature_names=np.array(f.columns, dtype=str)),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_kind_of_file_gives_the_same_numbers(name: str, tmp_path: Path) -> None:
+    table = frame()
+    table.loc[3:5, "x"] = np.nan
+    WRITERS[name](table, tmp_path / name)
+    found = load_table(path=str(tmp_path / name), units={"y": "m/s"})
+    assert found.feature_names == ("x", "y")
+    assert found.units == ("", "m/s")
+    assert [int(part.lengths[0]) for part in found.parts.values()] == [28, 4, 8]
+    assert found.name == "t"
+    assert found.source == f"table:{name}"
+    joined = np.concatenate([part.to_arrays()[0] for part in found.parts.values()])
+    np.testing.assert_array_equal(joined, table.to_numpy())
+
+
+def test_three_dimensional_arrays_are_sequences(tmp_path: Path) -> None:
+    values = np.random.default_rng(0).normal(size=(5, 9, 2))
+    np.savez(tmp_path / "a.npz", values=values)
+    found = read_sequences(str(tmp_path / "a.npz"), columns=None)
+    assert len(found) == 5
+    np.testing.assert_array_equal(np.stack(found.to_arrays()), values)
+
+
+@settings(deadline=None, max_examples=25)
+@given(data=st.data(), groups=st.lists(st.sampled_from("abc"), min_size=3, max_size=25))
+def test_groups_times_and_gaps_survive_the_file(data: st.DataObject, groups: list[str]) -> None:
+    cells = st.one_of(st.floats(-1e9, 1e9), st.just(np.nan))
+    x = data.draw(st.lists(cells, min_size=len(groups), max_size=len(groups)))
+    order = data.draw(st.permutations(range(len(groups))))
+    table = pd.DataFrame({"who": groups, "when": range(len(groups)), "x": [1.0, *x[1:]]})
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.csv"
+        table.iloc[list(order)].to_csv(path, index=False)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*time steps are uneven")
+            found = read_sequences(str(path), columns=["x"], group="who", time="when")
+    by_name = dict(zip(found.names, found.to_arrays(), strict=True))
+    assert set(by_name) == set(groups)
+    for who, rows in table.groupby("who"):
+        np.testing.assert_array_equal(by_name[str(who)][:, 0], rows["x"].to_numpy())
+
+
+def test_dates_are_sorted_and_uneven_steps_are_said(tmp_path: Path) -> None:
+    table = frame(6).assign(day=["2024-01-03", "2024-01-01", "2024-01-02", "2024-01-04", "2024-01-09", "2024-01-10"])
+    table.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.warns(UserWarning, match="time steps are uneven"):
+        found = read_sequences(str(tmp_path / "t.csv"), columns=["x"], time="day")
+    np.testing.assert_array_equal(found.to_arrays()[0][:, 0], table["x"].to_numpy()[[1, 2, 0, 3, 4, 5]])
+
+
+BAD_TEXT = {
+    "x,y\n1,2\n3,four\n": r"t\.csv, column 'y', row 3: 'four' is not a finite number",
+    "x,y\n1,2\n3,inf\n": r"column 'y', row 3: 'inf' is not a finite number",
+    "x,y\n1,\n3,\n": r"column 'y': every cell is empty",
+    "": r"t\.csv: cannot be read: No columns",
+    "x,y\n": r"t\.csv: there are no rows",
+    "x,x\n1,2\n": r"the column 'x' stands twice",
+    "x;y\n1;2\n": r"t\.csv: cannot be read: its only column is 'x;y'; give data\.delimiter=semicolon",
+    "x,y\n1,a\n": r"row 2: 'a' is not a finite number; mend it, or go on without it: 'data\.columns=\[x\]'$",
+    "x\na\n": r"'a' is not a finite number; mend the file; no other column is left to model$",
+    'x,y\n1,"3,5"\n': r"'3,5' is not a finite number; mend it, or go on without it",
+}
+
+
+@pytest.mark.parametrize("text", BAD_TEXT)
+def test_bad_csv_is_named_to_the_cell(text: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(DataError, match=BAD_TEXT[text]):
+        load_table(path=str(tmp_path / "t.csv"))
+
+
+@pytest.mark.parametrize("name", ["t.npz", "t.parquet", "t.csv.gz"])
+def test_files_cut_short_are_named(name: str, tmp_path: Path) -> None:
+    WRITERS[name](frame(400), tmp_path / name)
+    (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:300])
+    with pytest.raises(DataError, match=f"{name}: cannot be read"):
+        load_table(path=str(tmp_path / name))
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "t.npz", values=np.array([{"x": 1}], dtype=object))
+    (tmp_path / "t.xlsx").write_text("")
+    (tmp_path / "latin.csv").write_bytes("x,größe\n1,2\n".encode("latin-1"))
+    with pytest.raises(DataError, match=r"t\.npz: cannot be read: Object arrays cannot be loaded"):
+        load_table(path=str(tmp_path / "t.npz"))
+    with pytest.raises(
+        DataError, match=r"unknown kind of file; readable are \.csv, \.csv\.gz, \.tsv, \.parquet, \.npz"
+    ):
+        load_table(path=str(tmp_path / "t.xlsx"))
+    with pytest.raises(DataError, match=r"latin\.csv: cannot be read: .*utf-8"):
+        load_table(path=str(tmp_path / "latin.csv"))
+    with pytest.raises(DataError, match="there is no such file"):
+        load_table(path=str(tmp_path / "none.csv"))
+    with pytest.raises(DataError, match=r"data\.path=FILE"):
+        load_table(path=None)
+
+
+@pytest.mark.parametrize(
+    ("settings_", "message"),
+    [
+        ({"columns": ["z"]}, "no column 'z'; there are x, y, who, when"),
+        ({"columns": ["x"], "group": "team"}, "no column 'team'"),
+        ({"columns": ["x"], "time": "when"}, "row 4: the same time stands twice"),
+        ({"columns": ["x"], "group": "who"}, "column 'who', row 3: the group is empty"),
+        ({"columns": ["x"], "time": "who"}, "column 'who', row 2: 'a' is neither a finite number nor an ISO date"),
+        ({"columns": ["x"], "test": 0.95}, "leave a training part"),
+        ({"columns": ["x"], "split": "random"}, "choose one of time, fraction, group"),
+        ({"columns": ["x"], "split": "group"}, "1 sequences cannot be split three ways; use data.split=time"),
+        ({"columns": ["x"], "units": {"z": "m"}}, "data.units names z, which is no column"),
+    ],
+)
+def test_bad_settings(settings_: dict, message: str, tmp_path: Path) -> None:
+    table = frame(6).assign(who=["a", None, "b", "b", "a", "a"], when=[0, 1, 1, 2, 3, 4])
+    table.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(DataError, match=message):
+        load_table(path=str(tmp_path / "t.csv"), **settings_)
+
+
+WAYS_OUT = {
+    "a,when,site,note\n1,2024-01-01,x,\n2,2024-01-02,y,\n": "data.columns=[a] data.time=when",
+    "a,when\n1,2024-01-01\n2,2024-01-01\n": "data.columns=[a]",  # a time that stands twice orders nothing
+    "wind speed,2019,day,b\n1,2,2024-01-01,a\n2,3,2024-01-02,b\n": 'data.columns=["wind speed","2019"] data.time=day',
+}
+
+
+@pytest.mark.parametrize("text", WAYS_OUT)
+def test_all_unusable_columns_are_named_with_settings_that_work(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    with pytest.raises(DataError) as caught:
+        read_sequences(str(path), columns=None)
+    told = str(caught.value)
+    assert "\n" not in told
+    settings_ = shlex.split(told.split("go on without")[1].partition(": ")[2])
+    assert " ".join(settings_) == WAYS_OUT[text]
+    parsed = {
+        o.key_or_group.removeprefix("data."): o.value() for o in OverridesParser.create().parse_overrides(settings_)
+    }
+    kept = [str(name) for name in parsed.pop("columns")]
+    assert len(read_sequences(str(path), columns=kept, **parsed)) == 1
+    header = text.splitlines()[0].split(",")
+    assert all(f"column {name!r}" in told for name in header if name not in kept)
+
+
+def test_columns_of_decimal_commas_are_kept_by_the_settings_that_are_advised(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("day;site;load;level\n2024-01-01;x;1,5;3\n2024-01-02;y;2,5;4\n")
+    with pytest.raises(DataError, match=r"'data\.columns=\[load,level\]' data\.time=day data\.decimal=comma$"):
+        read_sequences(str(path), columns=None, delimiter="semicolon")
+    with pytest.raises(DataError, match=r"\(with a decimal comma: data\.decimal=comma\); give data\.decimal=comma$"):
+        read_sequences(str(path), columns=["load", "level"], delimiter="semicolon")
+    read = read_sequences(str(path), columns=["load", "level"], time="day", delimiter="semicolon", decimal="comma")
+    np.testing.assert_array_equal(read.to_arrays()[0], [[1.5, 3.0], [2.5, 4.0]])
+
+
+def test_more_columns_than_can_be_named_are_counted(tmp_path: Path) -> None:
+    frame(3).assign(**{f"t{i}": "a" for i in range(12)}).to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(
+        DataError, match=r"12 of 14 columns cannot be modelled: column 't0', row 2.*'t7'.*; and 4 more;"
+    ):
+        read_sequences(str(tmp_path / "t.csv"), columns=None)
+
+
+@pytest.mark.parametrize("delimiter", ["semicolon", ";"])
+def test_semicolons_and_decimal_commas_are_read(tmp_path: Path, delimiter: str) -> None:
+    (tmp_path / "t.csv").write_text("x;y\n1,5;2\n-3,25;\n")
+    found = read_sequences(str(tmp_path / "t.csv"), columns=None, delimiter=delimiter, decimal="comma")
+    np.testing.assert_array_equal(found.to_arrays()[0], [[1.5, 2.0], [-3.25, np.nan]])
+
+
+@pytest.mark.parametrize(
+    ("name", "settings_", "message"),
+    [
+        (
+            "t.csv",
+            {"delimiter": "semi"},
+            "delimiter=semi must be one character or one of comma, semicolon, tab, pipe, space$",
+        ),
+        ("t.csv", {"delimiter": "point"}, r"data\.delimiter=point must be one character or one of comma"),
+        ("t.csv", {"decimal": ";"}, r"data\.decimal=; must be point or comma"),
+        ("t.csv", {"decimal": "comma"}, r"',' cannot part columns and be the decimal point; give data\.delimiter="),
+        ("t.parquet", {"decimal": "comma"}, r"data\.delimiter and data\.decimal are for text files"),
+        ("t.npz", {"delimiter": "tab"}, r"data\.delimiter and data\.decimal are for text files"),
+    ],
+)
+def test_bad_text_formats(name: str, settings_: dict, message: str, tmp_path: Path) -> None:
+    WRITERS[name](frame(), tmp_path / name)
+    with pytest.raises(DataError, match=message):
+        read_sequences(str(tmp_path / name), columns=None, **settings_)
+
+
+def many(count: int) -> Sequences:
+    return Sequences.from_arrays([np.full((10, 1), float(i)) for i in range(count)], [str(i) for i in range(count)])
+
+
+def test_splits_keep_every_sequence_once() -> None:
+    for how in ("fraction", "group"):
+        parts = split_sequences(many(10), how=how, validation=0.1, test=0.2, seed=0)
+        assert [len(part) for part in parts] == [7, 1, 2]
+        assert sorted(name for part in parts for name in part.names) == sorted(many(10).names)
+    assert split_sequences(many(10), how="fraction", validation=0.1, test=0.2, seed=0)[2].names == ("8", "9")
+    assert [int(p.lengths[0]) for p in split_sequences(many(2), how="time", validation=0.1, test=0.2, seed=0)] == [
+        7,
+        1,
+        2,
+    ]
+
+
+def test_the_drawn_split_follows_its_seed() -> None:
+    def test_names(seed: int) -> tuple[str, ...]:
+        return split_sequences(many(30), how="group", validation=0.1, test=0.2, seed=seed)[2].names
+
+    assert test_names(0) == test_names(0)
+    assert test_names(0) != test_names(1)
+
+
+def test_too_short_to_cut() -> None:
+    with pytest.raises(DataError, match=r"0: 10 steps are too few to be cut .* give at least 101, or larger"):
+        split_sequences(many(1), how="time", validation=0.01, test=0.2, seed=0)
+
+
+@pytest.mark.parametrize("values", [["2020-01-01", "2020-01-02", None], ["2020-01-01", "2020-01-02", "2020-01-03"]])
+def test_dates_are_no_features(tmp_path: Path, values: list[str | None]) -> None:
+    path = tmp_path / "dated.parquet"
+    pd.DataFrame({"when": pd.to_datetime(pd.Series(values)), "x": [1.0, 2.0, 3.0]}).to_parquet(path)
+    with pytest.raises(DataError, match=r"column 'when' holds dates or durations; mend it, or go on without it"):
+        read_sequences(str(path), columns=None)
+
+
+def test_a_missing_date_and_an_infinite_time_are_refused(tmp_path: Path) -> None:
+    dated = tmp_path / "dated.parquet"
+    days = pd.to_datetime(pd.Series(["2020-01-02", None, "2020-01-01"]))
+    pd.DataFrame({"when": days, "x": [1.0, 2.0, 3.0]}).to_parquet(dated)
+    with pytest.raises(DataError, match=r"column 'when', row 3: 'NaT' is neither a finite number nor an ISO date"):
+        read_sequences(str(dated), columns=None, time="when")
+    plain = tmp_path / "plain.csv"
+    plain.write_text("t,x\n0,1\ninf,2\n2,3\n")
+    with pytest.raises(DataError, match=r"column 't', row 3: 'inf' is neither"):
+        read_sequences(str(plain), columns=None, time="t")
+
+
+def test_dates_put_rows_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "dated.parquet"
+    days = pd.to_datetime(pd.Series(["2020-01-03", "2020-01-01", "2020-01-02"]))
+    pd.DataFrame({"when": days, "x": [3.0, 1.0, 2.0]}).to_parquet(path)
+    assert read_sequences(str(path), columns=None, time="when").values[0, :, 0].tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("name", ["sequence", "step"])
+def test_names_that_tables_of_predictions_take_are_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "taken.csv"
+    path.write_text(f"{name},x\n0,1\n1,2\n2,3\n")
+    with pytest.raises(DataError, match=f"a feature cannot be called '{name}'"):
+        load_table(path=str(path))

@@ -1,0 +1,72 @@
+"""Times of a table's rows: read, kept through splits, continued."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from data.tables.sequences import load_table, read_sequences
+from data.tables.times import continued, uneven
+from small_times import REGULAR, UNEVEN
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        *REGULAR,
+        (["2024-01-05", "2024-01-08", "2024-01-09", "2024-01-10"], ["2024-01-11", "2024-01-12"]),  # no calendar
+        (["2024-01-01"], ["NaT", "NaT"]),
+    ],
+)
+def test_dates_go_on_by_their_calendar(times: list[str], expected: list[str]) -> None:
+    found = continued(np.array(times, dtype="datetime64[ns]"), 2)
+    np.testing.assert_array_equal(found, np.array(expected, dtype="datetime64[ns]"))
+
+
+def test_times_without_one_step_are_uneven() -> None:
+    for times, _ in REGULAR:
+        assert not uneven(np.array(times, dtype="datetime64[ns]"))
+    assert uneven(np.array(UNEVEN, dtype="datetime64[ns]"))
+    assert not uneven(np.arange(7) * 0.1)
+    assert uneven(np.array([0.0, 2.0, 4.0, 9.0]))
+
+
+def test_working_days_go_on_after_the_weekend() -> None:
+    days = pd.bdate_range("2024-01-01", "2024-01-12").to_numpy()
+    np.testing.assert_array_equal(
+        continued(days, 3), np.array(["2024-01-15", "2024-01-16", "2024-01-17"], dtype=days.dtype)
+    )
+
+
+def test_numbers_go_on_by_the_median_step() -> None:
+    np.testing.assert_array_equal(continued(np.array([0.0, 2.0, 4.0, 9.0]), 2), [11.0, 13.0])
+    assert np.isnan(continued(np.array([1.0]), 3)).all()
+
+
+@pytest.mark.parametrize("split", ["time", "fraction", "group"])
+def test_times_follow_their_rows_through_every_split(split: str, tmp_path: Path) -> None:
+    days = pd.date_range("2024-01-01", periods=30)
+    parts = [pd.DataFrame({"who": who, "day": days, "x": np.arange(30.0) + 100 * i}) for i, who in enumerate("abcd")]
+    pd.concat(parts).sample(frac=1, random_state=0).to_csv(tmp_path / "t.csv", index=False)
+    found = load_table(path=str(tmp_path / "t.csv"), group="who", time="day", split=split, validation=0.25, test=0.25)
+    assert found.time_name == "day"
+    for part in found.shortened(sequences=None, steps=5).parts.values():
+        assert part.times is not None
+        for rows, times in zip(part.to_arrays(), part.times, strict=True):
+            np.testing.assert_array_equal(rows[:, 0] % 100, (times - days.to_numpy()[0]) / np.timedelta64(1, "D"))
+
+
+def test_zones_become_universal_time(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("t,x\n2024-01-01T00:00+02:00,1\n2024-01-01T01:00+02:00,2\n")
+    times = read_sequences(str(tmp_path / "t.csv"), columns=None, time="t").times
+    assert times is not None
+    np.testing.assert_array_equal(times[0], np.array(["2023-12-31T22", "2023-12-31T23"], dtype="datetime64[ns]"))
+
+
+def test_numbers_stay_numbers_and_without_a_column_there_are_none(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("t,x\n3,1\n1,2\n")
+    times = read_sequences(str(tmp_path / "t.csv"), columns=["x"], time="t").times
+    assert times is not None
+    np.testing.assert_array_equal(times[0], [1.0, 3.0])
+    assert read_sequences(str(tmp_path / "t.csv"), columns=["x"]).times is None

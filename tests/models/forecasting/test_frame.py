@@ -1,0 +1,107 @@
+"""Tables of pandas in and out of a forecaster."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import models
+from models.baselines.autoregression import Autoregression
+from models.forecasting.extensions import imports
+from models.forecasting.forecaster import Forecaster
+from models.forecasting.frame import continued
+from small_times import REGULAR, UNEVEN
+
+
+@pytest.fixture
+def forecaster() -> Forecaster:
+    model = Autoregression(dimension=2, order=2).double()
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for tensor in model.state_dict().values():
+            tensor.copy_(0.4 * torch.randn(tensor.shape, generator=generator))
+    mean, scale = torch.tensor([10.0, -3.0], dtype=torch.float64), torch.tensor([2.0, 0.5], dtype=torch.float64)
+    return Forecaster(model, mean=mean, scale=scale, feature_names=("load", "heat"))
+
+
+def series() -> np.ndarray:
+    values = np.array([10.0, -3.0]) + np.random.default_rng(0).normal(size=(9, 2))
+    values[3, 1] = np.nan
+    return values
+
+
+def test_columns_go_by_name_and_come_back_in_their_order(forecaster: Forecaster) -> None:
+    times = pd.date_range("2024-03-30 20:00", periods=9, freq="h", tz="Europe/Berlin", name="hour")
+    table = pd.DataFrame(series(), columns=["load", "heat"], index=times).assign(note="x")[["heat", "note", "load"]]
+    ahead, along = forecaster.forecast(table, 3), forecaster.predict(table)
+    assert list(ahead.columns) == list(along.columns) == ["heat", "load"]
+    np.testing.assert_array_equal(ahead[["load", "heat"]].to_numpy(), forecaster.forecast(series(), 3))
+    np.testing.assert_array_equal(along[["load", "heat"]].to_numpy(), forecaster.predict(series()))
+    assert along.index.equals(times)
+    assert ahead.index.equals(pd.date_range(times[-1], periods=4, freq="h")[1:])
+    assert ahead.index.name == "hour"
+    assert isinstance(forecaster.forecast(series(), 3), np.ndarray)
+
+
+@pytest.mark.parametrize(
+    ("index", "expected"),
+    [
+        (pd.RangeIndex(9), [9, 10]),
+        (pd.RangeIndex(10, 28, 2), [28, 30]),
+        (pd.DatetimeIndex(pd.date_range("2024-01-31", periods=4, freq="ME")), ["2024-05-31", "2024-06-30"]),
+        (pd.DatetimeIndex(["2024-01-01", "2024-01-02", "2024-01-03"]), ["2024-01-04", "2024-01-05"]),
+        (pd.DatetimeIndex(["2024-01-01", "2024-01-02"]), ["2024-01-03", "2024-01-04"]),
+        (pd.period_range("2024Q1", periods=3, freq="Q"), ["2024Q4", "2025Q1"]),
+        (pd.DatetimeIndex(["2024-01-01"]), [1, 2]),
+        (pd.Index(list("abc")), [1, 2]),
+    ],
+)
+def test_an_index_goes_on_where_it_has_a_step(index: pd.Index, expected: list) -> None:
+    found = continued(index, 2)
+    wanted = type(found)(expected, freq="Q") if isinstance(index, pd.PeriodIndex) else expected
+    assert list(found) == list(pd.DatetimeIndex(expected) if isinstance(found, pd.DatetimeIndex) else wanted)
+    assert found.name == ("step" if expected == [1, 2] else None)
+
+
+@pytest.mark.parametrize(("times", "expected"), REGULAR)
+def test_times_go_on_as_those_of_a_file_do(times: list[str], expected: list[str]) -> None:
+    for zone in (None, "Europe/Berlin"):
+        found = continued(pd.DatetimeIndex(times, name="day", tz=zone), 2)
+        assert list(found) == list(pd.DatetimeIndex(expected, tz=zone))
+        assert found.name == "day"
+
+
+@pytest.mark.parametrize("times", [UNEVEN, ["2024-01-01"] * 2])
+def test_uneven_times_are_counted_with_a_warning(times: list[str]) -> None:
+    with pytest.warns(UserWarning, match="times of the table's index are uneven; the forecast's rows count 1, 2"):
+        found = continued(pd.DatetimeIndex(times), 2)
+    assert (list(found), found.name) == ([1, 2], "step")
+
+
+def test_what_is_wrong_with_a_table_is_said(forecaster: Forecaster) -> None:
+    table = pd.DataFrame(series(), columns=["load", "heat"])
+    for wrong, message in (
+        (table[["heat"]], "column load is missing; the model needs load, heat, the table has heat"),
+        (table.drop(columns=["load", "heat"]), "column load, heat is missing"),
+        (table.set_axis(["heat", "heat"], axis=1).assign(load=1.0), "column heat is there twice"),
+        (table.assign(heat="warm"), "column heat holds no numbers .*; a gap is NaN"),
+        (table.assign(load=np.inf), "infinite value in row 0 of column load"),
+        (table.set_index(pd.date_range("2024", periods=9)[::-1]), "go backwards; sort it by its index"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            forecaster.forecast(wrong, 2)
+
+
+def test_gaps_of_nullable_columns_are_gaps(forecaster: Forecaster) -> None:
+    table = pd.DataFrame(series(), columns=["load", "heat"])
+    np.testing.assert_array_equal(forecaster.forecast(table.convert_dtypes(), 2), forecaster.forecast(table, 2))
+
+
+def test_models_are_imported_without_pandas() -> None:
+    for file in Path(models.__file__ or "").parent.rglob("*.py"):
+        assert "pandas" not in {name for name, at_once in imports(ast.parse(file.read_text())) if at_once}, file

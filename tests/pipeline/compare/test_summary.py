@@ -1,0 +1,207 @@
+"""What parents of multiruns show, from tables of jobs made by hand; and when a first model counts as blown up."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from hydra.utils import get_object
+from omegaconf import OmegaConf
+
+from data.base import Dataset, Sequences
+from models.baselines.persistence import Persistence
+from models.forecasting.filtering import filter_sequences, horizon_errors
+from pipeline.compare.jobs import stored_error
+from pipeline.compare.labels import label, name_of
+from pipeline.compare.summary import kept_up, summarise
+from pipeline.host.paths import conf_folder
+from pipeline.systems.psrnn.figures import horizon_curve
+from pipeline.systems.psrnn.first_model import judge, mean_predictor_mse
+from pipeline.systems.psrnn.load import load
+
+NO_CLIENT: Any = None
+CAPTIONS = (
+    "Error: geometric mean of the test errors over seeds, with its 95 % interval from 3 seeds on",
+    "geometric mean of the ratios, with its 95 % interval from 3 pairs on",
+)
+
+
+def jobs(**errors: list[float]) -> pd.DataFrame:
+    """One data set, one count; an arm a keyword, an error a seed."""
+    rows = [
+        {
+            "run": f"{arm}{seed}", "run_id": f"{arm}{seed}", "data": "waves", "stand_in": False, "arm": arm,
+            "model": arm, "sampler": "", "kernel": "", "count": 10, "seed": seed, "parameters": 7,
+            "overrides": f"seed={seed}", "validation_mse": error / 2, "test_mse": error, "stable": math.isfinite(error),
+            "first_step": 4,
+        }
+        for arm, values in errors.items() for seed, error in enumerate(values)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def compare(figure: str, **named: str) -> SimpleNamespace:
+    return SimpleNamespace(**{"figure": figure, "baseline": None, "challenger": None, **named})
+
+
+def test_contenders_ahead_of_all_or_not() -> None:
+    low = [0.10, 0.11, 0.12, 0.10, 0.11, 0.12, 0.10]
+    table = jobs(psrnn=low, lstm=[2 * e for e in low], var=[3 * e for e in low])
+    claims = summarise(table, compare("contenders", challenger="psrnn"), NO_CLIENT).tables["claims.csv"]
+    assert claims[["verdict", "not ahead of"]].to_numpy().tolist() == [["holds", ""]]
+    table = jobs(psrnn=low, lstm=[0.9 * e for e in low], var=[3 * e for e in low])
+    claims = summarise(table, compare("contenders", challenger="psrnn"), NO_CLIENT).tables["claims.csv"]
+    assert claims[["verdict", "not ahead of"]].to_numpy().tolist() == [["does not hold", "lstm"]]
+    level = [e * factor for e, factor in zip(low, [0.9, 1.1, 0.95, 1.05, 0.9, 1.1, 1.0], strict=True)]
+    claims = summarise(jobs(psrnn=low, lstm=level), compare("contenders", challenger="psrnn"), NO_CLIENT).tables[
+        "claims.csv"
+    ]
+    assert claims[["verdict", "not ahead of"]].to_numpy().tolist() == [["undecided", "lstm"]]
+    table = jobs(psrnn=low, lstm=[math.inf] * len(low))
+    claims = summarise(table, compare("contenders", challenger="psrnn"), NO_CLIENT).tables["claims.csv"]
+    assert claims["verdict"].tolist() == ["undecided"]
+
+
+def test_pages_show_the_names_that_people_use_and_tables_those_of_the_settings() -> None:
+    table = jobs(psrnn=[0.2, 0.2, 0.3], last_value=[0.1, 0.1, 0.1], var=[0.3, 0.3, 0.3])
+    summary = summarise(table, compare("contenders", challenger="psrnn"), NO_CLIENT)
+    assert summary.tables["means.csv"]["arm"].tolist() == ["last_value", "psrnn", "var"]
+    for words in ("| waves | last value | 3 |", "| waves | PSRNN | 3 |", "| waves | ridge VAR | 3 |"):
+        assert words in summary.text
+    assert "undecided | last value, ridge VAR |" in summary.text
+    (panel,) = summary.figures["figures/contenders"].axes
+    assert [tick.get_text() for tick in panel.get_yticklabels()] == ["ridge VAR", "PSRNN", "last value"]
+
+
+def test_every_model_has_words() -> None:
+    for path in (conf_folder() / "model").glob("*.yaml"):
+        target = get_object(OmegaConf.load(path)["_target_"])
+        assert name_of(target) == path.stem
+        assert label(path.stem) != path.stem
+    assert (label("ar4"), label("arima"), label("iid")) == ("AR(4)", "arima", "iid")
+
+
+def test_a_method_without_a_name_is_called_by_its_class_and_equal_labels_are_drawn_apart() -> None:
+    class Mine: ...
+
+    assert name_of(Mine()) == "Mine"
+    errors = pd.DataFrame([[1.0, 2.0]], index=[1], columns=["last value", "last value"])
+    (panel,) = horizon_curve(errors, title="t").axes
+    assert [line.get_ydata().tolist() for line in panel.lines] == [[1.0], [2.0]]
+
+
+def test_a_job_that_blew_up_is_counted_and_in_no_mean() -> None:
+    table = jobs(iid=[1.0, 1.0, 1.0, math.inf])
+    summary = summarise(table, compare("count"), NO_CLIENT)
+    means = summary.tables["means.csv"]
+    assert means["error"].tolist() == [1.0]
+    assert means["unstable_share"].tolist() == [0.25]
+    assert summary.tables["by_arm_and_count.csv"]["unstable_jobs"].tolist() == [1]
+
+
+@pytest.mark.parametrize("figure", ["count", "epoch", "contenders"])
+def test_captions_say_which_mean_it_is_and_from_how_many_seeds_on_there_are_intervals(figure: str) -> None:
+    def known(errors: list[float]) -> bool:
+        table = jobs(lstm=errors, psrnn=errors)
+        curves = table.assign(epoch=0)
+        summary = summarise(table, compare(figure, baseline="lstm", challenger="psrnn"), lambda _: curves)
+        lines = summary.text.splitlines()
+        means, ratios = (next(i for i, line in enumerate(lines) if words in line) for words in CAPTIONS)
+        assert means < next(i for i, line in enumerate(lines) if "| error | error_low |" in line) < ratios
+        assert ratios < next(i for i, line in enumerate(lines) if "| ratio | ratio_low |" in line)
+        found = summary.tables["means.csv"]
+        assert found["error"].tolist() == pytest.approx([math.prod(errors) ** (1 / len(errors))] * 2)
+        return bool(found["error_low"].notna().all() and summary.tables["paired.csv"]["ratio_low"].notna().all())
+
+    assert [known(errors) for errors in ([1.0, 4.0], [1.0, 2.0, 4.0])] == [False, True]
+
+
+def test_studies_among_forecasters_are_listed_and_in_no_figure() -> None:
+    forecasters = jobs(iid=[1.0, 2.0, 3.0], orthogonal=[1.0, 1.5, 2.0])
+    study = {"run": "trace-seed0", "run_id": "t", "data": "diag", "stand_in": False, "seed": 0, "overrides": "seed=0"}
+    table = pd.concat([forecasters, pd.DataFrame([study])], ignore_index=True)
+    mixed, plain = (summarise(each, compare("count"), NO_CLIENT) for each in (table, forecasters))
+    assert mixed.tables["jobs.csv"]["run"].tolist() == table["run"].tolist()
+    pd.testing.assert_frame_equal(mixed.tables["by_arm_and_count.csv"], plain.tables["by_arm_and_count.csv"])
+    pd.testing.assert_frame_equal(mixed.tables["means.csv"], plain.tables["means.csv"])
+    assert mixed.text == plain.text
+
+
+def test_jobs_that_nothing_tells_apart_are_said_to_be_pooled() -> None:
+    table = pd.concat([jobs(iid=[1.0, 2.0]), jobs(iid=[10.0, 20.0])])
+    with pytest.warns(UserWarning, match="4 of 4 jobs agree in data, arm, kernel, count and seed and are pooled"):
+        summary = summarise(table, compare("count"), NO_CLIENT)
+    assert summary.text.startswith("**4 of 4 jobs agree")
+
+
+def test_trials_show_no_test_error() -> None:
+    summary = summarise(jobs(lstm=[0.4, 0.2]), compare("trials"), NO_CLIENT)
+    assert list(summary.tables) == ["trials.csv"]
+    assert summary.tables["trials.csv"]["validation_mse"].tolist() == [0.1, 0.2]
+    assert "test" not in " ".join(summary.tables["trials.csv"].columns)
+
+
+def test_a_curve_that_ended_early_stays_where_it_ended_and_keeps_its_gaps() -> None:
+    rows = [("a", 0, 3.0), ("a", 1, math.nan), ("a", 2, 1.0), ("b", 0, 5.0)]
+    curves = pd.DataFrame(rows, columns=["arm", "epoch", "test_mse"]).assign(data="waves", count=1, seed=0)
+    full = kept_up(curves)
+    np.testing.assert_array_equal(full[full["arm"] == "a"]["test_mse"], [3.0, math.nan, 1.0])
+    assert full[full["arm"] == "b"]["test_mse"].tolist() == [5.0, 5.0, 5.0]
+    assert full[full["arm"] == "b"]["epoch"].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(("value", "kept"), [(0.5, 0.5), (1.7976931348623157e308, math.inf), (math.nan, math.inf)])
+def test_errors_as_the_store_keeps_them(value: float, kept: float) -> None:
+    assert stored_error(value) == kept
+
+
+def noise() -> Dataset:
+    generator = np.random.default_rng(0)
+    parts = [Sequences.from_arrays([generator.standard_normal((200, 2))], [name]) for name in ("a", "b", "c")]
+    return Dataset("noise", *parts, feature_names=("x", "y"), units=("", ""), source="test")
+
+
+def test_a_draw_that_is_worse_than_the_mean_is_unstable_and_a_poor_baseline_is_not() -> None:
+    loaded = load(
+        noise, sequences=None, steps=None, window=0, first_step=1, dtype=torch.float64, device=torch.device("cpu")
+    )
+    assert mean_predictor_mse(loaded.validation) == pytest.approx(1.0, abs=0.2)
+    last = Persistence(dimension=2).to(torch.float64)
+    with pytest.warns(UserWarning, match=r"than predicting the mean: validation error 2\.\d+, where the mean has"):
+        drawn = judge(last, loaded, {})
+    poor = judge(last, loaded, {}, drawn=False)
+    assert not drawn.stable(drawn.train_mse, drawn.validation_mse)
+    assert poor.stable(poor.train_mse, poor.validation_mse)
+    assert drawn.stable(0.5, 0.5), "refinement may bring a draw below the mean"
+    assert not poor.stable(0.5, math.nan)
+    assert not poor.stable(math.inf, 0.5)
+
+
+def test_a_forecast_that_is_not_a_number_is_infinitely_wrong() -> None:
+    class Broken(Persistence):
+        def predict(self, state):
+            return torch.where(state[0] > 0, torch.nan, state[0])
+
+        filter_observed = None  # the last value's own, which does not ask `predict`
+
+    values = torch.tensor([[[-1.0], [1.0], [-1.0], [-1.0]]])
+    mask = torch.ones_like(values, dtype=torch.bool)
+    filtered = filter_sequences(Broken(dimension=1), values, mask)
+    for horizons in ([1], [1, 2]):
+        errors = horizon_errors(Broken(dimension=1), filtered, values, mask, horizons, first_step=1)[1]
+        np.testing.assert_array_equal(errors[0, :, 0], [math.nan, 4.0, math.inf, 0.0])
+
+
+def test_jobs_that_were_not_scored_over_the_same_steps_are_said_not_to_compare() -> None:
+    table = jobs(psrnn=[0.1, 0.2, 0.3], lstm=[0.2, 0.3, 0.4])
+    assert "same steps" not in summarise(table, compare("contenders", challenger="psrnn"), NO_CLIENT).text
+    table.loc[table["arm"] == "lstm", "first_step"] = 8
+    for figure in ("contenders", "trials"):
+        with pytest.warns(UserWarning, match=r"not all jobs were scored over the same steps \(waves: from step 4, 8\)"):
+            text = summarise(table, compare(figure, challenger="psrnn"), NO_CLIENT).text
+        assert text.startswith("**not all jobs were scored over the same steps")

@@ -1,0 +1,136 @@
+"""A multirun: parent, children, table, figure, best model."""
+
+from __future__ import annotations
+
+import io
+
+import mlflow
+import pandas as pd
+import pytest
+
+from pipeline.host.errors import PipelineError
+from pipeline.multirun.parent import best_child, keep_best
+from pipeline.tracking.model import BEST_SO_FAR
+from pipeline.tracking.run import Run
+
+SMALL = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "refine.epochs=1", "evaluate.horizons=[1]")
+
+
+def runs(client):
+    found = client.search_runs([e.experiment_id for e in client.search_experiments()])
+    parents = [run for run in found if "mlflow.parentRunId" not in run.data.tags]
+    assert len(parents) == 1
+    return parents[0], [run for run in found if run is not parents[0]]
+
+
+def test_eight_jobs_under_one_parent(run_pipeline, client) -> None:
+    result = run_pipeline("-m", *SMALL, "sampler=iid,orthogonal", "features.count=2,3", "seed=0,1")
+    assert result.status == 0, result.err
+    parent, children = runs(client)
+    assert len(children) == 8
+    assert {child.data.tags["mlflow.parentRunId"] for child in children} == {parent.info.run_id}
+    assert {run.info.status for run in (parent, *children)} == {"FINISHED"}
+    assert len({child.info.run_name for child in children}) == 8
+    table = pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{parent.info.artifact_uri}/by_arm_and_count.csv")))
+    assert table["jobs"].tolist() == [2] * 4
+    for row in table.to_dict("records"):
+        errors = [
+            child.data.metrics["evaluate/test_mse"] for child in children
+            if (child.data.tags["sampler"], child.data.params["features.count"]) == (row["arm"], str(row["count"]))
+        ]  # fmt: skip
+        assert row["mean"] == pytest.approx(sum(errors) / 2)
+        assert row["sd"] == pytest.approx(abs(errors[0] - errors[1]) / 2**0.5)
+    best = min(children, key=lambda child: float(child.data.tags["validation_mse"]))
+    assert parent.data.tags["best.run"] == best.info.run_id
+    assert parent.data.params["best.features.count"] == best.data.params["features.count"]
+    assert "error_low" in parent.data.tags["mlflow.note.content"]
+    figures = {item.path for item in client.list_artifacts(parent.info.run_id, "figures")}
+    assert figures == {"figures/error_by_count.png", "figures/error_by_count.svg"}
+    kept = [child for child in children if client.list_artifacts(child.info.run_id, "parameters")]
+    assert [child.info.run_id for child in kept] == [best.info.run_id]
+    models = client.search_logged_models([parent.info.experiment_id])
+    assert [model.source_run_id for model in models] == [best.info.run_id]
+    mlflow.pyfunc.load_model(f"runs:/{best.info.run_id}/model")
+
+
+def test_a_failed_job_stops_neither_the_others_nor_the_parent(run_pipeline, client) -> None:
+    result = run_pipeline("-m", *SMALL, "features.count=0,2")
+    assert result.status != 0
+    assert "job 0 failed: features.count=0 must be greater than 0" in result.err
+    parent, children = runs(client)
+    assert parent.info.status == "FAILED"
+    assert {child.data.tags["job"]: child.info.status for child in children} == {"0": "FAILED", "1": "FINISHED"}
+    assert (parent.data.tags["jobs"], parent.data.tags["jobs.failed"]) == ("2", "1")
+    (failed,) = [child for child in children if child.info.status == "FAILED"]
+    assert failed.data.tags["error"] == "features.count=0 must be greater than 0"
+    assert {item.path for item in client.list_artifacts(parent.info.run_id)} >= {"jobs.csv", "figures"}
+
+
+STUDIES = {
+    "ssgp": ("data.source=stand_in", "ssgp.arms=[ridge]", "ssgp.ridges=[0.1],[1.0]"),
+    "theory": (
+        "theory.dimensions=[1]", "theory.data=[]", "theory.kernels=[gaussian]", "theory.samplers=[iid,orthogonal]",
+        "theory.baselines=[iid]", "theory.counts=[4]", "theory.draws=2", "theory.rows=10,20",
+    ),
+    "trace": ("timing.trials=0", "timing.queries=[10]", "estimate.queries=[10]", "matrix.size=40,60"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("recipe", STUDIES)
+def test_studies_end_with_a_list_of_jobs_and_their_metrics(recipe: str, run_pipeline, client) -> None:
+    result = run_pipeline("-m", f"+experiment={recipe}", "size=tiny", *STUDIES[recipe])
+    assert result.status == 0, result.err
+    assert "summary could not be made" not in result.err
+    parent, children = runs(client)
+    assert {run.info.status for run in (parent, *children)} == {"FINISHED"}
+    assert {item.path for item in client.list_artifacts(parent.info.run_id)} == {"jobs.csv", "metrics.csv"}
+    jobs, metrics = (
+        pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{parent.info.artifact_uri}/{name}.csv")))
+        for name in ("jobs", "metrics")
+    )
+    assert set(jobs["run_id"]) == {child.info.run_id for child in children}
+    swept = STUDIES[recipe][-1].split("=")[0]
+    assert sum(swept in overrides for overrides in jobs["overrides"]) == len(set(jobs["overrides"])) == 2
+    assert jobs[["arm", "model", "count", "test_mse", "stable"]].isna().to_numpy().all()
+    logged = [name for child in children for name in child.data.metrics if not name.endswith("/seconds")]
+    assert sorted(metrics["metric"]) == sorted(logged)
+    assert len(logged) >= 2
+    assert f"| {jobs['run'][0]} |" in parent.data.tags["mlflow.note.content"]
+
+
+def test_a_study_that_finished_is_left_as_it_is_when_its_multirun_goes_on(run_pipeline, client) -> None:
+    command = ("-m", "recipe=trace", "size=tiny", *STUDIES["trace"][:-1], "matrix.size=2,60")
+    result = run_pipeline(*command)
+    assert "job 0 failed: estimate.queries: hutch_pp with 10 queries" in result.err
+    _, before = runs(client)
+    assert {run.data.tags["job"]: run.info.status for run in before} == {"0": "FAILED", "1": "FINISHED"}
+    again = run_pipeline(*command, "resume=true")
+    assert "job 0 failed" in again.err
+    parent, after = runs(client)
+    finished = [[run.info.run_id for run in part if run.info.status == "FINISHED"] for part in (before, after)]
+    assert finished[0] == finished[1]
+    jobs = pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{parent.info.artifact_uri}/jobs.csv")))
+    assert jobs["run_id"].tolist() == finished[0]
+
+
+def test_studies_have_no_model_to_register(client) -> None:
+    parent = Run(client, client.create_run(client.create_experiment("studies")).info.run_id)
+    with pytest.raises(PipelineError, match=r"tracking\.register=walks: these jobs make no model; leave it out"):
+        keep_best(parent, [], "walks")
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+def test_of_equal_jobs_the_one_whose_model_was_kept_is_the_best(client, kept: int) -> None:
+    experiment = client.create_experiment("ties")
+    marks = [{BEST_SO_FAR: "0.5"} if i == kept else {} for i in range(2)]
+    jobs = [client.create_run(experiment, tags={"validation_mse": "0.5", **mark}).info.run_id for mark in marks]
+    best, error = best_child([client.get_run(job) for job in jobs])
+    assert (best.info.run_id, error) == (jobs[kept], 0.5)
+
+
+def test_a_best_job_without_a_model_cannot_be_registered(client) -> None:
+    experiment = client.create_experiment("no model")
+    tags = {"validation_mse": "inf", "data.checksum": "c"}
+    job = client.create_run(experiment, run_name="diverged", tags=tags).info.run_id
+    with pytest.raises(PipelineError, match=r"tracking\.register=walks: the best job, diverged, has no model"):
+        keep_best(Run(client, job), [client.get_run(job)], "walks")

@@ -1,0 +1,294 @@
+"""Experiments that are multiruns by themselves: figures 3 and 4, beyond, search; and going on with a sweep."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from pathlib import Path
+
+import mlflow
+import optuna
+import pandas as pd
+import pytest
+
+from data.swimmer.load import load_swimmer
+from pipeline.export import export, main
+from pipeline.host.errors import PipelineError, Pruned
+from pipeline.job.fit import EpochRow
+from pipeline.systems.psrnn import recipe as psrnn
+from pipeline.systems.tune.recipe import watch
+from pipeline.tracking.run import CUT, DESCRIPTION, Run
+
+MOCAP = ("data=mocap", "size=tiny", "features.count=5,10")
+
+
+@pytest.fixture(scope="session")
+def swimmer_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data root with the swimmer's trajectories, which take half a minute to make, and nothing else."""
+    root = tmp_path_factory.mktemp("swimmer-data")
+    load_swimmer(root=str(root))
+    return root
+
+
+def parent_and_children(client):
+    runs = client.search_runs([e.experiment_id for e in client.search_experiments()], max_results=500)
+    parents = [run for run in runs if run.data.tags.get("multirun") == "parent"]
+    assert len(parents) == 1
+    return parents[0], [run for run in runs if run is not parents[0]]
+
+
+@pytest.fixture
+def run_tiny(run_pipeline, client, swimmer_root: Path, monkeypatch: pytest.MonkeyPatch):
+    """Run an experiment on the swimmer and on stand-in data; its parent and its jobs."""
+    monkeypatch.setenv("PIPELINE_DATA_ROOT", str(swimmer_root))
+
+    def run(experiment: str, *settings: str):
+        with pytest.warns(UserWarning, match="NOT REAL DATA"):
+            result = run_pipeline(f"+experiment={experiment}", "size=tiny", *settings)
+        assert result.status == 0, result.err
+        return parent_and_children(client)
+
+    return run
+
+
+def table(run, path: str) -> pd.DataFrame:
+    return pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{run.info.artifact_uri}/{path}")))
+
+
+def figures(client, run) -> set[str]:
+    return {item.path for item in client.list_artifacts(run.info.run_id, "figures")}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.filterwarnings("ignore:this model is no better")
+def test_figure3_tiny(run_tiny, client) -> None:
+    parent, children = run_tiny("figure3")
+    assert parent.info.status == "FINISHED"
+    assert len(children) == 4 * 2 * 2 * 2
+    assert figures(client, parent) == {"figures/error_by_count.png", "figures/error_by_count.svg"}
+    claims = table(parent, "claims.csv").set_index("data")["verdict"]
+    assert set(claims.index) == {"handwriting", "mocap", "moving_mnist", "swimmer"}
+    assert set(claims.drop("swimmer")) == {"no claim (stand-in data)"}
+    assert claims["swimmer"] == "undecided"
+    paired = table(parent, "paired.csv")
+    assert (paired["pairs"] + paired["unstable_pairs"]).tolist() == [2] * 8
+    jobs = table(parent, "jobs.csv")
+    whole = paired[paired["pairs"] == 2]
+    assert len(whole) >= 4
+    for row in whole.to_dict("records"):
+        here = jobs[(jobs["data"] == row["data"]) & (jobs["count"] == row["count"])].set_index("seed")
+        errors = {arm: here[here["arm"] == arm]["test_mse"] for arm in ("iid", "orthogonal")}
+        ratio = (errors["orthogonal"] / errors["iid"]).prod() ** 0.5
+        assert row["ratio"] == pytest.approx(ratio)
+    assert {"data", "count", "factor"} <= set(table(parent, "matching_counts.csv").columns)
+    assert "STAND-IN" in parent.data.tags["mlflow.note.content"]
+    assert client.list_artifacts(children[0].info.run_id, "figures") == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.filterwarnings("ignore:this model is no better")
+def test_figure4_tiny(run_tiny, client) -> None:
+    parent, children = run_tiny("figure4")
+    assert len(children) == 4 * 3 * 2
+    assert figures(client, parent) == {"figures/error_by_epoch.png", "figures/error_by_epoch.svg"}
+    curves = table(parent, "curves.csv")
+    assert set(curves["arm"]) == {"iid", "orthogonal", "lstm"}
+    assert set(curves["epoch"]) == {0, 1, 2}
+    assert set(table(parent, "means_by_epoch.csv")["epoch"]) == {0, 1, 2}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.filterwarnings("ignore:this model is no better")
+def test_beyond_tiny(run_tiny, client) -> None:
+    names = ("psrnn", "last_value", "var", "kalman", "echo_state", "lstm", "gru", "min_gru")
+    parent, children = run_tiny("beyond", "readout.lags=1", "hydra.sweeper.params.seed=0")  # a lag has 4096 pixels
+    assert len(children) == 4 * len(names)
+    assert figures(client, parent) == {"figures/contenders.png", "figures/contenders.svg"}
+    paired = table(parent, "paired.csv")
+    assert set(paired["against"]) == set(names) - {"psrnn"}
+    assert len(paired) == 4 * (len(names) - 1)
+    means = table(parent, "means.csv")
+    assert set(means["arm"]) == set(names)
+    assert (means.set_index("arm")["parameters"].drop("last_value") > 0).all()
+
+
+def test_an_arm_that_is_missing_is_said_and_not_compared(run_pipeline, client) -> None:
+    with pytest.warns(UserWarning, match="NOT REAL DATA"):
+        result = run_pipeline("+experiment=figure3", *MOCAP, "sampler=orthogonal", "seed=0")
+    assert result.status == 0, result.err
+    parent, _ = parent_and_children(client)
+    assert "Not compared: there is no job of iid" in parent.data.tags["mlflow.note.content"]
+
+
+def test_search_shows_validation_errors_alone(run_pipeline, client) -> None:
+    arguments = ("-m", "+experiment=search", "data.source=stand_in", "size=tiny", "refine.learning_rate=0.5,2")
+    result = run_pipeline(*arguments)
+    assert result.status == 0, result.err
+    parent, _ = parent_and_children(client)
+    trials = table(parent, "trials.csv")
+    assert trials["validation_mse"].is_monotonic_increasing
+    assert sorted(trials["overrides"].str.extract(r"learning_rate=(\S+)")[0]) == ["0.5", "2"]
+    assert not any("test" in column for column in trials.columns)
+    assert parent.data.params["best.seed"] == "1000"
+
+
+def test_a_sweep_that_was_stopped_goes_on(run_pipeline, client, monkeypatch) -> None:
+    """Killed in the third of four jobs; what had finished is not run again, the rest is, under the same parent."""
+    arguments = ("+experiment=figure3", *MOCAP, "data.source=stand_in", "seed=0", "sampler=iid,orthogonal")
+    whole, begun = psrnn.run_stages, []
+
+    def stopped(*given, **named):
+        begun.append(given[0].features.count)
+        if len(begun) == 3:
+            raise KeyboardInterrupt
+        return whole(*given, **named)
+
+    monkeypatch.setattr(psrnn, "run_stages", stopped)
+    assert run_pipeline(*arguments).status != 0
+    before, children = parent_and_children(client)
+    done = {child.info.run_id for child in children if child.info.status == "FINISHED"}
+    assert (len(children), len(done), before.info.status) == (3, 2, "FAILED")
+    monkeypatch.setattr(psrnn, "run_stages", lambda *given, **named: (begun.append(0), whole(*given, **named))[1])
+    result = run_pipeline(*arguments, "resume=true")
+    assert result.status == 0, result.err
+    after, children = parent_and_children(client)
+    assert after.info.run_id == before.info.run_id
+    assert after.info.status == "FINISHED"
+    assert {child.info.status for child in children} == {"FINISHED"}
+    assert len(children) == 4
+    assert done < {child.info.run_id for child in children}
+    assert len(begun) == 3 + 2
+    assert len(table(after, "jobs.csv")) == 4
+    error = run_pipeline(*arguments, "size.epochs=2", "resume=true").error
+    assert "no unfinished multirun has this command line" in error
+
+
+def test_arms_can_be_another_setting(run_pipeline, client) -> None:
+    arguments = ("+experiment=stability", "data=mocap", "data.source=stand_in", "size=tiny", "features.count=5")
+    assert run_pipeline(*arguments, "seed=0").status == 0
+    parent, _ = parent_and_children(client)
+    assert sorted(table(parent, "jobs.csv")["arm"]) == ["bayes", "paper", "sign", "whitened"]
+
+
+def test_export_writes_a_page_with_its_files(run_pipeline, client, tmp_path: Path, monkeypatch) -> None:
+    arguments = ("+experiment=figure3", *MOCAP, "data.source=stand_in", "seed=0", "run_name=mine")
+    assert run_pipeline(*arguments).status == 0
+    parent, _ = parent_and_children(client)
+    client.update_run(parent.info.run_id, name="mine")
+    page = export("mine", tmp_path)
+    text = page.read_text()
+    assert "python -m pipeline +experiment=figure3" in text
+    assert parent.data.tags["git.commit"] in text
+    files = {path.name for path in (tmp_path / "mine").iterdir()}
+    assert files >= {"jobs.csv", "means.csv", "paired.csv", "claims.csv", "error_by_count.svg"}
+    for name in files:
+        assert f"](mine/{name})" in text
+    whole = client.get_run(parent.info.run_id).data.tags["mlflow.note.content"]
+    Run(client, parent.info.run_id).text(f"{whole}\nand more", DESCRIPTION)
+    client.set_tag(parent.info.run_id, "mlflow.note.content", f"{whole[:100]}{CUT}")
+    text = export("mine", tmp_path).read_text()
+    assert "\nand more" in text
+    assert CUT not in text
+    with pytest.raises(PipelineError, match=r"study is named 'mien' in .*; there are: mine; did you mean mine\?"):
+        export("mien", tmp_path)
+    assert not (tmp_path / "mien.md").exists()
+    monkeypatch.setattr(sys, "argv", ["export"])
+    with pytest.raises(SystemExit, match=r"^error: `python -m pipeline\.export RUN_NAME FOLDER`: .* Names: mine$"):
+        main()
+
+
+@pytest.mark.usefixtures("store")
+def test_export_from_an_empty_store_says_that_there_is_nothing_yet(tmp_path: Path) -> None:
+    with pytest.raises(PipelineError, match=r"is named 'mine' in sqlite:.*; there are: none yet$"):
+        export("mine", tmp_path)
+
+
+def test_jobs_of_a_multirun_share_what_was_loaded(run_pipeline, monkeypatch) -> None:
+    loads = []
+    whole = psrnn.load_stage
+    monkeypatch.setattr(psrnn, "load_stage", lambda *given: (loads.append(1), whole(*given))[1])
+    psrnn.load_shared.cache_clear()
+    arguments = ("+experiment=figure3", *MOCAP, "data.source=stand_in", "seed=0,1", "sampler=iid")
+    assert run_pipeline(*arguments).status == 0
+    assert len(loads) == 1
+    assert os.environ["PIPELINE_DATA_ROOT"]
+
+
+TUNE = ("+experiment=tune", "data.source=stand_in", "size=tiny", "size.seeds=2", "tune.trials=4", "tune.warmup=1")
+
+
+def by_job(children) -> dict[str, tuple[str, ...]]:
+    drawn = ("initialise.ridge", "features.bandwidth.scale", "refine.learning_rate")
+    return {child.data.tags["job"]: tuple(child.data.params[key] for key in drawn) for child in children}
+
+
+def test_tune_draws_prunes_and_goes_on(run_pipeline, client, monkeypatch) -> None:
+    """Killed in the second of four trials: that one goes on with the values that were drawn, the first stays."""
+    whole, begun = psrnn.run_stages, []
+
+    def stopped(*given, **named):
+        begun.append(given[0].tune.trial)
+        if begun == [0, 1]:
+            raise KeyboardInterrupt
+        return whole(*given, **named)
+
+    monkeypatch.setattr(psrnn, "run_stages", stopped)
+    assert run_pipeline(*TUNE).status != 0
+    parent, children = parent_and_children(client)
+    before = by_job(children)
+    result = run_pipeline(*TUNE, "resume=true")
+    assert result.status == 0, result.err
+    assert begun == [0, 1, 1, 2, 3]
+    parent, children = parent_and_children(client)
+    after = by_job(children)
+    assert {job: after[job] for job in before} == before
+    assert len(set(after.values())) == len(children) == 4
+    pruned = [child for child in children if "pruned" in child.data.tags]
+    assert {child.info.status for child in pruned} <= {"KILLED"}
+    assert (parent.info.status, parent.data.tags["jobs.failed"]) == ("FINISHED", "0")
+    assert parent.data.tags["jobs.pruned"] == str(len(pruned))
+    trials = table(parent, "trials.csv")
+    assert len(trials) == 4 - len(pruned)
+    assert trials["overrides"].str.contains(r"refine\.learning_rate=").all()
+    best = trials["validation_mse"].min()
+    assert parent.data.metrics["best/validation_mse"] == pytest.approx(best)
+    assert not any("test" in key for key in parent.data.metrics)
+
+
+def row(epoch: int, error: float) -> EpochRow:
+    return EpochRow(epoch, error, error, error, 1.0, accepted=True)
+
+
+def test_a_trial_that_is_worse_than_the_median_is_pruned() -> None:
+    study = optuna.create_study(pruner=optuna.pruners.MedianPruner(n_startup_trials=1, n_warmup_steps=1))
+    good = study.ask()
+    for epoch in range(4):
+        watch(good)(row(epoch, 1.0))
+    study.tell(good, 1.0)
+    bad = watch(study.ask())
+    bad(row(0, 2.0))
+    with pytest.raises(Pruned, match="epoch 1"):
+        bad(row(1, float("nan")))
+
+
+@pytest.mark.parametrize(
+    ("space", "message"),
+    [
+        ("[]", "tune.space is empty"),
+        ("[{key:refin.learning_rate,low:0.1,high:1.0}]", "tune.space: refin.learning_rate is not a setting"),
+        ("[{key:refine.learning_rate,choices:[]}]", "tune.space: refine.learning_rate has no choices"),
+        ("[{key: refine.learning_rate, low: 2, high: 1}]", "refine.learning_rate needs low < high"),
+        ("[{key: refine.learning_rate, low: 0, high: 1, log: true}]", "low=0 must be above 0"),
+        ("[{key: refine.learningrate, low: 1, high: 2}]", "refine.learningrate is not a setting; choose one of epochs"),
+    ],
+)
+def test_a_search_that_cannot_run_is_refused(space: str, message: str, run_pipeline) -> None:
+    assert message in run_pipeline(*TUNE, "tune.trial=0", f"tune.space={space}").error
+
+
+def test_tune_is_a_multirun(run_pipeline) -> None:
+    assert "start it by +experiment=tune" in run_pipeline("recipe=tune", "data.source=stand_in", "tune.trial=0").error

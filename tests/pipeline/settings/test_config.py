@@ -1,0 +1,147 @@
+"""Every setting file composes and names something that can be built."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
+from omegaconf import OmegaConf, open_dict
+
+from pipeline.host.errors import PipelineError
+from pipeline.host.paths import conf_folder
+from pipeline.settings.build import build, check_target, settings_of
+from pipeline.settings.composition import at_most, contenders, readout_for, refine_for, up_to
+from pipeline.settings.schema import PredictConfig, PsrnnConfig, register_schemas
+
+OPTIONS = sorted(
+    (str(path.parent.relative_to(conf_folder())), path.stem)
+    for path in conf_folder().glob("*/*.yaml")
+    if path.parent.name not in ("recipe", "experiment")
+)
+# those of a PSRNN: recipes of other systems have sections of their own
+EXPERIMENTS = sorted(
+    path.stem
+    for path in (conf_folder() / "experiment").glob("*.yaml")
+    if not re.search("override /recipe: (?!tune)", path.read_text(encoding="utf-8"))
+)
+CONTENDERS = sorted(
+    str(path.relative_to(conf_folder() / "contender").with_suffix(""))
+    for path in (conf_folder() / "contender").glob("*/*.yaml")
+)
+NEEDED = {("tracking", "server"): ["tracking.uri=http://127.0.0.1:5000"], ("kernel", "laplacian_l1"): ["sampler=iid"]}
+
+
+@pytest.fixture(autouse=True)
+def composer():
+    register_schemas()
+    OmegaConf.register_new_resolver("pipeline_store", lambda: "/tmp", replace=True)
+    for resolver in (at_most, up_to, contenders, readout_for, refine_for):
+        OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
+    GlobalHydra.instance().clear()
+    with initialize_config_dir(str(conf_folder()), version_base="1.3"):
+        yield
+
+
+def test_the_options_are_found() -> None:
+    groups = {group for group, _ in OPTIONS}
+    assert groups >= {
+        "data",
+        "kernel",
+        "sampler",
+        "initialise",
+        "model",
+        "readout",
+        "refine",
+        "evaluate",
+        "tracking",
+        "size",
+    }
+    assert len(OPTIONS) >= 25
+
+
+@pytest.mark.parametrize(("group", "option"), [pair for pair in OPTIONS if pair != ("data", "new")])
+def test_every_option_composes_and_its_target_takes_its_keys(group: str, option: str) -> None:
+    settings = settings_of(compose("config", [f"{group}={option}", *NEEDED.get((group, option), [])]))
+    assert isinstance(settings, PsrnnConfig)
+    section = getattr(settings, group)
+    if isinstance(section, dict) and "_target_" in section:
+        check_target(group, section, [])
+        if group in ("kernel", "sampler"):
+            assert type(build(group, section, [])).__name__ == section["_target_"].rpartition(".")[2]
+
+
+@pytest.mark.parametrize("contender", CONTENDERS)
+def test_every_contender_composes_and_names_its_data_and_model(contender: str) -> None:
+    config = compose("config", [f"+contender={contender}"], return_hydra_config=True)
+    choices = config.hydra.runtime.choices
+    data, model = contender.split("/")
+    if not data.startswith("refined"):
+        assert (choices.data, choices.model) == (data, model)
+    with open_dict(config):
+        config.pop("hydra")
+    settings = settings_of(config)
+    check_target("model", settings.model, [])
+    check_target("data", settings.data, [])
+
+
+@pytest.mark.parametrize(("folder", "update", "ridge"), [("refined", "paper", 0.01), ("refined_bayes", "bayes", 0.1)])
+def test_a_contender_wins_over_its_experiment(folder: str, update: str, ridge: float) -> None:
+    settings = settings_of(compose("config", ["+experiment=figure4", f"contender={folder}/iid"]))
+    assert isinstance(settings, PsrnnConfig)
+    assert (settings.update, settings.initialise.ridge) == (update, ridge)
+
+
+def test_predict_composes() -> None:
+    settings = settings_of(compose("config", ["recipe=predict", "model.uri=runs:/a/model", "data.path=x.csv"]))
+    assert isinstance(settings, PredictConfig)
+    with pytest.raises(PipelineError, match=r"data\.path has no value; give data\.path=… on the command line"):
+        settings_of(compose("config", ["recipe=predict", "model.uri=runs:/a/model"]))
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_tiny_wins_over_every_experiment(experiment: str) -> None:
+    settings = settings_of(compose("config", [f"+experiment={experiment}", "size=tiny", "refine.epochs=500"]))
+    assert settings.features.count == 10
+    assert settings.refine.epochs == 2
+    whole = settings_of(compose("config", [f"+experiment={experiment}"]))
+    assert whole.features.count > 8
+
+
+def test_tiny_lowers_lists_too() -> None:
+    whole, tiny = (settings_of(compose("config", ["+experiment=ssgp", *more])) for more in ([], ["size=tiny"]))
+    assert (whole.ssgp.counts, whole.ssgp.seeds) == ([16, 32, 64], 8)
+    assert (tiny.ssgp.counts, tiny.ssgp.seeds, tiny.ssgp.iterations, tiny.stream.rows) == ([10], 2, 2, [])
+
+
+def test_the_sweeps_of_experiments_follow_size() -> None:
+    assert (at_most(20, None), at_most(20, 2), at_most(1, 2)) == (20, 2, 1)
+    assert (up_to([5, 10, 20], None), up_to([5, 10, 20], 10)) == ("5,10,20", "5,10")
+    assert contenders(["mocap"]).split(",")[0] == "mocap/echo_state"
+    assert len(contenders(["mocap", "swimmer"]).split(",")) == 2 * 8
+
+
+def test_caps_only_lower() -> None:
+    settings = settings_of(compose("config", ["size=tiny", "features.count=3", "refine=none"]))
+    assert (settings.features.count, settings.features.projection, settings.refine.epochs) == (3, None, 0)
+
+
+def test_caps_lower_an_experiment_too() -> None:
+    settings = settings_of(compose("config", ["+contender=mocap/psrnn", "size=tiny"]))
+    assert (settings.features.count, settings.features.projection, settings.refine.epochs) == (10, 10, 2)
+
+
+def test_the_root_seed_changes_neither_data_nor_split() -> None:
+    def dataset(*overrides: str):
+        settings = settings_of(compose("config", ["data.source=stand_in", "data.steps=20", *overrides]))
+        return build("data", settings.data, [])
+
+    assert dataset("seed=0").checksum == dataset("seed=1").checksum
+    assert dataset("data.seed=1").checksum != dataset("data.seed=0").checksum
+
+
+def test_every_key_of_the_schema_is_set_in_conf() -> None:
+    assert not OmegaConf.missing_keys(compose("config", []))
+    assert Path(conf_folder() / "config.yaml").is_file()

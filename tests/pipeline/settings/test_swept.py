@@ -1,0 +1,47 @@
+"""Settings of a section that a multirun sweeps over: composed where Hydra alone would refuse them."""
+
+from __future__ import annotations
+
+import pytest
+from hydra.errors import HydraException
+
+from pipeline.settings.swept import with_swept_settings
+from pipeline.settings.unknown import not_a_setting
+
+TINY = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "refine=none", "evaluate.orders=[]")
+
+
+@pytest.mark.parametrize(
+    ("typed", "passed"),
+    [
+        (["-m", "model=lstm,gru", "model.units=8"], ["-m", "model=lstm,gru", "++model.units=8"]),
+        (["data.path=null", "data=choice(table,mocap)"], ["++data.path=null", "data=choice(table,mocap)"]),
+        (["model=lstm,gru", "+model.units=8"], ["model=lstm,gru", "++model.units=8"]),
+        (["model=lstm,gru", "model.units=8,16", "~model.x"], ["model=lstm,gru", "model.units=8,16", "~model.x"]),
+        (["model=lstm", "model.units=8", "seed=0,1"], ["model=lstm", "model.units=8", "seed=0,1"]),
+        (["--cfg", "job", "--config-dir=x"], ["--cfg", "job", "--config-dir=x"]),
+    ],
+)  # fmt: skip
+def test_only_settings_of_what_is_swept_are_forced(typed: list[str], passed: list[str]) -> None:
+    assert with_swept_settings(typed) == passed
+
+
+def test_what_cannot_be_parsed_is_refused() -> None:
+    with pytest.raises(HydraException, match=r"no viable alternative at input '\[8'"):
+        with_swept_settings(["model=lstm,gru", "model.units=[8"])
+
+
+@pytest.mark.filterwarnings("ignore:this model is no better")
+def test_models_are_swept_with_a_setting_that_the_default_model_lacks(run_pipeline, client) -> None:
+    result = run_pipeline("-m", *TINY, "model=lstm,kalman", "model.units=4")
+    assert "job 1 failed: model.units is not a setting of models.baselines.kalman.KalmanFilter; it takes" in result.err
+    (experiment,) = (e for e in client.search_experiments() if e.name == "mocap")
+    finished = client.search_runs([experiment.experiment_id], "attributes.status = 'FINISHED'")
+    assert [run.data.tags["model"] for run in finished] == ["lstm"]
+    assert finished[0].data.params["model.units"] == "4"
+
+
+def test_swept_values_that_a_model_lacks_are_refused_before_the_first_job(run_pipeline) -> None:
+    error = run_pipeline("-m", *TINY, "tracking=off", "model=lstm,kalman", "model.units=4,8").error
+    assert error == f"error: {not_a_setting('model.units')}"
+    assert "sweep those that lack it by themselves" in error

@@ -1,0 +1,89 @@
+"""How many rows a model wants: said by the run and the model, and the same scored steps for all models beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from mlflow.tracking import MlflowClient
+
+import pipeline.systems.psrnn.recipe as recipe
+from models.baselines.networks import GRUNetwork
+from pipeline.compare.jobs import job_row
+from pipeline.systems.predict.recipe import said_of_uneven_times
+from pipeline.tracking.model import load_model, model_history
+
+LAGS, ROWS, FIRST = 6, 400, 320  # the test part begins at row 320
+
+
+def energy(path: Path) -> np.ndarray:
+    random, hour = np.random.default_rng(0), np.arange(ROWS)
+    level = np.convolve(random.normal(size=ROWS), 0.9 ** np.arange(40))[:ROWS]
+    load = 500 + 60 * np.sin(2 * np.pi * hour / 24) + 10 * level + 5 * random.normal(size=ROWS)
+    pd.DataFrame({"load": load}).to_csv(path, index=False)
+    return load
+
+
+def test_a_run_with_more_lags_than_the_first_step_scores_from_there_on_for_all(
+    run_pipeline, client: MlflowClient, tmp_path: Path
+) -> None:
+    load = energy(tmp_path / "energy.csv")
+    result = run_pipeline(
+        "data=table", f"data.path={tmp_path / 'energy.csv'}", "data.delimiter=comma", "readout=skip",
+        f"readout.lags={LAGS}", "refine=none", "features.count=5", "evaluate.horizons=[1]",
+    )  # fmt: skip
+    assert result.status == 0, result.err
+    assert f"scored from step {LAGS} on, for every model: readout.lags={LAGS} (evaluate.first_step=4)" in (
+        result.out + result.err
+    )
+    assert f"wants {LAGS} rows of history; with fewer it forecasts by a lower autoregression" in result.out
+    (run,) = client.search_runs(["1"])
+    assert f"recipe=predict model=runs:/{run.info.run_id}/model data.path=new.csv data.delimiter=comma\n" in result.out
+    drawn = {Path(each.path).stem for each in client.list_artifacts(run.info.run_id, "figures")}
+    assert "prediction" in drawn
+    assert "bptt" not in drawn  # one epoch is no curve
+    assert run.data.tags["scored.first_step"] == run.data.tags["history"] == str(LAGS)
+    assert job_row(run)["first_step"] == LAGS
+    changes = np.diff(load)[FIRST + LAGS - 1 :] / load[:280].std()
+    np.testing.assert_allclose(run.data.metrics["evaluate/test_mse_persistence"], np.mean(changes**2), rtol=1e-6)
+
+    model = load_model(f"runs:/{run.info.run_id}/model")
+    assert model_history(model) == LAGS
+    rows = pd.DataFrame({"load": load[FIRST : FIRST + 1]})
+    forecast = model.predict(rows, params={"horizon": 24})["load"].to_numpy()
+    assert np.abs(forecast - 500).max() < 4 * 60, forecast
+
+    rows.to_csv(tmp_path / "new.csv", index=False)
+    said = run_pipeline(
+        "recipe=predict", f"model=runs:/{run.info.run_id}/model", f"data.path={tmp_path / 'new.csv'}", "horizon=2",
+        f"output={tmp_path / 'predictions.csv'}",
+    )  # fmt: skip
+    assert said.status == 0, said.err
+    assert f"1 of 1 sequences have fewer rows than the {LAGS} that the model wants" in said.out
+
+
+def test_a_readout_that_is_still_worse_after_all_watched_rows_is_said_and_tagged(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tags: dict[str, str] = {}
+    run: Any = SimpleNamespace(tags=tags.update)
+    loaded: Any = SimpleNamespace(train=None)
+    model = GRUNetwork(dimension=1, units=2, lags=LAGS)
+    for still_worse in (False, True):
+        monkeypatch.setattr(recipe, "settle", lambda *_, found=still_worse: found)
+        recipe.settled(model, loaded, run)
+        said = capsys.readouterr()
+        assert ("the readout is still worse than the last value" in said.out + said.err) == still_worse
+        assert tags == ({"history.still_worse": "true"} if still_worse else {})
+
+
+def test_uneven_times_of_a_file_are_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    even, uneven = np.arange(4.0), np.array([0.0, 1.0, 5.0])
+    for times, lines in ((None, 0), ((even, even), 0), ((uneven, even, uneven), 1)):
+        sequences: Any = SimpleNamespace(times=times)
+        said_of_uneven_times(sequences)
+        assert capsys.readouterr().out.count("times are uneven; the forecast's times go on by the median step") == lines

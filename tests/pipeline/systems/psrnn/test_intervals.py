@@ -1,0 +1,144 @@
+"""The table of intervals: what share of the test forecasts lies inside."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+import torch
+
+from models.baselines.autoregression import Autoregression
+from models.forecasting.filtering import MaskedSequences, State, final_state, roll
+from models.forecasting.intervals import calibrate
+from pipeline.systems.psrnn.evaluate import Evaluation
+from pipeline.systems.psrnn.intervals import coverage_table, intervals_of, log_forecast, log_intervals
+
+
+class Recorder:
+    """A run that keeps its metrics."""
+
+    def __init__(self) -> None:
+        self.metrics: dict[str, float] = {}
+
+    def tags(self, values: dict[str, str]) -> None:
+        assert values == {"intervals": "2 steps"}
+
+    def metric(self, key: str, value: float) -> None:
+        self.metrics[key] = value
+
+
+def loaded_with(names: list[str], *, scale: torch.Tensor) -> Any:
+    dataset = SimpleNamespace(feature_names=tuple(names), units=("m",) * len(names))
+    return SimpleNamespace(dataset=dataset, standardiser=SimpleNamespace(scale=scale.double()))
+
+
+def test_a_horizon_that_the_test_part_never_scores_has_no_share() -> None:
+    """Calibrated on |residuals| 1, …, 99 at both horizons; one of two forecasts lies within 90."""
+    intervals = calibrate(np.arange(1.0, 100.0)[:, None, None] * np.ones((2, 1)))
+    squared = {1: torch.tensor([[[89.0**2], [91.0**2]]]), 2: torch.full((1, 2, 1), math.nan)}
+    evaluation = Evaluation({"psrnn": squared}, torch.zeros(1, 2, 1))
+    loaded = loaded_with(["x"], scale=torch.ones(1))
+    table: Any = coverage_table(intervals, evaluation, loaded)
+    shown = table[table["coverage"] == 0.9]
+    assert shown["radius"].tolist() == [90.0, 90.0]
+    assert shown["inside"].tolist() == pytest.approx([0.5, math.nan], nan_ok=True)
+    run: Any = Recorder()
+    log_intervals(run, intervals, evaluation, loaded, full=False)
+    assert run.metrics == {"evaluate/coverage_90": 0.5}
+
+
+class Watched(Autoregression):
+    """Notes how many threads it forecasts with."""
+
+    def __init__(self) -> None:
+        super().__init__(dimension=1, order=2)
+        self.threads: set[int] = set()
+        with torch.no_grad():
+            self.weight.copy_(torch.tensor([[-0.5, 1.2]]))
+
+    def predict(self, state: State) -> torch.Tensor:
+        self.threads.add(torch.get_num_threads())
+        return super().predict(state)
+
+
+@pytest.fixture
+def _three_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    yield
+    torch.set_num_threads(before)
+
+
+class Part(MaskedSequences):
+    """Of a data set too."""
+
+    lengths = torch.tensor([80])
+    times, names = None, ("a",)
+
+    def to_arrays(self, count: int) -> list[np.ndarray]:
+        return list(self.values[:count].numpy())
+
+
+@pytest.mark.usefixtures("_three_threads")
+def test_a_small_model_is_calibrated_and_forecasts_its_figure_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = torch.randn(1, 80, 1, generator=torch.Generator().manual_seed(0))
+    mask = torch.ones_like(values, dtype=torch.bool)
+    part, model = Part(values, mask, mask), Watched()
+    standardiser = SimpleNamespace(scale=torch.full((1,), 2.0).double(), mean=torch.ones(1).double())
+    dataset = SimpleNamespace(validation=part, test=part, image_shape=None, feature_names=("x",), units=("",))
+    loaded: Any = SimpleNamespace(validation=part, test=part, dataset=dataset, standardiser=standardiser)
+    intervals = intervals_of(model, loaded, SimpleNamespace(horizons=[3], first_step=2))
+    assert intervals is not None
+    drawn: dict[str, Any] = {}
+    monkeypatch.setattr(
+        "pipeline.plotting.forecast", lambda *arguments, **named: drawn.update(named, ahead=arguments[1])
+    )
+    log_forecast(SimpleNamespace(figure=lambda *_: None), model, loaded, intervals, title="t")  # pyright: ignore
+    assert model.threads == {1}
+    expected = roll(model, final_state(model, values[:, :77], mask[:, :77]), 3)[0].double() * 2 + 1
+    np.testing.assert_allclose(drawn["ahead"], expected.detach(), rtol=1e-6)
+
+
+def many(features: int) -> tuple[Any, ...]:
+    """Intervals and errors of some features at two horizons, feature j in units of 1/(j + 1) standard deviations."""
+    draws = np.random.default_rng(4)
+    scale = 1 / torch.arange(1.0, features + 1)
+    intervals = calibrate(draws.normal(size=(60, 2, features)) * scale.numpy())
+    squared = {h: torch.from_numpy(draws.normal(size=(3, 40, features)) ** 2) for h in (1, 2)}
+    squared[2][:, ::3, ::2] = math.nan  # not scored
+    loaded = loaded_with([f"x{j}" for j in range(features)], scale=scale)
+    return intervals, Evaluation({"psrnn": squared}, torch.zeros(1, 2, features)), loaded
+
+
+def test_many_features_share_a_row_and_the_metric_is_that_of_all_of_them(monkeypatch) -> None:
+    intervals, evaluation, loaded = many(21)
+    table, joined = Recorder(), Recorder()
+    log_intervals(cast("Any", joined), intervals, evaluation, loaded, full=False)
+    one: Any = coverage_table(intervals, evaluation, loaded)
+    monkeypatch.setattr("pipeline.stages.intervals.MOST_FEATURES", 21)
+    each: Any = coverage_table(intervals, evaluation, loaded)
+    log_intervals(cast("Any", table), intervals, evaluation, loaded, full=False)
+    assert (len(one), len(each)) == (4 * 2, 4 * 2 * 21)
+    assert table.metrics == pytest.approx(joined.metrics, rel=1e-12)
+    assert 0.7 < joined.metrics["evaluate/coverage_90_horizon_2"] < 1
+    rows = each[(each["coverage"] == 0.8) & (each["horizon"] == 2)]
+    (shown,) = one[(one["coverage"] == 0.8) & (one["horizon"] == 2)].itertuples()
+    assert (shown.feature, shown.unit, shown.calibrated_on) == ("all 21", "standard deviations", 60)
+    assert shown.scored == rows["scored"].sum() < 21 * 120
+    assert shown.inside == pytest.approx(np.average(rows["inside"], weights=rows["scored"]))
+    assert shown.radius == pytest.approx(np.mean(rows["radius"] * np.arange(1, 22)), rel=1e-6)
+
+
+def test_features_whose_radius_is_not_known_do_not_count() -> None:
+    """With 21 features of 3 forecasts, but 4 in the first, 0.8 is known for that one alone, 0.9 for none."""
+    residuals = np.ones((4, 1, 21))
+    residuals[3, :, 1:] = math.nan
+    squared = {1: torch.full((1, 5, 21), 0.25, dtype=torch.float64)}
+    evaluation = Evaluation({"psrnn": squared}, torch.zeros(1, 2, 21))
+    table: Any = coverage_table(calibrate(residuals), evaluation, loaded_with(["x"] * 21, scale=torch.ones(21)))
+    assert table["radius"].tolist() == [1.0, 1.0, math.inf, math.inf]
+    assert table["calibrated_on"].tolist() == [3, 4, 3, 3]
+    assert table["scored"].tolist() == [105, 5, 0, 0]

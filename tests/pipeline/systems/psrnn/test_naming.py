@@ -1,0 +1,79 @@
+"""What runs are called: after their file, and apart where their settings differ."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from omegaconf import OmegaConf
+
+from pipeline.multirun.parent import experiment_name
+from pipeline.settings.job import Job
+from pipeline.settings.schema import PsrnnConfig
+from pipeline.systems.psrnn.naming import request_of, short_word, words_typed
+from pipeline.tracking.session import RunRequest
+
+CHOICES = {"data": "table", "model": "psrnn", "sampler": "orthogonal", "kernel": "gaussian"}
+
+
+def request(*typed: str, multirun: bool = False, **choices: str) -> RunRequest:
+    name = "readings" if choices.get("data", "table") == "table" else choices["data"]
+    dataset = SimpleNamespace(name=name, source=f"table:{name}.csv", stand_in=False, checksum="c")
+    loaded: Any = SimpleNamespace(dataset=dataset)
+    settings = PsrnnConfig(recipe="psrnn", update="bayes")
+    settings.features.count = 20
+    job = Job({**CHOICES, **choices}, [*typed], 0, multirun)
+    return request_of(settings, job, loaded, torch.device("cpu"), psrnn=True)
+
+
+def test_runs_of_a_table_are_kept_under_the_name_of_its_file() -> None:
+    found = request("data=table", "data.path=/there/readings.csv")
+    assert (found.experiment, found.name) == ("readings", "readings-orthogonal-gaussian-m20-seed0")
+
+
+def test_names_differ_where_settings_that_were_typed_differ() -> None:
+    typed = [
+        (), ("readout=skip",), ("readout=skip", "readout.lags=24"), ("readout=skip", "readout.lags=4"),
+        ("refine=none",), ("data.columns=[a,b]",), ("data.columns=[a,c]",), ("features.bandwidth.scale=2",),
+        ("initialise.scale=none",), ("size=tiny",),
+    ]  # fmt: skip
+    names = [request("data=table", "data.path=readings.csv", *each).name for each in typed]
+    assert len(set(names)) == len(typed)
+    assert names[2] == "readings-orthogonal-gaussian-m20-readout=skip-readout.lags=24-seed0"
+
+
+def test_what_the_name_says_already_or_changes_no_result_is_not_said_again() -> None:
+    silent = ["+experiment=mocap", "seed=3", "features.count=40", "model=lstm", "tracking.register=x", "resume=true"]
+    assert words_typed([*silent, "hydra/launcher=joblib", "threads=1", "device=cpu"]) == []
+    assert request(experiment="mocap", data="mocap").name == "mocap-orthogonal-gaussian-m20-seed0"
+
+
+def test_of_a_setting_typed_twice_the_last_is_said() -> None:
+    assert words_typed(["refine.epochs=5", "size=tiny", "refine.epochs=60"]) == ["refine.epochs=60", "size=tiny"]
+
+
+def test_jobs_of_a_multirun_keep_their_names() -> None:
+    assert request("readout=skip", multirun=True).name == "readings-orthogonal-gaussian-m20-seed0"
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [("evaluate.horizons=[1,24]", "evaluate.horizons=1,24"), ("columns=[" + "speed," * 20 + "load]", None)],
+)
+def test_long_words_are_cut_and_still_differ(word: str, expected: str | None) -> None:
+    assert expected is None or short_word(word) == expected
+    assert len(short_word(word)) <= 46
+    assert short_word(word) != short_word(word.replace("load", "heat").replace("24", "48"))
+
+
+def test_a_multirun_over_one_table_is_kept_with_its_runs() -> None:
+    def where(path: str | None) -> str:
+        hydra = {"runtime": {"choices": {"data": "table"}}}
+        return experiment_name(
+            OmegaConf.create({"data": {"path": path}, "tracking": {"experiment": None}, "hydra": hydra})
+        )
+
+    assert where("/there/readings.2020.csv") == "readings"
+    assert where(None) == "table"

@@ -1,0 +1,132 @@
+"""Scores and choices of Gaussian-process fits, the exact process against formulae, and streams of generated rows."""
+
+from __future__ import annotations
+
+import math
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from models.features.kernels import Gaussian
+from models.features.samplers import Iid
+from models.ssgp.model import SSGP, factor_of
+from pipeline.job.standardise import standardised
+from pipeline.systems.ssgp.curves import (
+    CurveRow,
+    Part,
+    Problem,
+    Scores,
+    best_place,
+    best_row,
+    explained,
+    ridge_curve,
+    scores,
+    ssgp_curve,
+)
+from pipeline.systems.ssgp.streamed import generated, slope
+
+
+def test_scores_are_in_the_unit_of_the_target() -> None:
+    targets = torch.tensor([0.5, -1.0, 2.0], dtype=torch.float64)
+    mean, variance = torch.tensor([0.0, 0.0, 1.0]).double(), torch.tensor([1.0, 0.5, 2.0]).double()
+    found = scores(lambda _: (mean, variance), Part(torch.zeros(3, 1), targets), 10.0)
+    density = torch.distributions.Normal(10 * mean, 10 * variance.sqrt())
+    assert found.nlpd == pytest.approx(-density.log_prob(10 * targets).mean().item())
+    assert found.rmse == pytest.approx(10 * math.sqrt((0.25 + 1 + 1) / 3))
+
+
+def test_the_best_row_is_chosen_on_validation_and_never_on_test() -> None:
+    rows = [
+        CurveRow(i, 0.0, Scores(1.0, v), Scores(1.0, t)) for i, (v, t) in enumerate([(2, 9), (1, 5), (math.nan, 0)])
+    ]
+    assert best_row(rows).iteration == 1
+
+
+def test_a_value_that_is_not_finite_is_never_chosen() -> None:
+    assert best_place([math.nan, 3.0, -math.inf, 2.0]) == 3
+
+
+def test_what_is_explained_of_the_inputs() -> None:
+    x = torch.tensor([[0.0, 1.0], [2.0, 1.0], [4.0, 4.0]])
+    assert explained(x, x) == 1
+    assert explained(x, x.mean(0).expand_as(x)) == 0
+    assert explained(x, x - 1) == pytest.approx(1 - 6 / 14)
+
+
+def test_training_that_cannot_go_on_ends_early_and_keeps_the_curve(capsys, monkeypatch) -> None:
+    losses, loss = [], SSGP.loss
+
+    def breaks(self: SSGP, stream: Any) -> torch.Tensor:
+        losses.append(1)
+        return factor_of(torch.eye(2), torch.tensor(-3.0)) if len(losses) == 4 else loss(self, stream)
+
+    monkeypatch.setattr(SSGP, "loss", breaks)
+    part = linear_problem().train
+    curve = ssgp_curve(
+        Problem(part, part, part, 1.0), Gaussian(), Iid(), count=3, seed=0, iterations=9, learning_rate=0.1, every=2,
+        train_frequencies=False,
+    )  # fmt: skip
+    assert [row.iteration for row in curve] == [0, 2]
+    said = capsys.readouterr().out
+    assert "seed 0, p = 3: training ends early and counts to 2: a signal variance of -3 times" in said
+    assert "train for fewer iterations, or in double precision" in said
+    monkeypatch.setattr(SSGP, "loss", lambda *_: torch.tensor(math.nan))
+    with pytest.raises(ValueError, match="not finite at iteration 0"):
+        ssgp_curve(
+            Problem(part, part, part, 1.0), Gaussian(), Iid(), count=3, seed=0, iterations=9, learning_rate=0.1,
+            every=2, train_frequencies=False,
+        )  # fmt: skip
+
+
+def test_a_constant_column_keeps_its_scale() -> None:
+    train, other = standardised(torch.tensor([[1.0, 3.0], [1.0, 5.0]]), torch.tensor([[2.0, 4.0]]))
+    assert train.tolist() == [[0.0, -1.0], [0.0, 1.0]]
+    assert other.tolist() == [[1.0, 0.0]]
+
+
+def linear_problem(rows: int = 30) -> Problem:
+    inputs = torch.linspace(-2, 2, rows, dtype=torch.float64).unsqueeze(1)
+    part = Part(inputs, 0.5 * inputs[:, 0] + 0.1 * torch.sin(40 * inputs[:, 0]))
+    return Problem(part, part, part, 1.0)
+
+
+def test_linear_ridge_finds_a_line() -> None:
+    rows = ridge_curve(linear_problem(), [1e-8, 1e4])
+    assert rows[0].test.rmse < 0.1 < rows[1].test.rmse
+    assert rows[0].test.nlpd < rows[1].test.nlpd
+
+
+@pytest.mark.skipif(find_spec("gpytorch") is None, reason="GPyTorch is not installed: pip install -e '.[gp]'")
+def test_the_full_process_before_training_is_the_formula() -> None:
+    from pipeline.systems.ssgp.gpytorch_peers import PeerTraining, full_gp_curve
+
+    whole = linear_problem()
+    new = Part(whole.test.inputs + 0.01, whole.test.targets)
+    problem = whole._replace(validation=new, test=new)
+    inputs, targets = problem.train
+    (first,) = full_gp_curve(problem, PeerTraining(0, 0.1, 1, 1.5, 0), points=30)
+    gram = torch.exp(-0.5 * torch.cdist(inputs, inputs).square() / 1.5**2)
+    noisy = gram + 0.25 * torch.eye(30, dtype=torch.float64)
+    cross = torch.exp(-0.5 * torch.cdist(new.inputs, inputs).square() / 1.5**2)
+    mean = cross @ torch.linalg.solve(noisy, targets)
+    assert first.test.rmse == pytest.approx((mean - targets).square().mean().sqrt().item(), rel=1e-3)
+    likelihood = torch.distributions.MultivariateNormal(torch.zeros(30).double(), noisy).log_prob(targets)
+    assert first.loss == pytest.approx(-likelihood.item() / 30, rel=1e-3)
+
+
+def test_a_generated_stream_repeats_itself_and_begins_alike_at_every_length() -> None:
+    short, long = (generated(rows, dimension=2, seed=3, dtype=torch.float64) for rows in (20_000, 40_000))
+    one, again = list(short()), list(short())
+    assert [len(targets) for _, targets in one] == [16384, 3616]
+    assert all(torch.equal(a, b) for rows in zip(one, again, strict=True) for a, b in zip(*rows, strict=True))
+    assert torch.equal(one[0][0], next(iter(long()))[0])
+
+
+def test_the_slope_of_a_linear_cost_is_one() -> None:
+    rows = np.array([10, 100, 1000])
+    assert slope(pd.DataFrame({"rows": rows, "seconds": 0.3 * rows})) == pytest.approx(1)
+    assert math.isnan(slope(pd.DataFrame({"rows": [5], "seconds": [1.0]})))
