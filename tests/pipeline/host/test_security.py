@@ -122,7 +122,7 @@ def test_ruff_refuses_unsafe_code() -> None:
         ("kernel._target_=subprocess.run", r"kernel\._target_=subprocess\.run is not allowed; put its package into"),
         (
             "data._target_=data.files.download.os.system",
-            r"data\._target_=data\.download\.os\.system is not allowed: it is no",
+            r"data\._target_=data\.files\.download\.os\.system is not allowed: it is no",
         ),
         (
             "model._target_=models.forecasting.recurrent.torch.load",
@@ -149,7 +149,7 @@ def test_what_is_nested_may_be_of_ours_or_of_an_extension() -> None:
     }
     check_section("data", node, [])
     node["units"]["x"]["rooot"] = "b"  # type: ignore[index]
-    with pytest.raises(PipelineError, match=r"data\.units\.x\.rooot is not a setting of data\.download\.data_root"):
+    with pytest.raises(PipelineError, match=r"data\.units\.x\.rooot is not a setting of data\.files\.download\.data_root"):
         check_section("data", node, [])
 
 

@@ -42,7 +42,7 @@ TINY = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "tracking=off"
         ("refine.optimizer=lbfgs", "choose one of auto, kronecker, sgd, adam"),
         ("features.cuont=3", "features.cuont is not a setting"),
         ("+features.cuont=3", "features.cuont is not a setting"),
-        ("+data.rooot=x", "data.rooot is not a setting of data.mocap.load_mocap; it takes: root, source, seed"),
+        ("+data.rooot=x", "data.rooot is not a setting of data.mocap.load.load_mocap; it takes: root, source, seed"),
         ("features.count=many", "error: features.count=many must be a whole number$"),
         ("evaluate.season=1.5", "error: evaluate.season=1.5 must be a whole number$"),
         ("evaluate.horizons=[1,2.5]", r"error: evaluate.horizons\[1\]=2.5 must be a whole number$"),
