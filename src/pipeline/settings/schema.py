@@ -68,7 +68,7 @@ class TrackingConfig:
 
 @dataclass
 class CompareConfig:
-    """What the parent of a multirun draws and tests; see `pipeline.summaries`."""
+    """What the parent of a multirun draws and tests; see `pipeline.compare.summary`."""
 
     figure: str = "count"
     arm: str | None = None

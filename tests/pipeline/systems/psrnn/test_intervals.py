@@ -94,7 +94,7 @@ def test_a_small_model_is_calibrated_and_forecasts_its_figure_on_one_thread(monk
     assert intervals is not None
     drawn: dict[str, Any] = {}
     monkeypatch.setattr(
-        "pipeline.plotting.forecast", lambda *arguments, **named: drawn.update(named, ahead=arguments[1])
+        "pipeline.systems.psrnn.figures.forecast", lambda *arguments, **named: drawn.update(named, ahead=arguments[1])
     )
     log_forecast(SimpleNamespace(figure=lambda *_: None), model, loaded, intervals, title="t")  # pyright: ignore
     assert model.threads == {1}
@@ -118,7 +118,7 @@ def test_many_features_share_a_row_and_the_metric_is_that_of_all_of_them(monkeyp
     table, joined = Recorder(), Recorder()
     log_intervals(cast("Any", joined), intervals, evaluation, loaded, full=False)
     one: Any = coverage_table(intervals, evaluation, loaded)
-    monkeypatch.setattr("pipeline.stages.intervals.MOST_FEATURES", 21)
+    monkeypatch.setattr("pipeline.systems.psrnn.intervals.MOST_FEATURES", 21)
     each: Any = coverage_table(intervals, evaluation, loaded)
     log_intervals(cast("Any", table), intervals, evaluation, loaded, full=False)
     assert (len(one), len(each)) == (4 * 2, 4 * 2 * 21)
