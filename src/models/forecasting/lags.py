@@ -13,6 +13,7 @@ from models.forecasting.readout import ReadoutSettings, unread
 from models.forecasting.recurrent import Recurrent
 from models.numerics.ridge import (
     AffineMap,
+    CentredMoments,
     RegressionData,
     affine_from_moments,
     centred_moments,
@@ -63,11 +64,11 @@ def recent_observations(filled: Tensor, lags: int) -> Tensor:
 def rows_beside_lags(model: Recurrent, part: MaskedSequences, lags: int) -> RegressionData:
     """State and `lags` recent observations along the part, at the scored steps that have so many rows before them."""
     states, filled = unread(model, part)
-    inputs = torch.cat([model.exposed(model.belief(states)), recent_observations(filled, lags)], -1)
     scored = part.scored.clone()
     scored[:, :lags] = False
     used = scored.any(2)
-    return RegressionData(inputs[used], part.values[used], scored[used])
+    inputs = torch.cat([model.exposed(model.belief(states))[used], recent_observations(filled, lags)[used]], -1)
+    return RegressionData(inputs, part.values[used], scored[used])
 
 
 @torch.no_grad()
@@ -86,22 +87,26 @@ def choose_lags(
     if not candidates:
         raise ValueError("readout.choices is empty; give at least one number of lags")
     most, dimension = max(candidates), train.values.shape[2]
-    fitted, held_out = (rows_beside_lags(model, part, most) for part in (train, validation))
-    size = fitted.inputs.shape[1] - most * dimension
+    moments = centred_moments(rows_beside_lags(model, train, most))  # those of fewer lags are blocks of them
+    held_out = rows_beside_lags(model, validation, most)
+    inputs = held_out.inputs.shape[1]
+    size = inputs - most * dimension
     errors = {}
     for lags in sorted(candidates):
-        seen = [*range(size), *range(size + (most - lags) * dimension, fitted.inputs.shape[1])]
-        rows, other = (part._replace(inputs=part.inputs[:, seen]) for part in (fitted, held_out))
-        best, _ = least_validation_error(solutions(rows, settings._replace(lags=lags), size), other)
+        seen = torch.tensor(
+            [*range(size), *range(size + (most - lags) * dimension, inputs)], device=train.values.device
+        )
+        other = held_out._replace(inputs=held_out.inputs[:, seen])
+        own = [part.of(seen) for part in moments]
+        best, _ = least_validation_error(solutions(own, settings._replace(lags=lags), size), other)
         errors[lags] = validation_error(best, other)
     least = min(errors.values())
     return LagsTried(next(lags for lags, error in errors.items() if error <= LEVEL * least), errors)
 
 
-def solutions(rows: RegressionData, settings: ReadoutSettings, size: int) -> Iterator[AffineMap]:
+def solutions(moments: Sequence[CentredMoments], settings: ReadoutSettings, size: int) -> Iterator[AffineMap]:
     """One for each candidate of the settings; the first `size` inputs are the state's."""
-    moments = centred_moments(rows)
     for candidate in settings.candidates():
-        ridge = rows.inputs.new_full(rows.inputs.shape[1:], candidate["readout.ridge"], dtype=torch.float64)
+        ridge = torch.full_like(moments[0].input_mean, candidate["readout.ridge"])
         ridge[:size] = candidate.get("readout.state_ridge", candidate["readout.ridge"])
         yield affine_from_moments(moments, ridge, scale=settings.scale)

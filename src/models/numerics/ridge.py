@@ -98,13 +98,18 @@ class CentredMoments(NamedTuple):
 
     def of_last(self, count: int) -> CentredMoments:
         """Those of the last `count` inputs alone."""
+        return self.of(slice(len(self.input_mean) - count, None))
+
+    def of(self, chosen: slice | Tensor) -> CentredMoments:
+        """Those of some inputs alone, given by a slice or by their places (input,)."""
+        input_mean = self.input_mean[chosen]
         if self.rows >= len(self.input_mean):
-            first, second = self.first[-count:, -count:], self.second[-count:]
+            first, second = self.first[chosen][:, chosen], self.second[chosen]
         else:
-            first, second = self.first[:, -count:], self.second
-            if self.rows >= count:
+            first, second = self.first[:, chosen], self.second
+            if self.rows >= len(input_mean):
                 first, second = first.T @ first / self.rows, first.T @ second / self.rows
-        return self._replace(input_mean=self.input_mean[-count:], first=first, second=second)
+        return self._replace(input_mean=input_mean, first=first, second=second)
 
 
 def centred_moments(data: RegressionData) -> list[CentredMoments]:
