@@ -142,6 +142,52 @@ def test_a_study_whose_figure_does_not_say_its_target_is_not_made_again(tmp_path
         remade_copy("ssgp-precipitation-30000", tmp_path / "a", without="rmse.svg")
 
 
+def sweeps(choice: str) -> list[pd.DataFrame]:
+    """The trials of a choice in trials-settings.csv, of one model and update at a time: a column per data set, with
+    their geometric mean, the least first; the settings in use are marked as on the page."""
+    table = read_table(RESULTS / "trials-settings.csv")
+    found = []
+    for _, rows in table[table["choice"] == choice].groupby(["model", "update"], sort=False):
+        names = rows["settings"].str.replace(r"\S+=", "", regex=True).str.replace(" ", ", ")
+        marked = names.where(~rows["chosen"], "**" + names + "**")
+        wide = rows.assign(settings=marked).pivot(index="settings", columns="data", values="validation_mse")
+        found.append(wide.assign(mean=np.exp(np.log(wide).mean(axis=1))).sort_values("mean"))
+    return found
+
+
+def shown(values: pd.Series | pd.Index) -> list[str]:
+    return [number(repr(float(value)), ".3g") for value in values]
+
+
+def test_trials_of_figure_4_are_on_the_page_and_the_least_are_in_use() -> None:
+    text = (DOCS / "results.md").read_text(encoding="utf-8")
+    tables = sweeps("figure 4 again")
+    assert len(tables) == 3
+    for table in tables:
+        assert len(table) == 6
+        assert [name.startswith("**") for name in table.index] == [True] + [False] * 5
+        lines = [
+            f"| {name} | {' | '.join(shown(row[['swimmer', 'mocap', 'mean']]))} |" for name, row in table.iterrows()
+        ]
+        assert all(line in text for line in lines)
+
+
+def test_trials_of_the_main_job_are_on_the_page_and_another_than_that_in_use_is_the_least() -> None:
+    text = (DOCS / "results.md").read_text(encoding="utf-8")
+    (table,) = sweeps("main job again")
+    assert [name.startswith("**") for name in table.index] == [False, True] + [False] * 4
+    assert f"| rate, damping | {' | '.join(table.index)} |" in text
+    assert f"| validation error | {' | '.join(shown(table['mocap']))} |" in text
+
+
+def test_the_larger_reservoir_is_the_least_of_its_trials() -> None:
+    (table,) = sweeps("reservoir of 1000 units")
+    assert [name.startswith("**") for name in table.index] == [True] + [False] * 5
+    least, second, *_, most = (f"{value:.6f}" for value in table["mocap"])
+    text = " ".join((DOCS / "results.md").read_text(encoding="utf-8").split())
+    assert f"of six trials the least, {least}; the others {second} to {most}" in text
+
+
 def test_what_is_compared_is_what_the_command_says() -> None:
     found = compare_of("python -m pipeline +experiment=figure3 data=mocap compare.baseline=sobol run_name=x")
     assert vars(found) == {"figure": "count", "arm": None, "baseline": "sobol", "challenger": "orthogonal"}
