@@ -1,0 +1,65 @@
+"""The contracts on imports that pyproject.toml states hold, and catch what they forbid."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FORBIDDEN = {  # file: a line that must not stand there, and the arrow that the linter names
+    "data/base.py": ("import models.features.kernels", "data.base -> models.features.kernels"),
+    "models/numerics/ridge.py": ("import data.base", "models.numerics.ridge -> data.base"),
+    "models/theory/bounds.py": ("import models.trace.queries", "models.theory.bounds -> models.trace.queries"),
+    "models/forecasting/readout.py": ("import models.psrnn.cell", "models.forecasting.readout -> models.psrnn.cell"),
+    "models/features/maps.py": ("import omegaconf", "models.features.maps -> omegaconf"),
+    "data/files/download.py": ("import data.mocap.load", "data.files.download -> data.mocap.load"),
+    "pipeline/host/paths.py": ("import pipeline.job.fit", "pipeline.host.paths -> pipeline.job.fit"),
+    "pipeline/tracking/run.py": (
+        "import pipeline.systems.psrnn.load",
+        "pipeline.tracking.run -> pipeline.systems.psrnn",
+    ),
+}
+
+
+def checked(source: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """import-linter on the packages in `source`, with the contracts of this project."""
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    linter = Path(sys.executable).with_name("lint-imports")
+    return subprocess.run(
+        [linter, "--no-cache", "--no-logo"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(source), "COLUMNS": "500"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_contracts_hold(tmp_path: Path) -> None:
+    result = checked(ROOT / "src", tmp_path)
+    assert result.returncode == 0, result.stdout
+    assert " 0 broken" in result.stdout
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What the linter says of a copy of the packages with all of `FORBIDDEN` in it."""
+    folder = tmp_path_factory.mktemp("contracts")
+    source = folder / "src"
+    shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
+    for file, (line, _) in FORBIDDEN.items():
+        with (source / file).open("a") as text:
+            text.write(f"\n{line}\n")
+    result = checked(source, folder)
+    assert result.returncode == 1, result.stderr
+    return result.stdout
+
+
+@pytest.mark.parametrize("file", FORBIDDEN)
+def test_a_forbidden_import_is_caught(file: str, broken: str) -> None:
+    assert FORBIDDEN[file][1] in broken
