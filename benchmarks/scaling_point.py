@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
@@ -111,8 +111,20 @@ def forget_peak() -> None:
     Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
 
 
-def work(spot: str, steps: int, features: int, rank: int, processes: int, meeting: str, results: Any) -> None:
-    """What a process does; process 0 puts the seconds of the busiest and the bytes of the largest into `results`."""
+class Share(NamedTuple):
+    """What one process of a point is told; all of them meet in the file `meeting`."""
+
+    spot: str
+    steps: int
+    features: int
+    rank: int
+    processes: int
+    meeting: str
+
+
+def work(share: Share, results: Any) -> None:
+    """A process works; process 0 puts the seconds of the busiest and the bytes of the largest into `results`."""
+    spot, steps, features, rank, processes, meeting = share
     torch.set_num_threads(1)
     if processes > 1:
         dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=processes)
@@ -135,8 +147,8 @@ def measured_apart(spot: str, *, steps: int, features: int, processes: int) -> t
     results = context.SimpleQueue()
     with TemporaryDirectory() as folder:
         settings = spot, steps, features
-        each = [(*settings, rank, processes, f"{folder}/meeting", results) for rank in range(processes)]
-        children = [context.Process(target=work, args=arguments) for arguments in each]
+        shares = [Share(*settings, rank, processes, f"{folder}/meeting") for rank in range(processes)]
+        children = [context.Process(target=work, args=(share, results)) for share in shares]
         for child in children:
             child.start()
         for child in children:

@@ -150,7 +150,7 @@ def train_policy(environment: Any, settings: Settings) -> np.ndarray:
 
     found = cross_entropy_maximise(
         swum,
-        size=ACTIONS * (OBSERVED + 1),
+        spread=np.ones(ACTIONS * (OBSERVED + 1)),
         iterations=settings.iterations,
         draws=settings.policies,
         elite=settings.elite,

@@ -58,7 +58,7 @@ def files_below(folder):
 
 
 def maximise(function, *, iterations=40, seed=0, **changes):
-    arguments = {"size": 3, "draws": 40, "elite": 8, "generator": np.random.default_rng(seed), **changes}
+    arguments = {"spread": np.ones(3), "draws": 40, "elite": 8, "generator": np.random.default_rng(seed), **changes}
     return cross_entropy_maximise(function, iterations=iterations, **arguments)
 
 
@@ -80,7 +80,7 @@ def test_the_optimiser_finds_the_top_of_a_quadratic(seed):
 def test_one_iteration_of_the_optimiser_is_the_mean_of_its_best_draws():
     points = 2.0 * np.random.default_rng(7).standard_normal((40, 3))
     best = sorted(points, key=quadratic)[-8:]
-    found = maximise(quadratic, iterations=1, seed=7, spread=2.0)
+    found = maximise(quadratic, iterations=1, seed=7, spread=np.full(3, 2.0))
     np.testing.assert_allclose(found, np.mean(best, axis=0), rtol=1e-12)
 
 
