@@ -15,7 +15,7 @@ from pipeline.tracking.store import file_lock
 
 ARGUMENTS = (
     "+experiment=mocap", "size=tiny", "size.epochs=60", "refine.epochs=60", "refine.learning_rate=0.02",
-    "data.source=stand_in", "threads=1", "tracking.log_model=false",
+    "data.source=stand_in", "threads=1", "tracking.log_model=false", "tracking.detail=summary",
 )  # fmt: skip
 CURVES = [f"bptt/{part}_mse" for part in ("train", "validation", "test")] + ["bptt/learning_rate", "bptt/accepted"]
 

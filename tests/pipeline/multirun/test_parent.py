@@ -14,6 +14,7 @@ from pipeline.tracking.model import BEST_SO_FAR
 from pipeline.tracking.run import Run
 
 SMALL = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "refine.epochs=1", "evaluate.horizons=[1]")
+SUMMARY = "tracking.detail=summary"  # without the figures of every job
 
 
 def runs(client):
@@ -24,7 +25,7 @@ def runs(client):
 
 
 def test_eight_jobs_under_one_parent(run_pipeline, client) -> None:
-    result = run_pipeline("-m", *SMALL, "sampler=iid,orthogonal", "features.count=2,3", "seed=0,1")
+    result = run_pipeline("-m", *SMALL, "sampler=iid,orthogonal", "features.count=2,3", "seed=0,1", SUMMARY)
     assert result.status == 0, result.err
     parent, children = runs(client)
     assert len(children) == 8

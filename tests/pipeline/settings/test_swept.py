@@ -33,7 +33,8 @@ def test_what_cannot_be_parsed_is_refused() -> None:
 
 @pytest.mark.filterwarnings("ignore:this model is no better")
 def test_models_are_swept_with_a_setting_that_the_default_model_lacks(run_pipeline, client) -> None:
-    result = run_pipeline("-m", *TINY, "model=lstm,kalman", "model.units=4")
+    kept = ("tracking.detail=summary", "tracking.log_model=false")
+    result = run_pipeline("-m", *TINY, *kept, "model=lstm,kalman", "model.units=4")
     assert "job 1 failed: model.units is not a setting of models.baselines.kalman.KalmanFilter; it takes" in result.err
     (experiment,) = (e for e in client.search_experiments() if e.name == "mocap")
     finished = client.search_runs([experiment.experiment_id], "attributes.status = 'FINISHED'")
