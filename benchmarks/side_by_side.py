@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 Form = Callable[[], object]
+REST, LONGEST_REST = 0.002, 0.2  # seconds in which no thread may work before a sample, and that are waited at most
 SAMPLE = 5e-4  # seconds that one sample takes at least: short calls are repeated
 MOST_ROUNDS = 200
 HEADER = "| hot spot | size | form | median | ÷ ours | of product peak | of read peak |\n|---|---|---|---|---|---|---|"
@@ -91,8 +92,22 @@ def wait(device: torch.device) -> None:
         torch.cuda.synchronize(device)
 
 
+def rest() -> None:
+    """Return when the threads that the form before left behind have ceased to turn, waiting for work.
+
+    OpenBLAS's, under NumPy and scikit-learn, do so for tens of milliseconds, and OpenMP's, under torch, for some.
+    """
+    end = time.perf_counter() + LONGEST_REST
+    while time.perf_counter() < end:
+        before = time.process_time()
+        time.sleep(REST)
+        if time.process_time() - before < REST / 4:
+            return
+
+
 def seconds_of(form: Form, calls: int, device: torch.device) -> float:
     """Seconds a call, over `calls` calls."""
+    rest()
     wait(device)
     start = time.perf_counter()
     for _ in range(calls):

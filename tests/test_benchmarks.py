@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -112,6 +113,21 @@ def test_the_processor_is_named_with_the_width_of_its_vectors(
     monkeypatch.setattr("torch.backends.cpu.get_cpu_capability", lambda: name)
     monkeypatch.setattr(load("side_by_side"), "processor", lambda: "Some Processor")
     assert machine(load).describe().startswith(f"Some Processor, {said}, 1 thread(s), torch ")
+
+
+def test_a_sample_waits_until_the_threads_of_the_form_before_are_at_rest(
+    load: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worked, slept = iter([0.0, 0.004, 0.004, 0.006, 0.006, 0.006]), []
+    shared = load("side_by_side")
+    clocks = SimpleNamespace(perf_counter=lambda: 0.0, process_time=lambda: next(worked), sleep=slept.append)
+    monkeypatch.setattr(shared, "time", clocks)
+    shared.rest()
+    assert slept == [shared.REST] * 3
+    clocks.perf_counter = iter([0.0, 0.0, shared.LONGEST_REST]).__next__
+    worked = iter([0.0, 1.0])
+    shared.rest()
+    assert len(slept) == 4
 
 
 def test_a_form_that_uses_up_the_budget_runs_once(load: Any) -> None:

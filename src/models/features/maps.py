@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 
 import numpy as np
 import torch
@@ -14,8 +13,6 @@ from torch import Tensor
 from models.runtime.scratch import empty_rows
 
 BLOCK_BYTES = 2**20  # phases of a block of rows, for each thread: what a cache holds
-
-Write = Callable[[Tensor, Tensor, Tensor], None]  # features of a block, its phases and a buffer of their shape
 
 
 def random_features(x: Tensor, frequencies: Tensor) -> Tensor:
@@ -58,57 +55,82 @@ def _recorded(x: Tensor, frequencies: Tensor) -> bool:
 def write_features(features: Tensor, x: Tensor, frequencies: Tensor) -> None:
     """Φ(x) in blocks of rows into `features` (row, 2m), which may be columns of a wider tensor. x: (row, dimension).
 
-    Cosines go through a buffer: written into columns of the result, threads of a CPU take turns at its cache lines.
-    In single precision on the CPU they are NumPy's, shared out among torch's number of threads; elsewhere torch's.
-    Raises ValueError when the last axis of x does not fit the frequencies, and for whole numbers.
+    In single precision on the CPU cosines and sines are NumPy's, and torch's number of threads share the blocks;
+    elsewhere they are torch's. Raises ValueError when the last axis of x does not fit the frequencies, and for whole
+    numbers.
     """
     _check_inputs(x, frequencies.shape[1])
-    count, block = len(frequencies), _rows_of_a_block(x, len(frequencies))
+    if x.device.type == "cpu" and x.dtype == torch.float32:
+        _write_by_threads(features, x, frequencies)
+    else:
+        _write_by_torch(features, x, frequencies)
+
+
+def _write_by_torch(features: Tensor, x: Tensor, frequencies: Tensor) -> None:
+    """Cosines go through a buffer: written into columns of the result, threads of a CPU take turns at its cache lines.
+
+    All rows are one block off the CPU, where no cache has to hold them.
+    """
+    count = len(frequencies)
+    block = _rows_of_a_block(x, count, torch.get_num_threads()) if x.device.type == "cpu" else len(x)
     phases = x.new_empty(block, count)
     buffer = torch.empty_like(phases)
-    with _writer(x) as write:
-        for rows, result in zip(x.split(block), features.split(block), strict=True):
-            write(result, torch.mm(rows, frequencies.T, out=phases[: len(rows)]), buffer[: len(rows)])
+    for rows, result in zip(x.split(block), features.split(block), strict=True):
+        angles, values = torch.mm(rows, frequencies.T, out=phases[: len(rows)]), buffer[: len(rows)]
+        for function, columns in ((torch.cos, result[:, :count]), (torch.sin, result[:, count:])):
+            torch.div(function(angles, out=values), count**0.5, out=columns)
+
+
+def _rows_of_a_block(x: Tensor, count: int, threads: int) -> int:
+    return max(1, min(len(x), BLOCK_BYTES * threads // (count * x.element_size())))
+
+
+def _write_by_threads(features: Tensor, x: Tensor, frequencies: Tensor) -> None:
+    """Each thread takes the next block when it is done with one, and forms the block's product by itself too.
+
+    A product that torch shares out leaves threads behind that turn, waiting for the next, for longer than NumPy takes
+    for the cosines of a block, and take the cores away from it.
+    """
+    threads = torch.get_num_threads()
+    rounds = max(1, -(-len(x) // (threads * _rows_of_a_block(x, len(frequencies), threads=1))))
+    block = max(1, -(-len(x) // (threads * rounds)))  # every thread has as many
+    blocks = iter(list(zip(x.split(block), features.split(block), strict=True)))
+    if threads == 1:
+        _write_by_numpy(blocks, frequencies)
+        return
+    with _single_thread(), ThreadPoolExecutor(threads - 1, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        others = [pool.submit(_write_by_numpy, blocks, frequencies) for _ in range(threads - 1)]
+        _write_by_numpy(blocks, frequencies)
+        for other in others:
+            other.result()
 
 
 @contextmanager
-def _writer(x: Tensor) -> Iterator[Write]:
-    """What writes the features of a block of rows, by the functions that are fastest for x."""
-    if x.device.type != "cpu" or x.dtype != torch.float32:
-        yield _write_by_torch
-    elif torch.get_num_threads() == 1:
-        yield _write_by_numpy
-    else:
-        with ThreadPoolExecutor(torch.get_num_threads()) as pool:
-            yield partial(_write_by_threads, pool, torch.get_num_threads())
+def _single_thread() -> Iterator[None]:
+    """Torch's functions take one thread each, which every thread that begins meanwhile has to say for itself too."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
-def _write_by_torch(result: Tensor, phases: Tensor, buffer: Tensor) -> None:
-    count = phases.shape[1]
-    for function, columns in ((torch.cos, result[:, :count]), (torch.sin, result[:, count:])):
-        torch.div(function(phases, out=buffer), count**0.5, out=columns)
+@torch.no_grad()
+def _write_by_numpy(blocks: Iterator[tuple[Tensor, Tensor]], frequencies: Tensor) -> None:
+    """The features of rows x into the result, for each (x, result), by NumPy, which lets other threads run meanwhile.
 
-
-def _write_by_numpy(result: Tensor, phases: Tensor, buffer: Tensor) -> None:
-    """The same by NumPy, which lets other threads run meanwhile. An infinite phase gives NaN, as with torch."""
-    written, angles, values = result.numpy(), phases.numpy(), buffer.numpy()
-    count = phases.shape[1]
-    with np.errstate(invalid="ignore"):
-        for function, columns in ((np.cos, written[:, :count]), (np.sin, written[:, count:])):
-            np.divide(function(angles, out=values), values.dtype.type(count**0.5), out=columns)
-
-
-def _write_by_threads(pool: Executor, threads: int, *block: Tensor) -> None:
-    """The rows of the block shared out evenly among threads of our own, as NumPy uses one."""
-    rows = -(-len(block[0]) // threads)
-    list(pool.map(_write_by_numpy, *(part.split(rows) for part in block)))
-
-
-def _rows_of_a_block(x: Tensor, count: int) -> int:
-    """All rows off the CPU, where no cache has to hold them."""
-    if x.device.type != "cpu":
-        return len(x)
-    return min(len(x), max(1, BLOCK_BYTES * torch.get_num_threads() // (count * x.element_size())))
+    An infinite phase gives NaN, as with torch.
+    """
+    phases, count = frequencies.new_empty(0), len(frequencies)
+    for rows, result in blocks:
+        if len(phases) < len(rows):
+            phases = frequencies.new_empty(len(rows), count)
+        angles, written = torch.mm(rows, frequencies.T, out=phases[: len(rows)]).numpy(), result.numpy()
+        with np.errstate(invalid="ignore"):
+            np.cos(angles, out=written[:, :count])
+            np.sin(angles, out=written[:, count:])
+            np.divide(written, written.dtype.type(count**0.5), out=written)
 
 
 class RandomFeatureMap(torch.nn.Module):

@@ -1,6 +1,8 @@
 """Random-feature maps."""
 
 import math
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -66,20 +68,62 @@ def test_blocks_of_rows_equal_the_formula(
     torch.testing.assert_close(features.flatten(0, 1).double(), expected, atol=tolerance, rtol=0)
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.fixture
+def threads(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    yield request.param
+    assert torch.get_num_threads() == request.param
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3], indirect=True)
 @pytest.mark.parametrize(("dtype", "tolerance"), [*DTYPES, (torch.bfloat16, 2e-2)])
-def test_threads_share_the_rows_of_a_block(
-    dtype: torch.dtype, tolerance: float, threads: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Into columns of a wider tensor, whose other column stays as it is; the last block has fewer rows than threads."""
+@pytest.mark.usefixtures("threads")
+def test_threads_share_the_blocks(dtype: torch.dtype, tolerance: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Into columns of a wider tensor, whose other column stays as it is; the last block is the smallest."""
     frequencies, x = draw(7, 3).to(dtype), points(37, 3).to(dtype)
     monkeypatch.setattr(maps, "BLOCK_BYTES", 4 * 7 * x.element_size())
-    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
     wide = torch.full((37, 15), -5.0, dtype=dtype)
     write_features(wide[:, :-1], x, frequencies)
     expected = random_features_by_rows(x.double(), frequencies.double())
     torch.testing.assert_close(wide[:, :-1].double(), expected, atol=tolerance, rtol=0)
     assert bool((wide[:, -1] == -5.0).all())
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3], indirect=True)
+def test_every_thread_forms_its_products_alone(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every thread waits in its first product until all have come to one."""
+    frequencies, x, product = draw(7, 3).float().requires_grad_(), points(40, 3).float(), torch.mm
+    monkeypatch.setattr(maps, "BLOCK_BYTES", 4 * 7 * x.element_size())
+    everybody, seen = threading.Barrier(threads, timeout=30), dict[int, int]()
+
+    def watched(*arguments: Any, **named: Any) -> torch.Tensor:
+        if threading.get_ident() not in seen:
+            seen[threading.get_ident()] = torch.get_num_threads()
+            everybody.wait()
+        return product(*arguments, **named)
+
+    monkeypatch.setattr(torch, "mm", watched)
+    features = torch.empty(40, 14)
+    write_features(features, x, frequencies)
+    assert list(seen.values()) == [1] * threads
+    expected = random_features_by_rows(x.double(), frequencies.detach().double())
+    torch.testing.assert_close(features.double(), expected, atol=2e-6, rtol=0)
+
+
+def test_no_rows_have_no_features() -> None:
+    features = torch.empty(0, 14)
+    write_features(features, torch.empty(0, 3), draw(7, 3).float())
+    assert features.shape == (0, 14)
+
+
+@pytest.mark.parametrize("threads", [2], indirect=True)
+@pytest.mark.usefixtures("threads")
+def test_an_error_in_a_thread_is_raised_and_leaves_the_threads_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(np, "sin", lambda *_, **__: pytest.fail("no sines"))
+    with pytest.raises(pytest.fail.Exception, match="no sines"):
+        write_features(torch.empty(8, 14), points(8, 3).float(), draw(7, 3).float())
 
 
 @pytest.mark.parametrize(
@@ -106,11 +150,9 @@ def test_numbers_do_not_depend_on_whose_functions_are_used(
         torch.testing.assert_close(found, joined, atol=tolerance / 50**0.5, rtol=0)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_an_infinite_input_has_features_that_are_no_number_and_warns_nowhere(
-    threads: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+@pytest.mark.parametrize("threads", [1, 2], indirect=True)
+@pytest.mark.usefixtures("threads")
+def test_an_infinite_input_has_features_that_are_no_number_and_warns_nowhere() -> None:
     x = points(8, 3).float()
     x[2, 1] = math.inf
     features = torch.empty(8, 14)

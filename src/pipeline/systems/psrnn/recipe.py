@@ -18,6 +18,7 @@ from models.forecasting.recurrent import Recurrent, trained_parameters
 from models.runtime.collectives import rank
 from pipeline.compare.labels import name_of
 from pipeline.host.devices import DTYPES
+from pipeline.host.threads import threads_for
 from pipeline.host.torchrun import refuse_unlike, settings_of_rank
 from pipeline.job import checkpoint
 from pipeline.job.clock import Clock
@@ -193,7 +194,9 @@ def settled(model: Any, loaded: Loaded, run: Run) -> bool:
     """Let the start-up of the trained model last as long as it has to; whether that is longer than its lags."""
     if not isinstance(model, Recurrent):
         return False
-    if settle(model, loaded.train):
+    with threads_for(model):
+        worse = settle(model, loaded.train)
+    if worse:
         run.tags({"history.still_worse": "true"})
         tqdm.write(
             f"WARNING: {model.history - 1} rows after a start the readout is still worse than the last value; it is "
