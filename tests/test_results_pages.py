@@ -70,12 +70,21 @@ def test_numbers_of_the_readme_are_those_of_the_files() -> None:
     mocap = from_file("reservoir-1000.csv", "data=mocap", "ratio ratio_low ratio_high pairs", ".4f")
     ratio, low_high, pairs = re.fullmatch(r"(\S+) \((\S+); (\d+)\)", mocap).groups()
     means = {key: from_file("figure4-paper/means.csv", f"data=mocap arm={key}", "error", ".2g") for key in ("lstm",)}
+    interval = "ratio ratio_low ratio_high pairs"
+    walking = from_file("figure3-paper/paired.csv", "data=mocap count=20", interval, ".2f")
+    of_theory = "inputs=normal_n32 kernel=gaussian count=64 quantity=delta baseline=iid challenger=orthogonal"
+    theory = from_file("theory/paired.csv", of_theory, interval, ".2f")
+    claims = read_table(RESULTS / "figure3-paper" / "claims.csv")
+    holding, undecided = (claims.loc[claims["verdict"] == verdict, "data"] for verdict in ("holds", "undecided"))
     for words in (
         f"both with `readout=skip` | {psrnn} / {reservoir:.6f} |",
         f"| last value | {from_file('beyond-mocap/means.csv', 'arm=last_value', 'error', '.3g')} |",
         f"number of trials | {means['lstm']} |",
         f"error ratio {ratio}, 95 % interval {low_high}, {pairs} pairs",
         "({}, {}, {} pairs)".format(*re.fullmatch(r"(\S+) \((\S+); (\d+)\)", swimmer).groups()),
+        f"orthogonal features have {walking.replace(')', ' pairs)')} of the error of independent ones",
+        f"in 32 dimensions the error is {theory.replace(')', ' pairs)')} of that of independent ones",
+        f"holds on {' and '.join(holding)} and is undecided on {' and '.join(undecided)}",
     ):
         assert words in text
 
