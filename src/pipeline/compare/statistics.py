@@ -13,12 +13,12 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import pandas as pd
 
+from pipeline.compare import claims
+
 LEVEL = 0.95
 RESAMPLES = 9999
-ALPHA = 0.05
 FEWEST_FOR_INTERVAL = 3
 FEWEST_FOR_WILCOXON = 6
-NO_CLAIM = "no claim (stand-in data)"
 COLUMNS = ["data", "arm", "count", "seed", "error", "stable", "stand_in"]
 
 
@@ -161,22 +161,23 @@ def paired(jobs: pd.DataFrame, *, baseline: str, challenger: str) -> pd.DataFram
 
 def better(rows: pd.DataFrame) -> np.ndarray:
     """Of each row of `paired`: whether p < 0.05 after Holm's adjustment and the interval of the ratio lies below 1."""
-    return (rows["p_holm"].to_numpy(dtype=np.float64) < ALPHA) & (rows["ratio_high"].to_numpy(dtype=np.float64) < 1)
+    return (rows["p_holm"].to_numpy(dtype=np.float64) < claims.ALPHA) & (
+        rows["ratio_high"].to_numpy(dtype=np.float64) < 1
+    )
 
 
 def worse(rows: pd.DataFrame) -> np.ndarray:
     """`better` the other way round: the same p, and the interval above 1."""
-    return (rows["p_holm"].to_numpy(dtype=np.float64) < ALPHA) & (rows["ratio_low"].to_numpy(dtype=np.float64) > 1)
+    return (rows["p_holm"].to_numpy(dtype=np.float64) < claims.ALPHA) & (
+        rows["ratio_low"].to_numpy(dtype=np.float64) > 1
+    )
 
 
 def verdict(rows: pd.DataFrame) -> str:
     """*holds*: `better` at more than half of the counts; *does not hold*: `worse` at more than half; else *undecided*.
     Stand-in data yields no claim."""
-    if np.any(rows["stand_in"]):
-        return NO_CLAIM
-    if 2 * better(rows).sum() > len(rows):
-        return "holds"
-    return "does not hold" if 2 * worse(rows).sum() > len(rows) else "undecided"
+    mostly_better, mostly_worse = (bool(2 * side(rows).sum() > len(rows)) for side in (better, worse))
+    return claims.verdict(supported=mostly_better, contradicted=mostly_worse, stand_in=bool(np.any(rows["stand_in"])))
 
 
 def verdicts(table: pd.DataFrame, claim: str) -> pd.DataFrame:

@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from pipeline.compare import figures, statistics
+from pipeline.compare.claims import verdict
 from pipeline.compare.jobs import forecasters, seed_table
 from pipeline.compare.labels import label
 from pipeline.compare.markdown import markdown_table
@@ -146,8 +147,7 @@ def against_all(jobs: Any, challenger: str) -> tuple[pd.DataFrame, pd.DataFrame]
 
 def ahead_of_all(data: str, rows: Any, challenger: str) -> dict[str, str]:
     ahead, behind = statistics.better(rows), statistics.worse(rows)
-    word = "holds" if ahead.all() else "does not hold" if behind.any() else "undecided"
-    word = statistics.NO_CLAIM if rows["stand_in"].any() else word
+    word = verdict(supported=bool(ahead.all()), contradicted=bool(behind.any()), stand_in=rows["stand_in"].any())
     missed = ", ".join(rows.loc[~ahead, "against"])
     return {"data": data, "claim": f"{challenger} ahead of every baseline", "verdict": word, BEHIND: missed}
 

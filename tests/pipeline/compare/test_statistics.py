@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pipeline.compare import statistics
+from pipeline.compare.claims import NO_CLAIM
 from pipeline.compare.markdown import markdown_table
-from pipeline.compare.statistics import NO_CLAIM, holm, matching_counts, paired, verdicts, wilcoxon_p
+from pipeline.compare.statistics import holm, matching_counts, paired, verdicts, wilcoxon_p
 
 
 def arm_jobs(arm: str, errors: list[float], **columns: str | int | bool) -> pd.DataFrame:

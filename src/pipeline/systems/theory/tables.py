@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from models.theory.bounds import theorem_2
-from pipeline.compare import statistics
-from pipeline.compare.sign_test import sign_test_p
+from pipeline.compare import claims, statistics
+from pipeline.compare.mcnemar import mcnemar_p
 from pipeline.settings.schema import TheorySettings
 from pipeline.systems.theory.draws import Measured, Problem
 from pipeline.systems.theory.inputs import GENERATED
@@ -104,8 +104,7 @@ def paired_table(draws: pd.DataFrame, quantity: str, baseline: str, challenger: 
 def paired_failures(draws: pd.DataFrame, baseline: str, challenger: str, thresholds: Sequence[float]) -> pd.DataFrame:
     """Difference of the shares of failures, challenger − baseline, a row per problem, m and threshold.
 
-    only_baseline, only_challenger: draws in which that one alone fails. p: of the sign test on these, two-sided and
-    exact (McNemar's); 1 where there are none.
+    only_baseline, only_challenger: draws in which that one alone fails. p: `mcnemar_p` of these.
     """
     rows = []
     for key, group in groups(draws, *PLACE, "count"):
@@ -115,7 +114,7 @@ def paired_failures(draws: pd.DataFrame, baseline: str, challenger: str, thresho
             lost, won = (
                 int((failed[a] & ~failed[b]).sum()) for a, b in ((challenger, baseline), (baseline, challenger))
             )
-            rows.append([*key, threshold, (lost - won) / len(delta), won, lost, sign_test_p(won, lost)])
+            rows.append([*key, threshold, (lost - won) / len(delta), won, lost, mcnemar_p(won, lost)])
     names = [*PLACE, "count", "threshold", "difference", "only_baseline", "only_challenger", "p"]
     return adjusted(pd.DataFrame(rows, columns=pd.Index(names))).assign(baseline=baseline, challenger=challenger)
 
@@ -123,11 +122,8 @@ def paired_failures(draws: pd.DataFrame, baseline: str, challenger: str, thresho
 def failure_verdict(rows: Any) -> str:
     """*holds*: significantly less often at some m and threshold and nowhere more often; *does not hold*: the reverse;
     else *undecided*: no difference seen, or both."""
-    if rows["stand_in"].any():
-        return statistics.NO_CLAIM
-    sure = rows[rows["p_holm"] < statistics.ALPHA]
-    less, more = bool((sure["difference"] < 0).any()), bool((sure["difference"] > 0).any())
-    return "undecided" if less == more else "holds" if less else "does not hold"
+    sure = rows.loc[rows["p_holm"] < claims.ALPHA, "difference"]
+    return claims.verdict(supported=(sure < 0).any(), contradicted=(sure > 0).any(), stand_in=rows["stand_in"].any())
 
 
 def claim_rows(table: pd.DataFrame, claim: str, pair: tuple[str, str]) -> pd.DataFrame:
@@ -145,20 +141,16 @@ def from_which_dimension(rows: pd.DataFrame) -> str:
     ordered = rows.sort_values("dimension", ascending=False)
     least = None
     for dimension, verdict in zip(ordered["dimension"], ordered["verdict"], strict=True):
-        if verdict != "holds":
+        if verdict != claims.HOLDS:
             break
         least = dimension
     return "nowhere" if least is None else f"n = {least}"
 
 
-def named(rows: pd.DataFrame, verdict: str) -> str:
-    return ", ".join(rows.loc[rows["verdict"] == verdict, "inputs"]) or "–"
-
-
-def ordering_table(claims: pd.DataFrame) -> pd.DataFrame:
+def ordering_table(judged: pd.DataFrame) -> pd.DataFrame:
     """A row per claim, pair and kernel: from which n on it holds for Gaussian inputs, and for which inputs it does."""
     rows = []
-    for (claim, baseline, challenger, kernel), group in groups(claims, "claim", "baseline", "challenger", "kernel"):
+    for (claim, baseline, challenger, kernel), group in groups(judged, "claim", "baseline", "challenger", "kernel"):
         normal = group.loc[group["family"] == GENERATED]
         rows.append(
             {
@@ -167,11 +159,8 @@ def ordering_table(claims: pd.DataFrame) -> pd.DataFrame:
                 else f"{challenger} {claim} than {baseline}",
                 "kernel": kernel,
                 "holds from": from_which_dimension(normal) if len(normal) else "",
-                "holds": named(group, "holds"),
-                "does not hold": named(group, "does not hold"),
-                "undecided": named(group, "undecided"),
-                statistics.NO_CLAIM: named(group, statistics.NO_CLAIM),
             }
+            | claims.places_of(group["verdict"], group["inputs"])
         )
     return pd.DataFrame(rows)
 

@@ -16,7 +16,7 @@ from mlflow.artifacts import load_text
 
 from data.points import Points
 from data.regression import precipitation
-from pipeline.compare import statistics
+from pipeline.compare.claims import NO_CLAIM
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder
 from pipeline.settings.build import settings_of
@@ -66,7 +66,7 @@ def test_tiny_run_leaves_tables_figures_and_no_claim_for_stand_in_data(run_pipel
     assert np.allclose(draws["delta"], np.maximum(draws["highest"], -draws["lowest"]).clip(lower=0))
     assert np.allclose(draws["risk"], draws["bias"] + draws["variance"])
     claims = table(store, run, "claims")
-    assert set(claims.loc[claims["family"] == "precipitation", "verdict"]) == {statistics.NO_CLAIM}
+    assert set(claims.loc[claims["family"] == "precipitation", "verdict"]) == {NO_CLAIM}
     assert set(claims.loc[claims["family"] == "normal", "verdict"]) == {"undecided"}
     assert table(store, run, "theorem_1")["violated"].sum() == 0
     assert "orthogonal: Δ smaller than iid" in run.data.tags["mlflow.note.content"]
@@ -231,7 +231,7 @@ def test_the_ordering_holds_from_the_dimension_above_which_it_never_fails() -> N
     assert set(other_way["does not hold"]) == {"normal_n2"}
     assert set(other_way["holds from"]) == {"nowhere"}
     stand_in = ordering(drawn({(2, "iid"): 0.6, (2, "orthogonal"): 0.4}, stand_in=True))
-    assert set(stand_in[statistics.NO_CLAIM]) == {"normal_n2"}
+    assert set(stand_in[NO_CLAIM]) == {"normal_n2"}
     assert set(stand_in["holds"]) == {"–"}
 
 

@@ -1,4 +1,5 @@
-"""Two ways compared in pairs by whether each fails: of n pairs, those in which one alone fails say which is better."""
+"""Two methods compared in pairs by whether each fails: the pairs in which one alone fails say which fails less often
+(McNemar 1947)."""
 
 from __future__ import annotations
 
@@ -7,15 +8,17 @@ import math
 from pipeline.compare.statistics import LEVEL, Interval
 
 
-def sign_test_p(one: int, other: int) -> float:
-    """Two-sided p of `one` heads and `other` tails of a fair coin (McNemar's test, exact); 1 for none of either."""
+def mcnemar_p(only_baseline: int, only_challenger: int) -> float:
+    """Returns the two-sided p of McNemar's exact test: how rarely a fair coin divides the pairs in which one alone
+    fails as unevenly as this; 1 where there is no such pair."""
     from scipy import stats
 
-    return float(stats.binomtest(one, one + other).pvalue) if one + other else 1.0
+    unlike = only_baseline + only_challenger
+    return float(stats.binomtest(only_baseline, unlike).pvalue) if unlike else 1.0
 
 
 def difference_interval(only_baseline: int, only_challenger: int, pairs: int) -> Interval:
-    """95 % interval of the challenger's share of failures less the baseline's.
+    """Returns the 95 % interval of the challenger's share of failures less the baseline's.
 
     Wald's with one pair more of either kind (Bonett and Price 2012), so that it has a width where none was seen.
     """

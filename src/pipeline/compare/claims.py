@@ -1,0 +1,38 @@
+"""The words that say what was found of a claim, and when each of them is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+ALPHA = 0.05  # a p-value below it, after Holm's adjustment, is significant
+HOLDS = "holds"
+DOES_NOT_HOLD = "does not hold"
+UNDECIDED = "undecided"
+NO_CLAIM = "no claim (stand-in data)"
+VERDICTS = (HOLDS, DOES_NOT_HOLD, UNDECIDED, NO_CLAIM)  # in the order in which tables show them
+NOWHERE = "–"
+
+
+def verdict(*, supported: bool, contradicted: bool, stand_in: bool = False) -> str:
+    """Returns the verdict on a claim that the data support, contradict, both or neither.
+
+    It is *holds* where they support it alone, *does not hold* where they contradict it alone, else *undecided*.
+    Stand-in data, generated in place of real ones, give no claim whatever they show.
+    """
+    if stand_in:
+        return NO_CLAIM
+    if supported == contradicted:
+        return UNDECIDED
+    return HOLDS if supported else DOES_NOT_HOLD
+
+
+def places_of(verdicts: Iterable[str], places: Iterable[object]) -> dict[str, str]:
+    """Returns for each of the four verdicts the places where it was found, as words with commas between them; a dash
+    where it was found nowhere.
+
+    Raises ValueError when verdicts and places are not equally many.
+    """
+    found: dict[str, list[str]] = {word: [] for word in VERDICTS}
+    for word, place in zip(verdicts, places, strict=True):
+        found[word].append(str(place))
+    return {word: ", ".join(names) or NOWHERE for word, names in found.items()}
