@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from models.runtime.scratch import empty_rows
+from models.runtime.threads import share_out
 
 BLOCK_BYTES = 2**20  # phases of a block of rows, for each thread: what a cache holds
 
@@ -94,26 +94,9 @@ def _write_by_threads(features: Tensor, x: Tensor, frequencies: Tensor) -> None:
     threads = torch.get_num_threads()
     rounds = max(1, -(-len(x) // (threads * _rows_of_a_block(x, len(frequencies), threads=1))))
     block = max(1, -(-len(x) // (threads * rounds)))  # every thread has as many
-    blocks = iter(list(zip(x.split(block), features.split(block), strict=True)))
-    if threads == 1:
-        _write_by_numpy(blocks, frequencies)
-        return
-    with _single_thread(), ThreadPoolExecutor(threads - 1, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        others = [pool.submit(_write_by_numpy, blocks, frequencies) for _ in range(threads - 1)]
-        _write_by_numpy(blocks, frequencies)
-        for other in others:
-            other.result()
-
-
-@contextmanager
-def _single_thread() -> Iterator[None]:
-    """Torch's functions take one thread each, which every thread that begins meanwhile has to say for itself too."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+    share_out(
+        partial(_write_by_numpy, frequencies=frequencies), zip(x.split(block), features.split(block), strict=True)
+    )
 
 
 @torch.no_grad()
