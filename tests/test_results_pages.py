@@ -197,6 +197,16 @@ def test_the_larger_reservoir_is_the_least_of_its_trials() -> None:
     assert f"of six trials the least, {least}; the others {second} to {most}" in text
 
 
+def test_the_whitening_in_use_is_the_least_of_its_trials() -> None:
+    (table,) = sweeps("whitening")
+    assert [name.startswith("**") for name in table.index] == [True, False, False, False]
+    tried = table["moving_mnist"].reindex(["0.00001", "0.0001", "**0.001**", "0.01"])
+    names, errors = list(tried.index), [f"{error:.4f}" for error in tried]
+    text = " ".join((DOCS / "results.md").read_text(encoding="utf-8").split())
+    words = [f"{', '.join(group[:-1])} and {group[-1]}" for group in (names, errors)]
+    assert f"{words[0]} have validation errors of {words[1]}" in text
+
+
 def test_what_is_compared_is_what_the_command_says() -> None:
     found = compare_of("python -m pipeline +experiment=figure3 data=mocap compare.baseline=sobol run_name=x")
     assert vars(found) == {"figure": "count", "arm": None, "baseline": "sobol", "challenger": "orthogonal"}
