@@ -14,12 +14,13 @@ from torch import Tensor
 
 
 class DataError(ValueError):
-    """Bad input data. The message is one line: what is wrong, where (file, column, row), what to do."""
+    """Says that input data cannot be used. The message is one line: what is wrong, where (file, column, row), what
+    to do."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
-    """Time series of unequal length, padded to the longest.
+    """Holds time series of unequal length, padded to the longest.
 
     values: float64 (sequence, time, feature); 0 wherever nothing was observed.
     mask: bool, same shape; True where the value was observed (False in gaps and beyond a sequence's end).
@@ -39,7 +40,7 @@ class Sequences:
 
     @classmethod
     def from_arrays(cls, arrays: Sequence[np.ndarray], names: Sequence[str], features: int | None = None) -> Sequences:
-        """Pad arrays of shape (time, feature); NaN means "not observed". `features` is needed only without arrays."""
+        """Pads arrays of shape (time, feature); NaN means "not observed". `features` is needed only without arrays."""
         width = arrays[0].shape[1] if arrays else int(features or 0)
         steps = max((len(a) for a in arrays), default=0)
         values = np.zeros((len(arrays), steps, width))
@@ -52,8 +53,8 @@ class Sequences:
         return cls(torch.from_numpy(values), torch.from_numpy(mask), lengths, tuple(names))
 
     def to_arrays(self, most: int | None = None) -> list[np.ndarray]:
-        """The inverse of `from_arrays`: one (time, feature) array a sequence, NaN where not observed; the first `most`
-        sequences, or all."""
+        """Returns one array (time, feature) a sequence, NaN where not observed: the inverse of `from_arrays`. It
+        takes the first `most` sequences, or all."""
         filled = torch.where(self.mask[:most], self.values[:most], torch.nan).cpu().numpy()
         return [filled[i, :n] for i, n in enumerate(self.lengths[:most].tolist())]
 
@@ -61,7 +62,8 @@ class Sequences:
         return replace(self, values=self.values.to(device=device, dtype=dtype), mask=self.mask.to(device))
 
     def shortened(self, *, sequences: int | None, steps: int | None) -> Sequences:
-        """At most `sequences` sequences, spread evenly over all, and their first `steps` steps; None keeps all."""
+        """Returns at most `sequences` sequences, spread evenly over all, with their first `steps` steps; None keeps
+        all."""
         kept = np.arange(len(self))
         if sequences is not None and sequences < len(self):
             kept = np.linspace(0, len(self) - 1, sequences).round().astype(int)
@@ -73,7 +75,7 @@ class Sequences:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Three disjoint sets of sequences in the data's own units, and where they came from.
+    """Holds three disjoint sets of sequences in the data's own units, and says where they came from.
 
     source: what `data.source` is tagged with, for example "cmu", "stand-in" or a file's name.
     stand_in: generated in place of real data; no claim is made from it.
@@ -105,7 +107,7 @@ class Dataset:
 
     @cached_property
     def checksum(self) -> str:
-        """SHA-256 over names, split, values and masks: equal data gives equal checksums."""
+        """Returns the SHA-256 over names, split, values and masks: equal data gives equal checksums."""
         digest = hashlib.sha256(repr((self.feature_names, self.units)).encode())
         for part, sequences in self.parts.items():
             digest.update(repr((part, sequences.names, sequences.lengths.tolist())).encode())
@@ -116,7 +118,7 @@ class Dataset:
 
 @dataclass(frozen=True, eq=False)
 class Standardiser:
-    """x ↦ (x − mean) / scale per feature, with mean and standard deviation of the training part only.
+    """Maps x to (x − mean) / scale per feature, with mean and standard deviation of the training part only.
 
     mean, scale: float64 (feature,). A constant column keeps scale 1. With a common scale it is the root mean square
     deviation over all features, so that a mean squared error of 1 is still that of predicting the mean.
@@ -127,7 +129,8 @@ class Standardiser:
 
     @classmethod
     def fit(cls, train: Sequences, feature_names: Sequence[str], *, common_scale: bool = False) -> Standardiser:
-        """Raises DataError for a column without any observation, and when no column varies; names constant columns."""
+        """Returns the standardiser of a training part and warns of constant columns, by name. Raises DataError for
+        a column without any observation, and when no column varies."""
         count = train.mask.sum((0, 1))
         empty = [n for n, c in zip(feature_names, count.tolist(), strict=True) if c == 0]
         if empty:

@@ -30,7 +30,7 @@ ADDRESS = "https://raw.githubusercontent.com/11hifish/OptSketchTraceEst/33122fda
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """An undirected graph without weights.
+    """Holds an undirected graph without weights.
 
     nodes: how many there are. edges: int64 (edge, 2), each pair once with the smaller node first, sorted; a loop is a
     pair of equal nodes. source: what `data.source` is tagged with. stand_in: generated; no claim is made from it.
@@ -52,26 +52,27 @@ class Graph:
         return int((self.edges[:, 0] == self.edges[:, 1]).sum())
 
     def without_loops(self) -> np.ndarray:
-        """(edge, 2): the edges between two nodes."""
+        """Returns the edges between two different nodes, (edge, 2)."""
         return self.edges[self.edges[:, 0] != self.edges[:, 1]]
 
     @cached_property
     def checksum(self) -> str:
-        """SHA-256 over nodes and edges: equal graphs give equal checksums."""
+        """Returns the SHA-256 over nodes and edges: equal graphs give equal checksums."""
         digest = hashlib.sha256(f"{self.name} {self.nodes}".encode())
         digest.update(np.ascontiguousarray(self.edges).tobytes())
         return digest.hexdigest()
 
 
 class Raw(NamedTuple):
-    """nodes, and pairs of nodes (row, 2) counted from 0, in any order and as often as the file has them."""
+    """Holds a graph as its file has it: nodes, and pairs of nodes (row, 2) counted from 0, in any order and as
+    often as there."""
 
     nodes: int
     pairs: np.ndarray
 
 
 class File(NamedTuple):
-    """A published graph: its file, the SHA-256 of it, how it is read, and how many nodes its stand-in has."""
+    """Names a published graph: its file, the SHA-256 of it, how it is read, and how many nodes its stand-in has."""
 
     file: str
     sha256: str
@@ -80,12 +81,12 @@ class File(NamedTuple):
 
 
 def undirected(pairs: np.ndarray) -> np.ndarray:
-    """Each pair once, the smaller node first."""
+    """Returns each pair once, the smaller node first."""
     return np.unique(np.sort(pairs, axis=1), axis=0) if len(pairs) else np.zeros((0, 2), np.int64)
 
 
 def whole_numbers(path: Path, line: Line) -> list[int]:
-    """Raises DataError, naming file and line, for anything else."""
+    """Reads the words of a line as whole numbers. Raises DataError, naming file and line, for anything else."""
     try:
         return [int(token) for token in line.tokens]
     except ValueError:
@@ -93,7 +94,8 @@ def whole_numbers(path: Path, line: Line) -> list[int]:
 
 
 def read_pajek(path: Path) -> Raw:
-    """Pajek text: `*Vertices N`, N lines of names, `*Arcslist`, then lines of a node and those it points to, from 1.
+    """Reads Pajek text: `*Vertices N`, N lines of names, `*Arcslist`, then lines of a node and those it points to,
+    from 1.
 
     Raises DataError, naming file and line, for a header that is missing, a name or an arc that is not one.
     """
@@ -117,7 +119,7 @@ def read_pajek(path: Path) -> Raw:
 
 
 def read_edge_list(path: Path) -> Raw:
-    """Comment lines that begin with #, then two node numbers a line; the nodes are those that are named.
+    """Reads comment lines that begin with #, then two node numbers a line; the nodes are those that are named.
 
     Raises DataError, naming file and line, for a line that is not two whole numbers, none of them negative.
     """
@@ -140,7 +142,7 @@ def refuse_edge_list(path: Path) -> None:
 
 
 def stand_in_pairs(*, nodes: int, seed: int) -> Raw:
-    """Random places in a square, an edge between those that are near: about ten neighbours each, many triangles."""
+    """Draws random places in a square and joins those that are near: about ten neighbours each, many triangles."""
     places = np.random.default_rng(seed).random((nodes, 2))
     radius = np.sqrt(10 / (np.pi * nodes))
     return Raw(nodes, KDTree(places).query_pairs(radius, output_type="ndarray").astype(np.int64))
@@ -157,7 +159,7 @@ FILES = {
 def load(
     *, name: str, source: str = "auto", root: str | None = None, seed: int = 0, opener: Opener = open_https
 ) -> Graph:
-    """The graph `roget` or `condmat`.
+    """Returns the graph `roget` or `condmat`.
 
     source: "published": the file, fetched over https where it is missing. "stand_in": a generated graph (`seed` draws
     it). "auto": the file, or, where it is missing and there is no network, the stand-in with a warning.

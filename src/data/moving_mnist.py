@@ -41,7 +41,8 @@ def load_moving_mnist(
     steps: int = 20,
     opener: Opener = open_https,
 ) -> Dataset:
-    """`videos` videos of `steps` frames, generated under `seed`; pixels from 0 (black) to 1, without unit, row by row.
+    """Generates `videos` videos of `steps` frames under `seed`; pixels go from 0 (black) to 1, without unit, row by
+    row.
 
     Two different digits start anywhere in the box, move in random directions at 3.6 pixels a frame and are reflected
     at the walls; where they overlap the brighter pixel is seen. The digit images are halved under `seed`: the `test`
@@ -107,7 +108,8 @@ def check(*, source: str, seed: int, videos: int, test: int, validation: int, st
 
 
 def read_digits(path: Path) -> np.ndarray:
-    """(digit, 28, 28) uint8. Raises DataError as `read_idx`, and for another shape or type or fewer than 4 digits."""
+    """Reads images (digit, 28, 28) uint8. Raises DataError as `read_idx`, and for another shape or type or fewer
+    than 4 digits."""
     digits = read_idx(path)
     if digits.shape[1:] != (DIGIT, DIGIT) or digits.dtype != np.uint8 or len(digits) < 4:
         raise DataError(
@@ -118,7 +120,7 @@ def read_digits(path: Path) -> np.ndarray:
 
 
 def stand_in_digits() -> np.ndarray:
-    """scikit-learn's 1797 digits of 8 × 8 pixels (0 to 16), enlarged linearly: (digit, 28, 28) uint8."""
+    """Returns scikit-learn's 1797 digits of 8 × 8 pixels (0 to 16), enlarged linearly: (digit, 28, 28) uint8."""
     from sklearn.datasets import load_digits
 
     small, _ = load_digits(return_X_y=True)
@@ -127,14 +129,14 @@ def stand_in_digits() -> np.ndarray:
 
 
 def halve(digits: np.ndarray, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two disjoint halves of the images, drawn under `seed`: for training and validation, and for test."""
+    """Returns two disjoint halves of the images, drawn under `seed`: for training and validation, and for test."""
     order = np.random.default_rng([seed, SHUFFLE]).permutation(len(digits))
     middle = len(digits) // 2
     return digits[order[:middle]], digits[order[middle:]]
 
 
 def draw_videos(digits: np.ndarray, *, numbers: range, steps: int, seed: int, draw: int) -> np.ndarray:
-    """(video, step, 64·64) float64; a video is determined by `seed`, `draw` and its number."""
+    """Draws videos (video, step, 64·64) float64; a video is determined by `seed`, `draw` and its number."""
     videos = np.zeros((len(numbers), steps, BOX, BOX))
     for number, frames in zip(tqdm(numbers, desc="moving digits", unit="video", disable=None), videos, strict=True):
         draw_video(frames, digits, np.random.default_rng([seed, draw, number]))
@@ -142,7 +144,8 @@ def draw_videos(digits: np.ndarray, *, numbers: range, steps: int, seed: int, dr
 
 
 def draw_video(frames: np.ndarray, digits: np.ndarray, generator: np.random.Generator) -> None:
-    """Two different ones of `digits` (digit, 28, 28) on their way through black `frames` (step, 64, 64), in place."""
+    """Draws two different ones of `digits` (digit, 28, 28) on their way through black `frames` (step, 64, 64), in
+    place."""
     for index in generator.choice(len(digits), size=2, replace=False):
         image = digits[index] / 255
         angle = generator.uniform(0, 2 * np.pi)
@@ -154,7 +157,8 @@ def draw_video(frames: np.ndarray, digits: np.ndarray, generator: np.random.Gene
 
 
 def bounce(start: np.ndarray, velocity: np.ndarray, *, steps: int) -> np.ndarray:
-    """Places (step, axis), in pixels, of a point in [0, 36]² that moves at constant speed between reflecting walls.
+    """Returns the places (step, axis), in pixels, of a point in [0, 36]² that moves at constant speed between
+    reflecting walls.
 
     On each axis, with w = 36 the way from wall to wall: start + t · velocity, folded by x ↦ w − |x mod 2w − w|.
     """
@@ -163,7 +167,7 @@ def bounce(start: np.ndarray, velocity: np.ndarray, *, steps: int) -> np.ndarray
 
 
 def as_sequences(videos: np.ndarray, numbers: range, draw: int) -> Sequences:
-    """All observed and of one length; the values share the array's memory."""
+    """Returns the videos as sequences, all observed and of one length; the values share the array's memory."""
     values = torch.from_numpy(videos)
     lengths = torch.full((len(videos),), videos.shape[1], dtype=torch.int64)
     kind = "test" if draw == TEST else "training"

@@ -14,7 +14,7 @@ from data.base import DataError
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Rows of inputs and a target, in their own units.
+    """Holds rows of inputs and a target, in their own units.
 
     inputs: float64 (row, input). targets: float64 (row,). train, validation, test: disjoint row numbers, int64.
     source: what `data.source` is tagged with. stand_in: generated in place of real data; no claim is made from it.
@@ -49,12 +49,12 @@ class Points:
             raise DataError(f"{self.name}: a row is in two of training, validation and test part")
 
     def part(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """Inputs (row, input) and targets (row,) of `rows`: `points.part(points.train)`."""
+        """Returns inputs (row, input) and targets (row,) of `rows`: `points.part(points.train)`."""
         return self.inputs[rows], self.targets[rows]
 
     @property
     def checksum(self) -> str:
-        """SHA-256 over names, values and split: equal data gives equal checksums."""
+        """Returns the SHA-256 over names, values and split: equal data gives equal checksums."""
         digest = hashlib.sha256(repr((self.input_names, self.target_name)).encode())
         for tensor in (self.inputs, self.targets, self.train, self.validation, self.test):
             digest.update(np.ascontiguousarray(tensor.cpu().numpy()).tobytes())
@@ -62,7 +62,7 @@ class Points:
 
 
 def random_split(rows: int, *, validation: int, test: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Row numbers of training, validation and test part, drawn under the seed.
+    """Draws the row numbers of training, validation and test part under the seed.
 
     Raises DataError when no row is left for training.
     """
@@ -73,13 +73,13 @@ def random_split(rows: int, *, validation: int, test: int, seed: int) -> tuple[T
 
 
 def check_points(points: int | None) -> None:
-    """Raises DataError for a limit of rows that leaves none; None is no limit."""
+    """Checks a limit of rows; None is no limit. Raises DataError for one that leaves no row."""
     if points is not None and points < 1:
         raise DataError(f"data.points={points} must be at least 1, or null for all")
 
 
 def some_of(rows: Tensor, points: int | None, generator: torch.Generator) -> Tensor:
-    """At most `points` of the rows, drawn without replacement and kept in order; all of them for None."""
+    """Returns at most `points` of the rows, drawn without replacement and kept in order; all of them for None."""
     if points is None or points >= len(rows):
         return rows
     return rows[torch.randperm(len(rows), generator=generator)[:points].sort().values]
@@ -88,8 +88,8 @@ def some_of(rows: Tensor, points: int | None, generator: torch.Generator) -> Ten
 def cut_split(
     rows: int, *, train: int, validation: int, points: int | None, seed: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The first `train` rows are for training, less the `validation` of them that are drawn under the seed; the rest is
-    for test. points: keep as many of each part at most, drawn under the seed.
+    """Takes the first `train` rows for training, less the `validation` of them that are drawn under the seed; the rest
+    is for test. points: keep as many of each part at most, drawn under the seed.
 
     Raises DataError for a number out of range, and when no row is left for training.
     """

@@ -27,7 +27,8 @@ def pick(sequences: Sequences, index: np.ndarray) -> Sequences:
 
 
 def split_whole(sequences: Sequences, order: np.ndarray, *, validation: float, test: float) -> Parts:
-    """The last of `order` are the test part, those before them the validation part; at least one sequence each."""
+    """Splits whole sequences: the last of `order` are the test part, those before them the validation part; at
+    least one sequence each."""
     held_out = max(1, round(test * len(order)))
     chosen = max(1, round(validation * len(order)))
     training = len(order) - held_out - chosen
@@ -38,7 +39,7 @@ def split_whole(sequences: Sequences, order: np.ndarray, *, validation: float, t
 
 
 def split_in_time(sequences: Sequences, *, validation: float, test: float) -> Parts:
-    """The begin of each sequence is training, its middle validation, its end test; each part is filtered afresh."""
+    """Cuts each sequence: its begin is training, its middle validation, its end test; each part is filtered afresh."""
     pieces: list[list[slice]] = [[], [], []]
     arrays = sequences.to_arrays()
     for name, array in zip(sequences.names, arrays, strict=True):
@@ -64,7 +65,7 @@ def _cut(sequences: Sequences, arrays: list[np.ndarray], rows: list[slice]) -> S
 
 
 def split_sequences(sequences: Sequences, *, how: str, validation: float, test: float, seed: int) -> Parts:
-    """Three parts, in order training, validation, test.
+    """Returns three parts, in order training, validation, test.
 
     how "time": every sequence is cut in order (the way for one long sequence). "fraction": whole sequences, the last
     ones are test, those before them validation. "group": whole sequences, drawn under `seed`.

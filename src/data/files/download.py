@@ -30,7 +30,7 @@ PARTIAL, RANGE_NOT_SATISFIABLE = 206, 416
 
 
 class HttpsRedirects(HTTPRedirectHandler):
-    """Follows no redirection away from https."""
+    """Handles redirections and follows none away from https."""
 
     def redirect_request(self, req: Any, fp: Any, code: Any, msg: Any, headers: Any, newurl: Any) -> Request | None:
         _require_https(newurl)
@@ -38,13 +38,15 @@ class HttpsRedirects(HTTPRedirectHandler):
 
 
 def open_https(request: Request, *, timeout: float) -> Any:
-    """`urllib.request.urlopen` for https alone. Raises DataError for any other address, also one redirected to."""
+    """Opens an address by `urllib.request.urlopen`, for https alone. Raises DataError for any other address, also
+    one redirected to."""
     _require_https(request.full_url)
     return build_opener(HttpsRedirects).open(request, timeout=timeout)
 
 
 def data_root(root: str | None) -> Path:
-    """The folder that holds the data folders: `root`, else $PIPELINE_DATA_ROOT, else a cache of the user's own."""
+    """Returns the folder that holds the data folders: `root`, else $PIPELINE_DATA_ROOT, else a cache of the user's
+    own."""
     chosen = root or os.environ.get("PIPELINE_DATA_ROOT")
     if chosen:
         return Path(chosen).expanduser()
@@ -53,7 +55,7 @@ def data_root(root: str | None) -> Path:
 
 
 def network_available(address: str, *, timeout: float = 2.0, opener: Opener = open_https) -> bool:
-    """Whether the server of an https address answers within `timeout` seconds, name lookup included.
+    """Returns true when the server of an https address answers within `timeout` seconds, name lookup included.
 
     An HTTP error status is an answer. Raises DataError for an address that is not https.
     """
@@ -80,13 +82,14 @@ def _probe(address: str, timeout: float, opener: Opener, answered: threading.Eve
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal."""
+    """Returns the SHA-256 of a file's bytes, in hexadecimal."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def check_file(path: Path, sha256: str) -> None:
-    """Raises DataError, naming the file, where its checksum is another one (damaged, cut short or edited)."""
+    """Checks the SHA-256 of a file. Raises DataError, naming the file, where it is another one (damaged, cut short
+    or edited)."""
     try:
         found = sha256_of(path)
     except OSError as error:
@@ -101,7 +104,8 @@ def check_file(path: Path, sha256: str) -> None:
 
 
 class Body(NamedTuple):
-    """What a server sends: its stream, at which byte of the file it begins, and how long the whole file is, if said."""
+    """Holds what a server sends: its stream, at which byte of the file it begins, and how long the whole file is,
+    if said."""
 
     stream: Any
     start: int
@@ -109,8 +113,8 @@ class Body(NamedTuple):
 
 
 def download(address: str, path: Path, *, sha256: str, timeout: float = 30.0, opener: Opener = open_https) -> None:
-    """Fetch one file to `path`. A connection that breaks leaves the bytes it brought in a `.part` file beside it, and
-    the next call goes on from there; a checksum that differs or a size above the limit leaves nothing.
+    """Fetches one file to `path`. A connection that breaks leaves the bytes it brought in a `.part` file beside it,
+    and the next call goes on from there; a checksum that differs or a size above the limit leaves nothing.
 
     Raises DataError for an address (also one reached by redirection) that is not https, an HTTP error, a connection
     that breaks, more than `MOST_BYTES`, a checksum that differs and a folder that cannot be written.
@@ -140,7 +144,7 @@ def download(address: str, path: Path, *, sha256: str, timeout: float = 30.0, op
 def download_all(
     addresses: Mapping[str, str], folder: Path, *, checksums: Mapping[str, str], opener: Opener = open_https
 ) -> None:
-    """Fetch files given as path below `folder` -> address, with a progress bar on a terminal. Raises as `download`.
+    """Fetches files given as path below `folder` -> address, with a progress bar on a terminal. Raises as `download`.
 
     One process at a time fetches into a folder; another waits, and takes what the first one brought.
     """
@@ -152,7 +156,7 @@ def download_all(
 
 
 def check_source(source: str, sources: Sequence[str]) -> None:
-    """Raise DataError, naming the choices, for a `data.source` that is not one of them."""
+    """Raises DataError, naming the choices, for a `data.source` that is not one of them."""
     if source not in sources:
         raise DataError(f"data.source={source} is unknown; choose one of {', '.join(sources)}")
 
@@ -160,7 +164,8 @@ def check_source(source: str, sources: Sequence[str]) -> None:
 def file_or_stand_in(
     path: Path, *, address: str, sha256: str, data: str, stand_in: str, required: bool, opener: Opener = open_https
 ) -> bool:
-    """Check the file, or fetch it. False, with a warning that names the stand-in, where neither can be done.
+    """Checks the file, or fetches it. Returns False, with a warning that names the stand-in, where neither can be
+    done.
 
     data: the data set that asks. Raises DataError where the file is `required` and cannot be had.
     """
@@ -179,7 +184,8 @@ def file_or_stand_in(
 
 @contextmanager
 def preparing(folder: Path) -> Iterator[None]:
-    """No other process prepares data in `folder` meanwhile; the lock ends with the process, even with a killed one.
+    """Keeps other processes from preparing data in `folder` during the block. The lock ends with the process, even
+    with a killed one.
 
     Raises DataError when nothing can be written there.
     """

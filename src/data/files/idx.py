@@ -25,7 +25,7 @@ CHUNK = 1 << 20
 
 
 def read_idx(path: Path) -> np.ndarray:
-    """The array of a file, in its own type and the machine's byte order.
+    """Returns the array of a file, in its own type and the machine's byte order.
 
     Memory grows with the bytes that are there, not with those that the sizes or a gzip file promise: never more than
     the values, one byte beyond them, and a chunk of 1 MiB.
@@ -65,7 +65,7 @@ def read_array(path: Path, stream: BinaryIO | gzip.GzipFile) -> np.ndarray:
 
 
 def read_header(path: Path, stream: BinaryIO | gzip.GzipFile) -> tuple[np.dtype, tuple[int, ...]]:
-    """Type and sizes; the stream is left at the first value."""
+    """Reads type and sizes, and leaves the stream at the first value."""
     magic = read_up_to(path, stream, 4, offset=0)
     if magic[:2] != bytes(2)[: len(magic)]:
         raise DataError(f"{path}, byte offset 0: begins with {magic.hex()}, not with 0000; this is not an IDX file")
@@ -97,7 +97,7 @@ def checked_sizes(path: Path, sizes: tuple[int, ...], dtype: np.dtype) -> tuple[
 
 
 def read_up_to(path: Path, stream: BinaryIO | gzip.GzipFile, count: int, *, offset: int) -> bytearray:
-    """At most `count` bytes, fewer where the stream ends, in chunks so that a promise alone takes no memory."""
+    """Reads at most `count` bytes, fewer where the stream ends, in chunks so that a promise alone takes no memory."""
     content = bytearray()
     try:
         while len(content) < count and (chunk := stream.read(min(CHUNK, count - len(content)))):

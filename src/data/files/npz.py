@@ -13,7 +13,7 @@ SYMLINK, KIND = 0o120000, 0o170000
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """All arrays of an NPZ file. Nothing is written to disk, whatever the names in it say.
+    """Returns all arrays of an NPZ file. Nothing is written to disk, whatever the names in it say.
 
     Raises ValueError for a name that leaves the archive, a link, compressed contents of more than `MOST_UNPACKED`
     bytes, an array whose header promises another size than its member has, and objects (pickles); what zipfile and

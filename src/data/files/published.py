@@ -11,8 +11,9 @@ from data.files.download import Opener, check_source, data_root, file_or_stand_i
 
 @dataclass(frozen=True)
 class Published:
-    """The files of a data set. name: also of its folder below the data root. source: what `data.source` calls them.
-    address: what a file's name is appended to, over https. checksums: SHA-256 of every file, by name."""
+    """Names the files of a published data set. name: also of its folder below the data root. source: what
+    `data.source` calls them. address: what a file's name is appended to, over https. checksums: SHA-256 of every
+    file, by name."""
 
     name: str
     source: str
@@ -20,8 +21,8 @@ class Published:
     checksums: Mapping[str, str]
 
     def find(self, root: str | None, *, source: str, opener: Opener, others: tuple[str, ...] = ()) -> list[Path] | None:
-        """The files, whole and in order; None where a stand-in is to take their place: with source=stand_in, and with
-        auto, said in a warning, where one is missing and there is no network.
+        """Returns the paths of the files, whole and in order, or None where a stand-in is to take their place: with
+        source=stand_in, and with auto, said in a warning, where one is missing and there is no network.
 
         others: sources of the loader's own. Raises DataError for a source that is unknown, for a file that is damaged,
         and for one that is missing and cannot be fetched, where the source is not auto.

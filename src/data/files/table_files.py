@@ -24,7 +24,8 @@ Table = tuple[pd.DataFrame, str | None]
 
 
 def check_gzip(path: Path) -> None:
-    """Raises ValueError for a file that unpacks to more than `MOST_UNPACKED` bytes; takes no memory to tell."""
+    """Checks how much a file unpacks to, without taking memory for it. Raises ValueError for more than
+    `MOST_UNPACKED` bytes."""
     size = 0
     with gzip.open(path) as stream:
         while chunk := stream.read(CHUNK):
@@ -34,14 +35,14 @@ def check_gzip(path: Path) -> None:
 
 
 class TextFormat(NamedTuple):
-    """How a text file is written. delimiter: one character or a name of `DELIMITERS`; None: a comma, or a tab in .tsv.
-    decimal: "." or ",", or a name of `DECIMALS`."""
+    """Says how a text file is written. delimiter: one character or a name of `DELIMITERS`; None: a comma, or a tab
+    in .tsv. decimal: "." or ",", or a name of `DECIMALS`."""
 
     delimiter: str | None = None
     decimal: str = "point"
 
     def characters(self, path: Path) -> tuple[str, str]:
-        """Delimiter and decimal point of the file. Raises ValueError for what can be neither."""
+        """Returns delimiter and decimal point of the file. Raises ValueError for what can be neither."""
         own = "\t" if ".tsv" in path.suffixes else ","
         delimiter = own if self.delimiter is None else DELIMITERS.get(self.delimiter, self.delimiter)
         decimal = DECIMALS.get(self.decimal, self.decimal)
@@ -55,14 +56,15 @@ class TextFormat(NamedTuple):
 
 
 def takes_decimal_comma(path: Path, text: TextFormat) -> bool:
-    """Whether data.decimal=comma can be given beside the other settings of this file."""
+    """Returns true when data.decimal=comma can be given beside the other settings of this file."""
     if not {".csv", ".tsv"} & set(path.suffixes):
         return False
     return text.characters(path)[0] != ","
 
 
 def check_columns(header: Any, delimiter: str) -> None:
-    """Raises ValueError for a column that stands twice, and for one column that another delimiter would part."""
+    """Checks the names of columns. Raises ValueError for a column that stands twice, and for one column that
+    another delimiter would part."""
     repeated = header[header.duplicated() & header.notna()]
     if len(repeated):
         raise ValueError(f"the column {repeated.iloc[0]!r} stands twice; rename one")
@@ -94,7 +96,8 @@ def refuse_text_format(text: TextFormat) -> None:
 
 
 def read_npz(path: Path, text: TextFormat) -> Table:
-    """`values`, or the only array, ([sequence,] time, feature); names from `feature_names`, else x0, x1, …"""
+    """Reads `values`, or the only array, ([sequence,] time, feature), with names from `feature_names`, else x0, x1,
+    …"""
     refuse_text_format(text)
     arrays = read_arrays(path)
     names = arrays.pop("feature_names", None)
@@ -122,7 +125,7 @@ READERS: dict[str, Callable[[Path, TextFormat], Table]] = {
 
 
 def read_frame(path: Path, text: TextFormat) -> Table:
-    """The table, and the name of its group column where the file itself tells sequences apart (3-D NPZ).
+    """Returns the table, and the name of its group column where the file itself tells sequences apart (3-D NPZ).
 
     Raises DataError for an unknown ending, a file that cannot be read, and one without rows.
     """

@@ -11,7 +11,7 @@ from data.base import DataError
 
 
 class Line(NamedTuple):
-    """One line that is neither blank nor a comment, split at white space; `number` counts from 1."""
+    """Holds one line that is neither blank nor a comment, split at white space; `number` counts from 1."""
 
     number: int
     tokens: list[str]
@@ -23,7 +23,8 @@ def fail(path: Path, line: int, what: str) -> NoReturn:
 
 
 def read_lines(path: Path, *, comment: str = "#") -> list[Line]:
-    """All lines with content. Any line end will do. Raises DataError for a file that is missing, empty or no text."""
+    """Returns all lines with content; any line end will do. Raises DataError for a file that is missing, empty or
+    no text."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -36,7 +37,7 @@ def read_lines(path: Path, *, comment: str = "#") -> list[Line]:
 
 
 def read_numbers(path: Path, line: int, tokens: Sequence[str], count: int) -> list[float]:
-    """Exactly `count` finite numbers. Raises DataError otherwise."""
+    """Returns exactly `count` finite numbers. Raises DataError otherwise."""
     if len(tokens) != count:
         fail(path, line, f"expected {count} numbers, found {len(tokens)}; the file may be cut short")
     try:

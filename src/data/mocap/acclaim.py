@@ -22,7 +22,8 @@ ROOT_CHANNELS = ("tx", "ty", "tz", *TURNS)
 
 
 class Bone(NamedTuple):
-    """vector: direction × length at rest, (3,); frame: C, (3, 3); channels: its degrees of freedom, in order."""
+    """Holds one bone of a skeleton. vector: direction × length at rest, (3,); frame: C, (3, 3); channels: its
+    degrees of freedom, in order."""
 
     name: str
     parent: int
@@ -33,26 +34,29 @@ class Bone(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Skeleton:
-    """Bones in an order where parents come first; bone 0 is "root", of length 0. unit: the file's `length` entry."""
+    """Holds bones in an order where parents come first; bone 0 is "root", of length 0. unit: the file's `length`
+    entry."""
 
     bones: tuple[Bone, ...]
     unit: float
 
     def bone(self, name: str) -> Bone:
-        """The bone of that name. Raises KeyError with the name when there is none."""
+        """Returns the bone of that name. Raises KeyError with the name when there is none."""
         return {bone.name: bone for bone in self.bones}[name]
 
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """frames: the file's own frame numbers, int64 (frame,). values: (frame, channel), channels bone by bone."""
+    """Holds the frames of an AMC file. frames: the file's own frame numbers, int64 (frame,). values: (frame,
+    channel), channels bone by bone."""
 
     frames: np.ndarray
     values: np.ndarray
 
 
 def read_skeleton(path: Path) -> Skeleton:
-    """Read an ASF file. Raises DataError, with the line, for one that is cut short, malformed or of another dialect."""
+    """Reads an ASF file. Raises DataError, with the line, for one that is cut short, malformed or of another
+    dialect."""
     sections = _sections(path, read_lines(path))
     unit = _unit(path, sections["units"])
     _check_root(path, sections["root"])
@@ -66,7 +70,7 @@ def read_skeleton(path: Path) -> Skeleton:
 
 
 def read_motion(path: Path, skeleton: Skeleton) -> Motion:
-    """Read an AMC file that belongs to `skeleton`.
+    """Reads an AMC file that belongs to `skeleton`.
 
     Frames must be numbered without gaps (the first number is free) and each must give every movable bone once.
     Raises DataError, with the line, otherwise; a last frame that is cut short is an error, too.
@@ -81,7 +85,7 @@ def read_motion(path: Path, skeleton: Skeleton) -> Motion:
 
 
 def positions(skeleton: Skeleton, motion: Motion) -> dict[str, np.ndarray]:
-    """Ends of all bones in the file's length unit, (frame, 3) each; "root" is the root's own position."""
+    """Returns the ends of all bones in the file's length unit, (frame, 3) each; "root" is the root's own position."""
     stops = np.cumsum([len(bone.channels) for bone in skeleton.bones])
     values = np.split(motion.values, stops[:-1], axis=1)
     root = values[0][:, :3]

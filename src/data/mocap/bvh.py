@@ -21,7 +21,7 @@ TRANSLATIONS = {"Xposition": 0, "Yposition": 1, "Zposition": 2}
 
 
 class Joint(NamedTuple):
-    """offset: from the parent's position, in the parent's frame, (3,). An end site has no channels."""
+    """Holds one joint. offset: from the parent's position, in the parent's frame, (3,). An end site has no channels."""
 
     name: str
     parent: int
@@ -31,20 +31,21 @@ class Joint(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Clip:
-    """joints: parents first, end sites named "<joint> end". values: (frame, channel), channels joint by joint."""
+    """Holds the content of a BVH file. joints: parents first, end sites named "<joint> end". values: (frame,
+    channel), channels joint by joint."""
 
     joints: tuple[Joint, ...]
     frame_time: float
     values: np.ndarray
 
     def with_offsets(self, offsets: Mapping[str, np.ndarray]) -> Clip:
-        """The same clip with other offsets for the joints named."""
+        """Returns the same clip with other offsets for the joints named."""
         joints = tuple(joint._replace(offset=offsets.get(joint.name, joint.offset)) for joint in self.joints)
         return replace(self, joints=joints)
 
 
 def read_clip(path: Path) -> Clip:
-    """Read a BVH file, all rows. Raises DataError, with the line, for a file that is cut short or malformed."""
+    """Reads a BVH file, all rows. Raises DataError, with the line, for a file that is cut short or malformed."""
     lines = read_lines(path)
     start = next((i for i, line in enumerate(lines) if line.tokens == ["MOTION"]), None)
     if start is None:
@@ -55,7 +56,7 @@ def read_clip(path: Path) -> Clip:
 
 
 def positions(clip: Clip) -> dict[str, np.ndarray]:
-    """Positions of all joints and end sites in the file's length unit, (frame, 3) each."""
+    """Returns the positions of all joints and end sites in the file's length unit, (frame, 3) each."""
     stops = np.cumsum([len(joint.channels) for joint in clip.joints])
     values = np.split(clip.values, stops[:-1], axis=1)
     parents = [joint.parent for joint in clip.joints]

@@ -16,5 +16,6 @@ UNITS = ("m",) * len(FEATURE_NAMES)
 
 
 def stack_features(root: np.ndarray, ends: Mapping[str, np.ndarray]) -> np.ndarray:
-    """(frame, 22) from the root's positions and the ends of all PARTS, (frame, 3) each; units are kept."""
+    """Returns the features (frame, 22) from the root's positions and the ends of all PARTS, (frame, 3) each; units
+    are kept."""
     return np.concatenate([*(ends[part] - root for part in PARTS), root[:, 1:2]], axis=1)

@@ -72,6 +72,6 @@ CHECKSUMS = {
 
 
 def address_of(name: str) -> str:
-    """The https address of a file in CHECKSUMS."""
+    """Returns the https address of a file in CHECKSUMS."""
     path = PurePosixPath(name)
     return f"{BVH}/{path.name}" if path.suffix == ".bvh" else f"{ACCLAIM}/{path.parent.name}/{path.name}"

@@ -14,7 +14,7 @@ AXES = "XYZ"
 
 
 def axis_rotations(axis: str, degrees: np.ndarray) -> np.ndarray:
-    """Rotations about one coordinate axis: (frame,) angles to (frame, 3, 3) matrices."""
+    """Returns rotations about one coordinate axis: (frame,) angles to (frame, 3, 3) matrices."""
     i, j = ((1, 2), (2, 0), (0, 1))[AXES.index(axis)]
     radians = np.deg2rad(degrees)
     matrices = np.zeros((len(radians), 3, 3))
@@ -26,7 +26,7 @@ def axis_rotations(axis: str, degrees: np.ndarray) -> np.ndarray:
 
 
 def euler_rotations(order: str, degrees: np.ndarray) -> np.ndarray:
-    """R = R_{order[0]}(degrees[:, 0]) · R_{order[1]}(degrees[:, 1]) · …, (frame, len(order)) to (frame, 3, 3).
+    """Returns R = R_{order[0]}(degrees[:, 0]) · R_{order[1]}(degrees[:, 1]) · …, (frame, len(order)) to (frame, 3, 3).
 
     The rightmost factor acts first. An empty order gives identities.
     """
@@ -37,7 +37,7 @@ def euler_rotations(order: str, degrees: np.ndarray) -> np.ndarray:
 
 
 def global_rotations(parents: Sequence[int], local: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """G_i = G_parent(i) · L_i for local rotations L_i of shape (frame, 3, 3)."""
+    """Returns G_i = G_parent(i) · L_i for local rotations L_i of shape (frame, 3, 3)."""
     turned: list[np.ndarray] = []
     for parent, rotation in zip(parents, local, strict=True):
         turned.append(rotation if parent < 0 else turned[parent] @ rotation)
@@ -45,7 +45,7 @@ def global_rotations(parents: Sequence[int], local: Sequence[np.ndarray]) -> lis
 
 
 def path_sums(parents: Sequence[int], steps: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """p_i = p_parent(i) + s_i for steps s_i of shape (frame, 3)."""
+    """Returns p_i = p_parent(i) + s_i for steps s_i of shape (frame, 3)."""
     reached: list[np.ndarray] = []
     for parent, step in zip(parents, steps, strict=True):
         reached.append(step if parent < 0 else reached[parent] + step)
@@ -55,7 +55,8 @@ def path_sums(parents: Sequence[int], steps: Sequence[np.ndarray]) -> list[np.nd
 def bone_ends(
     parents: Sequence[int], vectors: Sequence[np.ndarray], local: Sequence[np.ndarray], root: np.ndarray
 ) -> list[np.ndarray]:
-    """Ends of bones that each turn about their own start: e_i = e_parent(i) + G_i v_i, with e_root = `root` + G_0 v_0.
+    """Returns the ends of bones that each turn about their own start: e_i = e_parent(i) + G_i v_i, with e_root =
+    `root` + G_0 v_0.
 
     vectors: (3,) per bone; local: (frame, 3, 3) per bone; root: (frame, 3). Returns (frame, 3) per bone.
     """

@@ -53,7 +53,7 @@ def load_mocap(
     steps: int = 300,
     opener: Opener = open_https,
 ) -> Dataset:
-    """The first `steps` frames of every track, split into training, validation and eight fixed test tracks.
+    """Returns the first `steps` frames of every track, split into training, validation and eight fixed test tracks.
 
     root: folder that holds `cmu_mocap_walk/`; None: $PIPELINE_DATA_ROOT, else a cache of the user's own.
     source: "cmu": the recordings, fetched over https where files are missing. "stand_in": simulated walks (see
@@ -78,7 +78,7 @@ def load_mocap(
 
 
 def read_tracks(folder: Path, *, steps: int) -> tuple[list[np.ndarray], list[str]]:
-    """All 46 tracks from the files below `folder`: arrays (steps, 22) in metres, and names like "35_04"."""
+    """Reads all 46 tracks from the files below `folder`: arrays (steps, 22) in metres, and names like "35_04"."""
     tracks: dict[str, np.ndarray] = {}
     for subject, trials in BVH_TRIALS.items():
         thorax = acclaim.read_skeleton(folder / f"amc/{subject}/{subject}.asf").bone("thorax").vector
@@ -95,13 +95,14 @@ def read_tracks(folder: Path, *, steps: int) -> tuple[list[np.ndarray], list[str
 
 
 def acclaim_features(path: Path, skeleton: acclaim.Skeleton) -> np.ndarray:
-    """(frame, 22) in CMU's length unit from an AMC file."""
+    """Returns the features (frame, 22) of an AMC file in CMU's length unit."""
     ends = acclaim.positions(skeleton, acclaim.read_motion(path, skeleton))
     return stack_features(ends["root"], {part: ends[bone] for part, bone in ACCLAIM_BONES.items()})
 
 
 def bvh_features(path: Path, thorax: np.ndarray) -> np.ndarray:
-    """(frame, 22) in CMU's length unit from a BVH file; its first row, a rest pose that was added, is dropped.
+    """Returns the features (frame, 22) of a BVH file in CMU's length unit. Its first row, a rest pose that was added,
+    is dropped.
 
     The BVH skeleton lacks the thorax bone: what the thorax carries hangs on Spine1 without an offset. `thorax`, the
     vector (3,) of that bone in the subject's ASF file, is put back there.
@@ -113,7 +114,7 @@ def bvh_features(path: Path, thorax: np.ndarray) -> np.ndarray:
 
 
 def draw_validation(names: Sequence[str], *, count: int, seed: int) -> set[str]:
-    """`count` of `names` ("<subject>_<trial>"), spread over the subjects in proportion to their tracks.
+    """Draws `count` of `names` ("<subject>_<trial>"), spread over the subjects in proportion to their tracks.
 
     Raises DataError unless 0 <= count < len(names).
     """
@@ -129,7 +130,7 @@ def draw_validation(names: Sequence[str], *, count: int, seed: int) -> set[str]:
 
 
 def proportional_quotas(sizes: Sequence[int], *, total: int) -> list[int]:
-    """Whole shares of `total` <= sum(sizes) in proportion to sizes, by the method of largest remainders."""
+    """Returns whole shares of `total` <= sum(sizes) in proportion to sizes, by the method of largest remainders."""
     exact = [total * size / sum(sizes) for size in sizes]
     quotas = [int(share) for share in exact]
     by_remainder = sorted(range(len(sizes)), key=lambda i: quotas[i] - exact[i])

@@ -26,7 +26,7 @@ NOISE = 0.0002
 
 
 class Segment(NamedTuple):
-    """vector: rest pose, in metres, of a person of 1.75 m."""
+    """Holds one segment of the body. vector: rest pose, in metres, of a person of 1.75 m."""
 
     name: str
     parent: int
@@ -34,7 +34,8 @@ class Segment(NamedTuple):
 
 
 class Channel(NamedTuple):
-    """One angle in degrees: rotation of a segment about an axis. harmonics: (order, amplitude, shift in radians)."""
+    """Describes one angle in degrees: rotation of a segment about an axis. harmonics: (order, amplitude, shift in
+    radians)."""
 
     segment: str
     axis: str
@@ -96,7 +97,7 @@ CHANNELS = (
 
 
 class Person(NamedTuple):
-    """One subject: bone vectors (segment, 3), stride frequency in Hz, and what is particular to each channel."""
+    """Holds one subject: bone vectors (segment, 3), stride frequency in Hz, and what is particular to each channel."""
 
     vectors: np.ndarray
     frequency: float
@@ -106,7 +107,7 @@ class Person(NamedTuple):
 
 
 def walk_tracks(*, seed: int, steps: int) -> tuple[list[np.ndarray], list[str]]:
-    """48 simulated walks of three subjects: arrays (steps, 22) in metres at 120 Hz, and names like "walker1_03".
+    """Simulates 48 walks of three subjects: arrays (steps, 22) in metres at 120 Hz, and names like "walker1_03".
 
     The same seed gives the same walks; fewer steps give the beginning of the same walks.
     """
@@ -121,7 +122,8 @@ def walk_tracks(*, seed: int, steps: int) -> tuple[list[np.ndarray], list[str]]:
 
 
 def draw_person(generator: np.random.Generator) -> Person:
-    """A subject's body and manner of walking. Left and right limbs differ by a few per cent of a bone's length."""
+    """Draws a subject's body and manner of walking. Left and right limbs differ by a few per cent of a bone's
+    length."""
     size = generator.normal(1.0, 0.05)
     lengths = size * generator.normal(1.0, 0.03, size=(len(SEGMENTS), 1))
     count = len(CHANNELS)
@@ -135,7 +137,7 @@ def draw_person(generator: np.random.Generator) -> Person:
 
 
 def simulate_walk(person: Person, *, steps: int, seeds: Sequence[np.random.SeedSequence]) -> np.ndarray:
-    """One walk: (steps, 22) in metres, with white measurement noise of standard deviation NOISE.
+    """Simulates one walk: (steps, 22) in metres, with white measurement noise of standard deviation NOISE.
 
     seeds: four, for pace, swings, drifts and noise.
     """
@@ -154,7 +156,8 @@ def simulate_walk(person: Person, *, steps: int, seeds: Sequence[np.random.SeedS
 
 
 def slow_process(generator: np.random.Generator, *, steps: int, count: int, seconds: float) -> np.ndarray:
-    """`count` stationary second-order processes of unit variance, (steps, count): two equal first-order filters.
+    """Draws `count` stationary second-order processes of unit variance, (steps, count), by two equal first-order
+    filters.
 
     y has poles a, a with a = exp(−1 / (RATE · seconds)) and a burn-in of ten time constants.
     """
@@ -169,13 +172,15 @@ def slow_process(generator: np.random.Generator, *, steps: int, count: int, seco
 
 
 def joint_angles(person: Person, phase: np.ndarray, swing: np.ndarray, drift: np.ndarray) -> np.ndarray:
-    """(frame, channel) in degrees, by the formula at the top; phase (frame,), swing and drift (frame, channel)."""
+    """Returns the angles (frame, channel) in degrees, by the formula at the top; phase (frame,), swing and drift
+    (frame, channel)."""
     waves = [_waves(channel.harmonics, phase + shift) for channel, shift in zip(CHANNELS, person.shifts, strict=True)]
     return person.means + drift + swing * person.scales * np.stack(waves, axis=1)
 
 
 def features_of(person: Person, angles: np.ndarray, root: np.ndarray) -> np.ndarray:
-    """Forward kinematics: (frame, 22) from angles (frame, channel) and the root's positions (frame, 3)."""
+    """Returns the features (frame, 22) by forward kinematics, from angles (frame, channel) and the root's positions
+    (frame, 3)."""
     local = []
     for segment in SEGMENTS:
         own = [i for i, channel in enumerate(CHANNELS) if channel.segment == segment.name]

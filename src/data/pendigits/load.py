@@ -45,7 +45,7 @@ def load_handwriting(
     steps: int | None = 1000,
     opener: Opener = open_https,
 ) -> Dataset:
-    """Trajectories of `trajectories` writers (of 30, drawn under `seed`), one each, so split by writer.
+    """Returns trajectories of `trajectories` writers (of 30, drawn under `seed`), one each, so split by writer.
 
     A row is x and y in tablet units, and pen: 1 down, 0 up (no pressure, the public set has none). Between strokes and
     after a digit comes one row with pen 0 at the place where the pen left.
@@ -103,7 +103,7 @@ def check_sizes(*, trajectories: int, test: int, validation: int) -> None:
 
 
 def stand_in_digits(*, seed: int) -> list[Digit]:
-    """Generated digits of as many writers as the recorded ones, in random order."""
+    """Generates digits of as many writers as the recorded ones, in random order."""
     generator = np.random.default_rng([seed, 1])
     digits = []
     for writer in range(STAND_IN_WRITERS):
@@ -114,7 +114,7 @@ def stand_in_digits(*, seed: int) -> list[Digit]:
 
 
 def rows_of(digit: Digit) -> np.ndarray:
-    """(row, 3): every stroke's points with pen 1, then one row with pen 0 at its last point."""
+    """Returns rows (row, 3): every stroke's points with pen 1, then one row with pen 0 at its last point."""
     parts = []
     for stroke in digit.strokes:
         pen = np.append(np.ones(len(stroke)), 0.0)
@@ -125,7 +125,8 @@ def rows_of(digit: Digit) -> np.ndarray:
 def draw_trajectories(
     digits: Sequence[Digit], *, trajectory: str, count: int, steps: int | None, seed: int
 ) -> tuple[list[np.ndarray], list[str]]:
-    """Arrays (row, 3) of `count` writers, and their names, in the order drawn. Raises DataError for too few writers."""
+    """Returns arrays (row, 3) of `count` writers, and their names, in the order drawn. Raises DataError for too few
+    writers."""
     own: dict[str, list[Digit]] = {}
     for digit in digits:
         own.setdefault(digit.writer, []).append(digit)
@@ -145,7 +146,8 @@ def draw_trajectories(
 def split_by_writer(
     arrays: Sequence[np.ndarray], names: Sequence[str], *, test: int, validation: int, stand_in: bool
 ) -> Dataset:
-    """The writers were drawn in random order: the last ones are test, those before them validation."""
+    """Splits the trajectories. The writers were drawn in random order: the last ones are test, those before them
+    validation."""
     training = len(arrays) - test - validation
 
     def part(begin: int, end: int) -> Sequences:

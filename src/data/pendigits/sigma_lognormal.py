@@ -28,7 +28,8 @@ TAIL = 2.5  # a movement is recorded from z = -TAIL of its first stroke to z = T
 
 
 class Stroke(NamedTuple):
-    """begin (s), distance D, angles at start and end (rad), and the lognormal's μ and σ (of the time in s)."""
+    """Holds one stroke: begin (s), distance D, angles at start and end (rad), and the lognormal's μ and σ (of the
+    time in s)."""
 
     begin: float
     distance: float
@@ -39,15 +40,16 @@ class Stroke(NamedTuple):
 
 
 class Template(NamedTuple):
-    """A pen-down movement: where it starts in the box of 1 × 1, and its strokes as (distance, start, end angle in
-    degrees)."""
+    """Holds a pen-down movement: where it starts in the box of 1 × 1, and its strokes as (distance, start, end
+    angle in degrees)."""
 
     start: tuple[float, float]
     strokes: tuple[tuple[float, float, float], ...]
 
 
 class Hand(NamedTuple):
-    """A writer: size (tablet units), slant (shift in x per unit of y), pace (all times are multiplied by it)."""
+    """Holds a writer's size (tablet units), slant (shift in x per unit of y) and pace (all times are multiplied by
+    it)."""
 
     size: float
     slant: float
@@ -70,7 +72,8 @@ DIGITS: dict[str, tuple[Template, ...]] = {
 
 
 def displacement(stroke: Stroke, times: np.ndarray) -> np.ndarray:
-    """(time, 2): the way from the stroke's first point, in the unit of its distance; 0 before it begins."""
+    """Returns the way from the stroke's first point, (time, 2), in the unit of its distance; it is 0 before the
+    stroke begins."""
     passed = np.maximum(times - stroke.begin, np.finfo(float).tiny)
     share = ndtr((np.log(passed) - stroke.mu) / stroke.sigma)
     turned = (stroke.end_angle - stroke.start_angle) * share
@@ -80,7 +83,7 @@ def displacement(stroke: Stroke, times: np.ndarray) -> np.ndarray:
 
 
 def movement(strokes: Sequence[Stroke], *, start: tuple[float, float]) -> np.ndarray:
-    """Positions (time, 2) every 100 ms while the strokes, in order of their begin, are under way."""
+    """Returns positions (time, 2) every 100 ms while the strokes, in order of their begin, are under way."""
     first, last = strokes[0], strokes[-1]
     begin = first.begin + math.exp(first.mu - TAIL * first.sigma)
     times = np.arange(begin, last.begin + math.exp(last.mu + TAIL * last.sigma), STEP)
@@ -92,7 +95,7 @@ def draw_hand(generator: np.random.Generator) -> Hand:
 
 
 def write_digit(label: str, hand: Hand, generator: np.random.Generator) -> list[np.ndarray]:
-    """A digit "0" to "9" as strokes (point, 2) in whole tablet units, one a pen-down movement, jittered anew."""
+    """Writes a digit "0" to "9" as strokes (point, 2) in whole tablet units, one a pen-down movement, jittered anew."""
     corner = generator.uniform(80, 130, size=2)
     size = hand.size * generator.lognormal(0, 0.04)
     drawn = []
@@ -105,7 +108,7 @@ def write_digit(label: str, hand: Hand, generator: np.random.Generator) -> list[
 
 
 def jittered(part: tuple[float, float, float], place: int, pace: float, generator: np.random.Generator) -> Stroke:
-    """The stroke at `place` of a template. Times stretched by `pace` shift μ by ln(pace) and leave σ."""
+    """Returns the stroke at `place` of a template. Times stretched by `pace` shift μ by ln(pace) and leave σ."""
     distance, start, end = part
     start_angle, end_angle = np.radians([start, end]) + generator.normal(0, 0.08, size=2)
     mu = MU + math.log(pace) + generator.normal(0, 0.05)

@@ -44,7 +44,8 @@ NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?")
 
 
 class Digit(NamedTuple):
-    """label: what was written; writer: who wrote it; strokes: (point, 2) tablet units each, pen on the tablet."""
+    """Holds one digit. label: what was written; writer: who wrote it; strokes: (point, 2) tablet units each, pen on
+    the tablet."""
 
     label: str
     writer: str
@@ -64,7 +65,7 @@ class _Segment:
 
 
 def read_digits(path: Path) -> list[Digit]:
-    """All digits of a file in its order. Raises DataError, naming file and line, for anything malformed."""
+    """Reads all digits of a file in its order. Raises DataError, naming file and line, for anything malformed."""
     content = read_bytes(path)
     try:
         text = content.decode("ascii")
@@ -78,7 +79,7 @@ def read_digits(path: Path) -> list[Digit]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The file's text, decompressed. Raises DataError for a file that is missing, too large or a damaged .Z."""
+    """Returns the file's text, decompressed. Raises DataError for a file that is missing, too large or a damaged .Z."""
     try:
         with path.open("rb") as stream:
             content = _limited(path, stream.read(MOST_BYTES + 1))

@@ -27,7 +27,7 @@ ROWS, TRAIN = 4177, 3133  # the customary split: the first 3133 rows for trainin
 
 
 def stand_in_table(*, seed: int) -> pd.DataFrame:
-    """Animals that grow towards a largest size, with weights that go with its cube; nothing in it is real."""
+    """Generates animals that grow towards a largest size, with weights that go with its cube; nothing in it is real."""
     generator = np.random.default_rng(seed)
     rings = 1 + generator.gamma(6.0, 1.5, ROWS).round()
     length = 0.75 * (1 - np.exp(-0.22 * rings)) * generator.normal(1, 0.08, ROWS)
@@ -47,7 +47,7 @@ def load(
     root: str | None = None,
     opener: Opener = open_https,
 ) -> Points:
-    """The customary split; `validation` rows are drawn from the 3133 training rows under the seed.
+    """Returns abalone by the customary split; `validation` rows are drawn from the 3133 training rows under the seed.
 
     points: keep as many rows of each part at most, drawn under the seed; None: all. sex: whether its indicators are
     among the inputs; without them there are the seven sizes and weights.

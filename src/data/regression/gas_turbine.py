@@ -47,7 +47,7 @@ TEST_SHARE, VALIDATION_SHARE = 0.2, 0.1  # of GAS SENSOR's rows; the thesis divi
 
 
 def stand_in_years(*, seed: int) -> list[pd.DataFrame]:
-    """A load that follows day and season, sensors that follow the load; nothing in it is real."""
+    """Generates a load that follows day and season, and sensors that follow the load; nothing in it is real."""
     generator = np.random.default_rng(seed)
     mixing = generator.normal(0, 1, (3, len(INPUTS)))
     years = []
@@ -62,7 +62,8 @@ def stand_in_years(*, seed: int) -> list[pd.DataFrame]:
 
 
 def read_sensors(folder: Path) -> pd.DataFrame:
-    """Every CSV file of the folder, as UCI publishes them. Raises DataError for none, and for a column that lacks."""
+    """Reads every CSV file of the folder, as UCI publishes them. Raises DataError for none, and for a column that
+    lacks."""
     files = sorted(folder.glob("*.csv"))
     if not files:
         raise DataError(
@@ -90,7 +91,8 @@ def load(
     root: str | None = None,
     opener: Opener = open_https,
 ) -> Points:
-    """gas_turbine by the published protocol; with source=gas_sensor that set, its rows split 7 to 1 to 2 at random.
+    """Returns gas_turbine by the published protocol; with source=gas_sensor that set, its rows split 7 to 1 to 2 at
+    random.
 
     points: keep as many rows of each part at most, drawn under the seed; None: all.
     Raises DataError for an argument out of range, and for files that are damaged or missing and cannot be fetched.

@@ -28,7 +28,7 @@ STATIONS, DAYS = 400, 31  # of the stand-in
 
 
 def stand_in_table(*, seed: int) -> pd.DataFrame:
-    """Smooth rain fronts that cross the country, at random stations."""
+    """Generates smooth rain fronts that cross the country, at random stations."""
     generator = np.random.default_rng(seed)
     place = generator.uniform([-125, 25], [-67, 49], (STATIONS, 2)).repeat(DAYS, 0)
     day = np.tile(np.arange(DAYS, dtype=float), STATIONS)
@@ -47,7 +47,7 @@ def load(
     root: str | None = None,
     opener: Opener = open_https,
 ) -> Points:
-    """Points of the table: `points` random rows (None: all), split at random, both under the seed.
+    """Returns points of the table: `points` random rows (None: all), split at random, both under the seed.
 
     Raises DataError for an argument out of range, and for a missing file that cannot be fetched with source=noaa.
     """

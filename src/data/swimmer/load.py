@@ -33,7 +33,7 @@ OBSERVED, ACTIONS, TRAINING_STEPS = 8, 2, 300
 
 
 class Settings(NamedTuple):
-    """All that the trajectories depend on, the versions of the simulators apart."""
+    """Holds all that the trajectories depend on, the versions of the simulators apart."""
 
     seed: int
     trajectories: int
@@ -57,7 +57,8 @@ def load_swimmer(
     elite: int = 6,
     action_noise: float = 0.0,
 ) -> Dataset:
-    """`trajectories` roll-outs of `steps` steps from different initial states; the last `test` are the test part.
+    """Returns `trajectories` roll-outs of `steps` steps from different initial states; the last `test` are the test
+    part.
 
     Features: the nose's angle (rad) as the simulator gives it, a hinge's angle that is counted on beyond ±π and so
     never jumps: it is not wrapped and needs no unwrapping; and sine and cosine of both joints' angles.
@@ -91,7 +92,7 @@ def load_swimmer(
 
 
 def check(settings: Settings, *, test: int, validation: int) -> None:
-    """Raises DataError, naming the parameter, for one out of range."""
+    """Checks the parameters. Raises DataError, naming the parameter, for one out of range."""
     whole = {**settings._asdict(), "test": test, "validation": validation}
     noise = whole.pop("action_noise")
     for name, value in whole.items():
@@ -112,12 +113,13 @@ def check(settings: Settings, *, test: int, validation: int) -> None:
 
 
 def swimmer_class() -> Any:
-    """The environment behind gymnasium's Swimmer-v5, without the wrappers that check, count and warn."""
+    """Returns the environment behind gymnasium's Swimmer-v5, without the wrappers that check, count and warn."""
     return import_module("gymnasium.envs.mujoco.swimmer_v5").SwimmerEnv
 
 
 def simulator_versions() -> dict[str, str]:
-    """Versions of all that the numbers come from. Raises DataError where the simulators are not installed."""
+    """Returns the versions of all that the numbers come from. Raises DataError where the simulators are not
+    installed."""
     try:
         modules = {name: import_module(name) for name in ("gymnasium", "mujoco", "numpy")}
         swimmer_class()
@@ -129,7 +131,7 @@ def simulator_versions() -> dict[str, str]:
 
 
 def simulate(settings: Settings) -> np.ndarray:
-    """(trajectory, step, feature): train the policy, then roll it out with noise."""
+    """Trains the policy, then rolls it out with noise: (trajectory, step, feature)."""
     starts = np.random.SeedSequence([settings.seed, 1]).generate_state(settings.trajectories)
     with closing(swimmer_class()()) as environment:
         policy = train_policy(environment, settings)
@@ -141,7 +143,8 @@ def simulate(settings: Settings) -> np.ndarray:
 
 
 def train_policy(environment: Any, settings: Settings) -> np.ndarray:
-    """(2, 9): gains on the 8 observed values, and an offset, that maximise the return from one initial state."""
+    """Returns gains on the 8 observed values, and an offset, (2, 9), that maximise the return from one initial
+    state."""
     start = int(np.random.SeedSequence([settings.seed, 0]).generate_state(1)[0])
     quiet = np.zeros((TRAINING_STEPS - 1, ACTIONS))
 
@@ -160,8 +163,8 @@ def train_policy(environment: Any, settings: Settings) -> np.ndarray:
 
 
 def roll_out(environment: Any, policy: np.ndarray, *, seed: int, noise: np.ndarray) -> tuple[np.ndarray, float]:
-    """Observations (steps, 8), the first one the initial state, and the return (forward distance / 0.04 m, less a
-    small cost of torque), for `noise` of shape (steps − 1, 2) on the actions."""
+    """Returns observations (steps, 8), the first one the initial state, and the return (forward distance / 0.04 m,
+    less a small cost of torque), for `noise` of shape (steps − 1, 2) on the actions."""
     observation, _ = environment.reset(seed=seed)
     observed, total = [observation], 0.0
     for disturbance in noise:
@@ -173,13 +176,13 @@ def roll_out(environment: Any, policy: np.ndarray, *, seed: int, noise: np.ndarr
 
 
 def features(observed: np.ndarray) -> np.ndarray:
-    """(step, 5) from the simulator's (step, 8): angles of nose and both joints come first."""
+    """Returns the features (step, 5) of the simulator's (step, 8): angles of nose and both joints come first."""
     nose, first, second = observed[:, :3].T
     return np.stack([nose, np.sin(first), np.cos(first), np.sin(second), np.cos(second)], axis=1)
 
 
 def split(arrays: Sequence[np.ndarray], *, seed: int, test: int, validation: int, source: str) -> Dataset:
-    """The last `test` trajectories are the test part; `validation` of the others are drawn under `seed`."""
+    """Splits the trajectories: the last `test` are the test part; `validation` of the others are drawn under `seed`."""
     training = len(arrays) - test
     held_out = set(np.random.default_rng([seed, 3]).choice(training, size=validation, replace=False).tolist())
 
@@ -198,7 +201,8 @@ def split(arrays: Sequence[np.ndarray], *, seed: int, test: int, validation: int
 
 
 def cache_paths(key: Mapping[str, Any], *, root: str | None) -> list[Path]:
-    """Where trajectories may be kept: below the data root, and, where that cannot be written, in the user's cache."""
+    """Returns where trajectories may be kept: below the data root, and, where that cannot be written, in the user's
+    cache."""
     digest = hashlib.sha256(json.dumps(dict(key), sort_keys=True).encode()).hexdigest()[:16]
     own = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "orthogonal-psrnn" / "data"
     folders = dict.fromkeys((data_root(root), own))
@@ -207,7 +211,7 @@ def cache_paths(key: Mapping[str, Any], *, root: str | None) -> list[Path]:
 
 @contextmanager
 def one_at_a_time(paths: Sequence[Path]) -> Iterator[None]:
-    """Another process that wants the same trajectories waits for them; no lock where nothing can be kept anyway."""
+    """Makes other processes that want the same trajectories wait; there is no lock where nothing can be kept anyway."""
     with ExitStack() as stack:
         for path in paths:
             with suppress(DataError):
@@ -217,12 +221,13 @@ def one_at_a_time(paths: Sequence[Path]) -> Iterator[None]:
 
 
 def kept(paths: Sequence[Path], shape: tuple[int, ...]) -> np.ndarray | None:
-    """The trajectories of the first path that has them."""
+    """Returns the trajectories of the first path that has them."""
     return next((array for path in paths if (array := read_cache(path, shape)) is not None), None)
 
 
 def read_cache(path: Path, shape: tuple[int, ...]) -> np.ndarray | None:
-    """The trajectories kept at `path`; None where there are none, and, with a warning, where the file is damaged."""
+    """Returns the trajectories kept at `path`; None where there are none, and, with a warning, where the file is
+    damaged."""
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             found = archive["trajectories"]
@@ -238,14 +243,14 @@ def read_cache(path: Path, shape: tuple[int, ...]) -> np.ndarray | None:
 
 
 def keep(paths: Sequence[Path], array: np.ndarray) -> None:
-    """Write to the first path that can be written; a warning where none can."""
+    """Writes the trajectories to the first path that can be written; it warns where none can."""
     if not any(write_cache(path, array) for path in paths):
         folders = ", ".join(str(path.parent) for path in paths)
         warnings.warn(f"swimmer: not kept, so made again next time: cannot write to {folders}", stacklevel=3)
 
 
 def write_cache(path: Path, array: np.ndarray) -> bool:
-    """Through a temporary name beside it; False where nothing can be written."""
+    """Writes through a temporary name beside the file; returns False where nothing can be written."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

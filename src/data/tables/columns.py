@@ -19,7 +19,8 @@ DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
 
 class Unusable(NamedTuple):
-    """A column that cannot be modelled: its name, why in words, and whether it is one of dates or of decimal commas."""
+    """Names a column that cannot be modelled, says why in words, and whether it is one of dates or of decimal
+    commas."""
 
     name: str
     why: str
@@ -28,13 +29,14 @@ class Unusable(NamedTuple):
 
 
 def as_numbers(column: Any) -> np.ndarray:
-    """(row,) float64: NaN for an empty cell and for a text that is no number."""
+    """Returns the cells as float64 (row,): NaN for an empty cell and for a text that is no number."""
     parsed: Any = pd.to_numeric(column, errors="coerce")
     return parsed.to_numpy(np.float64, na_value=np.nan)
 
 
 def holds_dates(column: Any) -> bool:
-    """Whether every filled cell is a date or a duration, by type or as ISO text; False for a column without cells."""
+    """Returns true when every filled cell is a date or a duration, by type or as ISO text; false for a column
+    without cells."""
     if column.dtype.kind in "mM":
         return True
     filled = column.dropna()
@@ -44,7 +46,8 @@ def holds_dates(column: Any) -> bool:
 
 
 def fault(name: str, column: Any, *, commas: bool = False) -> Unusable | None:
-    """Why a column is not one of finite numbers and empty cells. Rows count as in an editor: the header is row 1."""
+    """Says why a column is not one of finite numbers and empty cells. Rows count as in an editor: the header is row
+    1."""
     if column.dtype.kind in "mM":
         return Unusable(name, f"column {name!r} holds dates or durations", dated=True)
     converted = as_numbers(column)
@@ -61,7 +64,7 @@ def fault(name: str, column: Any, *, commas: bool = False) -> Unusable | None:
 
 
 def in_a_setting(name: str) -> str:
-    """A column's name as a list of the command line needs it."""
+    """Writes a column's name as a list of the command line needs it."""
     escaped = name.replace("\\", "\\\\").replace('"', '\\"')
     return name if PLAIN.fullmatch(name) else f'"{escaped}"'
 
@@ -69,7 +72,7 @@ def in_a_setting(name: str) -> str:
 def way_out(
     frame: pd.DataFrame, columns: Sequence[str], faults: Sequence[Unusable], *, orders: bool, target: str | None
 ) -> str:
-    """The settings that leave the faulty columns out, and order by the first of dates that says no time twice.
+    """Returns the settings that leave the faulty columns out, and order by the first of dates that says no time twice.
 
     Columns of decimal commas stay, by the setting that reads them. orders: whether a column of times may be named.
     target: the column that cannot be left out.
@@ -100,7 +103,7 @@ def numbers(
     target: str | None = None,
     commas: bool = False,
 ) -> np.ndarray:
-    """The columns as (row, column) float64, NaN for an empty cell.
+    """Returns the columns as (row, column) float64, NaN for an empty cell.
 
     orders, target: see `way_out`. commas: whether data.decimal=comma may be advised.
     Raises DataError that names every column with text, dates, infinite values or no

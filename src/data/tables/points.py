@@ -27,7 +27,7 @@ def load(
     delimiter: str | None = None,
     decimal: str = "point",
 ) -> Points:
-    """A row is a point; rows with an empty cell are left out, with a warning that counts them.
+    """Reads a table whose rows are points; rows with an empty cell are left out, with a warning that counts them.
 
     path: see `data.table_files`. target: the column to predict. columns: the inputs; None: all others. points: take as
     many rows at most, drawn under the seed; None: all. validation, test: shares of these, drawn under the seed.

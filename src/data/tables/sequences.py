@@ -21,7 +21,8 @@ TAKEN = ("sequence", "step")  # columns of every table of predictions
 
 
 def feature_columns(frame: pd.DataFrame, path: Path, wanted: Sequence[str] | None, others: set[str]) -> list[str]:
-    """Those wanted, else every column but group and time. Raises DataError naming an unknown one."""
+    """Returns the columns that are wanted, else every column but group and time. Raises DataError naming an unknown
+    one."""
     for name in [*(wanted or []), *sorted(others)]:
         if name not in frame.columns:
             known = ", ".join(str(column) for column in frame.columns)
@@ -33,7 +34,7 @@ def feature_columns(frame: pd.DataFrame, path: Path, wanted: Sequence[str] | Non
 
 
 def in_time_order(rows: np.ndarray, stamps: np.ndarray, path: Path, label: str) -> np.ndarray:
-    """The rows of one sequence sorted by time. Raises DataError for a time that stands twice; warns of uneven steps."""
+    """Sorts the rows of one sequence by time. Raises DataError for a time that stands twice; warns of uneven steps."""
     ordered = rows[np.argsort(stamps[rows], kind="stable")]
     steps = np.diff(stamps[ordered])
     twice = np.flatnonzero(steps == 0)
@@ -56,7 +57,7 @@ def sequences_of(
     time: str | None,
     commas: bool = False,
 ) -> Sequences:
-    """One sequence per value of `group`, in order of appearance; all rows are one sequence without it.
+    """Returns one sequence per value of `group`, in order of appearance; all rows are one sequence without it.
 
     commas: whether the file may be read with decimal commas.
     """
@@ -81,7 +82,8 @@ def sequences_of(
 
 
 def existing_file(path: str | None, *, data: str = "table") -> Path:
-    """Raises DataError where there is none. data: the choice that asks for it."""
+    """Returns the path of a file that exists. Raises DataError where there is none. data: the choice that asks for
+    it."""
     if path is None:
         raise DataError(f"data={data} needs a file: data.path=FILE (.csv, .tsv, .parquet or .npz)")
     file = Path(path).expanduser()
@@ -99,7 +101,8 @@ def read_sequences(
     delimiter: str | None = None,
     decimal: str = "point",
 ) -> Sequences:
-    """The sequences of a file, not split. Raises DataError (one line: file, column, row) for what cannot be read."""
+    """Returns the sequences of a file, not split. Raises DataError (one line: file, column, row) for what cannot be
+    read."""
     return _read(path, TextFormat(delimiter, decimal), columns=columns, group=group, time=time)[0]
 
 
@@ -129,7 +132,7 @@ def load_table(
     delimiter: str | None = None,
     decimal: str = "point",
 ) -> Dataset:
-    """A table of the user's: columns are features, rows time steps, empty cells gaps.
+    """Reads a table of the user's: columns are features, rows time steps, empty cells gaps.
 
     columns: None takes every column but group and time. group: one sequence per value. time: sort by it.
     split, validation, test, seed: see `data.split.split_sequences`. units: column → unit, for figures and tables.

@@ -13,7 +13,7 @@ from data.base import DataError
 
 
 def read_times(frame: pd.DataFrame, path: Path, time: str) -> np.ndarray:
-    """(row,): float64, or datetime64 for dates; dates with a zone are given in UTC.
+    """Returns the times (row,) as float64, or datetime64 for dates; dates with a zone are given in UTC.
 
     Raises DataError with the row of the first cell that is neither a finite number nor an ISO date.
     """
@@ -34,19 +34,20 @@ def read_times(frame: pd.DataFrame, path: Path, time: str) -> np.ndarray:
 
 
 def as_numbers(times: np.ndarray) -> np.ndarray:
-    """(row,) float64: dates as seconds since the first of them."""
+    """Returns the times as float64 (row,): dates as seconds since the first of them."""
     return (times - times.min()) / np.timedelta64(1, "s") if times.dtype.kind == "M" else times
 
 
 def months_apart(dates: pd.DatetimeIndex) -> int | None:
-    """How many months lie between neighbours that are all on one day of the month or all at its end; None else."""
+    """Returns how many months lie between neighbours that are all on one day of the month or all at its end; None
+    else."""
     gaps = set(np.diff(dates.year * 12 + dates.month).tolist())
     regular = len(gaps) == 1 and (bool(dates.is_month_end.all()) or len(set(dates.day)) == 1)
     return gaps.pop() if regular and 0 not in gaps else None
 
 
 def calendar_step(dates: pd.DatetimeIndex) -> Any:
-    """The step that pandas sees in three dates or more; None where it sees none."""
+    """Returns the step that pandas sees in three dates or more; None where it sees none."""
     if len(dates) < 3:
         return None
     with warnings.catch_warnings():
@@ -56,7 +57,7 @@ def calendar_step(dates: pd.DatetimeIndex) -> Any:
 
 
 def uneven(times: np.ndarray) -> bool:
-    """Whether the times have no one step, so that they can go on by the median step at best.
+    """Returns true when the times have no one step, so that they can go on by the median step at best.
 
     One step is the same between all of them (of numbers to a millionth), or a calendar's.
     """
@@ -70,8 +71,8 @@ def uneven(times: np.ndarray) -> bool:
 
 
 def continued(times: np.ndarray, count: int) -> np.ndarray:
-    """(count,): the times after the last one, by the median step; of dates by the step that pandas sees in them (days,
-    working days, ends of months, …), or by whole months, where there is one.
+    """Returns the times after the last one, (count,), by the median step; of dates by the step that pandas sees in
+    them (days, working days, ends of months, …), or by whole months, where there is one.
 
     Not a time (NaN, NaT) after a single one, which has no step.
     """
