@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from data.base import Dataset, Sequences
-from pipeline.plotting import line, new_axes
+from pipeline.plotting import band, legend, line, new_axes, whole_numbers
+
+ABOVE: dict[str, Any] = {"ncols": 3, "loc": "lower right", "bbox_to_anchor": (1, 1), "frameon": False}
 
 
 def panels(data: Dataset, title: str, x: str) -> tuple[Figure, list[Axes]]:
@@ -20,12 +21,8 @@ def panels(data: Dataset, title: str, x: str) -> tuple[Figure, list[Axes]]:
     figure, axes = new_axes(title, x=x, y="", rows=rows, height=1.9 * rows + 1)
     for panel, name, unit in zip(axes, data.feature_names, data.units, strict=True):
         panel.set_ylabel(f"{name} ({unit})" if unit else name)
-        panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+        whole_numbers(panel)
     return figure, axes
-
-
-def legend(panel: Axes) -> None:
-    panel.legend(fontsize=8, ncols=3, loc="lower right", bbox_to_anchor=(1, 1), frameon=False)
 
 
 def forecast_figure(data: Dataset, whole: Sequences, table: pd.DataFrame, coverage: float) -> Figure:
@@ -37,12 +34,10 @@ def forecast_figure(data: Dataset, whole: Sequences, table: pd.DataFrame, covera
     figure, axes = panels(data, f"{name}: forecast of {len(rows)} steps", "time step (row of the series, from 0)")
     for panel, feature, values in zip(axes, data.feature_names, series.T, strict=True):
         lower, upper = rows[f"{feature}_lower"], rows[f"{feature}_upper"]
-        panel.fill_between(
-            ahead, lower, upper, facecolor="0.85", edgecolor="0.5", linewidth=0.6, label=f"{100 * coverage:g}% interval"
-        )
+        band(panel, 1, ahead, lower, upper, f"{100 * coverage:g}% interval")
         line(panel, 0, shown, values[shown], "observed", markers=False)
         line(panel, 1, ahead, rows[feature], "forecast", markers=False)
-    legend(axes[0])
+    legend(axes[0], **ABOVE)
     return figure
 
 
@@ -54,5 +49,5 @@ def error_figure(data: Dataset, table: pd.DataFrame) -> Figure:
         line(panel, 0, rows["horizon"], rows["rmse"], "model")
         line(panel, 1, rows["horizon"], rows["last_value_rmse"], "last value")
         panel.set_ylim(bottom=0)
-    legend(axes[0])
+    legend(axes[0], **ABOVE)
     return figure

@@ -1,55 +1,51 @@
-"""Figures: labelled, with units, in colours that colour-blind people and grey prints tell apart."""
+"""The one look of all figures: axes, lines, bands, legends and sizes of letters; colours that colour-blind people and
+grey prints tell apart. What a figure shows, with its labels and units, is said where it is drawn."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 STYLES = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D"), ((0, (5, 1)), "v"), ((0, (1, 1)), "x"))
 COLOURS = ("#000000", "#173f85", "#b03a32", "#1f8f7d", "#d9962b", "#84c8f2")  # each lighter than the one before
-TITLE_LETTERS = 10.5  # an inch of a title of size 10 holds, whatever letters they are
+TITLE, HEADING, SMALL = 10, 9, 8  # sizes of letters: of titles; of panels' titles and shared axes; of all other words
+LINE, MARKER, CAP = 1.4, 4, 3  # of lines, of markers, of the ends of error bars
+REFERENCE: dict[str, Any] = {
+    "color": "0.6",
+    "linewidth": 0.8,
+}  # of lines that are no data: a level, a kept epoch, agreement
+TITLE_LETTERS = 10.5  # an inch of a title holds, whatever letters they are
 LEVEL = 1e-9  # of its value: what differs by less is one line
 MSE = "mean squared error (standardised units)"
 
 
-def new_figure(width: float, height: float) -> Figure:
-    """Empty, in inches; built without pyplot, so that nothing global is touched. Matplotlib is imported here first."""
+def new_figure(width: float, height: float, title: str = "") -> Figure:
+    """Returns an empty figure, its width and height in inches, with a title in as many lines as the width asks for.
+
+    It is built without pyplot, so that nothing global is touched. Matplotlib is imported here first.
+    """
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def entitle(figure: Figure, title: str) -> None:
-    """A title over the whole figure, in as many lines as its width asks for."""
-    figure.suptitle(textwrap.fill(title, max(20, int(TITLE_LETTERS * figure.get_figwidth()))), fontsize=10)
-
-
-def legend_beside(figure: Figure) -> None:
-    """One legend at the right for all panels, which have the same lines."""
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right upper", fontsize=8)
-
-
-def legend_below(figure: Figure, note: str = "") -> None:
-    """One legend under all panels, which have the same lines, so that it hides none of them; and a note over it."""
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    places = {"loc": "outside lower center", "ncols": len(labels)}
-    figure.legend(handles, labels, **places, fontsize=8, title=note or None, title_fontsize=8)
+    figure = Figure(figsize=(width, height), layout="constrained")
+    if title:
+        figure.suptitle(textwrap.fill(title, max(20, int(TITLE_LETTERS * width))), fontsize=TITLE)
+    return figure
 
 
 def new_axes(title: str, *, x: str, y: str, rows: int = 1, height: float = 4.0) -> tuple[Figure, list[Axes]]:
-    """A figure with `rows` panels that share the x axis."""
-    figure = new_figure(7.0, height)
+    """Returns a figure with `rows` panels one above the other, which share the x axis."""
+    figure = new_figure(7.0, height, title)
     axes = [figure.add_subplot(rows, 1, i + 1) for i in range(rows)]
-    entitle(figure, title)
     axes[-1].set_xlabel(x)
     for panel in axes:
         panel.set_ylabel(y)
@@ -57,13 +53,97 @@ def new_axes(title: str, *, x: str, y: str, rows: int = 1, height: float = 4.0) 
     return figure, axes
 
 
+def new_panels(
+    names: Sequence[str], title: str, *, x: str, y: str, size: tuple[float, float], margin: tuple[float, float],
+    columns: int,
+) -> tuple[Figure, dict[str, Axes]]:  # fmt: skip
+    """Returns a figure with a panel for each name, up to `columns` in a row, and one label for all x and all y axes.
+
+    size: of a panel, margin: of what is around all panels, both (width, height) in inches.
+    """
+    columns = min(columns, len(names))
+    rows = -(-len(names) // columns)
+    figure = new_figure(margin[0] + size[0] * columns, margin[1] + size[1] * rows, title)
+    if y:
+        figure.supylabel(y, fontsize=HEADING)
+    figure.supxlabel(x, fontsize=SMALL)
+    axes = {name: figure.add_subplot(rows, columns, i + 1) for i, name in enumerate(names)}
+    for name, panel in axes.items():
+        panel.set_title(name, fontsize=HEADING)
+        panel.grid(True, color="0.9")
+    return figure, axes
+
+
+def legend(panel: Axes, **place: Any) -> None:
+    """A legend of one panel. place: as `Axes.legend` takes it."""
+    panel.legend(fontsize=SMALL, **place)
+
+
+def legend_beside(figure: Figure) -> None:
+    """One legend at the right for all panels, which have the same lines."""
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right upper", fontsize=SMALL)
+
+
+def legend_below(figure: Figure, note: str = "") -> None:
+    """One legend under all panels, which have the same lines, so that it hides none of them; and a note over it."""
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    places = {"loc": "outside lower center", "ncols": len(labels)}
+    figure.legend(handles, labels, **places, fontsize=SMALL, title=note or None, title_fontsize=SMALL)
+
+
+def colour(index: int) -> str:
+    return COLOURS[index % len(COLOURS)]
+
+
+def style(index: int, *, markers: bool = True, **other: Any) -> dict[str, Any]:
+    """Returns how the line of that index is drawn, as `Axes.plot` takes it. other: what is drawn in another way."""
+    dashes, marker = STYLES[index % len(STYLES)]
+    drawn = {"linestyle": dashes, "linewidth": LINE, "color": colour(index), "markersize": MARKER}
+    return drawn | {"marker": marker if markers else None} | other
+
+
 def line(panel: Axes, index: int, x: ArrayLike, y: ArrayLike, label: str, *, markers: bool = True) -> None:
-    style, marker = STYLES[index % len(STYLES)]
-    colour = COLOURS[index % len(COLOURS)]
-    panel.plot(
-        x, y, linestyle=style, marker=marker if markers else None, markersize=4, color=colour, label=label,
-        linewidth=1.4,
-    )  # fmt: skip
+    panel.plot(x, y, label=label, **style(index, markers=markers))
+
+
+def band(panel: Axes, index: int, x: ArrayLike, low: ArrayLike, high: ArrayLike, label: str | None = None) -> None:
+    """An interval about the line of that index, in its colour."""
+    panel.fill_between(x, low, high, color=colour(index), alpha=0.15, linewidth=0, label=label)
+
+
+def curve(panel: Axes, index: int, rows: pd.DataFrame, x: str, label: str, *, markers: bool) -> None:
+    """A line with its interval as a band; missing intervals draw no band.
+
+    rows: a table with the columns `x`, error, error_low and error_high.
+    """
+    low, high = (rows[side].fillna(rows["error"]) for side in ("error_low", "error_high"))
+    band(panel, index, rows[x], low, high)
+    line(panel, index, rows[x], rows["error"], label, markers=markers)
+
+
+def whole_numbers(panel: Axes) -> None:
+    """Ticks of the x axis are whole numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def written_out(panel: Axes, ticks: Sequence[float]) -> None:
+    """Ticks of a logarithmic x axis stand at these values alone, each written out."""
+    from matplotlib.ticker import NullFormatter, ScalarFormatter
+
+    panel.set_xticks(ticks)
+    panel.get_xaxis().set_major_formatter(ScalarFormatter())
+    panel.get_xaxis().set_minor_formatter(NullFormatter())
+
+
+def save_svg(figure: Figure, path: Path, salt: str) -> None:
+    """The same figure gives the same file: names inside it are drawn by chance where no salt is given."""
+    from matplotlib import rc_context
+
+    with rc_context({"svg.hashsalt": salt}):
+        figure.savefig(path, format="svg", metadata={"Date": None})
 
 
 def date_axis(panel: Axes, x: np.ndarray) -> None:
@@ -100,5 +180,28 @@ def feature_panels(
     chosen = spread(np.flatnonzero(varies if varies.any() else ~varies), most)
     figure, axes = new_axes(title, x=x, y="", rows=len(chosen), height=1.6 * len(chosen) + 1)
     for panel, i in zip(axes, chosen, strict=True):
-        panel.set_ylabel(f"{features[i]}\n({units[i]})" if units[i] else str(features[i]), fontsize=8)
+        panel.set_ylabel(f"{features[i]}\n({units[i]})" if units[i] else str(features[i]), fontsize=SMALL)
     return figure, list(zip(axes, chosen.tolist(), strict=True))
+
+
+def feature_figure(
+    features: Sequence[str],
+    units: Sequence[str],
+    values: Sequence[np.ndarray],
+    draw: Callable[[Axes, int], None],
+    *,
+    title: str,
+    x: tuple[str, np.ndarray],
+) -> Figure:
+    """A panel for each feature that varies in `values` (time, feature), as `draw` fills it, and one legend below.
+
+    x: the name of the x axis and the times on it.
+    """
+    name, times = x
+    varies = varying(values)
+    figure, panels = feature_panels(features, units, varies, title=title, x=name)
+    for panel, i in panels:
+        draw(panel, i)
+        date_axis(panel, times)
+    legend_below(figure, not_drawn(features, varies))
+    return figure

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from matplotlib import rc_context
 from matplotlib.figure import Figure
 from omegaconf import OmegaConf
 
@@ -18,6 +17,7 @@ from pipeline.compare.summary import summarise
 from pipeline.host.atomic import written_whole
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder
+from pipeline.plotting import save_svg
 from pipeline.systems.ssgp.clusters import cluster_figure
 from pipeline.systems.ssgp.report import claims_of, curve_figure, has_curves, in_words
 from pipeline.systems.ssgp.streamed import cost_figure
@@ -144,12 +144,6 @@ def remade(folder: Path, page: str) -> Remade:
     if (folder / "curves.csv").is_file() and (folder / "means.csv").is_file():
         return study_from(folder)
     raise PipelineError(f"{folder} has neither jobs.csv nor curves.csv with means.csv: nothing to make the page from")
-
-
-def save_svg(figure: Figure, path: Path, name: str) -> None:
-    """The same file from the same figure: names inside it are drawn by chance where no salt is given."""
-    with rc_context({"svg.hashsalt": name}):
-        figure.savefig(path, format="svg", metadata={"Date": None})
 
 
 def write_files(folder: Path, found: Remade) -> None:

@@ -8,45 +8,33 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipeline.job.fit import EpochRow
-from pipeline.plotting import (
-    COLOURS,
-    MSE,
-    STYLES,
-    date_axis,
-    feature_panels,
-    legend_below,
-    line,
-    new_axes,
-    not_drawn,
-    varying,
-)  # fmt: skip
+from pipeline.plotting import MSE, REFERENCE, SMALL, band, feature_figure, legend, line, new_axes, style, whole_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
 def learning_curve(rows: Sequence[EpochRow], best_epoch: int, *, title: str) -> Figure:
     """Training, validation and test error per epoch; the epoch that is kept is marked."""
-    from matplotlib.ticker import MaxNLocator
-
     figure, (panel,) = new_axes(title, x="epoch (0: after initialisation)", y=MSE)
     epochs = [row.epoch for row in rows]
     for i, name in enumerate(("train", "validation", "test")):
         line(panel, i, epochs, [getattr(row, f"{name}_mse") for row in rows], name)
-    panel.axvline(best_epoch, color="0.6", linewidth=0.8)
+    panel.axvline(best_epoch, **REFERENCE)
     panel.annotate(
         "kept",
         (best_epoch, 1),
         xycoords=("data", "axes fraction"),
         xytext=(-3, -10),
         textcoords="offset points",
-        fontsize=8,
+        fontsize=SMALL,
         ha="right",
     )
     panel.set_yscale("log")
-    panel.xaxis.set_major_locator(MaxNLocator(integer=True))
-    panel.legend()
+    whole_numbers(panel)
+    legend(panel)
     return figure
 
 
@@ -57,7 +45,7 @@ def horizon_curve(errors: pd.DataFrame, *, title: str) -> Figure:
         line(panel, i, list(errors.index), values.tolist(), str(name))
     panel.set_yscale("log")
     panel.set_xticks(list(errors.index), [str(h) for h in errors.index])
-    panel.legend()
+    legend(panel)
     return figure
 
 
@@ -75,14 +63,12 @@ def prediction(
 ) -> Figure:
     """One test sequence, observed and predicted, (time, feature) each."""
     name, x = steps or ("time step", np.arange(len(truth)))
-    varies = varying([truth, predicted])
-    figure, panels = feature_panels(features, units, varies, title=title, x=name)
-    for panel, i in panels:
+
+    def draw(panel: Axes, i: int) -> None:
         line(panel, 0, x, truth[:, i], "observed", markers=False)
         line(panel, 1, x, predicted[:, i], "predicted one step ahead", markers=False)
-        date_axis(panel, x)
-    legend_below(figure, not_drawn(features, varies))
-    return figure
+
+    return feature_figure(features, units, [truth, predicted], draw, title=title, x=(name, x))
 
 
 def forecast(
@@ -98,16 +84,14 @@ def forecast(
     """The end of a sequence (time, feature) and its forecast from before it (step, feature), with forecast ± radii."""
     name, x = steps or ("time step", np.arange(len(truth)))
     origin, shown = len(truth) - len(ahead), slice(max(0, len(truth) - 4 * len(ahead)), None)
-    varies = varying([truth[shown], ahead - radii, ahead + radii])
-    figure, panels = feature_panels(features, units, varies, title=title, x=name)
-    for panel, i in panels:
-        band = ahead[:, i] - radii[:, i], ahead[:, i] + radii[:, i]
-        panel.fill_between(x[origin:], *band, color=COLOURS[1], alpha=0.2, linewidth=0, label="interval")
+
+    def draw(panel: Axes, i: int) -> None:
+        band(panel, 1, x[origin:], ahead[:, i] - radii[:, i], ahead[:, i] + radii[:, i], "interval")
         line(panel, 0, x[shown], truth[shown, i], "observed", markers=False)
         line(panel, 1, x[origin:], ahead[:, i], "forecast", markers=False)
-        date_axis(panel, x)
-    legend_below(figure, not_drawn(features, varies))
-    return figure
+
+    values = [truth[shown], ahead - radii, ahead + radii]
+    return feature_figure(features, units, values, draw, title=title, x=(name, x))
 
 
 def radii_against_law(radii: Mapping[str, np.ndarray], laws: Mapping[str, np.ndarray], *, title: str) -> Figure:
@@ -116,16 +100,8 @@ def radii_against_law(radii: Mapping[str, np.ndarray], laws: Mapping[str, np.nda
         title, x="quantile of the kernel's radial law (bandwidth 1)", y="drawn radius (bandwidth 1)"
     )
     for i, name in enumerate(radii):
-        panel.plot(
-            laws[name],
-            np.sort(radii[name]),
-            linestyle="",
-            marker=STYLES[i][1],
-            markersize=4,
-            color=COLOURS[i],
-            label=name,
-        )
+        panel.plot(laws[name], np.sort(radii[name]), label=name, **style(i, linestyle=""))
     low, high = panel.get_xlim()
-    panel.plot([low, high], [low, high], color="0.6", linewidth=0.8, label="agreement")
-    panel.legend()
+    panel.plot([low, high], [low, high], label="agreement", **REFERENCE)
+    legend(panel)
     return figure

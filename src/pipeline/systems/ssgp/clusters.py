@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from torch import Tensor
 
-from pipeline.plotting import COLOURS, entitle, new_figure
+from pipeline.plotting import colour, new_panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,16 +37,14 @@ def pictured(inputs: Tensor, *, kind: str, clusters: int, seed: int) -> pd.DataF
 
 
 def cluster_figure(points: pd.DataFrame, *, title: str) -> Figure:
-    figure = new_figure(8.2, 4.2)
-    entitle(figure, title)
-    for place, (kind, rows) in enumerate(points.groupby("inputs", sort=False)):
-        panel = figure.add_subplot(1, 2, place + 1)
+    """A panel for the inputs before and after, a colour and a marker for each cluster."""
+    kinds = dict(list(points.groupby("inputs", sort=False)))
+    names = [f"{kind}; silhouette {rows['silhouette'].iloc[0]:.2f}" for kind, rows in kinds.items()]
+    x, y = (f"{which} t-SNE coordinate" for which in ("first", "second"))
+    figure, axes = new_panels(names, title, x=x, y=y, size=(4.1, 4.2), margin=(0.0, 0.0), columns=2)
+    for panel, rows in zip(axes.values(), kinds.values(), strict=True):
         for i, (_, members) in enumerate(rows.groupby("cluster")):
-            panel.scatter(
-                members["x"], members["y"], s=8, marker=MARKERS[i % len(MARKERS)], color=COLOURS[i % len(COLOURS)],
-                linewidths=0.6,
-            )  # fmt: skip
-        panel.set_title(f"{kind}; silhouette {rows['silhouette'].iloc[0]:.2f}", fontsize=9)
-        panel.set_xlabel("first t-SNE coordinate", fontsize=8)
-        panel.set_ylabel("second t-SNE coordinate", fontsize=8)
+            marker = MARKERS[i % len(MARKERS)]
+            panel.scatter(members["x"], members["y"], s=8, marker=marker, color=colour(i), linewidths=0.6)
+        panel.grid(False)
     return figure

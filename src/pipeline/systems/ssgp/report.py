@@ -11,9 +11,8 @@ import pandas as pd
 
 from data.points import Points
 from pipeline.compare import statistics
-from pipeline.compare.figures import curve
 from pipeline.compare.markdown import markdown_table
-from pipeline.plotting import entitle, legend_beside, new_figure
+from pipeline.plotting import colour, curve, legend_beside, new_panels, whole_numbers
 from pipeline.systems.ssgp.curves import best_place
 from pipeline.tracking.run import Run
 
@@ -34,6 +33,7 @@ CURVES = ("ssgp/iid", "ssgp/orthogonal", "spectrum/iid", "revisited/iid", "rff/i
 LINES = 5  # of a panel, at most
 AXIS = "iteration of training the hyper-parameters, as far as all seeds have come; median over seeds, band: quartiles"
 AXIS_LETTERS = 13  # an inch of it holds
+PANEL, MARGIN = (3.6, 4.2), (2.2, 0.0)  # width and height of a panel, and of what is around all of them; inches
 SHOWN = ["challenger", "baseline", "score", "p", "pairs", "ratio", "ratio_low", "ratio_high", "p_holm"]
 
 
@@ -115,24 +115,20 @@ def lines_of(arms: Sequence[str]) -> list[str]:
 def curve_figure(table: Any, points: Points, *, title: str) -> Figure:
     """Test RMSE over iterations, a panel per number of frequencies, of which there is one at least (`has_curves`): the
     thesis's figures 3.1 and 3.4."""
-    from matplotlib.ticker import MaxNLocator
-
     counts = sorted(set(table["p"]) - {0})
-    figure = new_figure(2.2 + 3.6 * len(counts), 4.2)
-    entitle(figure, title)
-    figure.supxlabel(textwrap.fill(AXIS, int(AXIS_LETTERS * figure.get_figwidth())), fontsize=8)
+    width = MARGIN[0] + PANEL[0] * len(counts)
+    figure, axes = new_panels(
+        [f"p = {count} frequencies" for count in counts], title, x=textwrap.fill(AXIS, int(AXIS_LETTERS * width)),
+        y=f"test RMSE ({points.target_name})", size=PANEL, margin=MARGIN, columns=len(counts),
+    )  # fmt: skip
     best = best_lines(table)
-    for place, count in enumerate(counts):
-        panel = figure.add_subplot(1, len(counts), place + 1)
+    for count, panel in zip(counts, axes.values(), strict=True):
         here = table[table["p"] == count]
         for index, arm in enumerate(lines_of(list(dict.fromkeys(here["arm"])))):
             curve(panel, index, over_seeds(here[here["arm"] == arm]), "iteration", arm, markers=False)
         for arm, (error, style) in best.items():
-            panel.axhline(error, color="black", linestyle=style, linewidth=0.8, label=arm)
-        panel.set_title(f"p = {count} frequencies", fontsize=9)
-        panel.set_ylabel(f"test RMSE ({points.target_name})", fontsize=8)
-        panel.grid(True, color="0.9")
-        panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+            panel.axhline(error, color=colour(0), linewidth=0.8, linestyle=style, label=arm)
+        whole_numbers(panel)
     legend_beside(figure)
     return figure
 

@@ -18,7 +18,7 @@ from models.features.samplers import Sampler, draw_frequencies
 from models.ssgp.model import SSGP
 from models.ssgp.moments import Rows, Stream
 from pipeline.job.seeding import generator
-from pipeline.plotting import line, new_axes
+from pipeline.plotting import legend, line, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -87,10 +87,10 @@ def cost_figure(costs: pd.DataFrame, *, title: str) -> Figure:
     line(time, 0, costs["rows"], costs["seconds"], f"slope in log-log: {slope(costs):.2f}")
     time.set_xscale("log")
     time.set_yscale("log")
-    time.legend(fontsize=8)
+    legend(time)
     line(memory, 1, costs["rows"], costs["peak_memory_mib"], "of the process")
     memory.set_ylabel("peak memory (MiB)")
     memory.set_xscale("log")
     memory.set_ylim(0, 1.2 * float(np.max(costs["peak_memory_mib"])))
-    memory.legend(fontsize=8)
+    legend(memory)
     return figure

@@ -7,41 +7,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from pipeline.compare.figures import curve
 from pipeline.compare.statistics import geometric_means
-from pipeline.plotting import COLOURS, STYLES, entitle, legend_beside, new_figure
+from pipeline.plotting import REFERENCE, curve, legend_beside, new_panels, style, written_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COLUMNS = 3
+THIN: dict[str, Any] = {"linewidth": 1.2, "markersize": 3.5}  # steps of six samplers lie close together
+TICKS = 7  # size of the letters of values that must stand side by side
 INTERVAL = "geometric mean over draws, 95 % t-interval of the logs"
 
 
 def panels(names: list[str], title: str, *, x: str, y: str) -> tuple[Figure, dict[str, Axes]]:
     """Three in a row, with room for one `legend_beside` at the right."""
-    columns = min(COLUMNS, len(names))
-    rows = -(-len(names) // columns)
-    figure = new_figure(2.5 + 2.4 * columns, 1.3 + 2.2 * rows)
-    entitle(figure, title)
-    figure.supylabel(y, fontsize=9)
-    figure.supxlabel(x, fontsize=8)
-    axes = {name: figure.add_subplot(rows, columns, i + 1) for i, name in enumerate(names)}
-    for name, panel in axes.items():
-        panel.set_title(name, fontsize=9)
-        panel.grid(True, color="0.9")
-    return figure, axes
+    return new_panels(names, title, x=x, y=y, size=(2.4, 2.2), margin=(2.5, 1.3), columns=COLUMNS)
 
 
 def count_axis(panel: Axes, ticks: list[int]) -> None:
     """Powers of two at equal distances, each written out."""
-    from matplotlib.ticker import NullFormatter, ScalarFormatter
-
     panel.set_xscale("log", base=2)
-    panel.set_xticks(ticks)
-    panel.get_xaxis().set_major_formatter(ScalarFormatter())
-    panel.get_xaxis().set_minor_formatter(NullFormatter())
+    written_out(panel, ticks)
 
 
 def value_axis(panel: Axes) -> None:
@@ -52,7 +39,7 @@ def value_axis(panel: Axes) -> None:
     panel.get_xaxis().set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     panel.get_xaxis().set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     panel.get_xaxis().set_minor_formatter(NullFormatter())
-    panel.tick_params(axis="x", labelsize=7)
+    panel.tick_params(axis="x", labelsize=TICKS)
 
 
 def by_count(jobs: Any, order: list[str], *, title: str, y: str) -> Figure:
@@ -94,11 +81,8 @@ def distributions(draws: Any, order: list[str], quantity: str, *, title: str, x:
         for i, arm in enumerate(order):
             values = np.sort(here.loc[here["sampler"] == arm, quantity].to_numpy())
             shares = np.arange(1, len(values) + 1) / len(values)
-            (style, marker), colour = STYLES[i % len(STYLES)], COLOURS[i % len(COLOURS)]
-            panel.step(
-                values, shares, where="post", linestyle=style, color=colour, label=arm, linewidth=1.2, marker=marker,
-                markersize=3.5, markevery=(i, max(1, len(values) // 4)),
-            )  # fmt: skip
+            places = (i, max(1, len(values) // 4))
+            panel.step(values, shares, where="post", label=arm, markevery=places, **style(i, **THIN))
         value_axis(panel)
     legend_beside(figure)
     return figure
@@ -113,7 +97,7 @@ def ratio_by_dimension(table: pd.DataFrame, *, title: str, y: str) -> Figure:
         here = here.rename(columns={"ratio": "error", "ratio_low": "error_low", "ratio_high": "error_high"})
         for i, (kernel, rows) in enumerate(here.groupby("kernel", sort=False)):
             curve(panel, i, rows.sort_values("dimension"), "dimension", str(kernel), markers=True)
-        panel.axhline(1.0, color="0.6", linewidth=0.8)
+        panel.axhline(1.0, **REFERENCE)
         count_axis(panel, sorted(set(here["dimension"])))
     legend_beside(figure)
     return figure

@@ -8,7 +8,7 @@ import pandas as pd
 
 from pipeline.compare.markdown import markdown_table
 from pipeline.job.study import Study
-from pipeline.plotting import COLOURS, STYLES, line, new_axes
+from pipeline.plotting import CAP, HEADING, REFERENCE, legend, line, new_axes, style
 from pipeline.settings.schema import TraceConfig
 from pipeline.systems.trace.claims import claims
 from pipeline.systems.trace.problems import Problem
@@ -28,20 +28,15 @@ def failure_curves(panel: Axes, table: pd.DataFrame) -> None:
     from matplotlib.ticker import PercentFormatter
 
     for i, (name, rows) in enumerate(named(table)):
-        style, marker = STYLES[i]
-        panel.errorbar(
-            rows["queries"], rows["failures"], yerr=rows["failures_sd"].fillna(0.0), linestyle=style, marker=marker,
-            color=COLOURS[i], capsize=3, markersize=4, linewidth=1.4, label=name,
-        )  # fmt: skip
+        spread = rows["failures_sd"].fillna(0.0)
+        panel.errorbar(rows["queries"], rows["failures"], yerr=spread, capsize=CAP, label=name, **style(i))
     expected = table.dropna(subset="expected_failures")
     if len(expected):
-        panel.plot(
-            expected["queries"], expected["expected_failures"], color="0.6", linewidth=0.8,
-            label="Hutchinson, from its variance",
-        )  # fmt: skip
+        label = "Hutchinson, from its variance"
+        panel.plot(expected["queries"], expected["expected_failures"], label=label, **REFERENCE)
     panel.set_ylim(-3, 103)
     panel.yaxis.set_major_formatter(PercentFormatter(decimals=0))
-    panel.legend(fontsize=8)
+    legend(panel)
 
 
 def failures_figure(table: pd.DataFrame, settings: TraceConfig, *, title: str) -> Figure:
@@ -51,7 +46,7 @@ def failures_figure(table: pd.DataFrame, settings: TraceConfig, *, title: str) -
     above.set_ylabel(f"estimates further than {settings.estimate.epsilon:.2g}·tr(A)")
     for i, (name, rows) in enumerate(named(table)):
         line(below, i, rows["queries"], rows["rms_error"], name)
-    below.axhline(settings.estimate.epsilon, color="0.6", linewidth=0.8)
+    below.axhline(settings.estimate.epsilon, **REFERENCE)
     below.set_yscale("log")
     below.set_ylabel("root mean square error / tr(A)")
     below.set_xticks(settings.estimate.queries)
@@ -66,8 +61,8 @@ def timing_figure(table: pd.DataFrame, *, title: str) -> Figure:
         for i, (name, rows) in enumerate(named(table)):
             line(panel, i, rows["queries"], rows[column], f"{name}, rounds: {rows['rounds'].iloc[0]}")
         panel.set_ylim(bottom=0)
-        panel.set_title(label, fontsize=9)
-    panels[0].legend(fontsize=8)
+        panel.set_title(label, fontsize=HEADING)
+    legend(panels[0])
     return figure
 
 
