@@ -12,19 +12,21 @@ from pathlib import Path
 
 
 def beside(path: Path) -> Path:
-    """A temporary name that no other writer has, in whatever container it runs."""
+    """Returns a temporary name that no other writer has, in whatever container it runs."""
     return path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}.partial")
 
 
 def remove_leftovers(path: Path) -> None:
-    """Delete what killed writers of `path` left under temporary names; to be called where nobody else writes it."""
+    """Deletes what killed writers of `path` left under temporary names; it is to be called where nobody else writes
+    it."""
     for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.partial*"):
         leftover.unlink(missing_ok=True)
 
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
-    """A temporary name beside `path` to write to; it takes the final name when the block ends without an error."""
+    """Gives a temporary name beside `path` to write to; it takes the final name when the block ends without an
+    error."""
     temporary = beside(path)
     try:
         yield temporary
@@ -35,7 +37,8 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def folder_written_whole(path: Path) -> Iterator[Path]:
-    """A new folder beside `path` to fill; it takes the final name when the block ends without an error, else it goes.
+    """Gives a new folder beside `path` to fill; it takes the final name when the block ends without an error, else it
+    goes.
 
     Raises FileExistsError at once when there is something at `path` already.
     """

@@ -15,12 +15,12 @@ DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.
 
 
 def gpu_of_job(job: int, count: int) -> int:
-    """The index of the GPU for a job: launchers on one machine assign none, so its number decides."""
+    """Returns the index of the GPU for a job: launchers on one machine assign none, so its number decides."""
     return job % count
 
 
 def gpu_missing(name: str) -> bool:
-    """Whether `device=auto` finds no GPU where PIPELINE_EXPECT_GPU=1 says that there is to be one."""
+    """Returns true when `device=auto` finds no GPU where PIPELINE_EXPECT_GPU=1 says that there is to be one."""
     expected = os.environ.get(EXPECT_GPU, "0")
     if expected not in ("0", "1"):
         raise PipelineError(f"{EXPECT_GPU}={expected} must be 0 or 1")
@@ -28,8 +28,8 @@ def gpu_missing(name: str) -> bool:
 
 
 def pick_device(name: str, *, job: int = 0) -> torch.device:
-    """auto: a GPU if there is one, else the CPU, with a warning where a GPU was expected; parallel jobs spread over the
-    GPUs by their number, and the ranks of one run take one each.
+    """Returns the device. auto: a GPU if there is one, else the CPU, with a warning where a GPU was expected; parallel
+    jobs spread over the GPUs by their number, and the ranks of one run take one each.
 
     Raises PipelineError when cuda is asked for and there is none, or fewer than ranks.
     """

@@ -6,12 +6,13 @@ GOES_ON = "resume=true goes on from here"  # the note of an interrupt that left 
 
 
 class PipelineError(ValueError):
-    """A setting, a store or a model that cannot be used. The message is one line."""
+    """Says that a setting, a store or a model cannot be used. The message is one line."""
 
 
 class FinishedBefore(Exception):
-    """What was to go on has finished already; there is nothing to do. The message is a sentence that says so."""
+    """Says that what was to go on has finished already, and there is nothing to do. The message is a sentence that
+    says so."""
 
 
 class Pruned(Exception):
-    """A trial of a search that is not worth going on with. The message says when that was seen."""
+    """Ends a trial of a search that is not worth going on with. The message says when that was seen."""

@@ -19,14 +19,15 @@ ADVICE = "take fewer features.count, features.projection=40, dtype=float32, or s
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Python's and NumPy's MemoryError, torch's error on a GPU, and the plain RuntimeError of its CPU allocator."""
+    """Returns true for Python's and NumPy's MemoryError, torch's error on a GPU, and the plain RuntimeError of its
+    CPU allocator."""
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True
     return isinstance(error, RuntimeError) and any(words in str(error) for words in SAID_BY_CPU)
 
 
 def halving(work: Callable[[int], Result], *, chunk: int, key: str) -> Result:
-    """`work(chunk)`, and again with half the chunk while memory does not suffice.
+    """Returns `work(chunk)`, and tries again with half the chunk while memory does not suffice.
 
     key: the setting that the chunk comes from. Warns of each halving. Raises PipelineError when `SMALLEST_CHUNK` (or
     the chunk itself, where that is smaller) is still too much; and at once where there are several ranks, as the others
@@ -52,7 +53,7 @@ def halving(work: Callable[[int], Result], *, chunk: int, key: str) -> Result:
 
 @contextmanager
 def said_in_one_line() -> Iterator[None]:
-    """An error of memory that reaches the job's end, with what to do about it."""
+    """Turns an error of memory that reaches the job's end into one line that says what to do about it."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:

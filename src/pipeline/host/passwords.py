@@ -16,14 +16,15 @@ IN_QUERY = re.compile(r"(?P<before>[?&]\w*(?:password|passwd|pwd|token|secret)=)
 
 
 def masked(text: str) -> str:
-    """`postgresql://user:***@host/db` for any password, also for one in the address's query (`?password=***`)."""
+    """Returns `postgresql://user:***@host/db` for any password, also for one in the address's query
+    (`?password=***`)."""
     if "://" not in text:
         return text
     return IN_QUERY.sub(rf"\g<before>{MASK}", IN_USER.sub(rf"\g<before>{MASK}@", text))
 
 
 def masked_settings(value: Any) -> Any:
-    """The same in every text of nested settings."""
+    """Masks passwords in every text of nested settings, as `masked` does."""
     if isinstance(value, str):
         return masked(value)
     if isinstance(value, Mapping):

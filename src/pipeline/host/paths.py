@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def checkout() -> Path | None:
-    """The checkout that this package runs from, None when it is installed as a wheel."""
+    """Returns the checkout that this package runs from, None when it is installed as a wheel."""
     root = PACKAGE.parent.parent
     return root if (root / "conf" / "config.yaml").is_file() and (root / "pyproject.toml").is_file() else None
 
@@ -24,13 +24,13 @@ def conf_folder() -> Path:
 
 
 def store_folder() -> Path:
-    """$PIPELINE_MLRUNS, else mlruns/ of the checkout, or of the working directory for a wheel; absolute."""
+    """Returns $PIPELINE_MLRUNS, else mlruns/ of the checkout, or of the working directory for a wheel; absolute."""
     named = os.environ.get("PIPELINE_MLRUNS")
     return Path(named).resolve() if named else (checkout() or Path.cwd()).resolve() / "mlruns"
 
 
 def ensure_writable(folder: Path) -> None:
-    """Make the folder of the local store. Raises PipelineError when nothing can be written there."""
+    """Makes the folder of the local store. Raises PipelineError when nothing can be written there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):  # it has no name, so that a killed process leaves none
@@ -42,7 +42,7 @@ def ensure_writable(folder: Path) -> None:
 
 
 def refuse_shadowing() -> None:
-    """Raise PipelineError when a file of the working directory hides one of our packages."""
+    """Raises PipelineError when a file of the working directory hides one of our packages."""
     for package in ("data", "models"):
         spec = importlib.util.find_spec(package)
         origin = Path(spec.origin).resolve() if spec and spec.origin else None

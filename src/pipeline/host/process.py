@@ -22,13 +22,13 @@ def as_one_line(message: Warning | str, category: type[Warning], *_: Any, **__: 
 
 
 def command_line() -> str:
-    """What this process was started with, as one would type it."""
+    """Returns what this process was started with, as one would type it."""
     return shlex.join(["python", "-m", "pipeline", *sys.argv[1:]])
 
 
 def ensure_user() -> None:
-    """A user id of a container may have neither name nor HOME, and MLflow and torch need both: "uid N", and a temporary
-    folder."""
+    """Names the user "uid N" and makes a temporary HOME where a user id of a container has neither name nor HOME:
+    MLflow and torch need both."""
     try:
         getpass.getuser()
     except (KeyError, OSError):
@@ -40,7 +40,8 @@ def ensure_user() -> None:
 
 
 def prepare_environment() -> None:
-    """Quiet libraries, warnings in one line, and errors that Hydra hands to us instead of printing them itself."""
+    """Makes libraries quiet, puts warnings in one line, and has Hydra hand errors to us instead of printing them
+    itself."""
     ensure_user()
     warnings.formatwarning = as_one_line
     os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")

@@ -13,7 +13,8 @@ SMALL = 2**17  # numbers of a model: what one row of it costs in multiplications
 
 @contextmanager
 def threads_for(model: Any) -> Iterator[None]:
-    """One thread in the block where the model has fewer than `SMALL` numbers, as many as before where it has more.
+    """Takes one thread in the block where the model has fewer than `SMALL` numbers, and as many as before where it has
+    more.
 
     A small model makes thousands of calls that last some microseconds each. Threads that wait for one another after
     each of them gain little on idle cores, and wait for their turn on busy ones. The rule looks at the model alone, so

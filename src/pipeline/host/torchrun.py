@@ -24,7 +24,7 @@ STORES: list[Any] = []  # the key-value store that all ranks see, when there are
 
 
 def launched() -> bool:
-    """Whether this process is one of several that torchrun has started."""
+    """Returns true when this process is one of several that torchrun has started."""
     return "TORCHELASTIC_RUN_ID" in os.environ and int(os.environ["WORLD_SIZE"]) > 1
 
 
@@ -34,7 +34,7 @@ def ranks_on_machine() -> int:
 
 @contextmanager
 def joined() -> Iterator[None]:
-    """Meet the other ranks, if there are any, and end with one voice: exit texts and errors of the first to fail."""
+    """Meets the other ranks, if there are any, and ends with one voice: exit texts and errors of the first to fail."""
     if not launched():
         yield
         return
@@ -55,14 +55,14 @@ def joined() -> Iterator[None]:
 
 
 def fall_silent() -> None:
-    """No output but errors. Called before the first import of tqdm, which reads the environment then."""
+    """Stops all output but errors. It is called before the first import of tqdm, which reads the environment then."""
     os.environ["TQDM_DISABLE"] = "1"
     sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     warnings.simplefilter("ignore")
 
 
 def meet() -> None:
-    """Make the process group: gloo for tensors of the CPU, NCCL for those of a GPU."""
+    """Makes the process group: gloo for tensors of the CPU, NCCL for those of a GPU."""
     import torch
     import torch.distributed as dist
     from torch.distributed.rendezvous import rendezvous
@@ -78,7 +78,8 @@ def meet() -> None:
 
 
 def part() -> None:
-    """After a success; after a failure the process just ends, so that nobody waits for it."""
+    """Takes leave of the other ranks after a success; after a failure the process just ends, so that nobody waits
+    for it."""
     import torch.distributed as dist
 
     STORES.clear()
@@ -86,14 +87,16 @@ def part() -> None:
 
 
 def last_words(text: str) -> str:
-    """On a line of their own: the progress bar of rank 0 may stand on the last one."""
+    """Returns the text, on a line of its own for other ranks than rank 0: the progress bar of that rank may stand
+    on the last line."""
     from models.runtime.collectives import rank
 
     return f"\n{text}" if rank() > 0 else text
 
 
 def is_heard(text: str) -> bool:
-    """Whether this rank is the one to print its last words: the first to fail, and rank 0 where none has failed."""
+    """Returns true when this rank is the one to print its last words: the first to fail, and rank 0 where none has
+    failed."""
     from models.runtime.collectives import rank
 
     if not text.startswith("error: "):
@@ -105,7 +108,7 @@ def is_heard(text: str) -> bool:
 
 
 def first_failure() -> str | None:
-    """Why the first of several ranks has failed, None where none has, as far as this one can know."""
+    """Returns why the first of several ranks has failed, None where none has, as far as this one can know."""
     try:
         known = bool(STORES) and STORES[0].check([FAILURE])
         return STORES[0].get(FAILURE).decode() if known else None
@@ -114,13 +117,13 @@ def first_failure() -> str | None:
 
 
 def refuse_several(what: str) -> None:
-    """Raise PipelineError where several ranks would do what one process does."""
+    """Raises PipelineError where several ranks would do what one process does."""
     if launched():
         raise PipelineError(f"{what} is for one process; start it with python -m pipeline, not with torchrun")
 
 
 def refuse_unlike(mark: str) -> None:
-    """Raise PipelineError where this rank has other settings or data than rank 0. mark: their fingerprint."""
+    """Raises PipelineError where this rank has other settings or data than rank 0. mark: their fingerprint."""
     from models.runtime.collectives import rank, text_of_first_rank
 
     if text_of_first_rank(mark) != mark:
@@ -131,7 +134,7 @@ def refuse_unlike(mark: str) -> None:
 
 
 def settings_of_rank(settings: Any) -> Any:
-    """On other ranks than rank 0 nothing is tracked."""
+    """Returns the settings of this rank: on other ranks than rank 0 nothing is tracked."""
     from models.runtime.collectives import rank
 
     if rank() == 0:
@@ -140,7 +143,7 @@ def settings_of_rank(settings: Any) -> Any:
 
 
 def share_of_cores(threads: int | None) -> int | None:
-    """`threads`, or where that is None and several ranks are on this machine, this one's share of its cores.
+    """Returns `threads`, or where that is None and several ranks are on this machine, this one's share of its cores.
 
     OMP_NUM_THREADS goes before it, unless it is 1, which is what torchrun sets where nobody has.
     """
@@ -151,12 +154,12 @@ def share_of_cores(threads: int | None) -> int | None:
 
 
 def place_on_machine(job: int) -> int:
-    """Which GPU of this machine: that of the rank there, else that of the job."""
+    """Returns which GPU of this machine to take: that of the rank there, else that of the job."""
     return int(os.environ["LOCAL_RANK"]) if launched() else job
 
 
 def take_gpu(device: Any) -> None:
-    """Let this rank's collectives run on its GPU. Raises PipelineError where there are more ranks than GPUs."""
+    """Lets this rank's collectives run on its GPU. Raises PipelineError where there are more ranks than GPUs."""
     import torch
 
     if device.type != "cuda" or not launched():
