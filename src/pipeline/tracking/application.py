@@ -16,7 +16,7 @@ Handler = Callable[[Request], Awaitable[Any]]
 
 
 def fault(content_type: str, body: bytes) -> str | None:
-    """What is wrong with the outside of a request, in one line; None when nothing is."""
+    """Says in one line what is wrong with the outside of a request; None when nothing is."""
     if content_type.split(";")[0].strip() != "application/json":
         return f"send Content-Type: application/json, not {content_type or 'nothing'}"
     try:
@@ -45,7 +45,7 @@ async def in_one_line(response: Any) -> Response:
 
 
 def strict(app: FastAPI, *, most_bytes: int) -> FastAPI:
-    """Add the checks to MLflow's application."""
+    """Adds the checks to MLflow's application."""
 
     @app.middleware("http")
     async def checked(request: Request, go_on: Handler) -> Any:

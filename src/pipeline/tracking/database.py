@@ -29,7 +29,8 @@ WITH_EXPERIMENTS = {"experiments", "_alembic_tmp_experiments"}  # while a migrat
 
 
 class Contents(NamedTuple):
-    """tables: their names; revision: of the last migration, None before the first; used: an experiment is there."""
+    """Says what a store's file holds. tables: their names; revision: of the last migration, None before the first;
+    used: an experiment is there."""
 
     tables: set[str]
     revision: str | None
@@ -37,7 +38,7 @@ class Contents(NamedTuple):
 
 
 def contents(path: Path) -> Contents:
-    """What is in a SQLite file. Raises sqlite3.DatabaseError when it is none."""
+    """Returns what is in a SQLite file. Raises sqlite3.DatabaseError when it is none."""
     with closing(sqlite3.connect(path, timeout=60)) as database:
         tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         revisions = database.execute("SELECT version_num FROM alembic_version") if "alembic_version" in tables else ()
@@ -50,14 +51,15 @@ def contents(path: Path) -> Contents:
 
 
 def migrations() -> Any:
-    """Alembic's directory of MLflow's migrations."""
+    """Returns Alembic's directory of MLflow's migrations."""
     from alembic.script import ScriptDirectory
 
     return ScriptDirectory(str(Path(mlflow.__file__).parent / "store" / "db_migrations"))
 
 
 def half_made(found: Contents, newest: str | None) -> bool:
-    """Whether a killed process left it so: MLflow's tables, or none, and neither the last migration nor an experiment.
+    """Returns true when a killed process left the file so: MLflow's tables, or none, and neither the last migration
+    nor an experiment.
 
     A whole store has an experiment, "Default", from the first time that MLflow opens it.
     """
@@ -70,7 +72,7 @@ def moment() -> str:
 
 
 def move_aside(path: Path) -> Path:
-    """Rename the file and SQLite's own beside it; the new name tells the time and is nobody else's."""
+    """Renames the file and SQLite's own beside it; the new name tells the time and is nobody else's."""
     name = f"{path.name}.half-made-{moment()}"
     names = chain([name], (f"{name}-{number}" for number in count(2)))
     aside = next(free for free in map(path.with_name, names) if not free.exists())
@@ -81,8 +83,8 @@ def move_aside(path: Path) -> Path:
 
 
 def migrate(path: Path) -> None:
-    """MLflow's migrations, each in one transaction: a process killed meanwhile leaves a store that the next goes on
-    with."""
+    """Applies MLflow's migrations, each in one transaction: a process killed meanwhile leaves a store that the next
+    goes on with."""
     from mlflow.store.db.utils import _initialize_tables
     from sqlalchemy import URL, NullPool, create_engine, event
 
@@ -100,7 +102,7 @@ def migrate(path: Path) -> None:
 
 
 def fill(path: Path, newest: str | None) -> None:
-    """The tables of an empty store, from `schema.sql` where it is MLflow's newest."""
+    """Makes the tables of an empty store, from `schema.sql` where it is MLflow's newest."""
     shipped = SCHEMA.read_text(encoding="utf-8")
     if revision_of(shipped) != newest:
         say(f"making the tracking store with MLflow {mlflow.__version__}, once; it takes some seconds")
@@ -111,13 +113,13 @@ def fill(path: Path, newest: str | None) -> None:
 
 
 def revision_of(shipped: str) -> str | None:
-    """The migration that a dump ends with."""
+    """Returns the migration that a dump ends with."""
     found = re.search(r'^INSERT INTO "alembic_version" VALUES\(\'(\w+)\'\);$', shipped, re.MULTILINE)
     return found[1] if found else None
 
 
 def make(path: Path, newest: str | None) -> None:
-    """An empty store beside its place, renamed when it is whole; what killed processes left there goes."""
+    """Makes an empty store beside its place and renames it when it is whole; what killed processes left there goes."""
     remove_leftovers(path)
     for ending in SIDECARS:  # of a file that was deleted: SQLite would take their pages for the new one's
         path.with_name(path.name + ending).unlink(missing_ok=True)
@@ -126,7 +128,7 @@ def make(path: Path, newest: str | None) -> None:
 
 
 def prepare(path: Path) -> None:
-    """Make the store's file where there is none, or one that was left half-made; upgrade one of an earlier MLflow.
+    """Makes the store's file where there is none, or one that was left half-made; upgrades one of an earlier MLflow.
 
     To be called under the store's lock. Raises OSError and sqlite3.Error where it cannot be written.
     """
@@ -146,7 +148,7 @@ def prepare(path: Path) -> None:
 
 
 def dump() -> str:
-    """`schema.sql` for the MLflow that is installed, made by its migrations."""
+    """Returns `schema.sql` for the MLflow that is installed, made by its migrations."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "mlflow.db"
         migrate(path)

@@ -17,7 +17,7 @@ NOT_BEGUN = "not_begun"
 
 
 def run_of_job(client: MlflowClient, experiment: str, parent: str, job: str) -> MlflowRun | None:
-    """The newest run of the job with this number."""
+    """Returns the newest run of the job with this number."""
     found = client.search_runs(
         [experiment],
         filter_string=f"tags.`mlflow.parentRunId` = '{parent}' and tags.job = '{job}'",
@@ -28,7 +28,7 @@ def run_of_job(client: MlflowClient, experiment: str, parent: str, job: str) -> 
 
 
 def record_failure(config: Any, job: Job, error: Exception) -> None:
-    """A failed run under the parent for a job that ended before its own began; nothing where it had begun."""
+    """Records a failed run under the parent for a job that ended before its own began; nothing where it had begun."""
     tracking = config.tracking
     if not (tracking.enabled and tracking.parent):
         return
@@ -44,7 +44,7 @@ def record_failure(config: Any, job: Job, error: Exception) -> None:
 
 
 def forget_failure(client: MlflowClient, experiment: str, parent: str, job: str) -> None:
-    """Delete what `record_failure` left of a job that is tried again: its own run takes the place."""
+    """Deletes what `record_failure` left of a job that is tried again: its own run takes the place."""
     known = run_of_job(client, experiment, parent, job)
     if known is not None and NOT_BEGUN in known.data.tags:
         client.delete_run(known.info.run_id)

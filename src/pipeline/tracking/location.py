@@ -31,14 +31,14 @@ HELD: dict[Path, int] = {}  # the open lock of the store that this process uses;
 
 
 class Move(NamedTuple):
-    """An experiment's artifacts: the place that the database names, and the one in the store's folder."""
+    """Names the two places of an experiment's artifacts: the one in the database, and the one in the store's folder."""
 
     old: str
     new: str
 
 
 class StoreInUse(PipelineError):
-    """The store was moved, and another process still writes to it under its other name."""
+    """Says that the store was moved, and another process still writes to it under its other name."""
 
 
 def database_of(folder: Path) -> Path:
@@ -57,14 +57,15 @@ def same_folder(one: Path, other: Path) -> bool:
 
 
 def is_moved(move: Move) -> bool:
-    """Whether the artifacts lie at the new place: it is there, or the old one is not, and they are not one folder."""
+    """Returns true when the artifacts lie at the new place: it is there, or the old one is not, and they are not
+    one folder."""
     old, new = path_of(move.old), path_of(move.new)
     return not same_folder(old, new) and (os.path.isdir(new) or not os.path.isdir(old))  # noqa: PTH112
 
 
 def moved_experiments(folder: Path) -> list[Move]:
-    """Experiments whose artifacts were written when the store had another name; those with a place of their own are
-    left alone."""
+    """Returns the experiments whose artifacts were written when the store had another name; those with a place of
+    their own are left alone."""
     with closing(sqlite3.connect(database_of(folder), timeout=60)) as database:
         rows = database.execute("SELECT name, artifact_location FROM experiments").fetchall()
     named = [(f"/artifacts/{name}", Move(old, (folder / "artifacts" / name).as_uri())) for name, old in rows]
@@ -77,7 +78,7 @@ def moved_experiments(folder: Path) -> list[Move]:
 
 
 def relocate(folder: Path, moves: list[Move]) -> None:
-    """Rewrite all places of those experiments, in one transaction."""
+    """Rewrites all places of those experiments, in one transaction."""
     with closing(sqlite3.connect(database_of(folder), timeout=60)) as database, database:
         for table, column in PLACES:
             for old, new in moves:
@@ -87,7 +88,7 @@ def relocate(folder: Path, moves: list[Move]) -> None:
 
 
 def lock_of(folder: Path) -> int:
-    """This process's open lock file of the store; that of another store is let go."""
+    """Returns this process's open lock file of the store; that of another store is let go."""
     if folder not in HELD:
         while HELD:
             os.close(HELD.popitem()[1])
@@ -96,7 +97,7 @@ def lock_of(folder: Path) -> int:
 
 
 def settle(folder: Path) -> None:
-    """Put the places of a moved store right, and hold the store until the process ends. Its folder is absolute.
+    """Puts the places of a moved store right, and holds the store until the process ends. Its folder is absolute.
 
     Raises StoreInUse when it was moved and another process has it open.
     """

@@ -36,14 +36,14 @@ BEST_SO_FAR = "best_so_far"  # tag of the job of a multirun whose parameters are
 
 
 def requirements(own: Sequence[str] = ()) -> list[str]:
-    """What the model needs, pinned, and what a class of one's `own` needs beside it; the build suffix of torch ("+cpu")
-    is left off, an index need not have it."""
+    """Returns what the model needs, pinned, and what a class of one's `own` needs beside it. The build suffix of
+    torch ("+cpu") is left off, as an index need not have it."""
     ours = [f"{name}=={version(name).split('+')[0]}" for name in REQUIREMENTS]
     return [*ours, *(line for line in own if line not in ours)]
 
 
 def signature(feature_names: Sequence[str]) -> ModelSignature:
-    """Output columns, the forecast horizon and the coverage of intervals.
+    """Returns the signature: output columns, the forecast horizon and the coverage of intervals.
 
     There is no input schema: MLflow would turn an array into a frame without names and drop all of its columns. The
     model checks its input itself; its columns stand in the output schema, the input example and the metadata.
@@ -56,7 +56,7 @@ def signature(feature_names: Sequence[str]) -> ModelSignature:
 
 
 def log_parameters(run: Run, forecaster: Forecaster, example: np.ndarray) -> None:
-    """The trained parameters and some rows of data as plain files under `parameters/`."""
+    """Logs the trained parameters and some rows of data as plain files under `parameters/`."""
     with scratch_folder() as folder:
         save_forecaster(forecaster, folder)
         example_frame(example[:EXAMPLE_ROWS], forecaster.feature_names).to_csv(folder / EXAMPLE, index=False)
@@ -64,8 +64,8 @@ def log_parameters(run: Run, forecaster: Forecaster, example: np.ndarray) -> Non
 
 
 def model_parts(parameters: Path, example: pd.DataFrame, folder: Path) -> dict[str, Any]:
-    """What MLflow makes a model of: the files in `parameters`, the code that serves them, and the package `models`,
-    which is copied to `folder`. A class of one's own is among the files."""
+    """Returns what MLflow makes a model of: the files in `parameters`, the code that serves them, and the package
+    `models`, which is copied to `folder`. A class of one's own is among the files."""
     description = read_description(parameters)
     names, home = description["feature_names"], top(description["class"])
     code = folder / "models"
@@ -83,7 +83,7 @@ def model_parts(parameters: Path, example: pd.DataFrame, folder: Path) -> dict[s
 
 
 def log_model(run: Run, parameters: Path, example: pd.DataFrame, *, name: str | None = None) -> str:
-    """Log the model whose files lie in `parameters`, and register it under `name` if there is one; returns its URI.
+    """Logs the model whose files lie in `parameters`, and registers it under `name` if there is one; returns its URI.
 
     It carries the package `models` with it.
     """
@@ -99,7 +99,7 @@ def log_model(run: Run, parameters: Path, example: pd.DataFrame, *, name: str | 
 
 
 def load_model(uri: str, *, most_rows: int | None = MOST_ROWS) -> Any:
-    """The logged model at an MLflow URI; it forecasts at most `most_rows` rows at once, None: any number.
+    """Returns the logged model at an MLflow URI; it forecasts at most `most_rows` rows at once, None: any number.
 
     Raises PipelineError when there is none, or it is not one of this project.
     """
@@ -119,7 +119,7 @@ def model_columns(model: Any) -> list[str]:
 
 
 def model_history(model: Any) -> int:
-    """See `Forecaster.history`; 0 for a model that was logged before it was noted."""
+    """Returns `Forecaster.history` of a logged model; 0 for a model that was logged before it was noted."""
     return int(model.metadata.metadata.get("history", 0))
 
 
@@ -128,7 +128,7 @@ def example_frame(values: np.ndarray, feature_names: Sequence[str]) -> pd.DataFr
 
 
 def keep_model(run: Run, forecaster: Forecaster, tracking: Any, *, example: np.ndarray, error: float) -> str | None:
-    """Log parameters and model as `tracking.log_model` says; returns the model's URI if there is one.
+    """Logs parameters and model as `tracking.log_model` says; returns the model's URI if there is one.
 
     true: both. best, in a multirun: the parameters if no sibling has a smaller validation `error` so far, in place of
     that sibling's; the parent logs the model of the best at its end. false: neither. A single run registers its model

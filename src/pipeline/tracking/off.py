@@ -8,7 +8,7 @@ from pipeline.tracking.run import Run
 
 
 class Untracked(Run):
-    """A run that goes nowhere."""
+    """Stands for a run that goes nowhere."""
 
     def __init__(self, name: str) -> None:
         self.id, self.name = "untracked", name

@@ -38,7 +38,7 @@ def first_reason(error: BaseException) -> str:
 
 
 def deliver(client: MlflowClient, run_id: str, lines: list[Line]) -> None:
-    """Send lines to the run: metrics {key, value, timestamp, step}, {tag, value}, and {status, end_time}."""
+    """Sends lines to the run: metrics {key, value, timestamp, step}, {tag, value}, and {status, end_time}."""
     from mlflow.entities import Metric, RunTag
 
     metrics = [Metric(**line) for line in lines if "key" in line]
@@ -51,7 +51,7 @@ def deliver(client: MlflowClient, run_id: str, lines: list[Line]) -> None:
 
 
 class Outbox:
-    """The lines of one run that the store does not have yet."""
+    """Keeps the lines of one run that the store does not have yet."""
 
     def __init__(self, client: MlflowClient, run_id: str) -> None:
         self.client, self.run_id = client, run_id
@@ -64,7 +64,7 @@ class Outbox:
         self._changed = threading.Condition()
 
     def put(self, line: Line) -> None:
-        """Keep a line in the file, to be sent soon. Raises OSError when it cannot be written."""
+        """Keeps a line in the file, to be sent soon. Raises OSError when it cannot be written."""
         with self._changed:
             write_line(self._file or self._open(), line)
             self._pending.append(line)
@@ -72,7 +72,7 @@ class Outbox:
                 self._changed.notify_all()
 
     def drain(self) -> None:
-        """Return when everything has been sent. Raises PipelineError when the store refuses it."""
+        """Returns when everything has been sent. Raises PipelineError when the store refuses it."""
         with self._changed:
             refused = self._refused
             self._hurry = True
@@ -87,7 +87,7 @@ class Outbox:
                 ) from self._error
 
     def close(self) -> None:
-        """After `drain`: end the thread and delete the file."""
+        """Ends the thread and deletes the file; it is to be called after `drain`."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -144,7 +144,8 @@ class Outbox:
 
 
 def locked(path: Path) -> TextIO:
-    """The file, open to append, held by this process; opened again where another process, sending it, deleted it."""
+    """Opens the file to append, held by this process; it is opened again where another process, sending it, deleted
+    it."""
     while True:
         file = path.open("a", encoding="utf-8")
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -162,14 +163,14 @@ def write_line(file: TextIO, line: Line) -> None:
 
 
 def place(client: MlflowClient) -> str:
-    """The address of a store, without its password; that of the folder which the journals lie in goes without its path
-    too, for it may move."""
+    """Returns the address of a store, without its password; that of the folder which the journals lie in goes
+    without its path too, for it may move."""
     uri = str(client.tracking_uri)
     return "local" if uri.startswith(f"sqlite:///{store_folder()}/") else masked(uri)
 
 
 def read_lines(file: TextIO) -> list[Line]:
-    """The lines of a file; one that was cut off, by a full disk or a killed process, is left out and said."""
+    """Returns the lines of a file; one that was cut off, by a full disk or a killed process, is left out and said."""
     lines = []
     for number, row in enumerate(file, start=1):
         try:
@@ -180,7 +181,8 @@ def read_lines(file: TextIO) -> list[Line]:
 
 
 def send_file(client: MlflowClient, path: Path) -> int:
-    """Send what an ended process left in `path` and delete it; 0 while a process holds it or for another store."""
+    """Sends what an ended process left in `path` and deletes it; returns 0 while a process holds it or for another
+    store."""
     with path.open(encoding="utf-8") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -201,7 +203,7 @@ def send_file(client: MlflowClient, path: Path) -> int:
 
 
 def send_unsent(client: MlflowClient) -> None:
-    """Send what earlier processes could not, and say so; a file that the store refuses stays, with a warning."""
+    """Sends what earlier processes could not, and says so; a file that the store refuses stays, with a warning."""
     from mlflow.exceptions import MlflowException
 
     for path in sorted(unsent_folder().glob("*.jsonl")):

@@ -16,7 +16,7 @@ SHOWN = ("evaluate/test_mse", "evaluate/test_mse_persistence", "evaluate/test_ms
 
 
 def versions_of(client: MlflowClient, name: str) -> list[ModelVersion]:
-    """All versions of ours under the name, the oldest first."""
+    """Returns all versions of ours under the name, the oldest first."""
     found: list[ModelVersion] = []
     token: str | None = None
     while True:
@@ -28,7 +28,7 @@ def versions_of(client: MlflowClient, name: str) -> list[ModelVersion]:
 
 
 def refuse_other_data(client: MlflowClient, name: str, checksum: str) -> None:
-    """Raise PipelineError when the versions were trained on other data: their errors cannot be compared."""
+    """Raises PipelineError when the versions were trained on other data: their errors cannot be compared."""
     for version in versions_of(client, name):
         if version.tags[DATA] != checksum:
             raise PipelineError(
@@ -39,13 +39,13 @@ def refuse_other_data(client: MlflowClient, name: str, checksum: str) -> None:
 
 
 def best_version(versions: list[ModelVersion]) -> ModelVersion | None:
-    """That of the least validation error, the oldest of equals; None when no error is finite."""
+    """Returns the version of the least validation error, the oldest of equals; None when no error is finite."""
     finite = [version for version in versions if math.isfinite(float(version.tags[ERROR]))]
     return min(finite, key=lambda version: float(version.tags[ERROR]), default=None)
 
 
 def move_alias(client: MlflowClient, name: str) -> None:
-    """Set the alias `best`, and again until no version that was registered meanwhile is better."""
+    """Sets the alias `best`, and again until no version that was registered meanwhile is better."""
     best = best_version(versions_of(client, name))
     while best is not None:
         client.set_registered_model_alias(name, BEST, best.version)
@@ -56,7 +56,7 @@ def move_alias(client: MlflowClient, name: str) -> None:
 
 
 def link_metrics(client: MlflowClient, run_id: str, model_id: str) -> dict[str, str]:
-    """Make the run's last errors metrics of its logged model too, with no new row in the run; returns them as text."""
+    """Makes the run's last errors metrics of its logged model too, with no new row in the run; returns them as text."""
     from mlflow.entities import Metric
 
     logged = client.get_run(run_id).data.metrics
@@ -78,7 +78,8 @@ def make_registered_model(client: MlflowClient, name: str) -> None:
 
 
 def register(client: MlflowClient, run_id: str, model: Any, name: str) -> str:
-    """Register the logged model of a run with its errors and move the alias; returns `models:/NAME@best` and the like.
+    """Registers the logged model of a run with its errors and moves the alias; returns `models:/NAME@best` and the
+    like.
 
     model: what MLflow knows of the logged model (`model_id`, `model_uri`). Raises PipelineError for a name whose
     versions were trained on other data.

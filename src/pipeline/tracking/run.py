@@ -31,7 +31,7 @@ CUT = f"\n\n… cut here; the whole text is the artifact {DESCRIPTION}"
 
 
 def flatten(settings: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """Nested settings as `section.key` → text."""
+    """Returns nested settings as `section.key` → text."""
     flat: dict[str, str] = {}
     for key, value in settings.items():
         if isinstance(value, Mapping):
@@ -42,7 +42,7 @@ def flatten(settings: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 
 
 def now() -> int:
-    """Milliseconds since 1970."""
+    """Returns the milliseconds since 1970."""
     return int(time.time() * 1000)
 
 
@@ -69,11 +69,11 @@ class Run:
         self._outbox.put({"key": name, "value": float(value), "timestamp": now(), "step": step})
 
     def flush(self) -> None:
-        """Return when the store has every metric. Raises PipelineError when it refuses them."""
+        """Returns when the store has every metric. Raises PipelineError when it refuses them."""
         self._outbox.drain()
 
     def parameters(self, settings: Mapping[str, Any]) -> None:
-        """Log settings flat; those longer than MLflow takes are cut and stand whole in the artifact config.yaml.
+        """Logs settings flat; those longer than MLflow takes are cut and stand whole in the artifact config.yaml.
 
         Passwords in addresses are masked.
         """
@@ -92,7 +92,8 @@ class Run:
         self.client.log_batch(self.id, tags=[RunTag(key, masked(str(value))) for key, value in tags.items()])
 
     def describe(self, markdown: str) -> None:
-        """What the UI shows first; what is longer than MLflow takes is cut at a line and stands in description.md."""
+        """Sets what the UI shows first; what is longer than MLflow takes is cut at a line and stands in
+        description.md."""
         markdown = masked(markdown)
         if len(markdown) > LONGEST_TAG:
             self.text(markdown, DESCRIPTION)
@@ -106,14 +107,15 @@ class Run:
         self.text(frame.to_csv(index=False), path)
 
     def figure(self, figure: Figure, path: str) -> None:
-        """Log as PNG and as SVG; `path` has no ending. Laid out once for both, which takes as long as drawing."""
+        """Logs a figure as PNG and as SVG; `path` has no ending. It is laid out once for both, which takes as long
+        as drawing."""
         figure.draw_without_rendering()
         figure.set_layout_engine(None)
         self.client.log_figure(self.id, figure, f"{path}.png")
         self.client.log_figure(self.id, figure, f"{path}.svg")
 
     def dataset(self, frame: pd.DataFrame, *, name: str, source: str, digest: str, context: str) -> None:
-        """The data set as an input of the run, which the UI lists and compares by its digest.
+        """Logs the data set as an input of the run, which the UI lists and compares by its digest.
 
         MLflow looks for the data set and writes it if it is not there: of jobs that do so at once only one succeeds,
         and the others find it at the next attempt.
@@ -135,7 +137,8 @@ class Run:
             self.client.log_inputs(self.id, [entity])
 
     def finish(self, status: str, **tags: str) -> None:
-        """The last tags, the status and all metrics. Raises PipelineError when the store is away; they are kept."""
+        """Writes the last tags, the status and all metrics. Raises PipelineError when the store is away; they are
+        kept."""
         for name, value in tags.items():
             self._outbox.put({"tag": name, "value": masked(value)})
         self._outbox.put({"status": status, "end_time": now()})
@@ -150,12 +153,12 @@ def create_run(client: MlflowClient, experiment: str, name: str, tags: Mapping[s
 
 
 def keeps_models(tracking: Any) -> bool:
-    """Whether a run's settings ask for its model."""
+    """Returns true when a run's settings ask for its model."""
     return tracking.enabled and str(tracking.log_model).lower() != "false"
 
 
 def where_to_look(run: Run, name: str, uri: str | None, *, reading: Sequence[str] = ()) -> str:
-    """The closing lines of a run on the terminal. reading: the settings by which a new file is read."""
+    """Returns the closing lines of a run on the terminal. reading: the settings by which a new file is read."""
     if run.id == "untracked":
         return "tracking=off: nothing was kept"
     store = masked(str(run.client.tracking_uri))

@@ -25,7 +25,8 @@ MLFLOWS_SERVER = "mlflow.pyfunc.scoring_server"
 
 
 class BadRequest(MlflowException, ValueError):
-    """What is wrong with the input, in one line; a server answers 400 with it, without the data or a stack trace."""
+    """Says in one line what is wrong with the input; a server answers 400 with it, without the data or a stack
+    trace."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason, error_code=BAD_REQUEST)
@@ -36,7 +37,7 @@ class BadRequest(MlflowException, ValueError):
 
 
 def frames_of_array(data: Any, names: tuple[str, ...]) -> pd.DataFrame:
-    """(time, feature) or (sequence, time, feature) as a frame; the sequences are called "0", "1", …"""
+    """Returns (time, feature) or (sequence, time, feature) as a frame; the sequences are called "0", "1", …"""
     try:
         array = np.asarray(data)
     except ValueError as error:
@@ -49,7 +50,7 @@ def frames_of_array(data: Any, names: tuple[str, ...]) -> pd.DataFrame:
 
 
 def as_frame(data: Any, names: tuple[str, ...]) -> pd.DataFrame:
-    """A frame with the model's columns and `sequence`, from a frame or an array ([sequence,] time, feature)."""
+    """Returns a frame with the model's columns and `sequence`, from a frame or an array ([sequence,] time, feature)."""
     if (
         isinstance(data, pd.DataFrame)
         and not any(name in data.columns for name in names)
@@ -71,7 +72,7 @@ def is_number(value: Any) -> bool:
 
 
 def numbers(column: pd.Series) -> np.ndarray:
-    """As doubles, NaN for a gap. Text is refused, that of a number too."""
+    """Returns the columns as doubles, NaN for a gap. Text is refused, that of a number too."""
     if not is_numeric_dtype(column) or is_bool_dtype(column):
         for row, value in enumerate(column):
             if not is_number(value):
@@ -84,7 +85,7 @@ def numbers(column: pd.Series) -> np.ndarray:
 
 
 def numbered(labels: pd.Series) -> tuple[np.ndarray, Any]:
-    """Each row's sequence as a number from 0, by first appearance, and the label of each number."""
+    """Returns each row's sequence as a number from 0, by first appearance, and the label of each number."""
     try:
         return pd.factorize(labels, use_na_sentinel=False)
     except TypeError as error:  # a list or an object in JSON
@@ -100,7 +101,7 @@ def checked_horizon(params: dict[str, Any] | None) -> int:
 
 
 def checked_interval(params: dict[str, Any] | None) -> float:
-    """The coverage asked for; 0 for no intervals."""
+    """Returns the coverage asked for; 0 for no intervals."""
     interval = (params or {}).get("interval", 0.0)
     number = isinstance(interval, (int, float, np.number)) and not isinstance(interval, bool)
     if not number or not 0 <= interval < 1:
@@ -110,7 +111,7 @@ def checked_interval(params: dict[str, Any] | None) -> float:
 
 
 def with_bounds(found: pd.DataFrame, radii: np.ndarray) -> pd.DataFrame:
-    """The predictions with NAME_lower and NAME_upper for every feature; radii: (row, feature)."""
+    """Returns the predictions with NAME_lower and NAME_upper for every feature; radii: (row, feature)."""
     bounds = {
         f"{name}_{end}": found[name] + sign * radii[:, j]
         for j, name in enumerate(found.columns)
@@ -120,7 +121,7 @@ def with_bounds(found: pd.DataFrame, radii: np.ndarray) -> pd.DataFrame:
 
 
 def refuse_too_many(horizon: int, sequences: int, most: int | None) -> None:
-    """Raise BadRequest where horizon × sequences is more than `most` rows; None sets no bound."""
+    """Raises BadRequest where horizon × sequences is more than `most` rows; None sets no bound."""
     if most is not None and horizon * sequences > most:
         shown = reprlib.repr(horizon)[:LONGEST_VALUE]
         raise BadRequest(
@@ -130,14 +131,15 @@ def refuse_too_many(horizon: int, sequences: int, most: int | None) -> None:
 
 
 def checked_bound(most: Any) -> int | None:
-    """The setting `most_rows` of the logged model, or of whoever loads it. Raises ValueError for one that is none."""
+    """Returns the setting `most_rows` of the logged model, or of whoever loads it. Raises ValueError for one that
+    is none."""
     if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
         raise ValueError(f"most_rows must be a whole number from 1 on, or null for no bound, got {most!r}")
     return most
 
 
 def check_before_mlflow() -> None:
-    """Have the server of `mlflow models serve`, if this is its process, read bodies by `models.forecasting.request`.
+    """Has the server of `mlflow models serve`, if this is its process, read bodies by `models.forecasting.request`.
 
     It reads them before any model sees them, and its own reader (MLflow 3.17) ends in a status of 500 where they are
     nested deep or a number has thousands of digits, and turns `true` among numbers into 1.
@@ -148,7 +150,7 @@ def check_before_mlflow() -> None:
 
 
 def read_body(body: Any) -> dict[str, Any]:
-    """The request in a body of JSON, in place of MLflow's function. Raises BadRequest."""
+    """Returns the request in a body of JSON, in place of MLflow's function. Raises BadRequest."""
     try:
         return body if isinstance(body, dict) else decoded(body)
     except ValueError as error:
@@ -156,7 +158,7 @@ def read_body(body: Any) -> dict[str, Any]:
 
 
 class ServedForecaster(PythonModel):
-    """Rows in time order in, in the data's own units; rows of the same sequence share the column `sequence`.
+    """Takes rows in time order, in the data's own units; rows of the same sequence share the column `sequence`.
 
     horizon 0: the one-step prediction of every row, in the same order.
     horizon h ≥ 1: h rows a sequence, the steps after its last row. interval c > 0: beside each feature the bounds that
@@ -176,7 +178,8 @@ class ServedForecaster(PythonModel):
         check_before_mlflow()
 
     def predict(self, context, model_input, params=None):  # noqa: ARG002  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Raises BadRequest, a ValueError, for input that is no table of numbers with the model's columns."""
+        """Answers a request. Raises BadRequest, a ValueError, for input that is no table of numbers with the
+        model's columns."""
         horizon, interval = checked_horizon(params), checked_interval(params)
         names = self.forecaster.feature_names
         frame = as_frame(model_input, names)
@@ -198,7 +201,8 @@ class ServedForecaster(PythonModel):
         return self.bounded(answer, 1, interval).assign(**{SEQUENCE: label})
 
     def bounded(self, answer: pd.DataFrame, horizon: int, interval: float) -> pd.DataFrame:
-        """The answer with the bounds of its intervals, if any were asked for; rows of 1 to `horizon` steps in turn."""
+        """Returns the answer with the bounds of its intervals, if any were asked for; rows of 1 to `horizon` steps
+        in turn."""
         if not interval:
             return answer
         try:
@@ -208,7 +212,7 @@ class ServedForecaster(PythonModel):
         return with_bounds(answer, np.tile(radii, (len(answer) // horizon, 1)))
 
     def answers(self, sequences: list[np.ndarray], horizon: int) -> list[np.ndarray]:
-        """The predictions for each of the sequences (time, feature)."""
+        """Returns the predictions for each of the sequences (time, feature)."""
         try:
             forecast = self.forecaster.forecast_all
             found = forecast(sequences, horizon) if horizon else self.forecaster.predict_all(sequences)

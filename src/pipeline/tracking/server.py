@@ -22,7 +22,7 @@ def say(text: str) -> None:
 
 
 class OutageNotice(logging.Filter):
-    """Of urllib3's many lines about one outage the first becomes a line for people, the others are dropped.
+    """Turns the first of urllib3's many lines about one outage into a line for people, and drops the others.
 
     MLflow's client asks again through urllib3, which tells each attempt to its logger: a warning when nobody answers, a
     line for debugging when the answer is a 5xx.
@@ -42,7 +42,7 @@ class OutageNotice(logging.Filter):
         return False
 
     def answered(self) -> None:
-        """Something was sent; says how long the outage was, if there was one."""
+        """Notes that something was sent; says how long the outage was, if there was one."""
         if self.since is not None:
             say(f"the tracking server answers again after {time.monotonic() - self.since:.0f} s")
             self.since = None
@@ -52,7 +52,7 @@ NOTICE = OutageNotice()
 
 
 def ask_patiently() -> None:
-    """MLflow's client asks again for about four minutes, unless the environment says otherwise, and says so once."""
+    """Has MLflow's client ask again for about four minutes, unless the environment says otherwise, and say so once."""
     for name, value in RETRIES.items():
         os.environ.setdefault(name, value)
     logger = logging.getLogger("urllib3.connectionpool")
@@ -61,7 +61,7 @@ def ask_patiently() -> None:
 
 
 def why_silent(uri: str) -> str | None:
-    """None when a server answers at `uri`, be it with a refusal; else why it does not."""
+    """Returns None when a server answers at `uri`, be it with a refusal; else why it does not."""
     try:
         status = requests.get(f"{uri.rstrip('/')}/health", timeout=ASK_SECONDS).status_code
     except requests.exceptions.SSLError:
@@ -76,7 +76,7 @@ def why_silent(uri: str) -> str | None:
 
 
 def wait_for_server(uri: str, seconds: float) -> None:
-    """Return when an MLflow server answers at `uri`. Raises PipelineError after `seconds` without an answer."""
+    """Returns when an MLflow server answers at `uri`. Raises PipelineError after `seconds` without an answer."""
     end, pause, told = time.monotonic() + seconds, 0.5, False
     while (reason := why_silent(uri)) is not None:
         if time.monotonic() + pause > end:

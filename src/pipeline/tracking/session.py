@@ -39,7 +39,7 @@ NOT_IN_FINGERPRINT = ("resume", "run_name", "tracking", "compare")
 
 @dataclass(frozen=True)
 class RunRequest:
-    """What a run is opened with. settings: the resolved configuration; tags: beside those that every run has."""
+    """Holds what a run is opened with. settings: the resolved configuration; tags: beside those that every run has."""
 
     settings: Mapping[str, Any]
     experiment: str
@@ -49,13 +49,13 @@ class RunRequest:
 
 
 def fingerprint(settings: Mapping[str, Any], checksum: str) -> str:
-    """SHA-256 of configuration (but resume, run name, tracking) and data: equal means equal results."""
+    """Returns the SHA-256 of configuration (but resume, run name, tracking) and data: equal means equal results."""
     kept = {key: value for key, value in settings.items() if key not in NOT_IN_FINGERPRINT}
     return hashlib.sha256(json.dumps([kept, checksum], sort_keys=True, default=str).encode()).hexdigest()
 
 
 def git_commit() -> str:
-    """The checkout's commit, with "-dirty" when files differ from it; "unknown" without git.
+    """Returns the checkout's commit, with "-dirty" when files differ from it; "unknown" without git.
 
     Without a checkout it is what PIPELINE_COMMIT says, as in a container.
     """
@@ -74,7 +74,7 @@ def git_commit() -> str:
 
 
 def user_name() -> str:
-    """The login name; in a container a user id may have none."""
+    """Returns the login name; in a container a user id may have none."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -82,7 +82,7 @@ def user_name() -> str:
 
 
 def origin_tags() -> dict[str, str]:
-    """Who started the run from which code: the columns "created by" and "source" of the UI."""
+    """Returns who started the run from which code: the columns "created by" and "source" of the UI."""
     commit = git_commit()
     return {
         "git.commit": commit,
@@ -98,7 +98,7 @@ def _terminated(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
 
 
 def close_after_error(run: Run, status: str, **tags: str) -> None:
-    """Close the run; a store that is away becomes a warning, so that it does not hide the error itself.
+    """Closes the run; a store that is away becomes a warning, so that it does not hide the error itself.
 
     A signal that comes meanwhile is left aside: when one of several ranks has failed, torchrun stops the others.
     """
@@ -111,7 +111,8 @@ def close_after_error(run: Run, status: str, **tags: str) -> None:
 
 @contextmanager
 def closed_with_status(run: Run) -> Iterator[None]:
-    """FINISHED at the end, FAILED after an error, KILLED when pruned and after an interrupt or SIGTERM.
+    """Closes the run as FINISHED at the end, FAILED after an error, KILLED when pruned and after an interrupt or
+    SIGTERM.
 
     When another rank of the run has failed it is FAILED by that error, however this one came to its end.
     Under submitit SIGTERM is left alone: Slurm gives notice by it before it takes a node away, and requeues only a job
@@ -151,7 +152,7 @@ def require_parent(client: MlflowClient, parent: str) -> None:
 
 
 def begin(client: MlflowClient, tracking: Any, request: RunRequest) -> Run:
-    """A new run, under its parent if it has one."""
+    """Begins a new run, under its parent if it has one."""
     mark = fingerprint(request.settings, request.checksum)
     tags = {"fingerprint": mark, "data.checksum": request.checksum, **origin_tags(), **request.tags}
     if tracking.parent:
@@ -161,8 +162,8 @@ def begin(client: MlflowClient, tracking: Any, request: RunRequest) -> Run:
 
 
 def matching_runs(client: MlflowClient, tracking: Any, request: RunRequest, status: str) -> list[Any]:
-    """Runs with the fingerprint of `request`, under its parent if it has one, the newest first; `status` is "=" or
-    "!=" FINISHED."""
+    """Returns the runs with the fingerprint of `request`, under its parent if it has one, the newest first;
+    `status` is "=" or "!=" FINISHED."""
     mark = fingerprint(request.settings, request.checksum)
     under = f" and tags.`mlflow.parentRunId` = '{tracking.parent}'" if tracking.parent else ""
     return client.search_runs(
@@ -176,7 +177,7 @@ def matching_runs(client: MlflowClient, tracking: Any, request: RunRequest, stat
 def finished_before(
     tracking: Any, request: RunRequest, *, resume: bool | str, requeued: bool = False
 ) -> MlflowRun | None:
-    """In a multirun that goes on: the run of a job that has finished already; None when it is to run.
+    """Returns, in a multirun that goes on, the run of a job that has finished already; None when it is to run.
 
     Raises FinishedBefore, with the sentence to print, where resume=true asks for a run that has finished.
     """
@@ -191,7 +192,7 @@ def finished_before(
 
 
 def stop_if_finished(tracking: Any, request: RunRequest) -> None:
-    """Raise FinishedBefore, in all ranks, where no unfinished run matches and one that has finished does."""
+    """Raises FinishedBefore, in all ranks, where no unfinished run matches and one that has finished does."""
     found: list[Any] = []
     if tracking.enabled:
         client = open_store(tracking.uri, wait=tracking.wait)
@@ -203,7 +204,7 @@ def stop_if_finished(tracking: Any, request: RunRequest) -> None:
 
 
 def nothing_left(what: str, run: MlflowRun) -> str:
-    """The sentence for a person who asks to go on with what has finished."""
+    """Returns the sentence for a person who asks to go on with what has finished."""
     return (
         f"resume=true: the {what} {run.info.run_name} ({run.info.run_id}) has finished already, and nothing is left to "
         "do; leave resume out to make it anew"
@@ -216,7 +217,7 @@ def unfinished_run(client: MlflowClient, tracking: Any, request: RunRequest) -> 
 
 
 def first_begin(client: MlflowClient, tracking: Any, request: RunRequest) -> Run:
-    """The new run of a job that was to go on and has none; what `record_failure` left of it goes."""
+    """Begins the run of a job that was to go on and has none; what `record_failure` left of it goes."""
     if tracking.parent:
         forget_failure(client, experiment_id(client, request.experiment), tracking.parent, request.tags["job"])
     return begin(client, tracking, request)
@@ -224,7 +225,7 @@ def first_begin(client: MlflowClient, tracking: Any, request: RunRequest) -> Run
 
 @contextmanager
 def held(run: Run, folder: Path) -> Iterator[None]:
-    """Keep other processes away from the run. Raises PipelineError when one of them has it."""
+    """Keeps other processes away from the run. Raises PipelineError when one of them has it."""
     try:
         with file_lock(folder / "lock", wait=False):
             yield
@@ -250,7 +251,7 @@ def reopen(client: MlflowClient, run: Run) -> None:
 
 @contextmanager
 def to_be_resumed() -> Iterator[None]:
-    """Ctrl-C here leaves something that resume=true goes on with: the interrupt says so."""
+    """Has an interrupt say that resume=true goes on from here: Ctrl-C in the block leaves something to go on with."""
     try:
         yield
     except KeyboardInterrupt as stop:
@@ -262,7 +263,7 @@ def to_be_resumed() -> Iterator[None]:
 def open_run(
     tracking: Any, request: RunRequest, *, resume: bool | str, requeued: bool = False
 ) -> Iterator[tuple[Run, Path]]:
-    """The run and its folder of checkpoints, which is deleted when the run has finished.
+    """Opens the run and its folder of checkpoints, which is deleted when the run has finished.
 
     With `resume` it is the unfinished run of the same fingerprint; where there is none it is a new one in a multirun,
     with resume=auto and when Slurm has `requeued` the job. Raises PipelineError for resume=true alone, when there is

@@ -27,14 +27,14 @@ WAIT_SECONDS = 60.0  # for a server, at the start
 
 @contextmanager
 def file_lock(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """Hold an exclusive lock on a file; it ends with the process. Raises BlockingIOError without `wait`."""
+    """Holds an exclusive lock on a file; it ends with the process. Raises BlockingIOError without `wait`."""
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
 
 
 def tracking_uri(uri: str | None) -> str:
-    """`tracking.uri`, else MLFLOW_TRACKING_URI, else the SQLite file in mlruns/, always absolute."""
+    """Returns `tracking.uri`, else MLFLOW_TRACKING_URI, else the SQLite file in mlruns/, always absolute."""
     return uri or os.environ.get("MLFLOW_TRACKING_URI") or local_uri()
 
 
@@ -43,7 +43,7 @@ def local_uri() -> str:
 
 
 def sqlite_file(uri: str) -> Path | None:
-    """The file of a SQLite store; None for a server's address."""
+    """Returns the file of a SQLite store; None for a server's address."""
     from sqlalchemy.engine import make_url
 
     name = make_url(uri).database if uri.startswith("sqlite:///") else None
@@ -51,8 +51,8 @@ def sqlite_file(uri: str) -> Path | None:
 
 
 def open_store(uri: str | None, *, wait: float = WAIT_SECONDS) -> MlflowClient:
-    """A client on the store; its SQLite file is made, mended or upgraded under a lock, so that jobs that start together
-    find it whole (`database.prepare`).
+    """Returns a client on the store. Its SQLite file is made, mended or upgraded under a lock, so that jobs that start
+    together find it whole (`database.prepare`).
 
     A server is waited for up to `wait` seconds. What earlier processes could not send to this store is sent now. Where
     the folder of the local store was moved, the places of its artifacts are put right (`location.settle`). Raises
@@ -91,7 +91,8 @@ def open_store(uri: str | None, *, wait: float = WAIT_SECONDS) -> MlflowClient:
 
 
 def experiment_id(client: MlflowClient, name: str) -> str:
-    """The MLflow experiment of that name, made if need be; artifacts of the local store lie under mlruns/artifacts."""
+    """Returns the MLflow experiment of that name, made if need be; artifacts of the local store lie under
+    mlruns/artifacts."""
     with file_lock(store_folder() / ".store.lock"):
         found = client.get_experiment_by_name(name)
         if found is not None:
