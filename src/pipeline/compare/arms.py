@@ -14,7 +14,7 @@ GIVEN = "given"  # tag of a job: what its overrides give, as JSON
 
 
 def plain(key: str, value: Any) -> str:
-    """A value as text: a group's choice without its folder, a number alike however it was typed (0.50, 1.0)."""
+    """Returns a value as text: a group's choice without its folder, a number alike however it was typed (0.50, 1.0)."""
     text = str(value).strip("'\"")
     try:
         number = float(text)
@@ -24,7 +24,8 @@ def plain(key: str, value: Any) -> str:
 
 
 def swept_values(overrides: Sequence[str]) -> dict[str, list[str]]:
-    """Every key of the command line with the values that it takes, one or several; of a key given twice the last.
+    """Returns every key of the command line with the values that it takes, one or several; of a key given twice the
+    last.
 
     Raises HydraException for what cannot be parsed.
     """
@@ -39,12 +40,12 @@ def swept_values(overrides: Sequence[str]) -> dict[str, list[str]]:
 
 
 def given(overrides: Sequence[str]) -> dict[str, str]:
-    """What the overrides of one job give, value by key; see `plain`."""
+    """Returns what the overrides of one job give, value by key; see `plain`."""
     return {key: plain(key, values[-1]) for key, values in swept_values(overrides).items()}
 
 
 def value_of(key: str, choices: Mapping[str, Any], settings: Any) -> str | None:
-    """The choice of a group, else the value of a setting by its dotted key; None where there is neither.
+    """Returns the choice of a group, else the value of a setting by its dotted key; None where there is neither.
 
     settings: a configuration or its plain mapping.
     """
@@ -56,8 +57,8 @@ def value_of(key: str, choices: Mapping[str, Any], settings: Any) -> str | None:
 
 
 def arm_of(arm: str | None, choices: Mapping[str, Any], settings: Any) -> str:
-    """What a comparison tells a job apart by: the value of the key `arm`; without one the contender, else the model,
-    and for model=psrnn its sampler. Raises PipelineError for a key that is neither group nor setting."""
+    """Returns what a comparison tells a job apart by: the value of the key `arm`; without one the contender, else
+    the model, and for model=psrnn its sampler. Raises PipelineError for a key that is neither group nor setting."""
     if arm is not None:
         found = value_of(arm, choices, settings)
         if found is None:
@@ -70,8 +71,8 @@ def arm_of(arm: str | None, choices: Mapping[str, Any], settings: Any) -> str:
 
 
 def told_apart(arm: str | None, figure: str, keys: Sequence[str]) -> set[str]:
-    """Those of the keys that have a column of their own in the tables of a multirun: all but these say what else was
-    varied. `figure` is `compare.figure`: by epoch and by contender the number of frequencies has none."""
+    """Returns those of the keys that have a column of their own in the tables of a multirun: all but these say what
+    else was varied. `figure` is `compare.figure`: by epoch and by contender the number of frequencies has none."""
     own = {"data", "seed"}
     own |= {"features.count"} if figure == "count" else set()
     own |= {arm} if arm is not None else {"contender"} if "contender" in keys else {"model", "sampler"}
@@ -80,7 +81,7 @@ def told_apart(arm: str | None, figure: str, keys: Sequence[str]) -> set[str]:
 
 
 def varied(jobs: Sequence[Mapping[str, str]], data: Sequence[str], arm: str | None, figure: str) -> list[str]:
-    """For each job what was varied beside data, arm, frequencies and seed, as "kernel=matern, readout.lags=2".
+    """Returns for each job what was varied beside data, arm, frequencies and seed, as "kernel=matern, readout.lags=2".
 
     jobs: what each was `given`; data: the names of their data sets. Empty where nothing else was varied, or the name of
     the data set tells it.

@@ -29,7 +29,7 @@ BAND = "geometric mean over seeds, 95 % t-interval of the logs"
 
 
 def panels(data: list[str], title: str, *, x: str, y: str = MSE) -> tuple[Figure, dict[str, Axes]]:
-    """Side by side, two in a row."""
+    """Lays panels out side by side, two in a row."""
     figure, axes = new_panels(
         data, title, x=f"{x}{'; ' if len(data) > 1 else chr(10)}{BAND}", y=y, size=(3.6, 3.1), margin=(1.5, 0.8),
         columns=2,
@@ -40,7 +40,7 @@ def panels(data: list[str], title: str, *, x: str, y: str = MSE) -> tuple[Figure
 
 
 def error_by_count(means: Any, *, title: str) -> Figure:
-    """`statistics.geometric_means` against the number of frequencies, a line per arm."""
+    """Draws `statistics.geometric_means` against the number of frequencies, a line per arm."""
     figure, axes = panels(sorted(means["data"].unique()), title, x="frequencies m")
     for name, panel in axes.items():
         here = means[means["data"] == name]
@@ -58,7 +58,7 @@ def error_by_count(means: Any, *, title: str) -> Figure:
 
 
 def error_by_epoch(means: Any, *, title: str) -> Figure:
-    """Geometric means per data, arm and epoch, a line per arm."""
+    """Draws geometric means per data, arm and epoch, a line per arm."""
     figure, axes = panels(sorted(means["data"].unique()), title, x="epoch of refinement (0: before)")
     for name, panel in axes.items():
         here = means[means["data"] == name]
@@ -70,7 +70,7 @@ def error_by_epoch(means: Any, *, title: str) -> Figure:
 
 
 def contenders(means: Any, *, title: str) -> Figure:
-    """A row per arm, the best at the top, with its interval; one panel a data set."""
+    """Draws a row per arm, the best at the top, with its interval; one panel a data set."""
     data = sorted(means["data"].unique())
     figure, axes = panels(data, title, x=MSE, y="")
     for name, panel in axes.items():

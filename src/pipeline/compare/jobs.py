@@ -23,12 +23,13 @@ COLUMNS = [
 
 
 def stored_error(value: float) -> float:
-    """Infinite for what the store keeps as the largest double (it has no infinity) and for NaN."""
+    """Returns infinity for what the store keeps as the largest double (it has no infinity) and for NaN."""
     return value if abs(value) < LARGEST else math.inf
 
 
 def is_forecaster(child: MlflowRun) -> bool:
-    """Whether the job ended with a test error, as those of recipe=psrnn and recipe=tune do; others are studies."""
+    """Returns true when the job ended with a test error, as those of recipe=psrnn and recipe=tune do; others are
+    studies."""
     return ERROR in child.data.metrics
 
 
@@ -60,8 +61,8 @@ def job_row(child: MlflowRun) -> dict[str, object]:
 
 
 def job_table(children: list[MlflowRun], compare: Any) -> pd.DataFrame:
-    """One row per finished job: what it was, its validation and test error, whether the draw was stable, and what else
-    was varied; of a study most of it is empty."""
+    """Returns one row per finished job: what it was, its validation and test error, whether the draw was stable,
+    and what else was varied; of a study most of it is empty."""
     given, data = zip(*[(json.loads(c.data.tags.get(GIVEN, "{}")), c.data.tags["data"]) for c in children], strict=True)
     others = varied(given, data, compare.arm, compare.figure)
     rows = [job_row(child) | {"varied": other} for child, other in zip(children, others, strict=True)]
@@ -70,14 +71,15 @@ def job_table(children: list[MlflowRun], compare: Any) -> pd.DataFrame:
 
 
 def forecasters(jobs: pd.DataFrame) -> pd.DataFrame:
-    """The rows of jobs that are no studies, with the types that a table without studies has; files that older versions
-    exported lack the first step that was scored."""
+    """Returns the rows of jobs that are no studies, with the types that a table without studies has; files that
+    older versions exported lack the first step that was scored."""
     found = jobs.dropna(subset="test_mse").astype({"count": int, "parameters": int, "stable": bool})
     return found.astype({"first_step": int}) if "first_step" in found else found
 
 
 def metric_table(children: list[MlflowRun]) -> pd.DataFrame:
-    """One row per job and metric with its last value, but for the seconds of stages: what studies have to compare."""
+    """Returns one row per job and metric with its last value, but for the seconds of stages: what studies have to
+    compare."""
     rows = [
         {"run": child.info.run_name, "overrides": child.data.tags["hydra.overrides"], "metric": name, "value": value}
         for child in children for name, value in sorted(child.data.metrics.items()) if not name.endswith("/seconds")
@@ -86,8 +88,8 @@ def metric_table(children: list[MlflowRun]) -> pd.DataFrame:
 
 
 def seed_table(jobs: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard deviation of the stable jobs' test error per data set, arm, kernel and count, over seeds and
-    what else varied."""
+    """Returns mean and standard deviation of the stable jobs' test error per data set, arm, kernel and count, over
+    seeds and what else varied."""
     grouped = jobs.assign(kept=jobs["test_mse"].where(jobs["stable"])).groupby(KEYS[:-1], as_index=False)
     return grouped.agg(
         jobs=("test_mse", "size"),
@@ -99,8 +101,8 @@ def seed_table(jobs: pd.DataFrame) -> pd.DataFrame:
 
 
 def curve_table(client: MlflowClient, jobs: pd.DataFrame) -> pd.DataFrame:
-    """One row per job and epoch: data, arm, count, seed, epoch, the three errors (`bptt/…_mse`), and whether the epoch
-    was accepted."""
+    """Returns one row per job and epoch: data, arm, count, seed, epoch, the three errors (`bptt/…_mse`), and
+    whether the epoch was accepted."""
     rows = []
     for job in jobs.to_dict("records"):
         accepted = {m.step: bool(m.value) for m in client.get_metric_history(str(job["run_id"]), "bptt/accepted")}

@@ -21,13 +21,14 @@ NUMBERED = {"ar": "AR({})", "joined": "state + last {} observations"}
 
 
 def name_of(method: Any) -> str:
-    """The name of a method of the group `model`; its class's where it says none, as one of a person's own may."""
+    """Returns the name of a method of the group `model`; its class's where it says none, as one of a person's own
+    may."""
     return getattr(method, "name", type(method).__name__)
 
 
 def label(model: str) -> str:
-    """The words for a model's name: "ar2" is AR(2), "joined4" the state with the last 4 observations; another name (a
-    sampler's) stays as it is."""
+    """Returns the words for a model's name: "ar2" is AR(2), "joined4" the state with the last 4 observations;
+    another name (a sampler's) stays as it is."""
     kind = model.rstrip("0123456789")
     number = model.removeprefix(kind)
     if number and kind in NUMBERED:

@@ -10,7 +10,7 @@ import pandas as pd
 
 
 def markdown_table(frame: pd.DataFrame, *, digits: int = 3) -> str:
-    """A Markdown table; numbers with `digits` significant digits, NaN as an empty cell, | escaped.
+    """Returns a Markdown table; numbers with `digits` significant digits, NaN as an empty cell, | escaped.
 
     Ratios have one digit more, so that it can be seen on which side of 1 an interval ends.
     """

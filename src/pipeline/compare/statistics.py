@@ -31,7 +31,8 @@ UNKNOWN = Interval(math.nan, math.nan)
 
 
 def mean_interval(values: np.ndarray) -> Interval:
-    """95 % interval of the mean of n values, mean ± t·s/√n with Student's t of n − 1 degrees of freedom (Student 1908).
+    """Returns the 95 % interval of the mean of n values, mean ± t·s/√n with Student's t of n − 1 degrees of freedom
+    (Student 1908).
 
     s: the standard deviation with n − 1. It covers 95 % for normal values whatever their number; the percentile
     bootstrap covers 76 % at three and 90 % at ten. NaN for fewer than three values: they say little about their spread.
@@ -48,8 +49,8 @@ def mean_interval(values: np.ndarray) -> Interval:
 
 
 def wilcoxon_p(differences: np.ndarray) -> float:
-    """Two-sided p of the signed-rank test (Wilcoxon 1945): how rarely chance alone, each sign by a fair coin, makes the
-    smaller of the rank sums of positive and negative differences as small as it is.
+    """Returns the two-sided p of the signed-rank test (Wilcoxon 1945): how rarely chance alone, each sign by a fair
+    coin, makes the smaller of the rank sums of positive and negative differences as small as it is.
 
     Zero differences are left out, ties share their mean rank; scipy counts exactly where that is feasible. NaN below
     six pairs, where p cannot reach 0.05 (the smallest is 2/2ⁿ); 1 when every difference is zero.
@@ -64,8 +65,8 @@ def wilcoxon_p(differences: np.ndarray) -> float:
 
 
 def holm(p_values: np.ndarray) -> np.ndarray:
-    """p adjusted for their number (Holm 1979): the i-th smallest of n becomes max over j ≤ i of (n − j + 1) p_j, at
-    most 1. NaN stay NaN and do not count."""
+    """Returns p adjusted for their number (Holm 1979): the i-th smallest of n becomes max over j ≤ i of (n − j + 1)
+    p_j, at most 1. NaN stay NaN and do not count."""
     p = np.asarray(p_values, dtype=np.float64)
     adjusted = np.full(p.shape, np.nan)
     known = np.flatnonzero(~np.isnan(p))
@@ -114,7 +115,7 @@ def _two_arms(jobs: pd.DataFrame, baseline: str, challenger: str) -> pd.DataFram
 
 
 def compare_pairs(baseline: pd.DataFrame, challenger: pd.DataFrame) -> dict[str, Any]:
-    """One row of `paired`: both tables indexed by seed, with the columns error and stable."""
+    """Returns one row of `paired`, from two tables indexed by seed with the columns error and stable."""
     seeds = baseline.index.intersection(challenger.index)
     a, b = baseline.loc[seeds], challenger.loc[seeds]
     keep = _usable(a) & _usable(b)
@@ -139,7 +140,8 @@ def compare_pairs(baseline: pd.DataFrame, challenger: pd.DataFrame) -> dict[str,
 
 
 def paired(jobs: pd.DataFrame, *, baseline: str, challenger: str) -> pd.DataFrame:
-    """Per data set and count, over the seeds that both arms have: how the challenger's errors b compare with a.
+    """Returns per data set and count, over the seeds that both arms have, how the challenger's errors b compare with
+    a.
 
     ratio: exp(mean of log(b/a)), the geometric mean; ratio_low, ratio_high: exp of `mean_interval` of the log ratios.
     median_difference, mean_difference (with interval): of b − a, in the units of the error. p: Wilcoxon's on the log
@@ -160,30 +162,33 @@ def paired(jobs: pd.DataFrame, *, baseline: str, challenger: str) -> pd.DataFram
 
 
 def better(rows: pd.DataFrame) -> np.ndarray:
-    """Of each row of `paired`: whether p < 0.05 after Holm's adjustment and the interval of the ratio lies below 1."""
+    """Returns true for each row of `paired` where p < 0.05 after Holm's adjustment and the interval of the ratio
+    lies below 1."""
     return (rows["p_holm"].to_numpy(dtype=np.float64) < claims.ALPHA) & (
         rows["ratio_high"].to_numpy(dtype=np.float64) < 1
     )
 
 
 def worse(rows: pd.DataFrame) -> np.ndarray:
-    """`better` the other way round: the same p, and the interval above 1."""
+    """Returns `better` the other way round: the same p, and the interval above 1."""
     return (rows["p_holm"].to_numpy(dtype=np.float64) < claims.ALPHA) & (
         rows["ratio_low"].to_numpy(dtype=np.float64) > 1
     )
 
 
 def verdict(rows: pd.DataFrame) -> str:
-    """*holds*: `better` at more than half of the counts; *does not hold*: `worse` at more than half; else *undecided*.
-    Stand-in data yields no claim."""
+    """Returns *holds* where the challenger is `better` at more than half of the counts, *does not hold* where it is
+    `worse` at more than half, else *undecided*. Stand-in data yields no claim."""
     mostly_better, mostly_worse = (bool(2 * side(rows).sum() > len(rows)) for side in (better, worse))
     return claims.verdict(supported=mostly_better, contradicted=mostly_worse, stand_in=bool(np.any(rows["stand_in"])))
 
 
 def verdicts(table: pd.DataFrame, claim: str) -> pd.DataFrame:
-    """A row per data set of `paired`'s table: at how many counts the challenger is better or worse, and the verdict.
+    """Returns a row per data set of `paired`'s table: at how many counts the challenger is better or worse, and the
+    verdict.
 
-    A count with fewer than six pairs, or none, is neither: p is NaN there."""
+    A count with fewer than six pairs, or none, is neither: p is NaN there.
+    """
     rows = []
     for (data,), group in _groups(table, "data"):
         found = {"counts": len(group), "better": better(group).sum(), "worse": worse(group).sum()}
@@ -192,8 +197,8 @@ def verdicts(table: pd.DataFrame, claim: str) -> pd.DataFrame:
 
 
 def geometric_means(jobs: pd.DataFrame) -> pd.DataFrame:
-    """Per data, arm and count: geometric mean of the errors of usable draws, exp of `mean_interval` of their logs, and
-    what share of the draws is not usable."""
+    """Returns per data, arm and count the geometric mean of the errors of usable draws, exp of `mean_interval` of
+    their logs, and what share of the draws is not usable."""
     rows = []
     for (data, arm, count), group in _groups(jobs, "data", "arm", "count"):
         usable = _usable(group)
@@ -206,7 +211,8 @@ def geometric_means(jobs: pd.DataFrame) -> pd.DataFrame:
 
 
 def count_that_reaches(counts: np.ndarray, log_errors: np.ndarray, log_level: np.ndarray) -> np.ndarray:
-    """(…): the smallest count, interpolated in log-log, at which the curve has fallen to the level; infinity if never.
+    """Returns the smallest count, (…), interpolated in log-log, at which the curve has fallen to the level; infinity
+    if never.
 
     counts (count,) ascending; log_errors (…, count); log_level (…). A curve that rises again later makes no difference;
     where the first count is at the level already, it is the answer (an upper bound). Equal up to 1e-12 is reached.
@@ -273,7 +279,7 @@ def _matching_rows(jobs: pd.DataFrame, arms: tuple[str, str], rng: np.random.Gen
 
 
 def matching_counts(jobs: pd.DataFrame, *, baseline: str, challenger: str, seed: int = 0) -> pd.DataFrame:
-    """How many features the baseline needs for the error that the challenger has at m: per data set and m.
+    """Returns how many features the baseline needs for the error that the challenger has at m: per data set and m.
 
     The curves are geometric means over usable draws, see `count_that_reaches`. factor: baseline_count/m, in words in
     `text`; both numbers are NaN where the baseline does not get there within the counts measured (largest_count).

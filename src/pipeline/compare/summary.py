@@ -33,7 +33,7 @@ Curves = Callable[[pd.DataFrame], pd.DataFrame]  # from jobs to their errors by 
 
 
 class Summary(NamedTuple):
-    """tables by path, figures by path without ending, and Markdown."""
+    """Holds tables by path, figures by path without ending, and Markdown."""
 
     tables: dict[str, pd.DataFrame]
     figures: dict[str, Figure]
@@ -41,7 +41,7 @@ class Summary(NamedTuple):
 
 
 def in_words(table: Any) -> str:
-    """A Markdown table, its models by the names that people use."""
+    """Returns a Markdown table, its models by the names that people use."""
     named = {name: table[name].map(label) for name in ("arm", "against") if name in table}
     if BEHIND in table:
         named[BEHIND] = table[BEHIND].map(lambda names: ", ".join(label(name) for name in names.split(", ")))
@@ -49,12 +49,12 @@ def in_words(table: Any) -> str:
 
 
 def with_error(jobs: pd.DataFrame) -> pd.DataFrame:
-    """The columns that `statistics` reads."""
+    """Returns the columns that `statistics` reads."""
     return jobs.rename(columns={"test_mse": "error"})
 
 
 def means_in_words(means: pd.DataFrame) -> str:
-    """The table of `statistics.geometric_means` under a caption that says what its columns are."""
+    """Returns the table of `statistics.geometric_means` under a caption that says what its columns are."""
     return f"{MEANS}\n\n{in_words(means)}"
 
 
@@ -66,12 +66,12 @@ def heading(kind: str, jobs: Any) -> str:
 
 
 def shown(table: Any) -> pd.DataFrame:
-    """The columns of `statistics.paired` that are read first; all of them are in paired.csv."""
+    """Returns the columns of `statistics.paired` that are read first; all of them are in paired.csv."""
     return table[[name for name in PAIRED_SHOWN if name in table]]
 
 
 def claim_tables(jobs: pd.DataFrame, compare: Any, claim: str) -> tuple[dict[str, pd.DataFrame], str]:
-    """Paired statistics and verdicts, when the two arms of `compare` are named."""
+    """Returns paired statistics and verdicts, when the two arms of `compare` are named."""
     if compare.baseline is None or compare.challenger is None:
         return {}, ""
     absent = sorted({compare.baseline, compare.challenger} - set(jobs["arm"]))
@@ -86,7 +86,7 @@ def claim_tables(jobs: pd.DataFrame, compare: Any, claim: str) -> tuple[dict[str
 
 
 def by_count(jobs: pd.DataFrame, compare: Any, curves_of: Curves) -> Summary:  # noqa: ARG001
-    """Error against the number of frequencies: the paper's figure 3, with statistics."""
+    """Shows the error against the number of frequencies: the paper's figure 3, with statistics."""
     means = statistics.geometric_means(with_error(jobs))
     tables, text = claim_tables(jobs, compare, f"{compare.challenger} better than {compare.baseline}")
     if tables:
@@ -105,7 +105,8 @@ def by_count(jobs: pd.DataFrame, compare: Any, curves_of: Curves) -> Summary:  #
 
 
 def kept_up(curves: Any) -> pd.DataFrame:
-    """Every job's curve to the last epoch of its data set: a refinement that ended early stays where it ended."""
+    """Returns every job's curve to the last epoch of its data set: a refinement that ended early stays where it
+    ended."""
     parts = []
     for (data, *_), rows in curves.groupby(["data", "arm", "count", "seed"], sort=False):
         last = curves.loc[curves["data"] == data, "epoch"].max()
@@ -114,7 +115,8 @@ def kept_up(curves: Any) -> pd.DataFrame:
 
 
 def by_epoch(jobs: pd.DataFrame, compare: Any, curves_of: Curves) -> Summary:
-    """Error against the epoch of refinement: the paper's figure 4; the statistics are of the models that are kept."""
+    """Shows the error against the epoch of refinement: the paper's figure 4; the statistics are of the models that
+    are kept."""
     curves = curves_of(jobs)
     full = kept_up(curves).rename(columns={"test_mse": "error"})
     means = statistics.geometric_means(full.drop(columns="count").rename(columns={"epoch": "count"}))
@@ -130,7 +132,7 @@ def by_epoch(jobs: pd.DataFrame, compare: Any, curves_of: Curves) -> Summary:
 
 
 def against_all(jobs: Any, challenger: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The challenger beside every other arm, and a verdict per data set: ahead of all of them, or not.
+    """Shows the challenger beside every other arm, and a verdict per data set: ahead of all of them, or not.
 
     *holds*: `statistics.better` than each of them, Holm's adjustment over the other arms; *does not hold*:
     `statistics.worse` than one of them; else *undecided*.
@@ -153,7 +155,7 @@ def ahead_of_all(data: str, rows: Any, challenger: str) -> dict[str, str]:
 
 
 def contenders(jobs: Any, compare: Any, curves_of: Curves) -> Summary:  # noqa: ARG001
-    """Model against model: `compare.challenger` beside every other arm, paired by seed."""
+    """Shows model against model: `compare.challenger` beside every other arm, paired by seed."""
     errors: Any = with_error(jobs)
     means: Any = statistics.geometric_means(errors.assign(count=0)).drop(columns="count")
     sizes = jobs.groupby(["data", "arm"], as_index=False)[["parameters", "validation_mse"]].mean()
@@ -171,7 +173,7 @@ def contenders(jobs: Any, compare: Any, curves_of: Curves) -> Summary:  # noqa: 
 
 
 def trials(jobs: Any, compare: Any, curves_of: Curves) -> Summary:  # noqa: ARG001
-    """Trials of hyper-parameters by validation error, the best first; test errors are not looked at."""
+    """Lists trials of hyper-parameters by validation error, the best first; test errors are not looked at."""
     ranked = jobs.sort_values(["data", "arm", "validation_mse"], ignore_index=True)
     ranked = ranked[["data", "arm", "overrides", "parameters", "stable", "validation_mse"]]
     first: Any = ranked.groupby(["data", "arm"], sort=False).head(TRIALS_SHOWN)
@@ -183,12 +185,12 @@ KINDS = {"count": by_count, "epoch": by_epoch, "contenders": contenders, "trials
 
 
 def listed(jobs: pd.DataFrame) -> str:
-    """The jobs in words: what is known of each."""
+    """Lists the jobs in words: what is known of each."""
     return markdown_table(jobs.drop(columns="run_id").dropna(axis="columns", how="all"))
 
 
 def summarise(jobs: Any, compare: Any, curves_of: Curves) -> Summary:
-    """The tables of all jobs, and what `compare.figure` asks for; studies are listed, and are in no figure.
+    """Returns the tables of all jobs, and what `compare.figure` asks for; studies are listed, and are in no figure.
 
     Jobs that differ in what else was varied (column `varied` of the jobs) are compared apart, as if on other data.
     """
@@ -209,7 +211,7 @@ def summarise(jobs: Any, compare: Any, curves_of: Curves) -> Summary:
 
 
 def with_varied(jobs: Any) -> tuple[pd.Series, dict[str, tuple[str, str]]]:
-    """Data and what else was varied as one text for each job, and the two parts of each text."""
+    """Returns data and what else was varied as one text for each job, and the two parts of each text."""
     others = jobs["varied"].fillna("") if "varied" in jobs else pd.Series("", index=jobs.index)
     pairs = list(zip(jobs["data"], others, strict=True))
     texts = [f"{data}, {other}" if other else str(data) for data, other in pairs]
@@ -217,7 +219,8 @@ def with_varied(jobs: Any) -> tuple[pd.Series, dict[str, tuple[str, str]]]:
 
 
 def taken_apart(table: Any, parts: dict[str, tuple[str, str]]) -> pd.DataFrame:
-    """The table with data and what else was varied in columns of their own; unchanged where nothing else was."""
+    """Returns the table with data and what else was varied in columns of their own; unchanged where nothing else
+    was."""
     if "data" not in table or not any(other for _, other in parts.values()):
         return table
     data, others = (table["data"].map({text: pair[i] for text, pair in parts.items()}) for i in (0, 1))
@@ -227,7 +230,7 @@ def taken_apart(table: Any, parts: dict[str, tuple[str, str]]) -> pd.DataFrame:
 
 
 def aligned(text: str) -> str:
-    """Markdown with the columns of its tables as wide as their cells, for a terminal."""
+    """Returns Markdown with the columns of its tables as wide as their cells, for a terminal."""
     shown: list[str] = []
     for table, found in groupby(text.splitlines(), key=lambda line: line.startswith("|")):
         lines = list(found)
@@ -242,7 +245,7 @@ def in_columns(lines: list[str]) -> list[str]:
 
 
 def unlike_steps(jobs: Any) -> str:
-    """Words where jobs on the same data were not scored over the same steps: their errors do not compare."""
+    """Returns words where jobs on the same data were not scored over the same steps: their errors do not compare."""
     if "first_step" not in jobs:  # a file of an older version, which scored all models from evaluate.first_step
         return ""
     found = [(data, sorted(rows.unique())) for data, rows in jobs.groupby("data")["first_step"] if rows.nunique() > 1]
@@ -258,7 +261,8 @@ def unlike_steps(jobs: Any) -> str:
 
 
 def pooled_warning(jobs: pd.DataFrame) -> str:
-    """Words for a sweep over something that no column tells apart: its jobs stand in one row as if they were seeds."""
+    """Returns words for a sweep over something that no column tells apart: its jobs stand in one row as if they
+    were seeds."""
     twice = jobs.duplicated(["data", "arm", "kernel", "count", "seed"], keep=False)
     if not bool(twice.any()):
         return ""
