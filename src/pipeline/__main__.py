@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import platform
 import signal
 import sys
 import traceback
-from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
@@ -17,14 +15,6 @@ from pipeline.host.torchrun import joined
 from pipeline.settings.messages import expected_errors, one_line
 
 PROJECT = "orthogonal-psrnn"
-RECIPES = {
-    "psrnn": "pipeline.systems.psrnn.recipe:train",
-    "tune": "pipeline.systems.tune.recipe:trial",
-    "predict": "pipeline.systems.predict.recipe:predict",
-    "theory": "pipeline.systems.theory.recipe:study_of_draws",
-    "trace": "pipeline.systems.trace.recipe:estimate",
-    "ssgp": "pipeline.systems.ssgp.recipe:compare",
-}
 NOTHING_KEPT = "no run is kept that could be resumed"
 ASKS_ONLY = {"--help", "-h", "--cfg", "-c", "--info", "-i", "--hydra-help"}
 VERSIONS_OF = ("hydra-core", "mlflow", "torch", "numpy")  # beside our own: what a report of a fault should name
@@ -43,12 +33,6 @@ def with_model_uri(arguments: list[str]) -> list[str]:
     return [f"model.uri='{a.removeprefix('model=')}'" if a.startswith("model=") else a for a in arguments]
 
 
-def recipe(name: str) -> Callable[[Any, Any], Any]:
-    """The function that runs a recipe; only its module is imported."""
-    module, function = RECIPES[name].split(":")
-    return getattr(importlib.import_module(module), function)
-
-
 def stop(error: Exception) -> None:
     """Leave with exit status 1 and one line; with HYDRA_FULL_ERROR=1 the traceback is shown instead."""
     if os.environ.get(TRACEBACK) == "1":
@@ -59,9 +43,10 @@ def stop(error: Exception) -> None:
 def run(settings: Any, current: Any) -> Any:
     """The recipe of settings that were checked; torch is imported here at the earliest."""
     from pipeline.host.out_of_memory import said_in_one_line
+    from pipeline.systems.registry import function, system
 
     with said_in_one_line():
-        return recipe(settings.recipe)(settings, current)
+        return function(system(settings.recipe).entry)(settings, current)
 
 
 def job(config: Any) -> Any:
@@ -70,12 +55,12 @@ def job(config: Any) -> Any:
     An error in a multirun is said at once, marked in the store and passed on to Hydra, which goes on with the others.
     """
     from pipeline.host.errors import FinishedBefore
-    from pipeline.settings.build import settings_of
     from pipeline.settings.job import Job
+    from pipeline.systems.registry import checked
 
     current = Job.current()
     try:
-        return run(settings_of(config), current)
+        return run(checked(config), current)
     except FinishedBefore as end:
         print(end)
         return None
@@ -104,11 +89,11 @@ def launch() -> None:
 
     from pipeline.host.paths import conf_folder, ensure_writable, store_folder
     from pipeline.multirun.callback import parents_closed
-    from pipeline.settings.composition import prepare_process
     from pipeline.settings.swept import with_swept_settings
+    from pipeline.systems.registry import prepare
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that open runs are closed, also between jobs
-    prepare_process()
+    prepare()
     sys.argv[1:] = with_swept_settings(with_model_uri(sys.argv[1:]))
     if not ASKS_ONLY & set(sys.argv[1:]):
         ensure_writable(store_folder())

@@ -16,8 +16,8 @@ from omegaconf import DictConfig, open_dict
 from pipeline.host.errors import GOES_ON, FinishedBefore
 from pipeline.host.passwords import masked
 from pipeline.host.torchrun import refuse_several
-from pipeline.settings.composition import prepare_process
 from pipeline.settings.messages import expected_errors, one_line
+from pipeline.systems.registry import prepare
 
 if TYPE_CHECKING:
     from pipeline.tracking.run import Run
@@ -41,7 +41,7 @@ def parents_closed() -> Iterator[None]:
 
 def arrived() -> ParentRun:
     """The callback in a worker process: what every process needs is set up, and there is no parent to close."""
-    prepare_process()
+    prepare()
     return ParentRun()
 
 

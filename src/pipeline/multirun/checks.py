@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hydra.core.global_hydra import GlobalHydra
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from pipeline.compare.arms import arm_of, plain, swept_values
 from pipeline.host.errors import PipelineError
+from pipeline.settings.fields import rules
 from pipeline.settings.nearest import no_such_choice
-from pipeline.settings.schema import CAPS
 
 CARRIERS = ("experiment", "contender", "recipe", "size")  # groups that set others: known when a job is composed
 FORECASTERS = ("psrnn", "tune")  # the recipes whose jobs end with a model and a test error
@@ -24,9 +24,10 @@ def planned(config: DictConfig) -> dict[str, list[str]]:
 
 def lowered(key: str, value: str, config: DictConfig) -> str:
     """A value as `size` caps it."""
-    limit = OmegaConf.select(config, f"size.{CAPS[key]}") if key in CAPS else None
-    text = plain(key, value)
-    return text if limit is None or text == "null" else plain(key, min(float(text), limit))
+    rule, text = rules(config).get(key), plain(key, value)
+    if rule is None or rule.cap is None or text == "null":
+        return text
+    return plain(key, rule.lowered(float(text), config.size))
 
 
 def planned_arms(config: DictConfig, values: Mapping[str, list[str]]) -> list[str] | None:

@@ -14,7 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pipeline.host.errors import PipelineError
 from pipeline.settings.nearest import did_you_mean
-from pipeline.settings.schema import apply_caps, validate
+from pipeline.settings.schema import validate
 from pipeline.settings.unknown import refuse_unknown
 
 OWN_PACKAGES = ("data", "models")
@@ -104,10 +104,9 @@ def build(section: str, node: dict[str, Any], extensions: list[str]) -> Any:
 
 
 def settings_of(config: DictConfig) -> Any:
-    """Caps applied, everything checked, and the schema's dataclass with plain values: no config goes further."""
+    """Caps applied, every setting checked, and the schema's dataclass with plain values: no config goes further."""
     OmegaConf.set_readonly(config, False)
     refuse_unknown(config)
-    apply_caps(config)
     validate(config)
     settings: Any = OmegaConf.to_object(config)
     import_extensions(settings.extensions)

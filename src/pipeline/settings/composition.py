@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pipeline.host.process import prepare_environment
 
 
@@ -58,11 +60,14 @@ def share_schemas() -> None:
     setattr(ConfigStore, "__deepcopy__", lambda store, memo: store)  # noqa: ARG005, B010
 
 
-def prepare_process() -> None:
-    """All of it: called once in the first process, and in each worker before its first configuration is composed."""
+def prepare_process(schemas: Mapping[str, type]) -> None:
+    """All of it: called once in the first process, and in each worker before its first configuration is composed.
+
+    schemas: of every recipe, by its name.
+    """
     from pipeline.settings.schema import register_schemas
 
     prepare_environment()
     share_schemas()
-    register_schemas()
+    register_schemas(schemas)
     register_resolvers()

@@ -11,7 +11,7 @@ from omegaconf import DictConfig, OmegaConf
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder
 from pipeline.settings.nearest import did_you_mean
-from pipeline.settings.schema import SCHEMAS
+from pipeline.settings.schema import registered_schemas
 
 FREE = ("data", "kernel", "sampler", "model")  # sections whose keys are those of the class they name
 ADDED = ("experiment", "contender")  # groups that the defaults leave out, so that one types + before them
@@ -20,7 +20,7 @@ ADDED = ("experiment", "contender")  # groups that the defaults leave out, so th
 def settings_beside(key: str) -> list[str]:
     """The settings of the section that `key` would belong to; empty where the schemas do not agree on one."""
     sections: list[Any] = []
-    for schema in SCHEMAS.values():
+    for schema in registered_schemas():
         node: Any = schema
         for part in key.split(".")[:-1]:
             node = get_type_hints(node).get(part) if is_dataclass(node) else None
@@ -39,7 +39,7 @@ def settings_of_choices(section: str) -> set[str]:
 
 def first_words() -> set[str]:
     """What a setting may begin with: settings and sections of every recipe, and groups, as they are typed."""
-    names = {setting.name for schema in SCHEMAS.values() for setting in fields(schema)}
+    names = {setting.name for schema in registered_schemas() for setting in fields(schema)}
     return names | {f"+{name}" for name in ADDED}
 
 

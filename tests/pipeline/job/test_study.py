@@ -9,7 +9,7 @@ import torch
 
 from pipeline.job.study import run_request, title_of
 from pipeline.settings.job import Job
-from pipeline.settings.schema import TraceConfig
+from pipeline.systems.trace.config import TraceConfig
 from pipeline.tracking.session import RunRequest
 
 CPU = torch.device("cpu")

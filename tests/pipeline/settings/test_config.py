@@ -12,9 +12,12 @@ from omegaconf import OmegaConf, open_dict
 
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder
-from pipeline.settings.build import build, check_target, settings_of
+from pipeline.settings.build import build, check_target
 from pipeline.settings.composition import at_most, contenders, readout_for, refine_for, up_to
-from pipeline.settings.schema import PredictConfig, PsrnnConfig, register_schemas
+from pipeline.settings.schema import register_schemas
+from pipeline.systems.predict.config import PredictConfig
+from pipeline.systems.psrnn.config import PsrnnConfig
+from pipeline.systems.registry import checked, schemas
 
 OPTIONS = sorted(
     (str(path.parent.relative_to(conf_folder())), path.stem)
@@ -36,7 +39,7 @@ NEEDED = {("tracking", "server"): ["tracking.uri=http://127.0.0.1:5000"], ("kern
 
 @pytest.fixture(autouse=True)
 def composer():
-    register_schemas()
+    register_schemas(schemas())
     OmegaConf.register_new_resolver("pipeline_store", lambda: "/tmp", replace=True)
     for resolver in (at_most, up_to, contenders, readout_for, refine_for):
         OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
@@ -64,7 +67,7 @@ def test_the_options_are_found() -> None:
 
 @pytest.mark.parametrize(("group", "option"), [pair for pair in OPTIONS if pair != ("data", "new")])
 def test_every_option_composes_and_its_target_takes_its_keys(group: str, option: str) -> None:
-    settings = settings_of(compose("config", [f"{group}={option}", *NEEDED.get((group, option), [])]))
+    settings = checked(compose("config", [f"{group}={option}", *NEEDED.get((group, option), [])]))
     assert isinstance(settings, PsrnnConfig)
     section = getattr(settings, group)
     if isinstance(section, dict) and "_target_" in section:
@@ -82,36 +85,36 @@ def test_every_contender_composes_and_names_its_data_and_model(contender: str) -
         assert (choices.data, choices.model) == (data, model)
     with open_dict(config):
         config.pop("hydra")
-    settings = settings_of(config)
+    settings = checked(config)
     check_target("model", settings.model, [])
     check_target("data", settings.data, [])
 
 
 @pytest.mark.parametrize(("folder", "update", "ridge"), [("refined", "paper", 0.01), ("refined_bayes", "bayes", 0.1)])
 def test_a_contender_wins_over_its_experiment(folder: str, update: str, ridge: float) -> None:
-    settings = settings_of(compose("config", ["+experiment=figure4", f"contender={folder}/iid"]))
+    settings = checked(compose("config", ["+experiment=figure4", f"contender={folder}/iid"]))
     assert isinstance(settings, PsrnnConfig)
     assert (settings.update, settings.initialise.ridge) == (update, ridge)
 
 
 def test_predict_composes() -> None:
-    settings = settings_of(compose("config", ["recipe=predict", "model.uri=runs:/a/model", "data.path=x.csv"]))
+    settings = checked(compose("config", ["recipe=predict", "model.uri=runs:/a/model", "data.path=x.csv"]))
     assert isinstance(settings, PredictConfig)
     with pytest.raises(PipelineError, match=r"data\.path has no value; give data\.path=… on the command line"):
-        settings_of(compose("config", ["recipe=predict", "model.uri=runs:/a/model"]))
+        checked(compose("config", ["recipe=predict", "model.uri=runs:/a/model"]))
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_tiny_wins_over_every_experiment(experiment: str) -> None:
-    settings = settings_of(compose("config", [f"+experiment={experiment}", "size=tiny", "refine.epochs=500"]))
+    settings = checked(compose("config", [f"+experiment={experiment}", "size=tiny", "refine.epochs=500"]))
     assert settings.features.count == 10
     assert settings.refine.epochs == 2
-    whole = settings_of(compose("config", [f"+experiment={experiment}"]))
+    whole = checked(compose("config", [f"+experiment={experiment}"]))
     assert whole.features.count > 8
 
 
 def test_tiny_lowers_lists_too() -> None:
-    whole, tiny = (settings_of(compose("config", ["+experiment=ssgp", *more])) for more in ([], ["size=tiny"]))
+    whole, tiny = (checked(compose("config", ["+experiment=ssgp", *more])) for more in ([], ["size=tiny"]))
     assert (whole.ssgp.counts, whole.ssgp.seeds) == ([16, 32, 64], 8)
     assert (tiny.ssgp.counts, tiny.ssgp.seeds, tiny.ssgp.iterations, tiny.stream.rows) == ([10], 2, 2, [])
 
@@ -124,18 +127,18 @@ def test_the_sweeps_of_experiments_follow_size() -> None:
 
 
 def test_caps_only_lower() -> None:
-    settings = settings_of(compose("config", ["size=tiny", "features.count=3", "refine=none"]))
+    settings = checked(compose("config", ["size=tiny", "features.count=3", "refine=none"]))
     assert (settings.features.count, settings.features.projection, settings.refine.epochs) == (3, None, 0)
 
 
 def test_caps_lower_an_experiment_too() -> None:
-    settings = settings_of(compose("config", ["+contender=mocap/psrnn", "size=tiny"]))
+    settings = checked(compose("config", ["+contender=mocap/psrnn", "size=tiny"]))
     assert (settings.features.count, settings.features.projection, settings.refine.epochs) == (10, 10, 2)
 
 
 def test_the_root_seed_changes_neither_data_nor_split() -> None:
     def dataset(*overrides: str):
-        settings = settings_of(compose("config", ["data.source=stand_in", "data.steps=20", *overrides]))
+        settings = checked(compose("config", ["data.source=stand_in", "data.steps=20", *overrides]))
         return build("data", settings.data, [])
 
     assert dataset("seed=0").checksum == dataset("seed=1").checksum

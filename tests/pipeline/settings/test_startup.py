@@ -119,10 +119,10 @@ def test_no_telemetry_unless_the_environment_asks_for_it(typed: str | None, kept
 def test_no_recipe_imports_the_store_or_the_figures_before_it_runs() -> None:
     """The export of a page, which needs no torch, is asked first."""
     code = (
-        "import importlib, sys; import pipeline.export; "
+        "import sys; import pipeline.export; "
         "print(*sorted({'torch', 'matplotlib'} & set(sys.modules)), 'then'); "
-        "from pipeline.__main__ import RECIPES; "
-        "[importlib.import_module(RECIPES[name].split(':')[0]) for name in ('psrnn', 'theory', 'trace', 'ssgp')]; "
+        "from pipeline.systems.registry import function, system; "
+        "[function(system(name).entry) for name in ('psrnn', 'theory', 'trace', 'ssgp')]; "
         "print(*sorted({'mlflow', 'matplotlib', 'scipy.stats', 'sklearn', 'gpytorch', 'torch'} & set(sys.modules)))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -16,7 +16,7 @@ from pipeline.host.atomic import written_whole
 from pipeline.host.errors import PipelineError
 from pipeline.host.torchrun import refuse_several
 from pipeline.settings.job import Job
-from pipeline.settings.schema import PredictConfig
+from pipeline.systems.predict.config import PredictConfig
 from pipeline.tracking.model import load_model, model_columns, model_history
 from pipeline.tracking.store import open_store
 

@@ -12,7 +12,7 @@ import torch
 from pipeline.compare.arms import arm_of
 from pipeline.job.study import run_request
 from pipeline.settings.job import Job
-from pipeline.settings.schema import PsrnnConfig
+from pipeline.systems.psrnn.config import PsrnnConfig
 from pipeline.systems.psrnn.load import Loaded
 from pipeline.tracking.session import RunRequest
 

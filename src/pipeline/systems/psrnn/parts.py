@@ -9,7 +9,7 @@ from models.psrnn.method import Psrnn
 from pipeline.host.devices import DTYPES
 from pipeline.host.errors import PipelineError
 from pipeline.settings.build import build
-from pipeline.settings.schema import PsrnnConfig
+from pipeline.systems.psrnn.config import PsrnnConfig
 from pipeline.systems.psrnn.lags import readout_settings
 from pipeline.systems.psrnn.own_models import check_method, rehearse
 from pipeline.tracking.run import keeps_models

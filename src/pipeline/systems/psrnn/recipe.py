@@ -26,9 +26,9 @@ from pipeline.job.fit import EpochRow, Progress
 from pipeline.job.study import prepare, title_of
 from pipeline.settings.build import build
 from pipeline.settings.job import Job, refuse_other_data
-from pipeline.settings.schema import PsrnnConfig
 from pipeline.systems.psrnn import report
 from pipeline.systems.psrnn.baselines import Season, baselines, season_of
+from pipeline.systems.psrnn.config import PsrnnConfig
 from pipeline.systems.psrnn.evaluate import Evaluation, evaluate
 from pipeline.systems.psrnn.features import Features, draw_features
 from pipeline.systems.psrnn.first_model import Initialised, fit_method, one_step_mse

@@ -20,7 +20,7 @@ from models.theory.bounds import rank_bound, theorem_1
 from models.theory.dense import Approximation, KernelSpectrum, Risk, feature_risk
 from models.theory.iterative import ShiftedKernel, iterative_approximation, iterative_risk
 from pipeline.job.seeding import generator
-from pipeline.settings.schema import TheorySettings
+from pipeline.systems.theory.config import TheorySettings
 from pipeline.systems.theory.inputs import Inputs
 
 

@@ -21,8 +21,9 @@ from pipeline.job.clock import Clock
 from pipeline.job.study import Study, prepare, study
 from pipeline.settings.build import build
 from pipeline.settings.job import Job
-from pipeline.settings.schema import TheoryConfig, refuse_repeated
+from pipeline.settings.schema import refuse_repeated
 from pipeline.systems.theory import report as theory_report
+from pipeline.systems.theory.config import TheoryConfig
 from pipeline.systems.theory.draws import COLUMNS, Measured, Problem, measure, problem_of
 from pipeline.systems.theory.inputs import Collection, Inputs, inputs_of, normal_inputs
 
@@ -34,24 +35,6 @@ def chosen(section: str, names: Sequence[str], sections: Mapping[str, Any], exte
             raise PipelineError(f"theory.{section}: {name} is unknown; choose among {', '.join(sections)}")
     refuse_repeated(f"theory.{section}", names)
     return {name: build(f"{section}.{name}", sections[name], extensions) for name in names}
-
-
-def check(settings: TheoryConfig) -> None:
-    """Raise PipelineError for settings that leave nothing to measure or to compare, before anything is loaded."""
-    theory = settings.theory
-    for section in ("counts", "dimensions", "thresholds"):
-        refuse_repeated(f"theory.{section}", getattr(theory, section))
-    if not theory.dimensions and not theory.data:
-        raise PipelineError("theory.dimensions and theory.data are both empty; give one of them")
-    if theory.rows < 2:
-        raise PipelineError(
-            f"theory.rows={theory.rows}: a kernel matrix of one point is always approximated; take more"
-        )
-    unknown = [name for name in theory.baselines if name not in theory.samplers]
-    if unknown or not theory.baselines:
-        raise PipelineError(f"theory.baselines={list(theory.baselines)} must be among theory.samplers, at least one")
-    if settings.dtype != "float64":
-        raise PipelineError(f"dtype={settings.dtype}: recipe=theory computes in float64; leave dtype out")
 
 
 def load_inputs(settings: TheoryConfig, device: torch.device) -> list[Inputs]:
@@ -115,7 +98,6 @@ def measure_all(
 def study_of_draws(settings: TheoryConfig, job: Job) -> None:
     """The whole recipe."""
     refuse_several("recipe=theory")
-    check(settings)
     device = prepare(settings, job)
     kernels = chosen("kernels", settings.theory.kernels, settings.kernels, settings.extensions)
     samplers = chosen("samplers", settings.theory.samplers, settings.samplers, settings.extensions)

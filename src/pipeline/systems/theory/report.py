@@ -10,8 +10,8 @@ import pandas as pd
 from models.theory.bounds import count_for_theorem_2
 from pipeline.compare.markdown import markdown_table
 from pipeline.job.study import Study
-from pipeline.settings.schema import TheorySettings
 from pipeline.systems.theory import figures, tables
+from pipeline.systems.theory.config import TheorySettings
 from pipeline.systems.theory.draws import Measured, Problem
 from pipeline.systems.theory.inputs import GENERATED, Collection
 from pipeline.tracking.run import Run

@@ -17,7 +17,7 @@ import pandas as pd
 from models.theory.bounds import theorem_2
 from pipeline.compare import claims, statistics
 from pipeline.compare.mcnemar import mcnemar_p
-from pipeline.settings.schema import TheorySettings
+from pipeline.systems.theory.config import TheorySettings
 from pipeline.systems.theory.draws import Measured, Problem
 from pipeline.systems.theory.inputs import GENERATED
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from pipeline.compare import statistics
 from pipeline.compare.claims import ALPHA, VERDICTS, places_of, verdict
 from pipeline.compare.mcnemar import difference_interval, mcnemar_p
-from pipeline.settings.schema import TraceConfig
+from pipeline.systems.trace.config import TraceConfig
 from pipeline.systems.trace.problems import Problem
 
 CLAIMS = (  # baseline and challenger: the challenger fails less often

@@ -16,10 +16,10 @@ from pipeline.host.devices import DTYPES
 from pipeline.host.errors import PipelineError
 from pipeline.job.seeding import generator
 from pipeline.settings.build import build
-from pipeline.settings.schema import TraceConfig
 from pipeline.systems.psrnn.features import draw_features
 from pipeline.systems.psrnn.load import load
 from pipeline.systems.psrnn.two_stage import TwoStageSettings, initialise
+from pipeline.systems.trace.config import TraceConfig
 
 
 class FittedHessian(NamedTuple):

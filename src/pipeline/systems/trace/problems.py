@@ -22,7 +22,7 @@ from models.trace.oracles import Dense, Diagonal, Oracle, Power, Reordered, spar
 from models.trace.solves import RidgeSmoother
 from pipeline.host.devices import DTYPES
 from pipeline.host.errors import PipelineError
-from pipeline.settings.schema import TraceConfig
+from pipeline.systems.trace.config import TraceConfig
 from pipeline.systems.trace.hessian import fitted_hessian
 
 SMALLEST = 1e-12  # eigenvalue of a kernel matrix, relative to the largest, below which its inverse means nothing

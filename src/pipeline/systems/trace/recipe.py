@@ -14,9 +14,10 @@ from pipeline.host.torchrun import settings_of_rank
 from pipeline.job.clock import Clock
 from pipeline.job.study import Study, log_metrics, prepare, study
 from pipeline.settings.job import Job
-from pipeline.settings.schema import TraceConfig, refuse_repeated
+from pipeline.settings.schema import refuse_repeated
 from pipeline.systems.trace import report
 from pipeline.systems.trace.claims import paired
+from pipeline.systems.trace.config import TraceConfig
 from pipeline.systems.trace.problems import PROBLEMS, Problem
 from pipeline.systems.trace.trials import all_runs, failures, products_metrics, summary, timings
 
@@ -24,6 +25,8 @@ from pipeline.systems.trace.trials import all_runs, failures, products_metrics, 
 def check(settings: TraceConfig) -> None:
     """Raises PipelineError, before anything is loaded, for settings that leave nothing to estimate or mean nothing."""
     asked, timing = settings.estimate, settings.timing
+    if settings.hessian.readout.lags is None:
+        raise PipelineError("hessian.readout.lags has no value; give a number, 0 for the state alone")
     if not asked.methods:
         raise PipelineError(f"estimate.methods is empty; choose among {', '.join(METHODS)}")
     lists = {"estimate.methods": asked.methods, "estimate.queries": asked.queries, "timing.queries": timing.queries}
@@ -74,7 +77,6 @@ def time_stage(here: Study, problem: Problem, settings: TraceConfig, device: tor
 
 def estimate(settings: TraceConfig, job: Job) -> float:
     """The whole recipe; returns the mean failures, in percent, at the most queries."""
-    check(settings)
     settings = settings_of_rank(settings)
     device, clock = prepare(settings, job), Clock()
     with clock.stage("load"):

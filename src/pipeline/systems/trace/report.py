@@ -9,8 +9,8 @@ import pandas as pd
 from pipeline.compare.markdown import markdown_table
 from pipeline.job.study import Study
 from pipeline.plotting import CAP, HEADING, REFERENCE, legend, line, new_axes, style
-from pipeline.settings.schema import TraceConfig
 from pipeline.systems.trace.claims import claims
+from pipeline.systems.trace.config import TraceConfig
 from pipeline.systems.trace.problems import Problem
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from models.trace.parallel import OverRanks, over_processes
 from models.trace.queries import draw_queries
 from pipeline.host.devices import DTYPES
 from pipeline.job import checkpoint
-from pipeline.settings.schema import TraceConfig
+from pipeline.systems.trace.config import TraceConfig
 from pipeline.systems.trace.problems import Problem
 
 VECTORS = 30  # that the timed products are compared with the matrix on

@@ -18,12 +18,10 @@ from pipeline.host.atomic import remove_leftovers, written_whole
 from pipeline.host.errors import PipelineError, Pruned
 from pipeline.host.paths import store_folder
 from pipeline.job.fit import EpochRow
-from pipeline.settings.build import settings_of
-from pipeline.settings.config_psrnn import DrawnConfig
 from pipeline.settings.job import Job
-from pipeline.settings.schema import TuneConfig
 from pipeline.settings.unknown import not_a_setting
-from pipeline.systems.psrnn.recipe import train
+from pipeline.systems.registry import checked, function
+from pipeline.systems.tune.config import SEARCHED, DrawnConfig, TuneConfig
 from pipeline.tracking.store import file_lock
 
 try:
@@ -103,7 +101,7 @@ def with_values(settings: TuneConfig, values: dict[str, Any]) -> TuneConfig:
         if name not in ((OmegaConf.select(config, section) if section else config) or {}):
             raise PipelineError(f"tune.space: {not_a_setting(key)}")
         OmegaConf.update(config, key, value)
-    return settings_of(config)
+    return checked(config)
 
 
 def watch(trial: optuna.Trial) -> Callable[[EpochRow], None]:
@@ -128,7 +126,7 @@ def finite(error: float) -> float:
 def trial(settings: TuneConfig, job: Job) -> float:
     """Draw, train, tell; returns the validation error, of a pruned trial that of its last epoch."""
     check(settings)
-    study = open_study(settings)
+    train, study = function(SEARCHED.entry), open_study(settings)
     here = trial_of(study, job.number)
     known = study.get_trials(deepcopy=False)[here.number]
     if known.value is not None:

@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 
 from pipeline.multirun.parent import experiment_name
 from pipeline.settings.job import Job
-from pipeline.settings.schema import PsrnnConfig
+from pipeline.systems.psrnn.config import PsrnnConfig
 from pipeline.systems.psrnn.naming import request_of, short_word, words_typed
 from pipeline.tracking.session import RunRequest
 

@@ -20,8 +20,10 @@ from pipeline.compare.claims import NO_CLAIM
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder
 from pipeline.settings.build import settings_of
-from pipeline.settings.schema import SizeConfig, TheorySettings, register_schemas
+from pipeline.settings.schema import SizeConfig, register_schemas
+from pipeline.systems.registry import schemas
 from pipeline.systems.theory import recipe, tables
+from pipeline.systems.theory.config import TheorySettings
 from pipeline.systems.theory.inputs import inputs_of, normal_inputs, table_of
 
 SMALL = (
@@ -32,7 +34,7 @@ PRECIPITATION = ("theory.data=[precipitation]", "datasets.precipitation.source=s
 
 
 def theory_of(*overrides: str) -> TheorySettings:
-    register_schemas()
+    register_schemas(schemas())
     with initialize_config_dir(str(conf_folder()), version_base=None):
         return settings_of(compose("config", list(overrides))).theory
 

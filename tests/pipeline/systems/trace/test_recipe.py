@@ -28,9 +28,10 @@ from pipeline.compare.mcnemar import difference_interval
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder
 from pipeline.settings.build import settings_of
-from pipeline.settings.config_trace import EstimateConfig, MatrixConfig, TraceDataConfig
-from pipeline.settings.schema import TraceConfig, register_schemas
+from pipeline.settings.schema import register_schemas
+from pipeline.systems.registry import schemas
 from pipeline.systems.trace.claims import CLAIMS, claims, paired
+from pipeline.systems.trace.config import EstimateConfig, MatrixConfig, TraceConfig, TraceDataConfig
 from pipeline.systems.trace.hessian import fitted_hessian
 from pipeline.systems.trace.problems import PROBLEMS, Problem, Source, refuse_singular
 from pipeline.systems.trace.trials import products_metrics
@@ -175,7 +176,7 @@ def second_difference(loss: ChunkLoss, parameters: Sequence[torch.nn.Parameter],
 
 
 def test_the_hessian_is_that_of_the_loss_that_refinement_minimises() -> None:
-    register_schemas()
+    register_schemas(schemas())
     with initialize_config_dir(str(conf_folder()), version_base=None):
         configured = settings_of(compose("config", ["+experiment=trace_hessian", "size=tiny", *WALKER]))
     fitted = fitted_hessian(configured, torch.device("cpu"))

@@ -1,0 +1,122 @@
+"""Settings that carry their own rules: what a value must be, and which limit of `size` lowers it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
+from typing import Any, get_type_hints
+
+from omegaconf import MISSING, DictConfig, OmegaConf
+
+from pipeline.host.errors import PipelineError
+from pipeline.settings.nearest import did_you_mean
+
+RULE = "rule"  # under which the metadata of a field hold its rule
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What each number of a setting, or of its list, must be; `choices`: the words that it may be.
+
+    cap: the setting of `size` that it is lowered to. said_below: what is said of `below` in place of the number.
+    """
+
+    above: float | None = None
+    at_least: float | None = None
+    below: float | None = None
+    at_most: float | None = None
+    choices: tuple[str, ...] = ()
+    cap: str | None = None
+    may_be_empty: bool = False
+    said_below: str | None = None
+
+    @property
+    def bounded(self) -> bool:
+        """Whether any number is refused by it."""
+        return any(bound is not None for bound in (self.above, self.at_least, self.below, self.at_most))
+
+    def broken_by(self, number: float) -> str | None:
+        """What the number must be and is not, in words; None where it obeys. NaN obeys no bound."""
+        if self.above is not None and not number > self.above:
+            return f"greater than {self.above:g}"
+        if self.at_least is not None and not number >= self.at_least:
+            return f"{self.at_least:g} or greater"
+        if self.below is not None and not number < self.below:
+            return self.said_below or f"below {self.below:g}"
+        if self.at_most is not None and not number <= self.at_most:
+            return f"at most {self.at_most:g}"
+        return None if math.isfinite(number) else "finite"
+
+    def check(self, key: str, value: Any) -> None:
+        """Raise PipelineError, naming key and value, where the value breaks the rule; None is left alone."""
+        values = list(value) if OmegaConf.is_list(value) else [] if value is None else [value]
+        if OmegaConf.is_list(value) and not values and not self.may_be_empty:
+            raise PipelineError(f"{key} is empty; give at least one value")
+        for one in values:
+            if self.choices and one not in self.choices:
+                words = f"{key}={one} is unknown; choose one of {', '.join(self.choices)}"
+                raise PipelineError(words + did_you_mean(str(one), self.choices))
+            broken = self.broken_by(one) if self.bounded else None
+            if broken is not None:
+                raise PipelineError(f"{key}={value} must be {broken}")
+
+    def lowered(self, value: Any, size: Any) -> Any:
+        """The value as its cap in `size` lowers it; of a list each number, each once and in rising order."""
+        limit = getattr(size, self.cap) if self.cap is not None else None
+        if limit is None or value is None:
+            return value
+        return sorted({min(one, limit) for one in value}) if OmegaConf.is_list(value) else min(value, limit)
+
+
+def setting(
+    default: Any = MISSING, *, above: float | None = None, at_least: float | None = None, below: float | None = None,
+    at_most: float | None = None, choices: tuple[str, ...] = (), cap: str | None = None, may_be_empty: bool = False,
+    said_below: str | None = None,
+) -> Any:  # fmt: skip
+    """A field of a schema with a `Rule` of its own; without a default it needs a value."""
+    rule = Rule(above, at_least, below, at_most, choices, cap, may_be_empty, said_below)
+    if isinstance(default, list):
+        return field(default_factory=lambda: list(default), metadata={RULE: rule})
+    return field(default=default, metadata={RULE: rule})
+
+
+def settings_in(schema: type) -> Iterator[tuple[str, Any, Rule | None]]:
+    """Every setting of a schema and of the sections inside it: dotted key, type and rule."""
+    hints = get_type_hints(schema)
+    for item in fields(schema):
+        kind = hints[item.name]
+        if isinstance(kind, type) and is_dataclass(kind):
+            yield from ((f"{item.name}.{key}", inner, rule) for key, inner, rule in settings_in(kind))
+        else:
+            yield item.name, kind, item.metadata.get(RULE)
+
+
+@cache
+def rules_of(schema: type) -> dict[str, Rule]:
+    """The rules of a schema by dotted key."""
+    return {key: rule for key, _, rule in settings_in(schema) if rule is not None}
+
+
+def rules(config: DictConfig) -> dict[str, Rule]:
+    """The rules of the schema that a configuration was composed with; none where there is no schema."""
+    schema = OmegaConf.get_type(config)
+    return rules_of(schema) if is_dataclass(schema) else {}
+
+
+def check_rules(config: DictConfig, *, section: str = "") -> None:
+    """Raise PipelineError for the first setting, of those that begin with `section`, that breaks its rule."""
+    for key, rule in rules(config).items():
+        if key.startswith(section):
+            rule.check(key, OmegaConf.select(config, key))
+
+
+def apply_caps(config: DictConfig) -> None:
+    """Lower what exceeds the limits of `size`; done after composition, so that it wins over an experiment."""
+    for key, rule in rules(config).items():
+        if rule.cap is not None:
+            value = OmegaConf.select(config, key)
+            lowered = rule.lowered(value, config.size)
+            if lowered is not value:
+                OmegaConf.update(config, key, lowered)

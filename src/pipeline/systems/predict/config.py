@@ -1,0 +1,39 @@
+"""The settings of `recipe=predict`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from omegaconf import MISSING
+
+from pipeline.settings.fields import setting
+from pipeline.settings.schema import CommonConfig
+from pipeline.systems.registry import System
+
+
+@dataclass
+class NewDataConfig:
+    path: str = MISSING
+    group: str | None = None
+    time: str | None = None
+    delimiter: str | None = None
+    decimal: str = "point"
+
+
+@dataclass
+class ModelUriConfig:
+    uri: str = MISSING
+
+
+@dataclass
+class PredictConfig(CommonConfig):
+    """`recipe=predict`."""
+
+    data: NewDataConfig = field(default_factory=NewDataConfig)
+    model: ModelUriConfig = field(default_factory=ModelUriConfig)
+    horizon: int = setting(0, at_least=0)
+    interval: float = setting(0.0, at_least=0, below=1, said_below="below 1, as 0.9 is")
+    output: str | None = None
+
+
+SYSTEM = System(settings=PredictConfig, entry="pipeline.systems.predict.recipe:predict")

@@ -1,0 +1,100 @@
+"""The settings of `recipe=psrnn`, and what the rest of the pipeline knows of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from omegaconf import MISSING
+
+from models.choices import SCALES, UPDATES
+from pipeline.host.errors import PipelineError
+from pipeline.settings.fields import setting
+from pipeline.settings.schema import CommonConfig
+from pipeline.systems.registry import System
+
+
+@dataclass
+class BandwidthConfig:
+    rule: str = MISSING
+    value: float | None = setting(None, above=0)
+    percentile: float = setting(50.0, at_least=0, at_most=100)
+    scale: float = setting(1.0, above=0)
+    pairs: int = setting(20000, above=0)
+
+
+@dataclass
+class FeaturesConfig:
+    count: int = setting(above=0, cap="count")
+    projection: int | None = setting(None, above=0, cap="count")
+    bandwidth: BandwidthConfig = field(default_factory=BandwidthConfig)
+
+
+@dataclass
+class InitialiseConfig:
+    method: str = setting(choices=("two_stage", "random"))
+    ridge: float = setting(above=0)
+    scale: str = setting(choices=SCALES)
+    whitening: float = setting(above=0)
+    chunk: int = setting(above=0)
+
+
+@dataclass
+class ReadoutConfig:
+    lags: int | None = setting(at_least=0)
+    choices: list[int] = setting([], at_least=0, may_be_empty=True)
+    ridges: list[float] = setting(above=0)
+    state_ridges: list[float] | None = setting(None, above=0)
+    scale: str = setting(choices=SCALES)
+
+
+@dataclass
+class RefineConfig:
+    epochs: int = setting(at_least=0, cap="epochs")
+    optimizer: str = setting(choices=("auto", "kronecker", "sgd", "adam"))
+    learning_rate: float | None = setting(None, above=0)
+    horizon: int = setting(above=0)
+    batch_size: int = setting(above=0)
+    clip: float = setting(above=0)
+    damping: float = setting(above=0)
+    solve_readout: bool = True
+    learn_frequencies: bool = False
+
+
+@dataclass
+class EvaluateConfig:
+    first_step: int = setting(at_least=0)
+    horizons: list[int] = setting(above=0)
+    orders: list[int] = setting(above=0, may_be_empty=True)
+    ridges: list[float] = setting(above=0)
+    season: int | None = setting(None, at_least=0)
+
+
+@dataclass
+class PsrnnConfig(CommonConfig):
+    """`recipe=psrnn`. The sections with a `_target_` are free: their keys are those of the class they name."""
+
+    data: Any = MISSING
+    kernel: Any = MISSING
+    sampler: Any = MISSING
+    update: str = setting(choices=UPDATES)
+    features: FeaturesConfig = field(default_factory=FeaturesConfig)
+    initialise: InitialiseConfig = field(default_factory=InitialiseConfig)
+    model: Any = MISSING
+    readout: ReadoutConfig = field(default_factory=ReadoutConfig)
+    refine: RefineConfig = field(default_factory=RefineConfig)
+    evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
+
+
+def check(settings: PsrnnConfig) -> None:
+    """Raise PipelineError where nothing says how many lags the readout has."""
+    if settings.readout.lags is None and not settings.readout.choices:
+        raise PipelineError("readout.lags=null leaves the choice to readout.choices, which is empty; give one of them")
+
+
+SYSTEM = System(
+    settings=PsrnnConfig,
+    entry="pipeline.systems.psrnn.recipe:train",
+    check="pipeline.systems.psrnn.config:check",
+    bfloat16=True,
+)

@@ -1,0 +1,98 @@
+"""The settings of `recipe=trace`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from omegaconf import MISSING
+
+from models.choices import DISTRIBUTIONS, UPDATES
+from pipeline.settings.fields import setting
+from pipeline.settings.schema import CommonConfig
+from pipeline.systems.psrnn.config import FeaturesConfig, InitialiseConfig, ReadoutConfig
+from pipeline.systems.registry import System
+
+PROBLEMS = ("synthetic", "roget", "condmat", "precipitation", "smoother", "hessian")
+PRODUCTS = ("exact", "implicit")
+
+
+@dataclass
+class TraceDataConfig:
+    root: str | None = None
+    source: str = MISSING
+    seed: int = setting(at_least=0)
+
+
+@dataclass
+class MatrixConfig:
+    """What the matrix is made with; each problem uses some of it."""
+
+    size: int = setting(above=0, cap="steps")
+    points: int = setting(above=0, cap="steps")
+    length: float = setting(above=0)
+    ridge: float = setting(at_least=0)
+    smoothing: float = setting(above=0)
+    steps: int = setting(above=0)
+    products: str = setting(choices=PRODUCTS)
+
+
+@dataclass
+class EstimateConfig:
+    methods: list[str] = MISSING
+    queries: list[int] = setting(above=0, cap="steps")
+    distribution: str = setting(choices=DISTRIBUTIONS)
+    epsilon: float = setting(above=0)
+    trials: int = setting(above=0, cap="sequences")
+    runs: int = setting(above=0, cap="seeds")
+
+
+@dataclass
+class TimingConfig:
+    queries: list[int] = setting(above=0, cap="steps")
+    trials: int = setting(at_least=0, cap="seeds")
+    processes: int = setting(above=0, cap="seeds")
+
+
+@dataclass
+class HessianFeaturesConfig(FeaturesConfig):
+    """As of a PSRNN, with few frequencies: the Hessian has 8m³ rows and more."""
+
+    count: int = setting(above=0, cap="seeds")
+    projection: int | None = setting(None, above=0)
+
+
+@dataclass
+class HessianConfig:
+    """The PSRNN and the chunks of its training part, of whose loss the matrix is the Hessian."""
+
+    data: Any = MISSING
+    kernel: Any = MISSING
+    sampler: Any = MISSING
+    model: Any = MISSING
+    update: str = setting(choices=UPDATES)
+    features: HessianFeaturesConfig = field(default_factory=HessianFeaturesConfig)
+    initialise: InitialiseConfig = field(default_factory=InitialiseConfig)
+    readout: ReadoutConfig = field(default_factory=ReadoutConfig)
+    first_step: int = setting(at_least=0)
+    horizon: int = setting(above=0)
+    chunks: int = setting(above=0, cap="sequences")
+
+
+@dataclass
+class TraceConfig(CommonConfig):
+    """`recipe=trace`."""
+
+    problem: str = setting(choices=PROBLEMS)
+    data: TraceDataConfig = field(default_factory=TraceDataConfig)
+    matrix: MatrixConfig = field(default_factory=MatrixConfig)
+    hessian: HessianConfig = field(default_factory=HessianConfig)
+    estimate: EstimateConfig = field(default_factory=EstimateConfig)
+    timing: TimingConfig = field(default_factory=TimingConfig)
+
+
+SYSTEM = System(
+    settings=TraceConfig,
+    entry="pipeline.systems.trace.recipe:estimate",
+    check="pipeline.systems.trace.recipe:check",
+)
