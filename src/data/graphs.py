@@ -19,10 +19,10 @@ import pandas as pd
 from scipy.spatial import KDTree
 
 from data.base import DataError
-from data.files.download import Opener, check_source, data_root, file_or_stand_in, open_https
+from data.files.download import Opener, open_https
+from data.files.published import Published
 from data.files.textfile import Line, fail, read_lines
 
-SOURCES = ("auto", "published", "stand_in")
 FOLDER = "trace_graphs"
 # A public copy over https, pinned to a commit.
 ADDRESS = "https://raw.githubusercontent.com/11hifish/OptSketchTraceEst/33122fdab9f5e679b19d69487f622ad3d003a32b/data/"
@@ -72,10 +72,9 @@ class Raw(NamedTuple):
 
 
 class File(NamedTuple):
-    """Names a published graph: its file, the SHA-256 of it, how it is read, and how many nodes its stand-in has."""
+    """Names a published graph: its file, how that is read, and how many nodes the stand-in has."""
 
-    file: str
-    sha256: str
+    published: Published
     read: Callable[[Path], Raw]
     stand_in_nodes: int
 
@@ -148,12 +147,13 @@ def stand_in_pairs(*, nodes: int, seed: int) -> Raw:
     return Raw(nodes, KDTree(places).query_pairs(radius, output_type="ndarray").astype(np.int64))
 
 
-FILES = {
-    "roget": File("Roget.net", "7c8c15dc657465c178e6cc9a394c224bc8cb0e9a6c175f4d03f2381ccb0d464c", read_pajek, 1022),
-    "condmat": File(
-        "ca-CondMat.txt", "bb61d14cc6186789566dc81f92e3979261adeab3e2b0f15a77805e498bb0bc4a", read_edge_list, 3000
-    ),
-}
+def published(name: str, file: str, sha256: str) -> Published:
+    return Published(name, "published", ADDRESS, {file: sha256}, FOLDER, "a generated graph")
+
+
+ROGET = published("roget", "Roget.net", "7c8c15dc657465c178e6cc9a394c224bc8cb0e9a6c175f4d03f2381ccb0d464c")
+CONDMAT = published("condmat", "ca-CondMat.txt", "bb61d14cc6186789566dc81f92e3979261adeab3e2b0f15a77805e498bb0bc4a")
+FILES = {"roget": File(ROGET, read_pajek, 1022), "condmat": File(CONDMAT, read_edge_list, 3000)}
 
 
 def load(
@@ -170,12 +170,7 @@ def load(
     """
     if name not in FILES:
         raise DataError(f"graph {name!r} is unknown; choose one of {', '.join(FILES)}")
-    check_source(source, SOURCES)
     known = FILES[name]
-    path = data_root(root) / FOLDER / known.file
-    real = source != "stand_in" and file_or_stand_in(
-        path, address=ADDRESS + known.file, sha256=known.sha256, data=name, stand_in="a generated graph",
-        required=source == "published", opener=opener,
-    )  # fmt: skip
-    raw = known.read(path) if real else stand_in_pairs(nodes=known.stand_in_nodes, seed=seed)
-    return Graph(name, raw.nodes, undirected(raw.pairs), "published" if real else "stand-in", not real)
+    files = known.published.find(root, source=source, opener=opener)
+    raw = known.read(files[0]) if files else stand_in_pairs(nodes=known.stand_in_nodes, seed=seed)
+    return Graph(name, raw.nodes, undirected(raw.pairs), "published" if files else "stand-in", not files)

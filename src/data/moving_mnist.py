@@ -15,14 +15,18 @@ from scipy.ndimage import zoom
 from tqdm import tqdm
 
 from data.base import DataError, Dataset, Sequences
-from data.files.download import Opener, data_root, file_or_stand_in, open_https
+from data.files.download import Opener, open_https
 from data.files.idx import read_idx
+from data.files.published import Published
 
-SOURCES = ("auto", "mnist", "stand_in")
 FOLDER = "mnist"
 FILE = "t10k-images-idx3-ubyte.gz"
 CHECKSUMS = {FILE: "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"}
-ADDRESSES = {FILE: f"https://raw.githubusercontent.com/fgnt/mnist/ae608a02b796c9ee908c082585a5f006fe05258e/{FILE}"}
+PUBLISHED = Published(
+    "moving_mnist", "mnist",
+    "https://raw.githubusercontent.com/fgnt/mnist/ae608a02b796c9ee908c082585a5f006fe05258e/",
+    CHECKSUMS, FOLDER, "scikit-learn's small digits",
+)  # fmt: skip
 BOX, DIGIT = 64, 28
 ROOM = BOX - DIGIT
 SPEED = 0.1 * ROOM  # pixels a frame: a tenth of the way from wall to wall, as in the paper's program
@@ -64,17 +68,8 @@ def load_moving_mnist(
     that is damaged or cut short.
     """
     check(source=source, seed=seed, videos=videos, test=test, validation=validation, steps=steps)
-    folder = data_root(root) / FOLDER
-    real = source != "stand_in" and file_or_stand_in(
-        folder / FILE,
-        address=ADDRESSES[FILE],
-        sha256=CHECKSUMS[FILE],
-        data="moving_mnist",
-        stand_in="scikit-learn's small digits",
-        required=source == "mnist",
-        opener=opener,
-    )
-    others, tested = halve(read_digits(folder / FILE) if real else stand_in_digits(), seed=seed)
+    files = PUBLISHED.find(root, source=source, opener=opener)
+    others, tested = halve(read_digits(files[0]) if files else stand_in_digits(), seed=seed)
 
     def part(digits: np.ndarray, numbers: range, draw: int) -> Sequences:
         return as_sequences(draw_videos(digits, numbers=numbers, steps=steps, seed=seed, draw=draw), numbers, draw)
@@ -86,16 +81,15 @@ def load_moving_mnist(
         test=part(tested, range(test), TEST),
         feature_names=tuple(f"pixel_{row:02d}_{column:02d}" for row in range(BOX) for column in range(BOX)),
         units=("",) * BOX**2,
-        source="mnist" if real else "stand-in",
-        stand_in=not real,
+        source="mnist" if files else "stand-in",
+        stand_in=not files,
         common_scale=True,
         image_shape=(BOX, BOX),
     )
 
 
 def check(*, source: str, seed: int, videos: int, test: int, validation: int, steps: int) -> None:
-    if source not in SOURCES:
-        raise DataError(f"moving_mnist: data.source={source} is unknown; choose one of {', '.join(SOURCES)}")
+    PUBLISHED.check_source(source)
     if seed < 0:
         raise DataError(f"moving_mnist: data.seed must be at least 0, got {seed}")
     if test < 1 or validation < 1 or videos - test - validation < 1:

@@ -2,13 +2,10 @@
 
 import gzip
 import hashlib
-import io
-import os
 import struct
 import warnings
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
 
 import numpy as np
 import pytest
@@ -18,7 +15,6 @@ from hypothesis import strategies as st
 
 from data.base import DataError
 from data.moving_mnist import (
-    ADDRESSES,
     BOX,
     CHECKSUMS,
     DIGIT,
@@ -35,14 +31,6 @@ from data.moving_mnist import (
 )
 
 FEW: dict[str, Any] = {"videos": 9, "test": 3, "validation": 2, "steps": 4}
-
-
-def offline(request, *, timeout):
-    raise URLError(f"no network for {request.full_url} within {timeout} s")
-
-
-def forbidden(request, *, timeout):
-    raise AssertionError(f"{request.full_url} was opened (limit {timeout} s)")
 
 
 def images_file(images):
@@ -145,7 +133,7 @@ def test_the_halves_are_disjoint_complete_and_drawn_under_the_seed():
     assert (halve(digits, seed=4)[0] != others).any()
 
 
-def test_shapes_names_and_marks(root):
+def test_shapes_names_and_marks(root, forbidden):
     dataset = load_moving_mnist(root=root, source="mnist", opener=forbidden, **FEW)
     assert (dataset.name, dataset.source, dataset.stand_in) == ("moving_mnist", "mnist", False)
     assert (dataset.common_scale, dataset.image_shape) == (True, (64, 64))
@@ -193,60 +181,42 @@ def test_a_part_holds_no_memory_but_its_own(root):
         assert part.values.untyped_storage().nbytes() == part.values.numel() * 8
 
 
-def test_a_missing_file_is_fetched_once_from_a_pinned_address(tmp_path, small_file):
-    opened = []
-
-    class Response(io.BytesIO):
-        status, headers = 200, {"Content-Length": str(len(small_file))}
-
-        def geturl(self):
-            return ADDRESSES[FILE]
-
-    def opener(request, *, timeout):
-        opened.append((request.get_method(), request.full_url, timeout > 0))
-        return Response(small_file)
-
-    first = load_moving_mnist(root=str(tmp_path), opener=opener, **FEW)
-    assert opened == [("HEAD", ADDRESSES[FILE], True), ("GET", ADDRESSES[FILE], True)]
-    assert ADDRESSES[FILE] == (
-        "https://raw.githubusercontent.com/fgnt/mnist/ae608a02b796c9ee908c082585a5f006fe05258e/t10k-images-idx3-ubyte.gz"
-    )
+def test_a_missing_file_is_fetched_once_from_a_pinned_address(tmp_path, small_file, web, forbidden):
+    address = "https://raw.githubusercontent.com/fgnt/mnist/ae608a02b796c9ee908c082585a5f006fe05258e/t10k-images-idx3-ubyte.gz"
+    web.files = {address: small_file}
+    first = load_moving_mnist(root=str(tmp_path), opener=web, **FEW)
+    assert web.asked == [("HEAD", address, 2.0), ("GET", address, 30.0)]
     second = load_moving_mnist(root=str(tmp_path), opener=forbidden, **FEW)
     assert first.source == "mnist"
     assert first.checksum == second.checksum
 
 
-def test_auto_falls_back_to_the_stand_in_with_a_warning(tmp_path):
+def test_auto_falls_back_to_the_stand_in_with_a_warning(tmp_path, offline):
     with pytest.warns(UserWarning, match=r"^moving_mnist: NOT REAL DATA: .*t10k-images.* is missing and .*no network"):
         dataset = load_moving_mnist(root=str(tmp_path), opener=offline, **FEW)
     assert (dataset.source, dataset.stand_in) == ("stand-in", True)
     assert not any(tmp_path.iterdir())
 
 
-def test_mnist_never_falls_back(tmp_path):
+def test_mnist_never_falls_back(tmp_path, offline):
     with pytest.raises(DataError, match=r"no network; put it there \(from https://.*or choose data\.source=stand_in"):
         load_moving_mnist(root=str(tmp_path), source="mnist", opener=offline, **FEW)
 
 
 @pytest.mark.parametrize("source", ["auto", "mnist"])
-def test_a_damaged_file_is_an_error_not_a_fallback(root, source):
+def test_a_damaged_file_is_an_error_not_a_fallback(root, source, forbidden):
     path = Path(root) / FOLDER / FILE
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(DataError, match=r"t10k-images-idx3-ubyte\.gz: damaged or cut short"):
         load_moving_mnist(root=root, source=source, opener=forbidden, **FEW)
 
 
-def test_a_download_that_fails_is_an_error_not_a_fallback(tmp_path):
-    def refuses_bodies(request, *, timeout):
-        if request.get_method() == "HEAD":
-            return Path(os.devnull).open("rb")
-        raise URLError(f"broken within {timeout} s")
-
+def test_a_download_that_fails_is_an_error_not_a_fallback(tmp_path, breaking):
     with pytest.raises(DataError, match=r"t10k-images-idx3-ubyte\.gz: cannot be fetched"):
-        load_moving_mnist(root=str(tmp_path), opener=refuses_bodies, **FEW)
+        load_moving_mnist(root=str(tmp_path), opener=breaking, **FEW)
 
 
-def test_the_stand_in_is_asked_for_without_warning_file_or_network(tmp_path):
+def test_the_stand_in_is_asked_for_without_warning_file_or_network(tmp_path, forbidden):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         dataset = load_moving_mnist(root=str(tmp_path), source="stand_in", opener=forbidden, **FEW)
@@ -288,6 +258,6 @@ def test_other_arrays_than_digits_are_refused(tmp_path, images):
         ({"test": 7}, "9 videos cannot be split into 7 for test, 2 for validation"),
     ],
 )
-def test_arguments_out_of_range_are_refused(arguments, message):
+def test_arguments_out_of_range_are_refused(arguments, message, forbidden):
     with pytest.raises(DataError, match=f"^moving_mnist: {message}"):
         load_moving_mnist(**{"root": None, "source": "stand_in", "opener": forbidden, **FEW, **arguments})

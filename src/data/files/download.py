@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http.client import HTTPException
 from pathlib import Path
@@ -153,33 +152,6 @@ def download_all(
             path = folder / name
             if not (path.is_file() and sha256_of(path) == checksums[name]):
                 download(address, path, sha256=checksums[name], opener=opener)
-
-
-def check_source(source: str, sources: Sequence[str]) -> None:
-    """Raises DataError, naming the choices, for a `data.source` that is not one of them."""
-    if source not in sources:
-        raise DataError(f"data.source={source} is unknown; choose one of {', '.join(sources)}")
-
-
-def file_or_stand_in(
-    path: Path, *, address: str, sha256: str, data: str, stand_in: str, required: bool, opener: Opener = open_https
-) -> bool:
-    """Checks the file, or fetches it. Returns False, with a warning that names the stand-in, where neither can be
-    done.
-
-    data: the data set that asks. Raises DataError where the file is `required` and cannot be had.
-    """
-    if path.exists():
-        check_file(path, sha256)
-        return True
-    if network_available(address, opener=opener):
-        download_all({path.name: address}, path.parent, checksums={path.name: sha256}, opener=opener)
-        return True
-    lack = f"{path} is missing and there is no network"
-    if required:
-        raise DataError(f"{data}: {lack}; put it there (from {address}), or choose data.source=stand_in")
-    warnings.warn(f"{data}: NOT REAL DATA: {lack}; using {stand_in}", stacklevel=3)
-    return False
 
 
 @contextmanager

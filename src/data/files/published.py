@@ -2,40 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from data.files.download import Opener, check_source, data_root, file_or_stand_in
+from data.base import DataError
+from data.files import download
 
 
 @dataclass(frozen=True)
 class Published:
-    """Names the files of a published data set. name: also of its folder below the data root. source: what
-    `data.source` calls them. address: what a file's name is appended to, over https. checksums: SHA-256 of every
-    file, by name."""
+    """Names the files of a published data set.
+
+    name: of the data set, which begins every message. source: what `data.source` calls the published files.
+    address: what a file's path is appended to, or a function from that path to the address; https alone is opened.
+    checksums: SHA-256 of every file, by its path below the folder. folder: below the data root; "" is the name.
+    stand_in: what takes the files' place, in the words of the warning.
+    """
 
     name: str
     source: str
-    address: str
+    address: str | Callable[[str], str]
     checksums: Mapping[str, str]
+    folder: str = ""
+    stand_in: str = "a generated stand-in"
 
-    def find(self, root: str | None, *, source: str, opener: Opener, others: tuple[str, ...] = ()) -> list[Path] | None:
+    def address_of(self, file: str) -> str:
+        """Returns the https address of one of the files."""
+        return self.address + file if isinstance(self.address, str) else self.address(file)
+
+    def folder_below(self, root: str | None) -> Path:
+        """Returns the folder of the files, which need not be there."""
+        return download.data_root(root) / (self.folder or self.name)
+
+    def check_source(self, source: str, others: tuple[str, ...] = ()) -> None:
+        """Raises DataError, naming the choices, for a `data.source` that is not one of them."""
+        choices = ("auto", self.source, "stand_in", *others)
+        if source not in choices:
+            raise DataError(f"{self.name}: data.source={source} is unknown; choose one of {', '.join(choices)}")
+
+    def find(
+        self, root: str | None, *, source: str, opener: download.Opener, others: tuple[str, ...] = ()
+    ) -> list[Path] | None:
         """Returns the paths of the files, whole and in order, or None where a stand-in is to take their place: with
         source=stand_in, and with auto, said in a warning, where one is missing and there is no network.
 
         others: sources of the loader's own. Raises DataError for a source that is unknown, for a file that is damaged,
-        and for one that is missing and cannot be fetched, where the source is not auto.
+        for a download that fails, and for a file that is missing without a network, where the source is not auto.
         """
-        check_source(source, ("auto", self.source, "stand_in", *others))
+        self.check_source(source, others)
         if source == "stand_in":
             return None
-        paths = [data_root(root) / self.name / file for file in self.checksums]
-        found = all(
-            file_or_stand_in(
-                path, address=self.address + path.name, sha256=self.checksums[path.name], data=self.name,
-                stand_in="a generated stand-in", required=source == self.source, opener=opener,
-            )
-            for path in paths
-        )  # fmt: skip
-        return paths if found else None
+        folder = self.folder_below(root)
+        missing = [file for file in self.checksums if not (folder / file).exists()]
+        for file in (file for file in self.checksums if file not in missing):
+            download.check_file(folder / file, self.checksums[file])
+        if missing and not self.fetched(missing, folder, opener=opener):
+            self.say_lack(missing, folder, required=source == self.source)
+            return None
+        return [folder / file for file in self.checksums]
+
+    def fetched(self, missing: list[str], folder: Path, *, opener: download.Opener) -> bool:
+        """Fetches the missing files. Returns False where there is no network."""
+        addresses = {file: self.address_of(file) for file in missing}
+        if not download.network_available(addresses[missing[0]], opener=opener):
+            return False
+        download.download_all(addresses, folder, checksums=self.checksums, opener=opener)
+        return True
+
+    def say_lack(self, missing: list[str], folder: Path, *, required: bool) -> None:
+        """Warns that a stand-in takes the place of the files. Raises DataError where they are required."""
+        first, several = missing[0], len(missing) > 1
+        lack = f"{folder / first} is missing"
+        if several:
+            lack = f"{len(missing)} of {len(self.checksums)} files are missing in {folder} (the first: {first})"
+        lack += " and there is no network"
+        if required:
+            where = f"put {'them' if several else 'it'} there (from {self.address_of(first)}{' …' if several else ''})"
+            raise DataError(f"{self.name}: {lack}; {where}, or choose data.source=stand_in")
+        warnings.warn(f"{self.name}: NOT REAL DATA: {lack}; using {self.stand_in}", stacklevel=4)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
+from data.files.published import Published
+
 FOLDER = "cmu_mocap_walk"
 MIRROR = "https://raw.githubusercontent.com"
 ACCLAIM = f"{MIRROR}/KseniiaCheloshkina/amc/cc0ee085ee2396b92de5e47d5b59954ba8c57f5d/data"
@@ -75,3 +77,6 @@ def address_of(name: str) -> str:
     """Returns the https address of a file in CHECKSUMS."""
     path = PurePosixPath(name)
     return f"{BVH}/{path.name}" if path.suffix == ".bvh" else f"{ACCLAIM}/{path.parent.name}/{path.name}"
+
+
+PUBLISHED = Published("mocap", "cmu", address_of, CHECKSUMS, FOLDER, "the simulated stand-in")

@@ -7,19 +7,17 @@ that can be rebuilt from public files of known checksum has 46: the first 300 fr
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from data.base import DataError, Dataset, Sequences
-from data.files.download import Opener, check_file, data_root, download_all, network_available, open_https
+from data.files.download import Opener, open_https
 from data.mocap import acclaim, bvh, walker
 from data.mocap.features import FEATURE_NAMES, PARTS, UNITS, stack_features
-from data.mocap.files import CHECKSUMS, FOLDER, address_of
+from data.mocap.files import PUBLISHED
 
-SOURCES = ("auto", "cmu", "stand_in")
 BVH_TRIALS = {"35": (*range(1, 17), *range(28, 35)), "07": tuple(range(1, 12))}
 ACCLAIM_TRIALS = {"39": (*range(1, 10), 12, 13, 14)}
 TEST_TRACKS = ("35_04", "35_10", "35_16", "35_33", "07_04", "07_08", "39_04", "39_09")
@@ -65,13 +63,11 @@ def load_mocap(
     Raises DataError for an argument out of range, for missing files that cannot be fetched, and always for a file
     that is damaged or cut short.
     """
-    if source not in SOURCES:
-        raise DataError(f"mocap: source {source!r} is unknown; choose one of {', '.join(SOURCES)}")
+    PUBLISHED.check_source(source)
     if steps < 1:
         raise DataError(f"mocap: steps must be at least 1, not {steps}")
-    folder = data_root(root) / FOLDER
-    if source != "stand_in" and _files_ready(folder, required=source == "cmu", opener=opener):
-        arrays, names = read_tracks(folder, steps=steps)
+    if PUBLISHED.find(root, source=source, opener=opener):
+        arrays, names = read_tracks(PUBLISHED.folder_below(root), steps=steps)
         return _dataset(arrays, names, TEST_TRACKS, seed=seed, validation=validation, stand_in=False)
     arrays, names = walker.walk_tracks(seed=seed, steps=steps)
     return _dataset(arrays, names, STAND_IN_TEST_TRACKS, seed=seed, validation=validation, stand_in=True)
@@ -141,27 +137,6 @@ def proportional_quotas(sizes: Sequence[int], *, total: int) -> list[int]:
 
 def _track_names(subject: str, trials: Sequence[int]) -> list[str]:
     return [f"{subject}_{trial:02d}" for trial in trials]
-
-
-def _files_ready(folder: Path, *, required: bool, opener: Opener) -> bool:
-    """Check the files present, fetch the missing ones. False, with a warning, where that is impossible and allowed."""
-    missing = [name for name in CHECKSUMS if not (folder / name).exists()]
-    for name in CHECKSUMS.keys() - missing:
-        check_file(folder / name, CHECKSUMS[name])
-    if not missing:
-        return True
-    addresses = {name: address_of(name) for name in missing}
-    if network_available(addresses[missing[0]], opener=opener):
-        download_all(addresses, folder, checksums=CHECKSUMS, opener=opener)
-        return True
-    lack = f"{len(missing)} of {len(CHECKSUMS)} files are missing in {folder} (the first: {missing[0]})"
-    if required:
-        raise DataError(
-            f"mocap: {lack} and there is no network; put them there (addresses: data/mocap/files.py), "
-            "or choose source=stand_in"
-        )
-    warnings.warn(f"mocap: NOT REAL DATA: {lack} and there is no network; using the simulated stand-in", stacklevel=3)
-    return False
 
 
 def _dataset(

@@ -14,20 +14,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from data.base import DataError, Dataset, Sequences
-from data.files.download import Opener, data_root, file_or_stand_in, open_https
+from data.files.download import Opener, open_https
+from data.files.published import Published
 from data.pendigits.sigma_lognormal import DIGITS, draw_hand, write_digit
 from data.pendigits.unipen import Digit, read_digits
 
-SOURCES = ("auto", "uci", "stand_in")
 TRAJECTORIES = ("writer", "digit")
 FOLDER = "pendigits_orig"
 FILE = "pendigits-orig.tra.Z"
 CHECKSUMS = {FILE: "ceae25d05f1ccfed4d27ca2e5766370fb32ddd685a647567e84cf7685aa7ac8b"}
 # A public copy over https, pinned to a commit.
-ADDRESSES = {
-    FILE: "https://raw.githubusercontent.com/amknguyen/sigKerForPenDigits/"
-    f"e2bf050902126fa2705def44658f3192a2d2895e/data/{FILE}"
-}
+PUBLISHED = Published(
+    "handwriting", "uci",
+    "https://raw.githubusercontent.com/amknguyen/sigKerForPenDigits/e2bf050902126fa2705def44658f3192a2d2895e/data/",
+    CHECKSUMS, FOLDER, "the generated stand-in",
+)  # fmt: skip
 FEATURE_NAMES = ("x", "y", "pen")
 UNITS = ("tablet unit", "tablet unit", "")
 STAND_IN_WRITERS, STAND_IN_DIGITS = 30, 40
@@ -52,8 +53,8 @@ def load_handwriting(
 
     root: folder that holds `pendigits_orig/`; None: $PIPELINE_DATA_ROOT, else a cache of the user's own.
     source: "uci": the recorded strokes, fetched over https where the file is missing. "stand_in": generated strokes
-        (see `data.sigma_lognormal`); nothing in them is real. "auto": the recorded ones, or, where the file is missing
-        and there is no network, the stand-in with a warning. The two never mix.
+        (see `data.pendigits.sigma_lognormal`); nothing in them is real. "auto": the recorded ones, or, where the file
+        is missing and there is no network, the stand-in with a warning. The two never mix.
     trajectory: "writer": all digits of a writer in the file's order, joined. "digit": one digit of each writer, drawn
         under `seed`.
     seed: draws the writers, which part each is in, the digits, and, for the stand-in, the strokes.
@@ -66,24 +67,14 @@ def load_handwriting(
     """
     check_choices(source=source, trajectory=trajectory, seed=seed, steps=steps)
     check_sizes(trajectories=trajectories, test=test, validation=validation)
-    folder = data_root(root) / FOLDER
-    real = source != "stand_in" and file_or_stand_in(
-        folder / FILE,
-        address=ADDRESSES[FILE],
-        sha256=CHECKSUMS[FILE],
-        data="handwriting",
-        stand_in="the generated stand-in",
-        required=source == "uci",
-        opener=opener,
-    )
-    digits = read_digits(folder / FILE) if real else stand_in_digits(seed=seed)
+    files = PUBLISHED.find(root, source=source, opener=opener)
+    digits = read_digits(files[0]) if files else stand_in_digits(seed=seed)
     arrays, names = draw_trajectories(digits, trajectory=trajectory, count=trajectories, steps=steps, seed=seed)
-    return split_by_writer(arrays, names, test=test, validation=validation, stand_in=not real)
+    return split_by_writer(arrays, names, test=test, validation=validation, stand_in=not files)
 
 
 def check_choices(*, source: str, trajectory: str, seed: int, steps: int | None) -> None:
-    if source not in SOURCES:
-        raise DataError(f"handwriting: data.source={source!r} is unknown; choose one of {', '.join(SOURCES)}")
+    PUBLISHED.check_source(source)
     if trajectory not in TRAJECTORIES:
         raise DataError(
             f"handwriting: data.trajectory={trajectory!r} is unknown; choose one of {', '.join(TRAJECTORIES)}"

@@ -3,7 +3,6 @@
 import os
 import warnings
 from pathlib import Path
-from urllib.error import URLError
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from data.base import DataError
 from data.mocap import acclaim
 from data.mocap import load as mocap
 from data.mocap.features import FEATURE_NAMES, PARTS
-from data.mocap.files import CHECKSUMS, FOLDER, address_of
+from data.mocap.files import CHECKSUMS, FOLDER, PUBLISHED, address_of
 from data.mocap.load import (
     ACCLAIM_BONES,
     BVH_JOINTS,
@@ -42,20 +41,12 @@ needs_recordings = pytest.mark.skipif(
 )
 
 
-def offline(request, *, timeout):
-    raise URLError(f"no network for {request.full_url} within {timeout} s")
-
-
-def forbidden(request, *, timeout):
-    raise AssertionError(f"{request.full_url} was opened (limit {timeout} s)")
-
-
 def all_names(dataset):
     return [name for part in dataset.parts.values() for name in part.names]
 
 
 def test_an_unknown_source_lists_the_choices():
-    with pytest.raises(DataError, match=r"source 'kitti' is unknown; choose one of auto, cmu, stand_in"):
+    with pytest.raises(DataError, match=r"^mocap: data\.source=kitti is unknown; choose one of auto, cmu, stand_in"):
         load_mocap(root=None, source="kitti")
 
 
@@ -72,7 +63,7 @@ def test_arguments_out_of_range_are_refused(arguments, message):
         load_mocap(**{"root": None, "source": "stand_in", "steps": 5, **arguments})
 
 
-def test_the_stand_in_needs_neither_files_nor_network(tmp_path):
+def test_the_stand_in_needs_neither_files_nor_network(tmp_path, forbidden):
     dataset = load_mocap(root=str(tmp_path), source="stand_in", seed=3, steps=20, opener=forbidden)
     assert (dataset.name, dataset.source, dataset.stand_in) == ("mocap", "stand-in", True)
     assert [len(part) for part in dataset.parts.values()] == [34, 6, 8]
@@ -87,22 +78,22 @@ def test_the_stand_in_needs_neither_files_nor_network(tmp_path):
     assert dataset.checksum == again.checksum != other.checksum
 
 
-def test_auto_falls_back_to_the_stand_in_with_a_warning(tmp_path):
+def test_auto_falls_back_to_the_stand_in_with_a_warning(tmp_path, offline):
     with pytest.warns(UserWarning, match=r"NOT REAL DATA: 49 of 49 files are missing .*stand-in"):
         dataset = load_mocap(root=str(tmp_path), steps=5, opener=offline)
     assert dataset.stand_in
     assert not any(tmp_path.iterdir())
 
 
-def test_cmu_never_falls_back(tmp_path):
+def test_cmu_never_falls_back(tmp_path, offline):
     with pytest.raises(
-        DataError, match=r"49 of 49 files are missing .*no network; put them there .*or choose source=stand_in"
+        DataError, match=r"49 of 49 files are missing .*no network; put them there .*or choose data\.source=stand_in"
     ):
         load_mocap(root=str(tmp_path), source="cmu", opener=offline)
 
 
 @pytest.mark.parametrize("source", ["auto", "cmu"])
-def test_a_damaged_file_is_an_error_even_if_others_are_missing(tmp_path, source):
+def test_a_damaged_file_is_an_error_even_if_others_are_missing(tmp_path, source, forbidden):
     path = tmp_path / FOLDER / "bvh/35/35_04.bvh"
     path.parent.mkdir(parents=True)
     path.write_text("HIERARCHY\n", encoding="utf-8")
@@ -110,14 +101,9 @@ def test_a_damaged_file_is_an_error_even_if_others_are_missing(tmp_path, source)
         load_mocap(root=str(tmp_path), source=source, opener=forbidden)
 
 
-def test_a_download_that_fails_is_an_error_not_a_fallback(tmp_path):
-    def refuses_bodies(request, *, timeout):
-        if request.get_method() == "HEAD":
-            return Path(os.devnull).open("rb")
-        raise URLError(f"broken within {timeout} s")
-
+def test_a_download_that_fails_is_an_error_not_a_fallback(tmp_path, breaking):
     with pytest.raises(DataError, match=r"07\.asf: cannot be fetched"):
-        load_mocap(root=str(tmp_path), opener=refuses_bodies)
+        load_mocap(root=str(tmp_path), opener=breaking)
 
 
 def test_the_table_of_files_names_49_pinned_https_addresses():
@@ -163,7 +149,7 @@ def test_validation_tracks_are_spread_over_subjects_and_depend_on_the_seed():
 
 
 @needs_recordings
-def test_the_recordings_make_46_tracks_of_walking():
+def test_the_recordings_make_46_tracks_of_walking(forbidden):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         dataset = load_mocap(root=str(recordings()), source="auto", opener=forbidden)
@@ -209,7 +195,7 @@ def test_bvh_and_amc_give_the_same_positions(name, first):
 
 @needs_recordings
 @pytest.mark.parametrize("source", ["auto", "cmu"])
-def test_a_recording_cut_short_is_an_error(tmp_path, source):
+def test_a_recording_cut_short_is_an_error(tmp_path, source, forbidden):
     (tmp_path / FOLDER).mkdir()
     for name in CHECKSUMS:
         (tmp_path / FOLDER / name).parent.mkdir(parents=True, exist_ok=True)
@@ -223,34 +209,10 @@ def test_a_recording_cut_short_is_an_error(tmp_path, source):
 
 
 @needs_recordings
-def test_missing_files_are_fetched_and_then_used(tmp_path):
-    by_address = {address_of(name): recordings() / FOLDER / name for name in CHECKSUMS}
-
-    class Served:
-        def __init__(self, address):
-            self.address, self.stream = address, by_address[address].open("rb")
-            self.status, self.headers = 200, {}
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *_):
-            self.stream.close()
-
-        def geturl(self):
-            return self.address
-
-        def read(self, size):
-            return self.stream.read(size)
-
-    asked = []
-
-    def opener(request, *, timeout):
-        asked.append((request.get_method(), timeout))
-        return Served(request.full_url)
-
-    dataset = load_mocap(root=str(tmp_path), source="auto", steps=5, opener=opener)
+def test_missing_files_are_fetched_and_then_used(tmp_path, web):
+    web.files = {PUBLISHED.address_of(name): (recordings() / FOLDER / name).read_bytes() for name in CHECKSUMS}
+    dataset = load_mocap(root=str(tmp_path), source="auto", steps=5, opener=web)
     assert (dataset.source, dataset.stand_in) == ("cmu", False)
-    assert asked == [("HEAD", 2.0), *[("GET", 30.0)] * 49]
+    assert [(method, limit) for method, _, limit in web.asked] == [("HEAD", 2.0), *[("GET", 30.0)] * 49]
     stored = {path.relative_to(tmp_path / FOLDER).as_posix() for path in tmp_path.rglob("*.*") if path.is_file()}
     assert stored == {".lock", *CHECKSUMS}

@@ -4,7 +4,6 @@ import hashlib
 import os
 import warnings
 from pathlib import Path
-from urllib.error import URLError
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 
 from data.base import DataError
 from data.pendigits import load as handwriting
-from data.pendigits.load import ADDRESSES, CHECKSUMS, FILE, FOLDER, draw_trajectories, load_handwriting, rows_of
+from data.pendigits.load import CHECKSUMS, FILE, FOLDER, PUBLISHED, draw_trajectories, load_handwriting, rows_of
 from data.pendigits.unipen import Digit, read_digits
 
 
@@ -26,14 +25,6 @@ needs_recordings = pytest.mark.skipif(
     not (recordings() / FOLDER / FILE).exists(),
     reason="the UCI pen digits are not at hand; set PIPELINE_DATA_ROOT to the folder that holds pendigits_orig/",
 )
-
-
-def offline(request, *, timeout):
-    raise URLError(f"no network for {request.full_url} within {timeout} s")
-
-
-def forbidden(request, *, timeout):
-    raise AssertionError(f"{request.full_url} was opened (limit {timeout} s)")
 
 
 def unipen_text(writers=30, digits=3) -> str:
@@ -64,7 +55,7 @@ def writers(dataset):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"source": "mnist"}, r"source='mnist' is unknown; choose one of auto, uci, stand_in"),
+        ({"source": "mnist"}, r"source=mnist is unknown; choose one of auto, uci, stand_in"),
         ({"trajectory": "word"}, r"trajectory='word' is unknown; choose one of writer, digit"),
         ({"steps": 0}, r"steps must be at least 1, or null for all, not 0"),
         ({"seed": -1}, r"seed must be at least 0, not -1"),
@@ -85,7 +76,7 @@ def test_a_pause_follows_every_stroke_where_the_pen_left():
     np.testing.assert_array_equal(rows_of(digit), expected)
 
 
-def test_all_digits_of_a_writer_are_joined_in_the_files_order(root):
+def test_all_digits_of_a_writer_are_joined_in_the_files_order(root, forbidden):
     dataset = load_handwriting(root=root, steps=None, opener=forbidden)
     assert (dataset.name, dataset.source, dataset.stand_in) == ("handwriting", "uci", False)
     assert (dataset.feature_names, dataset.units) == (("x", "y", "pen"), ("tablet unit", "tablet unit", ""))
@@ -136,7 +127,7 @@ def test_the_seed_draws_writers_and_parts(root):
     assert len({frozenset(dataset.test.names) for dataset in drawn}) > 5
 
 
-def test_the_stand_in_needs_neither_file_nor_network(tmp_path):
+def test_the_stand_in_needs_neither_file_nor_network(tmp_path, forbidden):
     dataset = load_handwriting(root=str(tmp_path), source="stand_in", seed=3, opener=forbidden)
     assert (dataset.source, dataset.stand_in) == ("stand-in", True)
     assert [part.values.shape for part in dataset.parts.values()] == [(16, 1000, 3), (4, 1000, 3), (5, 1000, 3)]
@@ -169,75 +160,49 @@ def test_stand_in_writers_differ_more_than_the_digits_of_one():
     assert np.std([np.mean(values) for values in heights]) > 1.2 * np.mean([np.std(values) for values in heights])
 
 
-def test_auto_falls_back_to_the_stand_in_with_a_warning(tmp_path):
+def test_auto_falls_back_to_the_stand_in_with_a_warning(tmp_path, offline):
     with pytest.warns(UserWarning, match=r"^handwriting: NOT REAL DATA: .*tra\.Z is missing and .*stand-in"):
         dataset = load_handwriting(root=str(tmp_path), steps=5, opener=offline)
     assert dataset.stand_in
     assert not any(tmp_path.iterdir())
 
 
-def test_uci_never_falls_back(tmp_path):
+def test_uci_never_falls_back(tmp_path, offline):
     message = r"tra\.Z is missing and there is no network; put it there \(from https://.*\), or choose data\.source="
     with pytest.raises(DataError, match=message):
         load_handwriting(root=str(tmp_path), source="uci", opener=offline)
 
 
 @pytest.mark.parametrize("source", ["auto", "uci"])
-def test_a_damaged_file_is_an_error_not_a_fallback(root, source):
+def test_a_damaged_file_is_an_error_not_a_fallback(root, source, forbidden):
     path = Path(root) / FOLDER / FILE
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(DataError, match=r"pendigits-orig\.tra\.Z: damaged or cut short"):
         load_handwriting(root=root, source=source, opener=forbidden)
 
 
-def test_a_download_that_fails_is_an_error_not_a_fallback(tmp_path):
-    def refuses_bodies(request, *, timeout):
-        if request.get_method() == "HEAD":
-            return Path(os.devnull).open("rb")
-        raise URLError(f"broken within {timeout} s")
-
+def test_a_download_that_fails_is_an_error_not_a_fallback(tmp_path, breaking):
     with pytest.raises(DataError, match=r"tra\.Z: cannot be fetched"):
-        load_handwriting(root=str(tmp_path), opener=refuses_bodies)
+        load_handwriting(root=str(tmp_path), opener=breaking)
 
 
-def test_a_missing_file_is_fetched_and_then_used(root):
+def test_a_missing_file_is_fetched_and_then_used(root, web):
     path = Path(root) / FOLDER / FILE
-    kept = path.rename(path.with_name("served"))
-    asked = []
-
-    class Served:
-        def __init__(self, address):
-            self.address, self.stream = address, kept.open("rb")
-            self.status, self.headers = 200, {}
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *_):
-            self.stream.close()
-
-        def geturl(self):
-            return self.address
-
-        def read(self, size):
-            return self.stream.read(size)
-
-    def opener(request, *, timeout):
-        asked.append((request.get_method(), request.full_url, timeout))
-        return Served(request.full_url)
-
-    dataset = load_handwriting(root=root, steps=5, opener=opener)
+    address, content = PUBLISHED.address_of(FILE), path.read_bytes()
+    path.unlink()
+    web.files = {address: content}
+    dataset = load_handwriting(root=root, steps=5, opener=web)
     assert (dataset.source, dataset.stand_in) == ("uci", False)
-    assert asked == [("HEAD", ADDRESSES[FILE], 2.0), ("GET", ADDRESSES[FILE], 30.0)]
-    assert path.read_bytes() == kept.read_bytes()
+    assert web.asked == [("HEAD", address, 2.0), ("GET", address, 30.0)]
+    assert path.read_bytes() == content
 
 
 def test_the_address_is_https_and_pinned_to_a_commit():
     assert CHECKSUMS == {FILE: "ceae25d05f1ccfed4d27ca2e5766370fb32ddd685a647567e84cf7685aa7ac8b"}
-    assert ADDRESSES == {
-        FILE: "https://raw.githubusercontent.com/amknguyen/sigKerForPenDigits/"
+    assert PUBLISHED.address_of(FILE) == (
+        "https://raw.githubusercontent.com/amknguyen/sigKerForPenDigits/"
         "e2bf050902126fa2705def44658f3192a2d2895e/data/pendigits-orig.tra.Z"
-    }
+    )
 
 
 @needs_recordings
@@ -254,7 +219,7 @@ def test_the_recordings_have_the_counts_that_are_published():
 
 
 @needs_recordings
-def test_the_recordings_make_25_trajectories():
+def test_the_recordings_make_25_trajectories(forbidden):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         dataset = load_handwriting(root=str(recordings()), opener=forbidden)

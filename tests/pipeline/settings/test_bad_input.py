@@ -100,7 +100,7 @@ def test_a_misspelt_key_in_an_experiment_file(run_pipeline, tmp_path: Path) -> N
 
 
 def test_real_recordings_are_never_replaced_when_they_are_asked_for(run_pipeline, monkeypatch) -> None:
-    monkeypatch.setattr("data.mocap.load.network_available", lambda *_, **__: False)
+    monkeypatch.setattr("data.files.download.network_available", lambda *_, **__: False)
     error = run_pipeline("+experiment=mocap", "data.source=cmu").error
     assert "cmu_mocap_walk" in error
 
