@@ -31,7 +31,7 @@ class Part(NamedTuple):
     targets: Tensor
 
 
-class Problem(NamedTuple):
+class StandardisedPoints(NamedTuple):
     """Parts standardised by the training part; scale: standard deviation of the training targets, in their unit."""
 
     train: Part
@@ -56,7 +56,9 @@ class CurveRow(NamedTuple):
     test: Scores
 
 
-def make_problem(points: Points, *, rows: int | None, dtype: torch.dtype, device: torch.device) -> Problem:
+def standardised_points(
+    points: Points, *, rows: int | None, dtype: torch.dtype, device: torch.device
+) -> StandardisedPoints:
     """rows: keep as many of each part at most; None: all. Raises ValueError for an empty part."""
     chosen = {name: getattr(points, name)[:rows] for name in ("train", "validation", "test")}
     for name, kept in chosen.items():
@@ -67,15 +69,15 @@ def make_problem(points: Points, *, rows: int | None, dtype: torch.dtype, device
     targets = standardised(*(part[1] for part in parts))
     spread = float(parts[0][1].std(correction=0))
     made = [Part(x.to(device, dtype), y.to(device, dtype)) for x, y in zip(inputs, targets, strict=True)]
-    return Problem(*made, scale=spread if spread > 0 else 1.0)
+    return StandardisedPoints(*made, scale=spread if spread > 0 else 1.0)
 
 
-def with_inputs(problem: Problem, change: Callable[[Tensor], Tensor]) -> Problem:
-    """The problem on changed inputs, standardised anew."""
-    parts = (problem.train, problem.validation, problem.test)
+def with_inputs(data: StandardisedPoints, change: Callable[[Tensor], Tensor]) -> StandardisedPoints:
+    """Returns the points on changed inputs, standardised anew."""
+    parts = (data.train, data.validation, data.test)
     changed = standardised(*(change(part.inputs) for part in parts))
     made = [part._replace(inputs=inputs) for part, inputs in zip(parts, changed, strict=True)]
-    return Problem(*made, scale=problem.scale)
+    return StandardisedPoints(*made, scale=data.scale)
 
 
 def scores(predict: Predict, part: Part, scale: float) -> Scores:
@@ -86,8 +88,8 @@ def scores(predict: Predict, part: Part, scale: float) -> Scores:
     return Scores(scale * math.sqrt(squared.mean().item()), density.mean().item() + math.log(scale))
 
 
-def curve_row(predict: Predict, problem: Problem, iteration: int, loss: float) -> CurveRow:
-    validation, test = (scores(predict, part, problem.scale) for part in (problem.validation, problem.test))
+def curve_row(predict: Predict, data: StandardisedPoints, iteration: int, loss: float) -> CurveRow:
+    validation, test = (scores(predict, part, data.scale) for part in (data.validation, data.test))
     return CurveRow(iteration, loss, validation, test)
 
 
@@ -105,9 +107,9 @@ def explained(inputs: Tensor, reconfigured: Tensor) -> float:
     return 1 - ((inputs - reconfigured).square().sum() / (inputs - inputs.mean(0)).square().sum()).item()
 
 
-def first_scale(problem: Problem, seed: int) -> float:
+def first_scale(data: StandardisedPoints, seed: int) -> float:
     """The median distance between random training rows; 1 where no two of them differ."""
-    inputs = problem.train.inputs
+    inputs = data.train.inputs
     if bool((inputs == inputs[0]).all()):
         return 1.0
     return bandwidth(inputs, rule="median_pairs", generator=generator(seed, "ssgp/scale"))
@@ -121,25 +123,25 @@ def say_end(curve: Sequence[CurveRow], fit: str, error: Exception) -> None:
 
 
 def ssgp_curve(
-    problem: Problem, kernel: Kernel, sampler: Sampler, *, count: int, seed: int, iterations: int,
+    data: StandardisedPoints, kernel: Kernel, sampler: Sampler, *, count: int, seed: int, iterations: int,
     learning_rate: float, every: int, train_frequencies: bool,
 ) -> list[CurveRow]:  # fmt: skip
     """Train by the marginal likelihood; a row of the curve every `every` iterations and at the end.
 
     Where the likelihood cannot be computed any more training stops, which is said, and the curve ends there.
     """
-    inputs, targets = problem.train
+    inputs, targets = data.train
     frequencies = draw_frequencies(
         kernel=kernel, sampler=sampler, count=count, dimension=inputs.shape[1], bandwidth=1.0,
         generator=generator(seed, "ssgp/frequencies"),
     )  # fmt: skip
-    model = SSGP(frequencies, scale=first_scale(problem, seed), train_frequencies=train_frequencies).to(inputs.device)
+    model = SSGP(frequencies, scale=first_scale(data, seed), train_frequencies=train_frequencies).to(inputs.device)
     stream, curve = in_blocks(inputs, targets), list[CurveRow]()
 
     def watch(iteration: int, loss: float) -> None:
         if iteration % every == 0 or iteration == iterations:
             posterior = model.posterior(stream)
-            curve.append(curve_row(lambda x: posterior.predict(x)[:2], problem, iteration, loss))
+            curve.append(curve_row(lambda x: posterior.predict(x)[:2], data, iteration, loss))
 
     try:
         train(model, stream, iterations=iterations, learning_rate=learning_rate, watch=watch)
@@ -148,9 +150,9 @@ def ssgp_curve(
     return curve
 
 
-def ridge_curve(problem: Problem, ridges: Sequence[float]) -> list[CurveRow]:
+def ridge_curve(data: StandardisedPoints, ridges: Sequence[float]) -> list[CurveRow]:
     """Linear ridge regression, a row for each ridge; the variance is the mean squared training residual."""
-    inputs, targets = problem.train.inputs, problem.train.targets.unsqueeze(1)
+    inputs, targets = data.train.inputs, data.train.targets.unsqueeze(1)
     moments = centred_moments(RegressionData(inputs, targets, torch.ones_like(targets, dtype=torch.bool)))
     curve = []
     for place, ridge in enumerate(ridges):
@@ -161,5 +163,5 @@ def ridge_curve(problem: Problem, ridges: Sequence[float]) -> list[CurveRow]:
             mean = fit(x.double()).squeeze(1)
             return mean, variance.expand_as(mean)
 
-        curve.append(curve_row(predict, problem, place, math.nan))
+        curve.append(curve_row(predict, data, place, math.nan))
     return curve

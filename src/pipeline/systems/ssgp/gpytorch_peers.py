@@ -1,4 +1,4 @@
-"""GPyTorch's models on the same problems: the exact process, its random Fourier features, and a variational process.
+"""GPyTorch's models on the same points: the exact process, its random Fourier features, and a variational process.
 
 Only imported where an arm asks for it: GPyTorch is the extra `gp`.
 """
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from data.points import some_of
-from pipeline.systems.ssgp.curves import CurveRow, Part, Predict, Problem, curve_row, say_end
+from pipeline.systems.ssgp.curves import CurveRow, Part, Predict, StandardisedPoints, curve_row, say_end
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # torch.jit.script, at import
@@ -91,14 +91,14 @@ def trained_curve(
     model: Any,
     likelihood: Any,
     losses: Callable[[int], Iterator[Tensor]],
-    problem: Problem,
+    data: StandardisedPoints,
     training: PeerTraining,
 ) -> list[CurveRow]:
     """A step of Adam on each loss of an iteration; a row of the curve every `every` iterations and at the end, with the
     first loss that follows. Where a matrix cannot be decomposed any more training stops, which is said."""
     curve = list[CurveRow]()
     try:
-        train_into(curve, model, likelihood, losses, problem, training)
+        train_into(curve, model, likelihood, losses, data, training)
     except FAILURES as error:
         while curve and math.isnan(curve[-1].loss):
             curve.pop()
@@ -111,7 +111,7 @@ def train_into(
     model: Any,
     likelihood: Any,
     losses: Callable[[int], Iterator[Tensor]],
-    problem: Problem,
+    data: StandardisedPoints,
     training: PeerTraining,
 ) -> None:
     """As `trained_curve`, each point added to `curve` when it is there."""
@@ -123,7 +123,7 @@ def train_into(
     for iteration in range(training.iterations + 1):
         last = iteration == training.iterations
         if iteration % training.every == 0 or last:  # before the loss, as prediction clears what that would keep
-            curve.append(curve_row(predict, problem, iteration, math.nan))
+            curve.append(curve_row(predict, data, iteration, math.nan))
         for step, value in enumerate(losses(iteration)):
             if step == 0 and curve[-1].iteration == iteration:
                 curve[-1] = curve[-1]._replace(loss=value.item())
@@ -135,7 +135,7 @@ def train_into(
 
 
 def exact_curve(
-    problem: Problem, part: Part, kernel: Any, training: PeerTraining, *, starts: Sequence[float] = (1.0,)
+    data: StandardisedPoints, part: Part, kernel: Any, training: PeerTraining, *, starts: Sequence[float] = (1.0,)
 ) -> list[CurveRow]:
     """starts: factors of the first length-scale, of which the one with the largest marginal likelihood is taken."""
     likelihood = GaussianLikelihood()
@@ -156,30 +156,30 @@ def exact_curve(
 
     best = starts[0] if len(starts) == 1 else min(starts, key=loss_at)
     begin(model, likelihood, best * training.scale, part.inputs)
-    return trained_curve(model, likelihood, losses, problem, training)
+    return trained_curve(model, likelihood, losses, data, training)
 
 
-def full_gp_curve(problem: Problem, training: PeerTraining, *, points: int) -> list[CurveRow]:
+def full_gp_curve(data: StandardisedPoints, training: PeerTraining, *, points: int) -> list[CurveRow]:
     """The exact process on `points` training rows at most, drawn under the seed; by Cholesky, not by iteration."""
     generator = torch.Generator().manual_seed(training.seed)
-    rows = some_of(torch.arange(len(problem.train.targets)), points, generator)
-    part = Part(problem.train.inputs[rows], problem.train.targets[rows])
+    rows = some_of(torch.arange(len(data.train.targets)), points, generator)
+    part = Part(data.train.inputs[rows], data.train.targets[rows])
     kernel = gpytorch.kernels.RBFKernel(ard_num_dims=part.inputs.shape[1])
     with gpytorch.settings.fast_computations(False, False, False):
-        return exact_curve(problem, part, kernel, training, starts=STARTS)
+        return exact_curve(data, part, kernel, training, starts=STARTS)
 
 
-def rff_curve(problem: Problem, training: PeerTraining, *, count: int) -> list[CurveRow]:
-    size = problem.train.inputs.shape[1]
+def rff_curve(data: StandardisedPoints, training: PeerTraining, *, count: int) -> list[CurveRow]:
+    size = data.train.inputs.shape[1]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(training.seed)
         kernel = gpytorch.kernels.RFFKernel(num_samples=count, num_dims=size, ard_num_dims=size)
-        return exact_curve(problem, problem.train, kernel, training)
+        return exact_curve(data, data.train, kernel, training)
 
 
-def svgp_curve(problem: Problem, training: PeerTraining, *, inducing: int, batch_size: int) -> list[CurveRow]:
+def svgp_curve(data: StandardisedPoints, training: PeerTraining, *, inducing: int, batch_size: int) -> list[CurveRow]:
     """An iteration is a pass over the rows, in batches; as many inducing points as the sparse spectrum has features."""
-    inputs, targets = problem.train
+    inputs, targets = data.train
     generator = torch.Generator().manual_seed(training.seed)
     start = inputs[torch.randperm(len(inputs), generator=generator)[:inducing]]
     likelihood = GaussianLikelihood()
@@ -192,4 +192,4 @@ def svgp_curve(problem: Problem, training: PeerTraining, *, inducing: int, batch
         for rows in torch.randperm(len(targets), generator=generator).split(batch_size):
             yield -objective(model(inputs[rows]), targets[rows])
 
-    return trained_curve(model, likelihood, losses, problem, training)
+    return trained_curve(model, likelihood, losses, data, training)

@@ -13,6 +13,7 @@ from data.points import Points
 from pipeline.compare import statistics
 from pipeline.compare.markdown import markdown_table
 from pipeline.plotting import colour, curve, legend_beside, new_panels, whole_numbers
+from pipeline.systems.ssgp.arms import ARMS
 from pipeline.systems.ssgp.curves import best_place
 from pipeline.tracking.run import Run
 
@@ -26,10 +27,10 @@ CLAIMS = (  # challenger, baseline; those of samplers are made by `pairs_of`
     ("revisited/iid", "pca/iid"),
     ("revisited/iid", "vae_ridge"),
 )
-LINEAR = ("ridge", "vae_ridge")  # solved, not trained by iterations
 FRONT = ["arm", "p", "seed"]
 SCORES = ("rmse", "nlpd")
 CURVES = ("ssgp/iid", "ssgp/orthogonal", "spectrum/iid", "revisited/iid", "rff/iid")
+LEVELS = ("full_gp", "ridge", "vae_ridge")  # drawn as lines at one height, in this order
 LINES = 5  # of a panel, at most
 AXIS = "iteration of training the hyper-parameters, as far as all seeds have come; median over seeds, band: quartiles"
 AXIS_LETTERS = 13  # an inch of it holds
@@ -52,7 +53,7 @@ def means_of(chosen: Any) -> pd.DataFrame:
 
     kept: the median of the iterations that were kept; untrained: in how many seeds that is the one before any training.
     """
-    trained = ~chosen["arm"].isin(LINEAR)
+    trained = ~chosen["arm"].isin([arm.model for arm in ARMS.values() if arm.linear])
     groups = chosen.assign(
         iteration=chosen["iteration"].where(trained), untrained=(chosen["iteration"] == 0) & trained
     ).groupby(["arm", "p"], sort=False)
@@ -86,7 +87,7 @@ def jobs_of(chosen: Any, score: str, points: Points) -> pd.DataFrame:
 def pairs_of(arms: Sequence[str]) -> list[tuple[str, str]]:
     """Challengers and baselines that both ran: what is done to an SSGP, its sampler in place of iid, and `CLAIMS`."""
     drawn = [arm.split("/") for arm in arms if "/" in arm]
-    done = [(f"{model}/{sampler}", f"ssgp/{sampler}") for model, sampler in drawn if model in ("revisited", "spectrum")]
+    done = [(f"{model}/{sampler}", f"ssgp/{sampler}") for model, sampler in drawn if ARMS[model].changes_ssgp]
     samplers = [(f"ssgp/{sampler}", "ssgp/iid") for model, sampler in drawn if model == "ssgp" and sampler != "iid"]
     return [pair for pair in (*done, *samplers, *CLAIMS) if set(pair) <= set(arms)]
 
@@ -148,7 +149,7 @@ def over_seeds(rows: Any) -> pd.DataFrame:
 
 def best_lines(table: Any) -> dict[str, tuple[float, Any]]:
     """Chosen errors of the arms that have no number of frequencies, with a line style each."""
-    styles = {"full_gp": "-", "ridge": (0, (1, 3)), "vae_ridge": (0, (5, 4))}
+    styles = {name: ARMS[name].dashes for name in LEVELS}
     chosen = table[table["chosen"]]
     return {
         arm: (float(chosen.loc[chosen["arm"] == arm, "test_rmse"].median()), style)

@@ -18,8 +18,8 @@ from pipeline.job.standardise import standardised
 from pipeline.systems.ssgp.curves import (
     CurveRow,
     Part,
-    Problem,
     Scores,
+    StandardisedPoints,
     best_place,
     best_row,
     explained,
@@ -67,8 +67,8 @@ def test_training_that_cannot_go_on_ends_early_and_keeps_the_curve(capsys, monke
     monkeypatch.setattr(SSGP, "loss", breaks)
     part = linear_problem().train
     curve = ssgp_curve(
-        Problem(part, part, part, 1.0), Gaussian(), Iid(), count=3, seed=0, iterations=9, learning_rate=0.1, every=2,
-        train_frequencies=False,
+        StandardisedPoints(part, part, part, 1.0), Gaussian(), Iid(), count=3, seed=0, iterations=9,
+        learning_rate=0.1, every=2, train_frequencies=False,
     )  # fmt: skip
     assert [row.iteration for row in curve] == [0, 2]
     said = capsys.readouterr().out
@@ -77,8 +77,8 @@ def test_training_that_cannot_go_on_ends_early_and_keeps_the_curve(capsys, monke
     monkeypatch.setattr(SSGP, "loss", lambda *_: torch.tensor(math.nan))
     with pytest.raises(ValueError, match="not finite at iteration 0"):
         ssgp_curve(
-            Problem(part, part, part, 1.0), Gaussian(), Iid(), count=3, seed=0, iterations=9, learning_rate=0.1,
-            every=2, train_frequencies=False,
+            StandardisedPoints(part, part, part, 1.0), Gaussian(), Iid(), count=3, seed=0, iterations=9,
+            learning_rate=0.1, every=2, train_frequencies=False,
         )  # fmt: skip
 
 
@@ -88,10 +88,10 @@ def test_a_constant_column_keeps_its_scale() -> None:
     assert other.tolist() == [[1.0, 0.0]]
 
 
-def linear_problem(rows: int = 30) -> Problem:
+def linear_problem(rows: int = 30) -> StandardisedPoints:
     inputs = torch.linspace(-2, 2, rows, dtype=torch.float64).unsqueeze(1)
     part = Part(inputs, 0.5 * inputs[:, 0] + 0.1 * torch.sin(40 * inputs[:, 0]))
-    return Problem(part, part, part, 1.0)
+    return StandardisedPoints(part, part, part, 1.0)
 
 
 def test_linear_ridge_finds_a_line() -> None:

@@ -191,7 +191,7 @@ def test_a_fit_that_cannot_go_on_counts_to_where_it_came(arm: str, run_pipeline,
 
 
 def test_a_peer_that_is_not_installed_is_named(run_pipeline, monkeypatch) -> None:
-    monkeypatch.setattr("pipeline.systems.ssgp.recipe.find_spec", lambda _: None)
+    monkeypatch.setattr("pipeline.systems.ssgp.arms.find_spec", lambda _: None)
     error = run_pipeline(*OWN, "ssgp.arms=[ssgp/iid,full_gp]").error
     assert "full_gp need GPyTorch; install it" in error
 
