@@ -62,7 +62,7 @@ Features = Callable[[Problem, int, torch.Generator], Tensor]
 
 def problem_of(*, dimension: int, points: int, generator: torch.Generator) -> Problem:
     x = torch.randn(points, dimension, dtype=torch.float64, generator=generator)
-    length = bandwidth(x, rule="median_pairs", generator=generator)
+    length = bandwidth(x, generator=generator)
     return Problem(x, length, Gaussian().value(torch.pdist(x) / length))
 
 

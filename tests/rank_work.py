@@ -51,7 +51,7 @@ def features(dtype: torch.dtype) -> tuple[Any, Frequencies]:
     drawn = []
     for seed, name in enumerate(("history", "future", "observation")):
         points = getattr(windows, name)
-        width = bandwidth(points, rule="median_pairs", generator=chance(seed))
+        width = bandwidth(points, generator=chance(seed))
         drawn.append(
             draw_frequencies(
                 kernel=Gaussian(), sampler=Iid(), count=6, dimension=points.shape[1], bandwidth=width,

@@ -3,5 +3,5 @@
 from __future__ import annotations
 
 SCALES = ("samples", "none")  # of a ridge: see `models.numerics.ridge.per_sample_ridge`
-UPDATES = ("bayes", "sign", "whitened", "paper")  # of a PSRNN: see `models.psrnn.initialise`
+UPDATES = ("bayes", "sign", "whitened", "paper")  # of a PSRNN: see `models.psrnn.update`
 DISTRIBUTIONS = ("gaussian", "rademacher")  # of random query vectors: see `models.trace.queries`

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -12,60 +13,80 @@ RULES = ("median_pairs", "median_neighbours", "percentile", "fixed")
 CHUNK = 1024
 
 
-def bandwidth(
-    points: Tensor,
-    *,
-    rule: str,
-    value: float | None = None,
-    percentile: float = 50.0,
-    scale: float = 1.0,
-    generator: torch.Generator,
-    pairs: int = 20000,
-    adjacent: Tensor | None = None,
-) -> float:
-    """`scale` times a percentile of Euclidean distances between points, or times a number.
+@dataclass(frozen=True)
+class BandwidthRule:
+    """How a bandwidth is read off the Euclidean distances between data points.
 
     rule: "median_pairs", the median over `pairs` pairs drawn at random with replacement;
     "median_neighbours", the median over consecutive rows, the paper's "between neighboring data points" (section 6.1);
-    "percentile", the given percentile (0 to 100) over random pairs; "fixed", `value`.
+    "percentile", the percentile `percentile` (0 to 100) over random pairs; "fixed", the number `value`.
+    scale: a factor of what the rule gives.
+
+    Raises ValueError for an unknown rule, an option out of range and one that the rule does not use.
+    """
+
+    rule: str = "median_pairs"
+    value: float | None = None
+    percentile: float = 50.0
+    scale: float = 1.0
+    pairs: int = 20000
+
+    def __post_init__(self) -> None:
+        if self.rule not in RULES:
+            raise ValueError(f"bandwidth.rule must be one of {', '.join(RULES)}, got {self.rule!r}")
+        if self.rule == "fixed" and (self.value is None or not 0 < self.value < math.inf):
+            raise ValueError(f"bandwidth.rule=fixed needs a positive, finite bandwidth.value, got {self.value}")
+        if self.rule != "fixed" and self.value is not None:
+            raise ValueError(f"bandwidth.value is used with bandwidth.rule=fixed only, got rule {self.rule}")
+        if not 0 <= self.percentile <= 100:
+            raise ValueError(f"bandwidth.percentile must lie between 0 and 100, got {self.percentile}")
+        if self.rule != "percentile" and self.percentile != 50:
+            raise ValueError(f"bandwidth.percentile is used with bandwidth.rule=percentile only, got rule {self.rule}")
+        if not 0 < self.scale < math.inf:
+            raise ValueError(f"bandwidth.scale must be positive and finite, got {self.scale}")
+        if self.pairs < 1:
+            raise ValueError(f"bandwidth.pairs must be at least 1, got {self.pairs}")
+
+
+MEDIAN_OF_PAIRS = BandwidthRule()
+
+
+def bandwidth(
+    points: Tensor,
+    rule: BandwidthRule = MEDIAN_OF_PAIRS,
+    *,
+    generator: torch.Generator,
+    adjacent: Tensor | None = None,
+) -> float:
+    """Returns the bandwidth that the rule reads off the points (n, dimension).
 
     Distances that are zero or not finite (rows with gaps) are left out, so constant columns and repeated rows never
     give a zero bandwidth.
 
-    points: (n, dimension), in the order of time for "median_neighbours"; adjacent: bool (n − 1,), True where row i + 1
-    really follows row i, all True when left out; used by "median_neighbours" alone.
-    Raises ValueError for an unknown rule, an option out of range or one that the rule does not use, and when no two
-    compared points differ.
+    adjacent: bool (n − 1,), True where row i + 1 really follows row i, all True when left out; used by
+    "median_neighbours" alone, which takes the points to be in the order of time.
+    Raises ValueError when no two compared points differ.
     """
-    _check_options(rule, value, percentile, scale, pairs)
-    if value is not None:
-        return scale * value
-    first, second = _neighbours(points, adjacent) if rule == "median_neighbours" else _pairs(points, pairs, generator)
+    if rule.value is not None:
+        return rule.scale * rule.value
+    first, second = _compared(points, rule, adjacent, generator)
     distances = _distances(points, first, second)
     distances = distances[distances.isfinite() & (distances > 0)]
     if distances.numel() == 0:
         raise ValueError(
-            f"bandwidth.rule={rule}: nothing varies, no two compared points of {len(points)} differ by a finite "
+            f"bandwidth.rule={rule.rule}: nothing varies, no two compared points of {len(points)} differ by a finite "
             "distance; use bandwidth.rule=fixed with bandwidth.value"
         )
-    return scale * float(np.percentile(distances.cpu().numpy(), percentile))
+    return rule.scale * float(np.percentile(distances.cpu().numpy(), rule.percentile))
 
 
-def _check_options(rule: str, value: float | None, percentile: float, scale: float, pairs: int) -> None:
-    if rule not in RULES:
-        raise ValueError(f"bandwidth.rule must be one of {', '.join(RULES)}, got {rule!r}")
-    if rule == "fixed" and (value is None or not 0 < value < math.inf):
-        raise ValueError(f"bandwidth.rule=fixed needs a positive, finite bandwidth.value, got {value}")
-    if rule != "fixed" and value is not None:
-        raise ValueError(f"bandwidth.value is used with bandwidth.rule=fixed only, got rule {rule}")
-    if not 0 <= percentile <= 100:
-        raise ValueError(f"bandwidth.percentile must lie between 0 and 100, got {percentile}")
-    if rule != "percentile" and percentile != 50:
-        raise ValueError(f"bandwidth.percentile is used with bandwidth.rule=percentile only, got rule {rule}")
-    if not 0 < scale < math.inf:
-        raise ValueError(f"bandwidth.scale must be positive and finite, got {scale}")
-    if pairs < 1:
-        raise ValueError(f"bandwidth.pairs must be at least 1, got {pairs}")
+def _compared(
+    points: Tensor, rule: BandwidthRule, adjacent: Tensor | None, generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """The rows of the points whose distances the rule looks at, (pair,) each."""
+    if rule.rule == "median_neighbours":
+        return _neighbours(points, adjacent)
+    return _pairs(points, rule.pairs, generator)
 
 
 def _pairs(points: Tensor, pairs: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:

@@ -20,6 +20,7 @@ import torch
 
 from models.forecasting.filtering import filter_sequences, forecast_from_everywhere, with_padding_observed
 from models.forecasting.forecaster import Forecaster
+from models.forecasting.series import check_series, padded
 
 
 class Origins(NamedTuple):
@@ -112,7 +113,7 @@ def backtest(
     Raises ValueError for bad numbers (see `rolling_origin`), series that are not (time, feature) with one number of
     features or hold an infinite value, and a forecast of another shape or with a value that is not finite.
     """
-    _check(series)
+    check_series(series)
     origins = rolling_origin([len(s) for s in series], first=first, step=step, horizon=horizon)
     shape = (horizon, series[0].shape[1])
     forecasts = np.empty((len(origins.origin), *shape))
@@ -133,7 +134,7 @@ def backtest_forecaster(
 
     Raises ValueError as `backtest` does.
     """
-    _check(series)
+    check_series(series)
     origins = rolling_origin([len(s) for s in series], first=first, step=step, horizon=horizon)
     return _compared(series, origins, forecast_from_origins(forecaster, series, origins, horizon))
 
@@ -148,31 +149,17 @@ def forecast_from_origins(
     All series are filtered side by side and all their states kept: memory grows with series × steps × state.
     Raises ValueError for series that do not have the forecaster's features or hold an infinite value.
     """
-    _check(series)
+    check_series(series)
     names = forecaster.feature_names
     if series[0].shape[1] != len(names):
         raise ValueError(f"expected (time, {len(names)}) values of {', '.join(names)}, got shape {series[0].shape}")
-    padded = np.full((len(series), max(len(s) for s in series), len(names)), np.nan)
-    for row, values in zip(padded, series, strict=True):
-        row[: len(values)] = values
-    observed = torch.from_numpy(padded).to(forecaster.mean)
-    mask = with_padding_observed(~torch.isnan(observed), torch.tensor([len(values) for values in series]))
-    values = torch.where(mask, (observed - forecaster.mean) / forecaster.scale, 0.0)
+    observed, mask = (part.to(forecaster.mean.device) for part in padded(series))
+    mask = with_padding_observed(mask, torch.tensor([len(values) for values in series]))
+    values = torch.where(mask, (observed.to(forecaster.mean) - forecaster.mean) / forecaster.scale, 0.0)
     states = filter_sequences(forecaster.model, values, mask).states  # pyright: ignore[reportArgumentType]
     chosen = tuple(part[origins.sequence, origins.origin].unsqueeze(0) for part in states)
     rolled = forecast_from_everywhere(forecaster.model, chosen, horizon)[0]  # pyright: ignore[reportArgumentType]
     return (rolled * forecaster.scale + forecaster.mean).cpu().numpy()
-
-
-def _check(series: Sequence[np.ndarray]) -> None:
-    if not series:
-        raise ValueError("no series to forecast; give at least one (time, feature) array")
-    for i, values in enumerate(series):
-        if values.ndim != 2 or values.shape[1] != series[0].shape[1]:
-            raise ValueError(f"series {i} has shape {values.shape}, expected (time, feature) with the features of all")
-        if np.isinf(values).any():
-            row, column = np.argwhere(np.isinf(values))[0]
-            raise ValueError(f"infinite value in row {row}, feature {column} of series {i}; leave it empty or mend it")
 
 
 def _compared(series: Sequence[np.ndarray], origins: Origins, forecasts: np.ndarray) -> BacktestResult:

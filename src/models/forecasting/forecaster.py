@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -161,6 +161,26 @@ def describe_class(model: nn.Module) -> str:
     return f"{type(model).__module__}.{type(model).__qualname__}"
 
 
+def description_of(model: nn.Module) -> dict[str, Any]:
+    """Returns what `built` makes a model of the same shape from, in plain values."""
+    start_up = getattr(model, "start_up", None)
+    description: dict[str, Any] = {"architecture": model.architecture}
+    if start_up is not None:
+        description["start_up"] = {"orders": list(start_up.orders), "history": start_up.history}
+    return description
+
+
+def built(kind: type[nn.Module], description: Mapping[str, Any], *, dimension: int) -> nn.Module:
+    """Returns a model of the class and of the shape that `description_of` gave, whose numbers are still to be loaded.
+
+    dimension: d observed features.
+    """
+    model = kind(**description["architecture"])
+    if "start_up" in description:
+        model.start_up = StartUp(dimension=dimension, **description["start_up"])
+    return model
+
+
 class OnlineForecaster:
     """One reading at a time, in the data's own units: the one-step predictions of `Forecaster.predict` as they come.
 
@@ -208,14 +228,11 @@ def save_forecaster(forecaster: Forecaster, folder: Path) -> None:
     copy_sources(own.sources, folder)
     description: dict[str, Any] = {
         "class": describe_class(model),
-        "architecture": model.architecture,
+        **description_of(model),
         "dtype": str(forecaster.mean.dtype).removeprefix("torch."),
         "feature_names": list(forecaster.feature_names),
         "history": forecaster.history,
     }
-    start_up = getattr(model, "start_up", None)
-    if start_up is not None:
-        description["start_up"] = {"orders": list(start_up.orders), "history": start_up.history}
     tensors = {f"model/{name}": tensor for name, tensor in model.state_dict().items()}
     halved = [ROUNDED] if description["architecture"].get("rounded") and fits(tensors[ROUNDED]) else []
     if halved:
@@ -246,9 +263,7 @@ def load_forecaster(folder: Path, *, extensions: Sequence[str] = ()) -> Forecast
     with np.load(folder / PARAMETERS, allow_pickle=False) as file:
         halved = set(description.get("bfloat16", ()))
         arrays = {key: (from_bits if key in halved else torch.from_numpy)(file[key]) for key in file.files}
-    model = kind(**description["architecture"])
-    if "start_up" in description:
-        model.start_up = StartUp(dimension=len(description["feature_names"]), **description["start_up"])
+    model = built(kind, description, dimension=len(description["feature_names"]))
     model.to(DTYPES[description["dtype"]])
     model.load_state_dict({k.removeprefix("model/"): v for k, v in arrays.items() if k.startswith("model/")})
     kept = {k.removeprefix(INTERVALS): v.numpy() for k, v in arrays.items() if k.startswith(INTERVALS)}

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from models.forecasting.filtering import MaskedSequences
-from models.forecasting.readout import ReadoutSettings, unread
+from models.forecasting.readout import FittedReadout, ReadoutFit, ReadoutSettings, unread
 from models.forecasting.recurrent import Recurrent
+from models.forecasting.season import find_season
 from models.numerics.ridge import (
     AffineMap,
     CentredMoments,
@@ -21,6 +22,8 @@ from models.numerics.ridge import (
     validation_error,
 )
 
+LAGS = "readout.lags"  # what the choice is kept under
+MOST_INPUTS = 1000  # numbers of recent observations, so that a choice stays a matter of seconds
 LEVEL = 1.001  # a difference of validation errors that more lags have to make
 
 
@@ -29,6 +32,14 @@ class LagsTried(NamedTuple):
 
     lags: int
     errors: dict[int, float]
+
+
+class Settled(NamedTuple):
+    """A model with the lags that it keeps, its readout, and the numbers of lags that were tried (None: no choice)."""
+
+    model: Any
+    readout: FittedReadout
+    tried: LagsTried | None
 
 
 def takes_lags(model: object) -> TypeGuard[Recurrent]:
@@ -110,3 +121,30 @@ def solutions(moments: Sequence[CentredMoments], settings: ReadoutSettings, size
         ridge = torch.full_like(moments[0].input_mean, candidate["readout.ridge"])
         ridge[:size] = candidate.get("readout.state_ridge", candidate["readout.ridge"])
         yield affine_from_moments(moments, ridge, scale=settings.scale)
+
+
+def candidates_of(fit: ReadoutFit, choices: Sequence[int]) -> list[int]:
+    """Returns the choices and the season of the training part, as far as both parts are long enough; else 0."""
+    season = find_season(fit.train)
+    wanted = {*choices, *([season[0]] if season else [])}
+    parts = fit.train, fit.validation
+    reached = [lags for lags in sorted(wanted) if all(reachable_lags([lags], p, inputs=MOST_INPUTS) for p in parts)]
+    return reached or [0]
+
+
+def settle_lags(model: nn.Module, fitted: FittedReadout, fit: ReadoutFit) -> Settled:
+    """Returns the model with the number of lags that validation prefers, or as it is where there is nothing to choose.
+
+    fitted: the readout of the model without lags, as `fit` solved it; with lags it is solved anew along the same
+    sequences. A model of a person's own may have no such readout, and stays as it is.
+    """
+    choices = fit.settings.choices
+    if choices is None or not takes_lags(model):
+        return Settled(model, fitted, None)
+    tried = choose_lags(model, fit.train, fit.validation, fit.settings, candidates_of(fit, choices))
+    chosen = {**fitted.chosen, LAGS: tried.lags}
+    if not tried.lags:
+        return Settled(model, fitted._replace(chosen=chosen), tried)
+    joined = with_lags(model, tried.lags)
+    refitted = ReadoutFit(fit.train, fit.validation, fit.settings.with_lags(tried.lags), fit.lagged)(joined)
+    return Settled(joined, refitted._replace(chosen=chosen | refitted.chosen), tried)

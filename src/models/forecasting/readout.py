@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
 from typing import Any, NamedTuple
 
 import torch
@@ -18,9 +17,11 @@ from models.forecasting.filtering import (
     has_gaps,
     up_to_end,
 )
+from models.forecasting.lag_shares import LagShares
+from models.forecasting.readout_settings import ReadoutSettings
 from models.forecasting.recurrent import Recurrent
-from models.forecasting.start_up import fit_start_up, lag_rows, start_up_of, start_up_orders
-from models.numerics.fixed_inputs import EliminatedMap, FixedInputs
+from models.forecasting.start_up import start_up_of, start_up_orders
+from models.numerics.fixed_inputs import EliminatedMap
 from models.numerics.ridge import (
     AffineMap,
     RegressionData,
@@ -32,125 +33,12 @@ from models.numerics.ridge import (
 from models.runtime.collectives import world
 
 
-class ReadoutSettings(NamedTuple):
-    """lags: recent observations beside the state; ridges: to choose from on validation; scale: see `per_sample_ridge`.
-
-    state_ridges: those of the state's weights, each tried with each of `ridges`, which are then those of the lags
-    alone: numbers of a state and of an observation may differ in size by far. None: one ridge for both. Without lags
-    they take the place of `ridges`.
-    """
-
-    lags: int
-    ridges: Sequence[float]
-    scale: str
-    state_ridges: Sequence[float] | None = None
-
-    def candidates(self) -> list[dict[str, float]]:
-        if self.state_ridges is None or not self.lags:
-            return [{"readout.ridge": ridge} for ridge in self.state_ridges or self.ridges]
-        pairs = product(self.ridges, self.state_ridges)
-        return [{"readout.ridge": ridge, "readout.state_ridge": of_state} for ridge, of_state in pairs]
-
-    def only(self, chosen: Mapping[str, Any]) -> ReadoutSettings:
-        """The settings that leave no choice but `chosen`, one of the candidates."""
-        of_state = chosen.get("readout.state_ridge")
-        return self._replace(ridges=[chosen["readout.ridge"]], state_ridges=None if of_state is None else [of_state])
-
-
 class FittedReadout(NamedTuple):
     """The candidate chosen, and the parts as filtered with the new readout; None where they are to be filtered anew."""
 
-    chosen: dict[str, float]
+    chosen: dict[str, Any]
     train: Filtered | None
     validation: Filtered | None
-
-
-class _Regression(NamedTuple):
-    train: MaskedSequences
-    lags: int
-    scale: str
-    fixed: FixedInputs
-
-
-class _Share(NamedTuple):
-    """x A along `values`, with `alone` A. It holds its values, so that their id stays theirs."""
-
-    values: Tensor
-    alone: Tensor
-    predictions: Tensor
-
-
-class _Started(NamedTuple):
-    train: MaskedSequences
-    validation: MaskedSequences
-    settings: ReadoutSettings
-    maps: list[AffineMap]
-
-
-class LagShares:
-    """What recent observations alone say of the next ones, whatever the model: kept for one train part at a time.
-
-    Models that are fitted one after the other to the same sequences without gaps, and the epochs of each, share it.
-    """
-
-    def __init__(self) -> None:
-        self._last: _Regression | None = None
-        self._shares: dict[int, _Share] = {}
-        self._started: _Started | None = None
-
-    def regression(self, train: MaskedSequences, rows: RegressionData, *, lags: int, scale: str) -> FixedInputs:
-        """rows: those of the recent observations along `train`, scored steps alone."""
-        last = self._last
-        if last is None or last.train is not train or (last.lags, last.scale) != (lags, scale):
-            self._last = last = _Regression(train, lags, scale, FixedInputs(rows.inputs, rows.targets, scale=scale))
-            self._shares.clear()
-        return last.fixed
-
-    def share(self, values: Tensor, recent: Tensor, alone: Tensor) -> Tensor:
-        """x A of the recent observations x (row, lags · feature) along `values`, with A of the last regression."""
-        known = self._shares.get(id(values))
-        if known is None or known.alone is not alone:
-            known = self._shares[id(values)] = _Share(values, alone, recent @ alone.to(recent))
-        return known.predictions
-
-    def start_up(
-        self, train: MaskedSequences, validation: MaskedSequences, settings: ReadoutSettings
-    ) -> list[AffineMap]:
-        """The maps of `fit_start_up`; the last are kept."""
-        last = self._started
-        if last is None or last.train is not train or last.validation is not validation or last.settings != settings:
-            self._started = last = _Started(
-                train, validation, settings, self._fit_start_up(train, validation, settings)
-            )
-        return last.maps
-
-    def _fit_start_up(
-        self, train: MaskedSequences, validation: MaskedSequences, settings: ReadoutSettings
-    ) -> list[AffineMap]:
-        """From the moments of `regression` where those are of the same rows.
-
-        Where no validation row has all lags, the ridges are chosen on the training rows.
-        """
-        lags, scale = settings.lags, settings.scale
-        rows, held_out = lagged_rows(train, lags), lagged_rows(validation, lags)
-        if has_gaps(train.mask) or bool(train.scored[:, :lags].any()):
-            moments = centred_moments(rows)
-        else:
-            moments = self.regression(train, rows, lags=lags, scale=scale).moments()
-        held_out = held_out if bool(held_out.mask.any()) else rows
-        return fit_start_up(moments, held_out, orders=start_up_orders(lags), ridges=settings.ridges, scale=scale)
-
-
-def lagged_rows(part: MaskedSequences, lags: int) -> RegressionData:
-    """The scored rows with all lags observed. Where a feature has none such, those with gaps in their lags as well,
-    at the training mean."""
-    if part.values.shape[1] <= lags:
-        nothing = part.values[:0, 0]
-        return RegressionData(nothing.repeat(1, lags), nothing, nothing > 0)
-    rows = lag_rows(*part, lags)
-    if bool(rows.mask.any(0).all()):
-        return rows
-    return lag_rows(part.values, torch.ones_like(part.mask), part.scored, lags)
 
 
 def penalty(candidate: Mapping[str, float], model: Recurrent, inputs: Tensor) -> Ridge:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import asdict
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +12,7 @@ from models.features.maps import RandomFeatureMap
 from models.forecasting.filtering import State
 from models.forecasting.recurrent import Recurrent
 from models.psrnn.fused import signed_norms
+from models.psrnn.shape import CellShape
 
 
 def normalise(z: Tensor, reference: Tensor | None) -> Tensor:
@@ -18,49 +20,26 @@ def normalise(z: Tensor, reference: Tensor | None) -> Tensor:
     return z / signed_norms(z, reference)
 
 
-def feature_count(frequencies: int, projected: int | None) -> int:
-    """w: the observation features that a cell sees."""
-    return 2 * frequencies if projected is None else projected
-
-
 class BilinearCell(Recurrent):
     """q_{t+1} = ± z/‖z‖ with z = W ×₂ q_t ×₃ ω(o_t) + b;  ô_t = M [q_t, o_{t−lags}, …, o_{t−1}] + c  (paper, section 3)
 
-    frequencies: of the observation features; projected: their number after the projection, None without one (then
-    w = 2·frequencies); dimension: d observed features; state: s. lags: see `Recurrent`.
-    keep_sign: keep ⟨q, q_1⟩ ≥ 0, so that a state cannot lock on to its own negative (`update=bayes`).
-    learn_frequencies: train the frequencies of the observation features by gradient as well.
     update: the shapes of the parameters that stand for W, by name.
     Trained: those, bias, initial, readout. Fixed: reference, projection, and the frequencies unless they are learned.
     """
 
-    def __init__(
-        self,
-        *,
-        frequencies: int,
-        dimension: int,
-        state: int,
-        projected: int | None,
-        lags: int,
-        keep_sign: bool,
-        learn_frequencies: bool,
-        update: dict[str, tuple[int, ...]],
-    ) -> None:
-        super().__init__(dimension=dimension, exposed=state, lags=lags)
-        self.architecture = {
-            "frequencies": frequencies, "dimension": dimension, "state": state, "projected": projected, "lags": lags,
-            "keep_sign": keep_sign, "learn_frequencies": learn_frequencies,
-        }  # fmt: skip
-        self.keep_sign = keep_sign
-        projection = None if projected is None else torch.zeros(2 * frequencies, projected)
-        self.features = RandomFeatureMap(torch.zeros(frequencies, dimension), projection)
-        self.features.frequencies.requires_grad_(learn_frequencies)
-        for name, shape in update.items():
-            self.register_parameter(name, nn.Parameter(torch.zeros(shape)))
-        self.bias = nn.Parameter(torch.zeros(state))
-        self.initial = nn.Parameter(torch.zeros(state))
+    def __init__(self, shape: CellShape, *, update: dict[str, tuple[int, ...]]) -> None:
+        super().__init__(dimension=shape.dimension, exposed=shape.state, lags=shape.lags)
+        self.architecture = asdict(shape)
+        self.keep_sign = shape.keep_sign
+        projection = None if shape.projected is None else torch.zeros(2 * shape.frequencies, shape.projected)
+        self.features = RandomFeatureMap(torch.zeros(shape.frequencies, shape.dimension), projection)
+        self.features.frequencies.requires_grad_(shape.learn_frequencies)
+        for name, sizes in update.items():
+            self.register_parameter(name, nn.Parameter(torch.zeros(sizes)))
+        self.bias = nn.Parameter(torch.zeros(shape.state))
+        self.initial = nn.Parameter(torch.zeros(shape.state))
         self.reference: Tensor
-        self.register_buffer("reference", torch.zeros(state))
+        self.register_buffer("reference", torch.zeros(shape.state))
 
     @abstractmethod
     def bilinear(self, belief: Tensor, features: Tensor) -> Tensor:

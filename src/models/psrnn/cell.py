@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
 from models.forecasting.filtering import State
-from models.psrnn.bilinear_cell import BilinearCell, feature_count
+from models.psrnn.bilinear_cell import BilinearCell
 from models.psrnn.fused import SCRATCH_BYTES, scratch_bytes, states_with_gradient, states_without_gradient
 from models.psrnn.online import OnlineStep
+from models.psrnn.shape import CellShape
 
 BLOCK_BYTES, BLOCK_ROWS = 2**21, 128  # of q ⊗ ω: what a cache holds, and the rows for which reading W once pays
 
@@ -39,27 +42,16 @@ def _in_blocks(weights: Tensor, bias: Tensor, belief: Tensor, features: Tensor, 
 
 
 class PSRNN(BilinearCell):
-    """The cell with W (s, s, w) itself as its parameter; see `BilinearCell`. rounded: see `round_update`."""
+    """The cell with W (s, s, w) itself as its parameter; see `BilinearCell`.
+
+    shape: the fields of a `CellShape`; rounded: see `round_update`.
+    """
 
     update_tensor: nn.Parameter
 
-    def __init__(
-        self,
-        *,
-        frequencies: int,
-        dimension: int,
-        state: int,
-        projected: int | None = None,
-        lags: int = 0,
-        keep_sign: bool = True,
-        learn_frequencies: bool = False,
-        rounded: bool = False,
-    ) -> None:
-        super().__init__(
-            frequencies=frequencies, dimension=dimension, state=state, projected=projected, lags=lags,
-            keep_sign=keep_sign, learn_frequencies=learn_frequencies,
-            update={"update_tensor": (state, state, feature_count(frequencies, projected))},
-        )  # fmt: skip
+    def __init__(self, *, rounded: bool = False, **shape: Any) -> None:
+        cell = CellShape(**shape)
+        super().__init__(cell, update={"update_tensor": (cell.state, cell.state, cell.features)})
         if rounded:
             self.architecture["rounded"] = True
 

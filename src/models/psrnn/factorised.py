@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
 from models.forecasting.filtering import Filtered, State
 from models.numerics.canonical import Canonical, Factors, balanced, canonical_decomposition
 from models.numerics.ridge import factor_ridge
-from models.psrnn.bilinear_cell import BilinearCell, feature_count
+from models.psrnn.bilinear_cell import BilinearCell
 from models.psrnn.cell import PSRNN
 from models.psrnn.fused_factorised import factorised_states
 from models.psrnn.kronecker import curvature_along, of_unit_mean
+from models.psrnn.shape import CellShape
 
 METRIC_DAMPING = 0.01  # of the three metrics, where the mean eigenvalue is 1
 
@@ -20,33 +23,19 @@ class FactorisedPSRNN(BilinearCell):
     """z = A ((Bᵀ q) ⊙ (Cᵀ ω)) + b: the cell of W = Σ_j a_j ∘ b_j ∘ c_j, which is never written out.
 
     A, B (s, J) and C (w, J) are J·(2s + w) numbers in place of s²·w, and as many multiplications a step. rank: J.
-    The rest: see `BilinearCell`. Raises ValueError for a rank below 1.
+    shape: the fields of a `CellShape`. Raises ValueError for a rank below 1.
     """
 
     left: nn.Parameter
     of_state: nn.Parameter
     of_features: nn.Parameter
 
-    def __init__(
-        self,
-        *,
-        frequencies: int,
-        dimension: int,
-        state: int,
-        rank: int,
-        projected: int | None = None,
-        lags: int = 0,
-        keep_sign: bool = True,
-        learn_frequencies: bool = False,
-    ) -> None:
+    def __init__(self, *, rank: int, **shape: Any) -> None:
         if rank < 1:
             raise ValueError(f"model.rank must be at least 1, got {rank}")
-        width = feature_count(frequencies, projected)
-        super().__init__(
-            frequencies=frequencies, dimension=dimension, state=state, projected=projected, lags=lags,
-            keep_sign=keep_sign, learn_frequencies=learn_frequencies,
-            update={"left": (state, rank), "of_state": (state, rank), "of_features": (width, rank)},
-        )  # fmt: skip
+        cell = CellShape(**shape)
+        by_state = (cell.state, rank)
+        super().__init__(cell, update={"left": by_state, "of_state": by_state, "of_features": (cell.features, rank)})
         self.architecture["rank"] = rank
 
     def set_update(self, update: Factors, initial: Tensor) -> None:

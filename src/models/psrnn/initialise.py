@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import NamedTuple
 
 import torch
@@ -11,6 +12,7 @@ from torch import Tensor
 from models.features.maps import random_features
 from models.psrnn.cell import PSRNN
 from models.psrnn.projection import Projections
+from models.psrnn.shape import CellShape
 from models.psrnn.two_stage import FeatureBatch, Stream, TwoStageParameters
 from models.psrnn.windows import Windows
 from models.runtime.collectives import own_rows
@@ -68,30 +70,17 @@ def build_psrnn(
     keep_sign: bool,
     learn_frequencies: bool = False,
 ) -> PSRNN:
-    """A PSRNN with these parameters, in the dtype and on the device of the frequencies; its readout is still 0."""
-    model = empty_psrnn(
-        frequencies,
-        state=len(parameters.initial),
+    """Returns a PSRNN with these parameters, in the dtype and on the device of the frequencies; its readout is 0."""
+    count, dimension = frequencies.observation.shape
+    shape = CellShape(
+        frequencies=count, dimension=dimension, state=len(parameters.initial),
         projected=None if projections is None else projections.observation.shape[1],
-        lags=lags,
-        keep_sign=keep_sign,
-        learn_frequencies=learn_frequencies,
-    )
+        lags=lags, keep_sign=keep_sign, learn_frequencies=learn_frequencies,
+    )  # fmt: skip
+    model = PSRNN(**asdict(shape)).to(frequencies.observation)
     with torch.no_grad():
         model.features.frequencies.copy_(frequencies.observation)
         if projections is not None and model.features.projection is not None:
             model.features.projection.copy_(projections.observation)
     model.set_update(parameters.update, parameters.initial)
     return model
-
-
-def empty_psrnn(
-    frequencies: Frequencies, *, state: int, projected: int | None, lags: int, keep_sign: bool, learn_frequencies: bool
-) -> PSRNN:
-    """A PSRNN of the right shape, dtype and device; every number in it is 0."""
-    count, dimension = frequencies.observation.shape
-    model = PSRNN(
-        frequencies=count, dimension=dimension, state=state, projected=projected, lags=lags, keep_sign=keep_sign,
-        learn_frequencies=learn_frequencies,
-    )  # fmt: skip
-    return model.to(dtype=frequencies.observation.dtype, device=frequencies.observation.device)

@@ -38,12 +38,17 @@ class Data(Protocol):
 
 
 class Study(NamedTuple):
-    """An open run: title names it and says whether the data is real; folder is for checkpoints, kept until it ends."""
+    """An open run.
+
+    folder: for checkpoints, kept until the run ends. title: names the run and says whether the data is real. full:
+    whether figures and tables are logged beside the metrics.
+    """
 
     run: Run
     folder: Path
     clock: Clock
     title: str
+    full: bool = True
 
 
 def prepare(settings: CommonConfig, job: Job) -> torch.device:
@@ -88,6 +93,15 @@ def run_request(
 
 
 @contextmanager
+def opened(settings: CommonConfig, job: Job, data: Data, request: RunRequest, clock: Clock) -> Iterator[Study]:
+    """Opens the run of the request and logs the seconds of the stages before it. Raises as `open_run` does."""
+    with open_run(settings.tracking, request, resume=settings.resume, requeued=job.requeued) as (run, folder):
+        title = title_of(run.name, data)
+        clock.begin(run, title)
+        yield Study(run, folder, clock, title, full=settings.tracking.detail == "full")
+
+
+@contextmanager
 def study(settings: CommonConfig, job: Job, data: Data, device: torch.device, clock: Clock) -> Iterator[Study]:
     """The run of one study; what it was called and where to look is printed at its end.
 
@@ -97,13 +111,11 @@ def study(settings: CommonConfig, job: Job, data: Data, device: torch.device, cl
     request = run_request(settings, job, data, device, experiment=experiment)
     if finished_before(settings.tracking, request, resume=settings.resume, requeued=job.requeued) is not None:
         raise FinishedBefore(f"{request.name} has finished before")
-    with open_run(settings.tracking, request, resume=settings.resume, requeued=job.requeued) as (run, folder):
-        title = title_of(run.name, data)
-        clock.begin(run, title)
+    with opened(settings, job, data, request, clock) as begun:
         if not job.multirun:  # as the parent of a multirun has them: what `pipeline.export` makes a page of
-            run.tags({"command": command_line(), "jobs": "1", "jobs.failed": "0"})
-        yield Study(run, folder, clock, title)
-    print(where_to_look(run, title, None))
+            begun.run.tags({"command": command_line(), "jobs": "1", "jobs.failed": "0"})
+        yield begun
+    print(where_to_look(begun.run, begun.title, None))
 
 
 def log_metrics(run: Run, metrics: Mapping[str, float]) -> None:

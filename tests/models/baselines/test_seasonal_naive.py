@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from models.baselines.seasonal_naive import Seasonal, SeasonalNaive, autocorrelation, find_season
+from models.baselines.seasonal_naive import Seasonal, SeasonalNaive
 from models.forecasting import filtering
 from models.forecasting.filtering import (
     MaskedSequences,
@@ -20,6 +20,7 @@ from models.forecasting.filtering import (
     forecast_from_everywhere,
     roll,
 )
+from models.forecasting.season import autocorrelation, find_season
 from small_problems import oscillation, small_problem, with_gap
 
 

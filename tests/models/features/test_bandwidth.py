@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from models.features import bandwidth as module
-from models.features.bandwidth import RULES, bandwidth
+from models.features.bandwidth import RULES, BandwidthRule, bandwidth
 
 
 def generator_of(seed: int) -> torch.Generator:
@@ -27,7 +27,7 @@ def all_distances(x: Tensor) -> list[float]:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_median_pairs_approaches_the_median_of_all_pairs(dtype: torch.dtype) -> None:
     x = points(60, 3, dtype)
-    result = bandwidth(x, rule="median_pairs", generator=generator_of(1))
+    result = bandwidth(x, BandwidthRule("median_pairs"), generator=generator_of(1))
     assert isinstance(result, float)
     assert result == pytest.approx(statistics.median(all_distances(x)), rel=0.02)
 
@@ -35,22 +35,23 @@ def test_median_pairs_approaches_the_median_of_all_pairs(dtype: torch.dtype) -> 
 @pytest.mark.parametrize("percentile", [10.0, 90.0])
 def test_percentile_approaches_the_percentile_of_all_pairs(percentile: float) -> None:
     x = points(60, 3)
-    result = bandwidth(x, rule="percentile", percentile=percentile, generator=generator_of(1))
+    result = bandwidth(x, BandwidthRule("percentile", percentile=percentile), generator=generator_of(1))
     distances = sorted(all_distances(x))
     assert result == pytest.approx(distances[round(percentile / 100 * (len(distances) - 1))], rel=0.02)
 
 
 def test_percentile_ends_at_the_smallest_and_largest_distance() -> None:
     x = torch.tensor([[0.0], [1.0], [10.0]], dtype=torch.float64)
-    ends = [bandwidth(x, rule="percentile", percentile=p, generator=generator_of(0), pairs=200) for p in (0.0, 100.0)]
+    rules = [BandwidthRule("percentile", percentile=end, pairs=200) for end in (0.0, 100.0)]
+    ends = [bandwidth(x, rule, generator=generator_of(0)) for rule in rules]
     assert ends == [1.0, 10.0]
 
 
 def test_median_neighbours_compares_consecutive_rows_that_follow_each_other() -> None:
     x = torch.tensor([[0.0, 0.0], [1.0, 0.0], [1.0, 3.0], [100.0, 3.0], [100.0, 5.0]], dtype=torch.float64)
-    assert bandwidth(x, rule="median_neighbours", generator=generator_of(0)) == 2.5
+    assert bandwidth(x, BandwidthRule("median_neighbours"), generator=generator_of(0)) == 2.5
     adjacent = torch.tensor([True, True, False, True])
-    assert bandwidth(x, rule="median_neighbours", generator=generator_of(0), adjacent=adjacent) == 2.0
+    assert bandwidth(x, BandwidthRule("median_neighbours"), generator=generator_of(0), adjacent=adjacent) == 2.0
 
 
 def test_fixed_is_the_value_and_scale_multiplies_every_rule() -> None:
@@ -58,26 +59,26 @@ def test_fixed_is_the_value_and_scale_multiplies_every_rule() -> None:
     options = {"median_pairs": {}, "median_neighbours": {}, "percentile": {"percentile": 30.0}, "fixed": {"value": 2.0}}
     assert set(options) == set(RULES)
     for rule, extra in options.items():
-        assert bandwidth(x, rule=rule, generator=generator_of(0), **extra) == 2.0
-        assert bandwidth(x, rule=rule, generator=generator_of(0), scale=0.5, **extra) == 1.0
+        assert bandwidth(x, BandwidthRule(rule, **extra), generator=generator_of(0)) == 2.0
+        assert bandwidth(x, BandwidthRule(rule, scale=0.5, **extra), generator=generator_of(0)) == 1.0
 
 
 def test_equal_seeds_agree_and_different_seeds_do_not() -> None:
     x = points(200, 2)
-    results = [bandwidth(x, rule="median_pairs", generator=generator_of(s), pairs=50) for s in (3, 3, 4)]
+    results = [bandwidth(x, BandwidthRule(pairs=50), generator=generator_of(s)) for s in (3, 3, 4)]
     assert results[0] == results[1] != results[2]
 
 
 def test_constant_columns_and_repeated_rows_do_not_count() -> None:
     x = torch.cat([torch.zeros(50, 2), torch.full((50, 2), 3.0)]).double()
     for rule in ("median_pairs", "median_neighbours"):
-        assert bandwidth(x, rule=rule, generator=generator_of(0)) == pytest.approx(18**0.5)
+        assert bandwidth(x, BandwidthRule(rule), generator=generator_of(0)) == pytest.approx(18**0.5)
 
 
 def test_rows_with_gaps_do_not_count() -> None:
     x = torch.tensor([[0.0], [math.nan], [4.0], [5.0], [math.inf]], dtype=torch.float64)
-    assert bandwidth(x, rule="median_neighbours", generator=generator_of(0)) == 1.0
-    assert bandwidth(x, rule="percentile", percentile=100.0, generator=generator_of(0)) == 5.0
+    assert bandwidth(x, BandwidthRule("median_neighbours"), generator=generator_of(0)) == 1.0
+    assert bandwidth(x, BandwidthRule("percentile", percentile=100.0), generator=generator_of(0)) == 5.0
 
 
 def test_pairs_are_of_different_rows_all_equally_often() -> None:
@@ -94,7 +95,7 @@ def test_pairs_are_of_different_rows_all_equally_often() -> None:
 )
 def test_nothing_varies(rule: str, x: Tensor) -> None:
     with pytest.raises(ValueError, match=rf"bandwidth\.rule={rule}: nothing varies, .* of {len(x)} differ"):
-        bandwidth(x, rule=rule, generator=generator_of(0), pairs=20)
+        bandwidth(x, BandwidthRule(rule, pairs=20), generator=generator_of(0))
 
 
 @pytest.mark.parametrize(
@@ -112,9 +113,18 @@ def test_nothing_varies(rule: str, x: Tensor) -> None:
         ({"rule": "median_neighbours", "percentile": 10.0}, r"used with bandwidth\.rule=percentile only"),
         ({"rule": "median_pairs", "scale": 0.0}, "scale must be positive and finite, got 0"),
         ({"rule": "median_pairs", "pairs": 0}, "pairs must be at least 1, got 0"),
-        ({"rule": "median_neighbours", "adjacent": torch.ones(5, dtype=torch.bool)}, r"shape \(4,\), got \(5,\)"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        bandwidth(points(5, 2), generator=generator_of(0), **options)
+        BandwidthRule(**options)
+
+
+def test_neighbours_have_one_entry_a_pair_of_rows() -> None:
+    with pytest.raises(ValueError, match=r"shape \(4,\), got \(5,\)"):
+        bandwidth(
+            points(5, 2),
+            BandwidthRule("median_neighbours"),
+            generator=generator_of(0),
+            adjacent=torch.ones(5, dtype=torch.bool),
+        )

@@ -35,8 +35,8 @@ BARE = (*TINY, "tracking.log_model=false")
 LOAD = "pipeline.systems.psrnn.recipe:load_stage"
 # stage → function that the signal comes in, and at which of its calls
 PLACES = {
-    "features": ("pipeline.systems.psrnn.recipe:draw_features", 1),
-    "two_stage": ("pipeline.systems.psrnn.two_stage:two_stage_regression", 1),
+    "features": ("pipeline.systems.psrnn.two_stage:draw_features", 1),
+    "two_stage": ("models.psrnn.fit:two_stage_regression", 1),
     "bptt": ("pipeline.job.fit:Fit._epoch", 2),
     "checkpoint": ("os:fsync", 1),
     "evaluate": ("pipeline.systems.psrnn.evaluate:horizon_errors", 2),
@@ -200,7 +200,7 @@ NO_MEMORY = {
 @pytest.mark.parametrize("error", NO_MEMORY.values(), ids=NO_MEMORY)
 def test_two_stage_regression_halves_its_chunk(error: Exception, run_pipeline, client, monkeypatch) -> None:
     expected = undisturbed(run_pipeline, client)
-    monkeypatch.setattr("pipeline.systems.psrnn.two_stage.two_stage_regression", memory_for(130, error))
+    monkeypatch.setattr("models.psrnn.fit.two_stage_regression", memory_for(130, error))
     with pytest.warns(UserWarning, match="out of memory") as said:
         assert run_pipeline(*BARE, "initialise.chunk=512").status == 0
     assert [str(warning.message) for warning in said] == [
@@ -213,9 +213,7 @@ def test_two_stage_regression_halves_its_chunk(error: Exception, run_pipeline, c
         assert found[key][0][1] == pytest.approx(expected[key][0][1], rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    "place", ["pipeline.systems.psrnn.two_stage.two_stage_regression", "pipeline.systems.psrnn.recipe.evaluate"]
-)
+@pytest.mark.parametrize("place", ["models.psrnn.fit.two_stage_regression", "pipeline.systems.psrnn.recipe.evaluate"])
 def test_no_memory_at_all_ends_with_what_to_do(place: str, run_pipeline, client, monkeypatch) -> None:
     monkeypatch.setattr(place, no_memory)
     with warnings.catch_warnings():

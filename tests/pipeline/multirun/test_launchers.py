@@ -91,7 +91,7 @@ def test_a_fault_of_ours_shows_where_it_is_and_is_marked(run_pipeline, client, t
     def fault(*_: object) -> None:
         raise RuntimeError("broken on purpose")
 
-    monkeypatch.setattr(psrnn, "exchangeable_parts", fault)
+    monkeypatch.setattr(psrnn, "stages_of", fault)
     result = run_pipeline("-m", "data=table", "data.path=first.csv", *QUICK)
     assert result.status != 0
     assert "Traceback" in result.err

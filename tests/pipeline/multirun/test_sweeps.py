@@ -139,7 +139,7 @@ def test_search_shows_validation_errors_alone(run_pipeline, client) -> None:
 def test_a_sweep_that_was_stopped_goes_on(run_pipeline, client, monkeypatch) -> None:
     """Killed in the third of four jobs; what had finished is not run again, the rest is, under the same parent."""
     arguments = ("+experiment=figure3", *MOCAP, "data.source=stand_in", "seed=0", "sampler=iid,orthogonal")
-    whole, begun = psrnn.run_stages, []
+    whole, begun = psrnn.refine_stage, []
 
     def stopped(*given, **named):
         begun.append(given[0].features.count)
@@ -147,12 +147,12 @@ def test_a_sweep_that_was_stopped_goes_on(run_pipeline, client, monkeypatch) -> 
             raise KeyboardInterrupt
         return whole(*given, **named)
 
-    monkeypatch.setattr(psrnn, "run_stages", stopped)
+    monkeypatch.setattr(psrnn, "refine_stage", stopped)
     assert run_pipeline(*arguments).status != 0
     before, children = parent_and_children(client)
     done = {child.info.run_id for child in children if child.info.status == "FINISHED"}
     assert (len(children), len(done), before.info.status) == (3, 2, "FAILED")
-    monkeypatch.setattr(psrnn, "run_stages", lambda *given, **named: (begun.append(0), whole(*given, **named))[1])
+    monkeypatch.setattr(psrnn, "refine_stage", lambda *given, **named: (begun.append(0), whole(*given, **named))[1])
     result = run_pipeline(*arguments, "resume=true")
     assert result.status == 0, result.err
     after, children = parent_and_children(client)
@@ -209,9 +209,9 @@ def test_export_from_an_empty_store_says_that_there_is_nothing_yet(tmp_path: Pat
 
 def test_jobs_of_a_multirun_share_what_was_loaded(run_pipeline, monkeypatch) -> None:
     loads = []
-    whole = psrnn.load_stage
-    monkeypatch.setattr(psrnn, "load_stage", lambda *given: (loads.append(1), whole(*given))[1])
-    psrnn.load_shared.cache_clear()
+    whole = psrnn.load
+    monkeypatch.setattr(psrnn, "load", lambda *given, **named: (loads.append(1), whole(*given, **named))[1])
+    monkeypatch.setattr("pipeline.systems.psrnn.load._last", {})
     arguments = ("+experiment=figure3", *MOCAP, "data.source=stand_in", "seed=0,1", "sampler=iid")
     assert run_pipeline(*arguments).status == 0
     assert len(loads) == 1
@@ -228,7 +228,7 @@ def by_job(children) -> dict[str, tuple[str, ...]]:
 
 def test_tune_draws_prunes_and_goes_on(run_pipeline, client, monkeypatch) -> None:
     """Killed in the second of four trials: that one goes on with the values that were drawn, the first stays."""
-    whole, begun = psrnn.run_stages, []
+    whole, begun = psrnn.refine_stage, []
 
     def stopped(*given, **named):
         begun.append(given[0].tune.trial)
@@ -236,7 +236,7 @@ def test_tune_draws_prunes_and_goes_on(run_pipeline, client, monkeypatch) -> Non
             raise KeyboardInterrupt
         return whole(*given, **named)
 
-    monkeypatch.setattr(psrnn, "run_stages", stopped)
+    monkeypatch.setattr(psrnn, "refine_stage", stopped)
     assert run_pipeline(*TUNE).status != 0
     parent, children = parent_and_children(client)
     before = by_job(children)

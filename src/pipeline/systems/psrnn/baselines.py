@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from models.baselines.autoregression import fit_autoregression
 from models.baselines.persistence import Persistence
-from models.baselines.seasonal_naive import find_season, seasonal_naive
+from models.baselines.seasonal_naive import seasonal_naive
 from models.forecasting.filtering import SequenceModel
+from models.forecasting.season import find_season
 from pipeline.systems.psrnn.load import Loaded
 
 

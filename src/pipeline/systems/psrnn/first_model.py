@@ -1,23 +1,26 @@
-"""What every first model leaves: the one-step errors before refinement, and whether the draw is usable."""
+"""What every first model leaves, errors and whether it is of use; and the first model of all but the PSRNN."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import nn
 
 from models.forecasting.filtering import Filtered, MaskedSequences, SequenceModel, filter_by_all_ranks, up_to_end
-from models.forecasting.fitting import Method, Problem
+from models.forecasting.fitting import Problem
+from models.forecasting.lags import settle_lags
+from models.forecasting.readout import FittedReadout, ReadoutFit
+from models.forecasting.readout_settings import ReadoutSettings
 from models.numerics.ridge import masked_mse
+from models.runtime.seeding import Generators
 from pipeline.host.progress import shown
 from pipeline.host.threads import threads_for
-from pipeline.job.seeding import generator
-from pipeline.systems.psrnn.lags import readout_settings, settle_lags
+from pipeline.job.study import Study
+from pipeline.systems.psrnn.lags import say_lags
 from pipeline.systems.psrnn.load import Loaded
 from pipeline.systems.psrnn.own_models import check_fitted
 
@@ -52,43 +55,58 @@ def mean_predictor_mse(part: MaskedSequences) -> float:
     return float(masked_mse(torch.zeros_like(part.values), part.values, part.scored))
 
 
-def judge(
-    model: Any,
-    loaded: Loaded,
-    chosen: dict[str, Any],
-    *,
-    drawn: bool = True,
-    known: Mapping[str, Filtered | None] = MappingProxyType({}),
-) -> Initialised:
-    """Measure the errors, and warn of a draw of features that is of no use. known: parts as this model filters them.
+def judge(model: Any, loaded: Loaded, readout: FittedReadout, *, drawn: bool = True) -> Initialised:
+    """Returns the model with its errors on the three parts. Warns of a draw of features that is of no use.
+
+    readout: with what was chosen for the model, and the parts as the model filters them where that is known.
 
     A random draw (`drawn`) is of use when its error on the validation part is below that of predicting the mean: on the
     training part a readout that was solved there cannot be worse than the mean, whatever the state does. Any other
     model is of use when its errors are finite.
     """
-    train, validation, test = (
-        one_step_mse(model, getattr(loaded, part), known.get(part)) for part in ("train", "validation", "test")
-    )
-    mean = mean_predictor_mse(loaded.validation)
-    found = Initialised(model, chosen, train, validation, test, mean if drawn else math.inf)
-    if not found.stable(train, validation):
+    train = one_step_mse(model, loaded.train, readout.train)
+    validation = one_step_mse(model, loaded.validation, readout.validation)
+    test, mean = one_step_mse(model, loaded.test), mean_predictor_mse(loaded.validation)
+    first = Initialised(model, readout.chosen, train, validation, test, mean if drawn else math.inf)
+    if not first.stable(train, validation):
         advice = "take more features, update=bayes or another seed" if drawn else "its filter diverges on this data"
         errors = f"validation error {validation:.4g}, where the mean has {mean:.4g}"
         warnings.warn(f"this model is no better than predicting the mean: {errors}; {advice}", stacklevel=2)
-    return found
+    return first
 
 
-def fit_method(method: Method, loaded: Loaded, *, readout: Any, seed: int, kept: bool = True) -> Initialised:
-    """Stage `fit` of every model but the PSRNN: closed-form fits whole, networks up to where the gradient begins.
+@dataclass(frozen=True)
+class MethodStages:
+    """The one stage of every model but the PSRNN: closed-form fits whole, networks up to where the gradient begins.
 
     kept: whether the model will be saved, which one of a person's own must be fit for.
     """
-    problem = Problem(
-        loaded.train, loaded.validation, readout_settings(readout), generator(seed, "weights"), loaded.lagged
-    )
-    with shown("fit"):
-        fitted = method.fit(problem)
-    check_fitted(method, fitted, kept=kept)
-    with threads_for(fitted.model), shown("filtering"):
-        settled = settle_lags(fitted.model, fitted.chosen, loaded, readout)
-        return judge(settled.model, loaded, settled.chosen, drawn=False, known=settled.known)
+
+    drawn: ClassVar[bool] = False
+    method: Any
+    readout: ReadoutSettings
+    generators: Generators
+    kept: bool = True
+
+    @property
+    def window(self) -> int:
+        return 0
+
+    def words(self) -> str:
+        return str(self.method)
+
+    def first_model(self, loaded: Loaded, study: Study) -> Initialised:
+        with study.clock.stage("fit"):
+            return self.fitted(loaded)
+
+    def fitted(self, loaded: Loaded) -> Initialised:
+        """Returns the model as its method fits it, with the lags that validation chose where they are left open."""
+        parts = loaded.train, loaded.validation
+        with shown("fit"):
+            fitted = self.method.fit(Problem(*parts, self.readout, self.generators("weights"), loaded.lagged))
+        check_fitted(self.method, fitted, kept=self.kept)
+        with threads_for(fitted.model), shown("filtering"):
+            solve = ReadoutFit(*parts, self.readout, loaded.lagged)
+            settled = settle_lags(fitted.model, FittedReadout(fitted.chosen, None, None), solve)
+            say_lags(settled.model, settled.tried)
+            return judge(settled.model, loaded, settled.readout, drawn=False)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from models.forecasting.filtering import SequenceModel
-from models.forecasting.lags import reachable_lags, takes_lags, with_lags
+from models.forecasting.lags import MOST_INPUTS, reachable_lags, takes_lags, with_lags
 from models.forecasting.readout import ReadoutFit, ReadoutSettings
-from pipeline.systems.psrnn.lags import MOST_INPUTS
 from pipeline.systems.psrnn.load import Loaded
 
 JOINED = "joined"  # followed by the number of observations, as the order follows "ar"

@@ -42,21 +42,22 @@ def warn_of_short_sequences(dataset: Dataset, *, steps: int) -> None:
             )
 
 
-def load(
-    loader: Callable[[], Dataset],
-    *,
-    sequences: int | None,
-    steps: int | None,
-    window: int,
-    first_step: int,
-    dtype: torch.dtype,
-    device: torch.device,
-) -> Loaded:
-    """Load, cut to `size`, standardise by the training part. Raises ValueError for data that cannot be used."""
-    dataset = loader()
+def cut(dataset: Any, *, sequences: int | None, steps: int | None) -> Dataset:
+    """Returns at most so many sequences of each part, and so many steps of each; None keeps all.
+
+    Raises PipelineError for data that are no sequences.
+    """
     if not isinstance(dataset, Dataset):
         raise PipelineError(f"data: {dataset.name} is a table of points, not sequences; it goes with another recipe")
-    dataset = dataset.shortened(sequences=sequences, steps=steps)
+    return dataset.shortened(sequences=sequences, steps=steps)
+
+
+def load(dataset: Dataset, *, window: int, first_step: int, dtype: torch.dtype, device: torch.device) -> Loaded:
+    """Returns the data standardised by the training part.
+
+    window: observations of a window of features, 0 without; first_step: the first that is scored. Raises ValueError for
+    data that cannot be used.
+    """
     warn_of_short_sequences(dataset, steps=max(2 * window + 1, first_step + 1))
     standardiser = Standardiser.fit(dataset.train, dataset.feature_names, common_scale=dataset.common_scale)
     parts = []
@@ -83,3 +84,14 @@ def forecaster_of(model: Any, loaded: Loaded, intervals: Intervals | None = None
         model, mean=standardiser.mean, scale=standardiser.scale, feature_names=loaded.dataset.feature_names,
         intervals=intervals,
     )  # fmt: skip
+
+
+_last: dict[str, Loaded] = {}
+
+
+def load_once(key: str, work: Callable[[], Loaded]) -> Loaded:
+    """Returns what `work` gives, kept for the next job of the same multirun while that asks by the same key."""
+    if key not in _last:
+        _last.clear()
+        _last[key] = work()
+    return _last[key]

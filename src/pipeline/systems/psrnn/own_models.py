@@ -15,7 +15,6 @@ from models.forecasting.fitting import Fitted, Problem
 from models.forecasting.forecaster import Forecaster, load_forecaster, save_forecaster
 from models.forecasting.readout import ReadoutSettings
 from models.forecasting.recurrent import Recurrent
-from models.psrnn.method import Psrnn
 from pipeline.host.errors import PipelineError
 from pipeline.job.seeding import generator
 from pipeline.tracking.run import scratch_folder
@@ -47,7 +46,7 @@ def made_up_part(dtype: torch.dtype, name: str) -> MaskedSequences:
 
 def check_method(method: Any) -> None:
     """Raise PipelineError for a class of one's own that is no `models.forecasting.fitting.Method`."""
-    if isinstance(method, Psrnn) or not is_own(method):
+    if not is_own(method):
         return
     if not callable(getattr(method, "fit", None)):
         raise PipelineError(
@@ -65,7 +64,7 @@ def rehearse(method: Any, readout: ReadoutSettings, *, dtype: torch.dtype, kept:
 
     What the method itself says of that data is passed over: it may ask for more of it. Its own stage fits it again.
     """
-    if isinstance(method, Psrnn) or not is_own(method):
+    if not is_own(method):
         return
     train, validation = (made_up_part(dtype, part) for part in ("train", "validation"))
     try:
@@ -80,7 +79,7 @@ def rehearse(method: Any, readout: ReadoutSettings, *, dtype: torch.dtype, kept:
 def check_fitted(method: Any, fitted: Any, *, kept: bool) -> None:
     """Raise PipelineError where what `fit` returned lacks something; a model that is to be `kept` is saved, loaded and
     asked again."""
-    if isinstance(method, Psrnn) or not is_own(method):
+    if not is_own(method):
         return
     if not isinstance(fitted, Fitted):
         kind = type(fitted).__name__

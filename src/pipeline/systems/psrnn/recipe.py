@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, replace
-from functools import lru_cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from tqdm import tqdm
 
 from data.files.download import data_root
 from models.forecasting.burn_in import settle
+from models.forecasting.filtering import SequenceModel
 from models.forecasting.intervals import Intervals
 from models.forecasting.recurrent import Recurrent, trained_parameters
 from models.runtime.collectives import rank
@@ -20,28 +20,25 @@ from pipeline.compare.labels import name_of
 from pipeline.host.devices import DTYPES
 from pipeline.host.threads import threads_for
 from pipeline.host.torchrun import refuse_unlike, settings_of_rank
-from pipeline.job import checkpoint
 from pipeline.job.clock import Clock
 from pipeline.job.fit import EpochRow, Progress
-from pipeline.job.study import prepare, title_of
+from pipeline.job.study import Study, opened, prepare
 from pipeline.settings.build import build
 from pipeline.settings.job import Job, refuse_other_data
 from pipeline.systems.psrnn import report
 from pipeline.systems.psrnn.baselines import Season, baselines, season_of
 from pipeline.systems.psrnn.config import PsrnnConfig
 from pipeline.systems.psrnn.evaluate import Evaluation, evaluate
-from pipeline.systems.psrnn.features import Features, draw_features
-from pipeline.systems.psrnn.first_model import Initialised, fit_method, one_step_mse
+from pipeline.systems.psrnn.first_model import Initialised, one_step_mse
 from pipeline.systems.psrnn.intervals import intervals_of, log_forecast, log_intervals
 from pipeline.systems.psrnn.joined import joined
-from pipeline.systems.psrnn.load import Loaded, forecaster_of, load
+from pipeline.systems.psrnn.load import Loaded, cut, forecaster_of, load, load_once
 from pipeline.systems.psrnn.naming import request_of
-from pipeline.systems.psrnn.parts import Parts, exchangeable_parts
 from pipeline.systems.psrnn.refine import Listener, errors_when_rounded, refine, unrefined, unwatched
 from pipeline.systems.psrnn.remarks import advice, reading, remarks
-from pipeline.systems.psrnn.two_stage import DECOMPOSITION_ERROR, TwoStageSettings, empty_model, initialise
-from pipeline.tracking.run import Run, keeps_models, where_to_look
-from pipeline.tracking.session import fingerprint, finished_before, open_run
+from pipeline.systems.psrnn.stages import Stages, stages_of
+from pipeline.tracking.run import Run, where_to_look
+from pipeline.tracking.session import fingerprint, finished_before
 
 
 def first_scored(settings: PsrnnConfig) -> int:
@@ -61,108 +58,80 @@ def said_if_moved(settings: PsrnnConfig) -> None:
         )
 
 
-def load_stage(settings: PsrnnConfig, parts: Parts, device: torch.device) -> Loaded:
-    return load(
-        lambda: build("data", settings.data, settings.extensions),
-        sequences=settings.size.sequences,
-        steps=settings.size.steps,
-        window=parts.method.window if parts.psrnn else 0,
-        first_step=first_scored(settings),
-        dtype=DTYPES[settings.dtype],
-        device=device,
-    )
+def load_stage(settings: PsrnnConfig, stages: Stages, device: torch.device, *, shared: bool) -> Loaded:
+    """Returns the data of the run; with `shared` those of the job before, where they are the same."""
+
+    first, dtype = first_scored(settings), DTYPES[settings.dtype]
+
+    def work() -> Loaded:
+        dataset = build("data", settings.data, settings.extensions)
+        dataset = cut(dataset, sequences=settings.size.sequences, steps=settings.size.steps)
+        return load(dataset, window=stages.window, first_step=first, dtype=dtype, device=device)
+
+    if not shared:
+        return work()
+    asked = [settings.data, asdict(settings.size), stages.window, first, dtype, device, data_root(None)]
+    return load_once(json.dumps(asked, sort_keys=True, default=str), work)
 
 
-class SharedLoad:
-    """The data of the job before, kept for the next job of the same multirun when it asks for the same."""
-
-    def __init__(self, settings: PsrnnConfig, parts: Parts, device: torch.device) -> None:
-        self.arguments = settings, parts, device
-        window = parts.method.window if parts.psrnn else 0
-        sections = [settings.data, asdict(settings.size), window, first_scored(settings), settings.dtype]
-        self.key = json.dumps([*sections, str(device), str(data_root(None))], sort_keys=True, default=str)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, SharedLoad) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-
-@lru_cache(maxsize=1)
-def load_shared(request: SharedLoad) -> Loaded:
-    return load_stage(*request.arguments)
-
-
-def two_stage_settings(settings: PsrnnConfig, parts: Parts) -> TwoStageSettings:
-    return TwoStageSettings(
-        settings.initialise, settings.readout, settings.update, settings.features.projection,
-        settings.refine.learn_frequencies, parts.method.terms, settings.seed,
-    )  # fmt: skip
-
-
-def two_stage_stage(settings: PsrnnConfig, loaded: Loaded, parts: Parts, features: Features, path: Path) -> Initialised:
-    """The model from its checkpoint, or made and kept there."""
-    stage = two_stage_settings(settings, parts)
-    saved = checkpoint.find(path)
-    if saved is not None:
-        with checkpoint.fitting(path):
-            model = empty_model(features, stage, saved.values["chosen"])
-            model.load_state_dict(saved.tensors)
-            return Initialised(model, **saved.values)
-    found = initialise(loaded, features, stage)
-    checkpoint.save(path, found.model.state_dict(), {k: v for k, v in found._asdict().items() if k != "model"})
-    return found
-
-
-def psrnn_stages(settings: PsrnnConfig, loaded: Loaded, parts: Parts, run: Run, folder: Path, clock: Clock) -> Any:
-    """Features and two-stage regression, each logged before the next begins."""
-    with clock.stage("features"):
-        features = draw_features(
-            loaded, settings.features, kernel=parts.kernel, sampler=parts.sampler, window=parts.method.window,
-            seed=settings.seed,
-        )  # fmt: skip
-        if settings.tracking.detail == "full":
-            report.log_features(run, features, parts.kernel, title=clock.title)
-    with clock.stage("two_stage"):
-        found = two_stage_stage(settings, loaded, parts, features, folder / "two_stage.npz")
-        run.metric("two_stage/train_mse", found.train_mse)
-        run.metric("two_stage/test_mse", found.test_mse)
-        if DECOMPOSITION_ERROR in found.chosen:
-            run.metric("two_stage/decomposition_error", found.chosen[DECOMPOSITION_ERROR])
-    return found
-
-
-def first_model(
-    settings: PsrnnConfig, loaded: Loaded, parts: Parts, run: Run, folder: Path, clock: Clock
-) -> Initialised:
+def first_model(stages: Stages, loaded: Loaded, study: Study) -> Initialised:
     """The model before refinement, with its parameter count and what was chosen on validation."""
-    if parts.psrnn:
-        found = psrnn_stages(settings, loaded, parts, run, folder, clock)
-    else:
-        with clock.stage("fit"):
-            found = fit_method(
-                parts.method, loaded, readout=settings.readout, seed=settings.seed, kept=keeps_models(settings.tracking)
-            )
-    run.metric("model/parameters", trained_parameters(found.model))
-    chosen = {key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in found.chosen.items()}
-    run.tags(chosen)
-    return found
+    first = stages.first_model(loaded, study)
+    study.run.metric("model/parameters", trained_parameters(first.model))
+    study.run.tags(
+        {key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in first.chosen.items()}
+    )
+    return first
+
+
+def descend(
+    settings: PsrnnConfig, loaded: Loaded, first: Initialised, study: Study, *, trained: bool, watch: Listener
+) -> Progress:
+    """The learning curve; the first model is refined in place, where it is `trained` by gradient at all."""
+
+    def log(row: EpochRow) -> None:
+        for part in ("train", "validation", "test"):
+            study.run.metric(f"bptt/{part}_mse", getattr(row, f"{part}_mse"), row.epoch)
+        study.run.metric("bptt/learning_rate", row.learning_rate, row.epoch)
+        study.run.metric("bptt/accepted", float(row.accepted), row.epoch)
+        watch(row)
+
+    if not trained:
+        return unrefined(first, on_epoch=log)
+    path = study.folder / "bptt.npz"
+    return refine(first, loaded, settings.refine, readout=settings.readout, seed=settings.seed, path=path, on_epoch=log)
+
+
+class Trained(NamedTuple):
+    """The first model, refined in place, with its name in tables and a line of words; the validation error of what is
+    kept; and the test error before refinement, None where there was none."""
+
+    first: Initialised
+    name: str
+    line: str
+    validation_mse: float
+    before: float | None
 
 
 def refine_stage(
-    settings: PsrnnConfig, loaded: Loaded, parts: Parts, found: Initialised, run: Run, path: Path, watch: Listener
-) -> Progress:
-    def log(row: EpochRow) -> None:
-        for part in ("train", "validation", "test"):
-            run.metric(f"bptt/{part}_mse", getattr(row, f"{part}_mse"), row.epoch)
-        run.metric("bptt/learning_rate", row.learning_rate, row.epoch)
-        run.metric("bptt/accepted", float(row.accepted), row.epoch)
-        watch(row)
-
-    if not parts.method.trained or settings.refine.epochs == 0:
-        return unrefined(found, on_epoch=log)
-    return refine(found, loaded, settings.refine, readout=settings.readout, seed=settings.seed, path=path, on_epoch=log)
+    settings: PsrnnConfig, stages: Stages, loaded: Loaded, first: Initialised, study: Study, watch: Listener
+) -> Trained:
+    """BPTT, then what the model that is kept is like: rounded, with its history, stable or not."""
+    model: Any = first.model
+    trained = stages.method.trained and settings.refine.epochs > 0
+    with study.clock.stage("bptt"):
+        progress = descend(settings, loaded, first, study, trained=trained, watch=watch)
+        errors = progress.kept_errors
+        if settings.dtype == "bfloat16":
+            errors = errors_when_rounded(model, loaded)
+            study.run.metric("bptt/rounded_validation_mse", errors[1])
+        if settled(model, loaded, study.run):
+            errors = one_step_mse(model, loaded.train), one_step_mse(model, loaded.validation)
+        study.run.tags({"scored.first_step": str(first_scored(settings)), "history": str(history_of(model))})
+        study.run.tags({"stability": "stable" if first.stable(*errors) else "unstable"})
+        report.log_refinement(study.run, progress, title=study.title, figure=study.full)
+    line = report.model_line(stages.words(), model, settings.refine if trained else None)
+    return Trained(first, name_of(stages.method), line, errors[1], first.test_mse if trained else None)
 
 
 def log_dataset(run: Run, loaded: Loaded) -> None:
@@ -172,17 +141,6 @@ def log_dataset(run: Run, loaded: Loaded) -> None:
     dataset = loaded.dataset
     frame = example_frame(dataset.train.to_arrays(1)[0], dataset.feature_names)
     run.dataset(frame, name=dataset.name, source=dataset.source, digest=dataset.checksum, context="training")
-
-
-class Trained(NamedTuple):
-    """What the stages leave: the first model, refined in place, its validation error, the errors of all models, the
-    season of one of them, and the intervals of the run's own."""
-
-    initialised: Initialised
-    validation_mse: float
-    evaluation: Evaluation
-    season: Season | None
-    intervals: Intervals | None
 
 
 def history_of(model: Any) -> int:
@@ -207,95 +165,80 @@ def settled(model: Any, loaded: Loaded, run: Run) -> bool:
     return model.history > model.lags
 
 
-def run_stages(
-    settings: PsrnnConfig, loaded: Loaded, parts: Parts, run: Run, folder: Path, clock: Clock, watch: Listener
-) -> Trained | float:
-    """First model, BPTT, evaluation; each logs what it found before the next begins.
+class Evaluated(NamedTuple):
+    """The errors of all models, the season of one of them, and the intervals of the run's own."""
 
-    Of several ranks rank 0 alone evaluates; the others are done with the validation error.
-    """
-    full = settings.tracking.detail == "full"
-    found = first_model(settings, loaded, parts, run, folder, clock)
-    with clock.stage("bptt"):
-        progress = refine_stage(settings, loaded, parts, found, run, folder / "bptt.npz", watch)
-        kept = progress.kept_errors
-        if settings.dtype == "bfloat16":
-            kept = errors_when_rounded(found.model, loaded)
-            run.metric("bptt/rounded_validation_mse", kept[1])
-        own: Any = found.model
-        if settled(own, loaded, run):
-            kept = one_step_mse(own, loaded.train), one_step_mse(own, loaded.validation)
-        run.tags({"scored.first_step": str(first_scored(settings)), "history": str(history_of(found.model))})
-        run.tags({"stability": "stable" if found.stable(*kept) else "unstable"})
-        report.log_refinement(run, progress, title=clock.title, figure=full)
-    beside = joined(found.model, loaded, settings.evaluate.ridges) if full else {}
-    if rank() > 0:
-        return kept[1]
-    with clock.stage("evaluate"):
-        name = name_of(parts.method)
-        season = None if name == "seasonal_naive" else season_of(loaded, settings.evaluate)
-        models: dict[str, Any] = {name: found.model, **beside, **baselines(loaded, settings.evaluate, season)}
+    evaluation: Evaluation
+    season: Season | None
+    intervals: Intervals | None
+
+
+def evaluate_stage(
+    settings: PsrnnConfig, loaded: Loaded, trained: Trained, beside: Mapping[str, SequenceModel], study: Study
+) -> Evaluated:
+    """The errors of the run's model, of the models `beside` it and of the baselines on the test part, all logged."""
+    run, model = study.run, cast(SequenceModel, trained.first.model)
+    with study.clock.stage("evaluate"):
+        season = None if trained.name == "seasonal_naive" else season_of(loaded, settings.evaluate)
+        models = {trained.name: model, **beside, **baselines(loaded, settings.evaluate, season)}
         scoring = replace(settings.evaluate, first_step=first_scored(settings))
         evaluation = evaluate(models, loaded, scoring)
         report.log_metrics(run, evaluation, loaded)
-        if full:
-            report.log_evaluation(run, evaluation, loaded, models[name], title=clock.title)
-        intervals = intervals_of(models[name], loaded, scoring)
-        log_intervals(run, intervals, evaluation, loaded, full=full)
-        if full and intervals is not None:
-            log_forecast(run, models[name], loaded, intervals, title=clock.title)
-    return Trained(found, kept[1], evaluation, season, intervals)
+        if study.full:
+            report.log_evaluation(run, evaluation, loaded, models[trained.name], title=study.title)
+        intervals = intervals_of(models[trained.name], loaded, scoring)
+        log_intervals(run, intervals, evaluation, loaded, full=study.full)
+        if study.full and intervals is not None:
+            log_forecast(run, models[trained.name], loaded, intervals, title=study.title)
+    return Evaluated(evaluation, season, intervals)
 
 
-def close(
-    settings: PsrnnConfig, job: Job, loaded: Loaded, parts: Parts, trained: Trained, run: Run, clock: Clock
-) -> str:
+def close(settings: PsrnnConfig, job: Job, loaded: Loaded, trained: Trained, evaluated: Evaluated, study: Study) -> str:
     """Description and model; returns what is printed at the end."""
     from pipeline.tracking.model import keep_model
 
-    refined = parts.method.trained and settings.refine.epochs > 0
-    before = trained.initialised.test_mse if refined else None
-    said = remarks(trained.evaluation, before=before, season=trained.season)
-    lags, chosen = getattr(trained.initialised.model, "lags", None), settings.readout.lags is None
-    said += advice(trained.evaluation, job.overrides, lags=lags, chosen=chosen)
-    model = report.model_line(settings, parts.method, trained.initialised.model)
-    run.describe(report.description(clock.title, model, loaded, trained.evaluation, said, clock.seconds))
+    run, (evaluation, season, intervals) = study.run, evaluated
+    model, chosen = trained.first.model, settings.readout.lags is None
+    said = remarks(evaluation, before=trained.before, season=season)
+    said += advice(evaluation, job.overrides, lags=getattr(model, "lags", None), chosen=chosen)
+    run.describe(report.description(study.title, trained.line, loaded, evaluation, said, study.clock.seconds))
     run.tags({"validation_mse": repr(trained.validation_mse)})
-    forecaster = forecaster_of(trained.initialised.model, loaded, trained.intervals)
+    forecaster = forecaster_of(model, loaded, intervals)
     example = loaded.dataset.test.to_arrays(1)[0]
     uri = keep_model(run, forecaster, settings.tracking, example=example, error=trained.validation_mse)
-    printed = report.printed(clock.title, trained.evaluation, said)
+    if not study.full:
+        test = "" if settings.compare.figure == "trials" else f", {evaluation.mse():.4g} on test"
+        return f"{run.name}: {trained.validation_mse:.4g} on validation{test}"
+    printed = report.printed(study.title, evaluation, said)
     if forecaster.history:
         printed += f"wants {forecaster.history} rows of history; with fewer it forecasts by a lower autoregression\n"
-    return printed + "\n" + where_to_look(run, clock.title, uri, reading=reading(job.overrides))
+    return printed + "\n" + where_to_look(run, study.title, uri, reading=reading(job.overrides))
 
 
 def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> float:
-    """The whole recipe; returns the validation error of the model that is kept. `watch` is told of every epoch."""
+    """The whole recipe; returns the validation error of the model that is kept. `watch` is told of every epoch.
+
+    Of several ranks rank 0 alone evaluates; the others are done with the validation error.
+    """
     refuse_other_data(job)
     settings = settings_of_rank(settings)
-    device = prepare(settings, job)
-    parts = exchangeable_parts(settings)
+    device, stages, clock = prepare(settings, job), stages_of(settings), Clock()
     said_if_moved(settings)
-    clock = Clock()
     with clock.stage("load"):
-        request = SharedLoad(settings, parts, device)
-        loaded = load_shared(request) if job.multirun else load_stage(settings, parts, device)
-    request = request_of(settings, job, loaded, device, psrnn=parts.psrnn)
+        loaded = load_stage(settings, stages, device, shared=job.multirun)
+    request = request_of(settings, job, loaded, device, psrnn=stages.drawn)
     refuse_unlike(fingerprint(request.settings, request.checksum))
     done = finished_before(settings.tracking, request, resume=settings.resume, requeued=job.requeued)
     if done is not None:
         return float(done.data.tags["validation_mse"])
-    with open_run(settings.tracking, request, resume=settings.resume, requeued=job.requeued) as (run, folder):
-        clock.begin(run, title_of(run.name, loaded.dataset))
-        log_dataset(run, loaded)
-        trained = run_stages(settings, loaded, parts, run, folder, clock, watch)
-        if not isinstance(trained, Trained):
-            return trained
-        closing = close(settings, job, loaded, parts, trained, run, clock)
-    if settings.tracking.detail == "full":
-        print(closing)
-    else:
-        test = "" if settings.compare.figure == "trials" else f", {trained.evaluation.mse():.4g} on test"
-        print(f"{run.name}: {trained.validation_mse:.4g} on validation{test}")
+    with opened(settings, job, loaded.dataset, request, clock) as study:
+        log_dataset(study.run, loaded)
+        first = first_model(stages, loaded, study)
+        trained = refine_stage(settings, stages, loaded, first, study, watch)
+        beside = joined(first.model, loaded, settings.evaluate.ridges) if study.full else {}
+        if rank() > 0:
+            return trained.validation_mse
+        evaluated = evaluate_stage(settings, loaded, trained, beside, study)
+        closing = close(settings, job, loaded, trained, evaluated, study)
+    print(closing)
     return trained.validation_mse

@@ -55,7 +55,7 @@ def refine(
     model = found.model
     if not isinstance(model, Recurrent):
         raise TypeError(f"{type(model).__name__} is not refined by gradient")
-    chosen_readout = readout_settings(readout)._replace(lags=model.lags).only(found.chosen)
+    chosen_readout = readout_settings(readout).with_lags(model.lags).only(found.chosen)
     fit_readout = ReadoutFit(loaded.train, loaded.validation, chosen_readout, loaded.lagged)
 
     def solve(refined: Recurrent) -> Filtered | None:

@@ -11,12 +11,11 @@ import torch
 
 from models.forecasting.filtering import SequenceModel, final_state, roll
 from models.forecasting.recurrent import trained_parameters
-from models.psrnn.method import Psrnn
+from models.psrnn.features import MAPS, Features, law, radii
 from pipeline.compare.labels import label
 from pipeline.job.fit import Progress
 from pipeline.systems.psrnn import figures
 from pipeline.systems.psrnn.evaluate import Evaluation, predictions_table
-from pipeline.systems.psrnn.features import MAPS, Features, law, radii
 from pipeline.systems.psrnn.filmstrip import filmstrip
 from pipeline.systems.psrnn.load import Loaded
 from pipeline.tracking.run import Run
@@ -45,22 +44,12 @@ def description(
     )
 
 
-def model_line(settings: Any, method: Any, model: Any) -> str:
-    """The model in a line of words."""
-    refinement = "fitted, not refined"
-    if method.trained and settings.refine.epochs:
-        refinement = f"{settings.refine.epochs} epochs of {settings.refine.optimizer}"
+def model_line(words: str, model: Any, refine: Any) -> str:
+    """Returns the model in a line: its `words`, readout, number of parameters, and the settings of its refinement."""
+    refinement = "fitted, not refined" if refine is None else f"{refine.epochs} epochs of {refine.optimizer}"
     lags = getattr(model, "lags", None)
     readout = "" if lags is None else f"readout with {lags} lags, "
-    common = f"{readout}{trained_parameters(model)} parameters, {refinement}"
-    if not isinstance(method, Psrnn):
-        return f"{method}, {common}"
-    projected = "" if settings.features.projection is None else f" projected to {settings.features.projection}"
-    name = label(method.name) + ("" if method.terms is None else f" of rank {method.terms}")
-    return (
-        f"{name}, {settings.features.count} frequencies{projected}, update={settings.update}, "
-        f"{settings.initialise.method}, {common}"
-    )
+    return f"{words}, {readout}{trained_parameters(model)} parameters, {refinement}"
 
 
 def printed(title: str, evaluation: Evaluation, remarks: Sequence[str]) -> str:

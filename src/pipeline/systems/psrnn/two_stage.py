@@ -1,148 +1,129 @@
-"""Stage three: the first parameters of the PSRNN, by two-stage regression (or by chance), and its readout."""
+"""Stages two and three of a PSRNN: its random features; its first parameters and its readout."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
 
 from tqdm import tqdm
 
-from models.forecasting.filtering import Filtered, filter_sequences, up_to_end
+from models.forecasting.forecaster import built, description_of
 from models.forecasting.readout import ReadoutFit
-from models.forecasting.start_up import StartUp, start_up_orders
-from models.psrnn.bilinear_cell import BilinearCell
+from models.forecasting.readout_settings import ReadoutSettings
 from models.psrnn.cell import PSRNN
-from models.psrnn.factorised import FactorisedPSRNN, decompose_update, empty_factorised
-from models.psrnn.initialise import build_psrnn, empty_psrnn, feature_stream, random_parameters
-from models.psrnn.projection import Projections, find_projections, projected
-from models.psrnn.two_stage import TwoStageParameters, two_stage_regression, whiten_observations
+from models.psrnn.factorised import FactorisedPSRNN
+from models.psrnn.features import FeatureDraw, Features, draw_features
+from models.psrnn.fit import FittedPSRNN, Regression, first_cell, with_readout
+from models.psrnn.method import Psrnn
+from models.runtime.seeding import Generators
+from pipeline.compare.labels import label
 from pipeline.host.out_of_memory import halving
 from pipeline.host.progress import shown
 from pipeline.host.threads import threads_for
-from pipeline.job.seeding import generator
-from pipeline.systems.psrnn.features import Features
+from pipeline.job import checkpoint
+from pipeline.job.study import Study
+from pipeline.systems.psrnn import report
 from pipeline.systems.psrnn.first_model import Initialised, judge
-from pipeline.systems.psrnn.lags import LAGS, readout_settings, settle_lags
+from pipeline.systems.psrnn.lags import say_lags
 from pipeline.systems.psrnn.load import Loaded
 
 DECOMPOSITION_ERROR = "decomposition.error"
 
 
-class TwoStageSettings(NamedTuple):
-    """The sections and values that this stage reads. terms: outer products of the update, None where it is whole."""
+@dataclass(frozen=True)
+class PsrnnStages:
+    """Features and two-stage regression: `models.psrnn.fit.fit` in two stages, each logged and the second kept."""
 
-    initialise: Any
-    readout: Any
-    update: str
-    projection: int | None
-    learn_frequencies: bool
-    terms: int | None
-    seed: int
+    drawn: ClassVar[bool] = True
+    method: Psrnn
+    draw: FeatureDraw
+    regression: Regression
+    readout: ReadoutSettings
+    generators: Generators
 
     @property
-    def cell(self) -> dict[str, Any]:
-        return {
-            "lags": self.readout.lags or 0,
-            "keep_sign": self.update in ("bayes", "sign"),
-            "learn_frequencies": self.learn_frequencies,
-        }
+    def window(self) -> int:
+        return self.draw.window
+
+    def words(self) -> str:
+        projection, rank = self.regression.projection, self.method.terms
+        name = label(self.method.name) + ("" if rank is None else f" of rank {rank}")
+        projected = "" if projection is None else f" projected to {projection}"
+        start = "random" if self.regression.random else "two_stage"
+        return f"{name}, {self.draw.count} frequencies{projected}, update={self.regression.update}, {start}"
+
+    def first_model(self, loaded: Loaded, study: Study) -> Initialised:
+        with study.clock.stage("features"):
+            features = draw_features(loaded.train, self.draw, self.generators)
+            if study.full:
+                report.log_features(study.run, features, self.draw.kernel, title=study.title)
+        with study.clock.stage("two_stage"):
+            first = self.regressed(loaded, features, study.folder / "two_stage.npz")
+            study.run.metric("two_stage/train_mse", first.train_mse)
+            study.run.metric("two_stage/test_mse", first.test_mse)
+            if DECOMPOSITION_ERROR in first.chosen:
+                study.run.metric("two_stage/decomposition_error", first.chosen[DECOMPOSITION_ERROR])
+        return first
+
+    def regressed(self, loaded: Loaded, features: Features, path: Path) -> Initialised:
+        """Returns the model from its checkpoint, or makes it and keeps it there."""
+        saved = checkpoint.find(path)
+        if saved is not None:
+            with checkpoint.fitting(path):
+                return restored(saved, loaded, factorised=self.regression.rank is not None)
+        first = initialise(loaded, features, self.regression, self.readout, self.generators)
+        values = {name: value for name, value in first._asdict().items() if name != "model"}
+        checkpoint.save(path, first.model.state_dict(), {**values, "shape": description_of(first.model)})
+        return first
 
 
-class Regressed(NamedTuple):
-    """What 2SR found, the projection before it, and the rows whose features were held at once."""
-
-    parameters: TwoStageParameters
-    projections: Projections | None
-    chunk: int
-
-
-def regress(features: Features, settings: TwoStageSettings, *, chunk: int) -> Regressed:
-    """2SR, after a projection if there is one; `update=bayes` and `whitened` fold the whitening of ω_t into W."""
-    stream = feature_stream(features.windows, features.frequencies, chunk=chunk)
-    projections = None
-    if settings.projection is not None:
-        projections = find_projections(stream, size=settings.projection)
-        stream = projected(stream, projections)
-    found = two_stage_regression(stream, ridge=settings.initialise.ridge, scale=settings.initialise.scale)
-    if settings.update in ("bayes", "whitened"):
-        update = whiten_observations(found.update, found.observation_moment, settings.initialise.whitening)
-        found = found._replace(update=update)
-    return Regressed(found, projections, chunk)
+def restored(saved: checkpoint.Saved, loaded: Loaded, *, factorised: bool) -> Initialised:
+    """Returns the model that a checkpoint of this stage holds."""
+    shape, dimension = saved.values.pop("shape"), loaded.train.values.shape[2]
+    model = built(FactorisedPSRNN if factorised else PSRNN, shape, dimension=dimension).to(loaded.train.values)
+    model.load_state_dict(saved.tensors)
+    return Initialised(model, **saved.values)
 
 
-def rows_passed(features: Features, settings: TwoStageSettings) -> int:
-    """The rows of all passes of `regress` over the data: of one for the projection and two for the regression."""
-    return len(features.windows.time) * (2 if settings.projection is None else 3)
+def cell_in_memory(
+    features: Features, regression: Regression, generators: Generators, *, lags: int
+) -> tuple[PSRNN, dict[str, Any]]:
+    """Returns `first_cell` in as large chunks as memory allows, and the chunk under its tag where it was halved."""
+
+    def work(chunk: int) -> tuple[PSRNN, int]:
+        return first_cell(features, replace(regression, chunk=chunk), generators, lags=lags), chunk
+
+    with shown("two-stage regression", regression.passes * len(features.windows.time)):
+        cell, chunk = halving(work, chunk=regression.chunk, key="initialise.chunk")
+    return cell, {} if chunk == regression.chunk else {"halved.initialise.chunk": chunk}
 
 
-def first_parameters(features: Features, settings: TwoStageSettings) -> Regressed:
-    """By regression, in as large chunks as memory allows, or random ones (`initialise=random`, not projected)."""
-    chunk = settings.initialise.chunk
-    if settings.initialise.method != "random":
-        with shown("two-stage regression", rows_passed(features, settings)):
-            return halving(lambda rows: regress(features, settings, chunk=rows), chunk=chunk, key="initialise.chunk")
-    if settings.projection is not None:
-        raise ValueError("initialise=random has no regression to find features.projection by; leave one of them out")
-    count = 2 * len(features.frequencies.future)
-    weights = generator(settings.seed, "weights")
-    return Regressed(random_parameters(state=count, features=count, history=count, generator=weights), None, chunk)
-
-
-def factorise(
-    full: PSRNN, loaded: Loaded, filtered: Filtered | None, *, rank: int, seed: int
-) -> tuple[FactorisedPSRNN, float]:
-    """A cell with the update of `full`, whose readout is solved, as `rank` outer products; and their relative error.
-
-    filtered: the training part as `full` filters it, where that is known. Warns where the sweeps did not come to rest.
-    """
-    train = loaded.train
-    filtered = filtered or filter_sequences(full, train.values, up_to_end(train.mask))
-    found = decompose_update(full, filtered, train.scored, rank=rank, generator=generator(seed, "decomposition"))
-    tqdm.write(f"update tensor: {rank} outer products, relative error {found.error:.3g}")
-    if not found.converged:
+def say_decomposition(fitted: FittedPSRNN, rank: int | None) -> dict[str, Any]:
+    """Says how well the outer products fit; returns their error under its name. Warns where they did not settle."""
+    decomposition = fitted.decomposition
+    if decomposition is None:
+        return {}
+    tqdm.write(f"update tensor: {rank} outer products, relative error {decomposition.error:.3g}")
+    if not decomposition.converged:
         warnings.warn(
             f"model.rank={rank}: the decomposition was stopped before it came to rest, at a relative error of "
-            f"{found.error:.3g}; another rank or seed may do better",
+            f"{decomposition.error:.3g}; another rank or seed may do better",
             stacklevel=2,
         )
-    model = empty_factorised(full, rank)
-    model.set_update(found.factors, full.initial)
-    return model, found.error
+    return {DECOMPOSITION_ERROR: decomposition.error}
 
 
-def initialise(loaded: Loaded, features: Features, settings: TwoStageSettings) -> Initialised:
-    """Regression, then the readout along the filtered training part. Warns of a draw that is of no use.
-
-    A factorised cell is made from the full one, by which its errors are weighted, and gets a readout of its own.
-    """
-    found = first_parameters(features, settings)
-    full = build_psrnn(found.parameters, features.frequencies, found.projections, **settings.cell)
-    with threads_for(full), shown("filtering"):
-        return with_readout(full, loaded, settings, found.chunk)
-
-
-def with_readout(full: PSRNN, loaded: Loaded, settings: TwoStageSettings, chunk: int) -> Initialised:
-    """`full`, or a factorised cell made from it, with its readout and errors. chunk: `Regressed`'s."""
-    solve = ReadoutFit(loaded.train, loaded.validation, readout_settings(settings.readout), loaded.lagged)
-    model, fitted = full, solve(full)
-    chosen = {"halved.initialise.chunk": chunk} if chunk != settings.initialise.chunk else {}
-    if settings.terms is not None:
-        model, error = factorise(full, loaded, fitted.train, rank=settings.terms, seed=settings.seed)
-        fitted = solve(model)
-        chosen |= {DECOMPOSITION_ERROR: error}
-    known = {"train": fitted.train, "validation": fitted.validation}
-    settled = settle_lags(model, {**fitted.chosen, **chosen}, loaded, settings.readout, known)
-    return judge(settled.model, loaded, settled.chosen, known=settled.known)
-
-
-def empty_model(features: Features, settings: TwoStageSettings, chosen: Mapping[str, Any]) -> BilinearCell:
-    """The model that `initialise` made and chose so much for, all numbers 0, to be filled from a checkpoint."""
-    cell = settings.cell if LAGS not in chosen else {**settings.cell, "lags": chosen[LAGS]}
-    state = settings.projection or 2 * len(features.frequencies.future)
-    full = empty_psrnn(features.frequencies, state=state, projected=settings.projection, **cell)
-    model = full if settings.terms is None else empty_factorised(full, settings.terms)
-    if model.lags:
-        orders, dimension = start_up_orders(model.lags), len(model.readout_bias)
-        model.start_up = StartUp(dimension=dimension, orders=orders, history=model.lags).to(model.readout_bias)
-    return model
+def initialise(
+    loaded: Loaded, features: Features, regression: Regression, readout: ReadoutSettings, generators: Generators
+) -> Initialised:
+    """Returns the model of `models.psrnn.fit.fit` with its errors. Warns of a draw of features that is of no use."""
+    cell, chosen = cell_in_memory(features, regression, generators, lags=readout.lags)
+    with threads_for(cell), shown("filtering"):
+        solve = ReadoutFit(loaded.train, loaded.validation, readout, loaded.lagged)
+        fitted = with_readout(cell, solve, regression, generators)
+        chosen |= say_decomposition(fitted, regression.rank)
+        say_lags(fitted.model, fitted.tried)
+        first = judge(fitted.model, loaded, fitted.readout)
+    return first._replace(chosen=first.chosen | chosen)

@@ -112,7 +112,7 @@ def first_scale(data: StandardisedPoints, seed: int) -> float:
     inputs = data.train.inputs
     if bool((inputs == inputs[0]).all()):
         return 1.0
-    return bandwidth(inputs, rule="median_pairs", generator=generator(seed, "ssgp/scale"))
+    return bandwidth(inputs, generator=generator(seed, "ssgp/scale"))
 
 
 def say_end(curve: Sequence[CurveRow], fit: str, error: Exception) -> None:

@@ -68,7 +68,7 @@ class Problem:
 def problem_of(inputs: Inputs, kernel_name: str, kernel: Kernel, *, seed: int) -> Problem:
     """The bandwidth is the median distance between random pairs. Raises ValueError when no two points differ."""
     chance = generator(seed, f"theory/bandwidth/{inputs.name}")
-    return Problem(inputs, kernel_name, kernel, bandwidth(inputs.points, rule="median_pairs", generator=chance), seed)
+    return Problem(inputs, kernel_name, kernel, bandwidth(inputs.points, generator=chance), seed)
 
 
 class Dense:

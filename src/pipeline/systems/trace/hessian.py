@@ -10,15 +10,18 @@ from torch import Tensor
 from data.base import Dataset
 from models.features.samplers import check_pair
 from models.forecasting.bptt import TruncatedBPTT
+from models.psrnn.features import draw_features
 from models.psrnn.method import Psrnn
+from models.runtime.seeding import generators_of
 from models.trace.hessian import ChunkLoss, Hessian, whole_chunks
 from pipeline.host.devices import DTYPES
 from pipeline.host.errors import PipelineError
 from pipeline.job.seeding import generator
 from pipeline.settings.build import build
-from pipeline.systems.psrnn.features import draw_features
-from pipeline.systems.psrnn.load import load
-from pipeline.systems.psrnn.two_stage import TwoStageSettings, initialise
+from pipeline.systems.psrnn.lags import readout_settings
+from pipeline.systems.psrnn.load import cut, load
+from pipeline.systems.psrnn.stages import draw_of, regression_of
+from pipeline.systems.psrnn.two_stage import initialise
 from pipeline.systems.trace.config import TraceConfig
 
 
@@ -60,18 +63,17 @@ def fitted_hessian(settings: TraceConfig, device: torch.device) -> FittedHessian
     if settings.dtype != "float64":
         raise PipelineError(f"dtype={settings.dtype}: problem=hessian computes in float64; leave dtype out")
     hessian, (kernel, sampler, model) = settings.hessian, parts_of(settings)
+    dataset = build("hessian.data", hessian.data, settings.extensions)
     loaded = load(
-        lambda: build("hessian.data", hessian.data, settings.extensions),
-        sequences=settings.size.sequences, steps=settings.size.steps, window=model.window,
+        cut(dataset, sequences=settings.size.sequences, steps=settings.size.steps), window=model.window,
         first_step=max(hessian.first_step, hessian.readout.lags or 0), dtype=DTYPES[settings.dtype], device=device,
     )  # fmt: skip
-    features = draw_features(
-        loaded, hessian.features, kernel=kernel, sampler=sampler, window=model.window, seed=settings.seed
-    )
-    regression = TwoStageSettings(
-        hessian.initialise, hessian.readout, hessian.update, hessian.features.projection, False, None, settings.seed
-    )
-    fitted: Any = initialise(loaded, features, regression).model
+    generators = generators_of(settings.seed)
+    draw = draw_of(hessian.features, kernel, sampler, window=model.window)
+    features = draw_features(loaded.train, draw, generators)
+    fitted: Any = initialise(
+        loaded, features, regression_of(hessian), readout_settings(hessian.readout), generators
+    ).model
     objective = TruncatedBPTT(fitted, loaded.train, horizon=hessian.horizon, batch_size=hessian.chunks)
     objective.refresh()
     loss = ChunkLoss(objective, some_chunks(objective, settings))

@@ -51,7 +51,7 @@ def test_it_goes_on_from_its_checkpoints_to_the_same_numbers(run_pipeline, clien
         assert "stopped on purpose" in run_pipeline(*TINY).error
     stopped = the_run(client)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.systems.psrnn.two_stage.decompose_update", fail)  # nothing is decomposed a second time
+        patch.setattr("models.psrnn.fit.decompose_update", fail)  # nothing is decomposed a second time
         assert run_pipeline(*TINY, "resume=true").status == 0
     resumed = the_run(client)
     assert resumed.info.run_id == stopped.info.run_id

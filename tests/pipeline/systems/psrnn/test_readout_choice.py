@@ -96,7 +96,7 @@ def test_a_checkpoint_remembers_the_lags_that_were_chosen(run_pipeline, client, 
         patch.setattr(psrnn, "refine_stage", fails)
         assert "no more" in run_pipeline(*quick).error
     with monkeypatch.context() as patch:
-        patch.setattr(psrnn, "initialise", fails)
+        patch.setattr("pipeline.systems.psrnn.two_stage.initialise", fails)
         result = run_pipeline(*quick, "resume=true")
     assert result.status == 0, result.err
     (run,) = runs(client)

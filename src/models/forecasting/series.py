@@ -1,0 +1,98 @@
+"""Series as people have them, arrays and tables of unequal length, as the standardised tensors that models take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from models.forecasting.filtering import MaskedSequences, scored_steps
+from models.forecasting.frame import is_frame, values_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+HELD_OUT = 0.1  # of each series, its end
+ROUNDING = 1e-12  # of a feature's mean: a deviation of no more is none
+
+
+class Units(NamedTuple):
+    """The mean and the standard deviation of each feature, float64 (feature,)."""
+
+    mean: Tensor
+    scale: Tensor
+
+
+def check_series(series: Sequence[np.ndarray]) -> None:
+    """Raises ValueError for no series, for shapes other than (time, feature) with one number of features, and for an
+    infinite value."""
+    if not series:
+        raise ValueError("no series to forecast; give at least one (time, feature) array")
+    for i, values in enumerate(series):
+        if values.ndim != 2 or values.shape[1] != series[0].shape[1]:
+            raise ValueError(f"series {i} has shape {values.shape}, expected (time, feature) with the features of all")
+        if np.isinf(values).any():
+            row, column = np.argwhere(np.isinf(values))[0]
+            raise ValueError(f"infinite value in row {row}, feature {column} of series {i}; leave it empty or mend it")
+
+
+def arrays_of(series: Sequence[np.ndarray | pd.DataFrame]) -> tuple[list[np.ndarray], tuple[str, ...]]:
+    """Returns the series as arrays (time, feature), NaN where nothing was observed, and the names of the features.
+
+    Tables have the names of the first one's columns, arrays the names feature_0, feature_1 and so on. Raises
+    ValueError as `check_series` and `models.forecasting.frame.values_of` do.
+    """
+    tables: list[Any] = list(series)
+    if tables and is_frame(tables[0]):
+        names = tuple(map(str, tables[0].columns))
+        arrays = [values_of(table, names) for table in tables]
+    else:
+        arrays = [np.asarray(array, np.float64) for array in tables]
+        names = tuple(f"feature_{i}" for i in range(arrays[0].shape[-1] if arrays else 0))
+    check_series(arrays)
+    return arrays, names
+
+
+def cut_in_time(series: Sequence[np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Returns the first rows of each series, and its last tenth."""
+    ends = [len(array) - round(HELD_OUT * len(array)) for array in series]
+    parts = [(array[:end], array[end:]) for array, end in zip(series, ends, strict=True)]
+    return [before for before, _ in parts], [after for _, after in parts]
+
+
+def padded(series: Sequence[np.ndarray]) -> tuple[Tensor, Tensor]:
+    """Returns values (sequence, time, feature), 0 where nothing was observed and after a series' end; and the mask."""
+    values = pad_sequence(
+        [torch.tensor(array, dtype=torch.float64) for array in series], batch_first=True, padding_value=torch.nan
+    )
+    return values.nan_to_num(nan=0.0), ~values.isnan()
+
+
+def units_of(series: Sequence[np.ndarray]) -> Units:
+    """Returns the units of the series, 1 for a constant feature's deviation.
+
+    Raises ValueError for a feature without any observation.
+    """
+    rows = np.concatenate(series)
+    unobserved = np.flatnonzero(np.isnan(rows).all(0))
+    if len(unobserved):
+        raise ValueError(f"feature {unobserved[0]} has no observed value; leave it out or fill it")
+    mean, scale = np.nanmean(rows, 0), np.nanstd(rows, 0)
+    scale = np.where(scale <= ROUNDING * np.maximum(np.abs(mean), 1.0), 1.0, scale)
+    return Units(torch.from_numpy(mean), torch.from_numpy(scale))
+
+
+def standardised(series: Sequence[np.ndarray], units: Units, *, first_step: int) -> MaskedSequences:
+    """Returns the series in standard deviations from the mean, scored from step `first_step` on.
+
+    Raises ValueError where no step is left to score.
+    """
+    values, mask = padded(series)
+    scored = scored_steps(mask, first_step=first_step)
+    if not bool(scored.any()):
+        raise ValueError(f"no series has an observed step from step {first_step} on; give longer ones")
+    return MaskedSequences(torch.where(mask, (values - units.mean) / units.scale, 0.0), mask, scored)

@@ -1,0 +1,101 @@
+"""The stages before refinement, chosen once by what the config group `model` names; the border of the settings."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Protocol
+
+from models.features.bandwidth import BandwidthRule
+from models.features.samplers import check_pair
+from models.psrnn.features import FeatureDraw
+from models.psrnn.fit import Regression
+from models.psrnn.method import Psrnn
+from models.runtime.seeding import generators_of
+from pipeline.host.devices import DTYPES
+from pipeline.host.errors import PipelineError
+from pipeline.job.study import Study
+from pipeline.settings.build import build
+from pipeline.systems.psrnn.config import PsrnnConfig
+from pipeline.systems.psrnn.first_model import Initialised, MethodStages
+from pipeline.systems.psrnn.lags import readout_settings
+from pipeline.systems.psrnn.load import Loaded
+from pipeline.systems.psrnn.own_models import check_method, rehearse
+from pipeline.systems.psrnn.two_stage import PsrnnStages
+from pipeline.tracking.run import keeps_models
+
+
+class Stages(Protocol):
+    """What leads to the model before refinement, for a PSRNN and for any other forecaster.
+
+    drawn: whether frequencies are drawn, so that the run's name says by which kernel and sampler. method: what the
+    group `model` names. window: the observations of a window, 0 without windows.
+    """
+
+    drawn: ClassVar[bool]
+
+    @property
+    def method(self) -> Any: ...
+    @property
+    def window(self) -> int: ...
+
+    def words(self) -> str:
+        """Returns the model in a few words, without what every model has."""
+        ...
+
+    def first_model(self, loaded: Loaded, study: Study) -> Initialised:
+        """Runs the stages, each of which is logged before the next begins."""
+        ...
+
+
+def draw_of(settings: Any, kernel: Any, sampler: Any, *, window: int) -> FeatureDraw:
+    """Returns the settings `features` as models take them."""
+    bandwidth = settings.bandwidth
+    rule = BandwidthRule(bandwidth.rule, bandwidth.value, bandwidth.percentile, bandwidth.scale, bandwidth.pairs)
+    return FeatureDraw(count=settings.count, window=window, kernel=kernel, sampler=sampler, bandwidth=rule)
+
+
+def regression_of(settings: Any, *, rank: int | None = None, learn_frequencies: bool = False) -> Regression:
+    """Returns the settings `update`, `initialise` and `features.projection` of a section as models take them."""
+    initialise = settings.initialise
+    return Regression(
+        update=settings.update, whitening=initialise.whitening, ridge=initialise.ridge, scale=initialise.scale,
+        chunk=initialise.chunk, projection=settings.features.projection, rank=rank,
+        random=initialise.method == "random", learn_frequencies=learn_frequencies,
+    )  # fmt: skip
+
+
+def psrnn_stages(settings: PsrnnConfig, method: Psrnn, kernel: Any, sampler: Any) -> PsrnnStages:
+    return PsrnnStages(
+        method,
+        draw_of(settings.features, kernel, sampler, window=method.window),
+        regression_of(settings, rank=method.terms, learn_frequencies=settings.refine.learn_frequencies),
+        readout_settings(settings.readout),
+        generators_of(settings.seed),
+    )
+
+
+def method_stages(settings: PsrnnConfig, method: Any) -> MethodStages:
+    """Raises PipelineError for a model of a person's own that could not be used or kept."""
+    stages = MethodStages(
+        method, readout_settings(settings.readout), generators_of(settings.seed), keeps_models(settings.tracking)
+    )
+    check_method(method)
+    rehearse(method, stages.readout, dtype=DTYPES[settings.dtype], kept=stages.kept)
+    return stages
+
+
+def stages_of(settings: PsrnnConfig) -> Stages:
+    """Returns the stages of the model, after kernel, sampler and model were built and checked.
+
+    Raises ValueError for a sampler that cannot draw for the kernel, PipelineError for a dtype not of this model.
+    """
+    kernel = build("kernel", settings.kernel, settings.extensions)
+    sampler = build("sampler", settings.sampler, settings.extensions)
+    check_pair(kernel, sampler)
+    method = build("model", settings.model, settings.extensions)
+    psrnn = isinstance(method, Psrnn)
+    if settings.dtype == "bfloat16" and not (psrnn and method.terms is None):
+        raise PipelineError(
+            f"dtype=bfloat16 saves the update of model=psrnn in half the bytes; with model={method.name} leave "
+            "dtype out, or take float32"
+        )
+    return psrnn_stages(settings, method, kernel, sampler) if psrnn else method_stages(settings, method)
