@@ -1,10 +1,12 @@
-"""The README: it is short, its links lead somewhere, and its map is the tree."""
+"""The README: it is short, its links lead somewhere, its map is the tree, and its Python runs."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,3 +30,17 @@ def test_its_map_names_the_folders_that_there_are() -> None:
         named = set(re.findall(r"(\w+)/", part))
         folders = {path.parent.name for path in (ROOT / "src" / package).glob("*/__init__.py")}
         assert named == folders
+
+
+def test_its_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    (snippet,) = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    assert len(snippet.splitlines()) <= 10
+    steps = np.arange(400)
+    noise = 0.1 * np.random.default_rng(0).standard_normal((400, 2))
+    clean = np.column_stack([np.sin(0.3 * steps), np.cos(0.3 * steps)])
+    pd.DataFrame(clean + noise, columns=["load", "temperature"]).to_csv(tmp_path / "readings.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(snippet, "README.md", "exec"), {})  # noqa: S102
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].split() == ["load", "temperature"]
+    assert len(printed) == 25
