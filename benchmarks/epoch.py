@@ -21,6 +21,7 @@ from models.forecasting.filtering import MaskedSequences, State
 from models.forecasting.recurrent import Recurrent
 from models.psrnn.bilinear_cell import normalise
 from models.psrnn.cell import PSRNN
+from models.runtime.objective import mean_gradient
 
 SEQUENCES, STEPS, SHORTEST = 16, 300, 60
 HORIZON, BATCH = 20, 20
@@ -55,15 +56,16 @@ def waves(device: torch.device, *, shortest: int = STEPS) -> MaskedSequences:
 
 def epoch_of(model: Recurrent, train: MaskedSequences) -> Form:
     objective = TruncatedBPTT(model, train, horizon=HORIZON, batch_size=BATCH)
-    optimizer = torch.optim.Adam(objective.parameters(), lr=1e-4)
+    parameters = objective.parameters()
+    optimizer = torch.optim.Adam(parameters, lr=1e-4)
     generator = torch.Generator().manual_seed(0)
 
     def epoch() -> None:
         objective.refresh()
         for batch in objective.batches(generator):
             optimizer.zero_grad()
-            objective.loss(batch).backward()
-            torch.nn.utils.clip_grad_norm_(objective.parameters(), 1.0)
+            mean_gradient(objective.loss, [batch], parameters)
+            torch.nn.utils.clip_grad_norm_(parameters, 1.0)
             optimizer.step()
 
     return epoch

@@ -24,7 +24,8 @@ from two_stage import RIDGE, STEPS, features_of_a_walk, in_chunks
 from models.forecasting.bptt import TruncatedBPTT
 from models.forecasting.filtering import MaskedSequences
 from models.psrnn.two_stage import FeatureBatch, two_stage_regression
-from models.runtime.collectives import own_rows, rank, sum_gradients, sum_over_ranks, world
+from models.runtime.collectives import own_rows, rank, sum_over_ranks, world
+from models.runtime.objective import mean_gradient
 
 
 def regression(features: int, device: torch.device) -> Form:
@@ -39,13 +40,12 @@ def objective_of(features: int, device: torch.device) -> TruncatedBPTT:
 
 
 def descent(objective: TruncatedBPTT) -> Form:
-    """The gradient of every batch, summed over the processes."""
+    """The mean gradient of every batch over the processes."""
 
     def gradients() -> None:
         for batch in objective.batches(torch.Generator().manual_seed(0)):
             objective.model.zero_grad()
-            objective.loss(batch).backward(inputs=objective.parameters())
-            sum_gradients(objective.parameters())
+            mean_gradient(objective.loss, [batch], objective.parameters())
 
     return gradients
 

@@ -99,7 +99,7 @@ def refined(model: Any, parts: Parts) -> Tensor:
         work.refresh()
         for batch in work.batches(order):
             optimizer.zero_grad()
-            work.loss(batch).backward(inputs=parameters)
+            work.loss(batch).mean.backward(inputs=parameters)
             optimizer.step()
     return parts.predicted(model)
 

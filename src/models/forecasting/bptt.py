@@ -21,6 +21,7 @@ from models.forecasting.filtering import (
 from models.forecasting.recurrent import Recurrent
 from models.numerics.ridge import masked_mse
 from models.runtime.collectives import rank, take_from_first_rank, world
+from models.runtime.objective import Loss
 
 
 class Chunks(NamedTuple):
@@ -155,15 +156,15 @@ class TruncatedBPTT:
         first = (start == 0).unsqueeze(1)
         return tuple(torch.where(first, new, old) for new, old in zip(fresh, stored, strict=True))
 
-    def loss(self, batch: Tensor) -> Tensor:
-        """Mean over the scored entries of the chunks in `batch` (batch,): of several ranks each gives its part of it.
+    def loss(self, batch: Tensor) -> Loss:
+        """Squared errors over the scored entries of the chunks in `batch` (batch,), and how many entries these are.
 
-        The parts add up to the mean, and their gradients to its gradient.
+        Of several ranks each gives those of its part of the chunks.
         """
         own = batch[rank() :: world()]
         if not len(own):  # a chunk of another rank, so that the gradient is there, and 0
-            return 0 * self._errors(batch[:1]).sum()
-        return self._errors(own).sum() / self.chunks.entries[batch].sum()
+            return Loss(0 * self._errors(batch[:1]).sum(), 0.0)
+        return Loss(self._errors(own).sum(), self.chunks.entries[own].sum())
 
     def _errors(self, batch: Tensor) -> Tensor:
         """(batch, horizon, feature) in any order of chunks: squared errors, 0 where not scored."""

@@ -87,20 +87,23 @@ def rows_of_all_ranks(own: Tensor, count: int) -> Tensor:
 
 
 @torch.no_grad()
-def sum_gradients(parameters: Iterable[Tensor]) -> None:
+def sum_gradients(parameters: Iterable[Tensor], beside: Tensor | None = None) -> Tensor:
     """Give every parameter the sum of its gradients on all ranks; one without any keeps none.
 
-    In the gradients' own dtype: they were rounded to it before, and are much to send.
+    In the gradients' own dtype: they were rounded to it before, and are much to send. Returns the sum over the ranks of
+    some numbers (n,) `beside` them (none without), which are sent along.
     """
     parameters = list(parameters)
+    own = torch.zeros(0) if beside is None else beside
     if not in_group() or not parameters:
-        return
+        return own
     gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
     known = gradients[0].new_tensor([p.grad is not None for p in parameters])
-    total = add_up(torch.cat([part.flatten() for part in (known, *gradients)]))
-    found, *sums = total.split([len(parameters), *(p.numel() for p in parameters)])
+    total = add_up(torch.cat([part.flatten() for part in (own.to(known), known, *gradients)]))
+    numbers, found, *sums = total.split([len(own), len(parameters), *(p.numel() for p in parameters)])
     for parameter, summed, some in zip(parameters, sums, found.tolist(), strict=True):
         parameter.grad = summed.view_as(parameter).to(parameter.dtype) if some else None
+    return numbers.to(own)
 
 
 def text_of_first_rank(text: str) -> str:

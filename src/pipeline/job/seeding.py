@@ -7,7 +7,12 @@ import hashlib
 import torch
 
 
+def derived(seed: int, name: str) -> int:
+    """A seed of 63 bits for one named use of the run's seed."""
+    digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
 def generator(seed: int, name: str) -> torch.Generator:
     """A CPU generator for one named use (for example "frequencies/history") of the run's seed."""
-    digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
-    return torch.Generator().manual_seed(int.from_bytes(digest[:8], "big") >> 1)
+    return torch.Generator().manual_seed(derived(seed, name))

@@ -63,7 +63,7 @@ def test_only_the_readout_is_trained() -> None:
     assert {id(p) for p in objective.parameters()} == {id(model.readout_weight), id(model.readout_bias)}
     optimiser = torch.optim.SGD(objective.parameters(), lr=0.1)
     before = [p.detach().clone() for p in objective.parameters()]
-    objective.loss(torch.arange(8)).backward()
+    objective.loss(torch.arange(8)).mean.backward()
     optimiser.step()
     assert not any(torch.equal(p, b) for p, b in zip(objective.parameters(), before, strict=True))
     assert all(torch.equal(buffer, reservoir[name]) for name, buffer in model.named_buffers())

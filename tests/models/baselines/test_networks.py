@@ -140,7 +140,7 @@ def test_gradient_reaches_every_weight_and_training_lowers_the_error(method: typ
     optimiser = torch.optim.Adam(objective.parameters(), lr=0.01)
     for step in range(15):
         optimiser.zero_grad()
-        objective.loss(torch.arange(len(objective.chunks.start))).backward()
+        objective.loss(torch.arange(len(objective.chunks.start))).mean.backward()
         if step == 0:
             missing = [n for n, p in model.named_parameters() if p.grad is None or not bool(p.grad.any())]
             assert missing == []

@@ -51,7 +51,7 @@ def test_every_scored_entry_counts_once(horizon: int) -> None:
         rows = objective.chunks.sequence[batch].unsqueeze(1)
         steps = objective.chunks.start[batch].unsqueeze(1) + torch.arange(horizon)
         entries = int(objective.padded.scored[rows, steps].sum())
-        total, count = total + float(objective.loss(batch).detach()) * entries, count + entries
+        total, count = total + float(objective.loss(batch).mean.detach()) * entries, count + entries
     assert count == int(objective.train.scored.sum())
     assert total / count == pytest.approx(train_mse, rel=1e-10)
 
@@ -62,7 +62,7 @@ def test_gradients_equal_those_of_an_explicit_loop() -> None:
     model, train = objective.model, objective.train
     index = objective.chunks.start.tolist().index(4)
     sequence = int(objective.chunks.sequence[index])
-    objective.loss(torch.tensor([index])).backward()
+    objective.loss(torch.tensor([index])).mean.backward()
     found = gradients(model)
     model.zero_grad()
     state = tuple(part[sequence, 4:5] for part in objective.states)
@@ -81,7 +81,7 @@ def test_only_the_first_chunk_of_a_sequence_moves_the_initial_state() -> None:
     starts = objective.chunks.start.tolist()
     for start, moves in ((0, True), (3, False)):
         objective.model.zero_grad()
-        objective.loss(torch.tensor([starts.index(start)])).backward()
+        objective.loss(torch.tensor([starts.index(start)])).mean.backward()
         gradient = objective.model.initial.grad
         assert (gradient is not None and float(gradient.abs().max()) > 0) == moves
 
@@ -114,7 +114,7 @@ def test_preconditioner_equals_the_dense_inverse() -> None:
     preconditioner = KroneckerPreconditioner(damping=0.1)
     preconditioner.refresh(objective)
     model = objective.model
-    objective.loss(torch.arange(4)).backward()
+    objective.loss(torch.arange(4)).mean.backward()
     gradient, bias = model.update_tensor.grad, model.bias.grad
     assert gradient is not None
     assert bias is not None
@@ -157,6 +157,6 @@ def test_what_the_lags_say_is_computed_once_an_epoch(horizon: int) -> None:
     for way in ("once", "anew"):
         if way == "anew":
             objective.lag_share = None
-        losses = [objective.loss(batch) for batch in torch.arange(len(objective.chunks.start)).split(2)]
+        losses = [objective.loss(batch).mean for batch in torch.arange(len(objective.chunks.start)).split(2)]
         found[way] = [torch.stack(losses), *torch.autograd.grad(torch.stack(losses).sum(), parameters)]
     torch.testing.assert_close(found["once"], found["anew"], rtol=1e-10, atol=1e-12)

@@ -195,7 +195,7 @@ def trained_for_an_epoch(model: Recurrent, part: MaskedSequences, *, solved: boo
     optimizer = torch.optim.SGD(work.parameters(), lr=0.05)
     for batch in work.batches(torch.Generator().manual_seed(3)):
         optimizer.zero_grad()
-        loss = work.loss(batch)
+        loss = work.loss(batch).mean
         loss.backward()
         optimizer.step()
         losses.append(float(loss.detach()))

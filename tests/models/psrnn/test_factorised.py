@@ -248,7 +248,7 @@ def test_the_preconditioner_takes_the_cell_s_own_factors() -> None:
     objective.refresh()
     preconditioner = KroneckerPreconditioner(damping=0.1)
     preconditioner.refresh(objective)
-    objective.loss(torch.arange(4)).backward()
+    objective.loss(torch.arange(4)).mean.backward()
     before = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
     preconditioner.apply(model)
     used = part.scored.any(2)

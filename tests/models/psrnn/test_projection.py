@@ -173,7 +173,7 @@ def test_frequencies_are_trained_only_when_asked(size: int | None, learn: bool) 
     kept = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     for _ in range(10):
         optimiser.zero_grad()
-        objective.loss(torch.arange(len(objective.chunks.start))).backward()
+        objective.loss(torch.arange(len(objective.chunks.start))).mean.backward()
         optimiser.step()
     moved = {name for name, tensor in model.state_dict().items() if not torch.equal(tensor, kept[name])}
     trained = {"update_tensor", "bias", "initial", "readout_weight", "readout_bias"}

@@ -55,6 +55,18 @@ def test_gradients_of_a_batch(gaps: bool, chunks: int, tmp_path: Path) -> None:
     agree(on_ranks(rank_work.gradients, tmp_path, gaps=gaps, chunks=chunks), expected, rtol=1e-10, atol=1e-12)
 
 
+def test_two_ranks_train_as_one(tmp_path: Path) -> None:
+    """Also where their shares of a batch are unlike, and batches are accumulated; dropout alone is each one's own."""
+    places = [tmp_path / name for name in ("alone", "both", "dropped")]
+    for place in places:
+        place.mkdir()
+    expected = rank_work.fitted(place=places[0])
+    agree(on_ranks(rank_work.fitted, places[1], place=places[1]), expected, rtol=1e-12, atol=1e-12)
+    first, second = on_ranks(rank_work.fitted, places[2], place=places[2], dropout=0.5)
+    agree([first, second], first, rtol=0, atol=0)
+    assert not torch.equal(first["weight"], rank_work.fitted(place=tmp_path, dropout=0.5)["weight"])
+
+
 def test_after_a_step_back_all_ranks_have_the_model_of_the_first(tmp_path: Path) -> None:
     first, second = on_ranks(rank_work.taken_back, tmp_path)
     assert not torch.equal(first.pop("unlike"), second.pop("unlike"))

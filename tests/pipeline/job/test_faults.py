@@ -23,6 +23,7 @@ from mlflow.tracking import MlflowClient
 import killing
 from models.forecasting.bptt import TruncatedBPTT
 from models.psrnn.two_stage import two_stage_regression
+from models.runtime.objective import Loss
 from pipeline.host.out_of_memory import halving, said_in_one_line
 from pipeline.job import checkpoint
 from pipeline.job.clock import Clock
@@ -241,9 +242,10 @@ def test_other_errors_are_not_taken_for_memory() -> None:
 def test_a_loss_that_is_not_a_number_is_said_and_taken_back(run_pipeline, client, monkeypatch) -> None:
     losses, epochs = TruncatedBPTT.loss, []
 
-    def poisoned(objective: TruncatedBPTT, batch: torch.Tensor) -> torch.Tensor:
+    def poisoned(objective: TruncatedBPTT, batch: torch.Tensor) -> Loss:
         epochs.append(1)
-        return losses(objective, batch) * (torch.nan if len(epochs) == 1 else 1.0)
+        total, weight = losses(objective, batch)
+        return Loss(total * (torch.nan if len(epochs) == 1 else 1.0), weight)
 
     monkeypatch.setattr(TruncatedBPTT, "loss", poisoned)
     result = run_pipeline(*BARE)

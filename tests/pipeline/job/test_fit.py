@@ -4,153 +4,205 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
-from dataclasses import astuple, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from least_squares import ROWS, LeastSquares, RefreshedLeastSquares, fit
 from models.forecasting.bptt import TruncatedBPTT
 from models.forecasting.filtering import one_step_error
 from models.forecasting.readout import LagShares, ReadoutFit, ReadoutSettings
 from models.psrnn.cell import PSRNN
 from models.psrnn.kronecker import KroneckerPreconditioner
-from pipeline.job.fit import EpochRow, Fit, FitSettings, better, no_worse
+from pipeline.host.errors import PipelineError
+from pipeline.job.curve import Decision, EpochRow, Measures, better, no_worse
+from pipeline.job.fit import Fit
+from pipeline.job.fit_settings import FitSettings
 from small_problems import oscillation
 
 
-class LeastSquares:
-    """mean (x·w − y)² over 12 rows in batches of 4; every row is needed to find the optimum."""
-
-    repeats = True
-
-    def __init__(self) -> None:
-        generator = torch.Generator().manual_seed(0)
-        self.x = torch.randn(12, 3, generator=generator, dtype=torch.float64)
-        self.truth = torch.tensor([[1.0, -2.0, 3.0]], dtype=torch.float64)
-        self.y = self.x @ self.truth.T
-        self.model = nn.Linear(3, 1, bias=False, dtype=torch.float64)
-        nn.init.zeros_(self.model.weight)
-        self.orders: list[list[int]] = []
-
-    def parameters(self) -> list[nn.Parameter]:
-        return list(self.model.parameters())
-
-    def refresh(self, *, solve: bool = True) -> float:
-        assert isinstance(solve, bool)
-        with torch.no_grad():
-            return float(self.loss(torch.arange(12)))
-
-    def remembered(self) -> Tensor:
-        return self.model.weight.detach().clone()
-
-    def recall(self, remembered: Tensor) -> None:
-        assert torch.equal(remembered, self.model.weight)  # the parameters are those of the refresh it comes from
-
-    def batches(self, generator: torch.Generator) -> Iterator[Tensor]:
-        order = torch.randperm(12, generator=generator)
-        self.orders.append(order.tolist())
-        yield from order.split(4)
-
-    def loss(self, batch: Tensor) -> Tensor:
-        return (self.model(self.x[batch]) - self.y[batch]).square().mean()
+def start() -> Tensor:
+    return torch.zeros(1, 3, dtype=torch.float64)
 
 
-def fit(
-    objective: LeastSquares,
-    *,
-    epochs: int = 30,
-    optimizer: str = "sgd",
-    learning_rate: float = 0.1,
-    path: Path | None = None,
-    errors=None,
-) -> tuple[Fit, list[EpochRow]]:
-    rows: list[EpochRow] = []
-    loop = Fit(
-        objective,
-        FitSettings(epochs, optimizer, learning_rate, clip=100.0),
-        generator=torch.Generator().manual_seed(1),
-        errors=errors or (lambda: (objective.refresh(), 1.0)),
-        on_epoch=rows.append,
-        path=path,
-    )
-    loop.run()
-    return loop, rows
-
-
-@pytest.mark.parametrize(("optimizer", "learning_rate"), [("sgd", 0.1), ("adam", 0.3)])
+@pytest.mark.parametrize(
+    ("optimizer", "learning_rate"), [("sgd", 0.1), ("adam", 0.3), ("adamw", 0.3)], ids=["sgd", "adam", "adamw"]
+)
 def test_finds_the_optimum(optimizer: str, learning_rate: float) -> None:
-    objective = LeastSquares()
+    objective = RefreshedLeastSquares()
     fit(objective, epochs=150, optimizer=optimizer, learning_rate=learning_rate)
-    torch.testing.assert_close(objective.model.weight.detach(), objective.truth, atol=1e-3, rtol=0)
+    torch.testing.assert_close(objective.line.weight.detach(), objective.truth, atol=1e-3, rtol=0)
     assert len({tuple(order) for order in objective.orders}) > 1
-    assert all(sorted(order) == list(range(12)) for order in objective.orders)
+    assert all(sorted(order) == list(range(ROWS)) for order in objective.orders)
+
+
+def test_every_row_matters() -> None:
+    """One row with another truth moves the solution, whichever row it is."""
+    for row in range(ROWS):
+        objective = RefreshedLeastSquares()
+        objective.y[row] += 1
+        fit(objective, epochs=40)
+        assert not torch.allclose(objective.line.weight, objective.truth, atol=1e-2)
+
+
+def test_without_refresh_the_training_value_is_the_mean_of_the_batch_losses() -> None:
+    objective, losses = LeastSquares(weights=torch.arange(1.0, 13.0, dtype=torch.float64)), list[tuple[float, float]]()
+    taken = objective.loss
+
+    def loss(batch: Any) -> Any:
+        found = taken(batch)
+        losses.append((float(found.total.detach()), float(found.weight)))
+        return found
+
+    objective.loss = loss  # type: ignore[method-assign]
+    _, rows = fit(objective, epochs=2, accept="always", learning_rate=0.01)
+    assert list(rows[0].values) == ["validation"]
+    for row, part in zip(rows[1:], (losses[:3], losses[3:]), strict=True):
+        total, weight = (sum(values) for values in zip(*part, strict=True))
+        assert row.values["train"] == pytest.approx(total / weight, rel=1e-12)
+        assert weight == pytest.approx(78)
+
+
+def test_always_accepts_what_is_worse_and_needs_no_refresh() -> None:
+    _, rows = fit(LeastSquares(), epochs=3, accept="always", learning_rate=3.0)
+    assert [row.accepted for row in rows] == [True] * 4
+    assert rows[-1].values["train"] > rows[1].values["train"]
+    with pytest.raises(PipelineError, match="accept=no_worse compares training errors, which this objective does not"):
+        fit(LeastSquares())
 
 
 def test_too_large_a_step_is_taken_back_and_halved() -> None:
-    objective = LeastSquares()
-    start = objective.refresh()
+    objective = RefreshedLeastSquares()
+    begun = objective.error()
     loop, rows = fit(objective, learning_rate=50.0, epochs=40)
     assert not rows[1].accepted
-    assert rows[1].train_mse == pytest.approx(start)
+    assert rows[1].values["train"] == pytest.approx(begun)
     assert rows[-1].learning_rate < 50.0
-    assert all(a.train_mse >= b.train_mse for a, b in itertools.pairwise(rows))
-    assert loop.progress.train_mse < 0.1 * start
+    assert all(a.values["train"] >= b.values["train"] for a, b in itertools.pairwise(rows))
+    assert loop.progress.train < 0.1 * begun
 
 
-def test_a_loss_that_is_not_finite_is_taken_back() -> None:
-    objective = LeastSquares()
+@pytest.mark.parametrize(
+    ("kind", "accept"), [(RefreshedLeastSquares, "no_worse"), (LeastSquares, "always")], ids=["no_worse", "always"]
+)
+def test_a_loss_that_is_not_finite_is_taken_back(kind: type[LeastSquares], accept: str, capsys) -> None:
+    objective = kind()
     objective.y[3] = math.nan
-    objective.refresh = lambda *, solve=True: 1.0 + 0 * solve  # type: ignore[method-assign]
-    _, rows = fit(objective, epochs=3)
+    if isinstance(objective, RefreshedLeastSquares):
+        objective.refresh = lambda *, solve=True: 1.0 + 0 * solve  # type: ignore[method-assign]
+    _, rows = fit(objective, epochs=3, accept=accept)
     assert [row.accepted for row in rows] == [True, False, False, False]
-    assert torch.equal(objective.model.weight.detach(), torch.zeros(1, 3, dtype=torch.float64))
+    assert [row.epoch for row in rows] == [0, 1, 2, 3]
+    assert torch.equal(objective.line.weight.detach(), start())
+    said = "epoch 1: loss or gradient is not finite; taken back, learning rate halved to 0.05"
+    assert said in capsys.readouterr().out
+
+
+def test_between_rows_by_steps_only_the_steps_since_the_last_row_are_taken_back() -> None:
+    objective, calls = LeastSquares(batch_size=1), itertools.count(1)
+    taken = objective.loss
+    objective.loss = lambda batch: taken(batch)._replace(  # type: ignore[method-assign]
+        total=taken(batch).total * (math.nan if next(calls) == 6 else 1.0)
+    )
+    _, rows = fit(objective, epochs=1, accept="always", evaluate_every=4)
+    assert [(row.step, row.accepted) for row in rows] == [(0, True), (4, True), (6, False), (8, True), (12, True)]
+    assert rows[2].values == rows[1].values
+    assert sum(len(order) for order in objective.orders) == ROWS  # no batch is taken twice
 
 
 def test_the_best_by_validation_is_kept_and_the_start_is_a_candidate() -> None:
-    objective = LeastSquares()
+    objective = RefreshedLeastSquares()
     calls = iter(range(100))
-    loop, _ = fit(objective, epochs=5, errors=lambda: (float(next(calls)), 0.0))
-    assert loop.progress.best_epoch == 0
-    assert torch.equal(objective.model.weight.detach(), torch.zeros(1, 3, dtype=torch.float64))
+    loop, _ = fit(objective, epochs=5, evaluate=lambda: {"validation": float(next(calls))})
+    assert loop.progress.kept.epoch == 0
+    assert torch.equal(objective.line.weight.detach(), start())
 
 
-def test_the_test_error_steers_nothing() -> None:
-    one, other = LeastSquares(), LeastSquares()
+def test_higher_may_be_better_and_without_a_decision_the_last_is_kept() -> None:
+    scores = [1.0, 3.0, 2.0, 3.0, math.nan]
+    kept = []
+    for decides in (Decision("score", "higher"), Decision("score"), None):
+        objective, calls = RefreshedLeastSquares(), iter(scores)
+        loop, rows = fit(objective, epochs=4, evaluate=lambda calls=calls: {"score": next(calls)}, decides=decides)
+        kept.append(loop.progress.best_row if decides else len(rows) - 1)
+        assert bool(loop.progress.best) == (decides is not None)
+    assert kept == [1, 0, 4]
+
+
+def test_what_does_not_decide_steers_nothing() -> None:
+    one, other = RefreshedLeastSquares(), RefreshedLeastSquares()
     noise = iter(range(1000))
-    fit(one, epochs=8, errors=lambda: (one.refresh(), 0.0))
-    fit(other, epochs=8, errors=lambda: (other.refresh(), float(next(noise)) * -7))
-    assert torch.equal(one.model.weight, other.model.weight)
+    fit(one, epochs=8, evaluate=lambda: {"validation": one.error(), "test": 0.0})
+    fit(other, epochs=8, evaluate=lambda: {"validation": other.error(), "test": float(next(noise)) * -7})
+    assert torch.equal(one.line.weight, other.line.weight)
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
-@pytest.mark.parametrize("learning_rate", [0.1, 5.0])
-def test_going_on_from_a_checkpoint_gives_the_same_numbers(
-    optimizer: str, learning_rate: float, tmp_path: Path
-) -> None:
-    whole = LeastSquares()
-    _, expected = fit(whole, epochs=12, optimizer=optimizer, learning_rate=learning_rate)
-    path = tmp_path / "fit.npz"
-    fit(LeastSquares(), epochs=5, optimizer=optimizer, learning_rate=learning_rate, path=path)
-    resumed = LeastSquares()
-    _, rows = fit(resumed, epochs=12, optimizer=optimizer, learning_rate=learning_rate, path=path)
-    assert rows == expected
-    assert torch.equal(resumed.model.weight, whole.model.weight)
+def test_rows_by_steps_and_a_last_one_where_training_ends() -> None:
+    told = list[tuple[int, int]]()
+    _, rows = fit(
+        RefreshedLeastSquares(), epochs=100, steps=8, evaluate_every=3, on_row=lambda r: told.append((r.epoch, r.step))
+    )
+    assert told == [(0, 0), (1, 3), (2, 6), (2, 8)] or told == [(0, 0), (0, 3), (1, 6), (2, 8)]
+    assert [row.step for row in rows] == [0, 3, 6, 8]
 
 
-def test_ends_early_when_no_step_helps() -> None:
-    objective = LeastSquares()
+def test_patience_ends_training(capsys) -> None:
+    scores = iter([5.0, 4.0, 4.5, 4.0, 4.2, 1.0])
+    _, rows = fit(
+        RefreshedLeastSquares(), patience=3, evaluate=lambda: {"validation": next(scores)}, title="fine-tuning"
+    )
+    assert [row.epoch for row in rows] == [0, 1, 2, 3, 4]
+    assert "fine-tuning ended at epoch 4: no better validation for 3 rows" in capsys.readouterr().out
+    with pytest.raises(PipelineError, match="patience waits for a better row, and nothing decides which one is"):
+        fit(RefreshedLeastSquares(), patience=3, decides=None)
+
+
+def test_the_title_is_on_the_bar(capsys) -> None:
+    fit(RefreshedLeastSquares(), epochs=2, title="BPTT")
+    assert "BPTT: 100%" in capsys.readouterr().err
+    fit(RefreshedLeastSquares(), epochs=2)
+    assert capsys.readouterr().err == ""
+
+
+def test_ends_early_when_no_step_helps(capsys) -> None:
+    objective = RefreshedLeastSquares()
     with torch.no_grad():
-        objective.model.weight.copy_(objective.truth)
+        objective.line.weight.copy_(objective.truth)
     objective.refresh = lambda *, solve=True: (
-        0.0 if torch.equal(objective.model.weight, objective.truth) else 1.0 + solve
+        0.0 if torch.equal(objective.line.weight, objective.truth) else 1.0 + solve
     )  # type: ignore[method-assign]
     objective.y = objective.y + 1
-    _, rows = fit(objective, epochs=100)
+    _, rows = fit(objective, epochs=100, title="BPTT")
     assert len(rows) < 20
+    said = f"BPTT ended at epoch {len(rows) - 1}: smaller steps no longer lower the training error"
+    assert said in capsys.readouterr().out
+
+
+def test_no_batch_and_a_gpu_that_is_not_there_are_said() -> None:
+    empty = RefreshedLeastSquares()
+    empty.batches = lambda _: iter(())  # type: ignore[method-assign]
+    with pytest.raises(ValueError, match="an epoch of training has no batch; give data to train on"):
+        fit(empty)
+    with pytest.raises(PipelineError, match="bfloat16 autocast runs on a GPU alone; train without it"):
+        fit(RefreshedLeastSquares(), autocast=True)
+
+
+@pytest.mark.parametrize("accumulate", [2, 3])
+def test_accumulated_batches_step_as_one_large_batch(accumulate: int) -> None:
+    weights = torch.linspace(0.5, 3.0, ROWS, dtype=torch.float64)
+    small = LeastSquares(batch_size=ROWS // (2 * accumulate), weights=weights)
+    large = LeastSquares(batch_size=ROWS // 2, weights=weights)
+    _, rows = fit(small, epochs=5, accumulate=accumulate, accept="always")
+    _, expected = fit(large, epochs=5, accept="always")
+    assert small.orders == large.orders
+    assert [row.step for row in rows] == [row.step for row in expected] == [0, 2, 4, 6, 8, 10]
+    torch.testing.assert_close(small.line.weight, large.line.weight, rtol=1e-12, atol=1e-12)
+    for row, other in zip(rows, expected, strict=True):
+        assert row.values == pytest.approx(other.values, rel=1e-12)
 
 
 def test_an_error_that_is_not_finite_never_wins_and_never_blocks() -> None:
@@ -165,14 +217,14 @@ def test_an_error_that_is_not_finite_never_wins_and_never_blocks() -> None:
 class FilteredAnew(Fit):
     """Goes back by filtering everything again, as a slow twin."""
 
-    def _step_back(self, before: dict[str, Tensor], remembered: Any, *, finite: bool) -> None:
-        super()._step_back(before, remembered, finite=finite)
-        self.progress.train_mse = self._refresh(solve=False)
+    def _step_back(self, *, finite: bool) -> None:
+        super()._step_back(finite=finite)
+        self.progress.train = self._refresh(solve=False) or math.nan
 
-    def _record(self, train: float, *, accepted: bool) -> None:
+    def _record(self, train: float | None, *, accepted: bool) -> None:
         super()._record(train, accepted=accepted)
-        errors = self.errors()
-        self.progress.rows[-1] = replace(self.progress.rows[-1], validation_mse=errors[0], test_mse=errors[1])
+        last = self.progress.rows[-1]
+        self.progress.rows[-1] = replace(last, values={**last.values, **self.measures.evaluate()})
 
 
 def refinement(
@@ -198,9 +250,9 @@ def refinement(
     )
     rows, filtered = list[EpochRow](), list[int]()
 
-    def errors() -> tuple[float, float]:
+    def evaluate() -> dict[str, float]:
         filtered.append(len(rows))
-        return one_step_error(model, validation), 0.0
+        return {"validation": one_step_error(model, validation)}
 
     def on_epoch(row: EpochRow) -> None:
         rows.append(row)
@@ -208,7 +260,8 @@ def refinement(
             raise KeyboardInterrupt
 
     loop = kind(
-        objective, FitSettings(10, "sgd", 40.0, clip=100.0), generator=generator, errors=errors, on_epoch=on_epoch,
+        objective, FitSettings(10, "kronecker", 40.0, clip=100.0), generator=generator,
+        measures=Measures(evaluate, on_epoch, Decision("validation"), "train"),
         preconditioner=KroneckerPreconditioner(damping=0.01), path=path,
     )  # fmt: skip
     loop.run()
@@ -236,7 +289,8 @@ def test_a_step_back_filters_nothing_and_goes_on_as_if_it_had(lags: int) -> None
     assert filtered == [row.epoch for row in rows if row.accepted]
     assert accepted == [row.accepted for row in slow_rows]
     for row, other in zip(rows, slow_rows, strict=True):
-        assert astuple(row) == pytest.approx(astuple(other), rel=1e-7)
+        assert row.values == pytest.approx(other.values, rel=1e-7)
+        assert (row.epoch, row.learning_rate) == (other.epoch, other.learning_rate)
     for found, expected in zip(objective.states, slow.states, strict=True):
         torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-8)
     torch.testing.assert_close(objective.lag_share, slow.lag_share, rtol=1e-6, atol=1e-8)

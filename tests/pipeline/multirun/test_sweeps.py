@@ -15,7 +15,7 @@ import pytest
 from data.swimmer.load import load_swimmer
 from pipeline.export import export, main
 from pipeline.host.errors import PipelineError, Pruned
-from pipeline.job.fit import EpochRow
+from pipeline.job.curve import Decision, EpochRow
 from pipeline.systems.psrnn import recipe as psrnn
 from pipeline.systems.tune.recipe import watch
 from pipeline.tracking.run import CUT, DESCRIPTION, Run
@@ -260,7 +260,7 @@ def test_tune_draws_prunes_and_goes_on(run_pipeline, client, monkeypatch) -> Non
 
 
 def row(epoch: int, error: float) -> EpochRow:
-    return EpochRow(epoch, error, error, error, 1.0, accepted=True)
+    return EpochRow(epoch, 10 * epoch, {"error": error}, 1.0, decides=Decision("error"))
 
 
 def test_a_trial_that_is_worse_than_the_median_is_pruned() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pipeline.job.fit import EpochRow
+from pipeline.job.curve import EpochRow
 from pipeline.plotting import MSE, REFERENCE, SMALL, band, feature_figure, legend, line, new_axes, style, whole_numbers
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def learning_curve(rows: Sequence[EpochRow], best_epoch: int, *, title: str) -> 
     figure, (panel,) = new_axes(title, x="epoch (0: after initialisation)", y=MSE)
     epochs = [row.epoch for row in rows]
     for i, name in enumerate(("train", "validation", "test")):
-        line(panel, i, epochs, [getattr(row, f"{name}_mse") for row in rows], name)
+        line(panel, i, epochs, [row.values[f"{name}_mse"] for row in rows], name)
     panel.axvline(best_epoch, **REFERENCE)
     panel.annotate(
         "kept",

@@ -21,7 +21,7 @@ from pipeline.host.devices import DTYPES
 from pipeline.host.threads import threads_for
 from pipeline.host.torchrun import refuse_unlike, settings_of_rank
 from pipeline.job.clock import Clock
-from pipeline.job.fit import EpochRow, Progress
+from pipeline.job.curve import EpochRow, Progress
 from pipeline.job.study import Study, opened, prepare
 from pipeline.settings.build import build
 from pipeline.settings.job import Job, refuse_other_data
@@ -34,7 +34,7 @@ from pipeline.systems.psrnn.intervals import intervals_of, log_forecast, log_int
 from pipeline.systems.psrnn.joined import joined
 from pipeline.systems.psrnn.load import Loaded, cut, forecaster_of, load, load_once
 from pipeline.systems.psrnn.naming import request_of
-from pipeline.systems.psrnn.refine import Listener, errors_when_rounded, refine, unrefined, unwatched
+from pipeline.systems.psrnn.refine import Listener, errors_when_rounded, kept_errors, refine, unrefined, unwatched
 from pipeline.systems.psrnn.remarks import advice, reading, remarks
 from pipeline.systems.psrnn.stages import Stages, stages_of
 from pipeline.tracking.run import Run, where_to_look
@@ -90,8 +90,8 @@ def descend(
     """The learning curve; the first model is refined in place, where it is `trained` by gradient at all."""
 
     def log(row: EpochRow) -> None:
-        for part in ("train", "validation", "test"):
-            study.run.metric(f"bptt/{part}_mse", getattr(row, f"{part}_mse"), row.epoch)
+        for name, value in row.values.items():
+            study.run.metric(f"bptt/{name}", value, row.epoch)
         study.run.metric("bptt/learning_rate", row.learning_rate, row.epoch)
         study.run.metric("bptt/accepted", float(row.accepted), row.epoch)
         watch(row)
@@ -121,7 +121,7 @@ def refine_stage(
     trained = stages.method.trained and settings.refine.epochs > 0
     with study.clock.stage("bptt"):
         progress = descend(settings, loaded, first, study, trained=trained, watch=watch)
-        errors = progress.kept_errors
+        errors = kept_errors(progress)
         if settings.dtype == "bfloat16":
             errors = errors_when_rounded(model, loaded)
             study.run.metric("bptt/rounded_validation_mse", errors[1])

@@ -15,7 +15,11 @@ from models.psrnn.factorised import FactorisedPSRNN
 from models.psrnn.kronecker import KroneckerPreconditioner
 from pipeline.host.errors import PipelineError
 from pipeline.host.threads import threads_for
-from pipeline.job.fit import EpochRow, Fit, FitSettings, Progress, snapshot
+from pipeline.job.curve import Decision, EpochRow, Measures, Progress
+from pipeline.job.dropout import drops_units
+from pipeline.job.fit import Fit
+from pipeline.job.fit_files import snapshot
+from pipeline.job.fit_settings import FitSettings
 from pipeline.job.seeding import generator
 from pipeline.systems.psrnn.first_model import Initialised, one_step_mse
 from pipeline.systems.psrnn.lags import readout_settings
@@ -23,6 +27,7 @@ from pipeline.systems.psrnn.load import Loaded
 
 LEARNING_RATES = {"kronecker": 2.0, "sgd": 0.1, "adam": 0.001}
 FACTORISED_RATE = 0.05  # of kronecker, where the three factors move at once
+DECIDES = Decision("validation_mse")
 Listener = Callable[[EpochRow], None]
 
 
@@ -37,15 +42,19 @@ def default_rate(optimizer: str, model: Recurrent) -> float:
     return LEARNING_RATES[optimizer]
 
 
-def choose_optimizer(settings: Any, model: Recurrent) -> FitSettings:
-    """auto: kronecker for PSRNNs, adam for any other network; without a learning rate, see `default_rate`."""
+def fit_settings(settings: Any, model: Recurrent, seed: int) -> FitSettings:
+    """How `refine` trains: auto is kronecker for PSRNNs, adam for any other network, and without a learning rate
+    `default_rate` gives one. Raises PipelineError for an optimiser that the model does not take."""
     psrnn = isinstance(model, BilinearCell)
     name = settings.optimizer
     if name == "auto":
         name = "kronecker" if psrnn else "adam"
     if name == "kronecker" and not psrnn:
         raise PipelineError("refine.optimizer=kronecker is for model=psrnn and psrnn_cp; use refine.optimizer=adam")
-    return FitSettings(settings.epochs, name, settings.learning_rate or default_rate(name, model), settings.clip)
+    return FitSettings(
+        settings.epochs, name, settings.learning_rate or default_rate(name, model), settings.clip, title="BPTT",
+        seed=seed if drops_units(model) else None,
+    )  # fmt: skip
 
 
 def refine(
@@ -68,25 +77,34 @@ def refine(
         model, loaded.train, horizon=settings.horizon, batch_size=settings.batch_size,
         solve_readout=solve if settings.solve_readout else None,
     )  # fmt: skip
-    chosen = choose_optimizer(settings, model)
+    chosen = fit_settings(settings, model, seed)
     loop = Fit(
         objective,
         chosen,
         generator=generator(seed, "order"),
-        errors=lambda: (error(loaded.validation), error(loaded.test)),
-        on_epoch=on_epoch,
+        measures=Measures(
+            lambda: {"validation_mse": error(loaded.validation), "test_mse": error(loaded.test)},
+            on_epoch, decides=DECIDES, training="train_mse",
+        ),
         preconditioner=KroneckerPreconditioner(damping=settings.damping) if chosen.optimizer == "kronecker" else None,
         path=path,
-    )
+    )  # fmt: skip
     with threads_for(model):
         return loop.run()
 
 
 def unrefined(found: Initialised, *, on_epoch: Listener) -> Progress:
     """The learning curve of a model that has no refinement: its error, once."""
-    row = EpochRow(0, found.train_mse, found.validation_mse, found.test_mse, 0.0, accepted=True)
+    errors = {f"{part}_mse": getattr(found, f"{part}_mse") for part in ("train", "validation", "test")}
+    row = EpochRow(0, 0, errors, 0.0, decides=DECIDES)
     on_epoch(row)
     return Progress(0.0, [row], 0, snapshot(found.model), found.train_mse)
+
+
+def kept_errors(progress: Progress) -> tuple[float, float]:
+    """Training and validation error of the model that is kept."""
+    values = progress.kept.values
+    return values["train_mse"], values["validation_mse"]
 
 
 def errors_when_rounded(model: Any, loaded: Loaded) -> tuple[float, float]:

@@ -13,7 +13,7 @@ from models.forecasting.filtering import SequenceModel, final_state, roll
 from models.forecasting.recurrent import trained_parameters
 from models.psrnn.features import MAPS, Features, law, radii
 from pipeline.compare.labels import label
-from pipeline.job.fit import Progress
+from pipeline.job.curve import Progress
 from pipeline.systems.psrnn import figures
 from pipeline.systems.psrnn.evaluate import Evaluation, predictions_table
 from pipeline.systems.psrnn.filmstrip import filmstrip
@@ -79,10 +79,14 @@ def log_features(run: Run, features: Features, kernel: Any, *, title: str) -> No
 
 
 def log_refinement(run: Run, progress: Progress, *, title: str, figure: bool) -> None:
-    run.table(pd.DataFrame([vars(row) for row in progress.rows]), "curves/bptt.csv")
+    rows = [
+        {"epoch": row.epoch, **row.values, "learning_rate": row.learning_rate, "accepted": row.accepted}
+        for row in progress.rows
+    ]
+    run.table(pd.DataFrame(rows), "curves/bptt.csv")
     if figure and len(progress.rows) > 1:  # the first row is the model before refinement
         run.figure(
-            figures.learning_curve(progress.rows, progress.best_epoch, title=f"{title}: refinement"), "figures/bptt"
+            figures.learning_curve(progress.rows, progress.kept.epoch, title=f"{title}: refinement"), "figures/bptt"
         )
 
 

@@ -17,7 +17,7 @@ from omegaconf import OmegaConf
 from pipeline.host.atomic import remove_leftovers, written_whole
 from pipeline.host.errors import PipelineError, Pruned
 from pipeline.host.paths import store_folder
-from pipeline.job.fit import EpochRow
+from pipeline.job.curve import EpochRow
 from pipeline.settings.job import Job
 from pipeline.settings.unknown import not_a_setting
 from pipeline.systems.registry import checked, function
@@ -111,7 +111,7 @@ def watch(trial: optuna.Trial) -> Callable[[EpochRow], None]:
     def on_epoch(row: EpochRow) -> None:
         if row.epoch in reported:
             return
-        trial.report(finite(row.validation_mse), row.epoch)
+        trial.report(finite(row.cost), row.epoch)
         if trial.should_prune():
             raise Pruned(f"epoch {row.epoch}")
 

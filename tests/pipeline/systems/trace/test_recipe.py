@@ -170,7 +170,7 @@ def second_difference(loss: ChunkLoss, parameters: Sequence[torch.nn.Parameter],
     here, step, found = parameters_to_vector(parameters).detach(), 1e-4, []
     for sign in (1, 0, -1):
         vector_to_parameters(here + sign * step * direction, parameters)
-        found.append(float(loss.objective.loss(loss.batch).detach()))
+        found.append(float(loss.objective.loss(loss.batch).mean.detach()))
     vector_to_parameters(here, parameters)
     return (found[0] - 2 * found[1] + found[2]) / step**2
 
@@ -181,7 +181,7 @@ def test_the_hessian_is_that_of_the_loss_that_refinement_minimises() -> None:
         configured = settings_of(compose("config", ["+experiment=trace_hessian", "size=tiny", *WALKER]))
     fitted = fitted_hessian(configured, torch.device("cpu"))
     loss: Any = fitted.oracle.loss
-    assert fitted.loss == pytest.approx(float(loss.objective.loss(loss.batch).detach()), rel=1e-12)
+    assert fitted.loss == pytest.approx(float(loss.objective.loss(loss.batch).mean.detach()), rel=1e-12)
     assert (fitted.chunks, fitted.oracle.size) == (6, 4**3 + 4 + 4 + 22 * 5)
     matrix = dense(fitted.oracle)
     torch.testing.assert_close(matrix, matrix.T, rtol=0.0, atol=1e-12 * float(matrix.abs().max()))

@@ -1,0 +1,111 @@
+"""What is minimised by gradient, and the gradient of a mean over several batches and processes.
+
+A system gives an objective; the gradient loop of the pipeline, or `descend`, does the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import torch
+from torch import Tensor, nn
+
+from models.runtime.collectives import sum_gradients, world
+
+
+class Loss(NamedTuple):
+    """A sum of losses and the weight of what was summed, for example how many entries. Their ratio is the mean.
+
+    total: a differentiable scalar. weight: a number or a scalar, without a gradient, not negative.
+    """
+
+    total: Tensor
+    weight: Tensor | float
+
+    @property
+    def mean(self) -> Tensor:
+        """total / weight, and 0 with a gradient of 0 where nothing has any weight."""
+        return self.total / divisor(self.weight)
+
+
+class Objective(Protocol):
+    """A mean loss over training samples, its model, and the order in which the samples are taken.
+
+    model: holds everything that training changes, as parameters or buffers.
+    parameters: those that the gradient trains.
+    batches: the batches of one epoch, of any type that `loss` understands. All chance is drawn from the generator,
+        here and nowhere else (dropout apart): the same state of the generator has to give the same batches, which is
+        how a run that was stopped in the middle of an epoch finds its place again. They may be drawn one by one.
+    loss: the sum over a batch and its weight. Of several processes each gives the sum over its own part of the batch
+        and the weight of that part; the parts together are the batch. A process without a part returns a sum of 0 that
+        still has a gradient, of weight 0.
+    """
+
+    @property
+    def model(self) -> nn.Module: ...
+    def parameters(self) -> list[nn.Parameter]: ...
+    def batches(self, generator: torch.Generator) -> Iterator[Any]: ...
+    def loss(self, batch: Any) -> Loss: ...
+
+
+@runtime_checkable
+class RefreshedObjective(Protocol):
+    """An objective that looks at all training samples before the first step and between epochs.
+
+    What these members say is beside what every `Objective` has.
+
+    repeats: whether `refresh` finds the same to the bit when it is called again with nothing changed in between.
+    refresh: returns the mean loss of the model as it stands over all training samples, the same on all processes.
+        solve=False leaves alone what it would otherwise solve in closed form: to go on from a checkpoint.
+    remembered: what `refresh` found along the training part, which `recall` puts back after a step back.
+    """
+
+    @property
+    def repeats(self) -> bool: ...
+    def refresh(self, *, solve: bool = True) -> float: ...
+    def remembered(self) -> Any: ...
+    def recall(self, remembered: Any) -> None: ...
+
+
+def divisor(weight: Tensor | float) -> Tensor | float:
+    """The weight, or 1 where it is 0."""
+    if isinstance(weight, Tensor):
+        return torch.where(weight > 0, weight, torch.ones_like(weight))
+    return weight if weight > 0 else 1.0
+
+
+def mean_gradient(loss: Callable[[Any], Loss], batches: Sequence[Any], parameters: Sequence[nn.Parameter]) -> Loss:
+    """Put the gradient of Σ total / Σ weight over the batches and all processes into `parameters`, which have none.
+
+    However many batches and processes there are, this is the gradient of the mean over all samples. Returns the two
+    sums, without a gradient and the same on all processes. Memory is that of one batch at a time.
+    """
+    if len(batches) == 1 and world() == 1:
+        found = loss(batches[0])
+        found.mean.backward(inputs=list(parameters))
+        return Loss(found.total.detach(), found.weight)
+    parts = list[Tensor]()
+    for batch in batches:
+        total, weight = loss(batch)
+        total.backward(inputs=list(parameters))
+        parts.append(torch.stack([total.detach().double(), torch.as_tensor(weight).to(total.device).double()]))
+    sums = sum_gradients(parameters, torch.stack(parts).sum(0))
+    divide_gradients(parameters, divisor(sums[1]))
+    return Loss(*sums)
+
+
+@torch.no_grad()
+def divide_gradients(parameters: Sequence[nn.Parameter], divided_by: Tensor | float) -> None:
+    for parameter in parameters:
+        if parameter.grad is not None:
+            parameter.grad /= divided_by
+
+
+def descend(objective: Objective, optimizer: torch.optim.Optimizer, *, generator: torch.Generator) -> None:
+    """One pass over the batches with a step of the optimiser for each: training without checkpoints or a curve."""
+    parameters = objective.parameters()
+    for batch in objective.batches(generator):
+        optimizer.zero_grad()
+        mean_gradient(objective.loss, [batch], parameters)
+        optimizer.step()

@@ -1,0 +1,34 @@
+"""Dropout that a resumed run repeats: it draws from torch's global generator, which each step sets anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import nn
+
+from models.runtime.collectives import rank
+from pipeline.job.seeding import derived
+
+
+def drops_units(model: nn.Module) -> bool:
+    """Whether a module of the model is a dropout layer, or has a number `dropout` above 0 as recurrent layers do."""
+    for module in model.modules():
+        share = module.p if isinstance(module, nn.modules.dropout._DropoutNd) else getattr(module, "dropout", 0)
+        if isinstance(share, int | float) and share > 0:
+            return True
+    return False
+
+
+@contextmanager
+def repeatable(seed: int, step: int, device: torch.device) -> Iterator[None]:
+    """In the block torch's global generators stand where seed, step and the rank of this process put them; after it
+    where they stood before."""
+    number = derived(seed, f"dropout/{step}/{rank()}")
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.default_generator.manual_seed(number)
+        if device.type == "cuda":
+            with torch.cuda.device(device):
+                torch.cuda.manual_seed(number)
+        yield

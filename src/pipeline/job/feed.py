@@ -1,0 +1,54 @@
+"""The batches of a training, epoch after epoch, from wherever a run was stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from models.runtime.objective import Objective
+
+
+class Feed:
+    """Batches in groups of `accumulate`, one group for each step; the last group of an epoch may be smaller.
+
+    epoch: how many are done. consumed: batches of the epoch that has begun.
+    """
+
+    def __init__(self, objective: Objective, generator: torch.Generator, *, accumulate: int = 1) -> None:
+        self.objective, self.generator, self.accumulate = objective, generator, accumulate
+        self.epoch = self.consumed = 0
+        self._beginning: Tensor
+        self._open: Iterator[Any] | None = None
+
+    def take(self) -> list[Any]:
+        """The batches of the next step, none at the end of the epoch. Raises ValueError for an epoch without any."""
+        group = list(islice(self._open or self._begin(), self.accumulate))
+        if not group and not self.consumed:
+            raise ValueError("an epoch of training has no batch; give data to train on")
+        self.consumed += len(group)
+        return group
+
+    def close(self) -> None:
+        """End the epoch; the next group is the first of the next one."""
+        self.epoch, self.consumed, self._open = self.epoch + 1, 0, None
+
+    def state(self) -> Tensor:
+        """The generator's state from which the epoch that has begun, or else the next one, is drawn."""
+        return self.generator.get_state() if self._open is None else self._beginning
+
+    def restore(self, state: Tensor, *, epoch: int, consumed: int) -> None:
+        """Go to where `epoch` and `consumed` were those numbers; `state` is what `state()` was then."""
+        self.generator.set_state(state)
+        self.epoch, self.consumed, self._open = epoch, consumed, None
+        if consumed:
+            for _ in islice(self._begin(), consumed):
+                pass
+
+    def _begin(self) -> Iterator[Any]:
+        self._beginning = self.generator.get_state()
+        self._open = iter(self.objective.batches(self.generator))
+        return self._open

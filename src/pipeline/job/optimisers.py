@@ -1,0 +1,66 @@
+"""Optimisers by name, and which parameter takes which share of the learning rate and of the weight decay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import torch
+from torch import nn
+
+from pipeline.host.errors import PipelineError
+
+PLAIN_SHARE = 0.05  # of the learning rate, for parameters that a preconditioner leaves alone
+Groups = list[dict[str, Any]]
+PRECONDITIONED = "kronecker"  # plain steps along a gradient that a preconditioner has changed
+OPTIMISERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
+    "sgd": torch.optim.SGD,
+    PRECONDITIONED: torch.optim.SGD,
+    "adam": torch.optim.Adam,
+    "adamw": torch.optim.AdamW,
+}
+DECAYING = ("adamw",)  # decoupled from the gradient (Loshchilov and Hutter 2019)
+
+
+class Preconditioner(Protocol):
+    """`handles`: the parameters that take the whole learning rate; of most of them `apply` changes the gradient."""
+
+    def handles(self, model: Any) -> list[nn.Parameter]: ...
+    def refresh(self, objective: Any) -> None: ...
+    def apply(self, model: Any) -> None: ...
+
+
+def check_optimiser(name: str, *, weight_decay: float, preconditioned: bool) -> None:
+    """Raise PipelineError for an unknown name and for what the optimiser of that name does not do."""
+    if name not in OPTIMISERS:
+        raise PipelineError(f"the optimiser {name!r} is unknown; choose one of {', '.join(OPTIMISERS)}")
+    if (name == PRECONDITIONED) != preconditioned:
+        wanted = (
+            "needs a preconditioner" if name == PRECONDITIONED else f"takes no preconditioner; {PRECONDITIONED} does"
+        )
+        raise PipelineError(f"the optimiser {name} {wanted}")
+    if weight_decay and name not in DECAYING:
+        raise PipelineError(f"the optimiser {name} takes no weight decay; use one of {', '.join(DECAYING)}, or decay 0")
+
+
+def make_optimiser(
+    name: str, parameters: Sequence[nn.Parameter], *, weight_decay: float = 0.0,
+    preconditioner: Preconditioner | None = None, model: Any = None,
+) -> torch.optim.Optimizer:  # fmt: skip
+    """The optimiser of that name; each of its groups holds its share of the learning rate as `factor`.
+
+    What a preconditioner leaves alone takes `PLAIN_SHARE` of the rate. Matrices alone decay: a bias or the scale of a
+    normalisation, with fewer than two axes, does not. Raises PipelineError as `check_optimiser`.
+    """
+    check_optimiser(name, weight_decay=weight_decay, preconditioned=preconditioner is not None)
+    handled = None if preconditioner is None else {id(p) for p in preconditioner.handles(model)}
+
+    def share(parameter: nn.Parameter) -> tuple[float, float]:
+        factor = 1.0 if handled is None or id(parameter) in handled else PLAIN_SHARE
+        return factor, weight_decay if parameter.ndim >= 2 else 0.0
+
+    groups: Groups = []
+    for factor, decay in sorted({share(p) for p in parameters}, reverse=True):
+        group = {"params": [p for p in parameters if share(p) == (factor, decay)], "factor": factor}
+        groups.append(group | ({"weight_decay": decay} if name in DECAYING else {}))
+    return OPTIMISERS[name](groups, lr=0.0)
