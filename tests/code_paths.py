@@ -145,7 +145,7 @@ def kernels(dtype: torch.dtype) -> Numbers:
     targets = inputs.sin().sum(1) + 0.1 * normal(3000, seed=2)
     process = SSGP(drawn[:20].to(dtype))
     stream = in_blocks(inputs[:500].to(dtype), targets[:500].to(dtype))
-    train(process, stream, iterations=10, learning_rate=0.1, watch=lambda *_: None)
+    train(process, stream, iterations=10, learning_rate=0.1)
     yield "ssgp", process.posterior(stream).predict(inputs[500:600].to(dtype)).mean.detach()
     kernel = KernelSpectrum((-(torch.cdist(inputs[:100], inputs[:100]) ** 2) / 18).exp())
     yield "theory", torch.tensor(kernel.approximation(features[:100], ridge=1e-2), dtype=torch.float64)

@@ -102,10 +102,14 @@ def divide_gradients(parameters: Sequence[nn.Parameter], divided_by: Tensor | fl
             parameter.grad /= divided_by
 
 
-def descend(objective: Objective, optimizer: torch.optim.Optimizer, *, generator: torch.Generator) -> None:
-    """One pass over the batches with a step of the optimiser for each: training without checkpoints or a curve."""
-    parameters = objective.parameters()
+def descend(objective: Objective, optimizer: torch.optim.Optimizer, *, generator: torch.Generator) -> list[Loss]:
+    """One pass over the batches with a step of the optimiser for each: training without checkpoints or a curve.
+
+    Returns the loss of each batch before its step, without a gradient.
+    """
+    parameters, losses = objective.parameters(), list[Loss]()
     for batch in objective.batches(generator):
         optimizer.zero_grad()
-        mean_gradient(objective.loss, [batch], parameters)
+        losses.append(mean_gradient(objective.loss, [batch], parameters))
         optimizer.step()
+    return losses

@@ -51,16 +51,6 @@ class Terms(NamedTuple):
     separation: Tensor
 
 
-class Training(NamedTuple):
-    """steps of Adam on batches of `batch_size` rows; alpha, beta: weights of the two terms that the thesis adds."""
-
-    steps: int
-    batch_size: int
-    learning_rate: float
-    alpha: float
-    beta: float
-
-
 class MixtureAutoencoder(nn.Module):
     """inputs: columns of x; rows: of the training part; latent: dimensions of z; components: of prior, posterior and
     likelihood.
@@ -107,10 +97,15 @@ class MixtureAutoencoder(nn.Module):
         distances = (self.radius * (self.centres.unsqueeze(1) - self.centres)).square().sum(2)
         return 0.5 * (size * (ratio - 1 - ratio.log()) + distances / variances).sum()  # i = j gives 0
 
-    def terms(self, x: Tensor, *, generator: torch.Generator) -> Terms:
-        """x (row, input), standardised."""
+    def noise(self, rows: int, generator: torch.Generator) -> Tensor:
+        """Standard normal, for one draw of each component of the posterior: (row, component, latent)."""
+        shape = rows, *self.centres.shape
+        return torch.randn(shape, generator=generator, dtype=self.centres.dtype).to(self.centres.device)
+
+    def terms(self, x: Tensor, noise: Tensor) -> Terms:
+        """x (row, input), standardised; noise as `noise` draws it."""
         posterior, prior = self.encoder(x), self.prior()
-        drawn = posterior.draw(generator)
+        drawn = posterior.draw(noise)
         rows, components, size = drawn.shape
         flat, weights = drawn.reshape(-1, size), posterior.log_weights.exp()
         of_prior = prior.log_density(flat.unsqueeze(0)).view(rows, components)
@@ -123,9 +118,9 @@ class MixtureAutoencoder(nn.Module):
         divergence = expected(posterior.log_density(drawn) - of_prior)
         return Terms(expected(decoded), divergence, expected(pooled - of_prior), self.separation())
 
-    def objective(self, x: Tensor, *, alpha: float, beta: float, generator: torch.Generator) -> Tensor:
+    def objective(self, x: Tensor, noise: Tensor, *, alpha: float, beta: float) -> Tensor:
         """Equation 3.50, to be maximised: a scalar."""
-        found = self.terms(x, generator=generator)
+        found = self.terms(x, noise)
         return found.likelihood - found.divergence - alpha * found.pooled_divergence + beta * found.separation
 
     @torch.no_grad()
@@ -137,31 +132,3 @@ class MixtureAutoencoder(nn.Module):
     def reconfigure(self, x: Tensor) -> Tensor:
         """The mean of the likelihood at `encode`: what the revisited SSGP takes in place of x, (row, input)."""
         return self.decoder(self.encode(x)).mean()
-
-
-def train_autoencoder(
-    inputs: Tensor, *, latent: int, components: int, training: Training, seed: int
-) -> MixtureAutoencoder:
-    """A trained autoencoder in evaluation mode. inputs (row, input), standardised, at least two rows.
-
-    seed: of weights, batches and draws; torch's global generator is left as it was.
-    Raises ValueError for one row, which batch norm cannot take, and when the objective stops being finite.
-    """
-    if len(inputs) < 2:
-        raise ValueError("the autoencoder needs at least two training rows; leave out the revisited arms")
-    generator = torch.Generator().manual_seed(seed)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        model = MixtureAutoencoder(inputs=inputs.shape[1], rows=len(inputs), latent=latent, components=components)
-    model = model.to(inputs.device, inputs.dtype).train()
-    optimizer = torch.optim.Adam(model.parameters(), lr=training.learning_rate)
-    size = min(training.batch_size, len(inputs))
-    for step in range(training.steps):
-        rows = torch.randperm(len(inputs), generator=generator)[:size].to(inputs.device)
-        optimizer.zero_grad()
-        loss = -model.objective(inputs[rows], alpha=training.alpha, beta=training.beta, generator=generator)
-        if not math.isfinite(loss.item()):
-            raise ValueError(f"the autoencoder's objective is not finite at step {step}; lower its learning rate")
-        loss.backward()
-        optimizer.step()
-    return model.eval()

@@ -3,36 +3,58 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterator
 
 import torch
+from torch import nn
 
-from models.ssgp.model import SSGP, TrainingEnded
+from models.runtime.objective import Loss, descend
+from models.ssgp.model import SSGP, Posterior, TrainingEnded
 from models.ssgp.moments import Stream
 
-Watch = Callable[[int, float], None]
 
-
-def train(model: SSGP, stream: Stream, *, iterations: int, learning_rate: float, watch: Watch) -> None:
-    """`iterations` steps of Adam on −log p(y)/N over all rows; `watch` is told of the loss before the step of each
-    iteration (0, 1, …) and once more at the end.
-
-    Raises TrainingEnded when the loss stops being finite or cannot be computed any more.
-    """
-    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    optimizer = torch.optim.Adam(trained, lr=learning_rate)
-    for iteration in range(iterations):
-        optimizer.zero_grad()
-        loss = model.loss(stream)
-        watch(iteration, _finite(loss, iteration))
-        loss.backward()
-        optimizer.step()
-    with torch.no_grad():
-        watch(iterations, _finite(model.loss(stream), iterations))
-
-
-def _finite(loss: torch.Tensor, iteration: int) -> float:
+def finite(loss: torch.Tensor, iteration: int) -> float:
+    """The loss as a number. Raises TrainingEnded where it is not finite."""
     value = loss.item()
     if not math.isfinite(value):
         raise TrainingEnded(f"the marginal likelihood is not finite at iteration {iteration}; lower the learning rate")
     return value
+
+
+class MarginalLikelihood:
+    """−log p(y)/N over all rows of a stream, as an objective: an epoch has `iterations` batches, which are their
+    numbers 0, 1, …, and all rows are in each of them.
+
+    `loss` and `condition` raise TrainingEnded when the loss stops being finite or cannot be computed any more.
+    """
+
+    def __init__(self, model: SSGP, stream: Stream, *, iterations: int) -> None:
+        self.model, self.stream, self.iterations = model, stream, iterations
+
+    def parameters(self) -> list[nn.Parameter]:
+        return [parameter for parameter in self.model.parameters() if parameter.requires_grad]
+
+    def batches(self, generator: torch.Generator) -> Iterator[int]:  # noqa: ARG002
+        yield from range(self.iterations)
+
+    def loss(self, batch: int) -> Loss:
+        """The loss before the step of that iteration, with weight 1."""
+        value = self.model.loss(self.stream)
+        finite(value, batch)
+        return Loss(value, 1.0)
+
+    def condition(self, iteration: int) -> tuple[Posterior, float]:
+        """The process conditioned on all rows, and the loss, after so many steps, in one pass over the rows."""
+        posterior, loss = self.model.posterior_and_loss(self.stream)
+        return posterior, finite(loss, iteration)
+
+
+def train(model: SSGP, stream: Stream, *, iterations: int, learning_rate: float) -> list[float]:
+    """The losses before each of `iterations` steps of Adam on −log p(y)/N over all rows, and the one at the end.
+
+    Raises TrainingEnded when the loss stops being finite or cannot be computed any more.
+    """
+    objective = MarginalLikelihood(model, stream, iterations=iterations)
+    optimizer = torch.optim.Adam(objective.parameters(), lr=learning_rate)
+    losses = descend(objective, optimizer, generator=torch.Generator())
+    return [*(float(loss.mean) for loss in losses), objective.condition(iterations)[1]]

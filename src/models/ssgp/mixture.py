@@ -23,9 +23,8 @@ class Mixture(NamedTuple):
         """(row, d)."""
         return (self.log_weights.exp().unsqueeze(2) * self.means).sum(1)
 
-    def draw(self, generator: torch.Generator) -> Tensor:
-        """One point of every component, differentiable: (row, k, d)."""
-        noise = torch.randn(self.means.shape, generator=generator, dtype=self.means.dtype).to(self.means.device)
+    def draw(self, noise: Tensor) -> Tensor:
+        """One point of every component, differentiable, from standard normal noise: both (row, k, d)."""
         return self.means + (0.5 * self.log_variances).exp() * noise
 
     def log_density(self, points: Tensor) -> Tensor:

@@ -139,15 +139,28 @@ class SSGP(nn.Module):
 
     def loss(self, stream: Stream) -> Tensor:
         """−log p(y)/N, a differentiable scalar. Raises ValueError as `feature_moments`, TrainingEnded as above."""
-        moments = feature_moments(self.scaled_frequencies, stream)
-        return negative_log_likelihood(moments, self.signal, self.noise) / moments.rows
+        return self.loss_of(feature_moments(self.scaled_frequencies, stream))
 
     @torch.no_grad()
     def posterior(self, stream: Stream) -> Posterior:
         """Condition on the rows of the stream, in one pass. Raises ValueError as `feature_moments`, TrainingEnded as
         `factor_of` and `scaled_frequencies`."""
-        frequencies, signal, noise = self.scaled_frequencies, self.signal, self.noise
+        frequencies = self.scaled_frequencies
+        return self._posterior(frequencies, feature_moments(frequencies, stream))
+
+    @torch.no_grad()
+    def posterior_and_loss(self, stream: Stream) -> tuple[Posterior, Tensor]:
+        """What `posterior` and `loss` give, the loss without a gradient, in one pass. Errors: as theirs."""
+        frequencies = self.scaled_frequencies
         moments = feature_moments(frequencies, stream)
+        return self._posterior(frequencies, moments), self.loss_of(moments)
+
+    def loss_of(self, moments: Moments) -> Tensor:
+        """`loss` of what the rows come to under the scaled frequencies."""
+        return negative_log_likelihood(moments, self.signal, self.noise) / moments.rows
+
+    def _posterior(self, frequencies: Tensor, moments: Moments) -> Posterior:
+        signal, noise = self.signal, self.noise
         ratio = signal / noise
         factor = factor_of(moments.gram, ratio)
         weights = ratio * torch.cholesky_solve(moments.cross.unsqueeze(1), factor).squeeze(1)

@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch.distributions import Categorical, Independent, MixtureSameFamily, Normal, kl_divergence
 
-from models.ssgp.autoencoder import MixtureAutoencoder, Training, cluster_variances, train_autoencoder
+from models.ssgp.autoencoder import MixtureAutoencoder, cluster_variances
+from models.ssgp.autoencoder_fit import Training, train_autoencoder
 from models.ssgp.mixture import Mixture
 
 SHORT = Training(steps=60, batch_size=64, learning_rate=0.01, alpha=8.0, beta=0.0)
@@ -86,7 +87,8 @@ def test_training_raises_the_objective_and_keeps_what_tells_clusters_apart() -> 
 
     def objective(model: MixtureAutoencoder) -> float:
         with torch.no_grad():
-            return model.objective(x, alpha=8.0, beta=0.0, generator=torch.Generator().manual_seed(0)).item()
+            noise = model.noise(len(x), torch.Generator().manual_seed(0))
+            return model.objective(x, noise, alpha=8.0, beta=0.0).item()
 
     assert objective(short) > objective(none) + 1
     found = short.reconfigure(x)

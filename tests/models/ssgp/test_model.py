@@ -81,11 +81,11 @@ def test_a_fit_in_a_stream_is_the_whole_one() -> None:
 def test_training_lowers_the_loss_finds_the_noise_and_leaves_frequencies_alone() -> None:
     model, inputs, targets = problem(rows=400, dimension=1, count=20)
     before = model.frequencies.detach().clone()
-    seen: list[tuple[int, float]] = []
     stream = in_blocks(inputs, targets)
-    train(model, stream, iterations=150, learning_rate=0.1, watch=lambda i, loss: seen.append((i, loss)))
-    assert [i for i, _ in seen] == list(range(151))
-    assert seen[-1][1] < seen[0][1] - 0.5
+    begun = model.loss(stream).item()
+    losses = train(model, stream, iterations=150, learning_rate=0.1)
+    assert (len(losses), losses[0], losses[-1]) == (151, begun, model.loss(stream).item())
+    assert losses[-1] < losses[0] - 0.5
     assert math.sqrt(model.noise.item()) == pytest.approx(0.1, rel=0.15)
     torch.testing.assert_close(model.frequencies, before, rtol=0, atol=0)
 
@@ -94,7 +94,7 @@ def test_frequencies_are_trained_when_asked_for() -> None:
     _, inputs, targets = problem(dimension=1)
     start = torch.ones(2, 1, dtype=torch.float64)
     model = SSGP(start + torch.tensor([[0.0], [0.5]], dtype=torch.float64), train_frequencies=True)
-    train(model, in_blocks(inputs[:, :1], targets), iterations=3, learning_rate=0.1, watch=lambda *_: None)
+    train(model, in_blocks(inputs[:, :1], targets), iterations=3, learning_rate=0.1)
     assert not torch.equal(model.frequencies.detach()[0], start[0])
 
 
@@ -104,7 +104,7 @@ def test_one_row_duplicates_a_constant_column_and_more_features_than_rows_do_no_
     inputs = torch.tensor([[0.5, 0.0, -1.0]], dtype=torch.float64).expand(rows, 3).contiguous()
     targets = torch.full((rows,), 0.7, dtype=torch.float64)
     stream = in_blocks(inputs, targets)
-    train(model, stream, iterations=20, learning_rate=0.1, watch=lambda *_: None)
+    train(model, stream, iterations=20, learning_rate=0.1)
     found = model.posterior(stream).predict(inputs[:1])
     assert 0 < found.function_variance.item() < found.variance.item() < math.inf
     assert found.mean.item() == pytest.approx(0.7, abs=0.3)
@@ -162,4 +162,4 @@ def test_training_that_diverges_says_what_to_do() -> None:
     with pytest.raises(
         ValueError, match="the ratio of signal and noise variance is not finite any more; lower the learning rate"
     ):
-        train(model, in_blocks(inputs, targets), iterations=1, learning_rate=0.1, watch=lambda *_: None)
+        train(model, in_blocks(inputs, targets), iterations=1, learning_rate=0.1)

@@ -12,9 +12,10 @@ import torch
 
 from models.features.samplers import check_pair
 from models.numerics.signs import with_fixed_signs
-from models.ssgp.autoencoder import Training, train_autoencoder
+from models.ssgp.autoencoder_fit import Training
 from pipeline.host.errors import PipelineError
 from pipeline.settings.build import build
+from pipeline.systems.ssgp.autoencoder import fit_autoencoder
 from pipeline.systems.ssgp.config import SsgpConfig
 from pipeline.systems.ssgp.curves import (
     CurveRow,
@@ -60,7 +61,7 @@ class Bench:
         """
         own = self.settings.autoencoder
         training = Training(own.steps, own.batch_size, own.learning_rate, own.alpha, own.beta)
-        model = train_autoencoder(
+        model = fit_autoencoder(
             self.points.train.inputs, latent=own.latent, components=own.components, training=training, seed=seed
         )
         seen = self.points.validation.inputs

@@ -15,9 +15,12 @@ from models.features.bandwidth import bandwidth
 from models.features.kernels import Kernel
 from models.features.samplers import Sampler, draw_frequencies
 from models.numerics.ridge import RegressionData, affine_from_moments, centred_moments
-from models.ssgp.fit import train
+from models.ssgp.fit import MarginalLikelihood
 from models.ssgp.model import SSGP, TrainingEnded
 from models.ssgp.moments import in_blocks
+from pipeline.job.curve import EpochRow, Measures
+from pipeline.job.fit import Fit
+from pipeline.job.fit_settings import FitSettings
 from pipeline.job.seeding import generator
 from pipeline.job.standardise import standardised
 
@@ -136,18 +139,35 @@ def ssgp_curve(
         generator=generator(seed, "ssgp/frequencies"),
     )  # fmt: skip
     model = SSGP(frequencies, scale=first_scale(data, seed), train_frequencies=train_frequencies).to(inputs.device)
-    stream, curve = in_blocks(inputs, targets), list[CurveRow]()
-
-    def watch(iteration: int, loss: float) -> None:
-        if iteration % every == 0 or iteration == iterations:
-            posterior = model.posterior(stream)
-            curve.append(curve_row(lambda x: posterior.predict(x)[:2], data, iteration, loss))
-
+    objective, curve = MarginalLikelihood(model, in_blocks(inputs, targets), iterations=iterations), list[CurveRow]()
+    settings = FitSettings(1, "adam", learning_rate, steps=iterations, accept="always", evaluate_every=every)
     try:
-        train(model, stream, iterations=iterations, learning_rate=learning_rate, watch=watch)
+        train(objective, settings, data, curve)
     except TrainingEnded as error:
         say_end(curve, f"seed {seed}, p = {count}", error)
     return curve
+
+
+def train(
+    objective: MarginalLikelihood, settings: FitSettings, data: StandardisedPoints, curve: list[CurveRow]
+) -> None:
+    """Train in place, with each row added to `curve` when it is there.
+
+    Raises TrainingEnded as the objective does, and where the gradient is not finite.
+    """
+
+    def evaluate() -> dict[str, float]:
+        posterior, loss = objective.condition(loop.progress.steps)
+        row = curve_row(lambda x: posterior.predict(x)[:2], data, loop.progress.steps, loss)
+        curve.append(row)
+        return {"loss": loss, "validation_nlpd": row.validation.nlpd}
+
+    def on_row(row: EpochRow) -> None:
+        if not row.accepted:
+            raise TrainingEnded(f"the gradient is not finite at iteration {row.step}; lower the learning rate")
+
+    loop = Fit(objective, settings, generator=torch.Generator(), measures=Measures(evaluate, on_row))
+    loop.run()
 
 
 def ridge_curve(data: StandardisedPoints, ridges: Sequence[float]) -> list[CurveRow]:

@@ -12,9 +12,15 @@ import pytest
 import torch
 
 from models.features.kernels import Gaussian
-from models.features.samplers import Iid
+from models.features.samplers import Iid, draw_frequencies
+from models.ssgp.autoencoder_fit import Training, train_autoencoder
+from models.ssgp.fit import train
 from models.ssgp.model import SSGP, factor_of
+from models.ssgp.moments import in_blocks
+from pipeline.job.curve import EpochRow
+from pipeline.job.seeding import generator
 from pipeline.job.standardise import standardised
+from pipeline.systems.ssgp.autoencoder import fit_autoencoder, refuse_taken_back
 from pipeline.systems.ssgp.curves import (
     CurveRow,
     Part,
@@ -23,6 +29,7 @@ from pipeline.systems.ssgp.curves import (
     best_place,
     best_row,
     explained,
+    first_scale,
     ridge_curve,
     scores,
     ssgp_curve,
@@ -74,12 +81,63 @@ def test_training_that_cannot_go_on_ends_early_and_keeps_the_curve(capsys, monke
     said = capsys.readouterr().out
     assert "seed 0, p = 3: training ends early and counts to 2: a signal variance of -3 times" in said
     assert "train for fewer iterations, or in double precision" in said
-    monkeypatch.setattr(SSGP, "loss", lambda *_: torch.tensor(math.nan))
+    monkeypatch.setattr(SSGP, "loss_of", lambda *_: torch.tensor(math.nan))
     with pytest.raises(ValueError, match="not finite at iteration 0"):
         ssgp_curve(
             StandardisedPoints(part, part, part, 1.0), Gaussian(), Iid(), count=3, seed=0, iterations=9,
             learning_rate=0.1, every=2, train_frequencies=False,
         )  # fmt: skip
+
+
+def test_a_gradient_that_is_not_finite_ends_training_early(capsys, monkeypatch) -> None:
+    losses, loss = [], SSGP.loss
+
+    def breaks(self: SSGP, stream: Any) -> torch.Tensor:
+        losses.append(1)
+        zero = (self.raw_noise - self.raw_noise.detach()).abs().sqrt()  # of gradient NaN
+        return loss(self, stream) + (zero if len(losses) == 4 else 0)
+
+    monkeypatch.setattr(SSGP, "loss", breaks)
+    part = linear_problem().train
+    curve = ssgp_curve(
+        StandardisedPoints(part, part, part, 1.0), Gaussian(), Iid(), count=3, seed=0, iterations=9,
+        learning_rate=0.1, every=2, train_frequencies=False,
+    )  # fmt: skip
+    assert [row.iteration for row in curve] == [0, 2]
+    assert "counts to 2: the gradient is not finite at iteration 4; lower the learning rate" in capsys.readouterr().out
+
+
+def test_the_loop_trains_as_python_does() -> None:
+    """A process and an autoencoder, each by the pipeline and by what is called without it."""
+    problem = linear_problem()
+    curve = ssgp_curve(
+        problem, Gaussian(), Iid(), count=3, seed=0, iterations=7, learning_rate=0.1, every=3, train_frequencies=True
+    )
+    drawn = draw_frequencies(
+        kernel=Gaussian(),
+        sampler=Iid(),
+        count=3,
+        dimension=1,
+        bandwidth=1.0,
+        generator=generator(0, "ssgp/frequencies"),
+    )
+    model = SSGP(drawn, scale=first_scale(problem, 0), train_frequencies=True)
+    losses = train(model, in_blocks(*problem.train), iterations=7, learning_rate=0.1)
+    assert [(row.iteration, row.loss) for row in curve] == [(i, losses[i]) for i in (0, 3, 6, 7)]
+    inputs = torch.randn(50, 3, generator=torch.Generator().manual_seed(0))
+    how = {"latent": 2, "components": 3, "training": Training(9, 16, 0.01, 8.0, 1.2), "seed": 5}
+    for found, expected in zip(
+        fit_autoencoder(inputs, **how).state_dict().values(),
+        train_autoencoder(inputs, **how).state_dict().values(),
+        strict=True,
+    ):
+        assert torch.equal(found, expected)
+
+
+def test_an_autoencoder_whose_gradient_is_not_finite_is_refused() -> None:
+    row = EpochRow(1, 4, {}, 0.1, accepted=False)
+    with pytest.raises(ValueError, match="gradient is not finite at step 4; lower its learning rate"):
+        refuse_taken_back(row)
 
 
 def test_a_constant_column_keeps_its_scale() -> None:

@@ -1,0 +1,85 @@
+"""Training the mixture autoencoder."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from models.runtime.objective import Loss, descend
+from models.ssgp.autoencoder import MixtureAutoencoder
+
+
+class Training(NamedTuple):
+    """steps of Adam on batches of `batch_size` rows; alpha, beta: weights of the two terms that the thesis adds."""
+
+    steps: int
+    batch_size: int
+    learning_rate: float
+    alpha: float
+    beta: float
+
+
+class Batch(NamedTuple):
+    """The number of a step, the rows that it sees (row,), and the noise of one draw (row, component, latent)."""
+
+    step: int
+    rows: Tensor
+    noise: Tensor
+
+
+class EvidenceBound:
+    """Minus the objective of equation 3.50, to be minimised on random batches: an epoch has `training.steps` of them.
+
+    inputs (row, input), standardised, of the model's device and dtype. `loss` raises ValueError where it is not finite.
+    """
+
+    def __init__(self, model: MixtureAutoencoder, inputs: Tensor, training: Training) -> None:
+        self.model, self.inputs, self.training = model, inputs, training
+
+    def parameters(self) -> list[nn.Parameter]:
+        return list(self.model.parameters())
+
+    def batches(self, generator: torch.Generator) -> Iterator[Batch]:
+        """Each a random choice of rows, drawn when it is asked for."""
+        size = min(self.training.batch_size, len(self.inputs))
+        for step in range(self.training.steps):
+            rows = torch.randperm(len(self.inputs), generator=generator)[:size].to(self.inputs.device)
+            yield Batch(step, rows, self.model.noise(size, generator))
+
+    def loss(self, batch: Batch) -> Loss:
+        """The bound of the batch's distribution, whose pooled term is no mean over rows: so its weight is 1."""
+        own = self.training
+        loss = -self.model.objective(self.inputs[batch.rows], batch.noise, alpha=own.alpha, beta=own.beta)
+        if not math.isfinite(loss.item()):
+            raise ValueError(f"the autoencoder's objective is not finite at step {batch.step}; lower its learning rate")
+        return Loss(loss, 1.0)
+
+
+def new_autoencoder(inputs: Tensor, *, latent: int, components: int, seed: int) -> MixtureAutoencoder:
+    """An untrained autoencoder for inputs (row, input), with the first weights of that seed.
+
+    torch's global generator is left as it was. Raises ValueError for one row, which batch norm cannot take.
+    """
+    if len(inputs) < 2:
+        raise ValueError("the autoencoder needs at least two training rows; leave out the revisited arms")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = MixtureAutoencoder(inputs=inputs.shape[1], rows=len(inputs), latent=latent, components=components)
+    return model.to(inputs.device, inputs.dtype)
+
+
+def train_autoencoder(
+    inputs: Tensor, *, latent: int, components: int, training: Training, seed: int
+) -> MixtureAutoencoder:
+    """A trained autoencoder in evaluation mode. inputs (row, input), standardised, at least two rows.
+
+    seed: of weights, batches and draws. Raises ValueError as `new_autoencoder` and `EvidenceBound`.
+    """
+    model = new_autoencoder(inputs, latent=latent, components=components, seed=seed).train()
+    optimizer = torch.optim.Adam(model.parameters(), lr=training.learning_rate)
+    descend(EvidenceBound(model, inputs, training), optimizer, generator=torch.Generator().manual_seed(seed))
+    return model.eval()
