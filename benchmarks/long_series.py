@@ -20,7 +20,8 @@ from torch import Tensor
 
 from models.baselines.networks import LSTMNetwork
 from models.features.samplers import Orthogonal
-from models.forecasting.filtering import MaskedSequences, filter_sequences, horizon_errors, scored_steps
+from models.forecasting.filtering import MaskedSequences, filter_sequences, scored_steps
+from models.forecasting.horizons import horizon_errors
 from models.forecasting.readout import ReadoutSettings, fit_readout
 from models.forecasting.recurrent import Recurrent
 from models.psrnn.cell import PSRNN

@@ -118,12 +118,12 @@ def backtest(
     shape = (horizon, series[0].shape[1])
     forecasts = np.empty((len(origins.origin), *shape))
     for i, (sequence, origin) in enumerate(zip(origins.sequence, origins.origin, strict=True)):
-        found = forecast(series[sequence][:origin].copy(), horizon)
-        if found.shape != shape:
+        ahead = forecast(series[sequence][:origin].copy(), horizon)
+        if ahead.shape != shape:
             raise ValueError(
-                f"forecast of series {sequence} from row {origin} has shape {found.shape}, expected {shape}"
+                f"forecast of series {sequence} from row {origin} has shape {ahead.shape}, expected {shape}"
             )
-        forecasts[i] = found
+        forecasts[i] = ahead
     return _compared(series, origins, forecasts)
 
 
@@ -166,12 +166,12 @@ def _compared(series: Sequence[np.ndarray], origins: Origins, forecasts: np.ndar
     """The rows of forecasts (forecast, horizon, feature) that have a row of their series to be compared with."""
     entry, ahead = np.nonzero(np.arange(forecasts.shape[1]) < origins.reach[:, None])
     sequence, origin = origins.sequence[entry], origins.origin[entry]
-    kept = forecasts[entry, ahead]
-    if not np.isfinite(kept).all():
-        row = np.argwhere(~np.isfinite(kept))[0, 0]
+    compared = forecasts[entry, ahead]
+    if not np.isfinite(compared).all():
+        row = np.argwhere(~np.isfinite(compared))[0, 0]
         raise ValueError(
             f"forecast of series {sequence[row]} from row {origin[row]} is not finite {ahead[row] + 1} steps ahead; "
             f"fill the gaps of the history, or shorten the horizon of a model that diverges"
         )
     truth = np.stack([series[s][n] for s, n in zip(sequence, origin + ahead, strict=True)])
-    return BacktestResult(sequence, origin, ahead + 1, kept, truth)
+    return BacktestResult(sequence, origin, ahead + 1, compared, truth)

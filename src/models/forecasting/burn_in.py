@@ -68,8 +68,8 @@ def settle(model: Recurrent, train: MaskedSequences) -> bool:
     """
     if model.start_up is None:
         return False
-    found = torch.tensor([float(part) for part in rows_until_read(model, train)], device=train.values.device)
-    take_from_first_rank([found])
-    rows, still_worse = found.tolist()
+    burn_in = torch.tensor([float(part) for part in rows_until_read(model, train)], device=train.values.device)
+    take_from_first_rank([burn_in])
+    rows, still_worse = burn_in.tolist()
     model.start_up = model.start_up.until(int(rows))
     return bool(still_worse)

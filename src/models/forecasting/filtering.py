@@ -20,7 +20,6 @@ from models.runtime.progress import advanced
 
 State = tuple[Tensor, ...]
 ROLL_BATCH = 1024
-FORECAST_BYTES = 512 * 2**20
 SHORTEST_STRETCH = 8  # steps in a row that are worth filtering at once
 
 
@@ -128,32 +127,32 @@ def _along_stretches(model: Any, values: Tensor, mask: Tensor, state: State) -> 
     """Cut in time where all sequences begin or cease to be observed."""
     complete, counts = torch.unique_consecutive(mask.all(2).all(0), return_counts=True)
     stretches = zip(*(part.split(counts.tolist(), 1) for part in (values, mask)), complete.tolist(), strict=True)
-    found = []
+    pieces = []
     for seen, observed, whole in stretches:
         if whole and seen.shape[1] >= SHORTEST_STRETCH:
-            found.append(model.filter_observed(state, seen))
-            state = model.update(tuple(part[:, -1] for part in found[-1].states), seen[:, -1])
+            pieces.append(model.filter_observed(state, seen))
+            state = model.update(tuple(part[:, -1] for part in pieces[-1].states), seen[:, -1])
         else:
             piece, state = _step_by_step(model, seen, observed, state)
-            found.append(piece)
-    return _joined(found, lambda parts: torch.cat(parts, 1))
+            pieces.append(piece)
+    return _joined(pieces, lambda parts: torch.cat(parts, 1))
 
 
 def _step_by_step(model: SequenceModel, values: Tensor, mask: Tensor, state: State) -> tuple[Filtered, State]:
     """And the state after the last step."""
-    found = []
+    steps = []
     for value, observed in zip(values.unbind(1), mask.unbind(1), strict=True):
         prediction = model.predict(state)
         observation = torch.where(observed, value, prediction)
-        found.append(Filtered(prediction, observation, state))
+        steps.append(Filtered(prediction, observation, state))
         state = model.update(state, observation)
         advanced(len(value))
-    return _joined(found, lambda parts: torch.stack(parts, 1)), state
+    return _joined(steps, lambda parts: torch.stack(parts, 1)), state
 
 
-def _joined(found: Sequence[Filtered], join: Callable[[list[Tensor]], Tensor]) -> Filtered:
-    predictions, filled = (join([getattr(part, name) for part in found]) for name in ("predictions", "filled"))
-    states = zip(*(part.states for part in found), strict=True)
+def _joined(pieces: Sequence[Filtered], join: Callable[[list[Tensor]], Tensor]) -> Filtered:
+    predictions, filled = (join([getattr(part, name) for part in pieces]) for name in ("predictions", "filled"))
+    states = zip(*(part.states for part in pieces), strict=True)
     return Filtered(predictions, filled, tuple(join(list(parts)) for parts in states))
 
 
@@ -178,8 +177,8 @@ def filter_by_all_ranks(model: SequenceModel, values: Tensor, mask: Tensor) -> F
     if not 1 < world() <= len(values):
         return filter_sequences(model, values, mask)
     own = own_rows(len(values))
-    found = filter_sequences(model, values[own], mask[own])
-    predictions, *states = (rows_of_all_ranks(part, len(values)) for part in (found.predictions, *found.states))
+    share = filter_sequences(model, values[own], mask[own])
+    predictions, *states = (rows_of_all_ranks(part, len(values)) for part in (share.predictions, *share.states))
     return Filtered(predictions, torch.where(mask, values, predictions), tuple(states))
 
 
@@ -204,13 +203,13 @@ def batches(rows: Sequence[int], whole: Sequence[bool], most: int) -> list[list[
 
     Padded to its longest sequence a batch has at most `most` rows, or is a single sequence.
     """
-    found: list[list[int]] = []
+    groups: list[list[int]] = []
     for i in sorted(range(len(rows)), key=lambda i: (whole[i], rows[i])):
-        last = found[-1] if found else []
+        last = groups[-1] if groups else []
         if not last or whole[i] != whole[last[0]] or (len(last) + 1) * rows[i] > most:
-            found.append([])
-        found[-1].append(i)
-    return found
+            groups.append([])
+        groups[-1].append(i)
+    return groups
 
 
 def filter_unequal(model: SequenceModel, values: Sequence[Tensor], masks: Sequence[Tensor]) -> tuple[Tensor, State]:
@@ -267,40 +266,3 @@ def scored_steps(mask: Tensor, *, first_step: int) -> Tensor:
     scored = mask.clone()
     scored[:, :first_step] = False
     return scored
-
-
-def horizon_targets(values: Tensor, scored: Tensor, horizon: int) -> tuple[Tensor, Tensor]:
-    """Targets o_{t+h−1} of the forecasts made at t, and the entries to score (target scored, origin past the start)."""
-    shift = horizon - 1
-    steps = values.shape[1]
-    targets, keep = torch.zeros_like(values), torch.zeros_like(scored)
-    if shift < steps:
-        targets[:, : steps - shift] = values[:, shift:]
-        keep[:, : steps - shift] = scored[:, shift:]
-    return targets, keep
-
-
-def horizon_errors(
-    model: SequenceModel, filtered: Filtered, values: Tensor, scored: Tensor, horizons: Sequence[int], first_step: int
-) -> dict[int, Tensor]:
-    """Squared errors per entry for each horizon, NaN where not scored: (sequence, time, feature) each.
-
-    Sequences are taken in groups, so that the forecasts held at once stay below `FORECAST_BYTES` (or one sequence).
-    """
-    ascending = sorted(set(horizons))
-    per_sequence = values[0].numel() * len(ascending) * values.element_size()
-    group = max(1, FORECAST_BYTES // max(1, per_sequence))
-    errors: dict[int, list[Tensor]] = {horizon: [] for horizon in horizons}
-    for start in range(0, len(values), group):
-        rows = slice(start, start + group)
-        if ascending == [1]:
-            forecasts = filtered.predictions[rows].unsqueeze(2)
-        else:
-            forecasts = forecast_from_everywhere(model, tuple(part[rows] for part in filtered.states), ascending)
-        for horizon, ahead in zip(ascending, forecasts.unbind(2), strict=True):
-            targets, keep = horizon_targets(values[rows], scored[rows], horizon)
-            keep[:, :first_step] = False
-            # a forecast that is not a number is infinitely wrong, not unscored
-            squared = (ahead - targets).square().nan_to_num_(nan=torch.inf, posinf=torch.inf)
-            errors[horizon].append(squared.masked_fill_(~keep, torch.nan))
-    return {horizon: torch.cat(parts) for horizon, parts in errors.items()}

@@ -128,20 +128,20 @@ class Forecaster:
     @torch.no_grad()
     def predict_all(self, sequences: Sequence[np.ndarray]) -> list[np.ndarray]:
         """`predict` of each of several sequences, which may differ in length, many at a time."""
-        found: dict[int, np.ndarray] = {}
+        by_place: dict[int, np.ndarray] = {}
         for places, predictions, _ in self._passes(sequences, 0):
-            found |= zip(places, self._in_own_units(predictions), strict=True)
-        return [found[i][: len(series)] for i, series in enumerate(sequences)]
+            by_place |= zip(places, self._in_own_units(predictions), strict=True)
+        return [by_place[i][: len(series)] for i, series in enumerate(sequences)]
 
     @torch.no_grad()
     def forecast_all(self, sequences: Sequence[np.ndarray], horizon: int) -> list[np.ndarray]:
         """`forecast` of each of several sequences, which may differ in length, many at a time."""
         check_horizon(horizon)
-        found: dict[int, np.ndarray] = {}
+        by_place: dict[int, np.ndarray] = {}
         for places, _, state in self._passes(sequences, horizon):
             rolled = roll(self.model, state, horizon)  # pyright: ignore[reportArgumentType]
-            found |= zip(places, self._in_own_units(rolled), strict=True)
-        return [found[i] for i in range(len(sequences))]
+            by_place |= zip(places, self._in_own_units(rolled), strict=True)
+        return [by_place[i] for i in range(len(sequences))]
 
     def _in_own_units(self, values: Tensor) -> np.ndarray:
         return (values * self.scale + self.mean).cpu().numpy()
@@ -266,8 +266,8 @@ def load_forecaster(folder: Path, *, extensions: Sequence[str] = ()) -> Forecast
     model = built(kind, description, dimension=len(description["feature_names"]))
     model.to(DTYPES[description["dtype"]])
     model.load_state_dict({k.removeprefix("model/"): v for k, v in arrays.items() if k.startswith("model/")})
-    kept = {k.removeprefix(INTERVALS): v.numpy() for k, v in arrays.items() if k.startswith(INTERVALS)}
+    intervals = {k.removeprefix(INTERVALS): v.numpy() for k, v in arrays.items() if k.startswith(INTERVALS)}
     return Forecaster(
         model, mean=arrays["mean"], scale=arrays["scale"], feature_names=tuple(description["feature_names"]),
-        intervals=Intervals(**kept) if kept else None,
+        intervals=Intervals(**intervals) if intervals else None,
     )  # fmt: skip

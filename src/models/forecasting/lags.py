@@ -52,9 +52,9 @@ def with_lags(model: Recurrent, lags: int) -> Recurrent:
 
     The readout is 0 until it is solved. The class of the model is called with its `architecture`, as on loading.
     """
-    made = type(model)(**{**model.architecture, "lags": lags}).to(model.readout_bias)
-    made.load_state_dict({k: v for k, v in model.state_dict().items() if not k.startswith("readout_")}, strict=False)
-    return made
+    joined = type(model)(**{**model.architecture, "lags": lags}).to(model.readout_bias)
+    joined.load_state_dict({k: v for k, v in model.state_dict().items() if not k.startswith("readout_")}, strict=False)
+    return joined
 
 
 def reachable_lags(candidates: Sequence[int], part: MaskedSequences, *, inputs: int) -> list[int]:

@@ -52,11 +52,11 @@ class Recurrent(nn.Module, ABC):
 
     def beliefs_along(self, belief: State, values: Tensor) -> State:
         """The beliefs *before* each of the observations (batch, time, d), each tensor (batch, time, …)."""
-        found = []
+        beliefs = []
         for value in values.unbind(1):
-            found.append(belief)
+            beliefs.append(belief)
             belief = self.advance(belief, value)
-        return tuple(torch.stack(parts, 1) for parts in zip(*found, strict=True))
+        return tuple(torch.stack(parts, 1) for parts in zip(*beliefs, strict=True))
 
     def exposed(self, belief: State) -> Tensor:
         """s_t (…, exposed)."""

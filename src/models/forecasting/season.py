@@ -46,9 +46,9 @@ def find_season(part: MaskedSequences, *, most: int | None = None) -> tuple[int,
     longest = longest if most is None else min(longest, most)
     if longest < 2:
         return None
-    found = autocorrelation(part, most=longest + 1)
-    before, here, after = found[1:-2], found[2:-1], found[3:]
-    troughs = found[1:-1].cummin(0).values[:-1]
+    heights = autocorrelation(part, most=longest + 1)
+    before, here, after = heights[1:-2], heights[2:-1], heights[3:]
+    troughs = heights[1:-1].cummin(0).values[:-1]
     clear = (here > before) & (here >= after) & (here >= LEAST_PEAK) & (here - troughs >= LEAST_RISE)
     if not bool(clear.any()):
         return None

@@ -85,11 +85,11 @@ class StartUp(nn.Module):
     def until(self, history: int) -> StartUp:
         """The same up to another number of rows; an order that is used for none of them is left out."""
         orders = [order for order in self.orders if order < history]
-        found = StartUp(dimension=self.bias.shape[1], orders=orders, history=history).to(self.bias)
-        found.load_state_dict({name: self.get_buffer(name) for name in found.state_dict() if name != "bias"} | {
+        start_up = StartUp(dimension=self.bias.shape[1], orders=orders, history=history).to(self.bias)
+        start_up.load_state_dict({name: self.get_buffer(name) for name in start_up.state_dict() if name != "bias"} | {
             "bias": self.bias[: len(orders)]
         })  # fmt: skip
-        return found
+        return start_up
 
 
 def last_value(order: int, like: Tensor) -> AffineMap:
@@ -102,10 +102,10 @@ def last_value(order: int, like: Tensor) -> AffineMap:
 
 def mean_map(moments: Sequence[CentredMoments], like: Tensor) -> AffineMap:
     """The mean of the outputs, as a map of no rows. like (row, d)."""
-    found = last_value(0, like)
+    mean = last_value(0, like)
     for part in moments:
-        found.bias[part.columns] = part.output_mean
-    return found
+        mean.bias[part.columns] = part.output_mean
+    return mean
 
 
 def lower_map(
@@ -133,22 +133,22 @@ def fit_start_up(
 
     moments: of rows whose inputs are (row, lags·d), oldest first; held_out: such rows.
     """
-    found = [mean_map(moments, held_out.targets)]
+    maps = [mean_map(moments, held_out.targets)]
     for order in orders[1:]:
         count = order * held_out.targets.shape[1]
         of_last = [part.of_last(count) for part in moments]
-        kept = held_out._replace(inputs=held_out.inputs[:, -count:])
-        found.append(lower_map(of_last, kept, ridges=ridges, scale=scale))
-    return found
+        rows = held_out._replace(inputs=held_out.inputs[:, -count:])
+        maps.append(lower_map(of_last, rows, ridges=ridges, scale=scale))
+    return maps
 
 
 def start_up_of(maps: Sequence[AffineMap], *, orders: Sequence[int], history: int, like: Tensor) -> StartUp:
     """The maps of `fit_start_up` in the dtype and on the device of `like`."""
-    found = StartUp(dimension=len(like), orders=orders, history=history).to(like)
+    start_up = StartUp(dimension=len(like), orders=orders, history=history).to(like)
     for i, (order, each) in enumerate(zip(orders, maps, strict=True)):
-        found.weight(order).copy_(each.weight)
-        found.bias[i] = each.bias
-    return found
+        start_up.weight(order).copy_(each.weight)
+        start_up.bias[i] = each.bias
+    return start_up
 
 
 def lag_rows(values: Tensor, mask: Tensor, scored: Tensor, order: int) -> RegressionData:

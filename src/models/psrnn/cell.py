@@ -34,11 +34,11 @@ def _recorded() -> bool:
 
 def _in_blocks(weights: Tensor, bias: Tensor, belief: Tensor, features: Tensor, rows: int) -> Tensor:
     """weights (s·w, s); the products of `rows` rows at a time are formed in the same memory."""
-    found, products = torch.empty_like(belief), belief.new_empty(rows, belief.shape[1], features.shape[1])
-    for q, omega, z in zip(belief.split(rows), features.split(rows), found.split(rows), strict=True):
+    updated, products = torch.empty_like(belief), belief.new_empty(rows, belief.shape[1], features.shape[1])
+    for q, omega, z in zip(belief.split(rows), features.split(rows), updated.split(rows), strict=True):
         block = torch.mul(q.unsqueeze(2), omega.unsqueeze(1), out=products[: len(q)])
         torch.addmm(bias, block.flatten(1), weights, out=z)
-    return found
+    return updated
 
 
 class PSRNN(BilinearCell):

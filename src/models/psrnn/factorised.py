@@ -85,9 +85,9 @@ def decompose_update(
     metrics = curvature_along(full, filtered.states[0], filtered.filled, scored)["update_tensor"]
     roots = [factor_ridge(of_unit_mean(metric), METRIC_DAMPING) for metric in metrics]
     weighted = torch.einsum("abc,ai,bj,ck->ijk", full.update_tensor.detach().double(), *roots)
-    found = canonical_decomposition(weighted, rank, generator=generator)
+    decomposition = canonical_decomposition(weighted, rank, generator=generator)
     left, of_state, of_features = (
         torch.linalg.solve_triangular(root.T, factor, upper=True)
-        for root, factor in zip(roots, found.factors, strict=True)
+        for root, factor in zip(roots, decomposition.factors, strict=True)
     )
-    return found._replace(factors=balanced((left, of_state, of_features)))
+    return decomposition._replace(factors=balanced((left, of_state, of_features)))

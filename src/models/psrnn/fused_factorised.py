@@ -51,15 +51,9 @@ RECURSION, REVERSAL = Recorded(recursion), Recorded(reversal)
 
 class _States(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any,
-        left: Tensor,
-        of_state: Tensor,
-        weights: Tensor,
-        bias: Tensor,
-        initial: Tensor,
-        reference: Tensor | None,
-    ) -> Tensor:
+    def forward(ctx: Any, *inputs: Any) -> Tensor:
+        """inputs: left, of_state, weights, bias, initial and reference of `factorised_states`."""
+        left, of_state, weights, bias, initial, reference = inputs
         states, norms = RECURSION(weights, left, of_state, bias, initial, reference)
         if any(ctx.needs_input_grad):
             REVERSAL.prepare(weights, left, of_state, states, norms, states)  # as in `psrnn.fused`

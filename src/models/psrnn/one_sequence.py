@@ -34,18 +34,18 @@ def recursion_of_one(
     states[0] = initial
     towards = np.zeros(len(bias)) if reference is None else reference.detach().numpy()
     with np.errstate(all="ignore"):  # a filter that diverges is found by its errors
-        found = _walk(matrices.detach()[:, 0].numpy(), bias.detach().numpy(), states[:, 0].numpy(), towards)
-    norms[:, 0, 0] = torch.tensor(found, dtype=norms.dtype)
+        signed_norms = _walk(matrices.detach()[:, 0].numpy(), bias.detach().numpy(), states[:, 0].numpy(), towards)
+    norms[:, 0, 0] = torch.tensor(signed_norms, dtype=norms.dtype)
     return states, norms
 
 
 def _walk(matrices: np.ndarray, bias: np.ndarray, states: np.ndarray, reference: np.ndarray) -> list[float]:
     """Fill states[1:] from states[0]; σ_t‖z_t‖ of every step, σ = + where ⟨z, reference⟩ is 0."""
-    state, z, found = states[0], np.empty_like(bias), list[float]()
+    state, z, signed_norms = states[0], np.empty_like(bias), list[float]()
     for matrix, following in zip(matrices, states[1:], strict=True):
         np.dot(matrix, state, out=z)
         np.add(z, bias, out=z)
         norm = max(math.sqrt(z.dot(z)), sys.float_info.min)
-        found.append(-norm if z.dot(reference) < 0 else norm)
-        state = np.divide(z, found[-1], out=following)
-    return found
+        signed_norms.append(-norm if z.dot(reference) < 0 else norm)
+        state = np.divide(z, signed_norms[-1], out=following)
+    return signed_norms

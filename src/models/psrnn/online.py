@@ -90,10 +90,10 @@ class OnlineStep(nn.Module):
 def padded_weights(start_up: StartUp, lags: int) -> Tensor:
     """(order, d, lags·d): 0 for the rows that an order does not read."""
     dimension = start_up.bias.shape[1]
-    found = start_up.bias.new_zeros(len(start_up.orders), dimension, lags * dimension)
-    for weight, order in zip(found, start_up.orders, strict=True):
+    weights = start_up.bias.new_zeros(len(start_up.orders), dimension, lags * dimension)
+    for weight, order in zip(weights, start_up.orders, strict=True):
         weight[:, (lags - order) * dimension :] = start_up.weight(order)
-    return found
+    return weights
 
 
 def export_online_step(model: Any) -> torch.export.ExportedProgram:

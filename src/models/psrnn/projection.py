@@ -87,9 +87,9 @@ def find_projections(stream: Stream, *, size: int) -> Projections:
         raise ValueError(f"features.projection must lie between 1 and the number of features {most}, got {size}")
     future, history = leading_singular_vectors(moments.future_history, size)
     observation, _ = leading_singular_vectors(moments.observation_future, size)
-    found = Projections(history, future, observation)
-    take_from_first_rank(found)
-    return found
+    projections = Projections(history, future, observation)
+    take_from_first_rank(projections)
+    return projections
 
 
 def projected(stream: Stream, projections: Projections) -> Stream:

@@ -27,7 +27,7 @@ from torch import Tensor
 
 from models.trace.basis import orthonormal_rows
 from models.trace.oracles import Checked, Oracle
-from models.trace.queries import draw_queries
+from models.trace.queries import QueryDraw
 
 
 class Shares(NamedTuple):
@@ -242,37 +242,34 @@ def ask(oracle: Oracle, queries: Tensor, *, basis: int, turned: bool) -> Asked:
 
 def estimate_traces(
     oracle: Oracle,
+    draw: QueryDraw,
     *,
     methods: Sequence[str],
     budgets: Sequence[int],
-    size: int,
-    trials: int = 1,
-    distribution: str = "gaussian",
     generator: torch.Generator,
-    dtype: torch.dtype = torch.float64,
 ) -> dict[str, Tensor]:
-    """Estimates (budget, trial) of tr(A) by each method, all from the same queries of a trial.
+    """Returns estimates (budget, trial) of tr(A) by each method, all from the same queries of a trial.
 
-    oracle: of a symmetric A (n, n). budgets: numbers of queries. size: n. With one method and one budget exactly that
-    number of queries is asked. Memory: about 2(m + k)·n numbers a trial, for the largest budget m and basis k.
+    oracle: of a symmetric A (n, n). budgets: numbers of queries. With one method and one budget exactly that number of
+    queries is asked. Memory: about 2(m + k)·n numbers a trial, for the largest budget m and basis k.
 
-    Raises ValueError as `check_budget` and `draw_queries`, OracleError as `ask`.
+    Raises ValueError as `check_budget`, OracleError as `ask`.
     """
     for name in methods:
         for queries in budgets:
-            check_budget(name, queries, size)
+            check_budget(name, queries, draw.size)
     most = {name: largest(name, budgets) for name in methods}
-    count = max(shares.first_round for shares in most.values())
-    drawn = draw_queries(trials, count, size, distribution=distribution, generator=generator, dtype=dtype)
+    drawn = draw.queries(max(shares.first_round for shares in most.values()), generator=generator)
     basis = max(shares.basis for shares in most.values())
-    asked = ask(oracle, drawn, basis=basis, turned=distribution == "gaussian")
-    found = {}
+    asked = ask(oracle, drawn, basis=basis, turned=draw.distribution == "gaussian")
+    estimates = {}
     for name in methods:
         moments = METHODS[name].moments(asked, most[name])
-        found[name] = torch.stack([METHODS[name].estimate(moments, METHODS[name].shares(m)) for m in budgets])
-    return found
+        estimates[name] = torch.stack([METHODS[name].estimate(moments, METHODS[name].shares(m)) for m in budgets])
+    return estimates
 
 
-def estimate_trace(oracle: Oracle, *, method: str, queries: int, size: int, **settings: Any) -> Tensor:
-    """Estimates (trial,) of tr(A) from `queries` products each; see `estimate_traces` for the other settings."""
-    return estimate_traces(oracle, methods=[method], budgets=[queries], size=size, **settings)[method][0]
+def estimate_trace(oracle: Oracle, *, method: str, queries: int, generator: torch.Generator, **drawn: Any) -> Tensor:
+    """Returns estimates (trial,) of tr(A) from `queries` products each. drawn: the fields of `QueryDraw`."""
+    estimates = estimate_traces(oracle, QueryDraw(**drawn), methods=[method], budgets=[queries], generator=generator)
+    return estimates[method][0]

@@ -18,11 +18,11 @@ from models.forecasting.filtering import (
     before_end,
     filter_sequences,
     gapless,
-    horizon_errors,
     scored_steps,
     up_to_end,
     with_padding_observed,
 )
+from models.forecasting.horizons import horizon_errors
 from models.forecasting.readout import ReadoutFit, ReadoutSettings
 from models.forecasting.recurrent import Recurrent
 from models.psrnn.cell import PSRNN

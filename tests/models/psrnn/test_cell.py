@@ -6,15 +6,9 @@ import pytest
 import torch
 
 import oracles
-from models.forecasting import filtering
-from models.forecasting.filtering import (
-    filter_sequences,
-    final_state,
-    forecast_from_everywhere,
-    horizon_errors,
-    roll,
-    scored_steps,
-)
+from models.forecasting import filtering, horizons
+from models.forecasting.filtering import filter_sequences, final_state, forecast_from_everywhere, roll, scored_steps
+from models.forecasting.horizons import horizon_errors
 from models.psrnn import cell
 from models.psrnn.bilinear_cell import normalise
 from models.psrnn.cell import PSRNN, bilinear
@@ -146,8 +140,8 @@ def test_only_the_horizons_asked_for_are_held(monkeypatch: pytest.MonkeyPatch) -
         groups.append(len(states[0]))
         return forecast_from_everywhere(model, states, horizons)
 
-    monkeypatch.setattr(filtering, "FORECAST_BYTES", 2 * values[0].numel() * 2 * 8)
-    monkeypatch.setattr(filtering, "forecast_from_everywhere", counted)
+    monkeypatch.setattr(horizons, "FORECAST_BYTES", 2 * values[0].numel() * 2 * 8)
+    monkeypatch.setattr(horizons, "forecast_from_everywhere", counted)
     found = horizon_errors(model, filtered, values, scored_steps(mask, first_step=2), [6, 2], first_step=2)
     assert groups == [2, 1]
     assert list(found) == [6, 2]

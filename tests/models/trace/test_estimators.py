@@ -9,6 +9,7 @@ from torch import Tensor
 from models.trace.basis import orthonormal_rows
 from models.trace.estimators import METHODS, check_budget, estimate_trace, estimate_traces
 from models.trace.oracles import Dense, Diagonal, OracleError
+from models.trace.queries import QueryDraw
 
 SIZE, NAMES = 60, list(METHODS)
 
@@ -115,8 +116,11 @@ def test_the_formulae_are_those_of_the_algorithms() -> None:
 def test_budgets_share_queries_and_change_nothing_by_it() -> None:
     """The largest budget's queries are those that it asks alone, where the shares agree."""
     matrix = Dense(symmetric(8))
-    both = estimate_traces(matrix, methods=NAMES, budgets=[8, 24], size=SIZE, trials=5, generator=chance(9))
-    alone = estimate_traces(matrix, methods=NAMES, budgets=[24], size=SIZE, trials=5, generator=chance(9))
+    draw = QueryDraw(size=SIZE, trials=5)
+    both, alone = (
+        estimate_traces(matrix, draw, methods=NAMES, budgets=budgets, generator=chance(9))
+        for budgets in ([8, 24], [24])
+    )
     for name in NAMES:
         assert both[name].shape == (2, 5)
         torch.testing.assert_close(both[name][1], alone[name][0])

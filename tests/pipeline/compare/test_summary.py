@@ -15,7 +15,8 @@ from omegaconf import OmegaConf
 
 from data.base import Dataset, Sequences
 from models.baselines.persistence import Persistence
-from models.forecasting.filtering import filter_sequences, horizon_errors
+from models.forecasting.filtering import filter_sequences
+from models.forecasting.horizons import horizon_errors
 from models.forecasting.readout import FittedReadout
 from pipeline.compare.jobs import stored_error
 from pipeline.compare.labels import label, name_of

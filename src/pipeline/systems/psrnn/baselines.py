@@ -35,8 +35,8 @@ def season_of(loaded: Loaded, settings: Any) -> Season | None:
     """
     reach = loaded.test.values.shape[1] - 1
     if settings.season is None:
-        found = find_season(loaded.train, most=reach)
-        return None if found is None else Season(*found)
+        season = find_season(loaded.train, most=reach)
+        return None if season is None else Season(*season)
     if settings.season > reach:
         warnings.warn(
             f"evaluate.season={settings.season}: no test sequence is that long; no seasonal naive", stacklevel=2

@@ -11,7 +11,8 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from models.forecasting.filtering import SequenceModel, filter_sequences, horizon_errors, with_padding_observed
+from models.forecasting.filtering import SequenceModel, filter_sequences, with_padding_observed
+from models.forecasting.horizons import horizon_errors
 from pipeline.host.progress import shown
 from pipeline.host.threads import threads_for
 from pipeline.systems.psrnn.load import Loaded

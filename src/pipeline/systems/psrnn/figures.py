@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -71,26 +71,33 @@ def prediction(
     return feature_figure(features, units, [truth, predicted], draw, title=title, x=(name, x))
 
 
+class Band(NamedTuple):
+    """A forecast and the radii of its intervals, (step, feature) each."""
+
+    forecast: np.ndarray
+    radii: np.ndarray
+
+
 def forecast(
     truth: np.ndarray,
-    ahead: np.ndarray,
-    radii: np.ndarray,
+    ahead: Band,
     features: Sequence[str],
     units: Sequence[str],
     *,
     title: str,
     steps: Steps = None,
 ) -> Figure:
-    """The end of a sequence (time, feature) and its forecast from before it (step, feature), with forecast ± radii."""
+    """The end of a sequence (time, feature) and its forecast from before it, with forecast ± radii."""
     name, x = steps or ("time step", np.arange(len(truth)))
-    origin, shown = len(truth) - len(ahead), slice(max(0, len(truth) - 4 * len(ahead)), None)
+    low, high, count = ahead.forecast - ahead.radii, ahead.forecast + ahead.radii, len(ahead.forecast)
+    origin, shown = len(truth) - count, slice(max(0, len(truth) - 4 * count), None)
 
     def draw(panel: Axes, i: int) -> None:
-        band(panel, 1, x[origin:], ahead[:, i] - radii[:, i], ahead[:, i] + radii[:, i], "interval")
+        band(panel, 1, x[origin:], low[:, i], high[:, i], "interval")
         line(panel, 0, x[shown], truth[shown, i], "observed", markers=False)
-        line(panel, 1, x[origin:], ahead[:, i], "forecast", markers=False)
+        line(panel, 1, x[origin:], ahead.forecast[:, i], "forecast", markers=False)
 
-    values = [truth[shown], ahead - radii, ahead + radii]
+    values = [truth[shown], low, high]
     return feature_figure(features, units, values, draw, title=title, x=(name, x))
 
 

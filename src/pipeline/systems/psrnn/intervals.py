@@ -17,10 +17,10 @@ from models.forecasting.filtering import (
     SequenceModel,
     filter_sequences,
     filter_unequal,
-    horizon_errors,
     roll,
     with_padding_observed,
 )
+from models.forecasting.horizons import horizon_errors
 from models.forecasting.intervals import Intervals, calibrate
 from pipeline.host.threads import threads_for
 from pipeline.systems.psrnn.evaluate import Evaluation
@@ -76,8 +76,8 @@ def coverage_table(intervals: Intervals, evaluation: Evaluation, loaded: Loaded)
         reached = share_inside(sizes, radii[[horizon - 1 for horizon in horizons]])
         for i, horizon in enumerate(horizons):
             calibrated_on = intervals.scored[horizon - 1]
-            found = radii[horizon - 1], calibrated_on, reached.share[i], reached.scored[i]
-            rows += [(coverage, horizon, *row) for row in feature_rows(loaded, *found)]
+            numbers = radii[horizon - 1], calibrated_on, reached.share[i], reached.scored[i]
+            rows += [(coverage, horizon, *row) for row in feature_rows(loaded, *numbers)]
     names = ["coverage", "horizon", "feature", "unit", "radius", "calibrated_on", "inside", "scored"]
     return pd.DataFrame(rows, columns=names)
 
@@ -132,7 +132,7 @@ def log_forecast(run: Run, model: SequenceModel, loaded: Loaded, intervals: Inte
 
     None for videos, for one too short, and where an interval of `SHOWN` is not known.
     """
-    from pipeline.systems.psrnn.figures import forecast
+    from pipeline.systems.psrnn.figures import Band, forecast
 
     dataset, standardiser = loaded.dataset, loaded.standardiser
     length = int(dataset.test.lengths[0])
@@ -148,5 +148,5 @@ def log_forecast(run: Run, model: SequenceModel, loaded: Loaded, intervals: Inte
     truth = dataset.test.to_arrays(1)[0]
     times = None if dataset.test.times is None else (str(dataset.time_name), dataset.test.times[0])
     caption = f"{title}: {steps} steps of test sequence {dataset.test.names[0]}, {100 * SHOWN:.0f} % intervals"
-    figure = forecast(truth, ahead, radii, dataset.feature_names, dataset.units, title=caption, steps=times)
+    figure = forecast(truth, Band(ahead, radii), dataset.feature_names, dataset.units, title=caption, steps=times)
     run.figure(figure, "figures/forecast")

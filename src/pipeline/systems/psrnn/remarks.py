@@ -37,12 +37,12 @@ def remarks(evaluation: Evaluation, *, before: float | None, season: Season | No
 def rivals(evaluation: Evaluation) -> dict[int, str]:
     """The best of the other models by horizon, where it is ahead of the run's own."""
     others = [name for name in evaluation.squared if name != evaluation.main]
-    found = {}
+    ahead = {}
     for horizon in evaluation.squared[evaluation.main]:
         best = min(others, key=lambda name: evaluation.mse(name, horizon), default=evaluation.main)
         if evaluation.mse(best, horizon) < AHEAD * evaluation.mse(horizon=horizon):
-            found[horizon] = best
-    return found
+            ahead[horizon] = best
+    return ahead
 
 
 def change(rival: str, main: str, *, lags: int | None, chosen: bool) -> list[str]:
@@ -74,5 +74,7 @@ def advice(evaluation: Evaluation, typed: Sequence[str], *, lags: int | None, ch
     replaced = tuple(setting.partition("=")[0] for setting in changed)
     named = [(each.lstrip("+").partition("=")[0], each) for each in typed]
     dropped = OF_A_MULTIRUN if any(key == "tracking.parent" for key, _ in named) else ()
-    kept = [each for key, each in named if key.split(".")[0] not in (*replaced, *NOT_REPEATED) and key not in dropped]
-    return [masked(f"{words}; to try: {shlex.join(['python', '-m', 'pipeline', *kept, *changed])}")]
+    repeated = [
+        each for key, each in named if key.split(".")[0] not in (*replaced, *NOT_REPEATED) and key not in dropped
+    ]
+    return [masked(f"{words}; to try: {shlex.join(['python', '-m', 'pipeline', *repeated, *changed])}")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from tqdm import tqdm
 from models.trace.estimators import METHODS, estimate_trace, estimate_traces
 from models.trace.oracles import Oracle
 from models.trace.parallel import OverRanks, over_processes
-from models.trace.queries import draw_queries
+from models.trace.queries import QueryDraw
 from pipeline.host.devices import DTYPES
 from pipeline.job import checkpoint
 from pipeline.systems.trace.config import TraceConfig
@@ -30,6 +31,13 @@ def trials_at_once(settings: TraceConfig, size: int) -> int:
     return max(1, BATCH_BYTES // (max(settings.estimate.queries) * size * DTYPES[settings.dtype].itemsize))
 
 
+def query_draw(problem: Problem, settings: TraceConfig, *, trials: int) -> QueryDraw:
+    """Returns how the queries of so many trials are drawn."""
+    return QueryDraw(
+        size=problem.size, trials=trials, distribution=settings.estimate.distribution, dtype=DTYPES[settings.dtype]
+    )
+
+
 def one_run(problem: Problem, settings: TraceConfig, number: int, device: torch.device, bar: Any) -> dict[str, Tensor]:
     """Estimates (budget, trial) by method: the trials of run `number`, whose chance is its own."""
     asked, most = settings.estimate, trials_at_once(settings, problem.size)
@@ -37,11 +45,11 @@ def one_run(problem: Problem, settings: TraceConfig, number: int, device: torch.
     parts: list[dict[str, Tensor]] = []
     for start in range(0, asked.trials, most):
         trials = min(most, asked.trials - start)
-        found = estimate_traces(
-            OverRanks(problem.oracle), methods=asked.methods, budgets=asked.queries, size=problem.size, trials=trials,
-            distribution=asked.distribution, generator=generator, dtype=DTYPES[settings.dtype],
+        estimates = estimate_traces(
+            OverRanks(problem.oracle), query_draw(problem, settings, trials=trials), methods=asked.methods,
+            budgets=asked.queries, generator=generator,
         )  # fmt: skip
-        parts.append(found)
+        parts.append(estimates)
         bar.update(trials)
     return {name: torch.cat([part[name] for part in parts], 1).double().cpu() for name in asked.methods}
 
@@ -127,19 +135,16 @@ def products_metrics(problem: Problem, settings: TraceConfig, device: torch.devi
     products_error: the largest ‖Ax − Bx‖/‖Ax‖, B being what is timed. products_bias: the mean of xᵀBx − xᵀAx, over
     tr(A). products_difference: the largest difference between estimates of the least budget, over tr(A).
     """
-    asked, dtype = settings.estimate, DTYPES[settings.dtype]
+    asked, draw = settings.estimate, query_draw(problem, settings, trials=3)
 
     def chance() -> torch.Generator:
         return torch.Generator(device).manual_seed(settings.seed)
 
     def estimates(oracle: Oracle) -> Tensor:
-        found = estimate_traces(
-            oracle, methods=asked.methods, budgets=asked.queries[:1], size=problem.size, trials=3,
-            distribution=asked.distribution, generator=chance(), dtype=dtype,
-        )  # fmt: skip
-        return torch.stack(list(found.values()))
+        by_method = estimate_traces(oracle, draw, methods=asked.methods, budgets=asked.queries[:1], generator=chance())
+        return torch.stack(list(by_method.values()))
 
-    x = draw_queries(VECTORS, problem.size, distribution=asked.distribution, generator=chance(), dtype=dtype)
+    x = replace(draw, trials=1).queries(VECTORS, generator=chance())[0]
     exact, timed = problem.oracle(x), problem.timed(x)
     difference = (estimates(problem.oracle) - estimates(problem.timed)).abs().max()
     return {

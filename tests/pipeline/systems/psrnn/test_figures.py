@@ -14,7 +14,7 @@ from matplotlib.image import imread
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from pipeline.plotting import COLOURS, STYLES, new_axes
-from pipeline.systems.psrnn.figures import forecast, prediction
+from pipeline.systems.psrnn.figures import Band, forecast, prediction
 from pipeline.tracking.run import Run
 
 # how people without one kind of cone see linear light (Machado, Oliveira and Fernandes 2009, severity 1)
@@ -100,7 +100,7 @@ def test_a_column_that_never_varies_has_no_panel_and_is_named() -> None:
     assert [panel.get_ylabel() for panel in drawn.axes] == ["a\n(m)", "c\n(m)"]
     assert drawn.legends[0].get_title().get_text() == "constant, not drawn: b, d"
     radii = np.column_stack([np.ones(3), np.zeros(3), np.zeros(3), np.ones(3)])
-    ahead = forecast(truth, predicted[-3:], radii, list("abcd"), [""] * 4, title="t")
+    ahead = forecast(truth, Band(predicted[-3:], radii), list("abcd"), [""] * 4, title="t")
     assert [panel.get_ylabel() for panel in ahead.axes] == ["a", "d"]
     assert ahead.legends[0].get_title().get_text() == "constant, not drawn: b, c"
 
@@ -117,7 +117,7 @@ def test_legends_of_panels_hide_no_line_and_lie_inside_the_figure() -> None:
     shown = {"title": "t " * 60, "steps": None}
     drawn = (
         prediction(values, values, ["a", "b"], ["m", ""], **shown),
-        forecast(values, values[-15:], np.ones((15, 2)), ["a", "b"], ["m", ""], **shown),
+        forecast(values, Band(values[-15:], np.ones((15, 2))), ["a", "b"], ["m", ""], **shown),
         prediction(values * [1, 0], values * [1, 0], ["a", "b"], ["m", ""], **shown),
     )
     for figure in drawn:

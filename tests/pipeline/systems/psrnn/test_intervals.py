@@ -99,7 +99,7 @@ def test_a_small_model_is_calibrated_and_forecasts_its_figure_on_one_thread(monk
     log_forecast(SimpleNamespace(figure=lambda *_: None), model, loaded, intervals, title="t")  # pyright: ignore
     assert model.threads == {1}
     expected = roll(model, final_state(model, values[:, :77], mask[:, :77]), 3)[0].double() * 2 + 1
-    np.testing.assert_allclose(drawn["ahead"], expected.detach(), rtol=1e-6)
+    np.testing.assert_allclose(drawn["ahead"].forecast, expected.detach(), rtol=1e-6)
 
 
 def many(features: int) -> tuple[Any, ...]:
