@@ -19,6 +19,10 @@ FORBIDDEN = {  # file: a line that must not stand there, and the arrow that the 
     "models/features/maps.py": ("import omegaconf", "models.features.maps -> omegaconf"),
     "data/files/download.py": ("import data.mocap.load", "data.files.download -> data.mocap.load"),
     "pipeline/host/paths.py": ("import pipeline.job.fit", "pipeline.host.paths -> pipeline.job.fit"),
+    "pipeline/systems/theory/config.py": (
+        "import pipeline.systems.ssgp.curves",
+        "pipeline.systems.theory.config -> pipeline.systems.ssgp.curves",
+    ),
     "pipeline/tracking/run.py": (
         "import pipeline.systems.psrnn.load",
         "pipeline.tracking.run -> pipeline.systems.psrnn",

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -84,6 +85,8 @@ class Dataset:
     time_name: the column that `Sequences.times` come from.
     checksum: SHA-256 of the values, masks, names and split (see `checksum_of`).
     """
+
+    kind: ClassVar[str] = "sequences"
 
     name: str
     train: Sequences

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -20,6 +21,8 @@ class Points:
     source: what `data.source` is tagged with. stand_in: generated in place of real data; no claim is made from it.
     Raises DataError for a value that is not finite, for shapes that do not agree and for a row in two parts.
     """
+
+    kind: ClassVar[str] = "a table of points"
 
     name: str
     inputs: Tensor

@@ -26,11 +26,15 @@ def version_line() -> str:
     return f"{PROJECT} {version(PROJECT)} ({', '.join(found)})"
 
 
-def with_model_uri(arguments: list[str]) -> list[str]:
-    """`model=URI` names a model only to `recipe=predict`; elsewhere `model` is a config group."""
-    if "recipe=predict" not in arguments:
-        return arguments
-    return [f"model.uri='{a.removeprefix('model=')}'" if a.startswith("model=") else a for a in arguments]
+def with_shorthands(arguments: list[str]) -> list[str]:
+    """Settings by their own keys: `model=URI` names a model to `recipe=predict`, elsewhere it is a config group."""
+    from pipeline.systems.registry import SYSTEMS, system
+
+    for recipe in SYSTEMS:
+        for typed, meant in system(recipe).shorthands if f"recipe={recipe}" in arguments else ():
+            whole = f"{typed}="
+            arguments = [f"{meant}='{a.removeprefix(whole)}'" if a.startswith(whole) else a for a in arguments]
+    return arguments
 
 
 def stop(error: Exception) -> None:
@@ -94,7 +98,7 @@ def launch() -> None:
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that open runs are closed, also between jobs
     prepare()
-    sys.argv[1:] = with_swept_settings(with_model_uri(sys.argv[1:]))
+    sys.argv[1:] = with_swept_settings(with_shorthands(sys.argv[1:]))
     if not ASKS_ONLY & set(sys.argv[1:]):
         ensure_writable(store_folder())
     with parents_closed():

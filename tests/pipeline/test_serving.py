@@ -29,6 +29,7 @@ from mlflow_servers import free_port
 from models.baselines.persistence import Persistence
 from models.forecasting.forecaster import Forecaster, save_forecaster
 from models.forecasting.intervals import calibrate
+from pipeline.systems.psrnn.comparison import FORECASTS
 from pipeline.tracking.application import fault, in_one_line
 from pipeline.tracking.application import strict as made_strict
 from pipeline.tracking.model import example_frame, model_parts
@@ -194,7 +195,7 @@ def version(client: MlflowClient, *, error: float, checksum: str = "c" * 64) -> 
     run = client.create_run(experiment, tags=tags).info.run_id
     client.log_metric(run, "evaluate/test_mse", 2 * error, 0)
     model = client.create_logged_model(experiment, name="model", source_run_id=run)
-    return register(client, run, model, "walking")
+    return register(client, run, model, "walking", FORECASTS)
 
 
 def test_alias_is_on_the_smallest_validation_error(registry: MlflowClient) -> None:
@@ -217,8 +218,8 @@ def test_a_name_belongs_to_one_data_set(registry: MlflowClient) -> None:
     refuse_other_data(registry, "walking", "c" * 64)
     with pytest.raises(ValueError, match=r"version 1 was trained on other data \(checksum cccc.*, now dddd"):
         version(registry, error=0.1, checksum="d" * 64)
-    assert best_version([]) is None
-    move_alias(registry, "walking")
+    assert best_version([], FORECASTS) is None
+    move_alias(registry, "walking", FORECASTS)
     assert str(registry.get_model_version_by_alias("walking", "best").version) == "1"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf
 
+from pipeline.compare.comparison import Comparison
 from pipeline.host.errors import PipelineError
 
 GIVEN = "given"  # tag of a job: what its overrides give, as JSON
@@ -56,9 +57,10 @@ def value_of(key: str, choices: Mapping[str, Any], settings: Any) -> str | None:
     return None if found is None or OmegaConf.is_dict(found) else plain(key, found)
 
 
-def arm_of(arm: str | None, choices: Mapping[str, Any], settings: Any) -> str:
+def arm_of(arm: str | None, choices: Mapping[str, Any], settings: Any, comparison: Comparison) -> str:
     """Returns what a comparison tells a job apart by: the value of the key `arm`; without one the contender, else
-    the model, and for model=psrnn its sampler. Raises PipelineError for a key that is neither group nor setting."""
+    what the system's own `comparison` makes of the choices. Raises PipelineError for a key that is neither group nor
+    setting."""
     if arm is not None:
         found = value_of(arm, choices, settings)
         if found is None:
@@ -66,28 +68,30 @@ def arm_of(arm: str | None, choices: Mapping[str, Any], settings: Any) -> str:
         return found
     if choices.get("contender"):
         return plain("contender", choices["contender"])
-    model = plain("model", choices.get("model") or "psrnn")
-    return plain("sampler", choices.get("sampler") or "") if model == "psrnn" else model
+    return "" if comparison.arm is None else comparison.arm(choices)
 
 
-def told_apart(arm: str | None, figure: str, keys: Sequence[str]) -> set[str]:
+def told_apart(arm: str | None, figure: str, keys: Sequence[str], comparison: Comparison | None) -> set[str]:
     """Returns those of the keys that have a column of their own in the tables of a multirun: all but these say what
     else was varied. `figure` is `compare.figure`: by epoch and by contender the number of frequencies has none."""
+    groups = () if comparison is None else comparison.groups
     own = {"data", "seed"}
-    own |= {"features.count"} if figure == "count" else set()
-    own |= {arm} if arm is not None else {"contender"} if "contender" in keys else {"model", "sampler"}
-    aside = ("resume", "run_name", "tracking", "compare", "hydra", "tune")
+    own |= {comparison.counted} if comparison is not None and figure == "count" else set()
+    own |= {arm} if arm is not None else {"contender"} if "contender" in keys else set(groups)
+    aside = ("resume", "run_name", "tracking", "compare", "hydra", *(comparison.aside if comparison else ()))
     return {key for key in keys if key in own or key.partition(".")[0] in aside}
 
 
-def varied(jobs: Sequence[Mapping[str, str]], data: Sequence[str], arm: str | None, figure: str) -> list[str]:
+def varied(
+    jobs: Sequence[Mapping[str, str]], data: Sequence[str], arm: str | None, figure: str, comparison: Comparison | None
+) -> list[str]:
     """Returns for each job what was varied beside data, arm, frequencies and seed, as "kernel=matern, readout.lags=2".
 
     jobs: what each was `given`; data: the names of their data sets. Empty where nothing else was varied, or the name of
     the data set tells it.
     """
     keys = sorted({key for job in jobs for key in job})
-    aside = told_apart(arm, figure, keys)
+    aside = told_apart(arm, figure, keys, comparison)
     pairs = {key: {(name, job.get(key)) for name, job in zip(data, jobs, strict=True)} for key in keys}
     differ = [key for key in keys if key not in aside and len(pairs[key]) > len(set(data))]
     return [", ".join(f"{key}={job[key]}" for key in differ if key in job) for job in jobs]

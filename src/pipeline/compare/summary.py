@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 
 from pipeline.compare import figures, statistics
 from pipeline.compare.claims import verdict
-from pipeline.compare.jobs import forecasters, seed_table
+from pipeline.compare.comparison import Comparison
+from pipeline.compare.jobs import compared_jobs, seed_table
 from pipeline.compare.labels import label
 from pipeline.compare.markdown import markdown_table
 
@@ -48,9 +49,9 @@ def in_words(table: Any) -> str:
     return markdown_table(table.assign(**named))
 
 
-def with_error(jobs: pd.DataFrame) -> pd.DataFrame:
+def with_error(jobs: pd.DataFrame, comparison: Comparison) -> pd.DataFrame:
     """Returns the columns that `statistics` reads."""
-    return jobs.rename(columns={"test_mse": "error"})
+    return jobs.rename(columns={comparison.column: "error"})
 
 
 def means_in_words(means: pd.DataFrame) -> str:
@@ -70,14 +71,14 @@ def shown(table: Any) -> pd.DataFrame:
     return table[[name for name in PAIRED_SHOWN if name in table]]
 
 
-def claim_tables(jobs: pd.DataFrame, compare: Any, claim: str) -> tuple[dict[str, pd.DataFrame], str]:
+def claim_tables(errors: pd.DataFrame, compare: Any, claim: str) -> tuple[dict[str, pd.DataFrame], str]:
     """Returns paired statistics and verdicts, when the two arms of `compare` are named."""
     if compare.baseline is None or compare.challenger is None:
         return {}, ""
-    absent = sorted({compare.baseline, compare.challenger} - set(jobs["arm"]))
+    absent = sorted({compare.baseline, compare.challenger} - set(errors["arm"]))
     if absent:
         return {}, f"\n\nNot compared: there is no job of {', '.join(absent)}."
-    table = statistics.paired(with_error(jobs), baseline=compare.baseline, challenger=compare.challenger)
+    table = statistics.paired(errors, baseline=compare.baseline, challenger=compare.challenger)
     claims = statistics.verdicts(table, claim)
     divided = f"error of {compare.challenger} divided by that of {compare.baseline}"
     words = f"\n\n{claim}: {divided}, paired by seed: {RATIOS}\n\n"
@@ -85,14 +86,13 @@ def claim_tables(jobs: pd.DataFrame, compare: Any, claim: str) -> tuple[dict[str
     return {"paired.csv": table, "claims.csv": claims}, text
 
 
-def by_count(jobs: pd.DataFrame, compare: Any, curves_of: Curves) -> Summary:  # noqa: ARG001
+def by_count(jobs: pd.DataFrame, compare: Any, curves_of: Curves, comparison: Comparison) -> Summary:  # noqa: ARG001
     """Shows the error against the number of frequencies: the paper's figure 3, with statistics."""
-    means = statistics.geometric_means(with_error(jobs))
-    tables, text = claim_tables(jobs, compare, f"{compare.challenger} better than {compare.baseline}")
+    errors = with_error(jobs, comparison)
+    means = statistics.geometric_means(errors)
+    tables, text = claim_tables(errors, compare, f"{compare.challenger} better than {compare.baseline}")
     if tables:
-        matching = statistics.matching_counts(
-            with_error(jobs), baseline=compare.baseline, challenger=compare.challenger
-        )
+        matching = statistics.matching_counts(errors, baseline=compare.baseline, challenger=compare.challenger)
         tables["matching_counts.csv"] = matching
         text += f"\n\nFrequencies that {compare.baseline} needs for the error of {compare.challenger} at m\n\n"
         text += in_words(matching)
@@ -114,15 +114,17 @@ def kept_up(curves: Any) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def by_epoch(jobs: pd.DataFrame, compare: Any, curves_of: Curves) -> Summary:
+def by_epoch(jobs: pd.DataFrame, compare: Any, curves_of: Curves, comparison: Comparison) -> Summary:
     """Shows the error against the epoch of refinement: the paper's figure 4; the statistics are of the models that
     are kept."""
     curves = curves_of(jobs)
-    full = kept_up(curves).rename(columns={"test_mse": "error"})
+    errors, full = with_error(jobs, comparison), with_error(kept_up(curves), comparison)
     means = statistics.geometric_means(full.drop(columns="count").rename(columns={"epoch": "count"}))
     means = means.rename(columns={"count": "epoch"})
-    tables, text = claim_tables(jobs, compare, f"{compare.challenger} better than {compare.baseline} after refinement")
-    kept = statistics.geometric_means(with_error(jobs))
+    tables, text = claim_tables(
+        errors, compare, f"{compare.challenger} better than {compare.baseline} after refinement"
+    )
+    kept = statistics.geometric_means(errors)
     title = heading("test error by epoch of refinement", jobs)
     return Summary(
         {"curves.csv": curves, "means_by_epoch.csv": means, "means.csv": kept, **tables},
@@ -154,11 +156,11 @@ def ahead_of_all(data: str, rows: Any, challenger: str) -> dict[str, str]:
     return {"data": data, "claim": f"{challenger} ahead of every baseline", "verdict": word, BEHIND: missed}
 
 
-def contenders(jobs: Any, compare: Any, curves_of: Curves) -> Summary:  # noqa: ARG001
+def contenders(jobs: Any, compare: Any, curves_of: Curves, comparison: Comparison) -> Summary:  # noqa: ARG001
     """Shows model against model: `compare.challenger` beside every other arm, paired by seed."""
-    errors: Any = with_error(jobs)
+    errors: Any = with_error(jobs, comparison)
     means: Any = statistics.geometric_means(errors.assign(count=0)).drop(columns="count")
-    sizes = jobs.groupby(["data", "arm"], as_index=False)[["parameters", "validation_mse"]].mean()
+    sizes = jobs.groupby(["data", "arm"], as_index=False)[["parameters", comparison.chosen_by]].mean()
     means = means.merge(sizes, on=["data", "arm"])
     title = heading("test error by model", jobs)
     tables, text = {"means.csv": means}, means_in_words(means)
@@ -172,11 +174,12 @@ def contenders(jobs: Any, compare: Any, curves_of: Curves) -> Summary:  # noqa: 
     return Summary(tables, {"figures/contenders": figures.contenders(means, title=title)}, text)
 
 
-def trials(jobs: Any, compare: Any, curves_of: Curves) -> Summary:  # noqa: ARG001
+def trials(jobs: Any, compare: Any, curves_of: Curves, comparison: Comparison) -> Summary:  # noqa: ARG001
     """Lists trials of hyper-parameters by validation error, the best first; test errors are not looked at."""
-    ranked = jobs.sort_values(["data", "arm", "validation_mse"], ignore_index=True)
-    ranked = ranked[["data", "arm", "overrides", "parameters", "stable", "validation_mse"]]
-    first: Any = ranked.groupby(["data", "arm"], sort=False).head(TRIALS_SHOWN)
+    keys, chosen_by = ["data", "arm"], comparison.chosen_by
+    ranked = jobs.assign(rank=jobs[chosen_by].map(comparison.rank)).sort_values([*keys, "rank"], ignore_index=True)
+    ranked = ranked[[*keys, "overrides", "parameters", "stable", chosen_by]]
+    first: Any = ranked.groupby(keys, sort=False).head(TRIALS_SHOWN)
     words = f"Trials by validation error ({len(first)} of {len(ranked)}; all of them in trials.csv)"
     return Summary({"trials.csv": ranked}, {}, f"{words}\n\n{in_words(first)}")
 
@@ -189,21 +192,21 @@ def listed(jobs: pd.DataFrame) -> str:
     return markdown_table(jobs.drop(columns="run_id").dropna(axis="columns", how="all"))
 
 
-def summarise(jobs: Any, compare: Any, curves_of: Curves) -> Summary:
+def summarise(jobs: Any, compare: Any, curves_of: Curves, comparison: Comparison | None) -> Summary:
     """Returns the tables of all jobs, and what `compare.figure` asks for; studies are listed, and are in no figure.
 
     Jobs that differ in what else was varied (column `varied` of the jobs) are compared apart, as if on other data.
     """
-    compared: Any = forecasters(jobs)
-    if compared.empty:
+    compared: Any = compared_jobs(jobs, comparison)
+    if comparison is None or compared.empty:
         return Summary({"jobs.csv": jobs}, {}, listed(jobs))
     if compare.figure == "trials":
-        found = trials(compared, compare, curves_of)
+        found = trials(compared, compare, curves_of, comparison)
         return found._replace(text=unlike_steps(compared) + found.text)
     labels, parts = with_varied(compared)
     found = compared.assign(data=labels)
-    summary = KINDS[compare.figure](found, compare, curves_of)
-    tables = {"by_arm_and_count.csv": seed_table(found), **summary.tables}
+    summary = KINDS[compare.figure](found, compare, curves_of, comparison)
+    tables = {"by_arm_and_count.csv": seed_table(found, comparison.column), **summary.tables}
     apart = {path: taken_apart(table, parts) for path, table in tables.items()}
     return Summary(
         {"jobs.csv": jobs, **apart}, summary.figures, unlike_steps(found) + pooled_warning(found) + summary.text

@@ -9,59 +9,58 @@ import pandas as pd
 from mlflow.entities import Run as MlflowRun
 from mlflow.tracking import MlflowClient
 
-from pipeline.compare.jobs import ERROR
+from pipeline.compare.comparison import Comparison
 from pipeline.host.errors import PipelineError
 from pipeline.tracking.model import BEST_SO_FAR, EXAMPLE, PARAMETERS, log_model, scratch_folder
 from pipeline.tracking.registry import register
 from pipeline.tracking.run import Run
 
 
-def finite_or_worst(error: float) -> float:
-    return error if math.isfinite(error) else math.inf
-
-
-def best_child(children: list[MlflowRun]) -> tuple[MlflowRun, float]:
-    """The job whose kept model has the smallest validation error; the test error decides nothing.
+def best_child(children: list[MlflowRun], comparison: Comparison) -> tuple[MlflowRun, float]:
+    """The job whose kept model is the best on the validation part, and its error there, infinity where that is not
+    finite; the test error decides nothing.
 
     Of equals it is the one whose model was kept (see `keep_if_best`).
     """
-    errors = {child.info.run_id: finite_or_worst(float(child.data.tags["validation_mse"])) for child in children}
-    best = min(children, key=lambda child: (errors[child.info.run_id], BEST_SO_FAR not in child.data.tags))
-    return best, errors[best.info.run_id]
+    errors = {child.info.run_id: float(child.data.tags[comparison.chosen_by]) for child in children}
+    ranks = {run: comparison.rank(error) for run, error in errors.items()}
+    best = min(children, key=lambda child: (ranks[child.info.run_id], BEST_SO_FAR not in child.data.tags))
+    error = errors[best.info.run_id]
+    return best, error if math.isfinite(error) else math.inf
 
 
-def log_best(run: Run, children: list[MlflowRun], *, tested: bool, whole: bool) -> None:
+def log_best(run: Run, children: list[MlflowRun], comparison: Comparison | None, *, tested: bool, whole: bool) -> None:
     """Settings, errors and model of the best job; `tested` is False where the test error is not to be looked at.
 
     Unless the sweep is `whole` another job may yet be better, and MLflow keeps parameters as first logged: the
     settings wait till then. Studies have none.
     """
-    if not children:
+    if not children or comparison is None:
         return
-    best, error = best_child(children)
+    best, error = best_child(children, comparison)
     run.tags({"best.run": best.info.run_id, "best.name": str(best.info.run_name)})
     settings = {f"best.{k}": v for k, v in best.data.params.items() if not k.startswith("tracking.")}
     if whole:
         run.parameters(settings)
-    run.client.log_metric(run.id, "best/validation_mse", error)
+    run.client.log_metric(run.id, f"best/{comparison.chosen_by}", error)
     if tested:
-        run.client.log_metric(run.id, "best/test_mse", best.data.metrics[ERROR])
+        run.client.log_metric(run.id, f"best/{comparison.column}", best.data.metrics[comparison.metric])
 
 
-def keep_best(run: Run, children: list[MlflowRun], name: str | None) -> None:
+def keep_best(run: Run, children: list[MlflowRun], comparison: Comparison | None, name: str | None) -> None:
     """The model of the best job, registered if there is a name.
 
     Raises PipelineError when there is a name and no job has a model, or their data differ.
     """
-    if not children:
+    if not children or comparison is None:
         if name is not None:
             raise PipelineError(f"tracking.register={name}: these jobs make no model; leave it out")
         return
     checksums = {child.data.tags["data.checksum"] for child in children}
     if name is not None and len(checksums) > 1:
         raise PipelineError(f"tracking.register={name}: the jobs ran on different data, so none is the best")
-    best = best_child(children)[0]
-    uri = log_best_model(run.client, best, name)
+    best = best_child(children, comparison)[0]
+    uri = log_best_model(run.client, best, comparison, name)
     if name is None:
         return
     if uri is None:
@@ -73,24 +72,24 @@ def keep_best(run: Run, children: list[MlflowRun], name: str | None) -> None:
     print(f"registered: {uri}")
 
 
-def log_best_model(client: MlflowClient, best: MlflowRun, name: str | None) -> str | None:
+def log_best_model(client: MlflowClient, best: MlflowRun, comparison: Comparison, name: str | None) -> str | None:
     """The model of the best job, from its parameters, unless it has been logged already or was told to keep none."""
     models = best.outputs.model_outputs if best.outputs else []
     if models:
         found = client.get_logged_model(models[0].model_id)
-        return None if name is None else register(client, best.info.run_id, found, name)
+        return None if name is None else register(client, best.info.run_id, found, name, comparison)
     if BEST_SO_FAR not in best.data.tags:
         return None
     with scratch_folder() as folder:
         parameters = Path(client.download_artifacts(best.info.run_id, PARAMETERS, str(folder)))
         example = pd.read_csv(parameters / EXAMPLE, dtype={"sequence": str})
-        return log_model(Run(client, best.info.run_id), parameters, example, name=name)
+        return log_model(Run(client, best.info.run_id), parameters, example, comparison, name=name)
 
 
-def best_in_words(children: list[MlflowRun]) -> str:
+def best_in_words(children: list[MlflowRun], comparison: Comparison) -> str:
     """A line for each data set: the job with the smallest validation error."""
     lines = []
     for data in sorted({child.data.tags["data"] for child in children}):
-        best, error = best_child([child for child in children if child.data.tags["data"] == data])
+        best, error = best_child([child for child in children if child.data.tags["data"] == data], comparison)
         lines.append(f"best on {data}: {best.info.run_name}, validation error {error:.4g}")
     return "\n".join(lines)

@@ -17,7 +17,7 @@ from pipeline.host.errors import GOES_ON, FinishedBefore
 from pipeline.host.passwords import masked
 from pipeline.host.torchrun import refuse_several
 from pipeline.settings.messages import expected_errors, one_line
-from pipeline.systems.registry import prepare
+from pipeline.systems.registry import prepare, system
 
 if TYPE_CHECKING:
     from pipeline.tracking.run import Run
@@ -74,7 +74,7 @@ class ParentRun(Callback):
     def open(self, config: DictConfig) -> None:
         """Make the parent, where jobs are tracked."""
         tracking = config.get("tracking")
-        if tracking is None or not tracking.enabled or config.recipe == "predict":
+        if tracking is None or not tracking.enabled or not system(config.recipe).tracked:
             return
         from pipeline.multirun.checks import check_sweep
         from pipeline.multirun.parent import experiment_name, parent_run

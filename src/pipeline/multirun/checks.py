@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 
 from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig
 
 from pipeline.compare.arms import arm_of, plain, swept_values
+from pipeline.compare.comparison import Comparison
 from pipeline.host.errors import PipelineError
 from pipeline.settings.fields import rules
 from pipeline.settings.nearest import no_such_choice
+from pipeline.systems.registry import system
 
 CARRIERS = ("experiment", "contender", "recipe", "size")  # groups that set others: known when a job is composed
-FORECASTERS = ("psrnn", "tune")  # the recipes whose jobs end with a model and a test error
 
 
 def planned(config: DictConfig) -> dict[str, list[str]]:
@@ -30,36 +32,41 @@ def lowered(key: str, value: str, config: DictConfig) -> str:
     return plain(key, rule.lowered(float(text), config.size))
 
 
-def planned_arms(config: DictConfig, values: Mapping[str, list[str]]) -> list[str] | None:
+def planned_arms(config: DictConfig, values: Mapping[str, list[str]], comparison: Comparison) -> list[str] | None:
     """The arms of a multirun's jobs, or None where only its jobs' own configurations tell them."""
     arm, choices = config.compare.arm, dict(config.hydra.runtime.choices)
     hidden = any(len(values.get(name, [])) > 1 for name in CARRIERS)
     if arm is not None:
         swept = values.get(arm)
         if swept is None:
-            return None if hidden else [arm_of(arm, choices, config)]
+            return None if hidden else [arm_of(arm, choices, config, comparison)]
         return sorted({lowered(arm, value, config) for value in swept})
     if hidden and "contender" not in values:
         return None
-    sides = {key: values.get(key) or [choices.get(key)] for key in ("contender", "model", "sampler")}
-    found = {
-        arm_of(None, {"contender": contender, "model": model, "sampler": sampler}, {})
-        for contender in sides["contender"] for model in sides["model"] for sampler in sides["sampler"]
-    }  # fmt: skip
-    return sorted(found)
+    sides = {key: values.get(key) or [choices.get(key)] for key in ("contender", *comparison.groups)}
+    return sorted(
+        {arm_of(None, dict(zip(sides, job, strict=True)), {}, comparison) for job in product(*sides.values())}
+    )
 
 
-def check_arms(config: DictConfig, values: Mapping[str, list[str]]) -> None:
+def check_arms(config: DictConfig, values: Mapping[str, list[str]], comparison: Comparison) -> None:
     """Raise PipelineError where `compare` names on the command line an arm that no job will have; where an experiment
     names it, say that nothing will be compared."""
     if config.compare.arm in ("data", "seed"):
         raise PipelineError(
             f"compare.arm={config.compare.arm}: arms are compared on the same data, paired by seed; name another key"
         )
-    arms = planned_arms(config, values)
+    arms = planned_arms(config, values, comparison)
     named = {side: config.compare.get(side) for side in ("baseline", "challenger")}
     if named["baseline"] is not None and named["baseline"] == named["challenger"]:
         raise PipelineError(f"compare.baseline and compare.challenger are both {named['baseline']}; name two arms")
+    if comparison.higher_is_better and named["baseline"] is not None:
+        raise PipelineError(
+            f"compare.baseline={named['baseline']}: pairs are compared by the ratio of their errors, and "
+            f"{comparison.metric} is none; leave baseline and challenger out"
+        )
+    if comparison.curves is None and config.compare.figure == "epoch":
+        raise PipelineError(f"compare.figure=epoch: recipe={config.recipe} logs no curves; leave it out")
     if arms is None or config.compare.figure == "trials":
         return
     for side, name in named.items():
@@ -76,7 +83,7 @@ def check_register(config: DictConfig, values: Mapping[str, list[str]]) -> None:
     name = config.tracking.register
     if name is None or len(values.get("recipe", [])) > 1:
         return
-    if config.recipe not in FORECASTERS:
+    if not system(config.recipe).makes_model:
         raise PipelineError(f"tracking.register={name}: recipe={config.recipe} makes no model; leave it out")
     folders = {value.rpartition("/")[0] for value in values.get("contender", [])} - {"", "refined", "refined_bayes"}
     data = sorted(set(values.get("data", [])) or folders)
@@ -105,5 +112,6 @@ def check_sweep(config: DictConfig) -> None:
     values = planned(config)
     check_choices(values)
     check_register(config, values)
-    if config.recipe in FORECASTERS:
-        check_arms(config, values)
+    comparison = system(config.recipe).comparison
+    if comparison is not None:
+        check_arms(config, values, comparison)

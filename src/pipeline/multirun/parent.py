@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,14 @@ from mlflow.entities import Run as MlflowRun
 from mlflow.tracking import MlflowClient
 from omegaconf import DictConfig, OmegaConf
 
-from pipeline.compare.jobs import curve_table, is_forecaster, job_table, metric_table
+from pipeline.compare.comparison import Comparison
+from pipeline.compare.jobs import is_compared, job_table, metric_table
 from pipeline.compare.summary import aligned
 from pipeline.compare.summary import summarise as summary_of
 from pipeline.host.errors import FinishedBefore, PipelineError
 from pipeline.host.process import command_line
 from pipeline.multirun.best import best_child, best_in_words, keep_best, log_best
+from pipeline.systems.registry import function, system
 from pipeline.tracking.run import Run, create_run, where_to_look
 from pipeline.tracking.session import PRUNED, git_commit, nothing_left, origin_tags
 from pipeline.tracking.store import experiment_id, open_store
@@ -124,12 +125,13 @@ def summarised(run: Run, children: list[MlflowRun], compare: Any, name: str | No
 
     False, with a warning and a tag, where one of them cannot be made; the jobs themselves are kept.
     """
-    forecasters = [child for child in children if is_forecaster(child)]
+    comparison = comparison_of(children)
+    compared = [child for child in children if is_compared(child, comparison)]
     tested, whole = compare.figure != "trials", status == "FINISHED"
     steps: dict[str, Callable[[], None]] = {
-        "their summary could not be made": lambda: summarise(run, children, compare),
-        "the best of them could not be told": lambda: log_best(run, forecasters, tested=tested, whole=whole),
-        "the model of the best could not be kept": lambda: keep_best(run, forecasters, name),
+        "their summary could not be made": lambda: summarise(run, children, compare, comparison),
+        "the best of them could not be told": lambda: log_best(run, compared, comparison, tested=tested, whole=whole),
+        "the model of the best could not be kept": lambda: keep_best(run, compared, comparison, name),
     }
     failures = [f"{words}: {error}" for words, step in steps.items() if (error := error_of(step)) is not None]
     if failures:
@@ -147,11 +149,28 @@ def error_of(step: Callable[[], None]) -> Exception | None:
     return None
 
 
-def summarise(run: Run, children: list[MlflowRun], compare: Any) -> None:
+def comparison_of(children: list[MlflowRun]) -> Comparison | None:
+    """How the jobs are compared; None for studies alone, and for jobs of systems that are compared differently."""
+    found = {system(child.data.tags["recipe"]).comparison for child in children} - {None}
+    return found.pop() if len(found) == 1 else None
+
+
+def curves_by(comparison: Comparison | None, client: MlflowClient) -> Callable[[Any], Any]:
+    """What gives the errors of jobs by epoch. Raises PipelineError, when it is called, where none are logged."""
+
+    def curves(jobs: Any) -> Any:
+        if comparison is None or comparison.curves is None:
+            raise PipelineError("compare.figure=epoch: these jobs log no curves; leave it out")
+        return function(comparison.curves)(client, jobs)
+
+    return curves
+
+
+def summarise(run: Run, children: list[MlflowRun], compare: Any, comparison: Comparison | None) -> None:
     """Tables, figures and words over the jobs; the words are printed too."""
-    jobs: Any = job_table(children, compare)
-    summary = summary_of(jobs, compare, partial(curve_table, run.client))
-    studies = [child for child in children if not is_forecaster(child)]
+    jobs: Any = job_table(children, compare, comparison)
+    summary = summary_of(jobs, compare, curves_by(comparison, run.client), comparison)
+    studies = [child for child in children if not is_compared(child, comparison)]
     tables = summary.tables | ({"metrics.csv": metric_table(studies)} if studies else {})
     for path, table in tables.items():
         run.table(table, path)
@@ -161,8 +180,9 @@ def summarise(run: Run, children: list[MlflowRun], compare: Any) -> None:
     if jobs["stand_in"].any() and not name.startswith("STAND-IN"):
         name = f"STAND-IN-{name} (data not real)"
         run.client.update_run(run.id, name=name)
-    one_data_set = not studies and jobs["data"].nunique() == 1
-    words = f"\n\nBest by validation error: {best_child(children)[0].info.run_name}" if one_data_set else ""
+    words = ""
+    if comparison is not None and not studies and jobs["data"].nunique() == 1:
+        words = f"\n\nBest by validation error: {best_child(children, comparison)[0].info.run_name}"
     run.describe(f"{name}\n\n{summary.text}{words}\n")
     print(f"\n{name}\n\n{aligned(summary.text)}\n")
 
@@ -170,8 +190,9 @@ def summarise(run: Run, children: list[MlflowRun], compare: Any) -> None:
 def ending(run: Run, children: list[MlflowRun], finished: list[MlflowRun], failed: int) -> str:
     """The last lines of a multirun: its jobs, the best of them, its name and where to look."""
     name = str(run.client.get_run(run.id).info.run_name)
-    forecasters = [child for child in finished if is_forecaster(child)]
+    comparison = comparison_of(finished)
+    compared = [child for child in finished if is_compared(child, comparison)]
     pruned = len(children) - len(finished) - failed
     words = f"{len(children)} jobs, {failed} failed" + (f", {pruned} pruned" if pruned else "")
-    best = [best_in_words(forecasters)] if forecasters else []
+    best = [best_in_words(compared, comparison)] if compared and comparison is not None else []
     return "\n".join([words, *best, where_to_look(run, name, None)])

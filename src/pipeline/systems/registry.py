@@ -5,11 +5,14 @@ from __future__ import annotations
 import importlib
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, get_type_hints
 
-from omegaconf import DictConfig
+from hydra.utils import get_object
+from omegaconf import DictConfig, OmegaConf
 
+from pipeline.compare.comparison import Comparison
 from pipeline.host.errors import PipelineError
+from pipeline.host.paths import conf_folder
 from pipeline.settings.build import settings_of
 from pipeline.settings.composition import prepare_process
 from pipeline.settings.nearest import no_such_choice
@@ -23,13 +26,25 @@ class System:
 
     settings: the schema of the recipe. entry: runs a job, given its settings and its `Job`.
     check: raises PipelineError, before anything is loaded, for settings that do not go together.
+    comparison: how its jobs are compared and the best is chosen; without one they are studies, which are listed.
+    makes_model: whether a job ends with a model that can be registered and served.
+    data: what `data._target_` may load, as "module:Class"; empty where it loads no one record.
     bfloat16: whether dtype=bfloat16 means something to it.
+    tracked: whether its jobs are runs, which a multirun gathers under a parent.
+    shorthands: settings that may be typed by another key, {typed: meant}.
+    redraw: gives tables, figures and words of a result page again, given its folder.
     """
 
     settings: type
     entry: str
     check: str | None = None
+    comparison: Comparison | None = None
+    makes_model: bool = False
+    data: tuple[str, ...] = ()
     bfloat16: bool = False
+    tracked: bool = True
+    shorthands: tuple[tuple[str, str], ...] = ()
+    redraw: str | None = None
 
 
 def function(name: str) -> Any:
@@ -58,10 +73,42 @@ def check(settings: Any) -> None:
         function(chosen.check)(settings)
 
 
+def what(record: type) -> str:
+    """What a loader returns, in words."""
+    return getattr(record, "kind", record.__name__)
+
+
+def returned_by(target: str) -> Any:
+    """What a loader says that it returns; None where it does not say, as a person's own need not."""
+    return get_type_hints(get_object(target)).get("return")
+
+
+def choices_that_give(records: tuple[type, ...]) -> list[str]:
+    """The choices of the group `data` whose loaders return one of the records."""
+    files = sorted((conf_folder() / "data").glob("*.yaml"))
+    targets = {file.stem: OmegaConf.select(OmegaConf.load(file), "_target_") for file in files}
+    return [name for name, target in targets.items() if target is not None and returned_by(target) in records]
+
+
+def check_data(settings: Any) -> None:
+    """Raise PipelineError, before anything is loaded, for data that the recipe cannot take, as their loader says."""
+    data, taken = getattr(settings, "data", None), system(settings.recipe).data
+    if not taken or not isinstance(data, dict):
+        return
+    given, records = returned_by(data["_target_"]), tuple(function(name) for name in taken)
+    if not isinstance(given, type) or issubclass(given, records):
+        return
+    raise PipelineError(
+        f"data: {data['_target_']} gives {what(given)}; recipe={settings.recipe} takes "
+        f"{' or '.join(map(what, records))}: choose data={', '.join(choices_that_give(records))}"
+    )
+
+
 def checked(config: DictConfig) -> Any:
-    """The settings of a job, of which each was checked, and all together by its system."""
+    """The settings of a job: each was checked, all together by its system, and that the recipe takes its data."""
     settings = settings_of(config)
     check(settings)
+    check_data(settings)
     return settings
 
 

@@ -20,6 +20,7 @@ from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
 import models
 from models.forecasting.extensions import TRAVELS, top
 from models.forecasting.forecaster import Forecaster, read_description, save_forecaster
+from pipeline.compare.comparison import Comparison
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import store_folder
 from pipeline.tracking.registry import register
@@ -82,7 +83,9 @@ def model_parts(parameters: Path, example: pd.DataFrame, folder: Path) -> dict[s
     }
 
 
-def log_model(run: Run, parameters: Path, example: pd.DataFrame, *, name: str | None = None) -> str:
+def log_model(
+    run: Run, parameters: Path, example: pd.DataFrame, comparison: Comparison, *, name: str | None = None
+) -> str:
     """Logs the model whose files lie in `parameters`, and registers it under `name` if there is one; returns its URI.
 
     It carries the package `models` with it.
@@ -95,7 +98,7 @@ def log_model(run: Run, parameters: Path, example: pd.DataFrame, *, name: str | 
     if name is None:
         return f"runs:/{run.id}/model"
     run.flush()  # the version shows the run's errors
-    return register(run.client, run.id, logged, name)
+    return register(run.client, run.id, logged, name, comparison)
 
 
 def load_model(uri: str, *, most_rows: int | None = MOST_ROWS) -> Any:
@@ -127,7 +130,9 @@ def example_frame(values: np.ndarray, feature_names: Sequence[str]) -> pd.DataFr
     return pd.DataFrame(values, columns=list(feature_names)).assign(sequence="a")
 
 
-def keep_model(run: Run, forecaster: Forecaster, tracking: Any, *, example: np.ndarray, error: float) -> str | None:
+def keep_model(
+    run: Run, forecaster: Forecaster, tracking: Any, comparison: Comparison, *, example: np.ndarray, error: float
+) -> str | None:
     """Logs parameters and model as `tracking.log_model` says; returns the model's URI if there is one.
 
     true: both. best, in a multirun: the parameters if no sibling has a smaller validation `error` so far, in place of
@@ -139,21 +144,23 @@ def keep_model(run: Run, forecaster: Forecaster, tracking: Any, *, example: np.n
     mode = str(tracking.log_model if tracking.log_model is not None else ("best" if tracking.parent else True)).lower()
     if mode == "best" and tracking.parent:
         with file_lock(store_folder() / ".best.lock"):  # parallel jobs look at the same siblings
-            keep_if_best(run, forecaster, tracking.parent, example, error)
+            keep_if_best(run, forecaster, tracking.parent, comparison, example=example, error=error)
         return None
     log_parameters(run, forecaster, example)
     with scratch_folder() as folder:
         save_forecaster(forecaster, folder)
         rows = example_frame(example[:EXAMPLE_ROWS], forecaster.feature_names)
-        return log_model(run, folder, rows, name=None if tracking.parent else tracking.register)
+        return log_model(run, folder, rows, comparison, name=None if tracking.parent else tracking.register)
 
 
-def keep_if_best(run: Run, forecaster: Forecaster, parent: str, example: np.ndarray, error: float) -> None:
+def keep_if_best(
+    run: Run, forecaster: Forecaster, parent: str, comparison: Comparison, *, example: np.ndarray, error: float
+) -> None:
     siblings = run.client.search_runs(
         [run.experiment_id], filter_string=f"tags.`mlflow.parentRunId` = '{parent}' and tags.{BEST_SO_FAR} != ''"
     )
-    errors = {sibling.info.run_id: float(sibling.data.tags[BEST_SO_FAR]) for sibling in siblings}
-    if not math.isfinite(error) or any(other <= error for other in errors.values()):
+    ranks = [comparison.rank(float(sibling.data.tags[BEST_SO_FAR])) for sibling in siblings]
+    if not math.isfinite(error) or any(other <= comparison.rank(error) for other in ranks):
         return
     log_parameters(run, forecaster, example)
     run.tags({BEST_SO_FAR: repr(error)})

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from pipeline.compare.comparison import Comparison
 from pipeline.host.errors import PipelineError
 
 if TYPE_CHECKING:
     from mlflow.entities.model_registry import ModelVersion
     from mlflow.tracking import MlflowClient
 
-BEST, ERROR, DATA = "best", "validation_mse", "data.checksum"
-SHOWN = ("evaluate/test_mse", "evaluate/test_mse_persistence", "evaluate/test_mse_ar2", "model/parameters")
+BEST, DATA = "best", "data.checksum"
 
 
 def versions_of(client: MlflowClient, name: str) -> list[ModelVersion]:
@@ -24,7 +25,7 @@ def versions_of(client: MlflowClient, name: str) -> list[ModelVersion]:
         found += page
         token = page.token
         if not token:
-            return sorted((v for v in found if ERROR in v.tags), key=lambda version: int(version.version))
+            return sorted((v for v in found if DATA in v.tags), key=lambda version: int(version.version))
 
 
 def refuse_other_data(client: MlflowClient, name: str, checksum: str) -> None:
@@ -38,29 +39,31 @@ def refuse_other_data(client: MlflowClient, name: str, checksum: str) -> None:
             )
 
 
-def best_version(versions: list[ModelVersion]) -> ModelVersion | None:
-    """Returns the version of the least validation error, the oldest of equals; None when no error is finite."""
-    finite = [version for version in versions if math.isfinite(float(version.tags[ERROR]))]
-    return min(finite, key=lambda version: float(version.tags[ERROR]), default=None)
+def best_version(versions: list[ModelVersion], comparison: Comparison) -> ModelVersion | None:
+    """Returns the version that is best on the validation part, the oldest of equals; None when no error is finite."""
+    chosen_by = comparison.chosen_by
+    ranks = [(comparison.rank(float(v.tags[chosen_by])), v) for v in versions if chosen_by in v.tags]
+    finite = [(rank, version) for rank, version in ranks if math.isfinite(rank)]
+    return min(finite, key=lambda pair: pair[0], default=(None, None))[1]
 
 
-def move_alias(client: MlflowClient, name: str) -> None:
+def move_alias(client: MlflowClient, name: str, comparison: Comparison) -> None:
     """Sets the alias `best`, and again until no version that was registered meanwhile is better."""
-    best = best_version(versions_of(client, name))
+    best = best_version(versions_of(client, name), comparison)
     while best is not None:
         client.set_registered_model_alias(name, BEST, best.version)
-        again = best_version(versions_of(client, name))
+        again = best_version(versions_of(client, name), comparison)
         if again is None or again.version == best.version:
             return
         best = again
 
 
-def link_metrics(client: MlflowClient, run_id: str, model_id: str) -> dict[str, str]:
+def link_metrics(client: MlflowClient, run_id: str, model_id: str, shown: Sequence[str]) -> dict[str, str]:
     """Makes the run's last errors metrics of its logged model too, with no new row in the run; returns them as text."""
     from mlflow.entities import Metric
 
     logged = client.get_run(run_id).data.metrics
-    rows = [client.get_metric_history(run_id, key)[-1] for key in SHOWN if key in logged]
+    rows = [client.get_metric_history(run_id, key)[-1] for key in shown if key in logged]
     linked = [Metric(row.key, row.value, row.timestamp, row.step, model_id=model_id) for row in rows]
     client.log_batch(run_id, metrics=linked)
     return {row.key: repr(row.value) for row in rows}
@@ -77,7 +80,7 @@ def make_registered_model(client: MlflowClient, name: str) -> None:
             raise
 
 
-def register(client: MlflowClient, run_id: str, model: Any, name: str) -> str:
+def register(client: MlflowClient, run_id: str, model: Any, name: str, comparison: Comparison) -> str:
     """Registers the logged model of a run with its errors and moves the alias; returns `models:/NAME@best` and the
     like.
 
@@ -86,11 +89,12 @@ def register(client: MlflowClient, run_id: str, model: Any, name: str) -> str:
     """
     tags = client.get_run(run_id).data.tags
     refuse_other_data(client, name, tags[DATA])
-    metrics = link_metrics(client, run_id, model.model_id)
+    metrics = link_metrics(client, run_id, model.model_id, comparison.shown)
     make_registered_model(client, name)
-    kept = {ERROR: tags[ERROR], DATA: tags[DATA], "data.source": tags["data.source"], **metrics}
+    chosen_by = comparison.chosen_by
+    kept = {chosen_by: tags[chosen_by], DATA: tags[DATA], "data.source": tags["data.source"], **metrics}
     version = client.create_model_version(
         name, model.model_uri, run_id, tags=kept, model_id=model.model_id, description=tags.get("mlflow.note.content")
     )
-    move_alias(client, name)
+    move_alias(client, name, comparison)
     return f"models:/{name}/{version.version}"

@@ -22,6 +22,7 @@ from pipeline.compare.jobs import stored_error
 from pipeline.compare.labels import label, name_of
 from pipeline.compare.summary import kept_up, summarise
 from pipeline.host.paths import conf_folder
+from pipeline.systems.psrnn.comparison import FORECASTS
 from pipeline.systems.psrnn.figures import horizon_curve
 from pipeline.systems.psrnn.first_model import judge, mean_predictor_mse
 from pipeline.systems.psrnn.load import load
@@ -54,24 +55,24 @@ def compare(figure: str, **named: str) -> SimpleNamespace:
 def test_contenders_ahead_of_all_or_not() -> None:
     low = [0.10, 0.11, 0.12, 0.10, 0.11, 0.12, 0.10]
     table = jobs(psrnn=low, lstm=[2 * e for e in low], var=[3 * e for e in low])
-    claims = summarise(table, compare("contenders", challenger="psrnn"), NO_CLIENT).tables["claims.csv"]
+    claims = summarise(table, compare("contenders", challenger="psrnn"), NO_CLIENT, FORECASTS).tables["claims.csv"]
     assert claims[["verdict", "not ahead of"]].to_numpy().tolist() == [["holds", ""]]
     table = jobs(psrnn=low, lstm=[0.9 * e for e in low], var=[3 * e for e in low])
-    claims = summarise(table, compare("contenders", challenger="psrnn"), NO_CLIENT).tables["claims.csv"]
+    claims = summarise(table, compare("contenders", challenger="psrnn"), NO_CLIENT, FORECASTS).tables["claims.csv"]
     assert claims[["verdict", "not ahead of"]].to_numpy().tolist() == [["does not hold", "lstm"]]
     level = [e * factor for e, factor in zip(low, [0.9, 1.1, 0.95, 1.05, 0.9, 1.1, 1.0], strict=True)]
-    claims = summarise(jobs(psrnn=low, lstm=level), compare("contenders", challenger="psrnn"), NO_CLIENT).tables[
-        "claims.csv"
-    ]
+    claims = summarise(
+        jobs(psrnn=low, lstm=level), compare("contenders", challenger="psrnn"), NO_CLIENT, FORECASTS
+    ).tables["claims.csv"]
     assert claims[["verdict", "not ahead of"]].to_numpy().tolist() == [["undecided", "lstm"]]
     table = jobs(psrnn=low, lstm=[math.inf] * len(low))
-    claims = summarise(table, compare("contenders", challenger="psrnn"), NO_CLIENT).tables["claims.csv"]
+    claims = summarise(table, compare("contenders", challenger="psrnn"), NO_CLIENT, FORECASTS).tables["claims.csv"]
     assert claims["verdict"].tolist() == ["undecided"]
 
 
 def test_pages_show_the_names_that_people_use_and_tables_those_of_the_settings() -> None:
     table = jobs(psrnn=[0.2, 0.2, 0.3], last_value=[0.1, 0.1, 0.1], var=[0.3, 0.3, 0.3])
-    summary = summarise(table, compare("contenders", challenger="psrnn"), NO_CLIENT)
+    summary = summarise(table, compare("contenders", challenger="psrnn"), NO_CLIENT, FORECASTS)
     assert summary.tables["means.csv"]["arm"].tolist() == ["last_value", "psrnn", "var"]
     for words in ("| waves | last value | 3 |", "| waves | PSRNN | 3 |", "| waves | ridge VAR | 3 |"):
         assert words in summary.text
@@ -99,7 +100,7 @@ def test_a_method_without_a_name_is_called_by_its_class_and_equal_labels_are_dra
 
 def test_a_job_that_blew_up_is_counted_and_in_no_mean() -> None:
     table = jobs(iid=[1.0, 1.0, 1.0, math.inf])
-    summary = summarise(table, compare("count"), NO_CLIENT)
+    summary = summarise(table, compare("count"), NO_CLIENT, FORECASTS)
     means = summary.tables["means.csv"]
     assert means["error"].tolist() == [1.0]
     assert means["unstable_share"].tolist() == [0.25]
@@ -111,7 +112,7 @@ def test_captions_say_which_mean_it_is_and_from_how_many_seeds_on_there_are_inte
     def known(errors: list[float]) -> bool:
         table = jobs(lstm=errors, psrnn=errors)
         curves = table.assign(epoch=0)
-        summary = summarise(table, compare(figure, baseline="lstm", challenger="psrnn"), lambda _: curves)
+        summary = summarise(table, compare(figure, baseline="lstm", challenger="psrnn"), lambda _: curves, FORECASTS)
         lines = summary.text.splitlines()
         means, ratios = (next(i for i, line in enumerate(lines) if words in line) for words in CAPTIONS)
         assert means < next(i for i, line in enumerate(lines) if "| error | error_low |" in line) < ratios
@@ -127,7 +128,7 @@ def test_studies_among_forecasters_are_listed_and_in_no_figure() -> None:
     forecasters = jobs(iid=[1.0, 2.0, 3.0], orthogonal=[1.0, 1.5, 2.0])
     study = {"run": "trace-seed0", "run_id": "t", "data": "diag", "stand_in": False, "seed": 0, "overrides": "seed=0"}
     table = pd.concat([forecasters, pd.DataFrame([study])], ignore_index=True)
-    mixed, plain = (summarise(each, compare("count"), NO_CLIENT) for each in (table, forecasters))
+    mixed, plain = (summarise(each, compare("count"), NO_CLIENT, FORECASTS) for each in (table, forecasters))
     assert mixed.tables["jobs.csv"]["run"].tolist() == table["run"].tolist()
     pd.testing.assert_frame_equal(mixed.tables["by_arm_and_count.csv"], plain.tables["by_arm_and_count.csv"])
     pd.testing.assert_frame_equal(mixed.tables["means.csv"], plain.tables["means.csv"])
@@ -137,12 +138,12 @@ def test_studies_among_forecasters_are_listed_and_in_no_figure() -> None:
 def test_jobs_that_nothing_tells_apart_are_said_to_be_pooled() -> None:
     table = pd.concat([jobs(iid=[1.0, 2.0]), jobs(iid=[10.0, 20.0])])
     with pytest.warns(UserWarning, match="4 of 4 jobs agree in data, arm, kernel, count and seed and are pooled"):
-        summary = summarise(table, compare("count"), NO_CLIENT)
+        summary = summarise(table, compare("count"), NO_CLIENT, FORECASTS)
     assert summary.text.startswith("**4 of 4 jobs agree")
 
 
 def test_trials_show_no_test_error() -> None:
-    summary = summarise(jobs(lstm=[0.4, 0.2]), compare("trials"), NO_CLIENT)
+    summary = summarise(jobs(lstm=[0.4, 0.2]), compare("trials"), NO_CLIENT, FORECASTS)
     assert list(summary.tables) == ["trials.csv"]
     assert summary.tables["trials.csv"]["validation_mse"].tolist() == [0.1, 0.2]
     assert "test" not in " ".join(summary.tables["trials.csv"].columns)
@@ -199,9 +200,9 @@ def test_a_forecast_that_is_not_a_number_is_infinitely_wrong() -> None:
 
 def test_jobs_that_were_not_scored_over_the_same_steps_are_said_not_to_compare() -> None:
     table = jobs(psrnn=[0.1, 0.2, 0.3], lstm=[0.2, 0.3, 0.4])
-    assert "same steps" not in summarise(table, compare("contenders", challenger="psrnn"), NO_CLIENT).text
+    assert "same steps" not in summarise(table, compare("contenders", challenger="psrnn"), NO_CLIENT, FORECASTS).text
     table.loc[table["arm"] == "lstm", "first_step"] = 8
     for figure in ("contenders", "trials"):
         with pytest.warns(UserWarning, match=r"not all jobs were scored over the same steps \(waves: from step 4, 8\)"):
-            text = summarise(table, compare(figure, challenger="psrnn"), NO_CLIENT).text
+            text = summarise(table, compare(figure, challenger="psrnn"), NO_CLIENT, FORECASTS).text
         assert text.startswith("**not all jobs were scored over the same steps")

@@ -33,6 +33,7 @@ def jobs(parent: str) -> Iterator[tuple[dict[str, str], dict[str, str], dict[str
             for seed in range(SEEDS):
                 error = 1 / count + 0.001 * seed + (0 if arm == "orthogonal" else 0.01)
                 tags = {
+                    "recipe": "psrnn",
                     "mlflow.parentRunId": parent, "data": "walk", "data.stand_in": "false", "data.checksum": "c" * 64,
                     "arm": arm, "model": "psrnn", "sampler": arm, "kernel": "gaussian", "stability": "stable",
                     "validation_mse": repr(error), "hydra.overrides": f"seed={seed}",

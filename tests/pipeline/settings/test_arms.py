@@ -11,6 +11,7 @@ import pytest
 from pipeline.compare.arms import arm_of, given, plain, swept_values, varied
 from pipeline.compare.summary import aligned
 from pipeline.host.errors import PipelineError
+from pipeline.systems.psrnn.comparison import FORECASTS
 
 TINY = ("size=tiny", "data.source=stand_in", "refine=none", "evaluate.orders=[]", "tracking.detail=summary")
 PAIR = ("compare.baseline=iid", "compare.challenger=orthogonal")
@@ -52,12 +53,12 @@ def test_the_arm_is_any_key() -> None:
     choices = {"model": "psrnn", "sampler": "iid", "kernel": "matern", "contender": None}
     settings = {"readout": {"lags": 4}, "refine": {"learning_rate": 0.5}, "update": "bayes"}
     keys = (None, "kernel", "readout.lags", "refine.learning_rate", "update")
-    assert [arm_of(key, choices, settings) for key in keys] == ["iid", "matern", "4", "0.5", "bayes"]
-    assert arm_of(None, choices | {"contender": "mocap/psrnn"}, settings) == "psrnn"
-    assert arm_of(None, choices | {"model": "lstm"}, settings) == "lstm"
+    assert [arm_of(key, choices, settings, FORECASTS) for key in keys] == ["iid", "matern", "4", "0.5", "bayes"]
+    assert arm_of(None, choices | {"contender": "mocap/psrnn"}, settings, FORECASTS) == "psrnn"
+    assert arm_of(None, choices | {"model": "lstm"}, settings, FORECASTS) == "lstm"
     for unknown in ("readout.lag", "readout", "contender"):
         with pytest.raises(PipelineError, match=f"compare.arm={unknown} is no group or setting that has a value"):
-            arm_of(unknown, choices, settings)
+            arm_of(unknown, choices, settings, FORECASTS)
 
 
 def test_what_else_was_varied() -> None:
@@ -66,17 +67,17 @@ def test_what_else_was_varied() -> None:
         for sampler in ("iid", "orthogonal") for kernel in ("gaussian", "matern") for seed in ("0", "1")
     ]  # fmt: skip
     assert (
-        varied(jobs, ["walk"] * 8, None, "count")
+        varied(jobs, ["walk"] * 8, None, "count", FORECASTS)
         == ["kernel=gaussian"] * 2 + ["kernel=matern"] * 2 + ["kernel=gaussian"] * 2 + ["kernel=matern"] * 2
     )
-    assert varied(jobs, ["walk"] * 8, "kernel", "count") == ["sampler=iid"] * 4 + ["sampler=orthogonal"] * 4
-    assert varied(jobs[:2], ["walk"] * 2, None, "count") == ["", ""]
-    assert varied([], [], None, "count") == []
+    assert varied(jobs, ["walk"] * 8, "kernel", "count", FORECASTS) == ["sampler=iid"] * 4 + ["sampler=orthogonal"] * 4
+    assert varied(jobs[:2], ["walk"] * 2, None, "count", FORECASTS) == ["", ""]
+    assert varied([], [], None, "count", FORECASTS) == []
     counts = [{"features.count": "5"}, {"features.count": "10"}]
-    assert varied(counts, ["walk"] * 2, None, "count") == ["", ""]
-    assert varied(counts, ["walk"] * 2, None, "contenders") == ["features.count=5", "features.count=10"]
+    assert varied(counts, ["walk"] * 2, None, "count", FORECASTS) == ["", ""]
+    assert varied(counts, ["walk"] * 2, None, "contenders", FORECASTS) == ["features.count=5", "features.count=10"]
     paths = [{"data.path": "a.csv"}, {"data.path": "b.csv"}]
-    assert varied(paths, ["a", "b"], None, "count") == ["", ""], "the name of the data set tells it"
+    assert varied(paths, ["a", "b"], None, "count", FORECASTS) == ["", ""], "the name of the data set tells it"
 
 
 def test_tables_on_a_terminal() -> None:

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 import torch
 
-from pipeline.__main__ import with_model_uri
+from pipeline.__main__ import with_shorthands
 from pipeline.host.paths import PACKAGE
 
 TINY = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "tracking=off")
@@ -232,8 +232,8 @@ def test_extensions_from_outside(run_pipeline, tmp_path: Path, monkeypatch) -> N
 
 
 def test_model_is_a_uri_only_for_predict() -> None:
-    assert with_model_uri(["model=psrnn"]) == ["model=psrnn"]
-    assert with_model_uri(["recipe=predict", "model=runs:/a/model"]) == ["recipe=predict", "model.uri='runs:/a/model'"]
+    assert with_shorthands(["model=psrnn"]) == ["model=psrnn"]
+    assert with_shorthands(["recipe=predict", "model=runs:/a/model"]) == ["recipe=predict", "model.uri='runs:/a/model'"]
 
 
 def test_wheel_holds_the_configuration(tmp_path: Path) -> None:
@@ -263,3 +263,43 @@ def test_wheel_holds_the_configuration(tmp_path: Path) -> None:
     assert "Author: the orthogonal-psrnn authors" in metadata
     assert "Classifier: Intended Audience :: Science/Research" in metadata
     assert "Keywords: " in metadata
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("data=abalone",),
+            "data: data.regression.abalone.load gives a table of points; recipe=psrnn takes sequences: choose "
+            "data=handwriting, mocap, moving_mnist, swimmer, table",
+        ),
+        (
+            ("recipe=ssgp", "data=mocap"),
+            "data: data.mocap.load.load_mocap gives sequences; recipe=ssgp takes a table of points: choose "
+            "data=abalone, gas_turbine, points, precipitation",
+        ),
+    ],
+)
+def test_data_that_do_not_fit_a_recipe_are_refused_before_they_are_loaded(
+    arguments: tuple[str, ...], message: str, run_pipeline, monkeypatch
+) -> None:
+    loaded: list[str] = []
+    monkeypatch.setattr("pipeline.systems.psrnn.recipe.load_stage", lambda *_, **__: loaded.append("sequences"))
+    monkeypatch.setattr("pipeline.systems.ssgp.recipe.load_points", lambda *_: loaded.append("points"))
+    assert run_pipeline(*arguments, "size=tiny", "tracking=off").error == f"error: {message}"
+    assert loaded == []
+
+
+def test_a_loader_that_does_not_say_what_it_returns_is_judged_by_what_it_gives(
+    run_pipeline, tmp_path: Path, monkeypatch
+) -> None:
+    (tmp_path / "my_points.py").write_text(
+        "from data.regression.abalone import load\n\n\n"
+        "def load_mine():\n    return load(source='stand_in', points=20)\n"
+    )
+    (tmp_path / "conf" / "data").mkdir(parents=True)
+    (tmp_path / "conf" / "data" / "mine.yaml").write_text("_target_: my_points.load_mine\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    own = ("--config-dir", str(tmp_path / "conf"), "extensions=[my_points]", "data=mine", "size=tiny", "tracking=off")
+    error = run_pipeline(*own).error
+    assert "is a table of points, not sequences; it goes with another recipe" in error

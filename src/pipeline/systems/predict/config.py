@@ -36,4 +36,9 @@ class PredictConfig(CommonConfig):
     output: str | None = None
 
 
-SYSTEM = System(settings=PredictConfig, entry="pipeline.systems.predict.recipe:predict")
+SYSTEM = System(
+    settings=PredictConfig,
+    entry="pipeline.systems.predict.recipe:predict",
+    tracked=False,
+    shorthands=(("model", "model.uri"),),
+)

@@ -11,6 +11,7 @@ from models.choices import SCALES, UPDATES
 from pipeline.host.errors import PipelineError
 from pipeline.settings.fields import setting
 from pipeline.settings.schema import CommonConfig
+from pipeline.systems.psrnn.comparison import FORECASTS
 from pipeline.systems.registry import System
 
 
@@ -96,5 +97,8 @@ SYSTEM = System(
     settings=PsrnnConfig,
     entry="pipeline.systems.psrnn.recipe:train",
     check="pipeline.systems.psrnn.config:check",
+    comparison=FORECASTS,
+    makes_model=True,
+    data=("data.base:Dataset",),
     bfloat16=True,
 )

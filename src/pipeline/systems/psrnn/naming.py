@@ -12,6 +12,7 @@ import torch
 from pipeline.compare.arms import arm_of
 from pipeline.job.study import run_request
 from pipeline.settings.job import Job
+from pipeline.systems.psrnn.comparison import FORECASTS
 from pipeline.systems.psrnn.config import PsrnnConfig
 from pipeline.systems.psrnn.load import Loaded
 from pipeline.tracking.session import RunRequest
@@ -46,7 +47,7 @@ def request_of(settings: PsrnnConfig, job: Job, loaded: Loaded, device: torch.de
     A run by itself is also named after the settings that were typed, so that runs which differ have different names.
     """
     choices = {name: str(value).rpartition("/")[2] for name, value in job.choices.items() if value}
-    arm = arm_of(settings.compare.arm, job.choices, asdict(settings))
+    arm = arm_of(settings.compare.arm, job.choices, asdict(settings), FORECASTS)
     kernel, sampler = (choices.get(name, "") if psrnn else "" for name in ("kernel", "sampler"))
     data = loaded.dataset.name if choices.get("data") == "table" else choices.get("data")
     typed = [] if job.multirun else words_typed(job.overrides)

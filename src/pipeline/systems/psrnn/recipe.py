@@ -27,6 +27,7 @@ from pipeline.settings.build import build
 from pipeline.settings.job import Job, refuse_other_data
 from pipeline.systems.psrnn import report
 from pipeline.systems.psrnn.baselines import Season, baselines, season_of
+from pipeline.systems.psrnn.comparison import FORECASTS
 from pipeline.systems.psrnn.config import PsrnnConfig
 from pipeline.systems.psrnn.evaluate import Evaluation, evaluate
 from pipeline.systems.psrnn.first_model import Initialised, one_step_mse
@@ -205,7 +206,7 @@ def close(settings: PsrnnConfig, job: Job, loaded: Loaded, trained: Trained, eva
     run.tags({"validation_mse": repr(trained.validation_mse)})
     forecaster = forecaster_of(model, loaded, intervals)
     example = loaded.dataset.test.to_arrays(1)[0]
-    uri = keep_model(run, forecaster, settings.tracking, example=example, error=trained.validation_mse)
+    uri = keep_model(run, forecaster, settings.tracking, FORECASTS, example=example, error=trained.validation_mse)
     if not study.full:
         test = "" if settings.compare.figure == "trials" else f", {evaluation.mse():.4g} on test"
         return f"{run.name}: {trained.validation_mse:.4g} on validation{test}"

@@ -65,4 +65,6 @@ SYSTEM = System(
     settings=SsgpConfig,
     entry="pipeline.systems.ssgp.recipe:compare",
     check="pipeline.systems.ssgp.recipe:check",
+    data=("data.points:Points",),
+    redraw="pipeline.systems.ssgp.redraw:study_from",
 )

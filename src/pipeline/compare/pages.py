@@ -1,0 +1,42 @@
+"""The tables of a result page, read back to the last digit, and what is made again from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from pipeline.host.errors import PipelineError
+
+WORDS = ("run", "run_id", "data", "arm", "model", "sampler", "kernel", "overrides", "varied")
+
+
+class Remade(NamedTuple):
+    """Tables and figures by file name, and the words of a page."""
+
+    tables: dict[str, pd.DataFrame]
+    figures: dict[str, Figure]
+    text: str
+
+
+def typed(texts: list[str]) -> list[Any]:
+    """Truth values, whole numbers or floats to the last digit, whichever all of them are; else the words. "" is NaN."""
+    if set(texts) <= {"True", "False"}:
+        return [text == "True" for text in texts]
+    for kind in (int, float):
+        try:
+            return [kind(text or "nan") for text in texts]
+        except ValueError:
+            continue
+    return texts
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """A table, its numbers to the last digit, no gaps in its words. Raises PipelineError where it is missing."""
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except OSError as error:
+        raise PipelineError(f"{path} cannot be read ({error.strerror}); a page is made again from it") from error
+    return pd.DataFrame({name: list(table[name]) if name in WORDS else typed(list(table[name])) for name in table})

@@ -1,0 +1,42 @@
+"""How forecasters are compared: by their squared error, and by sampler where the model is a PSRNN."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pipeline.compare.arms import plain
+from pipeline.compare.comparison import Comparison
+
+RANDOM = ("psrnn", "psrnn_cp")  # models that draw frequencies
+
+
+def arm(choices: Mapping[str, Any]) -> str:
+    """Returns the model; for model=psrnn its sampler."""
+    model = plain("model", choices.get("model") or "psrnn")
+    return plain("sampler", choices.get("sampler") or "") if model == "psrnn" else model
+
+
+def columns(run: Any) -> dict[str, object]:
+    """Returns what tables say of a finished run beside its errors."""
+    tags, parameters, metrics = run.data.tags, run.data.params, run.data.metrics
+    return {
+        **{name: tags[name] for name in ("arm", "model", "sampler", "kernel")},
+        "count": int(parameters["features.count"]) if tags["model"] in RANDOM else 0,
+        "parameters": int(metrics["model/parameters"]),
+        "stable": tags["stability"] == "stable",
+        "first_step": int(tags.get("scored.first_step") or parameters.get("evaluate.first_step", 0)),
+    }
+
+
+FORECASTS = Comparison(
+    metric="evaluate/test_mse",
+    chosen_by="validation_mse",
+    columns=columns,
+    groups=("model", "sampler"),
+    arm=arm,
+    curves="pipeline.systems.psrnn.curves:curve_table",
+    counted="features.count",
+    aside=("tune",),
+    shown=("evaluate/test_mse", "evaluate/test_mse_persistence", "evaluate/test_mse_ar2", "model/parameters"),
+)

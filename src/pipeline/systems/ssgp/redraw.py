@@ -1,0 +1,61 @@
+"""A result page of `recipe=ssgp` made again from its own files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from pipeline.compare.pages import Remade, read_table
+from pipeline.host.errors import PipelineError
+from pipeline.systems.ssgp.clusters import cluster_figure
+from pipeline.systems.ssgp.report import claims_of, curve_figure, has_curves, in_words
+from pipeline.systems.ssgp.streamed import cost_figure
+
+TARGET = re.compile(r"<!-- test RMSE \((?P<target>.+)\) -->")
+
+
+def target_of(folder: Path) -> str:
+    """What a study predicts, from the axis of its earlier figure: matplotlib writes texts as comments too. Raises
+    PipelineError where that does not say it."""
+    figure = folder / "rmse.svg"
+    found = TARGET.search(figure.read_text(encoding="utf-8")) if figure.is_file() else None
+    if found is None:
+        raise PipelineError(f"{figure} does not say what the target is; export the study again from the store")
+    return found["target"]
+
+
+def points_of(folder: Path, *, drawn: bool) -> Any:
+    """What is known of a study's data set: its name where it is in a table, its target where errors are drawn."""
+    known = read_table(folder / "paired.csv") if (folder / "paired.csv").is_file() else None
+    name, stand_in = ("", False) if known is None else (known["data"].iloc[0], bool(known["stand_in"].iloc[0]))
+    return SimpleNamespace(name=name, stand_in=stand_in, target_name=target_of(folder) if drawn else "")
+
+
+def study_figures(folder: Path, curves: pd.DataFrame, points: Any) -> dict[str, Figure]:
+    """Those that the folder has the tables of."""
+    found = {}
+    if has_curves(curves):
+        found["rmse"] = curve_figure(curves, points, title=f"{folder.name}: error over training")
+    if (folder / "clusters.csv").is_file():
+        title = f"{folder.name}: clusters of the test inputs"
+        found["clusters"] = cluster_figure(read_table(folder / "clusters.csv"), title=title)
+    if (folder / "stream.csv").is_file():
+        title = f"{folder.name}: a fit in a stream of generated rows"
+        found["stream"] = cost_figure(read_table(folder / "stream.csv"), title=title)
+    return found
+
+
+def study_from(folder: Path) -> Remade:
+    """Of `recipe=ssgp`: paired rows, claims and the figure from curves.csv, the other figures from their own tables.
+    Means show no intervals, and stay."""
+    curves = read_table(folder / "curves.csv")
+    points = points_of(folder, drawn=has_curves(curves))
+    paired, claims = claims_of(curves[curves["chosen"]], points)
+    text = in_words(read_table(folder / "means.csv"), paired, claims)
+    tables = {"paired.csv": paired, "claims.csv": claims} if len(paired) else {}
+    return Remade(tables, study_figures(folder, curves, points), text)
