@@ -10,6 +10,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+# What a run imports on its way, made once; `pipeline` comes first, which keeps MLflow from sending telemetry.
+PRELOADED = [
+    "pipeline.systems.psrnn.recipe", "hydra", "torch._dynamo", "pandas", "scipy.stats", "mlflow.pyfunc.scoring_server",
+    "mlflow.store.tracking.sqlalchemy_workspace_store", "pipeline.tracking.database",
+]  # fmt: skip
+
 
 def run_until(
     arguments: list[str], environment: dict[str, str], output: Path, place: str | None, number: int, calls: int
@@ -54,7 +60,7 @@ def end_of(
 ) -> int:
     """The exit code of such a process, −9 for SIGKILL. The imports are made once, in the server it is forked from."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["pipeline.systems.psrnn.recipe", "hydra"])
+    context.set_forkserver_preload(PRELOADED)
     job = context.Process(target=run_until, args=(list(arguments), environment, output, place, int(number), calls))
     job.start()
     job.join(120)
