@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
+import re
 import subprocess
 import sys
 import threading
@@ -95,44 +95,35 @@ def test_server_on_postgresql_killed_while_eight_jobs_run(store: Path, tmp_path:
 
 
 @pytest.mark.slow
-def test_server_killed_and_back_in_the_middle(store: Path, tmp_path: Path) -> None:
+def test_server_killed_and_back_in_the_middle(store: Path, sqlite_server: Server, capsys) -> None:
+    """Of two jobs one lives on and sends its rows; what the other, killed meanwhile, left is sent by the next."""
     assert store.is_dir()
-    with mlflow_server(tmp_path) as server:
-        process = job("job0", uri=server.uri, pause=0.02)
-        assert process.stdout is not None
-        assert process.stdout.readline() == "begun\n"
-        server.kill()
-        time.sleep(5)
-        server.start()
-        out, err = process.communicate(timeout=270)
-        assert process.returncode == 0, out + err
-        assert err.count("the tracking server does not answer") == 1
-        assert err.count("answers again after") == 1
-        assert rows(MlflowClient(server.uri), "job0") == [(step, step / 7) for step in range(STEPS)]
-        assert list(unsent_folder().iterdir()) == []
+    names = {"living": STEPS, "killed": 5 * STEPS}
+    living, killed = (job(name, uri=sqlite_server.uri, pause=0.02, steps=steps) for name, steps in names.items())
+    assert [process.stdout and process.stdout.readline() for process in (living, killed)] == ["begun\n"] * 2
+    sqlite_server.kill()
+    time.sleep(3)
+    killed.kill()
+    killed.communicate(timeout=20)
+    client = MlflowClient(sqlite_server.uri)
+    sqlite_server.start()
+    check_sent_by_the_next(sqlite_server, capsys)
+    out, err = living.communicate(timeout=270)
+    assert living.returncode == 0, out + err
+    assert err.count("the tracking server does not answer") == 1
+    assert err.count("answers again after") == 1
+    assert rows(client, "living") == [(step, step / 7) for step in range(STEPS)]
+    assert list(unsent_folder().iterdir()) == []
 
 
-@pytest.mark.slow
-def test_what_a_killed_process_left_is_sent_by_the_next(store: Path, tmp_path: Path, capsys) -> None:
-    assert store.is_dir()
-    with mlflow_server(tmp_path) as server:
-        process = job("job0", uri=server.uri, pause=0.1, steps=60)
-        assert process.stdout is not None
-        assert process.stdout.readline() == "begun\n"
-        server.kill()
-        time.sleep(2)
-        process.send_signal(signal.SIGKILL)
-        process.communicate(timeout=20)
-        (kept,) = unsent_folder().iterdir()
-        lines = len(kept.read_text().splitlines()) - 1
-        assert lines >= 1
-        server.start()
-        client = open_store(server.uri)
-        said = capsys.readouterr().err
-        assert f"waiting up to 60 s for the tracking server {server.uri} (no connection)" in said
-        assert f"{lines} unsent lines of run {kept.stem} were sent" in said
-        assert len(client.get_metric_history(kept.stem, "loss")) >= lines
-        assert list(unsent_folder().iterdir()) == []
+def check_sent_by_the_next(server: Server, capsys) -> None:
+    """Opening the store sends the lines of the run that nobody holds any more, and leaves the other's to its job."""
+    client = open_store(server.uri)
+    said = capsys.readouterr().err
+    assert f"waiting up to 60 s for the tracking server {server.uri} (no connection)" in said
+    ((lines, run_id),) = re.findall(r"(\d+) unsent lines of run (\w+) were sent", said)
+    assert client.get_run(run_id).info.run_name == "killed"
+    assert len(client.get_metric_history(run_id, "loss")) >= int(lines) >= 1
 
 
 def test_absent_at_the_start_is_one_error_line(run_pipeline) -> None:
