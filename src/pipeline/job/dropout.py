@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from models.runtime.collectives import rank
-from pipeline.job.seeding import derived
+from models.runtime.seeding import derived
 
 
 def drops_units(model: nn.Module) -> bool:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
+from models.runtime.seeding import generator
 from pipeline.host.errors import PipelineError
 from pipeline.job import checkpoint
-from pipeline.job.seeding import generator
 
 
 def test_round_trip(tmp_path: Path) -> None:

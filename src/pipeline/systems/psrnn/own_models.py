@@ -15,8 +15,8 @@ from models.forecasting.fitting import Fitted, Problem
 from models.forecasting.forecaster import Forecaster, load_forecaster, save_forecaster
 from models.forecasting.readout import ReadoutSettings
 from models.forecasting.recurrent import Recurrent
+from models.runtime.seeding import generator
 from pipeline.host.errors import PipelineError
-from pipeline.job.seeding import generator
 from pipeline.tracking.run import scratch_folder
 
 OFFERS = ("initial_state", "predict", "update")

@@ -21,7 +21,6 @@ from pipeline.host.devices import DTYPES
 from pipeline.host.threads import threads_for
 from pipeline.host.torchrun import refuse_unlike, settings_of_rank
 from pipeline.job.clock import Clock
-from pipeline.job.curve import EpochRow, Progress
 from pipeline.job.study import Study, opened, prepare
 from pipeline.settings.build import build
 from pipeline.settings.job import Job, refuse_other_data
@@ -35,7 +34,15 @@ from pipeline.systems.psrnn.intervals import intervals_of, log_forecast, log_int
 from pipeline.systems.psrnn.joined import joined
 from pipeline.systems.psrnn.load import Loaded, cut, forecaster_of, load, load_once
 from pipeline.systems.psrnn.naming import request_of
-from pipeline.systems.psrnn.refine import Listener, errors_when_rounded, kept_errors, refine, unrefined, unwatched
+from pipeline.systems.psrnn.refine import (
+    Listener,
+    errors_when_rounded,
+    kept_errors,
+    logged,
+    refine,
+    unrefined,
+    unwatched,
+)
 from pipeline.systems.psrnn.remarks import advice, reading, remarks
 from pipeline.systems.psrnn.stages import Stages, stages_of
 from pipeline.tracking.run import Run, where_to_look
@@ -85,24 +92,6 @@ def first_model(stages: Stages, loaded: Loaded, study: Study) -> Initialised:
     return first
 
 
-def descend(
-    settings: PsrnnConfig, loaded: Loaded, first: Initialised, study: Study, *, trained: bool, watch: Listener
-) -> Progress:
-    """The learning curve; the first model is refined in place, where it is `trained` by gradient at all."""
-
-    def log(row: EpochRow) -> None:
-        for name, value in row.values.items():
-            study.run.metric(f"bptt/{name}", value, row.epoch)
-        study.run.metric("bptt/learning_rate", row.learning_rate, row.epoch)
-        study.run.metric("bptt/accepted", float(row.accepted), row.epoch)
-        watch(row)
-
-    if not trained:
-        return unrefined(first, on_epoch=log)
-    path = study.folder / "bptt.npz"
-    return refine(first, loaded, settings.refine, readout=settings.readout, seed=settings.seed, path=path, on_epoch=log)
-
-
 class Trained(NamedTuple):
     """The first model, refined in place, with its name in tables and a line of words; the validation error of what is
     kept; and the test error before refinement, None where there was none."""
@@ -121,7 +110,10 @@ def refine_stage(
     model: Any = first.model
     trained = stages.method.trained and settings.refine.epochs > 0
     with study.clock.stage("bptt"):
-        progress = descend(settings, loaded, first, study, trained=trained, watch=watch)
+        if trained:
+            progress = refine(settings, loaded, first, study, watch)
+        else:
+            progress = unrefined(first, on_epoch=logged(study, watch))
         errors = kept_errors(progress)
         if settings.dtype == "bfloat16":
             errors = errors_when_rounded(model, loaded)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from models.forecasting.bptt import TruncatedBPTT
@@ -13,6 +12,7 @@ from models.forecasting.recurrent import Recurrent
 from models.psrnn.bilinear_cell import BilinearCell
 from models.psrnn.factorised import FactorisedPSRNN
 from models.psrnn.kronecker import KroneckerPreconditioner
+from models.runtime.seeding import generator
 from pipeline.host.errors import PipelineError
 from pipeline.host.threads import threads_for
 from pipeline.job.curve import Decision, EpochRow, Measures, Progress
@@ -20,7 +20,8 @@ from pipeline.job.dropout import drops_units
 from pipeline.job.fit import Fit
 from pipeline.job.fit_files import snapshot
 from pipeline.job.fit_settings import FitSettings
-from pipeline.job.seeding import generator
+from pipeline.job.study import Study
+from pipeline.systems.psrnn.config import PsrnnConfig
 from pipeline.systems.psrnn.first_model import Initialised, one_step_mse
 from pipeline.systems.psrnn.lags import readout_settings
 from pipeline.systems.psrnn.load import Loaded
@@ -57,14 +58,28 @@ def fit_settings(settings: Any, model: Recurrent, seed: int) -> FitSettings:
     )  # fmt: skip
 
 
-def refine(
-    found: Initialised, loaded: Loaded, settings: Any, *, readout: Any, seed: int, path: Path, on_epoch: Listener
-) -> Progress:
-    """Train all that is trained by gradient in place; the model keeps its best parameters."""
-    model = found.model
+def logged(study: Study, watch: Listener) -> Listener:
+    """Returns a listener that logs an epoch and tells `watch` of it."""
+
+    def log(row: EpochRow) -> None:
+        for name, value in row.values.items():
+            study.run.metric(f"bptt/{name}", value, row.epoch)
+        study.run.metric("bptt/learning_rate", row.learning_rate, row.epoch)
+        study.run.metric("bptt/accepted", float(row.accepted), row.epoch)
+        watch(row)
+
+    return log
+
+
+def refine(settings: PsrnnConfig, loaded: Loaded, first: Initialised, study: Study, watch: Listener) -> Progress:
+    """Train all that is trained by gradient in place; the model keeps its best parameters.
+
+    Raises TypeError for a model that is no `Recurrent`.
+    """
+    model, refinement = first.model, settings.refine
     if not isinstance(model, Recurrent):
         raise TypeError(f"{type(model).__name__} is not refined by gradient")
-    chosen_readout = readout_settings(readout).with_lags(model.lags).only(found.chosen)
+    chosen_readout = readout_settings(settings.readout).with_lags(model.lags).only(first.chosen)
     fit_readout = ReadoutFit(loaded.train, loaded.validation, chosen_readout, loaded.lagged)
 
     def solve(refined: Recurrent) -> Filtered | None:
@@ -74,31 +89,32 @@ def refine(
         return one_step_mse(model, part, fit_readout.filtered(model, part))
 
     objective = TruncatedBPTT(
-        model, loaded.train, horizon=settings.horizon, batch_size=settings.batch_size,
-        solve_readout=solve if settings.solve_readout else None,
+        model, loaded.train, horizon=refinement.horizon, batch_size=refinement.batch_size,
+        solve_readout=solve if refinement.solve_readout else None,
     )  # fmt: skip
-    chosen = fit_settings(settings, model, seed)
+    chosen = fit_settings(refinement, model, settings.seed)
+    by_kronecker = chosen.optimizer == "kronecker"
     loop = Fit(
         objective,
         chosen,
-        generator=generator(seed, "order"),
+        generator=generator(settings.seed, "order"),
         measures=Measures(
             lambda: {"validation_mse": error(loaded.validation), "test_mse": error(loaded.test)},
-            on_epoch, decides=DECIDES, training="train_mse",
+            logged(study, watch), decides=DECIDES, training="train_mse",
         ),
-        preconditioner=KroneckerPreconditioner(damping=settings.damping) if chosen.optimizer == "kronecker" else None,
-        path=path,
+        preconditioner=KroneckerPreconditioner(damping=refinement.damping) if by_kronecker else None,
+        path=study.folder / "bptt.npz",
     )  # fmt: skip
     with threads_for(model):
         return loop.run()
 
 
-def unrefined(found: Initialised, *, on_epoch: Listener) -> Progress:
+def unrefined(first: Initialised, *, on_epoch: Listener) -> Progress:
     """The learning curve of a model that has no refinement: its error, once."""
-    errors = {f"{part}_mse": getattr(found, f"{part}_mse") for part in ("train", "validation", "test")}
+    errors = {f"{part}_mse": getattr(first, f"{part}_mse") for part in ("train", "validation", "test")}
     row = EpochRow(0, 0, errors, 0.0, decides=DECIDES)
     on_epoch(row)
-    return Progress(0.0, [row], 0, snapshot(found.model), found.train_mse)
+    return Progress(0.0, [row], 0, snapshot(first.model), first.train_mse)
 
 
 def kept_errors(progress: Progress) -> tuple[float, float]:

@@ -15,13 +15,13 @@ from models.features.bandwidth import bandwidth
 from models.features.kernels import Kernel
 from models.features.samplers import Sampler, draw_frequencies
 from models.numerics.ridge import RegressionData, affine_from_moments, centred_moments
+from models.runtime.seeding import generator
 from models.ssgp.fit import MarginalLikelihood
 from models.ssgp.model import SSGP, TrainingEnded
 from models.ssgp.moments import in_blocks
 from pipeline.job.curve import EpochRow, Measures
 from pipeline.job.fit import Fit
 from pipeline.job.fit_settings import FitSettings
-from pipeline.job.seeding import generator
 from pipeline.job.standardise import standardised
 
 Predict = Callable[[Tensor], tuple[Tensor, Tensor]]  # inputs ↦ mean and variance of observations, standardised

@@ -15,9 +15,9 @@ from torch import Tensor
 
 from models.features.kernels import Kernel
 from models.features.samplers import Sampler, draw_frequencies
+from models.runtime.seeding import generator
 from models.ssgp.model import SSGP
 from models.ssgp.moments import Rows, Stream
-from pipeline.job.seeding import generator
 from pipeline.plotting import legend, line, new_axes
 
 if TYPE_CHECKING:

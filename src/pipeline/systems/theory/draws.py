@@ -16,10 +16,10 @@ from models.features.kernel_matrix import kernel_matrix, kernel_product
 from models.features.kernels import Kernel
 from models.features.maps import random_features
 from models.features.samplers import Orthogonal, Sampler, draw_frequencies
+from models.runtime.seeding import generator
 from models.theory.bounds import rank_bound, theorem_1
 from models.theory.dense import Approximation, KernelSpectrum, Risk, feature_risk
 from models.theory.iterative import ShiftedKernel, iterative_approximation, iterative_risk
-from pipeline.job.seeding import generator
 from pipeline.systems.theory.config import TheorySettings
 from pipeline.systems.theory.inputs import Inputs
 

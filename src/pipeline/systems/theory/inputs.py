@@ -14,8 +14,8 @@ from data.base import Dataset, Standardiser
 from data.points import Points
 from models.numerics.signs import with_fixed_signs
 from models.psrnn.windows import extract_windows
+from models.runtime.seeding import generator
 from pipeline.host.errors import PipelineError
-from pipeline.job.seeding import generator
 from pipeline.job.standardise import standardised
 from pipeline.settings.schema import SizeConfig
 

@@ -12,11 +12,10 @@ from models.features.samplers import check_pair
 from models.forecasting.bptt import TruncatedBPTT
 from models.psrnn.features import draw_features
 from models.psrnn.method import Psrnn
-from models.runtime.seeding import generators_of
+from models.runtime.seeding import generator, generators_of
 from models.trace.hessian import ChunkLoss, Hessian, whole_chunks
 from pipeline.host.devices import DTYPES
 from pipeline.host.errors import PipelineError
-from pipeline.job.seeding import generator
 from pipeline.settings.build import build
 from pipeline.systems.psrnn.lags import readout_settings
 from pipeline.systems.psrnn.load import cut, load

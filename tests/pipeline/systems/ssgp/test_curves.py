@@ -13,12 +13,12 @@ import torch
 
 from models.features.kernels import Gaussian
 from models.features.samplers import Iid, draw_frequencies
+from models.runtime.seeding import generator
 from models.ssgp.autoencoder_fit import Training, train_autoencoder
 from models.ssgp.fit import train
 from models.ssgp.model import SSGP, factor_of
 from models.ssgp.moments import in_blocks
 from pipeline.job.curve import EpochRow
-from pipeline.job.seeding import generator
 from pipeline.job.standardise import standardised
 from pipeline.systems.ssgp.autoencoder import fit_autoencoder, refuse_taken_back
 from pipeline.systems.ssgp.curves import (
