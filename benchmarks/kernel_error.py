@@ -21,7 +21,7 @@ from models.features.bandwidth import bandwidth
 from models.features.kernels import Gaussian
 from models.features.maps import random_features
 from models.features.samplers import Hadamard, Iid, Orthogonal, Sampler, draw_frequencies
-from models.features.structured_samplers import NearOrthogonal, Sobol, Stratified
+from models.features.variance_reduction import NearOrthogonal, Sobol, Stratified
 
 REFERENCE = "orthogonal"
 SAMPLERS: dict[str, Sampler] = {

@@ -14,12 +14,13 @@ from torch import Tensor
 
 from models.baselines.autoregression import VAR
 from models.baselines.echo_state import EchoState
-from models.baselines.kalman import KalmanFilter, principal_components
+from models.baselines.kalman import KalmanFilter
 from models.baselines.networks import LSTM
+from models.baselines.subspace import principal_components
 from models.features.kernels import Gaussian
 from models.features.maps import random_features
 from models.features.samplers import Hadamard, Orthogonal, Sampler, draw_frequencies
-from models.features.structured_samplers import NearOrthogonal
+from models.features.variance_reduction import NearOrthogonal
 from models.forecasting.bptt import TruncatedBPTT
 from models.forecasting.filtering import MaskedSequences, filter_sequences, scored_steps
 from models.forecasting.fitting import Problem

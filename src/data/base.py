@@ -119,6 +119,11 @@ class Dataset:
         return digest.hexdigest()
 
 
+def is_constant(mean: Tensor, deviation: Tensor) -> Tensor:
+    """Returns for each column whether it varies by rounding alone; its standard deviation is `deviation`."""
+    return deviation <= 1e-12 * mean.abs().clamp(min=1.0)
+
+
 @dataclass(frozen=True, eq=False)
 class Standardiser:
     """Maps x to (x − mean) / scale per feature, with mean and standard deviation of the training part only.
@@ -143,7 +148,7 @@ class Standardiser:
         mean = train.values.sum((0, 1)) / count
         deviation = torch.where(train.mask, train.values - mean, 0.0)
         scale = (deviation.square().sum((0, 1)) / count).sqrt()
-        constant = scale <= 1e-12 * mean.abs().clamp(min=1.0)
+        constant = is_constant(mean, scale)
         if bool(constant.all()):
             raise DataError(
                 f"nothing varies in the training part (columns {', '.join(feature_names)}); nothing can be learned"

@@ -1,4 +1,4 @@
-"""Errors of forecasts from every step of sequences, by how many steps ahead they look."""
+"""Errors of forecasts several steps ahead, made from every step of every sequence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ FORECAST_BYTES = 512 * 2**20
 
 
 def horizon_targets(values: Tensor, scored: Tensor, horizon: int) -> tuple[Tensor, Tensor]:
-    """Targets o_{t+h−1} of the forecasts made at t, and the entries to score (target scored, origin past the start)."""
+    """Returns the targets o_{t+h−1} of the forecasts made at t, and the entries to score: target scored, origin not
+    beyond the end; both (sequence, time, feature)."""
     shift = horizon - 1
     steps = values.shape[1]
     targets, keep = torch.zeros_like(values), torch.zeros_like(scored)
@@ -26,7 +27,7 @@ def horizon_targets(values: Tensor, scored: Tensor, horizon: int) -> tuple[Tenso
 def horizon_errors(
     model: SequenceModel, filtered: Filtered, values: Tensor, scored: Tensor, horizons: Sequence[int], first_step: int
 ) -> dict[int, Tensor]:
-    """Squared errors per entry for each horizon, NaN where not scored: (sequence, time, feature) each.
+    """Returns squared errors per entry for each horizon, NaN where not scored: (sequence, time, feature) each.
 
     Sequences are taken in groups, so that the forecasts held at once stay below `FORECAST_BYTES` (or one sequence).
     """

@@ -19,7 +19,7 @@ LEVEL = 0.95
 RESAMPLES = 9999
 FEWEST_FOR_INTERVAL = 3
 FEWEST_FOR_WILCOXON = 6
-COLUMNS = ["data", "arm", "count", "seed", "error", "stable", "stand_in"]
+JOB_COLUMNS = ["data", "arm", "count", "seed", "error", "stable", "stand_in"]
 
 
 class Interval(NamedTuple):
@@ -96,7 +96,7 @@ def _share(flags: np.ndarray) -> float:
 
 def _two_arms(jobs: pd.DataFrame, baseline: str, challenger: str) -> pd.DataFrame:
     """The jobs of the two arms; ValueError when a column or an arm lacks, or a seed occurs twice."""
-    lacking = [name for name in COLUMNS if name not in jobs.columns]
+    lacking = [name for name in JOB_COLUMNS if name not in jobs.columns]
     if lacking:
         raise ValueError(f"compare: the table of jobs has no column {', '.join(lacking)}; add it")
     if baseline == challenger:
@@ -106,9 +106,9 @@ def _two_arms(jobs: pd.DataFrame, baseline: str, challenger: str) -> pd.DataFram
         if name not in known:
             raise ValueError(f"compare: there is no job of arm {name!r}; there are {', '.join(sorted(known))}")
     rows = jobs.loc[jobs["arm"].isin((baseline, challenger))]
-    twice = rows.loc[rows.duplicated(COLUMNS[:4])]
+    twice = rows.loc[rows.duplicated(JOB_COLUMNS[:4])]
     if len(twice):
-        data, arm, count, seed = (twice[name].iloc[0] for name in COLUMNS[:4])
+        data, arm, count, seed = (twice[name].iloc[0] for name in JOB_COLUMNS[:4])
         where = f"arm {arm!r}, data {data}, count {count}, seed {seed}"
         raise ValueError(f"compare: two jobs have {where}; compare jobs that differ in nothing else")
     return rows

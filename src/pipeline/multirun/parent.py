@@ -22,7 +22,7 @@ from pipeline.multirun.best import best_child, best_in_words, keep_best, log_bes
 from pipeline.systems.registry import function, system
 from pipeline.tracking.run import Run, create_run, where_to_look
 from pipeline.tracking.session import PRUNED, git_commit, nothing_left, origin_tags
-from pipeline.tracking.store import experiment_id, open_store
+from pipeline.tracking.store import experiment_id, newest_run, open_store
 
 
 def experiment_name(config: DictConfig) -> str:
@@ -48,13 +48,7 @@ def sweep_mark(config: DictConfig) -> str:
 
 def newest_parent(client: MlflowClient, where: str, mark: str, status: str) -> MlflowRun | None:
     """The newest parent of a sweep; `status` is "=" or "!=" FINISHED."""
-    found = client.search_runs(
-        [where],
-        filter_string=f"tags.sweep = '{mark}' and attributes.status {status} 'FINISHED'",
-        order_by=["attributes.start_time DESC"],
-        max_results=1,
-    )
-    return found[0] if found else None
+    return newest_run(client, where, f"tags.sweep = '{mark}' and attributes.status {status} 'FINISHED'")
 
 
 def refuse_to_resume(client: MlflowClient, where: str, mark: str) -> None:

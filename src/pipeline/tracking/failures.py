@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pipeline.settings.job import Job
 from pipeline.settings.messages import one_line
 from pipeline.tracking.run import Run, create_run
-from pipeline.tracking.store import experiment_id, open_store
+from pipeline.tracking.store import experiment_id, newest_run, open_store
 
 if TYPE_CHECKING:
     from mlflow.entities import Run as MlflowRun
@@ -18,13 +18,7 @@ NOT_BEGUN = "not_begun"
 
 def run_of_job(client: MlflowClient, experiment: str, parent: str, job: str) -> MlflowRun | None:
     """Returns the newest run of the job with this number."""
-    found = client.search_runs(
-        [experiment],
-        filter_string=f"tags.`mlflow.parentRunId` = '{parent}' and tags.job = '{job}'",
-        order_by=["attributes.start_time DESC"],
-        max_results=1,
-    )
-    return found[0] if found else None
+    return newest_run(client, experiment, f"tags.`mlflow.parentRunId` = '{parent}' and tags.job = '{job}'")
 
 
 def record_failure(config: Any, job: Job, error: Exception) -> None:

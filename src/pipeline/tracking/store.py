@@ -18,6 +18,7 @@ from pipeline.tracking.outbox import send_unsent
 from pipeline.tracking.server import ask_patiently, wait_for_server
 
 if TYPE_CHECKING:
+    from mlflow.entities import Run as MlflowRun
     from mlflow.tracking import MlflowClient
 
 MODEL_TRAINING = {"mlflow.experimentKind": "custom_model_development"}  # the UI's view for training runs
@@ -104,3 +105,11 @@ def experiment_id(client: MlflowClient, name: str) -> str:
         local = str(client.tracking_uri).startswith("sqlite:///")
         location = (store_folder() / "artifacts" / name).as_uri() if local else None
         return client.create_experiment(name, artifact_location=location, tags=MODEL_TRAINING)
+
+
+def newest_run(client: MlflowClient, experiment: str, condition: str) -> MlflowRun | None:
+    """Returns the newest run of an experiment that fulfils the condition, in MLflow's words; None where none does."""
+    found = client.search_runs(
+        [experiment], filter_string=condition, order_by=["attributes.start_time DESC"], max_results=1
+    )
+    return found[0] if found else None

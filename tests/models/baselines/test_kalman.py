@@ -11,13 +11,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.baselines import kalman
-from models.baselines.kalman import (
-    Kalman,
+from models.baselines import subspace
+from models.baselines.kalman import Kalman, build_kalman, fit_kalman
+from models.baselines.subspace import (
     StateSpace,
-    build_kalman,
     complete_windows,
-    fit_kalman,
     principal_components,
     stabilised,
     steady_gain,
@@ -152,7 +150,7 @@ def test_moment_is_the_mean_over_complete_windows(monkeypatch: pytest.MonkeyPatc
     values, mask, _ = part_of(simulate(3, 20, seed=8), [20, 3, 12], missing=0.03)
     kept = [values[s, t : t + 4].flatten() for s in range(3) for t in range(17) if bool(mask[s, t : t + 4].all())]
     assert 5 < len(kept) < 26
-    monkeypatch.setattr(kalman, "CHUNK_BYTES", 400)
+    monkeypatch.setattr(subspace, "CHUNK_BYTES", 400)
     found = window_moment(values, complete_windows(mask, 4), 4)
     torch.testing.assert_close(found, sum(torch.outer(w, w) for w in kept) / len(kept))
 
@@ -182,7 +180,7 @@ def test_many_features_are_identified_on_their_principal_components() -> None:
 
 
 def test_principal_components_span_what_an_eigendecomposition_finds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kalman, "CHUNK_BYTES", 8 * 30 * 50)
+    monkeypatch.setattr(subspace, "CHUNK_BYTES", 8 * 30 * 50)
     values, mask, _ = part_of(normal(5, 40, 30, seed=11) * torch.linspace(3, 0.1, 30).square(), missing=0.01)
     rows = values[mask.all(2)]
     expected = torch.linalg.eigh(rows.T @ rows)[1][:, -4:]
@@ -219,7 +217,7 @@ def test_a_failed_riccati_solution_is_said_aloud(monkeypatch: pytest.MonkeyPatch
     def fail(*_: object, **__: object) -> np.ndarray:
         raise np.linalg.LinAlgError("no finite solution")
 
-    monkeypatch.setattr(kalman, "solve_discrete_are", fail)
+    monkeypatch.setattr(subspace, "solve_discrete_are", fail)
     residual = noise_covariance()
     residual[3:, :3] = normal(2, 3, seed=12) * 0.01
     residual[:3, 3:] = residual[3:, :3].T

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from code_paths import normal, oscillators
-from models.baselines.kalman import canonical_states, complete_windows, principal_components, window_moment
+from models.baselines.subspace import canonical_states, complete_windows, principal_components, window_moment
 from models.numerics.signs import column_signs, with_fixed_signs
 from models.psrnn import projection
 from models.psrnn.projection import leading_singular_vectors

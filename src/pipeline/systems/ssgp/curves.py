@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from data.points import Points
+from data.points import Points, standardised
 from models.features.bandwidth import bandwidth
 from models.features.kernels import Kernel
 from models.features.samplers import Sampler, draw_frequencies
@@ -22,7 +22,6 @@ from models.ssgp.moments import in_blocks
 from pipeline.job.curve import EpochRow, Measures
 from pipeline.job.fit import Fit
 from pipeline.job.fit_settings import FitSettings
-from pipeline.job.standardise import standardised
 
 Predict = Callable[[Tensor], tuple[Tensor, Tensor]]  # inputs ↦ mean and variance of observations, standardised
 

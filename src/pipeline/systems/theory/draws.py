@@ -39,11 +39,11 @@ class Row:
     theorem_1: float
 
 
-COLUMNS = [column.name for column in fields(Row)]
+DRAW_COLUMNS = [column.name for column in fields(Row)]
 
 
 @dataclass(frozen=True)
-class Problem:
+class KernelOnInputs:
     """A kernel on inputs. name is unique in a study; scale is the bandwidth."""
 
     inputs: Inputs
@@ -65,16 +65,16 @@ class Problem:
         return random_features(self.inputs.points, frequencies.to(self.inputs.points))
 
 
-def problem_of(inputs: Inputs, kernel_name: str, kernel: Kernel, *, seed: int) -> Problem:
+def kernel_on_inputs(inputs: Inputs, kernel_name: str, kernel: Kernel, *, seed: int) -> KernelOnInputs:
     """The bandwidth is the median distance between random pairs. Raises ValueError when no two points differ."""
     chance = generator(seed, f"theory/bandwidth/{inputs.name}")
-    return Problem(inputs, kernel_name, kernel, bandwidth(inputs.points, generator=chance), seed)
+    return KernelOnInputs(inputs, kernel_name, kernel, bandwidth(inputs.points, generator=chance), seed)
 
 
-class Dense:
+class ByDecomposition:
     """Exact, by one decomposition of K."""
 
-    def __init__(self, problem: Problem, settings: TheorySettings) -> None:
+    def __init__(self, problem: KernelOnInputs, settings: TheorySettings) -> None:
         self.ridge, self.noise, self.inputs = settings.ridge, settings.noise, problem.inputs
         matrix = kernel_matrix(problem.kernel, problem.inputs.points, bandwidth=problem.scale)
         self.spectrum = KernelSpectrum(matrix)
@@ -86,10 +86,10 @@ class Dense:
         return self.spectrum.approximation(features, ridge=self.ridge)
 
 
-class Iterative:
+class ByProducts:
     """The same from products with K, preconditioned by orthogonal features."""
 
-    def __init__(self, problem: Problem, settings: TheorySettings) -> None:
+    def __init__(self, problem: KernelOnInputs, settings: TheorySettings) -> None:
         self.noise, self.inputs = settings.noise, problem.inputs
         self.shifted = ShiftedKernel(
             kernel_product(problem.kernel, problem.inputs.points, bandwidth=problem.scale),
@@ -112,8 +112,8 @@ class Measured(NamedTuple):
 
 
 def measure_draw(
-    problem: Problem, method: Dense | Iterative, exact: Risk, sampler: Sampler, row: tuple[str, int, int],
-    settings: TheorySettings,
+    problem: KernelOnInputs, method: ByDecomposition | ByProducts, exact: Risk, sampler: Sampler,
+    row: tuple[str, int, int], settings: TheorySettings,
 ) -> Row:  # fmt: skip
     name, count, draw = row
     use, rows = f"{name}/{count}/{draw}", len(problem.inputs.points)
@@ -125,9 +125,11 @@ def measure_draw(
     return Row(count, draw, close.delta, close.lowest, close.highest, risk.total, risk.bias, risk.variance, bound)
 
 
-def measure(problem: Problem, samplers: Mapping[str, Sampler], settings: TheorySettings, bar: tqdm[Any]) -> Measured:
+def measure(
+    problem: KernelOnInputs, samplers: Mapping[str, Sampler], settings: TheorySettings, bar: tqdm[Any]
+) -> Measured:
     """All draws of a problem, each with a generator of its own, so that none depends on which others are made."""
-    method = (Dense if len(problem.inputs.points) <= settings.dense_rows else Iterative)(problem, settings)
+    method = (ByDecomposition if len(problem.inputs.points) <= settings.dense_rows else ByProducts)(problem, settings)
     exact, parts = method.risk(), []
     for name, sampler in samplers.items():
         rows = []

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLUMNS = 3
+PANELS_IN_A_ROW = 3
 THIN: dict[str, Any] = {"linewidth": 1.2, "markersize": 3.5}  # steps of six samplers lie close together
 TICKS = 7  # size of the letters of values that must stand side by side
 INTERVAL = "geometric mean over draws, 95 % t-interval of the logs"
@@ -22,7 +22,7 @@ INTERVAL = "geometric mean over draws, 95 % t-interval of the logs"
 
 def panels(names: list[str], title: str, *, x: str, y: str) -> tuple[Figure, dict[str, Axes]]:
     """Three in a row, with room for one `legend_beside` at the right."""
-    return new_panels(names, title, x=x, y=y, size=(2.4, 2.2), margin=(2.5, 1.3), columns=COLUMNS)
+    return new_panels(names, title, x=x, y=y, size=(2.4, 2.2), margin=(2.5, 1.3), columns=PANELS_IN_A_ROW)
 
 
 def count_axis(panel: Axes, ticks: list[int]) -> None:

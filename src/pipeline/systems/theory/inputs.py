@@ -11,12 +11,11 @@ import torch
 from torch import Tensor
 
 from data.base import Dataset, Standardiser
-from data.points import Points
+from data.points import Points, standardised
 from models.numerics.signs import with_fixed_signs
 from models.psrnn.windows import extract_windows
 from models.runtime.seeding import generator
 from pipeline.host.errors import PipelineError
-from pipeline.job.standardise import standardised
 from pipeline.settings.schema import SizeConfig
 
 GENERATED = "normal"

@@ -24,7 +24,7 @@ from pipeline.settings.job import Job
 from pipeline.settings.schema import refuse_repeated
 from pipeline.systems.theory import report as theory_report
 from pipeline.systems.theory.config import TheoryConfig
-from pipeline.systems.theory.draws import COLUMNS, Measured, Problem, measure, problem_of
+from pipeline.systems.theory.draws import DRAW_COLUMNS, KernelOnInputs, Measured, kernel_on_inputs, measure
 from pipeline.systems.theory.inputs import Collection, Inputs, inputs_of, normal_inputs
 
 
@@ -57,7 +57,7 @@ def load_inputs(settings: TheoryConfig, device: torch.device) -> list[Inputs]:
 
 def kept(path: Path, measured: Measured) -> None:
     """The draws of one problem on disk, for a run that goes on."""
-    numbers = torch.from_numpy(measured.draws[COLUMNS].to_numpy(dtype="float64"))
+    numbers = torch.from_numpy(measured.draws[DRAW_COLUMNS].to_numpy(dtype="float64"))
     values = {"samplers": measured.draws["sampler"].to_list(), "exact": list(measured.exact)}
     checkpoint.save(path, {"draws": numbers}, values)
 
@@ -68,13 +68,13 @@ def found_again(path: Path) -> Measured | None:
     if saved is None:
         return None
     with checkpoint.fitting(path):
-        draws = pd.DataFrame(saved.tensors["draws"].numpy(), columns=pd.Index(COLUMNS))
+        draws = pd.DataFrame(saved.tensors["draws"].numpy(), columns=pd.Index(DRAW_COLUMNS))
         draws = draws.astype({"count": int, "draw": int}).assign(sampler=saved.values["samplers"])
         return Measured(Risk(*saved.values["exact"]), draws)
 
 
 def measure_all(
-    settings: TheoryConfig, problems: Sequence[Problem], samplers: Mapping[str, Any], opened: Study
+    settings: TheoryConfig, problems: Sequence[KernelOnInputs], samplers: Mapping[str, Any], opened: Study
 ) -> list[Measured]:
     """Every problem measured, or read from where a run that was stopped left it."""
     theory = settings.theory
@@ -108,7 +108,7 @@ def study_of_draws(settings: TheoryConfig, job: Job) -> None:
     with clock.stage("load"):
         inputs = load_inputs(settings, device)
         pairs = [(part, name) for name in kernels for part in inputs]
-        problems = [problem_of(part, name, kernels[name], seed=settings.seed) for part, name in pairs]
+        problems = [kernel_on_inputs(part, name, kernels[name], seed=settings.seed) for part, name in pairs]
     with study(settings, job, Collection(inputs), device, clock) as opened:
         theory_report.log_inputs(opened.run, Collection(inputs))
         with clock.stage("draws"):

@@ -12,7 +12,7 @@ from pipeline.compare.markdown import markdown_table
 from pipeline.job.study import Study
 from pipeline.systems.theory import figures, tables
 from pipeline.systems.theory.config import TheorySettings
-from pipeline.systems.theory.draws import Measured, Problem
+from pipeline.systems.theory.draws import KernelOnInputs, Measured
 from pipeline.systems.theory.inputs import GENERATED, Collection
 from pipeline.tracking.run import Run
 
@@ -28,7 +28,7 @@ def log_inputs(run: Run, collection: Collection) -> None:
     run.dataset(frame, name=collection.name, source=collection.source, digest=digest, context="training")
 
 
-def log_problem(run: Run, problem: Problem, measured: Measured) -> None:
+def log_problem(run: Run, problem: KernelOnInputs, measured: Measured) -> None:
     """Medians over draws with m as the step, and what K itself has."""
     run.metric(f"exact/{problem.name}/statistical_dimension", measured.exact.dimension)
     run.metric(f"exact/{problem.name}/risk", measured.exact.total)
@@ -37,7 +37,9 @@ def log_problem(run: Run, problem: Problem, measured: Measured) -> None:
             run.metric(f"{quantity}/{problem.name}/{sampler}", float(rows[quantity].median()), int(count))
 
 
-def all_tables(problems: Sequence[Problem], measured: Sequence[Measured], theory: TheorySettings) -> dict[str, Any]:
+def all_tables(
+    problems: Sequence[KernelOnInputs], measured: Sequence[Measured], theory: TheorySettings
+) -> dict[str, Any]:
     """Every table by its name."""
     draws = tables.draws_table(problems, measured)
     paired, failed, claims = [], [], []
@@ -102,7 +104,9 @@ def words(found: dict[str, Any], theory: TheorySettings, title: str) -> str:
     return text + (markdown_table(found["ordering"]) if "ordering" in found else "One sampler: nothing to compare.")
 
 
-def report(opened: Study, problems: Sequence[Problem], measured: Sequence[Measured], theory: TheorySettings) -> None:
+def report(
+    opened: Study, problems: Sequence[KernelOnInputs], measured: Sequence[Measured], theory: TheorySettings
+) -> None:
     """Tables, figures, description; the claims are printed too."""
     found = all_tables(problems, measured, theory)
     for name, table in found.items():

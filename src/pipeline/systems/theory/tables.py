@@ -18,7 +18,7 @@ from models.theory.bounds import theorem_2
 from pipeline.compare import claims, statistics
 from pipeline.compare.mcnemar import mcnemar_p
 from pipeline.systems.theory.config import TheorySettings
-from pipeline.systems.theory.draws import Measured, Problem
+from pipeline.systems.theory.draws import KernelOnInputs, Measured
 from pipeline.systems.theory.inputs import GENERATED
 
 PLACE = ["problem", "inputs", "family", "dimension", "kernel", "stand_in"]
@@ -26,20 +26,20 @@ QUANTITIES = {"delta": "Δ smaller", "risk": "risk smaller"}
 FAILURES = "fails less often"
 
 
-def place_of(problem: Problem) -> dict[str, Any]:
+def place_of(problem: KernelOnInputs) -> dict[str, Any]:
     inputs = problem.inputs
     where = (problem.name, inputs.name, inputs.family, inputs.points.shape[1], problem.kernel_name, inputs.stand_in)
     return dict(zip(PLACE, where, strict=True))
 
 
-def draws_table(problems: Sequence[Problem], measured: Sequence[Measured]) -> pd.DataFrame:
+def draws_table(problems: Sequence[KernelOnInputs], measured: Sequence[Measured]) -> pd.DataFrame:
     """A row per draw: `PLACE`, sampler, and the columns of `Row`."""
     parts = [one.draws.assign(**place_of(problem)) for problem, one in zip(problems, measured, strict=True)]
     table: Any = pd.concat(parts, ignore_index=True)
     return table[[*PLACE, "sampler", *(c for c in table.columns if c not in PLACE and c != "sampler")]]
 
 
-def problems_table(problems: Sequence[Problem], measured: Sequence[Measured], ridge: float) -> pd.DataFrame:
+def problems_table(problems: Sequence[KernelOnInputs], measured: Sequence[Measured], ridge: float) -> pd.DataFrame:
     """A row per problem: bandwidth, s_λ(K), risk with K itself and its bound R̄."""
     rows = []
     for problem, one in zip(problems, measured, strict=True):
@@ -79,7 +79,7 @@ def comparisons(theory: TheorySettings) -> list[tuple[str, str]]:
 def jobs_of(draws: Any, quantity: str) -> pd.DataFrame:
     """The columns that `statistics` reads."""
     names = {"problem": "data", "sampler": "arm", "draw": "seed", quantity: "error"}
-    return draws.rename(columns=names).assign(stable=True)[statistics.COLUMNS]
+    return draws.rename(columns=names).assign(stable=True)[statistics.JOB_COLUMNS]
 
 
 def with_place(table: pd.DataFrame, draws: pd.DataFrame) -> pd.DataFrame:

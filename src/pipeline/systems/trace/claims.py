@@ -9,7 +9,7 @@ from pipeline.compare import statistics
 from pipeline.compare.claims import ALPHA, VERDICTS, places_of, verdict
 from pipeline.compare.mcnemar import difference_interval, mcnemar_p
 from pipeline.systems.trace.config import TraceConfig
-from pipeline.systems.trace.problems import Problem
+from pipeline.systems.trace.problems import TraceProblem
 
 CLAIMS = (  # baseline and challenger: the challenger fails less often
     ("hutchinson", "hutch_pp"),
@@ -17,7 +17,7 @@ CLAIMS = (  # baseline and challenger: the challenger fails less often
     ("na_hutch_pp", "hutch_pp"),
     ("hutch_pp", "xtrace"),
 )
-COLUMNS = [
+PAIRED_COLUMNS = [
     "baseline",
     "challenger",
     "queries",
@@ -39,7 +39,7 @@ def compared(failed: dict[str, Tensor], baseline: str, challenger: str, budgets:
         interval = [100 * end for end in difference_interval(won, lost, trials)]
         difference = 100 * (lost - won) / trials
         rows.append([baseline, challenger, queries, trials, difference, *interval, won, lost, mcnemar_p(won, lost)])
-    table = pd.DataFrame(rows, columns=pd.Index([*COLUMNS, "p"]))
+    table = pd.DataFrame(rows, columns=pd.Index([*PAIRED_COLUMNS, "p"]))
     return table.assign(p_holm=statistics.holm(table["p"].to_numpy()))
 
 
@@ -49,7 +49,7 @@ def judged(difference: float, p_holm: float, *, stand_in: bool) -> str:
     return verdict(supported=sure and difference < 0, contradicted=sure and difference > 0, stand_in=stand_in)
 
 
-def paired(found: dict[str, Tensor], problem: Problem, settings: TraceConfig) -> pd.DataFrame:
+def paired(found: dict[str, Tensor], problem: TraceProblem, settings: TraceConfig) -> pd.DataFrame:
     """For each claim and number of queries: how much less often the challenger fails, and the verdict.
 
     found: estimates (run, budget, trial). difference: of the shares of failed trials of all runs, challenger less
@@ -61,7 +61,11 @@ def paired(found: dict[str, Tensor], problem: Problem, settings: TraceConfig) ->
     failed = {name: (estimates - problem.trace).abs() > limit for name, estimates in found.items()}
     chosen = [pair for pair in CLAIMS if set(pair) <= set(failed)]
     parts = [compared(failed, *pair, settings.estimate.queries) for pair in chosen]
-    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=pd.Index([*COLUMNS, "p", "p_holm"]))
+    table = (
+        pd.concat(parts, ignore_index=True)
+        if parts
+        else pd.DataFrame(columns=pd.Index([*PAIRED_COLUMNS, "p", "p_holm"]))
+    )
     rows = zip(table["difference"], table["p_holm"], strict=True)
     return table.assign(verdict=[judged(difference, p, stand_in=problem.data.stand_in) for difference, p in rows])
 

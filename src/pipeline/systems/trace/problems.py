@@ -37,7 +37,7 @@ class Source(NamedTuple):
     checksum: str
 
 
-class Problem(NamedTuple):
+class TraceProblem(NamedTuple):
     """oracle: of the products that failures are counted with; timed: of those that are timed. norm: ‖A‖_F, where the
     spectrum is known. unit: the trace divided by `per` is a number of these."""
 
@@ -52,14 +52,14 @@ class Problem(NamedTuple):
     per: float = 1.0
 
 
-def synthetic(settings: TraceConfig, device: torch.device) -> Problem:
+def synthetic(settings: TraceConfig, device: torch.device) -> TraceProblem:
     """diag(1/i²); its trace by `math.fsum`."""
     size = settings.matrix.size
     values = [1 / i**2 for i in range(1, size + 1)]
     oracle = Diagonal(torch.tensor(values, dtype=DTYPES[settings.dtype], device=device))
     norm = math.sqrt(math.fsum(value**2 for value in values))
     data = Source("synthetic", "generated", False, f"diag-{size}")
-    return Problem(data, size, oracle, oracle, math.fsum(values), norm, f"diag(1/i²), n = {size}", "trace")
+    return TraceProblem(data, size, oracle, oracle, math.fsum(values), norm, f"diag(1/i²), n = {size}", "trace")
 
 
 def published(graph: graphs.Graph) -> Source:
@@ -100,7 +100,7 @@ def by_eigenvalues(
     return Dense(((vectors * found) @ vectors.T).to(device, DTYPES[settings.dtype])), found
 
 
-def roget(settings: TraceConfig, device: torch.device) -> Problem:
+def roget(settings: TraceConfig, device: torch.device) -> TraceProblem:
     """exp(A), the loop kept; its trace from all eigenvalues."""
     graph = load_graph(settings)
     matrix = adjacency(graph.nodes, graph.edges)
@@ -109,12 +109,12 @@ def roget(settings: TraceConfig, device: torch.device) -> Problem:
     timed = Function(own, torch.exp, settings.matrix.steps)
     oracle = counted(whole, timed, settings)
     what = f"exp(A), {graph.nodes} nodes"
-    return Problem(
+    return TraceProblem(
         published(graph), graph.nodes, oracle, timed, float(values.sum()), float(values.norm()), what, "Estrada index"
     )
 
 
-def condmat(settings: TraceConfig, device: torch.device) -> Problem:
+def condmat(settings: TraceConfig, device: torch.device) -> TraceProblem:
     """A³ without loops; its trace by counting: Σ over the edges of the common neighbours of their ends."""
     graph = load_graph(settings)
     matrix = adjacency(graph.nodes, graph.without_loops())
@@ -122,7 +122,7 @@ def condmat(settings: TraceConfig, device: torch.device) -> Problem:
     trace = float(squared.multiply(matrix).sum())
     oracle = power(matrix, 3, device, DTYPES[settings.dtype])
     what = f"A³, {graph.nodes} nodes, {graph.loops} loops dropped"
-    return Problem(published(graph), graph.nodes, oracle, oracle, trace, None, what, "triangles", per=6.0)
+    return TraceProblem(published(graph), graph.nodes, oracle, oracle, trace, None, what, "triangles", per=6.0)
 
 
 def precipitation_kernel(settings: TraceConfig) -> tuple[Source, Tensor]:
@@ -135,7 +135,7 @@ def precipitation_kernel(settings: TraceConfig) -> tuple[Source, Tensor]:
     return Source(found.name, found.source, found.stand_in, found.checksum), kernel
 
 
-def kernel_inverse(settings: TraceConfig, device: torch.device) -> Problem:
+def kernel_inverse(settings: TraceConfig, device: torch.device) -> TraceProblem:
     """K⁻¹ of `precipitation_kernel`; its trace from all eigenvalues.
 
     Raises PipelineError for a kernel that is singular.
@@ -148,10 +148,10 @@ def kernel_inverse(settings: TraceConfig, device: torch.device) -> Problem:
     timed = Function(own, torch.reciprocal, settings.matrix.steps)
     oracle = counted(whole, timed, settings)
     what = f"K⁻¹, {len(kernel)} points, length {settings.matrix.length:g}"
-    return Problem(name, len(kernel), oracle, timed, float(values.sum()), float(values.norm()), what, "trace")
+    return TraceProblem(name, len(kernel), oracle, timed, float(values.sum()), float(values.norm()), what, "trace")
 
 
-def smoother(settings: TraceConfig, device: torch.device) -> Problem:
+def smoother(settings: TraceConfig, device: torch.device) -> TraceProblem:
     """K(K + λN·I)⁻¹ of `precipitation_kernel`, whose trace is the statistical dimension of ridge regression: that from
     all eigenvalues; products by conjugate gradients."""
     name, kernel = precipitation_kernel(settings)
@@ -161,7 +161,7 @@ def smoother(settings: TraceConfig, device: torch.device) -> Problem:
     oracle = counted(whole, timed, settings)
     what = f"K(K + λN·I)⁻¹, {len(kernel)} points, length {settings.matrix.length:g}, λ = {settings.matrix.smoothing:g}"
     trace, norm = float(values.sum()), float(values.norm())
-    return Problem(name, len(kernel), oracle, timed, trace, norm, what, "statistical dimension")
+    return TraceProblem(name, len(kernel), oracle, timed, trace, norm, what, "statistical dimension")
 
 
 def refuse_singular(values: Tensor) -> None:
@@ -176,7 +176,7 @@ def refuse_singular(values: Tensor) -> None:
 MOST_PARAMETERS = 10_000  # whose Hessian is written out: 800 MB
 
 
-def loss_hessian(settings: TraceConfig, device: torch.device) -> Problem:
+def loss_hessian(settings: TraceConfig, device: torch.device) -> TraceProblem:
     """The Hessian of a PSRNN's loss; its trace from all of it, by a product with every basis vector.
 
     Raises PipelineError for data and models that have none, and OracleError for a Hessian that is not finite.
@@ -192,10 +192,10 @@ def loss_hessian(settings: TraceConfig, device: torch.device) -> Problem:
     data = fitted.dataset
     name = Source(data.name, data.source, data.stand_in, data.checksum)
     what = f"Hessian, {size} parameters, {fitted.chunks} chunks, loss {fitted.loss:.3g}"
-    return Problem(name, size, oracle, fitted.oracle, float(matrix.trace()), float(matrix.norm()), what, "trace")
+    return TraceProblem(name, size, oracle, fitted.oracle, float(matrix.trace()), float(matrix.norm()), what, "trace")
 
 
-PROBLEMS: dict[str, Callable[[TraceConfig, torch.device], Problem]] = {
+PROBLEMS: dict[str, Callable[[TraceConfig, torch.device], TraceProblem]] = {
     "synthetic": synthetic,
     "roget": roget,
     "condmat": condmat,

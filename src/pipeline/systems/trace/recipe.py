@@ -18,7 +18,7 @@ from pipeline.settings.schema import refuse_repeated
 from pipeline.systems.trace import report
 from pipeline.systems.trace.claims import paired
 from pipeline.systems.trace.config import TraceConfig
-from pipeline.systems.trace.problems import PROBLEMS, Problem
+from pipeline.systems.trace.problems import PROBLEMS, TraceProblem
 from pipeline.systems.trace.trials import all_runs, failures, products_metrics, summary, timings
 
 
@@ -50,7 +50,7 @@ def check_budgets(settings: TraceConfig, size: int) -> None:
                     raise PipelineError(f"{key}.queries: {error}") from error
 
 
-def load_problem(settings: TraceConfig, device: torch.device) -> Problem:
+def load_problem(settings: TraceConfig, device: torch.device) -> TraceProblem:
     """The problem, checked: its oracle is symmetric and answers as it has to."""
     problem = PROBLEMS[settings.problem](settings, device)
     check_budgets(settings, problem.size)
@@ -59,7 +59,7 @@ def load_problem(settings: TraceConfig, device: torch.device) -> Problem:
     return problem
 
 
-def log_problem(here: Study, problem: Problem, settings: TraceConfig, device: torch.device) -> None:
+def log_problem(here: Study, problem: TraceProblem, settings: TraceConfig, device: torch.device) -> None:
     found = {"trace/reference": problem.trace, "trace/size": problem.size}
     flat = report.flatness(problem)
     log_metrics(here.run, found if flat is None else {**found, "trace/flatness": flat})
@@ -67,7 +67,7 @@ def log_problem(here: Study, problem: Problem, settings: TraceConfig, device: to
         log_metrics(here.run, products_metrics(problem, settings, device))
 
 
-def time_stage(here: Study, problem: Problem, settings: TraceConfig, device: torch.device) -> None:
+def time_stage(here: Study, problem: TraceProblem, settings: TraceConfig, device: torch.device) -> None:
     """Of one process on the CPU: several ranks, or a GPU, would be timed for what they are not."""
     if settings.timing.trials == 0 or world() > 1 or device.type != "cpu":
         return

@@ -11,7 +11,7 @@ from pipeline.job.study import Study
 from pipeline.plotting import CAP, HEADING, REFERENCE, legend, line, new_axes, style
 from pipeline.systems.trace.claims import claims
 from pipeline.systems.trace.config import TraceConfig
-from pipeline.systems.trace.problems import Problem
+from pipeline.systems.trace.problems import TraceProblem
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,13 +66,13 @@ def timing_figure(table: pd.DataFrame, *, title: str) -> Figure:
     return figure
 
 
-def flatness(problem: Problem) -> float | None:
+def flatness(problem: TraceProblem) -> float | None:
     """tr(A)²/(n‖A‖²_F) between 1/n (one eigenvalue is all) and 1 (all are equal); None where ‖A‖_F is not known."""
     return None if problem.norm is None else problem.trace**2 / (problem.size * problem.norm**2)
 
 
 def log_failures(
-    study: Study, problem: Problem, settings: TraceConfig, runs: pd.DataFrame, table: pd.DataFrame
+    study: Study, problem: TraceProblem, settings: TraceConfig, runs: pd.DataFrame, table: pd.DataFrame
 ) -> None:
     run = study.run
     for row in table.to_dict("records"):
@@ -91,7 +91,7 @@ def log_claims(study: Study, pairs: pd.DataFrame) -> pd.DataFrame:
     return verdicts
 
 
-def log_timings(study: Study, problem: Problem, table: pd.DataFrame) -> None:
+def log_timings(study: Study, problem: TraceProblem, table: pd.DataFrame) -> None:
     for row in table.to_dict("records"):
         study.run.metric(f"trace/{row['method']}/seconds", float(row["sequential"]), int(row["queries"]))
         study.run.metric(f"trace/{row['method']}/rounds", int(row["rounds"]))
@@ -111,7 +111,7 @@ def markdown(table: pd.DataFrame) -> str:
 
 
 def description(
-    study: Study, problem: Problem, settings: TraceConfig, table: pd.DataFrame, verdicts: pd.DataFrame
+    study: Study, problem: TraceProblem, settings: TraceConfig, table: pd.DataFrame, verdicts: pd.DataFrame
 ) -> str:
     asked = settings.estimate
     flat = flatness(problem)

@@ -21,7 +21,7 @@ from models.trace.queries import QueryDraw
 from pipeline.host.devices import DTYPES
 from pipeline.job import checkpoint
 from pipeline.systems.trace.config import TraceConfig
-from pipeline.systems.trace.problems import Problem
+from pipeline.systems.trace.problems import TraceProblem
 
 VECTORS = 30  # that the timed products are compared with the matrix on
 BATCH_BYTES = 64 * 2**20  # of the queries of the trials that are made at once
@@ -31,14 +31,16 @@ def trials_at_once(settings: TraceConfig, size: int) -> int:
     return max(1, BATCH_BYTES // (max(settings.estimate.queries) * size * DTYPES[settings.dtype].itemsize))
 
 
-def query_draw(problem: Problem, settings: TraceConfig, *, trials: int) -> QueryDraw:
+def query_draw(problem: TraceProblem, settings: TraceConfig, *, trials: int) -> QueryDraw:
     """Returns how the queries of so many trials are drawn."""
     return QueryDraw(
         size=problem.size, trials=trials, distribution=settings.estimate.distribution, dtype=DTYPES[settings.dtype]
     )
 
 
-def one_run(problem: Problem, settings: TraceConfig, number: int, device: torch.device, bar: Any) -> dict[str, Tensor]:
+def one_run(
+    problem: TraceProblem, settings: TraceConfig, number: int, device: torch.device, bar: Any
+) -> dict[str, Tensor]:
     """Estimates (budget, trial) by method: the trials of run `number`, whose chance is its own."""
     asked, most = settings.estimate, trials_at_once(settings, problem.size)
     generator = torch.Generator(device).manual_seed((settings.seed << 20) + number)
@@ -54,7 +56,7 @@ def one_run(problem: Problem, settings: TraceConfig, number: int, device: torch.
     return {name: torch.cat([part[name] for part in parts], 1).double().cpu() for name in asked.methods}
 
 
-def all_runs(problem: Problem, settings: TraceConfig, device: torch.device, folder: Path) -> dict[str, Tensor]:
+def all_runs(problem: TraceProblem, settings: TraceConfig, device: torch.device, folder: Path) -> dict[str, Tensor]:
     """Estimates (run, budget, trial) by method; a run that was finished before a stop is read from its checkpoint."""
     asked, runs = settings.estimate, []
     with tqdm(total=asked.runs * asked.trials, desc=problem.what, unit="trial", disable=None) as bar:
@@ -70,7 +72,7 @@ def all_runs(problem: Problem, settings: TraceConfig, device: torch.device, fold
     return {name: torch.stack([run[name] for run in runs]) for name in asked.methods}
 
 
-def expected_failures(problem: Problem, settings: TraceConfig, queries: int) -> float:
+def expected_failures(problem: TraceProblem, settings: TraceConfig, queries: int) -> float:
     """Of Hutchinson's method with normal queries, in percent, were its estimate normal: its variance is 2‖A‖²_F/m."""
     if problem.norm is None or settings.estimate.distribution != "gaussian":
         return math.nan
@@ -78,7 +80,7 @@ def expected_failures(problem: Problem, settings: TraceConfig, queries: int) -> 
     return 100 * math.erfc(settings.estimate.epsilon * abs(problem.trace) / deviation / math.sqrt(2))
 
 
-def failures(found: dict[str, Tensor], problem: Problem, settings: TraceConfig) -> pd.DataFrame:
+def failures(found: dict[str, Tensor], problem: TraceProblem, settings: TraceConfig) -> pd.DataFrame:
     """A row for each method, number of queries and run: failures in percent of its trials, errors relative to tr(A)."""
     rows = []
     for name, estimates in found.items():
@@ -90,7 +92,7 @@ def failures(found: dict[str, Tensor], problem: Problem, settings: TraceConfig) 
     return pd.DataFrame(rows, columns=["method", "queries", "run", "failures", "rms_error", "bias"])
 
 
-def summary(runs: pd.DataFrame, problem: Problem, settings: TraceConfig) -> pd.DataFrame:
+def summary(runs: pd.DataFrame, problem: TraceProblem, settings: TraceConfig) -> pd.DataFrame:
     """Means over the runs, and the standard deviation of the failures between them."""
     groups = runs.groupby(["method", "queries"], sort=False)
     table = groups.agg(
@@ -102,7 +104,7 @@ def summary(runs: pd.DataFrame, problem: Problem, settings: TraceConfig) -> pd.D
     return table.assign(expected_failures=expected)
 
 
-def seconds_of(oracle: Oracle, problem: Problem, settings: TraceConfig, method: str, queries: int) -> float:
+def seconds_of(oracle: Oracle, problem: TraceProblem, settings: TraceConfig, method: str, queries: int) -> float:
     """Of one estimate, the mean over `timing.trials`, one after the other."""
     generator = torch.Generator().manual_seed(settings.seed)
     start = time.perf_counter()
@@ -114,7 +116,7 @@ def seconds_of(oracle: Oracle, problem: Problem, settings: TraceConfig, method: 
     return (time.perf_counter() - start) / settings.timing.trials
 
 
-def timings(problem: Problem, settings: TraceConfig) -> pd.DataFrame:
+def timings(problem: TraceProblem, settings: TraceConfig) -> pd.DataFrame:
     """Seconds of an estimate in this process, and with the products of each round asked by several processes."""
     count, rows = settings.timing.processes, []
     parallel = over_processes(problem.timed, processes=count) if count > 1 else nullcontext()
@@ -129,7 +131,7 @@ def timings(problem: Problem, settings: TraceConfig) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["method", "queries", "rounds", "sequential", "parallel", "processes"])
 
 
-def products_metrics(problem: Problem, settings: TraceConfig, device: torch.device) -> dict[str, float]:
+def products_metrics(problem: TraceProblem, settings: TraceConfig, device: torch.device) -> dict[str, float]:
     """How far the timed products are from the matrix, queries being equal.
 
     products_error: the largest ‖Ax − Bx‖/‖Ax‖, B being what is timed. products_bias: the mean of xᵀBx − xᵀAx, over

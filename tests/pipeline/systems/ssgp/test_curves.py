@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import torch
 
+from data.points import standardised
 from models.features.kernels import Gaussian
 from models.features.samplers import Iid, draw_frequencies
 from models.runtime.seeding import generator
@@ -19,7 +20,6 @@ from models.ssgp.fit import train
 from models.ssgp.model import SSGP, factor_of
 from models.ssgp.moments import in_blocks
 from pipeline.job.curve import EpochRow
-from pipeline.job.standardise import standardised
 from pipeline.systems.ssgp.autoencoder import fit_autoencoder, refuse_taken_back
 from pipeline.systems.ssgp.curves import (
     CurveRow,

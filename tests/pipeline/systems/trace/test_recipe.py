@@ -33,7 +33,7 @@ from pipeline.systems.registry import schemas
 from pipeline.systems.trace.claims import CLAIMS, claims, paired
 from pipeline.systems.trace.config import EstimateConfig, MatrixConfig, TraceConfig, TraceDataConfig
 from pipeline.systems.trace.hessian import fitted_hessian
-from pipeline.systems.trace.problems import PROBLEMS, Problem, Source, refuse_singular
+from pipeline.systems.trace.problems import PROBLEMS, Source, TraceProblem, refuse_singular
 from pipeline.systems.trace.trials import products_metrics
 from test_real_data import ROOT
 
@@ -205,9 +205,9 @@ def test_queries_do_not_depend_on_the_order_that_a_graph_is_multiplied_in(monkey
     torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-10)
 
 
-def toy(stand_in: bool = False) -> Problem:
+def toy(stand_in: bool = False) -> TraceProblem:
     oracle = Diagonal(torch.ones(100, dtype=torch.float64))
-    return Problem(Source("toy", "generated", stand_in, "0"), 100, oracle, oracle, 100.0, 10.0, "I", "trace")
+    return TraceProblem(Source("toy", "generated", stand_in, "0"), 100, oracle, oracle, 100.0, 10.0, "I", "trace")
 
 
 def test_methods_are_compared_by_the_trials_in_which_one_alone_fails() -> None:

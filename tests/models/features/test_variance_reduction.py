@@ -10,7 +10,7 @@ from torch import Tensor
 from models.features.kernels import Gaussian, Kernel, Laplacian
 from models.features.maps import random_features
 from models.features.samplers import Iid, Orthogonal, Sampler, draw_frequencies
-from models.features.structured_samplers import NearOrthogonal, Sobol, Stratified, stratified_radii
+from models.features.variance_reduction import NearOrthogonal, Sobol, Stratified, stratified_radii
 
 SAMPLERS = [Stratified(), NearOrthogonal(steps=5), NearOrthogonal(steps=5, stratified=False), Sobol()]
 every_sampler = pytest.mark.parametrize("sampler", SAMPLERS, ids=repr)
