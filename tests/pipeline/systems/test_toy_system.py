@@ -1,0 +1,119 @@
+"""The guides of CONTRIBUTING.md to the letter: their files are written as they stand there, and run."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from mlflow.artifacts import load_text
+from mlflow.tracking import MlflowClient
+
+ROOT = Path(__file__).resolve().parents[3]
+FILE = re.compile(
+    r"^`(?P<path>[\w/.]+\.(?:py|yaml))`[^\n]*\n(?:(?!```)[^\n]+\n)*\n```\w+\n(?P<text>.*?)^```$", re.M | re.S
+)
+LAST = '"ssgp")  # `pipeline/systems'
+
+
+def section(heading: str) -> str:
+    """A section of CONTRIBUTING.md."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    return text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+
+
+def write_files(heading: str, folder: Path) -> list[str]:
+    """Write the files that a section shows; returns their paths."""
+    found = {match["path"]: match["text"] for match in FILE.finditer(section(heading))}
+    for path, text in found.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+    return sorted(found)
+
+
+def run_in(folder: Path, *arguments: str, path: Path) -> subprocess.CompletedProcess[str]:
+    """`python -m pipeline …` with the packages in `path`, on data that stand in for the published ones."""
+    names = {"PYTHONPATH": str(path), "PIPELINE_MLRUNS": str(folder / "mlruns"), "OMP_NUM_THREADS": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "pipeline", *arguments],
+        cwd=folder, env={**os.environ, **names}, capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of this project with the system of the guide: its own files, and one line in the list of systems."""
+    folder = tmp_path_factory.mktemp("project")
+    for name in ("src", "conf"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    written = write_files("How to add a system", folder)
+    assert written == [
+        "conf/recipe/linear.yaml", "src/models/linear/regression.py", "src/pipeline/systems/linear/config.py",
+        "src/pipeline/systems/linear/recipe.py",
+    ]  # fmt: skip
+    for package in ("models/linear", "pipeline/systems/linear"):
+        (folder / "src" / package / "__init__.py").touch()
+    registry = folder / "src/pipeline/systems/registry.py"
+    text = registry.read_text(encoding="utf-8")
+    assert text.count(LAST) == 1
+    registry.write_text(text.replace(LAST, LAST.replace('"ssgp"', '"ssgp", "linear"')), encoding="utf-8")
+    return folder
+
+
+STAND_IN = ("recipe=linear", "size=tiny", "data.source=stand_in")
+
+
+def test_a_system_trains_and_is_tracked(toy: Path) -> None:
+    shutil.rmtree(toy / "mlruns", ignore_errors=True)
+    result = run_in(toy, *STAND_IN, path=toy / "src")
+    assert result.returncode == 0, result.stderr
+    assert "root mean squared error" in result.stdout
+    refused = run_in(toy, *STAND_IN, "linear.learning_rate=0", "tracking=off", path=toy / "src")
+    assert refused.stderr == "error: linear.learning_rate=0.0 must be greater than 0\n"
+    other = run_in(toy, "recipe=linear", "data=mocap", "tracking=off", path=toy / "src")
+    assert "data.mocap.load.load_mocap gives sequences; recipe=linear takes a table of points" in other.stderr
+
+
+def test_jobs_of_a_system_are_compared(toy: Path) -> None:
+    shutil.rmtree(toy / "mlruns", ignore_errors=True)
+    swept = ("-m", *STAND_IN, "linear.learning_rate=0.01,0.1", "seed=0,1")
+    result = run_in(toy, *swept, path=toy / "src")
+    assert result.returncode == 0, result.stderr
+    client = MlflowClient(f"sqlite:///{toy / 'mlruns' / 'mlflow.db'}")
+    found = client.search_runs([experiment.experiment_id for experiment in client.search_experiments()])
+    (parent,) = [run for run in found if "mlflow.parentRunId" not in run.data.tags]
+    assert (parent.info.status, len(found)) == ("FINISHED", 5)
+    jobs = [run for run in found if run is not parent]
+    assert all(0 < run.data.metrics["linear/test_rmse"] < 2 for run in jobs)
+    best = min(jobs, key=lambda run: float(run.data.tags["validation_rmse"]))
+    assert parent.data.tags["best.run"] == best.info.run_id
+    assert parent.data.metrics["best/test_rmse"] == best.data.metrics["linear/test_rmse"]
+    table = pd.read_csv(io.StringIO(load_text(f"{parent.info.artifact_uri}/by_arm_and_count.csv")))
+    assert (table["arm"].tolist(), table["jobs"].tolist()) == ([0.01, 0.1], [2, 2])
+    assert f"best on abalone: {best.info.run_name}, validation error" in result.stdout
+    registered = run_in(toy, *swept, "tracking.register=mine", path=toy / "src")
+    assert "recipe=linear makes no model; leave it out" in registered.stderr
+
+
+def test_contracts_hold_for_a_system_that_they_were_not_told_of(toy: Path) -> None:
+    linter = Path(sys.executable).with_name("lint-imports")
+    command = [linter, "--no-cache", "--no-logo"]
+    names = {**os.environ, "PYTHONPATH": str(toy / "src"), "COLUMNS": "500"}
+    result = subprocess.run(command, cwd=toy, env=names, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout
+
+
+def test_a_data_set_of_ones_own(tmp_path: Path) -> None:
+    assert write_files("How to add a data set", tmp_path) == ["my_conf/data/pendulums.yaml", "pendulums.py"]
+    command = re.search(r"^    PYTHONPATH=\. python -m pipeline (.*)$", section("How to add a data set"), re.M)
+    assert command is not None
+    result = run_in(tmp_path, *command[1].replace("'", "").split(), "refine=none", path=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "run: pendulums-orthogonal-gaussian-m10" in result.stdout
