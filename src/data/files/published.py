@@ -43,7 +43,12 @@ class Published:
             raise DataError(f"{self.name}: data.source={source} is unknown; choose one of {', '.join(choices)}")
 
     def find(
-        self, root: str | None, *, source: str, opener: download.Opener, others: tuple[str, ...] = ()
+        self,
+        root: str | None,
+        *,
+        source: str,
+        opener: download.Opener = download.open_https,
+        others: tuple[str, ...] = (),
     ) -> list[Path] | None:
         """Returns the paths of the files, whole and in order, or None where a stand-in is to take their place: with
         source=stand_in, and with auto, said in a warning, where one is missing and there is no network.

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import torch
 
-from data.files.download import Opener, open_https
 from data.files.published import Published
 from data.points import Points, cut_split
 
@@ -45,7 +44,6 @@ def load(
     seed: int = 0,
     source: str = "auto",
     root: str | None = None,
-    opener: Opener = open_https,
 ) -> Points:
     """Returns abalone by the customary split; `validation` rows are drawn from the 3133 training rows under the seed.
 
@@ -53,7 +51,7 @@ def load(
     among the inputs; without them there are the seven sizes and weights.
     Raises DataError for an argument out of range, and for a missing file that cannot be fetched with source=uci.
     """
-    files = PUBLISHED.find(root, source=source, opener=opener)
+    files = PUBLISHED.find(root, source=source)
     table = pd.read_csv(files[0], header=0, names=list(COLUMNS)) if files else stand_in_table(seed=seed)
     indicators = [(table["sex"] == one).to_numpy(dtype=float) for one in SEXES] if sex else []
     inputs = np.stack([*indicators, *(table[name].to_numpy(dtype=float) for name in SIZES)], axis=1)

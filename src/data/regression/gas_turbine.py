@@ -18,7 +18,7 @@ import pandas as pd
 import torch
 
 from data.base import DataError
-from data.files.download import Opener, data_root, open_https
+from data.files.download import data_root
 from data.files.published import Published
 from data.points import Points, check_points, random_split, some_of
 
@@ -89,7 +89,6 @@ def load(
     seed: int = 0,
     source: str = "auto",
     root: str | None = None,
-    opener: Opener = open_https,
 ) -> Points:
     """Returns gas_turbine by the published protocol; with source=gas_sensor that set, its rows split 7 to 1 to 2 at
     random.
@@ -100,7 +99,7 @@ def load(
     check_points(points)
     if source == SENSOR:
         return gas_sensor(read_sensors(data_root(root) / SENSOR), points=points, seed=seed)
-    files = PUBLISHED.find(root, source=source, opener=opener, others=(SENSOR,))
+    files = PUBLISHED.find(root, source=source, others=(SENSOR,))
     real = [pd.read_csv(file, header=None, names=list(COLUMNS)) for file in files or []]
     return gas_turbine(real or stand_in_years(seed=seed), points=points, seed=seed, stand_in=not real)
 

@@ -11,7 +11,6 @@ import pandas as pd
 import torch
 
 from data.base import DataError
-from data.files.download import Opener, open_https
 from data.files.published import Published
 from data.points import Points, random_split
 
@@ -45,13 +44,12 @@ def load(
     seed: int = 0,
     source: str = "auto",
     root: str | None = None,
-    opener: Opener = open_https,
 ) -> Points:
     """Returns points of the table: `points` random rows (None: all), split at random, both under the seed.
 
     Raises DataError for an argument out of range, and for a missing file that cannot be fetched with source=noaa.
     """
-    files = PUBLISHED.find(root, source=source, opener=opener)
+    files = PUBLISHED.find(root, source=source)
     table = pd.read_csv(files[0], usecols=list(COLUMNS)).rename(columns=COLUMNS) if files else stand_in_table(seed=seed)
     if points is not None and not 1 <= points <= len(table):
         raise DataError(f"data.points={points}: there are {len(table)} points")

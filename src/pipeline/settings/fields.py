@@ -70,16 +70,15 @@ class Rule:
         return sorted({min(one, limit) for one in value}) if OmegaConf.is_list(value) else min(value, limit)
 
 
-def setting(
-    default: Any = MISSING, *, above: float | None = None, at_least: float | None = None, below: float | None = None,
-    at_most: float | None = None, choices: tuple[str, ...] = (), cap: str | None = None, may_be_empty: bool = False,
-    said_below: str | None = None,
-) -> Any:  # fmt: skip
-    """A field of a schema with a `Rule` of its own; without a default it needs a value."""
-    rule = Rule(above, at_least, below, at_most, choices, cap, may_be_empty, said_below)
+def setting(default: Any = MISSING, **rule: Any) -> Any:
+    """Returns a field of a schema that carries `Rule(**rule)`; without a default it needs a value.
+
+    Raises TypeError for a word that no rule has.
+    """
+    metadata = {RULE: Rule(**rule)}
     if isinstance(default, list):
-        return field(default_factory=lambda: list(default), metadata={RULE: rule})
-    return field(default=default, metadata={RULE: rule})
+        return field(default_factory=lambda: list(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
 
 
 def settings_in(schema: type) -> Iterator[tuple[str, Any, Rule | None]]:
