@@ -223,13 +223,11 @@ def test_bad_settings_end_in_one_line(overrides, message, run_pipeline) -> None:
 
 
 def test_sequences_and_points_are_not_taken_for_one_another(run_pipeline) -> None:
-    assert (
-        "recipe=ssgp takes tables of points"
-        in run_pipeline(
-            "+experiment=ssgp", "size=tiny", "data=handwriting", "data.source=stand_in", "data.steps=20"
-        ).error
-    )
-    assert "abalone is a table of points" in run_pipeline("data=abalone", "data.source=stand_in", "size=tiny").error
+    sequences = ("data=handwriting", "data.source=stand_in", "data.steps=20")
+    error = run_pipeline("+experiment=ssgp", "size=tiny", *sequences).error
+    assert "load_handwriting gives sequences; recipe=ssgp takes a table of points: choose data=abalone" in error
+    error = run_pipeline("data=abalone", "data.source=stand_in", "size=tiny").error
+    assert "abalone.load gives a table of points; recipe=psrnn takes sequences: choose data=handwriting" in error
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(run_pipeline, client, monkeypatch) -> None:
