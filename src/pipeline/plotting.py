@@ -6,7 +6,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -53,17 +53,22 @@ def new_axes(title: str, *, x: str, y: str, rows: int = 1, height: float = 4.0) 
     return figure, axes
 
 
-def new_panels(
-    names: Sequence[str], title: str, *, x: str, y: str, size: tuple[float, float], margin: tuple[float, float],
-    columns: int,
-) -> tuple[Figure, dict[str, Axes]]:  # fmt: skip
-    """Returns a figure with a panel for each name, up to `columns` in a row, and one label for all x and all y axes.
+class Grid(NamedTuple):
+    """The place of panels: up to `columns` in a row.
 
     size: of a panel, margin: of what is around all panels, both (width, height) in inches.
     """
-    columns = min(columns, len(names))
+
+    columns: int
+    size: tuple[float, float]
+    margin: tuple[float, float] = (0.0, 0.0)
+
+
+def new_panels(names: Sequence[str], title: str, *, x: str, y: str, grid: Grid) -> tuple[Figure, dict[str, Axes]]:
+    """Returns a figure with a panel for each name, and one label for all x and all y axes."""
+    columns = min(grid.columns, len(names))
     rows = -(-len(names) // columns)
-    figure = new_figure(margin[0] + size[0] * columns, margin[1] + size[1] * rows, title)
+    figure = new_figure(grid.margin[0] + grid.size[0] * columns, grid.margin[1] + grid.size[1] * rows, title)
     if y:
         figure.supylabel(y, fontsize=HEADING)
     figure.supxlabel(x, fontsize=SMALL)

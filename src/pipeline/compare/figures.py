@@ -12,6 +12,7 @@ from pipeline.plotting import (
     MARKER,
     MSE,
     SMALL,
+    Grid,
     colour,
     curve,
     legend,
@@ -31,8 +32,8 @@ BAND = "geometric mean over seeds, 95 % t-interval of the logs"
 def panels(data: list[str], title: str, *, x: str, y: str = MSE) -> tuple[Figure, dict[str, Axes]]:
     """Lays panels out side by side, two in a row."""
     figure, axes = new_panels(
-        data, title, x=f"{x}{'; ' if len(data) > 1 else chr(10)}{BAND}", y=y, size=(3.6, 3.1), margin=(1.5, 0.8),
-        columns=2,
+        data, title, x=f"{x}{'; ' if len(data) > 1 else chr(10)}{BAND}", y=y,
+        grid=Grid(2, size=(3.6, 3.1), margin=(1.5, 0.8)),
     )  # fmt: skip
     for panel in axes.values():
         panel.set_yscale("log")

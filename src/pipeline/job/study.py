@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -62,15 +63,21 @@ def title_of(name: str, data: Data) -> str:
     return f"{name} · STAND-IN DATA (not real)" if data.stand_in else name
 
 
-def run_request(
-    settings: CommonConfig, job: Job, data: Data, device: torch.device, *, experiment: str, group: str = "",
-    words: Sequence[str] = (), tags: Mapping[str, str] | None = None,
-) -> RunRequest:  # fmt: skip
-    """What the run of a job is opened with.
+class Named(NamedTuple):
+    """What a recipe says of a run: words that its name has between data and seed, and tags beside those of all recipes.
 
-    Its name is experiment, data, `words`, seed and the job's label; `tags` are added to those of all recipes. group: of
-    the runs in the store, where `tracking.experiment` does not say it and it is not the experiment.
+    group: of the runs in the store, where `tracking.experiment` does not say it and it is not the experiment.
     """
+
+    experiment: str
+    group: str = ""
+    words: Sequence[str] = ()
+    tags: Mapping[str, str] = MappingProxyType({})
+
+
+def run_request(settings: CommonConfig, job: Job, data: Data, device: torch.device, named: Named) -> RunRequest:
+    """Returns what the run of a job is opened with. Its name is experiment, data, words, seed and the job's label."""
+    experiment, group, words, tags = named
     own = None if job.multirun else settings.run_name  # in a multirun, run_name is the parent's
     parts = [experiment, "" if data.name == experiment else data.name, *words, f"seed{settings.seed}", job.label]
     name = own or "-".join(part for part in parts if part)
@@ -89,7 +96,7 @@ def run_request(
     }
     name = f"STAND-IN-{name}" if data.stand_in else name
     where = settings.tracking.experiment or group or experiment
-    return RunRequest(asdict(settings), where, name, data.checksum, common | dict(tags or {}))
+    return RunRequest(asdict(settings), where, name, data.checksum, common | dict(tags))
 
 
 @contextmanager
@@ -108,7 +115,7 @@ def study(settings: CommonConfig, job: Job, data: Data, device: torch.device, cl
     Raises FinishedBefore in a multirun that goes on, where this job has finished, and as `open_run` does.
     """
     experiment = str(job.choices.get("experiment") or settings.recipe)
-    request = run_request(settings, job, data, device, experiment=experiment)
+    request = run_request(settings, job, data, device, Named(experiment))
     if finished_before(settings.tracking, request, resume=settings.resume, requeued=job.requeued) is not None:
         raise FinishedBefore(f"{request.name} has finished before")
     with opened(settings, job, data, request, clock) as begun:

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from pipeline.job.study import run_request, title_of
+from pipeline.job.study import Named, run_request, title_of
 from pipeline.settings.job import Job
 from pipeline.systems.trace.config import TraceConfig
 from pipeline.tracking.session import RunRequest
@@ -19,7 +19,7 @@ def request(*, stand_in: bool = False, run_name: str | None = None, multirun: bo
     data: Any = SimpleNamespace(name="walk", source="cmu", stand_in=stand_in, checksum="c")
     job = Job({}, ["seed=3"], 2, multirun, label="trial1")
     settings = TraceConfig(recipe="trace", seed=3, run_name=run_name)
-    return run_request(settings, job, data, CPU, experiment="mocap", **more)
+    return run_request(settings, job, data, CPU, Named("mocap", **more))
 
 
 def test_a_run_is_named_by_what_it_is_and_a_persons_name_wins_but_in_a_multirun() -> None:

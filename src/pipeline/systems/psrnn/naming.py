@@ -10,7 +10,7 @@ from dataclasses import asdict
 import torch
 
 from pipeline.compare.arms import arm_of
-from pipeline.job.study import run_request
+from pipeline.job.study import Named, run_request
 from pipeline.settings.job import Job
 from pipeline.systems.psrnn.comparison import FORECASTS
 from pipeline.systems.psrnn.config import PsrnnConfig
@@ -51,10 +51,10 @@ def request_of(settings: PsrnnConfig, job: Job, loaded: Loaded, device: torch.de
     kernel, sampler = (choices.get(name, "") if psrnn else "" for name in ("kernel", "sampler"))
     data = loaded.dataset.name if choices.get("data") == "table" else choices.get("data")
     typed = [] if job.multirun else words_typed(job.overrides)
-    return run_request(
-        settings, job, loaded.dataset, device,
+    named = Named(
         experiment=choices.get("experiment") or loaded.dataset.name,
         group=choices.get("experiment") or data or "",
         words=[arm, kernel, f"m{settings.features.count}" if psrnn else "", *typed],
         tags={"model": choices.get("model", ""), "arm": arm, "sampler": sampler, "kernel": kernel},
-    )  # fmt: skip
+    )
+    return run_request(settings, job, loaded.dataset, device, named)

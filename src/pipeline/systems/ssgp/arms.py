@@ -19,6 +19,7 @@ from pipeline.systems.ssgp.autoencoder import fit_autoencoder
 from pipeline.systems.ssgp.config import SsgpConfig
 from pipeline.systems.ssgp.curves import (
     CurveRow,
+    SparseTraining,
     StandardisedPoints,
     explained,
     first_scale,
@@ -84,10 +85,8 @@ class Bench:
         self, points: StandardisedPoints, sampler: str, cell: Cell, *, train_frequencies: bool = False
     ) -> list[CurveRow]:
         own = self.settings.ssgp
-        return ssgp_curve(
-            points, self.kernel, self.samplers[sampler], count=cell.p, seed=cell.seed, iterations=own.iterations,
-            learning_rate=own.learning_rate, every=own.every, train_frequencies=train_frequencies,
-        )  # fmt: skip
+        training = SparseTraining(own.iterations, own.learning_rate, own.every, train_frequencies)
+        return ssgp_curve(points, self.kernel, self.samplers[sampler], count=cell.p, seed=cell.seed, training=training)
 
     def ridge(self, points: StandardisedPoints) -> list[CurveRow]:
         return ridge_curve(points, self.settings.ssgp.ridges)

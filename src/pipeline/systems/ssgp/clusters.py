@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from torch import Tensor
 
-from pipeline.plotting import colour, new_panels
+from pipeline.plotting import Grid, colour, new_panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,7 +41,7 @@ def cluster_figure(points: pd.DataFrame, *, title: str) -> Figure:
     kinds = dict(list(points.groupby("inputs", sort=False)))
     names = [f"{kind}; silhouette {rows['silhouette'].iloc[0]:.2f}" for kind, rows in kinds.items()]
     x, y = (f"{which} t-SNE coordinate" for which in ("first", "second"))
-    figure, axes = new_panels(names, title, x=x, y=y, size=(4.1, 4.2), margin=(0.0, 0.0), columns=2)
+    figure, axes = new_panels(names, title, x=x, y=y, grid=Grid(2, size=(4.1, 4.2)))
     for panel, rows in zip(axes.values(), kinds.values(), strict=True):
         for i, (_, members) in enumerate(rows.groupby("cluster")):
             marker = MARKERS[i % len(MARKERS)]

@@ -124,11 +124,19 @@ def say_end(curve: Sequence[CurveRow], fit: str, error: Exception) -> None:
     tqdm.write(f"{fit}: training ends early and counts to {curve[-1].iteration}: {error}")
 
 
+class SparseTraining(NamedTuple):
+    """How a sparse-spectrum process is trained; a row of its curve every `every` iterations and at the end."""
+
+    iterations: int
+    learning_rate: float
+    every: int
+    train_frequencies: bool = False
+
+
 def ssgp_curve(
-    data: StandardisedPoints, kernel: Kernel, sampler: Sampler, *, count: int, seed: int, iterations: int,
-    learning_rate: float, every: int, train_frequencies: bool,
-) -> list[CurveRow]:  # fmt: skip
-    """Train by the marginal likelihood; a row of the curve every `every` iterations and at the end.
+    data: StandardisedPoints, kernel: Kernel, sampler: Sampler, *, count: int, seed: int, training: SparseTraining
+) -> list[CurveRow]:
+    """Train by the marginal likelihood, of `count` frequencies that are drawn under the seed; returns the curve.
 
     Where the likelihood cannot be computed any more training stops, which is said, and the curve ends there.
     """
@@ -137,9 +145,13 @@ def ssgp_curve(
         kernel=kernel, sampler=sampler, count=count, dimension=inputs.shape[1], bandwidth=1.0,
         generator=generator(seed, "ssgp/frequencies"),
     )  # fmt: skip
-    model = SSGP(frequencies, scale=first_scale(data, seed), train_frequencies=train_frequencies).to(inputs.device)
-    objective, curve = MarginalLikelihood(model, in_blocks(inputs, targets), iterations=iterations), list[CurveRow]()
-    settings = FitSettings(1, "adam", learning_rate, steps=iterations, accept="always", evaluate_every=every)
+    model = SSGP(frequencies, scale=first_scale(data, seed), train_frequencies=training.train_frequencies)
+    model.to(inputs.device)
+    steps, curve = training.iterations, list[CurveRow]()
+    objective = MarginalLikelihood(model, in_blocks(inputs, targets), iterations=steps)
+    settings = FitSettings(
+        1, "adam", training.learning_rate, steps=steps, accept="always", evaluate_every=training.every
+    )
     try:
         train(objective, settings, data, curve)
     except TrainingEnded as error:

@@ -29,7 +29,7 @@ from pipeline.systems.ssgp.clusters import cluster_figure, pictured
 from pipeline.systems.ssgp.config import SsgpConfig
 from pipeline.systems.ssgp.curves import CurveRow, best_row, standardised_points
 from pipeline.systems.ssgp.report import report, table_of
-from pipeline.systems.ssgp.streamed import cost_figure, slope, streamed_costs
+from pipeline.systems.ssgp.streamed import cost_figure, slope, streamed_costs, untrained
 from pipeline.tracking.run import Run
 
 LEAST_PICTURE = 4  # points that t-SNE needs at least
@@ -141,10 +141,9 @@ def log_clusters(settings: SsgpConfig, bench: Bench, opened: Study) -> None:
 def log_stream(settings: SsgpConfig, bench: Bench, opened: Study) -> None:
     """Cost of a fit against the number of generated rows."""
     own = settings.stream
-    costs = streamed_costs(
-        own.rows, bench.kernel, Iid(), count=own.count, dimension=own.dimension, seed=settings.seed,
-        dtype=DTYPES[settings.dtype],
-    )  # fmt: skip
+    model = untrained(bench.kernel, Iid(), count=own.count, dimension=own.dimension, seed=settings.seed)
+    dtype = DTYPES[settings.dtype]
+    costs = streamed_costs(own.rows, model, dimension=own.dimension, seed=settings.seed, dtype=dtype)
     opened.run.table(costs, "evaluate/stream.csv")
     if len(costs) > 1:
         opened.run.metric("stream/slope", slope(costs))

@@ -12,7 +12,7 @@ import pandas as pd
 from data.points import Points
 from pipeline.compare import statistics
 from pipeline.compare.markdown import markdown_table
-from pipeline.plotting import colour, curve, legend_beside, new_panels, whole_numbers
+from pipeline.plotting import Grid, colour, curve, legend_beside, new_panels, whole_numbers
 from pipeline.systems.ssgp.arms import ARMS
 from pipeline.systems.ssgp.curves import best_place
 from pipeline.tracking.run import Run
@@ -120,7 +120,7 @@ def curve_figure(table: Any, points: Points, *, title: str) -> Figure:
     width = MARGIN[0] + PANEL[0] * len(counts)
     figure, axes = new_panels(
         [f"p = {count} frequencies" for count in counts], title, x=textwrap.fill(AXIS, int(AXIS_LETTERS * width)),
-        y=f"test RMSE ({points.target_name})", size=PANEL, margin=MARGIN, columns=len(counts),
+        y=f"test RMSE ({points.target_name})", grid=Grid(len(counts), PANEL, MARGIN),
     )  # fmt: skip
     best = best_lines(table)
     for count, panel in zip(counts, axes.values(), strict=True):

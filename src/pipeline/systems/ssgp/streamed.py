@@ -58,18 +58,17 @@ def fit_of(rows: int, model: SSGP, *, dimension: int, seed: int, dtype: torch.dt
     return {"rows": rows, "seconds": seconds, "peak_memory_mib": memory, "test_rmse": error}
 
 
-def streamed_costs(
-    rows: list[int], kernel: Kernel, sampler: Sampler, *, count: int, dimension: int, seed: int, dtype: torch.dtype
-) -> pd.DataFrame:
-    """A fit for each number of rows, the smallest first, so that peak memory says what the larger ones add.
-
-    The hyper-parameters are not trained here: length-scale √dimension, signal variance 1, noise variance 0.25.
-    """
+def untrained(kernel: Kernel, sampler: Sampler, *, count: int, dimension: int, seed: int) -> SSGP:
+    """Returns a process that nothing is trained of: length-scale √dimension, signal variance 1, noise variance 0.25."""
     frequencies: Tensor = draw_frequencies(
         kernel=kernel, sampler=sampler, count=count, dimension=dimension, bandwidth=math.sqrt(dimension),
         generator=generator(seed, "ssgp/stream/frequencies"),
     )  # fmt: skip
-    model = SSGP(frequencies)
+    return SSGP(frequencies)
+
+
+def streamed_costs(rows: list[int], model: SSGP, *, dimension: int, seed: int, dtype: torch.dtype) -> pd.DataFrame:
+    """Returns a row for the fit to each number of rows, the smallest first, so that peak memory says what more add."""
     return pd.DataFrame([fit_of(n, model, dimension=dimension, seed=seed, dtype=dtype) for n in sorted(set(rows))])
 
 

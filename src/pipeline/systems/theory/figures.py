@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline.compare.statistics import geometric_means
-from pipeline.plotting import REFERENCE, curve, legend_beside, new_panels, style, written_out
+from pipeline.plotting import REFERENCE, Grid, curve, legend_beside, new_panels, style, written_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ INTERVAL = "geometric mean over draws, 95 % t-interval of the logs"
 
 def panels(names: list[str], title: str, *, x: str, y: str) -> tuple[Figure, dict[str, Axes]]:
     """Three in a row, with room for one `legend_beside` at the right."""
-    return new_panels(names, title, x=x, y=y, size=(2.4, 2.2), margin=(2.5, 1.3), columns=PANELS_IN_A_ROW)
+    return new_panels(names, title, x=x, y=y, grid=Grid(PANELS_IN_A_ROW, size=(2.4, 2.2), margin=(2.5, 1.3)))
 
 
 def count_axis(panel: Axes, ticks: list[int]) -> None:

@@ -25,6 +25,7 @@ from pipeline.systems.ssgp.curves import (
     CurveRow,
     Part,
     Scores,
+    SparseTraining,
     StandardisedPoints,
     best_place,
     best_row,
@@ -74,8 +75,8 @@ def test_training_that_cannot_go_on_ends_early_and_keeps_the_curve(capsys, monke
     monkeypatch.setattr(SSGP, "loss", breaks)
     part = linear_problem().train
     curve = ssgp_curve(
-        StandardisedPoints(part, part, part, 1.0), Gaussian(), Iid(), count=3, seed=0, iterations=9,
-        learning_rate=0.1, every=2, train_frequencies=False,
+        StandardisedPoints(part, part, part, 1.0), Gaussian(), Iid(), count=3, seed=0,
+        training=SparseTraining(9, 0.1, 2),
     )  # fmt: skip
     assert [row.iteration for row in curve] == [0, 2]
     said = capsys.readouterr().out
@@ -84,8 +85,8 @@ def test_training_that_cannot_go_on_ends_early_and_keeps_the_curve(capsys, monke
     monkeypatch.setattr(SSGP, "loss_of", lambda *_: torch.tensor(math.nan))
     with pytest.raises(ValueError, match="not finite at iteration 0"):
         ssgp_curve(
-            StandardisedPoints(part, part, part, 1.0), Gaussian(), Iid(), count=3, seed=0, iterations=9,
-            learning_rate=0.1, every=2, train_frequencies=False,
+            StandardisedPoints(part, part, part, 1.0), Gaussian(), Iid(), count=3, seed=0,
+        training=SparseTraining(9, 0.1, 2),
         )  # fmt: skip
 
 
@@ -100,8 +101,8 @@ def test_a_gradient_that_is_not_finite_ends_training_early(capsys, monkeypatch) 
     monkeypatch.setattr(SSGP, "loss", breaks)
     part = linear_problem().train
     curve = ssgp_curve(
-        StandardisedPoints(part, part, part, 1.0), Gaussian(), Iid(), count=3, seed=0, iterations=9,
-        learning_rate=0.1, every=2, train_frequencies=False,
+        StandardisedPoints(part, part, part, 1.0), Gaussian(), Iid(), count=3, seed=0,
+        training=SparseTraining(9, 0.1, 2),
     )  # fmt: skip
     assert [row.iteration for row in curve] == [0, 2]
     assert "counts to 2: the gradient is not finite at iteration 4; lower the learning rate" in capsys.readouterr().out
@@ -111,7 +112,7 @@ def test_the_loop_trains_as_python_does() -> None:
     """A process and an autoencoder, each by the pipeline and by what is called without it."""
     problem = linear_problem()
     curve = ssgp_curve(
-        problem, Gaussian(), Iid(), count=3, seed=0, iterations=7, learning_rate=0.1, every=3, train_frequencies=True
+        problem, Gaussian(), Iid(), count=3, seed=0, training=SparseTraining(7, 0.1, 3, train_frequencies=True)
     )
     drawn = draw_frequencies(
         kernel=Gaussian(),
