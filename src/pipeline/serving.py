@@ -50,14 +50,15 @@ def application(chosen: argparse.Namespace) -> Any:
     import torch
     from mlflow.pyfunc import scoring_server
 
-    from pipeline.tracking.application import strict
+    from pipeline.tracking.application import parameters_of, strict
     from pipeline.tracking.model import load_model
     from pipeline.tracking.store import open_store
 
     torch.set_num_threads(chosen.threads)
     os.environ["MLFLOW_TRACKING_URI"] = str(open_store(None).tracking_uri)
     model = load_model(chosen.model, most_rows=chosen.most_rows)
-    return strict(scoring_server.init(model), most_bytes=chosen.most_megabytes * MEBIBYTE)
+    most_bytes = chosen.most_megabytes * MEBIBYTE
+    return strict(scoring_server.init(model), parameters=parameters_of(model), most_bytes=most_bytes)
 
 
 def main() -> None:

@@ -177,9 +177,13 @@ def test_strict_server_answers_and_refuses(strict: str) -> None:
 
 
 def test_fault_names_the_first_one() -> None:
-    assert fault("application/json; charset=utf-8", b'{"inputs": [], "params": null}') is None
-    assert fault("", b"{}") == "send Content-Type: application/json, not nothing"
-    assert fault("application/json", b"\xff\xfe{") is not None
+    assert fault("application/json; charset=utf-8", b'{"inputs": [], "params": null}', ()) is None
+    assert fault("", b"{}", ()) == "send Content-Type: application/json, not nothing"
+    assert fault("application/json", b"\xff\xfe{", ()) is not None
+    asked = b'{"inputs": [], "params": {"interval": 0.9}}'
+    assert fault("application/json", asked, ["horizon", "interval"]) is None
+    assert fault("application/json", asked, ["horizon"]) == "params.interval is unknown; params may have horizon"
+    assert fault("application/json", asked, []) == "params.interval is unknown; params may have nothing"
 
 
 @pytest.fixture
@@ -354,7 +358,7 @@ def test_a_value_that_is_nested_deep_is_told_in_short(logged: str) -> None:
 
 
 def test_a_request_that_is_too_large_is_refused_before_it_is_read() -> None:
-    app = made_strict(FastAPI(), most_bytes=10)
+    app = made_strict(FastAPI(), parameters=(), most_bytes=10)
 
     def asked(headers: list[tuple[bytes, bytes]]) -> tuple[int, str]:
         status, text = answered(app, None, headers)

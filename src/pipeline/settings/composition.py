@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from pipeline.host.process import prepare_environment
 
@@ -32,21 +32,11 @@ def pipeline_store() -> str:
     return str(store_folder())
 
 
-def readout_for(data: str) -> str:
-    """`${readout_for:${data}}`: the paper's readout on its data; the one that validation chooses on a person's own."""
-    return "auto" if data == "table" else "linear"
-
-
-def refine_for(data: str, model: str) -> str:
-    """`${refine_for:${data},${model}}`: on a table the readout that validation chose leaves a PSRNN's refinement
-    next to nothing to gain, and the networks are trained by nothing else."""
-    return "none" if data == "table" and model in ("psrnn", "psrnn_cp") else "bptt"
-
-
-def register_resolvers() -> None:
+def register_resolvers(resolvers: Iterable[Callable[..., str]] = ()) -> None:
+    """Makes the resolvers of all recipes known to OmegaConf, and those of single ones, each by its function's name."""
     from omegaconf import OmegaConf
 
-    for resolver in (at_most, up_to, contenders, pipeline_store, readout_for, refine_for):
+    for resolver in (at_most, up_to, contenders, pipeline_store, *resolvers):
         OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
 
 
@@ -60,14 +50,14 @@ def share_schemas() -> None:
     setattr(ConfigStore, "__deepcopy__", lambda store, memo: store)  # noqa: ARG005, B010
 
 
-def prepare_process(schemas: Mapping[str, type]) -> None:
+def prepare_process(schemas: Mapping[str, type], resolvers: Iterable[Callable[..., str]] = ()) -> None:
     """All of it: called once in the first process, and in each worker before its first configuration is composed.
 
-    schemas: of every recipe, by its name.
+    schemas: of every recipe, by its name. resolvers: of single recipes.
     """
     from pipeline.settings.schema import register_schemas
 
     prepare_environment()
     share_schemas()
     register_schemas(schemas)
-    register_resolvers()
+    register_resolvers(resolvers)

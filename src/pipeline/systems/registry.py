@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_type_hints
@@ -32,6 +33,7 @@ class System:
     bfloat16: whether dtype=bfloat16 means something to it.
     tracked: whether its jobs are runs, which a multirun gathers under a parent.
     shorthands: settings that may be typed by another key, {typed: meant}.
+    resolvers: functions that its YAML calls by their names, `${readout_for:…}`.
     redraw: gives tables, figures and words of a result page again, given its folder.
     """
 
@@ -44,6 +46,7 @@ class System:
     bfloat16: bool = False
     tracked: bool = True
     shorthands: tuple[tuple[str, str], ...] = ()
+    resolvers: tuple[Callable[..., str], ...] = ()
     redraw: str | None = None
 
 
@@ -117,6 +120,11 @@ def schemas() -> dict[str, type]:
     return {name: system(name).settings for name in SYSTEMS}
 
 
+def resolvers() -> list[Callable[..., str]]:
+    """Returns the resolvers of every recipe's own."""
+    return [resolver for name in SYSTEMS for resolver in system(name).resolvers]
+
+
 def prepare() -> None:
     """What every process needs before its first configuration is composed: environment, schemas, resolvers."""
-    prepare_process(schemas())
+    prepare_process(schemas(), resolvers())

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
-from models.forecasting.request import FORMATS, PARAMETERS, decoded
+from models.forecasting.request import FORMATS, decoded
 
 LONGEST_REASON = 500
 Handler = Callable[[Request], Awaitable[Any]]
 
 
-def fault(content_type: str, body: bytes) -> str | None:
-    """Says in one line what is wrong with the outside of a request; None when nothing is."""
+def parameters_of(model: Any) -> list[str]:
+    """Returns the names that `params` of a request may have: those of the signature that was logged with the model."""
+    signature = model.metadata.signature
+    return [] if signature is None or signature.params is None else [parameter.name for parameter in signature.params]
+
+
+def fault(content_type: str, body: bytes, parameters: Sequence[str]) -> str | None:
+    """Says in one line what is wrong with the outside of a request; None when nothing is.
+
+    parameters: the names that `params` may have.
+    """
     if content_type.split(";")[0].strip() != "application/json":
         return f"send Content-Type: application/json, not {content_type or 'nothing'}"
     try:
@@ -24,8 +33,12 @@ def fault(content_type: str, body: bytes) -> str | None:
     except ValueError as error:
         return str(error)
     unknown = [key for key in request if key not in (*FORMATS, "params")]
-    unknown += [f"params.{key}" for key in request.get("params") or {} if key not in PARAMETERS]
-    return f"{unknown[0][:LONGEST_REASON]} is unknown; params may have {', '.join(PARAMETERS)}" if unknown else None
+    unknown += [f"params.{key}" for key in request.get("params") or {} if key not in parameters]
+    return (
+        f"{unknown[0][:LONGEST_REASON]} is unknown; params may have {', '.join(parameters) or 'nothing'}"
+        if unknown
+        else None
+    )
 
 
 def refusal(reason: str, status: int) -> Response:
@@ -44,8 +57,8 @@ async def in_one_line(response: Any) -> Response:
     return refusal(reason, response.status_code)
 
 
-def strict(app: FastAPI, *, most_bytes: int) -> FastAPI:
-    """Adds the checks to MLflow's application."""
+def strict(app: FastAPI, *, parameters: Sequence[str], most_bytes: int) -> FastAPI:
+    """Adds the checks to MLflow's application. parameters: what `params` of a request may have."""
 
     @app.middleware("http")
     async def checked(request: Request, go_on: Handler) -> Any:
@@ -55,7 +68,7 @@ def strict(app: FastAPI, *, most_bytes: int) -> FastAPI:
                 return refusal("the request does not say its Content-Length", 411)
             if int(length) > most_bytes:  # said before a byte of it is read
                 return refusal(f"the body has {length} bytes, at most {most_bytes} are taken", 413)
-            reason = fault(request.headers.get("content-type", ""), await request.body())
+            reason = fault(request.headers.get("content-type", ""), await request.body(), parameters)
             if reason is not None:
                 return refusal(reason, 400)
         response = await go_on(request)

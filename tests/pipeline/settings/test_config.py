@@ -13,10 +13,10 @@ from omegaconf import OmegaConf, open_dict
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder
 from pipeline.settings.build import build, check_target
-from pipeline.settings.composition import at_most, contenders, readout_for, refine_for, up_to
+from pipeline.settings.composition import at_most, contenders, up_to
 from pipeline.settings.schema import register_schemas
 from pipeline.systems.predict.config import PredictConfig
-from pipeline.systems.psrnn.config import PsrnnConfig
+from pipeline.systems.psrnn.config import PsrnnConfig, readout_for, refine_for
 from pipeline.systems.registry import checked, schemas
 
 OPTIONS = sorted(

@@ -93,6 +93,17 @@ def check(settings: PsrnnConfig) -> None:
         raise PipelineError("readout.lags=null leaves the choice to readout.choices, which is empty; give one of them")
 
 
+def readout_for(data: str) -> str:
+    """`${readout_for:${data}}`: the paper's readout on its data; the one that validation chooses on a person's own."""
+    return "auto" if data == "table" else "linear"
+
+
+def refine_for(data: str, model: str) -> str:
+    """`${refine_for:${data},${model}}`: on a table the readout that validation chose leaves a PSRNN's refinement
+    next to nothing to gain, and the networks are trained by nothing else."""
+    return "none" if data == "table" and model in ("psrnn", "psrnn_cp") else "bptt"
+
+
 SYSTEM = System(
     settings=PsrnnConfig,
     entry="pipeline.systems.psrnn.recipe:train",
@@ -101,4 +112,5 @@ SYSTEM = System(
     makes_model=True,
     data=("data.base:Dataset",),
     bfloat16=True,
+    resolvers=(readout_for, refine_for),
 )

@@ -15,7 +15,7 @@ from pipeline.host.paths import conf_folder
 from pipeline.settings.composition import register_resolvers
 from pipeline.settings.schema import register_schemas
 from pipeline.systems.psrnn import recipe as psrnn
-from pipeline.systems.registry import schemas
+from pipeline.systems.registry import resolvers, schemas
 
 QUICK = ("data=table", "features.count=4", "evaluate.horizons=[1,6]", "threads=1")
 
@@ -55,7 +55,7 @@ def runs(client):
 )
 def test_defaults_are_those_of_the_data_and_what_is_typed_wins(typed, lags, choices, epochs) -> None:
     register_schemas(schemas())
-    register_resolvers()
+    register_resolvers(resolvers())
     GlobalHydra.instance().clear()
     with initialize_config_dir(str(conf_folder()), version_base="1.3"):
         config = compose("config", overrides=list(typed))
