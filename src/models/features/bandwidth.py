@@ -15,12 +15,12 @@ CHUNK = 1024
 
 @dataclass(frozen=True)
 class BandwidthRule:
-    """How a bandwidth is read off the Euclidean distances between data points.
+    """Says how a bandwidth is read off the Euclidean distances between data points.
 
     rule: "median_pairs", the median over `pairs` pairs drawn at random with replacement;
     "median_neighbours", the median over consecutive rows, the paper's "between neighboring data points" (section 6.1);
     "percentile", the percentile `percentile` (0 to 100) over random pairs; "fixed", the number `value`.
-    scale: a factor of what the rule gives.
+    scale: a factor of what the rule gives. Distances, `value` and the bandwidth have the unit of the points.
 
     Raises ValueError for an unknown rule, an option out of range and one that the rule does not use.
     """
@@ -58,14 +58,14 @@ def bandwidth(
     generator: torch.Generator,
     adjacent: Tensor | None = None,
 ) -> float:
-    """Returns the bandwidth that the rule reads off the points (n, dimension).
+    """Returns the bandwidth ℓ that the rule reads off the points (n, dimension), in the unit of the points.
 
     Distances that are zero or not finite (rows with gaps) are left out, so constant columns and repeated rows never
     give a zero bandwidth.
 
     adjacent: bool (n − 1,), True where row i + 1 really follows row i, all True when left out; used by
     "median_neighbours" alone, which takes the points to be in the order of time.
-    Raises ValueError when no two compared points differ.
+    Raises ValueError when no two compared points differ, and for an `adjacent` of another shape.
     """
     if rule.value is not None:
         return rule.scale * rule.value

@@ -32,8 +32,9 @@ def _values(kernel: Kernel, x: Tensor, y: Tensor, bandwidth: float) -> Tensor:
 
 
 def kernel_matrix(kernel: Kernel, points: Tensor, *, bandwidth: float) -> Tensor:
-    """K_ij = K(x_i, x_j): float64 (N, N), exactly symmetric. points: (N, d).
+    """Returns the kernel matrix K_ij = K(x_i, x_j) of points (N, d): float64 (N, N), exactly symmetric.
 
+    bandwidth: ℓ, in the unit of the points.
     Equal rows give equal rows of K, hence a singular K. Raises ValueError for points that are not finite or not a
     table, and a bandwidth that is not positive.
     """
@@ -43,10 +44,11 @@ def kernel_matrix(kernel: Kernel, points: Tensor, *, bandwidth: float) -> Tensor
 
 
 def kernel_product(kernel: Kernel, points: Tensor, *, bandwidth: float) -> Product:
-    """v ↦ K v, v (N, k). A K larger than `KEPT_BYTES` is made anew for every product, a block of rows at a time, in
-    memory O(N) instead of O(N²).
+    """Returns the product v ↦ K v with the kernel matrix of points (N, d), where v and K v are float64 (N, k).
 
-    Raises ValueError like `kernel_matrix`.
+    A K larger than `KEPT_BYTES` is made anew for every product, a block of rows at a time, in memory O(N) instead of
+    O(N²).
+    bandwidth: ℓ, in the unit of the points. Raises ValueError like `kernel_matrix`.
     """
     _check(points, bandwidth)
     x = points.double()

@@ -24,29 +24,33 @@ LARGEST_BESSEL_ORDER = 50.0  # above it K_ν overflows at distances that matter
 
 
 class IsotropicKernel(ABC):
-    """A radial basis function: the frequency has a uniform direction and an independent radius."""
+    """Is a radial basis function φ(‖x − y‖₂ / ℓ): its frequency has a uniform direction and an independent radius."""
 
     isotropic: ClassVar[bool] = True
 
     @abstractmethod
     def value(self, distance: Tensor) -> Tensor:
-        """φ(z) for scaled distances z = ‖x − y‖₂ / ℓ of any shape; same shape, dtype and device. φ(0) = 1."""
+        """Returns φ(z) for scaled distances z = ‖x − y‖₂ / ℓ of any shape, with their shape, dtype and device.
+        φ(0) = 1."""
 
     @abstractmethod
     def radius_quantile(self, probability: Tensor, dimension: int) -> Tensor:
-        """F⁻¹(p), F the distribution function of the radius at bandwidth 1; 0 at p = 0 and infinite at p = 1.
+        """Returns F⁻¹(p), F the distribution function of the radius at bandwidth 1.
 
-        probability: any shape, values in [0, 1] (NaN outside); same shape, dtype and device returned.
+        It is 0 at p = 0 and infinite at p = 1.
+        probability: any shape, values in [0, 1] (NaN outside); the result has its shape, dtype and device.
+        dimension: d, the columns of the inputs.
         """
 
     def radii(self, count: int, dimension: int, *, generator: torch.Generator) -> Tensor:
-        """Independent radii at bandwidth 1, float64 (count,): the quantiles of uniform draws, hence exactly the law."""
+        """Returns independent radii at bandwidth 1, float64 (count,): the quantiles of uniform draws, which have
+        exactly the kernel's law."""
         return self.radius_quantile(_uniform(count, generator), dimension)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gaussian(IsotropicKernel):
-    """φ(z) = exp(−z²/2); r ~ χ_d, so that w is standard normal divided by ℓ.
+    """Is the kernel φ(z) = exp(−z²/2). Its radius is r ~ χ_d, so that w is standard normal divided by ℓ.
 
     The paper's density (figure 2) writes λ² where λ⁻² is meant: w has covariance I/ℓ². Use it as the first choice, for
     smooth signals.
@@ -61,10 +65,11 @@ class Gaussian(IsotropicKernel):
 
 @dataclass(frozen=True, kw_only=True)
 class Matern(IsotropicKernel):
-    """φ(z) = 2^(1−ν)/Γ(ν) (√(2ν) z)^ν K_ν(√(2ν) z), ν the smoothness (Rasmussen and Williams 2006, equation 4.14).
+    """Is the kernel φ(z) = 2^(1−ν)/Γ(ν) (√(2ν) z)^ν K_ν(√(2ν) z), ν the smoothness (Rasmussen and Williams 2006,
+    equation 4.14).
 
-    r = χ_d √(2ν/χ²_2ν) with independent draws, that is w is multivariate Student-t with 2ν degrees of freedom and
-    r²/d ~ F(d, 2ν). ν = 1/2 is `Laplacian`; ν → ∞ is `Gaussian`. Use it for signals with kinks.
+    Its radius is r = χ_d √(2ν/χ²_2ν) with independent draws, that is w is multivariate Student-t with 2ν degrees of
+    freedom and r²/d ~ F(d, 2ν). ν = 1/2 is `Laplacian`; ν → ∞ is `Gaussian`. Use it for signals with kinks.
 
     Raises ValueError unless the smoothness is positive and finite.
     """
@@ -84,9 +89,10 @@ class Matern(IsotropicKernel):
 
 @dataclass(frozen=True, kw_only=True)
 class Laplacian(IsotropicKernel):
-    """φ(z) = exp(−z) with the Euclidean distance z: Matérn of smoothness 1/2; w is multivariate Cauchy.
+    """Is the kernel φ(z) = exp(−z) with the Euclidean distance z, which is the Matérn one of smoothness 1/2; w is
+    multivariate Cauchy.
 
-    Not the kernel exp(−‖x − y‖₁/ℓ), which is `LaplacianL1`. Use it for rough signals.
+    The kernel exp(−‖x − y‖₁/ℓ) is another one, `LaplacianL1`. Use it for rough signals.
     """
 
     def value(self, distance: Tensor) -> Tensor:
@@ -98,7 +104,7 @@ class Laplacian(IsotropicKernel):
 
 @dataclass(frozen=True, kw_only=True)
 class RationalQuadratic(IsotropicKernel):
-    """φ(z) = (1 + z²/(2α))^(−α), α the shape (Rasmussen and Williams 2006, equation 4.19).
+    """Is the kernel φ(z) = (1 + z²/(2α))^(−α), α the shape (Rasmussen and Williams 2006, equation 4.19).
 
     φ(z) = E exp(−τz²/2) with τ ~ Gamma(shape α, rate α), hence r = √τ χ_d: a mixture of Gaussian kernels over
     bandwidths. Use it when several length scales matter.
@@ -131,7 +137,7 @@ class RationalQuadratic(IsotropicKernel):
 
 @dataclass(frozen=True, kw_only=True)
 class LaplacianL1:
-    """K(x, y) = exp(−‖x − y‖₁/ℓ): the Laplacian of the paper's figure 2, a product over coordinates.
+    """Is the kernel K(x, y) = exp(−‖x − y‖₁/ℓ), the Laplacian of the paper's figure 2, a product over coordinates.
 
     Its frequencies have independent Cauchy coordinates, density Π 1/(π(1 + w_i²)); the paper's table leaves out the
     square. It is not isotropic, so it goes with independent sampling only.
@@ -140,11 +146,11 @@ class LaplacianL1:
     isotropic: ClassVar[bool] = False
 
     def value(self, difference: Tensor) -> Tensor:
-        """exp(−Σ_i |δ_i|) for scaled differences δ = (x − y)/ℓ (not distances): (..., dimension) → (...)."""
+        """Returns exp(−Σ_i |δ_i|) for scaled differences δ = (x − y)/ℓ (not distances): (..., dimension) → (...)."""
         return torch.exp(-difference.abs().sum(-1))
 
     def frequencies(self, count: int, dimension: int, *, generator: torch.Generator) -> Tensor:
-        """Independent frequencies at bandwidth 1, float64 (count, dimension)."""
+        """Returns independent frequencies at bandwidth 1, float64 (count, dimension)."""
         return torch.tan(torch.pi * (_uniform(count * dimension, generator) - 0.5)).reshape(count, dimension)
 
 

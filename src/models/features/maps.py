@@ -16,7 +16,7 @@ BLOCK_BYTES = 2**20  # phases of a block of rows, for each thread: what a cache 
 
 
 def random_features(x: Tensor, frequencies: Tensor) -> Tensor:
-    """Φ(x) = (1/√m) (cos w_1ᵀx, …, cos w_mᵀx, sin w_1ᵀx, …, sin w_mᵀx) (paper, equation 3).
+    """Returns Φ(x) = (1/√m) (cos w_1ᵀx, …, cos w_mᵀx, sin w_1ᵀx, …, sin w_mᵀx) (paper, equation 3).
 
     All cosines come first, then all sines. ‖Φ(x)‖₂ = 1, and Φ(x)ᵀΦ(y) estimates K(x, y) without bias when every w_i
     follows the kernel's spectral measure. The phases wᵀx are formed in x's dtype: float32 keeps about seven digits of a
@@ -53,11 +53,12 @@ def _recorded(x: Tensor, frequencies: Tensor) -> bool:
 
 @torch.no_grad()
 def write_features(features: Tensor, x: Tensor, frequencies: Tensor) -> None:
-    """Φ(x) in blocks of rows into `features` (row, 2m), which may be columns of a wider tensor. x: (row, dimension).
+    """Writes the features Φ(x) of `random_features` into `features` (row, 2m), a block of rows at a time.
 
-    In single precision on the CPU cosines and sines are NumPy's, and torch's number of threads share the blocks;
-    elsewhere they are torch's. Raises ValueError when the last axis of x does not fit the frequencies, and for whole
-    numbers.
+    `features` may be columns of a wider tensor.
+    x: (row, dimension); frequencies: (m, dimension), same dtype and device. In single precision on the CPU cosines and
+    sines are NumPy's, and torch's number of threads share the blocks; elsewhere they are torch's.
+    Raises ValueError when the last axis of x does not fit the frequencies, and for whole numbers.
     """
     _check_inputs(x, frequencies.shape[1])
     if x.device.type == "cpu" and x.dtype == torch.float32:
@@ -117,7 +118,7 @@ def _write_by_numpy(blocks: Iterator[tuple[Tensor, Tensor]], frequencies: Tensor
 
 
 class RandomFeatureMap(torch.nn.Module):
-    """x ↦ Pᵀ Φ(x), Φ as in `random_features`: frequencies kept as a parameter that is not trained unless asked to.
+    """Maps x ↦ Pᵀ Φ(x), Φ as in `random_features`; its frequencies are a parameter, not trained unless asked to.
 
     frequencies: (m, dimension), at least one row and column, finite; see `samplers.draw_frequencies`.
     projection: P (2m, p), or None for Φ itself.
@@ -139,10 +140,10 @@ class RandomFeatureMap(torch.nn.Module):
 
     @property
     def size(self) -> int:
-        """The number of features: 2m, or p with a projection."""
+        """Returns the number of features: 2m, or p with a projection."""
         return 2 * len(self.frequencies) if self.projection is None else self.projection.shape[1]
 
     def forward(self, x: Tensor) -> Tensor:
-        """(..., dimension) → (..., size)."""
+        """Returns the features (..., size) of inputs (..., dimension). Raises ValueError as `random_features`."""
         features = random_features(x, self.frequencies)
         return features if self.projection is None else features @ self.projection

@@ -22,7 +22,7 @@ BLOCK_BYTES = 2**21  # rows that go through all factors of a Hadamard product be
 
 
 class Sampler(ABC):
-    """How directions and radii are drawn jointly. Everything is float64 and on the generator's device.
+    """Says how directions and radii are drawn jointly. What a sampler returns is float64 and on the generator's device.
 
     orthogonal: whether the directions of a block are meant to be pairwise orthogonal.
     """
@@ -31,16 +31,16 @@ class Sampler(ABC):
 
     @abstractmethod
     def directions(self, count: int, dimension: int, *, generator: torch.Generator) -> Tensor:
-        """Unit vectors as rows: (count, dimension)."""
+        """Returns unit vectors as rows: (count, dimension)."""
 
     def radii(self, kernel: IsotropicKernel, count: int, dimension: int, *, generator: torch.Generator) -> Tensor:
-        """Radii at bandwidth 1, (count,); independent unless a sampler couples them."""
+        """Returns radii at bandwidth 1, (count,), which are independent unless a sampler couples them."""
         return kernel.radii(count, dimension, generator=generator)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Iid(Sampler):
-    """Independent directions, uniform on the sphere: the paper's unstructured w^iid (section 4)."""
+    """Draws independent directions, uniform on the sphere: the paper's unstructured w^iid (section 4)."""
 
     orthogonal: ClassVar[bool] = False
 
@@ -50,10 +50,11 @@ class Iid(Sampler):
 
 @dataclass(frozen=True, kw_only=True)
 class Orthogonal(Sampler):
-    """The paper's continuous-orthogonal directions (section 4).
+    """Draws the paper's continuous-orthogonal directions (section 4).
 
-    Blocks of at most d rows, independent of one another; the rows of a block are the first rows of a Haar-distributed
-    orthogonal matrix. Each single direction is uniform on the sphere, so kernel estimates stay unbiased.
+    They come in blocks of at most d rows, independent of one another; the rows of a block are the first rows of a
+    Haar-distributed orthogonal matrix. Each single direction is uniform on the sphere, so kernel estimates stay
+    unbiased.
     """
 
     orthogonal: ClassVar[bool] = True
@@ -65,15 +66,16 @@ class Orthogonal(Sampler):
 
 @dataclass(frozen=True, kw_only=True)
 class Hadamard(Sampler):
-    """The paper's discrete-orthogonal directions (section 4): the first rows of H D_1 H D_2 … H D_k, at unit length.
+    """Draws the paper's discrete-orthogonal directions (section 4): the first rows of H D_1 H D_2 … H D_k, at unit
+    length.
 
     H is the Hadamard matrix, D_i a diagonal of independent signs, `blocks` is k. The dimension d is padded to the next
     power of two p and the first d columns are kept; more than p rows come from independent blocks.
 
-    Biased: a direction takes one of finitely many values, few of them in low dimensions (for d = 2 only the two
-    diagonals at k = 3), so kernel estimates have a bias that falls as d grows. Rows are orthogonal only when d is a
-    power of two; otherwise they are rows of an orthogonal matrix cut to d columns. A block with a row that lies in the
-    padding alone, which has no direction, is drawn again. Use it for large d, where QR is slow.
+    The sampler is biased: a direction takes one of finitely many values, few of them in low dimensions (for d = 2 only
+    the two diagonals at k = 3), so kernel estimates have a bias that falls as d grows. Rows are orthogonal only when d
+    is a power of two; otherwise they are rows of an orthogonal matrix cut to d columns. A block with a row that lies in
+    the padding alone, which has no direction, is drawn again. Use it for large d, where QR is slow.
 
     Raises ValueError when `blocks` is below 1.
     """
@@ -120,9 +122,11 @@ def check_pair(kernel: Kernel, sampler: Sampler) -> None:
 def draw_frequencies(
     *, kernel: Kernel, sampler: Sampler, count: int, dimension: int, bandwidth: float, generator: torch.Generator
 ) -> Tensor:
-    """Frequencies w_i = r_i u_i / ℓ of the kernel's spectral measure (paper, section 4): float64 (count, dimension).
+    """Returns frequencies w_i = r_i u_i / ℓ of the kernel's spectral measure (paper, section 4): float64
+    (count, dimension).
 
-    Directions are drawn first, then radii.
+    Directions are drawn first, then radii. bandwidth: ℓ, in the unit of the inputs, so that w_i has its inverse. The
+    result is on the generator's device.
     Raises ValueError when count or dimension is below 1, when the bandwidth is not positive and finite, when a kernel
     that is not isotropic meets a sampler other than `Iid`, and when a frequency overflows.
     """

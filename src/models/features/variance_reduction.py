@@ -23,7 +23,7 @@ LARGEST_SOBOL_INPUT = SobolEngine.MAXDIM - 1  # columns; one coordinate of the p
 
 @dataclass(frozen=True, kw_only=True)
 class Stratified(Orthogonal):
-    """Haar orthogonal blocks (the paper's continuous-orthogonal directions) with stratified radii.
+    """Draws Haar orthogonal blocks (the paper's continuous-orthogonal directions) with stratified radii.
 
     Use it for as many frequencies as input columns or fewer, where it costs nothing over `Orthogonal`.
     """
@@ -34,7 +34,7 @@ class Stratified(Orthogonal):
 
 @dataclass(frozen=True, kw_only=True)
 class NearOrthogonal(Sampler):
-    """Directions spread evenly over the sphere when there are more of them than dimensions.
+    """Draws directions that are spread evenly over the sphere when there are more of them than dimensions.
 
     They start from Haar orthogonal blocks and descend Σ_{i<j} (⟨u_i, u_j⟩⁴ + a ⟨u_i, u_j⟩²), a = `square_weight`, over
     the product of spheres: gradient steps along the tangents, each followed by scaling to unit length. One Haar matrix
@@ -89,7 +89,8 @@ class NearOrthogonal(Sampler):
 
 @dataclass(frozen=True, kw_only=True)
 class Sobol(Sampler):
-    """Directions and radii from scrambled Sobol points in d + 1 coordinates (Owen 1998; Matoušek's linear scrambling).
+    """Draws directions and radii from scrambled Sobol points in d + 1 coordinates (Owen 1998; Matoušek's linear
+    scrambling).
 
     The normal quantiles of the last d coordinates, scaled to unit length, are the direction; the radius is the kernel's
     quantile of the first. `directions` and `radii` scramble with seeds of their own and yet are parts of one set of
@@ -99,7 +100,7 @@ class Sobol(Sampler):
     when their count is a power of two. Use it for few columns and many frequencies (d = 5 and m ≥ 64, say); elsewhere
     its directions are little better than independent ones, and `NearOrthogonal` has less error.
 
-    Raises ValueError for inputs of more columns than there are Sobol coordinates.
+    `directions` raises ValueError for inputs of more columns than there are Sobol coordinates.
     """
 
     orthogonal: ClassVar[bool] = False
@@ -117,10 +118,10 @@ class Sobol(Sampler):
 
 
 def stratified_radii(kernel: IsotropicKernel, count: int, dimension: int, *, generator: torch.Generator) -> Tensor:
-    """r_i = F⁻¹((π(i) + U_i)/m): one radius from each of m equally likely strata, in random order.
+    """Returns r_i = F⁻¹((π(i) + U_i)/m): one radius from each of m equally likely strata, in random order.
 
     F is the distribution function of the kernel's radius, π a random permutation of 0 … m − 1, U_i uniform on [0, 1).
-    Each single radius has the law F. Returns float64 (count,) at bandwidth 1, on the generator's device.
+    Each single radius has the law F. The result is float64 (count,) at bandwidth 1, on the generator's device.
     """
     stratum = torch.randperm(count, generator=generator, device=generator.device)
     within = torch.rand(count, dtype=torch.float64, generator=generator, device=generator.device)

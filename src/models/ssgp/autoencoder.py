@@ -26,12 +26,13 @@ from models.ssgp.mixture import Mixture, MixtureNet
 
 
 def cluster_variances(components: int, *, dimension: int, rows: int, closeness: float = 1.0) -> Tensor:
-    """γ_i² = (U(i) + L(i))/(4·dimension), i = 1 … components (thesis, equations 3.7, 3.9 and 3.10).
+    """Returns γ_i² = (U(i) + L(i))/(4·dimension), i = 1 … components (thesis, equations 3.7, 3.9 and 3.10):
+    (components,).
 
     U(i) = −log(1 − 2^{−(a+i−1)}), L(i) = U(i + 1), 2^{−a} = 1 − (closeness/rows)⁴: for large i γ_i² falls as 2^{−i}.
 
-    closeness: λ of the spectral approximation that the clusters are to allow. float64. Raises ValueError unless
-    0 < closeness < rows.
+    closeness: λ of the spectral approximation that the clusters are to allow. The result is float64. Raises ValueError
+    unless 0 < closeness < rows.
     """
     if not 0 < closeness < rows:
         raise ValueError(f"the variances of clusters need 0 < closeness < rows, got {closeness} and {rows}")
@@ -43,7 +44,7 @@ def cluster_variances(components: int, *, dimension: int, rows: int, closeness: 
 
 
 class Terms(NamedTuple):
-    """The four terms of the objective, each a scalar: means over the rows of a batch, without α and β."""
+    """Holds the four terms of the objective, without α and β, each a scalar in nats: means over the rows of a batch."""
 
     likelihood: Tensor
     divergence: Tensor
@@ -52,9 +53,10 @@ class Terms(NamedTuple):
 
 
 class MixtureAutoencoder(nn.Module):
-    """inputs: columns of x; rows: of the training part; latent: dimensions of z; components: of prior, posterior and
-    likelihood.
+    """Is the mixture autoencoder of the thesis (sections 3.1.3.3 and 3.1.4), untrained.
 
+    inputs: columns of x; rows: of the training part; latent: dimensions of z; components: of prior, posterior and
+    likelihood.
     Raises ValueError for more components than the cross-polytope has vertices, 2·latent, and for a single row.
     """
 
@@ -80,30 +82,32 @@ class MixtureAutoencoder(nn.Module):
 
     @property
     def radius(self) -> Tensor:
-        """R, positive."""
+        """Returns R, a positive scalar."""
         return nn.functional.softplus(self.raw_radius)
 
     def prior(self) -> Mixture:
-        """One row."""
+        """Returns p(z) as a mixture of one row: log_weights (1, component), means and log_variances
+        (1, component, latent)."""
         means = (self.radius * self.centres).unsqueeze(0)
         return Mixture(
             self.log_weights.unsqueeze(0), means, self.log_variances.view(1, -1, 1).expand_as(means).contiguous()
         )
 
     def separation(self) -> Tensor:
-        """Σ_{i≠j} KL(N_i ‖ N_j) = Σ ½ [d γ_i²/γ_j² + |c_i − c_j|²/γ_j² − d + d log(γ_j²/γ_i²)]."""
+        """Returns Σ_{i≠j} KL(N_i ‖ N_j) = Σ ½ [d γ_i²/γ_j² + |c_i − c_j|²/γ_j² − d + d log(γ_j²/γ_i²)], a scalar."""
         variances, size = self.log_variances.exp(), self.centres.shape[1]
         ratio = variances.unsqueeze(1) / variances
         distances = (self.radius * (self.centres.unsqueeze(1) - self.centres)).square().sum(2)
         return 0.5 * (size * (ratio - 1 - ratio.log()) + distances / variances).sum()  # i = j gives 0
 
     def noise(self, rows: int, generator: torch.Generator) -> Tensor:
-        """Standard normal, for one draw of each component of the posterior: (row, component, latent)."""
+        """Returns standard normal numbers for one draw of each component of the posterior: (row, component, latent)."""
         shape = rows, *self.centres.shape
         return torch.randn(shape, generator=generator, dtype=self.centres.dtype).to(self.centres.device)
 
     def terms(self, x: Tensor, noise: Tensor) -> Terms:
-        """x (row, input), standardised; noise as `noise` draws it."""
+        """Returns the terms of the objective on rows x (row, input), standardised, with the noise that `noise` draws
+        for them."""
         posterior, prior = self.encoder(x), self.prior()
         drawn = posterior.draw(noise)
         rows, components, size = drawn.shape
@@ -119,16 +123,18 @@ class MixtureAutoencoder(nn.Module):
         return Terms(expected(decoded), divergence, expected(pooled - of_prior), self.separation())
 
     def objective(self, x: Tensor, noise: Tensor, *, alpha: float, beta: float) -> Tensor:
-        """Equation 3.50, to be maximised: a scalar."""
+        """Returns the objective of equation 3.50, to be maximised: a scalar. x (row, input) and noise: as for
+        `terms`."""
         found = self.terms(x, noise)
         return found.likelihood - found.divergence - alpha * found.pooled_divergence + beta * found.separation
 
     @torch.no_grad()
     def encode(self, x: Tensor) -> Tensor:
-        """The posterior's mean, (row, latent)."""
+        """Returns the posterior's mean (row, latent) for x (row, input)."""
         return self.encoder(x).mean()
 
     @torch.no_grad()
     def reconfigure(self, x: Tensor) -> Tensor:
-        """The mean of the likelihood at `encode`: what the revisited SSGP takes in place of x, (row, input)."""
+        """Returns the mean of the likelihood at `encode`, which the revisited SSGP takes in place of x: both
+        (row, input)."""
         return self.decoder(self.encode(x)).mean()

@@ -14,7 +14,11 @@ from models.ssgp.autoencoder import MixtureAutoencoder
 
 
 class Training(NamedTuple):
-    """steps of Adam on batches of `batch_size` rows; alpha, beta: weights of the two terms that the thesis adds."""
+    """Says how an autoencoder is trained.
+
+    steps: of Adam, on batches of `batch_size` rows, at that learning rate; alpha, beta: weights of the two terms that
+    the thesis adds.
+    """
 
     steps: int
     batch_size: int
@@ -24,7 +28,7 @@ class Training(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """The number of a step, the rows that it sees (row,), and the noise of one draw (row, component, latent)."""
+    """Holds the number of a step, the rows that it sees (row,), and the noise of one draw (row, component, latent)."""
 
     step: int
     rows: Tensor
@@ -32,7 +36,8 @@ class Batch(NamedTuple):
 
 
 class EvidenceBound:
-    """Minus the objective of equation 3.50, to be minimised on random batches: an epoch has `training.steps` of them.
+    """Is minus the objective of equation 3.50, to be minimised on random batches: an epoch has `training.steps` of
+    them.
 
     inputs (row, input), standardised, of the model's device and dtype. `loss` raises ValueError where it is not finite.
     """
@@ -41,17 +46,22 @@ class EvidenceBound:
         self.model, self.inputs, self.training = model, inputs, training
 
     def parameters(self) -> list[nn.Parameter]:
+        """Returns the parameters of the model."""
         return list(self.model.parameters())
 
     def batches(self, generator: torch.Generator) -> Iterator[Batch]:
-        """Each a random choice of rows, drawn when it is asked for."""
+        """Yields batches, each a random choice of rows, drawn when it is asked for."""
         size = min(self.training.batch_size, len(self.inputs))
         for step in range(self.training.steps):
             rows = torch.randperm(len(self.inputs), generator=generator)[:size].to(self.inputs.device)
             yield Batch(step, rows, self.model.noise(size, generator))
 
     def loss(self, batch: Batch) -> Loss:
-        """The bound of the batch's distribution, whose pooled term is no mean over rows: so its weight is 1."""
+        """Returns the bound of the batch's distribution, a scalar in nats; its pooled term is no mean over rows, so its
+        weight is 1.
+
+        Raises ValueError where it is not finite.
+        """
         own = self.training
         loss = -self.model.objective(self.inputs[batch.rows], batch.noise, alpha=own.alpha, beta=own.beta)
         if not math.isfinite(loss.item()):
@@ -60,7 +70,7 @@ class EvidenceBound:
 
 
 def new_autoencoder(inputs: Tensor, *, latent: int, components: int, seed: int) -> MixtureAutoencoder:
-    """An untrained autoencoder for inputs (row, input), with the first weights of that seed.
+    """Returns an untrained autoencoder for inputs (row, input), with the first weights of that seed.
 
     torch's global generator is left as it was. Raises ValueError for one row, which batch norm cannot take.
     """
@@ -75,7 +85,7 @@ def new_autoencoder(inputs: Tensor, *, latent: int, components: int, seed: int) 
 def train_autoencoder(
     inputs: Tensor, *, latent: int, components: int, training: Training, seed: int
 ) -> MixtureAutoencoder:
-    """A trained autoencoder in evaluation mode. inputs (row, input), standardised, at least two rows.
+    """Returns a trained autoencoder in evaluation mode. inputs (row, input), standardised, at least two rows.
 
     seed: of weights, batches and draws. Raises ValueError as `new_autoencoder` and `EvidenceBound`.
     """

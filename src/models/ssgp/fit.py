@@ -14,7 +14,7 @@ from models.ssgp.moments import Stream
 
 
 def finite(loss: torch.Tensor, iteration: int) -> float:
-    """The loss as a number. Raises TrainingEnded where it is not finite."""
+    """Returns the loss, a scalar, as a number. Raises TrainingEnded where it is not finite."""
     value = loss.item()
     if not math.isfinite(value):
         raise TrainingEnded(f"the marginal likelihood is not finite at iteration {iteration}; lower the learning rate")
@@ -22,8 +22,8 @@ def finite(loss: torch.Tensor, iteration: int) -> float:
 
 
 class MarginalLikelihood:
-    """−log p(y)/N over all rows of a stream, as an objective: an epoch has `iterations` batches, which are their
-    numbers 0, 1, …, and all rows are in each of them.
+    """Is −log p(y)/N over all rows of a stream, in nats, as an objective: an epoch has `iterations` batches, which are
+    their numbers 0, 1, …, and all rows are in each of them.
 
     `loss` and `condition` raise TrainingEnded when the loss stops being finite or cannot be computed any more.
     """
@@ -32,25 +32,28 @@ class MarginalLikelihood:
         self.model, self.stream, self.iterations = model, stream, iterations
 
     def parameters(self) -> list[nn.Parameter]:
+        """Returns the parameters of the model that are trained."""
         return [parameter for parameter in self.model.parameters() if parameter.requires_grad]
 
     def batches(self, generator: torch.Generator) -> Iterator[int]:  # noqa: ARG002
+        """Yields the numbers of the iterations, 0, 1, …; nothing is drawn from the generator."""
         yield from range(self.iterations)
 
     def loss(self, batch: int) -> Loss:
-        """The loss before the step of that iteration, with weight 1."""
+        """Returns the loss before the step of that iteration, a scalar, with weight 1."""
         value = self.model.loss(self.stream)
         finite(value, batch)
         return Loss(value, 1.0)
 
     def condition(self, iteration: int) -> tuple[Posterior, float]:
-        """The process conditioned on all rows, and the loss, after so many steps, in one pass over the rows."""
+        """Returns the process conditioned on all rows, and the loss, after so many steps, in one pass over the rows."""
         posterior, loss = self.model.posterior_and_loss(self.stream)
         return posterior, finite(loss, iteration)
 
 
 def train(model: SSGP, stream: Stream, *, iterations: int, learning_rate: float) -> list[float]:
-    """The losses before each of `iterations` steps of Adam on −log p(y)/N over all rows, and the one at the end.
+    """Returns the losses, in nats, before each of `iterations` steps of Adam on −log p(y)/N over all rows, and at the
+    end.
 
     Raises TrainingEnded when the loss stops being finite or cannot be computed any more.
     """

@@ -13,26 +13,26 @@ LEAST_LOG, MOST_LOG = -8.0, 6.0  # of a variance, so that a density stays finite
 
 
 class Mixture(NamedTuple):
-    """Σ_j exp(log_weights_j) N(means_j, diag exp(log_variances_j)): log_weights (row, k), the others (row, k, d)."""
+    """Is Σ_j exp(log_weights_j) N(means_j, diag exp(log_variances_j)): log_weights (row, k), the others (row, k, d)."""
 
     log_weights: Tensor
     means: Tensor
     log_variances: Tensor
 
     def mean(self) -> Tensor:
-        """(row, d)."""
+        """Returns the mean of each row's mixture, (row, d)."""
         return (self.log_weights.exp().unsqueeze(2) * self.means).sum(1)
 
     def draw(self, noise: Tensor) -> Tensor:
-        """One point of every component, differentiable, from standard normal noise: both (row, k, d)."""
+        """Returns one point of every component, differentiable, from standard normal noise: both (row, k, d)."""
         return self.means + (0.5 * self.log_variances).exp() * noise
 
     def log_density(self, points: Tensor) -> Tensor:
-        """Row by row, points (row, n, d) → (row, n)."""
+        """Returns log densities, row by row: points (row, n, d) → (row, n)."""
         return torch.logsumexp(_log_parts(points, self.log_weights, self.means, self.log_variances), dim=2)
 
     def pooled_log_density(self, points: Tensor) -> Tensor:
-        """Under the mean of all rows' mixtures, points (n, d) → (n,)."""
+        """Returns log densities under the mean of all rows' mixtures: points (n, d) → (n,)."""
         parts = (part.flatten(0, 1) for part in (self.log_weights, self.means, self.log_variances))
         return torch.logsumexp(_log_parts(points, *parts), dim=1) - math.log(len(self.means))
 
@@ -51,7 +51,8 @@ def _log_parts(points: Tensor, log_weights: Tensor, means: Tensor, log_variances
 
 
 class LinearGroup(nn.Module):
-    """Independent linear layers side by side, each begun as torch begins one: (group, row, in) → (group, row, out)."""
+    """Holds independent linear layers side by side, each begun as torch begins one: (group, row, in) →
+    (group, row, out)."""
 
     def __init__(self, groups: int, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -60,12 +61,13 @@ class LinearGroup(nn.Module):
         self.bias = nn.Parameter(torch.empty(groups, 1, outputs).uniform_(-bound, bound))
 
     def forward(self, x: Tensor) -> Tensor:
+        """Returns (group, row, out) for x (group, row, in)."""
         return torch.baddbmm(self.bias, x, self.weight)
 
 
 class GaussianNets(nn.Module):
-    """Means and log variances of all components, a network for each: a layer with batch norm, then a hidden layer for
-    each of the two. (row, in) → two of (component, row, out)."""
+    """Computes means and log variances of all components, by a network for each: a layer with batch norm, then a
+    hidden layer for each of the two. (row, in) → two of (component, row, out)."""
 
     def __init__(self, inputs: int, outputs: int, components: int) -> None:
         super().__init__()
@@ -76,12 +78,13 @@ class GaussianNets(nn.Module):
         )
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns means and log variances, both (component, row, out), for x (row, in)."""
         hidden = self.norm(self.first(x)).relu().unflatten(1, (-1, HIDDEN)).transpose(0, 1)
         return self.mean(hidden), self.log_variance(hidden).clamp(LEAST_LOG, MOST_LOG)
 
 
 class MixtureNet(nn.Module):
-    """x ↦ a mixture: `GaussianNets` for the components, weights by a linear layer."""
+    """Maps x ↦ a mixture: `GaussianNets` give the components, and a linear layer the weights."""
 
     def __init__(self, inputs: int, outputs: int, components: int) -> None:
         super().__init__()
@@ -89,6 +92,6 @@ class MixtureNet(nn.Module):
         self.weights = nn.Linear(inputs, components)
 
     def forward(self, x: Tensor) -> Mixture:
-        """(row, inputs) → a mixture for each row."""
+        """Returns a mixture for each row of x (row, inputs)."""
         means, variances = self.parts(x)
         return Mixture(self.weights(x).log_softmax(1), means.transpose(0, 1), variances.transpose(0, 1))

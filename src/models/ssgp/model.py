@@ -28,7 +28,7 @@ FIRST_NOISE = 0.25  # the noise variance that training begins with
 
 
 class Prediction(NamedTuple):
-    """mean and variance of new observations, and the function's own variance; each (row,)."""
+    """Holds mean and variance of new observations, and the function's own variance; each (row,)."""
 
     mean: Tensor
     variance: Tensor
@@ -36,21 +36,24 @@ class Prediction(NamedTuple):
 
 
 class TrainingEnded(ValueError):
-    """The likelihood cannot be computed any more with the hyper-parameters that training has come to."""
+    """Says that the likelihood cannot be computed any more with the hyper-parameters that training has come to."""
 
 
 class NearlyNoiseless(TrainingEnded):
-    """The noise variance is so small beside the signal's that rounding decides."""
+    """Says that the noise variance is so small beside the signal's that rounding decides."""
 
 
 def softplus_inverse(value: float) -> float:
-    """r with log(1 + eʳ) = value > 0."""
+    """Returns r with log(1 + eʳ) = value > 0."""
     return value + math.log(-math.expm1(-value))
 
 
 def factor_of(gram: Tensor, ratio: Tensor) -> Tensor:
-    """The Cholesky factor of B. Raises NearlyNoiseless where rounding leaves it without one, TrainingEnded where the
-    ratio of the variances is not finite."""
+    """Returns the lower Cholesky factor (2m, 2m) of B = I + ratio·gram.
+
+    gram: Φᵀ Φ (2m, 2m); ratio: s²/σ², a scalar. Raises NearlyNoiseless where rounding leaves it without one,
+    TrainingEnded where the ratio is not finite.
+    """
     if not math.isfinite(ratio.item()):
         raise TrainingEnded("the ratio of signal and noise variance is not finite any more; lower the learning rate")
     try:
@@ -63,7 +66,10 @@ def factor_of(gram: Tensor, ratio: Tensor) -> Tensor:
 
 
 def negative_log_likelihood(moments: Moments, signal: Tensor, noise: Tensor) -> Tensor:
-    """−log p(y) in nats (see above) for the variances s² and σ²: a differentiable scalar. Errors: `factor_of`."""
+    """Returns −log p(y) in nats, a differentiable scalar, for the variances s² and σ², which are scalars.
+
+    The formula stands at the head of the module. Errors: as `factor_of`.
+    """
     ratio = signal / noise
     factor = factor_of(moments.gram, ratio)
     half = torch.linalg.solve_triangular(factor, moments.cross.unsqueeze(1), upper=False)
@@ -73,8 +79,8 @@ def negative_log_likelihood(moments: Moments, signal: Tensor, noise: Tensor) -> 
 
 
 class Posterior(NamedTuple):
-    """A fitted process: frequencies over length-scales (m, dimension), the Cholesky factor of B, the weights
-    (s²/σ²) B⁻¹ Φᵀy (2m,), and the variances s² and σ²."""
+    """Holds a fitted process: frequencies over length-scales (m, dimension), the Cholesky factor of B (2m, 2m), the
+    weights (s²/σ²) B⁻¹ Φᵀy (2m,), and the variances s² and σ²."""
 
     frequencies: Tensor
     factor: Tensor
@@ -83,7 +89,7 @@ class Posterior(NamedTuple):
     noise: Tensor
 
     def predict(self, inputs: Tensor) -> Prediction:
-        """(row, dimension) → mean and variances, float64."""
+        """Returns mean and variances (row,), float64, at inputs (row, dimension)."""
         features = random_features(inputs.double(), self.frequencies)
         half = torch.linalg.solve_triangular(self.factor, features.T, upper=False)
         variance = self.signal * half.square().sum(0)
@@ -91,7 +97,7 @@ class Posterior(NamedTuple):
 
 
 class SSGP(nn.Module):
-    """The hyper-parameters: length-scales (dimension,), s² and σ², and the frequencies, trained if asked for.
+    """Holds the hyper-parameters: length-scales (dimension,), s² and σ², and the frequencies, trained if asked for.
 
     What is positive is log(1 + eʳ) of a trained r. That is linear in a large r, so that a step takes a length-scale on
     by about the learning rate. Trained in its logarithm, that of an input that says little would grow by a factor in
@@ -116,11 +122,13 @@ class SSGP(nn.Module):
 
     @property
     def length_scales(self) -> Tensor:
+        """Returns the length-scales (dimension,), in the units of the inputs."""
         return softplus(self.raw_scales)
 
     @property
     def scaled_frequencies(self) -> Tensor:
-        """Frequencies over length-scales: Φ of them at x is Φ of the unscaled ones at x over the length-scales.
+        """Returns frequencies over length-scales, (m, dimension): Φ of them at x is Φ of the unscaled ones at x over
+        the length-scales.
 
         Raises TrainingEnded where one is not finite.
         """
@@ -131,32 +139,41 @@ class SSGP(nn.Module):
 
     @property
     def signal(self) -> Tensor:
+        """Returns s², the variance of the function, a scalar in the squared unit of the targets."""
         return softplus(self.raw_signal)
 
     @property
     def noise(self) -> Tensor:
+        """Returns σ², the variance of the noise, a scalar in the squared unit of the targets, at least
+        `NOISE_FLOOR`."""
         return softplus(self.raw_noise) + NOISE_FLOOR
 
     def loss(self, stream: Stream) -> Tensor:
-        """−log p(y)/N, a differentiable scalar. Raises ValueError as `feature_moments`, TrainingEnded as above."""
+        """Returns −log p(y)/N in nats, a differentiable scalar.
+
+        Raises ValueError as `feature_moments`, TrainingEnded as `factor_of` and `scaled_frequencies`.
+        """
         return self.loss_of(feature_moments(self.scaled_frequencies, stream))
 
     @torch.no_grad()
     def posterior(self, stream: Stream) -> Posterior:
-        """Condition on the rows of the stream, in one pass. Raises ValueError as `feature_moments`, TrainingEnded as
-        `factor_of` and `scaled_frequencies`."""
+        """Returns the process conditioned on the rows of the stream, in one pass.
+
+        Raises ValueError as `feature_moments`, TrainingEnded as `factor_of` and `scaled_frequencies`.
+        """
         frequencies = self.scaled_frequencies
         return self._posterior(frequencies, feature_moments(frequencies, stream))
 
     @torch.no_grad()
     def posterior_and_loss(self, stream: Stream) -> tuple[Posterior, Tensor]:
-        """What `posterior` and `loss` give, the loss without a gradient, in one pass. Errors: as theirs."""
+        """Returns what `posterior` and `loss` give, the loss without a gradient, in one pass. Errors: as theirs."""
         frequencies = self.scaled_frequencies
         moments = feature_moments(frequencies, stream)
         return self._posterior(frequencies, moments), self.loss_of(moments)
 
     def loss_of(self, moments: Moments) -> Tensor:
-        """`loss` of what the rows come to under the scaled frequencies."""
+        """Returns `loss`, given what the rows come to under the scaled frequencies. Raises TrainingEnded as
+        `factor_of`."""
         return negative_log_likelihood(moments, self.signal, self.noise) / moments.rows
 
     def _posterior(self, frequencies: Tensor, moments: Moments) -> Posterior:

@@ -22,7 +22,7 @@ KEPT_BYTES = 64 * 2**20
 
 
 class Moments(NamedTuple):
-    """gram: Φᵀ Φ (f, f); cross: Φᵀ y (f,); square: yᵀ y; rows: N. Sums in float64."""
+    """Holds gram: Φᵀ Φ (f, f); cross: Φᵀ y (f,); square: yᵀ y, a scalar; and rows: N. The sums are in float64."""
 
     gram: Tensor
     cross: Tensor
@@ -31,7 +31,10 @@ class Moments(NamedTuple):
 
 
 def in_blocks(inputs: Tensor, targets: Tensor, *, block: int = BLOCK) -> Stream:
-    """A stream over rows in memory, `block` of them at a time. Raises ValueError unless there is a target per row."""
+    """Returns a stream over inputs (row, dimension) and targets (row,) in memory, `block` rows at a time.
+
+    Raises ValueError unless there is a target per row.
+    """
     if targets.shape != inputs.shape[:1]:
         raise ValueError(f"inputs {tuple(inputs.shape)} and targets {tuple(targets.shape)} do not belong together")
     return lambda: zip(inputs.split(block), targets.split(block), strict=True)
@@ -85,7 +88,8 @@ class _FeatureSums(torch.autograd.Function):
 
 
 def feature_moments(frequencies: Tensor, stream: Stream) -> Moments:
-    """Moments of all rows of the stream under the features of `frequencies` (m, dimension), with their gradient.
+    """Returns the moments of all rows of the stream under the features of `frequencies` (m, dimension), with their
+    gradient; f = 2m.
 
     Raises ValueError for a stream without rows, and for values that are not finite.
     """

@@ -17,22 +17,24 @@ SYMMETRIC = 1e-10  # largest difference from the transpose, relative to the larg
 
 
 class Approximation(NamedTuple):
-    """Least and largest eigenvalue of B⁻¹(K̂ − K): (1 + lowest) B ⪯ K̂ + λN·I ⪯ (1 + highest) B, and no tighter."""
+    """Holds the least and the largest eigenvalue of B⁻¹(K̂ − K): (1 + lowest) B ⪯ K̂ + λN·I ⪯ (1 + highest) B, and
+    no tighter."""
 
     lowest: float
     highest: float
 
     @property
     def delta(self) -> float:
-        """The least Δ with (1 − Δ) B ⪯ K̂ + λN·I ⪯ (1 + Δ) B (definition 1); above 1 it approximates nothing."""
+        """Returns the least Δ with (1 − Δ) B ⪯ K̂ + λN·I ⪯ (1 + Δ) B (definition 1); above 1 K̂ approximates
+        nothing."""
         return max(-self.lowest, self.highest, 0.0)
 
 
 class Risk(NamedTuple):
-    """Empirical risk of ridge regression with a kernel matrix, its bound, and what they consist of.
+    """Holds what the empirical risk of ridge regression with a kernel matrix, and its bound, consist of.
 
     bias: λ²N ‖B⁻¹f‖². variance: σ²/N Tr(K²B⁻²). bias_bound: λ fᵀB⁻¹f. dimension: s_λ = Tr(K B⁻¹).
-    variance_bound: σ²/N s_λ.
+    variance_bound: σ²/N s_λ. All but the dimension are in the squared unit of the signal.
     """
 
     bias: float
@@ -43,17 +45,17 @@ class Risk(NamedTuple):
 
     @property
     def total(self) -> float:
-        """R, formula (5): the mean squared distance from f over the N points, expected over the noise."""
+        """Returns R, formula (5): the mean squared distance from f over the N points, expected over the noise."""
         return self.bias + self.variance
 
     @property
     def bound(self) -> float:
-        """R̄ ≥ R: every eigenvalue of λN·B⁻¹ and of K B⁻¹ lies in [0, 1], so it is at least its own square."""
+        """Returns R̄ ≥ R: every eigenvalue of λN·B⁻¹ and of K B⁻¹ lies in [0, 1], so it is at least its own square."""
         return self.bias_bound + self.variance_bound
 
 
 def check_matrix(matrix: Tensor, name: str = "the kernel matrix") -> None:
-    """Raise ValueError unless the matrix is square, finite, symmetric and has a row."""
+    """Raises ValueError unless the matrix (N, N) is square, finite, symmetric and has a row."""
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
         raise ValueError(f"{name} must be square with at least one row, got shape {tuple(matrix.shape)}")
     if not bool(matrix.isfinite().all()):
@@ -65,12 +67,14 @@ def check_matrix(matrix: Tensor, name: str = "the kernel matrix") -> None:
 
 
 def check_positive(name: str, value: float) -> None:
+    """Raises ValueError, with the name in its message, unless the value is positive and finite."""
     if not 0 < value < math.inf:
         raise ValueError(f"{name} must be positive and finite, got {value}")
 
 
 def check_signal(signal: Tensor, rows: int, noise: float) -> None:
-    """Raise ValueError for a signal f of another length or not finite, and a noise σ that is negative."""
+    """Raises ValueError for a signal f that is not of shape (rows,) or not finite, and a noise σ that is negative or
+    not finite."""
     if signal.shape != (rows,) or not bool(signal.isfinite().all()):
         raise ValueError(f"the signal must be {rows} finite numbers, got shape {tuple(signal.shape)}")
     if not 0 <= noise < math.inf:
@@ -78,10 +82,11 @@ def check_signal(signal: Tensor, rows: int, noise: float) -> None:
 
 
 def spectral_approximation(exact: Tensor, approximate: Tensor, *, ridge: float) -> Approximation:
-    """How well K̂ + λN·I approximates K + λN·I: by Cholesky and the eigenvalues of L⁻¹(K̂ − K)L⁻ᵀ, LLᵀ = B.
+    """Returns how well K̂ + λN·I approximates K + λN·I, by Cholesky and the eigenvalues of L⁻¹(K̂ − K)L⁻ᵀ, LLᵀ = B.
 
     exact K, approximate K̂: (N, N), ridge λ > 0. For many K̂ of one K see `KernelSpectrum`.
-    Raises ValueError for a matrix that is not symmetric or not finite, two sizes, and a ridge that is not positive.
+    Raises ValueError for a matrix that is not symmetric or not finite, two sizes, a ridge that is not positive, and a
+    K + λN·I that is not positive definite.
     """
     check_positive("ridge", ridge)
     check_matrix(exact)
@@ -97,16 +102,18 @@ def spectral_approximation(exact: Tensor, approximate: Tensor, *, ridge: float) 
 
 
 def extremes(whitened: Tensor) -> Approximation:
-    """Of a symmetric matrix of which rounding has left the two triangles slightly different."""
+    """Returns the least and the largest eigenvalue of a symmetric matrix (N, N) of which rounding has left the two
+    triangles slightly different."""
     values = torch.linalg.eigvalsh((whitened + whitened.T) / 2)
     return Approximation(float(values[0]), float(values[-1]))
 
 
 def risk_of_spectrum(values: Tensor, coefficients: Tensor, *, signal: Tensor, ridge: float, noise: float) -> Risk:
-    """`Risk` from the eigenvalues (r,) of K that may differ from 0 and the signal's coefficients (r,) there.
+    """Returns the `Risk` from the eigenvalues (r,) of K that may differ from 0 and the signal's coefficients (r,)
+    there.
 
-    What the r eigenvectors do not hold of the signal (N,) K maps to 0. Rounding may leave eigenvalues slightly below
-    0; they count as 0.
+    What the r eigenvectors do not hold of the signal (N,) K maps to 0. Rounding may leave eigenvalues slightly below 0;
+    they count as 0. ridge: λ; noise: σ.
     """
     rows, shift = len(signal), ridge * len(signal)
     lost = shift / (values.clamp(min=0) + shift)
@@ -123,9 +130,10 @@ def risk_of_spectrum(values: Tensor, coefficients: Tensor, *, signal: Tensor, ri
 
 
 class KernelSpectrum:
-    """A kernel matrix decomposed once, for the Δ of many feature maps.
+    """Holds a kernel matrix (N, N) decomposed once, for the Δ of many feature maps.
 
-    values: eigenvalues (N,), ascending, not below 0; vectors: (N, N). Memory O(N²), time O(N³).
+    values: eigenvalues (N,), ascending, not below 0; vectors: their eigenvectors as columns, (N, N). Both are float64.
+    Memory O(N²), time O(N³).
     Raises ValueError for a matrix that is not square, finite and symmetric.
     """
 
@@ -138,12 +146,16 @@ class KernelSpectrum:
         return len(self.values)
 
     def dimension(self, ridge: float) -> float:
-        """s_λ(K) = Tr(K(K + λN·I)⁻¹), the statistical dimension; between 0 and N."""
+        """Returns s_λ(K) = Tr(K(K + λN·I)⁻¹), the statistical dimension, between 0 and N.
+
+        Raises ValueError for a ridge λ that is not positive.
+        """
         check_positive("ridge", ridge)
         return float((self.values / (self.values + ridge * len(self))).sum())
 
     def risk(self, signal: Tensor, *, ridge: float, noise: float) -> Risk:
-        """Of kernel ridge regression with K itself. signal: f at the N points; noise: σ ≥ 0.
+        """Returns the `Risk` of kernel ridge regression with K itself. signal: f at the N points, (N,); ridge: λ;
+        noise: σ ≥ 0.
 
         Raises ValueError for a signal that does not fit, a ridge that is not positive and a negative noise.
         """
@@ -153,7 +165,8 @@ class KernelSpectrum:
         return risk_of_spectrum(self.values, coefficients, signal=signal.double(), ridge=ridge, noise=noise)
 
     def approximation(self, features: Tensor, *, ridge: float) -> Approximation:
-        """Of K̂ = ΦΦᵀ, features Φ (N, 2m): the extreme eigenvalues of B^(−1/2)(ΦΦᵀ − K)B^(−1/2).
+        """Returns the `Approximation` by K̂ = ΦΦᵀ, features Φ (N, 2m): the extreme eigenvalues of
+        B^(−1/2)(ΦΦᵀ − K)B^(−1/2).
 
         Raises ValueError for features of another number of rows or not finite, and a ridge that is not positive.
         """
@@ -167,6 +180,7 @@ class KernelSpectrum:
 
 
 def check_features(features: Tensor, rows: int) -> None:
+    """Raises ValueError unless the features are finite and of shape (rows, any)."""
     if features.ndim != 2 or len(features) != rows:
         raise ValueError(f"the features must have {rows} rows, got shape {tuple(features.shape)}")
     if not bool(features.isfinite().all()):
@@ -174,9 +188,11 @@ def check_features(features: Tensor, rows: int) -> None:
 
 
 def feature_risk(features: Tensor, signal: Tensor, *, ridge: float, noise: float) -> Risk:
-    """`Risk` of ridge regression on features Φ (N, p), that is with K̂ = ΦΦᵀ: formula (5) for the approximate kernel.
+    """Returns the `Risk` of ridge regression on features Φ (N, p), that is with K̂ = ΦΦᵀ: formula (5) for the
+    approximate kernel.
 
-    Exact at any N; by the p × p or the N × N moments, whichever are smaller, so time O(N p min(N, p)).
+    signal: f (N,); ridge: λ; noise: σ ≥ 0. The result is exact at any N. It is found by the p × p or the N × N moments,
+    whichever are smaller, so time O(N p min(N, p)).
     Raises ValueError like `KernelSpectrum.risk` and for features that are not finite.
     """
     check_positive("ridge", ridge)

@@ -28,7 +28,10 @@ def _checked(values: Tensor) -> Tensor:
 
 
 def woodbury(features: Tensor, shift: float) -> Product:
-    """v ↦ (ΦΦᵀ + shift·I)⁻¹ v = (v − Φ(ΦᵀΦ + shift·I)⁻¹Φᵀv)/shift, Φ (N, p), shift > 0. Raises ValueError else."""
+    """Returns the product v ↦ (ΦΦᵀ + shift·I)⁻¹ v = (v − Φ(ΦᵀΦ + shift·I)⁻¹Φᵀv)/shift.
+
+    features: Φ (N, p); v and its product: (N, k). Raises ValueError for a shift that is not positive and finite.
+    """
     check_positive("shift", shift)
     factor = factor_ridge(features.T @ features, shift)
 
@@ -39,9 +42,10 @@ def woodbury(features: Tensor, shift: float) -> Product:
 
 
 class ShiftedKernel:
-    """B = K + λN·I as products, and its inverse by preconditioned conjugate gradients.
+    """Gives products with B = K + λN·I, and with its inverse by preconditioned conjugate gradients.
 
-    kernel: v ↦ K v. rows: N. features: Φ (N, p) of the preconditioner, None for none.
+    kernel: v ↦ K v, both (N, k). rows: N. ridge: λ. tolerance: of the residual of a solve, relative to the right side.
+    features: Φ (N, p) of the preconditioner, None for none.
     Raises ValueError for a ridge that is not positive and features that do not fit.
     """
 
@@ -55,10 +59,12 @@ class ShiftedKernel:
         self.precondition = None if features is None else woodbury(features.double(), self.shift)
 
     def product(self, v: Tensor) -> Tensor:
+        """Returns B v, (N, k) as v is."""
         return self.kernel(v) + self.shift * v
 
     def solve(self, right: Tensor) -> Tensor:
-        """B⁻¹ b, b (N, k). Raises ValueError where a product is not finite, and like `conjugate_gradients`."""
+        """Returns B⁻¹ b for b (N, k), of the same shape. Raises ValueError where a product is not finite, and like
+        `conjugate_gradients`."""
         try:
             found = conjugate_gradients(
                 lambda v: _checked(self.product(v)), right, tolerance=self.tolerance, most=10 * self.rows + 10,
@@ -72,7 +78,7 @@ class ShiftedKernel:
 
 
 class Lanczos(NamedTuple):
-    """Extreme Ritz values. steps: products with the matrix.
+    """Holds the two extreme Ritz values. steps: products with the matrix.
 
     Within `residual` of each there is an eigenvalue, of which only the random start makes it likely that it is the
     extreme one: a Ritz value never lies beyond that, and may have settled on one further inside.
@@ -102,8 +108,10 @@ def _without(v: Tensor, image: Tensor, basis: Tensor, images: Tensor) -> tuple[T
 def generalised_lanczos(
     difference: Product, shifted: ShiftedKernel, start: Tensor, *, tolerance: float, most: int
 ) -> Lanczos:
-    """The extreme eigenvalues of E x = θ B x, E symmetric: Lanczos in the inner product of B, fully orthogonalised.
+    """Returns the extreme eigenvalues of E x = θ B x, E symmetric, by the Lanczos process in the inner product of B,
+    fully orthogonalised.
 
+    difference: v ↦ E v, both (N, k); shifted: B.
     With w = B⁻¹E v the vector B w is E v itself, so a step costs one product with E and one solve with B. It stops when
     the residuals of both ends are at most `tolerance`: each is then so near to some eigenvalue, see `Lanczos`, which is
     no bound on the distance to the extreme one. start: random, (N, 1), with a part along every eigenvector.
@@ -140,7 +148,7 @@ def iterative_approximation(
     tolerance: float = 1e-6,
     most: int = 300,
 ) -> Approximation:
-    """`KernelSpectrum.approximation` from products: features Φ (N, 2m).
+    """Returns what `KernelSpectrum.approximation` does, from products alone. features: Φ (N, 2m).
 
     Both ends are within `tolerance` of an eigenvalue; see `generalised_lanczos` for which. generator: of the random
     start. Raises ValueError like `generalised_lanczos` and for features that do not fit.
@@ -155,10 +163,11 @@ def iterative_approximation(
 
 
 def iterative_risk(shifted: ShiftedKernel, signal: Tensor, *, noise: float) -> Risk:
-    """`KernelSpectrum.risk` from products: B⁻¹ of the signal and of every unit vector, `BLOCK` columns at a time.
+    """Returns what `KernelSpectrum.risk` does, from products alone: B⁻¹ of the signal and of every unit vector, `BLOCK`
+    columns at a time.
 
-    K B⁻¹e_i = e_i − λN B⁻¹e_i, hence s_λ = Σ(1 − λN X_ii) and Tr(K²B⁻²) = Σ‖e_i − λN X_i‖² with X = B⁻¹, of which
-    only a block of columns exists at a time. Time: N solves; memory O(N · BLOCK).
+    K B⁻¹e_i = e_i − λN B⁻¹e_i, hence s_λ = Σ(1 − λN X_ii) and Tr(K²B⁻²) = Σ‖e_i − λN X_i‖² with X = B⁻¹, of which only
+    a block of columns exists at a time. It takes N solves and memory O(N · BLOCK). signal: f (N,); noise: σ ≥ 0.
     Raises ValueError like `KernelSpectrum.risk` and `conjugate_gradients`.
     """
     rows, shift = shifted.rows, shifted.shift

@@ -9,12 +9,13 @@ FURTHEST = 0.1  # from orthonormal after one pass, for the second one to be exac
 
 
 def orthonormal_rows(vectors: Tensor) -> tuple[Tensor, Tensor]:
-    """Y (…, k, n) = RᵀQ with orthonormal rows Q (…, k, n) and R (…, k, k) upper triangular; k ≤ n.
+    """Returns Q (…, k, n) with orthonormal rows and R (…, k, k) upper triangular, where Y = RᵀQ is (…, k, n), k ≤ n.
 
-    Cholesky factors of YYᵀ, twice (Yamamoto, Nakatsukasa, Yanagisawa and Fukaya, 2015: as orthogonal as Householder's
-    while the first pass is not far from it), in matrix products alone; Householder's where it is far, as with vectors
-    that depend on each other. In both the diagonal of R is not negative, and the first rows of Q span what the first
-    rows of Y span.
+    vectors: Y.
+    They come of Cholesky factors of YYᵀ, twice (Yamamoto, Nakatsukasa, Yanagisawa and Fukaya, 2015: as orthogonal as
+    Householder's while the first pass is not far from it), in matrix products alone, and by Householder's reflections
+    where it is far, as with vectors that depend on each other. In both cases the diagonal of R is not negative, and the
+    first rows of Q span what the first rows of Y span.
     """
     first, info = torch.linalg.cholesky_ex(vectors @ vectors.mT)
     if not bool(info.any()):

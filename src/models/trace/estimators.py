@@ -31,7 +31,7 @@ from models.trace.queries import QueryDraw
 
 
 class Shares(NamedTuple):
-    """How many queries are of which kind: those that make a sketch (S or Ω), R of NA-Hutch++, basis Q, test G."""
+    """Says how many queries are of which kind: those that make a sketch (S or Ω), R of NA-Hutch++, basis Q, test G."""
 
     sketch: int = 0
     second: int = 0
@@ -40,13 +40,14 @@ class Shares(NamedTuple):
 
     @property
     def first_round(self) -> int:
+        """Returns how many queries are asked in the first call of the oracle."""
         return self.sketch + self.second + self.test
 
 
 class Asked(NamedTuple):
-    """queries and products (trial, m, n); basis Q (trial, k, n) of the first k products, with its products, and the
-    factor R (trial, k, k) with products = RᵀQ; k = 0 where no method is adaptive. turned: whether the queries' law is
-    the same in every direction, as the normal one is."""
+    """Holds queries and products (trial, m, n); basis Q (trial, k, n) of the first k products, with its products,
+    and the factor R (trial, k, k) with products = RᵀQ; k = 0 where no method is adaptive. turned: whether the
+    queries' law is the same in every direction, as the normal one is."""
 
     queries: Tensor
     products: Tensor
@@ -57,8 +58,11 @@ class Asked(NamedTuple):
 
 
 class Method(NamedTuple):
-    """shares: of a budget. moments: small matrices of what was asked. estimate: (trial,) from those, at the shares of a
-    budget."""
+    """Says how one method splits its budget and what it makes of the answers, in so many rounds.
+
+    shares: of a budget of queries. moments: small matrices (trial, …) of what was asked. estimate: (trial,) from those,
+    at the shares of a budget.
+    """
 
     rounds: int
     shares: Callable[[int], Shares]
@@ -67,29 +71,33 @@ class Method(NamedTuple):
 
 
 def products_of(a: Tensor, b: Tensor) -> Tensor:
-    """abᵀ: (trial, i, n), (trial, j, n) → (trial, i, j)."""
+    """Returns abᵀ: (trial, i, n), (trial, j, n) → (trial, i, j)."""
     return a @ b.mT
 
 
 def inner(a: Tensor, b: Tensor) -> Tensor:
-    """Row by row, without the products in memory."""
+    """Returns the inner products of the rows, (…, n), (…, n) → (…), without the products of entries in memory."""
     return torch.linalg.vecdot(a, b)
 
 
 def trace_of(matrix: Tensor) -> Tensor:
+    """Returns the traces of matrices, (…, k, k) → (…)."""
     return matrix.diagonal(dim1=-2, dim2=-1).sum(-1)
 
 
 def hutchinson_moments(asked: Asked, most: Shares) -> dict[str, Tensor]:
+    """Returns what the estimate needs: test, gᵀAg (trial, g)."""
     return {"test": inner(asked.queries[:, : most.test], asked.products[:, : most.test])}
 
 
 def hutchinson_estimate(moments: dict[str, Tensor], shares: Shares) -> Tensor:
-    """1/m Σ gᵀAg."""
+    """Returns 1/m Σ gᵀAg, (trial,)."""
     return moments["test"][:, : shares.test].mean(1)
 
 
 def hutch_pp_moments(asked: Asked, most: Shares) -> dict[str, Tensor]:
+    """Returns what the estimate needs: inside QᵀAQ (trial, k, k), shares GᵀQ and crossed GᵀAQ (trial, g, k), and
+    test, gᵀAg (trial, g)."""
     basis, basis_products = asked.basis[:, : most.basis], asked.basis_products[:, : most.basis]
     test = slice(most.sketch, most.sketch + most.test)
     queries = asked.queries[:, test]
@@ -102,7 +110,10 @@ def hutch_pp_moments(asked: Asked, most: Shares) -> dict[str, Tensor]:
 
 
 def hutch_pp_estimate(moments: dict[str, Tensor], shares: Shares) -> Tensor:
-    """tr(QᵀAQ) + 1/g tr(Gᵀ(I − QQᵀ)A(I − QQᵀ)G), the second with c = Qᵀg: gᵀAg − 2cᵀQᵀAg + cᵀ(QᵀAQ)c."""
+    """Returns tr(QᵀAQ) + 1/g tr(Gᵀ(I − QQᵀ)A(I − QQᵀ)G), (trial,).
+
+    The second is found with c = Qᵀg: gᵀAg − 2cᵀQᵀAg + cᵀ(QᵀAQ)c.
+    """
     k, g = shares.basis, shares.test
     inside, c = moments["inside"][:, :k, :k], moments["shares"][:, :g, :k]
     outside = moments["test"][:, :g] - 2 * inner(c, moments["crossed"][:, :g, :k]) + inner(c @ inside, c)
@@ -110,6 +121,8 @@ def hutch_pp_estimate(moments: dict[str, Tensor], shares: Shares) -> Tensor:
 
 
 def na_hutch_pp_moments(asked: Asked, most: Shares) -> dict[str, Tensor]:
+    """Returns what the estimate needs: core SᵀZ and inside WᵀZ (trial, s, r), left GᵀZ (trial, g, r), right GᵀW
+    (trial, g, s), and test, gᵀAg (trial, g)."""
     cuts = [most.sketch, most.second, most.test]
     s, _, g = asked.queries[:, : sum(cuts)].split(cuts, 1)
     w, z, ag = asked.products[:, : sum(cuts)].split(cuts, 1)
@@ -123,7 +136,7 @@ def na_hutch_pp_moments(asked: Asked, most: Shares) -> dict[str, Tensor]:
 
 
 def na_hutch_pp_estimate(moments: dict[str, Tensor], shares: Shares) -> Tensor:
-    """tr((SᵀZ)†(WᵀZ)) + 1/g (tr(GᵀAG) − tr(GᵀZ(SᵀZ)†WᵀG)) with Z = AR, W = AS.
+    """Returns tr((SᵀZ)†(WᵀZ)) + 1/g (tr(GᵀAG) − tr(GᵀZ(SᵀZ)†WᵀG)) with Z = AR, W = AS: (trial,).
 
     The pseudo-inverse leaves out singular values below ε·max(r, s) of the largest: SᵀAR has the decay of A's spectrum.
     """
@@ -135,6 +148,8 @@ def na_hutch_pp_estimate(moments: dict[str, Tensor], shares: Shares) -> Tensor:
 
 
 def xtrace_moments(asked: Asked, most: Shares) -> dict[str, Tensor]:
+    """Returns what the estimate needs: inside QᵀAQ, shares ΩᵀQ and factor R (trial, k, k); test, ωᵀAω, and length,
+    ‖ω‖² (trial, k); and size, the scalar n, or 0 where the law of ω is not the same in every direction."""
     k = most.basis
     queries, basis = asked.queries[:, :k], asked.basis[:, :k]
     return {
@@ -148,10 +163,11 @@ def xtrace_moments(asked: Asked, most: Shares) -> dict[str, Tensor]:
 
 
 def left_out_directions(factor: Tensor) -> Tensor:
-    """Row i: the unit vector s_i with QQᵀ − Q s_i s_iᵀ Qᵀ the projection on all products but the i-th.
+    """Returns as row i the unit vector s_i with QQᵀ − Q s_i s_iᵀ Qᵀ the projection on all products but the i-th.
 
-    The columns of R⁻ᵀ, normalised. A diagonal entry of R that is 0 but for rounding (A has a lower rank) is raised to
-    ε of the largest: then any direction beyond the rank will do.
+    factor: R (…, k, k), as the result is.
+    These are the columns of R⁻ᵀ, normalised. A diagonal entry of R that is 0 but for rounding (A has a lower rank) is
+    raised to ε of the largest: then any direction beyond the rank will do.
     """
     pivots = factor.diagonal(dim1=-2, dim2=-1)
     limits = torch.finfo(factor.dtype)
@@ -164,8 +180,9 @@ def left_out_directions(factor: Tensor) -> Tensor:
 
 
 def xtrace_estimate(moments: dict[str, Tensor], shares: Shares) -> Tensor:
-    """The mean over i of tr(Q_iᵀAQ_i) + u_iᵀAu_i, u_i = (I − Q_iQ_iᵀ)ω_i, where Q_i is the basis without product i.
+    """Returns the mean over i of tr(Q_iᵀAQ_i) + u_iᵀAu_i, u_i = (I − Q_iQ_iᵀ)ω_i: (trial,).
 
+    Q_i is the basis without product i.
     With v = (I − s sᵀ)Qᵀω: uᵀAu = ωᵀAω − 2vᵀQᵀAω + vᵀ(QᵀAQ)v. Where the law of ω is the same in every direction, that
     of u/‖u‖ is so too, and each u is scaled to the square length n − k + 1 that it has in the mean.
     """
@@ -182,16 +199,19 @@ def xtrace_estimate(moments: dict[str, Tensor], shares: Shares) -> Tensor:
 
 
 def hutch_pp_shares(queries: int) -> Shares:
+    """Returns a third of the queries for S and for Q, rounded down, and the rest for G."""
     third = queries // 3
     return Shares(sketch=third, basis=third, test=queries - 2 * third)
 
 
 def na_hutch_pp_shares(queries: int) -> Shares:
+    """Returns a quarter of the queries for S and half for R, rounded down, and the rest for G."""
     sketch, second = queries // 4, queries // 2
     return Shares(sketch=sketch, second=second, test=queries - sketch - second)
 
 
 def xtrace_shares(queries: int) -> Shares:
+    """Returns half of the queries for Ω and half for Q. Raises ValueError for an odd number."""
     if queries % 2:
         raise ValueError(f"xtrace asks for as many queries twice; {queries} is odd, give an even number")
     return Shares(sketch=queries // 2, basis=queries // 2)
@@ -207,7 +227,8 @@ LEAST = {"hutchinson": 1, "hutch_pp": 3, "na_hutch_pp": 4, "xtrace": 4}
 
 
 def check_budget(name: str, queries: int, size: int) -> None:
-    """Raises ValueError, naming what to do, for a method that is unknown and for a budget it cannot be split into."""
+    """Raises ValueError, which says what to do, for a method that is unknown and for a budget that it cannot split,
+    or not over a matrix (n, n) of that size."""
     if name not in METHODS:
         raise ValueError(f"method {name} is unknown; choose one of {', '.join(METHODS)}")
     if queries < LEAST[name]:
@@ -222,14 +243,15 @@ def check_budget(name: str, queries: int, size: int) -> None:
 
 
 def largest(name: str, budgets: Sequence[int]) -> Shares:
-    """The shares that hold those of every budget."""
+    """Returns the shares that hold those of every budget. Raises ValueError as the method's `shares`."""
     return Shares(*(max(counts) for counts in zip(*(METHODS[name].shares(m) for m in budgets), strict=True)))
 
 
 def ask(oracle: Oracle, queries: Tensor, *, basis: int, turned: bool) -> Asked:
-    """First round: the queries. Second round, where basis > 0: an orthonormal basis of the first products.
+    """Asks the oracle for the products of the queries (trial, m, n), and of a basis, and returns both.
 
-    queries (trial, m, n). Raises OracleError for answers that are not finite, or of another shape.
+    The first round takes the queries; the second, where basis > 0, an orthonormal basis of the first `basis` products.
+    turned: as in `Asked`. Raises OracleError for answers that are not finite, or of another shape.
     """
     checked = Checked(oracle)
     products = checked(queries)
@@ -248,7 +270,7 @@ def estimate_traces(
     budgets: Sequence[int],
     generator: torch.Generator,
 ) -> dict[str, Tensor]:
-    """Returns estimates (budget, trial) of tr(A) by each method, all from the same queries of a trial.
+    """Returns for each method its estimates (budget, trial) of tr(A), all from the same queries of a trial.
 
     oracle: of a symmetric A (n, n). budgets: numbers of queries. With one method and one budget exactly that number of
     queries is asked. Memory: about 2(m + k)·n numbers a trial, for the largest budget m and basis k.
@@ -270,6 +292,7 @@ def estimate_traces(
 
 
 def estimate_trace(oracle: Oracle, *, method: str, queries: int, generator: torch.Generator, **drawn: Any) -> Tensor:
-    """Returns estimates (trial,) of tr(A) from `queries` products each. drawn: the fields of `QueryDraw`."""
+    """Returns estimates (trial,) of tr(A) from `queries` products each. drawn: the fields of `QueryDraw`. Errors: as
+    `estimate_traces`."""
     estimates = estimate_traces(oracle, QueryDraw(**drawn), methods=[method], budgets=[queries], generator=generator)
     return estimates[method][0]

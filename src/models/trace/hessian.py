@@ -19,10 +19,10 @@ BLOCK = 64  # queries that are answered at once
 
 @dataclass(frozen=True)
 class Hessian:
-    """The Hessian of a loss in its parameters, at the values that they have.
+    """Is an oracle of the Hessian (n, n) of a loss in its parameters, at the values that they have.
 
     loss: computes the loss anew from the parameters, and has to be differentiable twice. parameters: n numbers in all,
-    in this order in a query vector. A query costs about two passes backwards through the loss.
+    in this order in a query vector (…, n). A query costs about two passes backwards through the loss.
     """
 
     loss: Callable[[], Tensor]
@@ -30,6 +30,7 @@ class Hessian:
 
     @property
     def size(self) -> int:
+        """Returns n, the number of entries of all parameters."""
         return sum(parameter.numel() for parameter in self.parameters)
 
     def __call__(self, queries: Tensor) -> Tensor:
@@ -43,7 +44,8 @@ class Hessian:
         return torch.cat([self.products(gradient, rows) for rows in blocks]).view(queries.shape)
 
     def products(self, gradient: Tensor, rows: Tensor) -> Tensor:
-        """Of all rows (query, n) at once: the backward pass of the gradient is vectorised over them."""
+        """Returns the products with all rows (query, n) at once, (query, n): the backward pass of the gradient (n,)
+        is vectorised over them."""
         found = torch.autograd.grad(
             gradient, self.parameters, rows, retain_graph=True, allow_unused=True, is_grads_batched=True
         )
@@ -52,12 +54,15 @@ class Hessian:
 
 
 def flat(parts: Sequence[Tensor]) -> Tensor:
+    """Returns the entries of tensors of any shape one after the other, (n,)."""
     return torch.cat([part.flatten() for part in parts])
 
 
 def step_by_step_loss(model: Recurrent, part: MaskedSequences, start: State | None = None) -> Tensor:
-    """Mean squared one-step error over the scored entries, by `predict` and `update` alone. start: the first state.
+    """Returns the mean squared one-step error over the scored entries, by `predict` and `update` alone: a scalar.
 
+    part: values (sequence, time, feature) with their masks, in whose squared unit the error is; start: the first state,
+    the model's own if left out.
     `filter_sequences` takes the states of a sequence without gaps from a gradient that is written by hand, which cannot
     be differentiated once more; here every operation can. Raises OracleError where something was not observed.
     """
@@ -71,14 +76,14 @@ def step_by_step_loss(model: Recurrent, part: MaskedSequences, start: State | No
 
 
 def whole_chunks(objective: TruncatedBPTT) -> Tensor:
-    """(chunk,): the chunks of `objective` in which every step was observed."""
+    """Returns the numbers (chunk,), int64, of the chunks of `objective` in which every step was observed."""
     everything = torch.arange(len(objective.chunks.sequence), device=objective.chunks.sequence.device)
     return objective.chunk(everything).mask.flatten(1).all(1).nonzero()[:, 0]
 
 
 @dataclass(frozen=True)
 class ChunkLoss:
-    """What truncated back-propagation through time minimises on some chunks, in a form that has a Hessian.
+    """Computes what truncated back-propagation through time minimises on some chunks, in a form that has a Hessian.
 
     objective: refreshed, so that it has the states that its chunks begin with. batch (chunk,): some of `whole_chunks`.
     """
@@ -92,6 +97,6 @@ class ChunkLoss:
 
 
 def dense(oracle: Hessian) -> Tensor:
-    """The Hessian (n, n) by n queries, the basis vectors. Raises OracleError where it is not finite."""
+    """Returns the Hessian (n, n) by n queries, the basis vectors. Raises OracleError where it is not finite."""
     first = next(iter(oracle.parameters))
     return Checked(oracle)(torch.eye(oracle.size, dtype=first.dtype, device=first.device))

@@ -20,7 +20,7 @@ BASIS_BYTES = 32 * 2**20  # of the bases held at a time
 
 
 class Tridiagonal(NamedTuple):
-    """basis V (row, step, n), diagonal (row, step), off-diagonal (row, step − 1) of T, and ‖x‖ (row, 1)."""
+    """Holds basis V (row, step, n), diagonal (row, step) and off-diagonal (row, step − 1) of T, and ‖x‖ (row, 1)."""
 
     basis: Tensor
     diagonal: Tensor
@@ -29,7 +29,8 @@ class Tridiagonal(NamedTuple):
 
 
 def orthogonalised(vector: Tensor, basis: Tensor) -> Tensor:
-    """What is left of vector (row, n) after the rows of basis (row, step, n), taken out twice ("twice is enough")."""
+    """Returns what is left of vector (row, n), in that shape, after the rows of basis (row, step, n) are taken out
+    twice ("twice is enough")."""
     for _ in range(2):
         shares = torch.bmm(basis, vector.unsqueeze(2))
         vector = torch.baddbmm(vector.unsqueeze(1), shares.transpose(1, 2), basis, alpha=-1).squeeze(1)
@@ -37,7 +38,8 @@ def orthogonalised(vector: Tensor, basis: Tensor) -> Tensor:
 
 
 def lanczos(oracle: Oracle, start: Tensor, steps: int) -> Tridiagonal:
-    """At most `steps` steps from each row of start (row, n), with full re-orthogonalisation.
+    """Returns the tridiagonal matrices of at most `steps` steps, and never more than n, from each row of start
+    (row, n), with full re-orthogonalisation.
 
     Where the Krylov space is exhausted before, the process ends for that row: what follows is not coupled to it (an
     off-diagonal of 0) and has the first diagonal entry, a value within the spectrum, so that f is defined there.
@@ -67,7 +69,7 @@ def lanczos(oracle: Oracle, start: Tensor, steps: int) -> Tridiagonal:
 
 
 def function_of_values(function: Callable[[Tensor], Tensor], values: Tensor) -> Tensor:
-    """f at Ritz values (row, step).
+    """Returns f at Ritz values (row, step), in that shape.
 
     Raises OracleError where one is 0 to rounding and f, within the rounding, is not finite or moves by more than half
     of the largest |f|: f(A)x would be decided by the rounding.
@@ -82,7 +84,8 @@ def function_of_values(function: Callable[[Tensor], Tensor], values: Tensor) -> 
 
 
 def function_of_matrix(oracle: Oracle, function: Callable[[Tensor], Tensor], start: Tensor, steps: int) -> Tensor:
-    """f(A)x for each row x of start (row, n). Errors: `function_of_values`."""
+    """Returns f(A)x for each row x of start (row, n), in that shape, by so many steps. Errors: as
+    `function_of_values`."""
     found = lanczos(oracle, start, steps)
     matrix = torch.diag_embed(found.diagonal)
     matrix = matrix + torch.diag_embed(found.beside, 1) + torch.diag_embed(found.beside, -1)
@@ -93,7 +96,10 @@ def function_of_matrix(oracle: Oracle, function: Callable[[Tensor], Tensor], sta
 
 @dataclass(frozen=True)
 class Function:
-    """f(A) as an oracle: f takes a tensor of eigenvalues, as `torch.exp` and `torch.reciprocal` do."""
+    """Is f(A) as an oracle, (…, n) → (…, n): f takes a tensor of eigenvalues, as `torch.exp` and `torch.reciprocal` do.
+
+    oracle: of A; steps: of the Lanczos process. Errors: as `function_of_values`.
+    """
 
     oracle: Oracle
     function: Callable[[Tensor], Tensor]

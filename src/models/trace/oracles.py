@@ -20,12 +20,12 @@ SPARSE_BLOCK = 8  # queries that a sparse matrix is multiplied by at once
 
 
 class OracleError(ValueError):
-    """An oracle cannot be used. The message is one line: what is wrong, and what to do."""
+    """Says that an oracle cannot be used. The message is one line: what is wrong, and what to do."""
 
 
 @dataclass(frozen=True)
 class Diagonal:
-    """A = diag(values), values (n,)."""
+    """Is the oracle of A = diag(values), values (n,)."""
 
     values: Tensor
 
@@ -35,7 +35,7 @@ class Diagonal:
 
 @dataclass(frozen=True)
 class Dense:
-    """A symmetric matrix (n, n), whole in memory."""
+    """Is the oracle of a symmetric matrix (n, n), whole in memory."""
 
     matrix: Tensor
 
@@ -45,9 +45,10 @@ class Dense:
 
 @dataclass(frozen=True)
 class Sparse:
-    """A symmetric sparse matrix (n, n) of scipy, on the CPU.
+    """Is the oracle of a symmetric sparse matrix (n, n) of scipy, on the CPU.
 
-    A few queries at once: their entries lie side by side in a cache line, and the block still stays in the cache.
+    It takes a few queries at once: their entries lie side by side in a cache line, and the block still stays in the
+    cache.
     """
 
     matrix: sp.csr_array
@@ -63,7 +64,10 @@ class Sparse:
 
 @dataclass(frozen=True)
 class SparseTensor:
-    """The same of torch, on any device; on the CPU `Sparse` is the faster one. matrix: sparse CSR (n, n)."""
+    """Is the oracle of a symmetric sparse matrix of torch, on any device; on the CPU `Sparse` is the faster one.
+
+    matrix: sparse CSR (n, n).
+    """
 
     matrix: Tensor
 
@@ -73,7 +77,7 @@ class SparseTensor:
 
 
 def sparse(matrix: sp.csr_array, device: torch.device, dtype: torch.dtype = torch.float64) -> Oracle:
-    """The oracle that is fastest on the device."""
+    """Returns the oracle of a symmetric sparse matrix (n, n) that is fastest on the device."""
     if device.type == "cpu":
         return Sparse(sp.csr_array(matrix, dtype=np.float64 if dtype == torch.float64 else np.float32))
     rows, columns = (torch.from_numpy(np.asarray(part)).to(device) for part in (matrix.indptr, matrix.indices))
@@ -83,7 +87,8 @@ def sparse(matrix: sp.csr_array, device: torch.device, dtype: torch.dtype = torc
 
 @dataclass(frozen=True)
 class Reordered:
-    """A, where `oracle` is of P A Pᵀ: row i of it is row order[i] of A. order (n,), on the device of the queries.
+    """Is the oracle of A, where `oracle` is of P A Pᵀ: row i of it is row order[i] of A. order (n,), on the device of
+    the queries.
 
     Rows in an order of their own are faster to multiply by, and what a query is does not depend on it.
     """
@@ -97,7 +102,7 @@ class Reordered:
 
 @dataclass(frozen=True)
 class Power:
-    """A^exponent by as many products, one after the other."""
+    """Is the oracle of A^exponent, by as many products with A, one after the other."""
 
     oracle: Oracle
     exponent: int
@@ -110,7 +115,7 @@ class Power:
 
 @dataclass(frozen=True)
 class Shifted:
-    """A + shift·I."""
+    """Is the oracle of A + shift·I."""
 
     oracle: Oracle
     shift: float
@@ -140,7 +145,7 @@ class Checked:
 def check_symmetric(
     oracle: Oracle, size: int, *, generator: torch.Generator, dtype: torch.dtype, pairs: int = 3
 ) -> None:
-    """Compare xᵀAy with yᵀAx for random x and y, within √ε of ‖x‖‖Ay‖ + ‖y‖‖Ax‖.
+    """Compares xᵀAy with yᵀAx for `pairs` random x and y (n,), within √ε of ‖x‖‖Ay‖ + ‖y‖‖Ax‖; n is `size`.
 
     Raises OracleError where they differ: the trace of another matrix than a symmetric one is not estimated here.
     """

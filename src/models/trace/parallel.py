@@ -24,7 +24,8 @@ OWN: list[Oracle] = []  # the oracle of a worker process
 
 @dataclass(frozen=True)
 class OverRanks:
-    """Every rank asks its share of the queries, and one reduction gives all products to all of them.
+    """Lets every rank ask its share of the queries (…, n), and gives all products (…, n) to all of them by one
+    reduction.
 
     The ranks have to call it with the same queries: drawn from equal seeds, they need not be sent. Raises ValueError
     for fewer queries than ranks.
@@ -42,7 +43,8 @@ class OverRanks:
 
 @dataclass(frozen=True)
 class OverProcesses:
-    """Every worker of a pool asks an equal share of the queries. The pool's workers have the oracle already."""
+    """Lets every worker of a pool ask an equal share of the queries (…, n). The pool's workers have the oracle
+    already."""
 
     pool: Executor
     processes: int
@@ -54,18 +56,23 @@ class OverProcesses:
 
 
 def prepare_worker(oracle: Oracle) -> None:
+    """Makes this process a worker of one thread that has the oracle."""
     torch.set_num_threads(1)
     OWN.append(oracle)
 
 
 def answer(rows: np.ndarray) -> np.ndarray:
-    """The products that a worker finds, as an array: it is sent as it is, where a tensor takes shared memory."""
+    """Returns the products (query, n) that a worker finds for rows (query, n).
+
+    They are an array: it is sent as it is, where a tensor takes shared memory.
+    """
     return OWN[-1](torch.from_numpy(rows)).numpy()
 
 
 @contextmanager
 def over_processes(oracle: Oracle, *, processes: int) -> Iterator[OverProcesses]:
-    """The oracle (of tensors on the CPU) over as many new processes of one thread, which end with the context."""
+    """Yields the oracle (of tensors on the CPU) over as many new processes of one thread, which end with the
+    context."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])  # torch is imported once, and the workers are forked from there
     with ProcessPoolExecutor(processes, context, prepare_worker, (oracle,)) as pool:

@@ -12,7 +12,7 @@ from models.choices import DISTRIBUTIONS
 
 @dataclass(frozen=True, kw_only=True)
 class QueryDraw:
-    """How the queries of independent trials are drawn.
+    """Says how the queries of independent trials are drawn.
 
     size: n, the entries of a query. distribution: of an entry, of mean 0 and variance 1: normal, or ±1 with equal
     chances ("rademacher"). Raises ValueError for another distribution.

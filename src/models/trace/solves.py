@@ -12,7 +12,9 @@ from models.trace.oracles import Checked, Oracle, OracleError, Shifted
 
 @dataclass(frozen=True)
 class Inverse:
-    """A⁻¹ of a positive definite A, each query until ‖b − Ax‖ ≤ tolerance·‖b‖.
+    """Is the oracle of A⁻¹ for a positive definite A (n, n), solved for each query until ‖b − Ax‖ ≤ tolerance·‖b‖.
+
+    oracle: of A.
 
     Raises OracleError for a direction p with pᵀAp ≤ 0, where `most` products a query are not enough, and for queries or
     products that are not finite.
@@ -42,9 +44,10 @@ class Inverse:
 
 @dataclass(frozen=True)
 class RidgeSmoother:
-    """K(K + λN·I)⁻¹ = I − λN·(K + λN·I)⁻¹ of a kernel matrix K (N, N); its trace is the statistical dimension.
+    """Is the oracle of K(K + λN·I)⁻¹ = I − λN·(K + λN·I)⁻¹ of a kernel matrix K (N, N).
 
-    kernel: the oracle of K. shift: λN, greater than 0.
+    Its trace is the statistical dimension.
+    kernel: the oracle of K. shift: λN, greater than 0. tolerance, most, errors: as for `Inverse`.
     """
 
     kernel: Oracle
