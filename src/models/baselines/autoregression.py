@@ -17,12 +17,13 @@ from models.numerics.ridge import affine_from_moments, centred_moments, least_va
 
 
 class Autoregression(nn.Module):
-    """ô_t = M [o_{t−p}, …, o_{t−1}] + c.
+    """Predicts ô_t = M [o_{t−p}, …, o_{t−1}] + c, M (d, p·d) and c (d,).
 
     start_up: autoregressions of lower order, read while fewer than p rows were seen. Without it lags before the first
     observation are 0, the training mean, as in models that were saved before there was a start-up.
 
-    The state is the last p observations (batch, p·d), oldest first, and the rows seen (batch, 1), at most p.
+    The state is the last p observations (batch, p·d), oldest first, and the rows seen (batch, 1), at most p. Raises
+    ValueError for an order below 1.
     """
 
     start_up: StartUp | None
@@ -52,7 +53,8 @@ class Autoregression(nn.Module):
         return torch.cat([recent, observation], 1)[:, observation.shape[1] :], seen
 
     def filter_observed(self, start: State, values: Tensor) -> Filtered:
-        """`filter_sequences` where every entry was observed: the predictions of all steps are read at once."""
+        """Returns what `filter_sequences` does where every entry was observed: the predictions of all steps are read
+        at once."""
         recent, seen = start
         counts = seen.expand(-1, values.shape[1])
         if self.start_up is not None:
@@ -69,7 +71,8 @@ def fit_autoregression(
     ridges: Sequence[float],
     scale: str,
 ) -> tuple[Autoregression, float]:
-    """Ridge chosen on validation. Each part is values, mask, scored, all (sequence, time, feature).
+    """Returns an autoregression and its ridge, which is chosen on validation. Each part is values, mask, scored, all
+    (sequence, time, feature).
 
     Lower orders, for the beginning of sequences, are fitted each to all rows that have its lags, with a ridge of its
     own: in a system that begins at rest, say, the first rows are not like the others. Where no validation row has the
@@ -98,7 +101,7 @@ def fit_autoregression(
 
 
 def usable_orders(orders: Sequence[int], parts: Sequence[MaskedSequences]) -> list[int]:
-    """Those with a scored step after so many observed ones in each of the parts; warns of the others.
+    """Returns the orders with a scored step after so many observed ones in each of the parts; warns of the others.
 
     A single order is left as it is.
     """
@@ -117,7 +120,8 @@ def usable_orders(orders: Sequence[int], parts: Sequence[MaskedSequences]) -> li
 
 @dataclass(frozen=True, kw_only=True)
 class VAR:
-    """`model=var`: the order of `orders` and the ridge of `ridges` with the least validation error.
+    """Is the section `model=var`: it takes the order of `orders` and the ridge of `ridges` with the least validation
+    error.
 
     Orders are compared over the same steps: the first of a sequence are predicted by lower orders. Those that the data
     are too short for are skipped with a warning.

@@ -14,7 +14,11 @@ from models.forecasting.recurrent import Recurrent
 
 
 class EchoStateNetwork(Recurrent):
-    """h ← (1 − a) h + a tanh(W h + V o + b), with leak a (Lukoševičius 2012, A practical guide, equations 2 and 3)."""
+    """Moves h ← (1 − a) h + a tanh(W h + V o + b), with leak a (Lukoševičius 2012, A practical guide, equations 2 and
+    3).
+
+    recurrent W (units, units), inputs V (units, d), offset b (units,).
+    """
 
     recurrent: Tensor
     inputs: Tensor
@@ -38,9 +42,10 @@ class EchoStateNetwork(Recurrent):
 
 @dataclass(frozen=True, kw_only=True)
 class EchoState:
-    """units: size of the reservoir; spectral_radius: of W; leak: in (0, 1]; input_scale: half width of V's entries,
-    divided by √d, and of b's.
+    """Is the section `model=echo_state`.
 
+    units: size of the reservoir; spectral_radius: of W; leak: in (0, 1]; input_scale: half width of V's entries,
+    divided by √d, and of b's.
     Raises ValueError for values out of range.
     """
 

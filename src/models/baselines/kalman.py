@@ -24,7 +24,7 @@ LARGEST_WINDOW = 2000
 
 
 class Kalman(nn.Module):
-    """Innovation form with a constant gain: ô_t = C x_t + c, x_{t+1} = A x_t + K (o_t − ô_t).
+    """Is the innovation form with a constant gain: ô_t = C x_t + c, x_{t+1} = A x_t + K (o_t − ô_t).
 
     transition A (state, state), gain K (state, feature), readout C (feature, state), bias c (feature,),
     initial x_1 (state,). Raises ValueError for a state below 1.
@@ -53,7 +53,8 @@ class Kalman(nn.Module):
 
 
 def usable_orders(orders: Sequence[int], largest: int) -> list[int]:
-    """The orders up to `largest`; warns of the others. Raises ValueError when none is left or one is below 1."""
+    """Returns the orders up to `largest`; warns of the others. Raises ValueError when none is left or one is below
+    1."""
     if not orders or min(orders) < 1:
         raise ValueError(f"a Kalman filter needs orders of at least 1 to choose from, got {list(orders)}")
     skipped = [order for order in orders if order > largest]
@@ -68,7 +69,10 @@ def usable_orders(orders: Sequence[int], largest: int) -> list[int]:
 
 
 def build_kalman(system: StateSpace, bias: Tensor, basis: Tensor | None) -> Kalman:
-    """A filter in the dtype and on the device of `bias`; with a basis, gain and readout are those of Vᵀ(o − c)."""
+    """Returns a filter in the dtype and on the device of `bias` (feature,).
+
+    basis: V (feature, component); with it, gain and readout of the system are those of Vᵀ(o − c).
+    """
     gain, readout = system.gain, system.readout
     if basis is not None:
         gain, readout = gain @ basis.T, basis @ readout
@@ -90,8 +94,8 @@ def fit_kalman(
     components: int = 64,
     ridge: float = 1e-6,
 ) -> tuple[Kalman, int]:
-    """The order of `orders` with the least validation error. Each part is values, mask, scored, all (sequence, time,
-    feature), standardised; the model has the dtype and device of the training values.
+    """Returns the filter, and its order, of `orders` with the least validation error. Each part is values, mask,
+    scored, all (sequence, time, feature), standardised; the model has the dtype and device of the training values.
 
     block: steps of past, and of future, that the states are found from. Only windows of 2 · block steps that were
     observed entirely are used; orders above block · features are skipped with a warning.
@@ -131,7 +135,7 @@ def fit_kalman(
 
 @dataclass(frozen=True, kw_only=True)
 class KalmanFilter:
-    """`model=kalman`: the block and the order with the least validation error.
+    """Is the section `model=kalman`: it takes the block and the order with the least validation error.
 
     orders: those up to block · d are tried, and block · d itself (block · components for many features).
     Raises ValueError without blocks, and when several blocks meet an empty validation part.

@@ -14,14 +14,17 @@ from models.forecasting.recurrent import Recurrent
 
 
 def draw_uniform(module: nn.Module, bound: float, generator: torch.Generator) -> None:
-    """All parameters uniform in ±bound, from an explicit generator (torch's own start has a hidden one)."""
+    """Draws all parameters uniform in ±bound, from an explicit generator (torch's own start has a hidden one)."""
     with torch.no_grad():
         for parameter in module.parameters():
             parameter.copy_(bound * (2 * torch.rand(parameter.shape, generator=generator, dtype=torch.float64) - 1))
 
 
 class LSTMNetwork(Recurrent):
-    """Long short-term memory (Hochreiter and Schmidhuber 1997) with forget gate; the readout sees the hidden state."""
+    """Is long short-term memory (Hochreiter and Schmidhuber 1997) with forget gate.
+
+    The readout sees the hidden state.
+    """
 
     def __init__(self, *, dimension: int, units: int, lags: int) -> None:
         super().__init__(dimension=dimension, exposed=units, lags=lags)
@@ -29,7 +32,7 @@ class LSTMNetwork(Recurrent):
         self.cell = nn.LSTMCell(dimension, units)
 
     def draw(self, generator: torch.Generator) -> None:
-        """Uniform in ±1/√units, and a forget gate that starts open (bias 1; Jozefowicz et al. 2015)."""
+        """Draws weights uniform in ±1/√units, and a forget gate that starts open (bias 1; Jozefowicz et al. 2015)."""
         units = self.cell.hidden_size
         draw_uniform(self.cell, units**-0.5, generator)
         with torch.no_grad():
@@ -45,7 +48,7 @@ class LSTMNetwork(Recurrent):
 
 
 class GRUNetwork(Recurrent):
-    """Gated recurrent unit (Cho et al. 2014)."""
+    """Is the gated recurrent unit (Cho et al. 2014)."""
 
     def __init__(self, *, dimension: int, units: int, lags: int) -> None:
         super().__init__(dimension=dimension, exposed=units, lags=lags)
@@ -53,6 +56,7 @@ class GRUNetwork(Recurrent):
         self.cell = nn.GRUCell(dimension, units)
 
     def draw(self, generator: torch.Generator) -> None:
+        """Draws weights uniform in ±1/√units."""
         draw_uniform(self.cell, self.cell.hidden_size**-0.5, generator)
 
     def initial_belief(self, batch: int) -> State:
@@ -63,7 +67,8 @@ class GRUNetwork(Recurrent):
 
 
 class MinGRULayer(nn.Module):
-    """h ← (1 − z) ⊙ h + z ⊙ h̃ with z = σ(W_z x + b_z), h̃ = W_h x + b_h: neither depends on h (Feng et al. 2024)."""
+    """Moves h ← (1 − z) ⊙ h + z ⊙ h̃ with z = σ(W_z x + b_z), h̃ = W_h x + b_h: neither depends on h (Feng et al.
+    2024)."""
 
     def __init__(self, inputs: int, units: int) -> None:
         super().__init__()
@@ -71,11 +76,12 @@ class MinGRULayer(nn.Module):
         self.candidate = nn.Linear(inputs, units)
 
     def forward(self, x: Tensor, hidden: Tensor) -> Tensor:
+        """Returns h (batch, units) after x (batch, inputs), from `hidden` (batch, units)."""
         return torch.lerp(hidden, self.candidate(x), torch.sigmoid(self.gate(x)))
 
 
 class MinGRUNetwork(Recurrent):
-    """Two minGRU layers (Feng et al. 2024, Were RNNs all we needed?), the second on tanh of the first.
+    """Has two minGRU layers (Feng et al. 2024, Were RNNs all we needed?), the second on tanh of the first.
 
     A single layer moves on linearly between gates that see only the current observation; the second layer's gates see
     the first layer's past. The readout sees both layers.
@@ -88,6 +94,7 @@ class MinGRUNetwork(Recurrent):
         self.first, self.second = MinGRULayer(dimension, units), MinGRULayer(units, units)
 
     def draw(self, generator: torch.Generator) -> None:
+        """Draws each layer's weights uniform in ±1/√n, n the number of the layer's inputs."""
         for layer in (self.first, self.second):
             draw_uniform(layer, layer.gate.in_features**-0.5, generator)
 
@@ -125,17 +132,23 @@ class _Network:
 
 @dataclass(frozen=True, kw_only=True)
 class LSTM(_Network):
+    """Is the section `model=lstm`. units: the size of each state vector. Raises ValueError for units below 1."""
+
     name: ClassVar[str] = "lstm"
     network: ClassVar = LSTMNetwork
 
 
 @dataclass(frozen=True, kw_only=True)
 class GRU(_Network):
+    """Is the section `model=gru`. units: the size of the state vector. Raises ValueError for units below 1."""
+
     name: ClassVar[str] = "gru"
     network: ClassVar = GRUNetwork
 
 
 @dataclass(frozen=True, kw_only=True)
 class MinGRU(_Network):
+    """Is the section `model=min_gru`. units: the size of each state vector. Raises ValueError for units below 1."""
+
     name: ClassVar[str] = "min_gru"
     network: ClassVar = MinGRUNetwork

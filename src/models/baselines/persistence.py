@@ -13,7 +13,7 @@ from models.forecasting.fitting import Fitted, Problem
 
 
 class Persistence(nn.Module):
-    """ô_t = o_{t−1}; before the first observation 0, the training mean in standardised units."""
+    """Predicts ô_t = o_{t−1}; before the first observation 0, the training mean in standardised units."""
 
     def __init__(self, *, dimension: int) -> None:
         super().__init__()
@@ -31,14 +31,14 @@ class Persistence(nn.Module):
         return (observation,)
 
     def filter_observed(self, start: State, values: Tensor) -> Filtered:
-        """`filter_sequences` where every entry was observed: each is the prediction of the next."""
+        """Returns what `filter_sequences` does where every entry was observed: each is the prediction of the next."""
         before = torch.cat([start[0].unsqueeze(1), values[:, :-1]], 1)
         return Filtered(before, values, (before,))
 
 
 @dataclass(frozen=True, kw_only=True)
 class LastValue:
-    """`model=last_value`."""
+    """Is the section `model=last_value`."""
 
     name: ClassVar[str] = "last_value"
     trained: ClassVar[bool] = False

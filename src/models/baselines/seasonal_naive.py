@@ -14,7 +14,8 @@ from models.forecasting.season import find_season
 
 
 class SeasonalNaive(nn.Module):
-    """ô_t = o_{t−season}, and o_{t−1} while fewer than `season` rows were seen; before the first 0, the training mean.
+    """Predicts ô_t = o_{t−season}, and o_{t−1} while fewer than `season` rows were seen; before the first 0, the
+    training mean.
 
     The state is a ring of `season` rows (batch, d, season), the place of its oldest (batch, 1), and how many were seen
     (batch, 1), counted from the first of which anything was observed: a first row that is wholly 0 is the stand-in for
@@ -48,7 +49,8 @@ class SeasonalNaive(nn.Module):
         return rows, (place + 1) % self.season, seen + begun
 
     def filter_masked(self, start: State, values: Tensor, mask: Tensor) -> Filtered:
-        """What `filter_sequences` gives; the rows of all steps share their memory."""
+        """Returns what `filter_sequences` does for values and mask (sequence, time, d); the rows of all steps share
+        their memory."""
         rows, place, seen = start
         order = (place + torch.arange(self.season, device=place.device)) % self.season
         oldest_first = rows.gather(2, order.unsqueeze(1).expand_as(rows))
@@ -75,16 +77,16 @@ class SeasonalNaive(nn.Module):
 
 
 def seasonal_naive(part: MaskedSequences, season: int) -> SeasonalNaive:
-    """The model in the data's dtype and on its device."""
+    """Returns the model in the data's dtype and on its device. Raises ValueError for a season below 1."""
     values = part.values
     return SeasonalNaive(dimension=values.shape[2], season=season).to(dtype=values.dtype, device=values.device)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Seasonal:
-    """`model=seasonal_naive`. season: in steps; None finds it, see `find_season`.
+    """Is the section `model=seasonal_naive`. season: in steps; None finds it, see `find_season`.
 
-    Raises ValueError where none is found.
+    `fit` raises ValueError where none is found.
     """
 
     name: ClassVar[str] = "seasonal_naive"

@@ -18,7 +18,7 @@ Factors = tuple[Tensor, Tensor, Tensor]
 
 
 class Canonical(NamedTuple):
-    """T ≈ Σ_j a_j ∘ b_j ∘ c_j, j = 1 … J. factors: their vectors as columns, (a, J), (b, J), (c, J).
+    """Holds T ≈ Σ_j a_j ∘ b_j ∘ c_j, j = 1 … J. factors: their vectors as columns, (a, J), (b, J), (c, J).
 
     error: ‖T − Σ‖/‖T‖ in the Frobenius norm; converged: False where the sweeps ended before the error stood still.
     """
@@ -29,7 +29,8 @@ class Canonical(NamedTuple):
 
 
 def balanced(factors: Factors) -> Factors:
-    """The three vectors of each term scaled to equal norms, their product as it was."""
+    """Returns the three vectors of each term, columns of (a, J), (b, J), (c, J), scaled to equal norms, their
+    product as it was."""
     norms = torch.stack([factor.norm(dim=0) for factor in factors])
     scales = norms.prod(0) ** (1 / 3) / norms.clamp(min=torch.finfo(norms.dtype).tiny)
     first, second, third = (factor * scale for factor, scale in zip(factors, scales, strict=True))
@@ -37,16 +38,23 @@ def balanced(factors: Factors) -> Factors:
 
 
 def normal_equations(tensor: Tensor, second: Tensor, third: Tensor) -> tuple[Tensor, Tensor]:
-    """Of the first factor X with the others fixed, X Gram = Products: (J, J) and (a, J)."""
+    """Returns, for the first factor X (a, J) with the others fixed, X Gram = Products: (J, J) and (a, J).
+
+    tensor (a, b, c), second (b, J), third (c, J).
+    """
     return (second.T @ second) * (third.T @ third), ((tensor @ third) * second).sum(1)
 
 
 def solved(gram: Tensor, products: Tensor) -> Tensor:
+    """Returns X (a, J) with X Gram = Products, gram (J, J), products (a, J). Raises ValueError as `factor_ridge`."""
     return solve_ridge(gram, products.T, RIDGE * float(gram.diagonal().mean())).T
 
 
 def sweep(tensor: Tensor, factors: Factors) -> tuple[Factors, float]:
-    """One factor after the other solved for with the other two fixed; and ‖Σ‖² − 2⟨T, Σ⟩ afterwards."""
+    """Returns one factor after the other solved for with the other two fixed; and ‖Σ‖² − 2⟨T, Σ⟩ afterwards.
+
+    tensor (a, b, c), factors (a, J), (b, J), (c, J).
+    """
     _, second, third = factors
     first = solved(*normal_equations(tensor, second, third))
     second = solved(*normal_equations(tensor.transpose(0, 1), first, third))
@@ -58,7 +66,8 @@ def sweep(tensor: Tensor, factors: Factors) -> tuple[Factors, float]:
 def canonical_decomposition(
     tensor: Tensor, rank: int, *, generator: torch.Generator, sweeps: int = SWEEPS
 ) -> Canonical:
-    """Alternating least squares (Kolda and Bader 2009, section 3.4) from a Gaussian start, in float64.
+    """Returns the decomposition of a tensor (a, b, c) by alternating least squares (Kolda and Bader 2009, section 3.4)
+    from a Gaussian start, in float64.
 
     The scale of a term is shared evenly among its three vectors. Where terms grow and cancel, the error may go on
     falling slowly for ever, and a random start may end in another minimum than the next one.

@@ -12,14 +12,15 @@ Product = Callable[[Tensor], Tensor]  # (N, k) → (N, k), linear
 
 
 class NotPositiveDefinite(ValueError):
-    """A direction p was met with pᵀAp ≤ 0."""
+    """Says that a direction p was met with pᵀAp ≤ 0."""
 
     def __init__(self) -> None:
         super().__init__("conjugate gradients: the matrix is not positive definite")
 
 
 class NotConverged(ValueError):
-    """So many products were not enough. residual: the largest relative one that is left; tolerance: what was asked."""
+    """Says that so many products were not enough. residual: the largest relative one that is left; tolerance: what
+    was asked."""
 
     def __init__(self, products: int, residual: float, tolerance: float) -> None:
         super().__init__(
@@ -29,7 +30,7 @@ class NotConverged(ValueError):
 
 
 class Solution(NamedTuple):
-    """x with ‖b − A x‖ ≤ residual · ‖b‖ in every column, after so many products."""
+    """Holds x (N, k) with ‖b − A x‖ ≤ residual · ‖b‖ in every column, after so many products."""
 
     values: Tensor
     iterations: int
@@ -52,7 +53,8 @@ def _ratio(above: Tensor, below: Tensor, active: Tensor) -> Tensor:
 def conjugate_gradients(
     product: Product, right: Tensor, *, tolerance: float, most: int, precondition: Product | None = None
 ) -> Solution:
-    """A x = b for symmetric positive definite A, for every column of b (N, k) by itself (Hestenes and Stiefel, 1952).
+    """Solves A x = b for symmetric positive definite A, for every column of b (N, k) by itself (Hestenes and Stiefel,
+    1952).
 
     A column is done, and stands still, when its residual is at most `tolerance` times its length; a column of zeros is
     done at once. precondition: v ↦ M⁻¹v, M symmetric positive definite; the nearer to A, the fewer products.

@@ -13,8 +13,8 @@ BLOCK = 2048  # rows converted to float64 at a time
 
 
 class Factored(NamedTuple):
-    """For one ridge λ of the fixed inputs: the Cholesky factor of G + λI, or with fewer rows than inputs that of
-    x xᵀ/N + λI, and A = (G + λI)⁻¹ C of `FixedInputs`."""
+    """Holds, for one ridge λ of the fixed inputs, the Cholesky factor of G + λI, or with fewer rows than inputs that
+    of x xᵀ/N + λI, and A = (G + λI)⁻¹ C (fixed, output) of `FixedInputs`."""
 
     ridge: float
     factor: Tensor
@@ -22,7 +22,8 @@ class Factored(NamedTuple):
 
 
 class EliminatedMap(NamedTuple):
-    """y = x A + (s − x B) M + c: alone A (fixed, output), explained B (fixed, changing), bias c (output,).
+    """Holds y = x A + (s − x B) M + c: alone A (fixed, output), explained B (fixed, changing), of_changing M
+    (changing, output), bias c (output,).
 
     With x A known this costs rows × fixed × changing, not rows × fixed × output.
     """
@@ -33,18 +34,22 @@ class EliminatedMap(NamedTuple):
     bias: Tensor
 
     def written_out(self) -> AffineMap:
-        """As a map of [s, x]."""
+        """Returns the same as a map of [s, x], with weight (output, changing + fixed) and bias (output,)."""
         weight = torch.cat([self.of_changing, self.alone - self.explained @ self.of_changing]).T
         return AffineMap(weight, self.bias)
 
     def predict(self, fixed: Tensor, changing: Tensor, share_alone: Tensor) -> Tensor:
-        """share_alone: x A (row, output). In the dtype of the inputs (row, …)."""
+        """Returns y (row, output) for x (row, fixed) and s (row, changing), in the dtype of the inputs.
+
+        share_alone: x A (row, output).
+        """
         rest = changing - fixed @ self.explained.to(fixed)
         return torch.addmm(share_alone + self.bias.to(fixed), rest, self.of_changing.to(fixed))
 
 
 def sum_of_products(x: Tensor, y: Tensor) -> Tensor:
-    """Σ x yᵀ over the rows of x (row, …) and y (row, …) in float64; of x a block of rows at a time is converted."""
+    """Returns Σ x yᵀ, (a, b) in float64, over the rows of x (row, a) and y (row, b), which is float64; of x a block
+    of rows at a time is converted."""
     total = torch.zeros(x.shape[1], y.shape[1], dtype=torch.float64, device=x.device)
     for x_rows, y_rows in zip(x.split(BLOCK), y.split(BLOCK), strict=True):
         total.addmm_(x_rows.double().T, y_rows)
@@ -52,7 +57,8 @@ def sum_of_products(x: Tensor, y: Tensor) -> Tensor:
 
 
 class FixedInputs:
-    """Ridge regression with an intercept on inputs x (row, fixed), which stay, and s (row, changing), which do not.
+    """Solves ridge regression with an intercept on inputs x (row, fixed), which stay, and s (row, changing), which do
+    not.
 
     With centred second moments G = E[x xᵀ], C = E[x yᵀ], K = E[x sᵀ] and ridges λ, μ the normal equations
 
@@ -78,7 +84,8 @@ class FixedInputs:
         self._factored: Factored | None = None
 
     def factored(self, ridge: float) -> Factored:
-        """The last ridge's is kept."""
+        """Returns the parts of the solution that belong to one ridge λ; the last ridge's are kept. Raises ValueError
+        as `fit`."""
         if self._factored is None or self._factored.ridge != ridge:
             self._factored = None  # frees the memory first
             factor = factor_ridge(self.gram, self.per_sample(ridge))
@@ -87,18 +94,18 @@ class FixedInputs:
         return self._factored
 
     def beside(self, changing: Tensor) -> BesideFixed:
-        """The moments of s (row, changing), which fits with several ridges share."""
+        """Returns the moments of s (row, changing), which fits with several ridges share."""
         return BesideFixed(self, changing)
 
     def fit(self, changing: Tensor, *, ridge: float, changing_ridge: float) -> EliminatedMap:
-        """The map of x and s (row, changing).
+        """Returns the map of x and s (row, changing).
 
         Raises ValueError for a ridge that is not positive or too small for float64.
         """
         return self.beside(changing).fit(ridge=ridge, changing_ridge=changing_ridge)
 
     def moments(self) -> list[CentredMoments]:
-        """Those of x and y, as `centred_moments` gives them."""
+        """Returns the moments of x and y, as `centred_moments` gives them."""
         y = self.targets.double() - self.target_mean
         if self.few_rows:
             moments = self.inputs.double() - self.input_mean, y
@@ -108,21 +115,24 @@ class FixedInputs:
         return [CentredMoments(columns, len(y), self.input_mean, self.target_mean, *moments)]
 
     def explaining(self, y: Tensor, products: Tensor, factor: Tensor) -> Tensor:
-        """(G + λI)⁻¹ E[x yᵀ] of centred y, with fewer rows than inputs as xᵀ (x xᵀ/N + λI)⁻¹ y/N.
+        """Returns (G + λI)⁻¹ E[x yᵀ], (fixed, output), of centred y, with fewer rows than inputs as xᵀ (x xᵀ/N + λI)⁻¹
+        y/N.
 
-        products: Σ x yᵀ, in which x need not be centred, because y is.
+        y (row, output); products: Σ x yᵀ (fixed, output), in which x need not be centred, because y is; factor: of
+        `Factored`.
         """
         if self.few_rows:
             return (self.inputs.double() - self.input_mean).T @ torch.cholesky_solve(y, factor) / len(y)
         return torch.cholesky_solve(products / len(y), factor)
 
     def per_sample(self, ridge: float) -> float:
+        """Returns the ridge on means over the rows. Raises ValueError as `per_sample_ridge`."""
         return float(per_sample_ridge(ridge, scale=self.scale, count=len(self.inputs)))
 
 
 class BesideFixed:
-    """Regressions on the fixed inputs x and on one s (row, changing): K, E[s sᵀ] and E[s yᵀ] are computed once, and
-    B = (G + λI)⁻¹ K once for each λ in turn."""
+    """Solves regressions on the fixed inputs x and on one s (row, changing): K, E[s sᵀ] and E[s yᵀ] are computed
+    once, and B = (G + λI)⁻¹ K once for each λ in turn."""
 
     def __init__(self, regression: FixedInputs, changing: Tensor) -> None:
         self.regression, count = regression, len(changing)
@@ -135,14 +145,14 @@ class BesideFixed:
         self._explained: tuple[float, Tensor] | None = None
 
     def explained(self, ridge: float) -> Tensor:
-        """B; the last ridge's is kept."""
+        """Returns B (fixed, changing); the last ridge's is kept. Raises ValueError as `FixedInputs.fit`."""
         if self._explained is None or self._explained[0] != ridge:
             factor = self.regression.factored(ridge).factor
             self._explained = ridge, self.regression.explaining(self.centred, self.products, factor)
         return self._explained[1]
 
     def fit(self, *, ridge: float, changing_ridge: float) -> EliminatedMap:
-        """As `FixedInputs.fit`."""
+        """Returns the map of x and s for these ridges. Raises ValueError as `FixedInputs.fit`."""
         fixed = self.regression
         alone, explained = fixed.factored(ridge).alone, self.explained(ridge)
         rest = self.with_targets - self.between.T @ alone

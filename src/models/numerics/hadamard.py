@@ -12,19 +12,19 @@ FACTOR = 32  # size of the factor that is a matrix product
 
 
 def next_power_of_two(size: int) -> int:
-    """The smallest power of two that is at least `size` (`size` at least 1)."""
+    """Returns the smallest power of two that is at least `size` (`size` at least 1)."""
     return 1 << (size - 1).bit_length()
 
 
 def walsh_hadamard_transform(x: Tensor) -> Tensor:
-    """y = H x along the last axis, with the orthonormal Hadamard matrix in Sylvester's order.
+    """Returns y = H x along the last axis, with the orthonormal Hadamard matrix in Sylvester's order.
 
     H_1 = (1) and H_2p = (1/√2) [[H_p, H_p], [H_p, −H_p]]. H is symmetric and its own inverse.
 
     As H_ab = H_a ⊗ H_b, the first log₂ 32 rounds of additions are one product with H_32 along neighbouring entries,
     which additions would read one by one; the later rounds add and subtract stretches of 32 entries and more.
 
-    x: (..., p), p a power of two. Returns the same shape, dtype and device.
+    x: (..., p), p a power of two. The result has the same shape, dtype and device.
     Raises ValueError when p is not a power of two.
     """
     size = x.shape[-1]
@@ -49,7 +49,8 @@ class _Transform(torch.autograd.Function):
 
 
 def transform_in_place(rows: Tensor) -> None:
-    """`walsh_hadamard_transform` of rows (row, p), contiguous and without a gradient, block by block."""
+    """Overwrites rows (row, p), contiguous and without a gradient, with their `walsh_hadamard_transform`, block by
+    block."""
     size = rows.shape[1]
     first = _signs(min(size, FACTOR), rows) / size**0.5
     block = max(1, BLOCK_BYTES // (size * rows.element_size()))

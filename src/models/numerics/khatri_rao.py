@@ -15,13 +15,14 @@ TILE_BYTES = 64 * 2**20  # elsewhere, where the start of a kernel is what costs
 
 
 def tile_bytes_on(device: torch.device) -> int:
+    """Returns how many bytes a tile may have on the device."""
     return CPU_TILE_BYTES if device.type == "cpu" else TILE_BYTES
 
 
 def add_triple_products(
     total: Tensor, first: Tensor, second: Tensor, third: Tensor, *, tile_bytes: int | None = None
 ) -> None:
-    """total += Σ_t first_t ⊗ second_t ⊗ third_t, in place.
+    """Computes total += Σ_t first_t ⊗ second_t ⊗ third_t, in place.
 
     total (a, b, c); first (row, a), second (row, b), third (row, c).
     The columns of `second` are taken in blocks, so that a tile second_t ⊗ third_t (row, block, c) stays below

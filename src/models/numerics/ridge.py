@@ -13,7 +13,7 @@ from models.choices import SCALES
 
 
 class AffineMap(NamedTuple):
-    """x ↦ weight x + bias, with weight (output, input) and bias (output,)."""
+    """Maps x ↦ weight x + bias, with weight (output, input) and bias (output,)."""
 
     weight: Tensor
     bias: Tensor
@@ -26,11 +26,12 @@ Ridge = float | Tensor  # one penalty for all inputs, or one for each, (input,)
 
 
 def smallest(ridge: Ridge) -> float:
+    """Returns the least of the penalties."""
     return float(torch.as_tensor(ridge).min())
 
 
 def per_sample_ridge(ridge: Ridge, *, scale: str, count: int) -> Ridge:
-    """The ridge that belongs to second moments divided by `count`.
+    """Returns the ridge that belongs to second moments divided by `count`.
 
     scale "samples": the penalty grows with the data, λN on sums, which is λ on means.
     scale "none": λ on sums as the paper writes it (section 3.1), which is λ/N on means.
@@ -44,7 +45,7 @@ def per_sample_ridge(ridge: Ridge, *, scale: str, count: int) -> Ridge:
 
 
 def factor_ridge(gram: Tensor, ridge: Ridge) -> Tensor:
-    """The lower Cholesky factor of gram + diag(ridge), in float64. gram (n, n) symmetric.
+    """Returns the lower Cholesky factor (n, n) of gram + diag(ridge), in float64. gram (n, n) symmetric.
 
     Raises ValueError when the sum is not positive definite in float64 (a larger ridge mends it).
     """
@@ -58,19 +59,21 @@ def factor_ridge(gram: Tensor, ridge: Ridge) -> Tensor:
 
 
 def solve_ridge(gram: Tensor, cross: Tensor, ridge: Ridge) -> Tensor:
-    """(gram + diag(ridge))⁻¹ cross, cross (n, m); see `factor_ridge`."""
+    """Returns (gram + diag(ridge))⁻¹ cross, (n, m) in float64. gram (n, n), cross (n, m). Raises ValueError as
+    `factor_ridge`."""
     return torch.cholesky_solve(cross.double(), factor_ridge(gram, ridge))
 
 
 def mask_patterns(mask: Tensor) -> tuple[Tensor, Tensor]:
-    """The different columns of a mask (row, output) as (row, pattern), and the pattern of each output."""
+    """Returns the different columns of a mask (row, output) as (row, pattern), and the pattern of each output,
+    (output,)."""
     if bool((mask == mask[:, :1]).all()):
         return mask[:, :1], torch.zeros(mask.shape[1], dtype=torch.int64, device=mask.device)
     return torch.unique(mask, dim=1, return_inverse=True)
 
 
 class RegressionData(NamedTuple):
-    """Rows of one regression: inputs (row, input), targets and mask (row, output)."""
+    """Holds the rows of one regression: inputs (row, input), targets and mask (row, output)."""
 
     inputs: Tensor
     targets: Tensor
@@ -78,8 +81,8 @@ class RegressionData(NamedTuple):
 
 
 class CentredMoments(NamedTuple):
-    """Means over the `rows` rows of the outputs `columns`, which share one mask, and the centred second moments
-    E[x xᵀ] and E[x yᵀ]; with fewer rows than inputs the centred rows x and y themselves, which are less."""
+    """Holds means over the `rows` rows of the outputs `columns`, which share one mask, and the centred second
+    moments E[x xᵀ] and E[x yᵀ]; with fewer rows than inputs the centred rows x and y themselves, which are less."""
 
     columns: Tensor
     rows: int
@@ -89,7 +92,10 @@ class CentredMoments(NamedTuple):
     second: Tensor
 
     def weights(self, ridge: Ridge) -> Tensor:
-        """(input, output): (E[x xᵀ] + ρR)⁻¹ E[x yᵀ] = R⁻¹ xᵀ (x R⁻¹ xᵀ/N + ρI)⁻¹ y/N with diag(ridge) = ρR."""
+        """Returns (input, output): (E[x xᵀ] + ρR)⁻¹ E[x yᵀ] = R⁻¹ xᵀ (x R⁻¹ xᵀ/N + ρI)⁻¹ y/N with diag(ridge) = ρR.
+
+        Raises ValueError as `factor_ridge`.
+        """
         if self.rows >= len(self.input_mean):
             return solve_ridge(self.first, self.second, ridge)
         least = smallest(ridge)
@@ -97,11 +103,11 @@ class CentredMoments(NamedTuple):
         return scaled.T @ solve_ridge(scaled @ self.first.T / self.rows, self.second, least) / self.rows
 
     def of_last(self, count: int) -> CentredMoments:
-        """Those of the last `count` inputs alone."""
+        """Returns the moments of the last `count` inputs alone."""
         return self.of(slice(len(self.input_mean) - count, None))
 
     def of(self, chosen: slice | Tensor) -> CentredMoments:
-        """Those of some inputs alone, given by a slice or by their places (input,)."""
+        """Returns the moments of some inputs alone, given by a slice or by their places (input,)."""
         input_mean = self.input_mean[chosen]
         if self.rows >= len(self.input_mean):
             first, second = self.first[chosen][:, chosen], self.second[chosen]
@@ -113,7 +119,8 @@ class CentredMoments(NamedTuple):
 
 
 def centred_moments(data: RegressionData) -> list[CentredMoments]:
-    """All that ridge regression with an intercept needs of the rows, in float64; one entry for each different mask.
+    """Returns all that ridge regression with an intercept needs of the rows, in float64; one entry for each different
+    mask.
 
     Raises ValueError when an output has no row at all.
     """
@@ -132,10 +139,11 @@ def centred_moments(data: RegressionData) -> list[CentredMoments]:
 
 
 def affine_from_moments(moments: Sequence[CentredMoments], ridge: Ridge, *, scale: str) -> AffineMap:
-    """Ridge regression with an unpenalised intercept, on means over the rows that the mask keeps.
+    """Returns the map of ridge regression with an unpenalised intercept, on means over the rows that the mask keeps.
 
     minimise  mean‖y − Mx − c‖² + ‖M diag(ridge)^½‖²  in float64, the ridge as `per_sample_ridge` gives it for each
-    output's own number of rows. Outputs that share one mask share one solve.
+    output's own number of rows. Outputs that share one mask share one solve. Raises ValueError as `per_sample_ridge`
+    and `factor_ridge`.
     """
     first = moments[0]
     weight = first.input_mean.new_empty(len(first.columns), len(first.input_mean))
@@ -147,13 +155,16 @@ def affine_from_moments(moments: Sequence[CentredMoments], ridge: Ridge, *, scal
 
 
 def masked_mse(predictions: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
-    """Mean of squared errors over the entries that `mask` keeps, accumulated in float64; NaN without any."""
+    """Returns the mean of squared errors over the entries that `mask` keeps, a float64 scalar; NaN without any.
+
+    predictions, targets and mask have one shape.
+    """
     squared = (predictions - targets).double().square_()
     return squared.masked_fill_(~mask, 0.0).sum() / mask.sum()
 
 
 def least_validation_error(fits: Iterable[AffineMap], validation: RegressionData) -> tuple[AffineMap, int]:
-    """The best of the fits and its place, the first of equals; one fit alone needs no validation rows.
+    """Returns the best of the fits and its place, the first of equals; one fit alone needs no validation rows.
 
     Raises ValueError without a fit, and when several meet an empty validation part.
     """
@@ -172,7 +183,10 @@ def least_validation_error(fits: Iterable[AffineMap], validation: RegressionData
 
 
 def validation_error(fit: AffineMap, rows: RegressionData) -> float:
-    """Infinite where it is not a number. Raises ValueError without rows."""
+    """Returns the mean squared error of the fit on the rows, infinite where it is not a number.
+
+    Raises ValueError without rows.
+    """
     if not bool(rows.mask.any()):
         raise ValueError("several ridges to choose from and no validation step to choose by; give one ridge")
     return float(masked_mse(fit(rows.inputs.double()), rows.targets, rows.mask).nan_to_num(nan=math.inf))

@@ -9,11 +9,11 @@ TIED = 0.01  # magnitudes that differ by less, relative to the largest, count as
 
 
 def column_signs(vectors: Tensor) -> Tensor:
-    """1 or −1 for each column of `vectors` (…, row, column): what its largest entry is to be multiplied by to be
-    positive; (…, column).
+    """Returns 1 or −1 for each column of `vectors` (…, row, column): what its largest entry is to be multiplied by to
+    be positive; (…, column).
 
     Of several entries whose magnitudes are within 1 % of the largest the first counts, so that rounding cannot choose
-    between entries that are equal. 1 for a column of zeros.
+    between entries that are equal. It is 1 for a column of zeros.
     """
     sizes = vectors.abs()
     largest = sizes >= (1 - TIED) * sizes.amax(-2, keepdim=True)
@@ -22,7 +22,7 @@ def column_signs(vectors: Tensor) -> Tensor:
 
 
 def with_fixed_signs(vectors: Tensor) -> Tensor:
-    """The columns (…, row, column), each turned so that its largest entry is positive: see `column_signs`.
+    """Returns the columns (…, row, column), each turned so that its largest entry is positive: see `column_signs`.
 
     A column is determined by this only where its eigenvalue or singular value stands alone. Vectors of equal values are
     any basis of the space that they span together, which no rule for signs makes unique.

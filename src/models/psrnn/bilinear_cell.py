@@ -16,14 +16,18 @@ from models.psrnn.shape import CellShape
 
 
 def normalise(z: Tensor, reference: Tensor | None) -> Tensor:
-    """q = ± z/‖z‖₂. With a `reference` (s,) the sign is the one with ⟨q, reference⟩ ≥ 0, without it it is +."""
+    """Returns q = ± z/‖z‖₂ for z (B, s).
+
+    With a `reference` (s,) the sign is the one with ⟨q, reference⟩ ≥ 0, without it it is +.
+    """
     return z / signed_norms(z, reference)
 
 
 class BilinearCell(Recurrent):
     """q_{t+1} = ± z/‖z‖ with z = W ×₂ q_t ×₃ ω(o_t) + b;  ô_t = M [q_t, o_{t−lags}, …, o_{t−1}] + c  (paper, section 3)
 
-    update: the shapes of the parameters that stand for W, by name.
+    It is the base of every cell with a bilinear update and a state of unit norm. update: the shapes of the parameters
+    that stand for W, by name.
     Trained: those, bias, initial, readout. Fixed: reference, projection, and the frequencies unless they are learned.
     """
 
@@ -43,19 +47,19 @@ class BilinearCell(Recurrent):
 
     @abstractmethod
     def bilinear(self, belief: Tensor, features: Tensor) -> Tensor:
-        """z (batch, s) from q (batch, s) and ω (batch, w)."""
+        """Returns z (batch, s) for q (batch, s) and ω (batch, w)."""
         ...
 
     @abstractmethod
     def curvature(self, belief: Tensor, features: Tensor, metric: Tensor) -> dict[str, tuple[Tensor, ...]]:
-        """Kronecker factors of the Gauss–Newton matrix: for each parameter of the update one matrix per axis.
+        """Returns Kronecker factors of the Gauss–Newton matrix: for each parameter of the update one matrix per axis.
 
         belief (row, s) and features (row, w): the inputs along the training sequences; metric (s, s): of errors of q.
         """
         ...
 
     def set_initial(self, initial: Tensor) -> None:
-        """Take q_1 (s,), which is also the direction that fixes the sign; the bias becomes 0."""
+        """Takes q_1 (s,), which is also the direction that fixes the sign; the bias becomes 0."""
         with torch.no_grad():
             self.initial.copy_(initial)
             self.reference.copy_(initial)
@@ -63,6 +67,7 @@ class BilinearCell(Recurrent):
 
     @property
     def sign_reference(self) -> Tensor | None:
+        """Returns the direction (s,) that fixes the sign of a state, or None where every sign is +."""
         return self.reference if self.keep_sign else None
 
     def initial_belief(self, batch: int) -> State:

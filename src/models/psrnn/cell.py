@@ -17,8 +17,9 @@ BLOCK_BYTES, BLOCK_ROWS = 2**21, 128  # of q ⊗ ω: what a cache holds, and the
 
 
 def bilinear(update: Tensor, bias: Tensor, belief: Tensor, features: Tensor) -> Tensor:
-    """z = W ×₂ q ×₃ ω + b (paper, section 3). update (s, s, w), bias (s,), belief (batch, s), features (batch, w).
+    """Returns z = W ×₂ q ×₃ ω + b (paper, section 3): (batch, s).
 
+    update (s, s, w), bias (s,), belief (batch, s), features (batch, w).
     Many rows without a gradient are taken in blocks, on the CPU.
     """
     weights = update.flatten(1).T
@@ -42,7 +43,7 @@ def _in_blocks(weights: Tensor, bias: Tensor, belief: Tensor, features: Tensor, 
 
 
 class PSRNN(BilinearCell):
-    """The cell with W (s, s, w) itself as its parameter; see `BilinearCell`.
+    """Is the cell with W (s, s, w) itself as its parameter; see `BilinearCell`.
 
     shape: the fields of a `CellShape`; rounded: see `round_update`.
     """
@@ -56,31 +57,37 @@ class PSRNN(BilinearCell):
             self.architecture["rounded"] = True
 
     def set_update(self, update: Tensor, initial: Tensor) -> None:
-        """Take W (s, s, w), and q_1 (s,) as in `set_initial`."""
+        """Takes W (s, s, w), and q_1 (s,) as in `set_initial`."""
         with torch.no_grad():
             self.update_tensor.copy_(update)
         self.set_initial(initial)
 
     @torch.no_grad()
     def round_update(self) -> None:
-        """Round W to the nearest bfloat16 numbers, off by 2⁻⁸ of each at most. It is saved in them; its dtype stays."""
+        """Rounds W to the nearest bfloat16 numbers, off by 2⁻⁸ of each at most.
+
+        It is saved in them; its dtype stays.
+        """
         self.update_tensor.copy_(self.update_tensor.bfloat16())
         self.architecture["rounded"] = True
 
     def online_step(self) -> OnlineStep:
-        """A step of the filter for a single sequence, with the parameters as they are now."""
+        """Returns a step of the filter for a single sequence, with the parameters as they are now."""
         return OnlineStep(self)
 
     def bilinear(self, belief: Tensor, features: Tensor) -> Tensor:
         return bilinear(self.update_tensor, self.bias, belief, features)
 
     def curvature(self, belief: Tensor, features: Tensor, metric: Tensor) -> dict[str, tuple[Tensor, ...]]:
-        """R ⊗ E[q qᵀ] ⊗ E[ω ωᵀ]."""
+        """Returns the Kronecker factors of R ⊗ E[q qᵀ] ⊗ E[ω ωᵀ]: (s, s), (s, s) and (w, w)."""
         moments = (belief.T @ belief / len(belief), features.T @ features / len(features))
         return {"update_tensor": (metric, *moments)}
 
     def beliefs_along(self, belief: State, values: Tensor) -> State:
-        """See `psrnn.fused`; step by step where the gradient would keep too many matrices."""
+        """Returns the states before each of the observations (batch, time, d), a tuple of one tensor (batch, time, s).
+
+        They are found as in `psrnn.fused`; step by step where the gradient would keep too many matrices.
+        """
         features = self.features(values.transpose(0, 1))
         parts = self.update_tensor, self.bias, belief[0], features, self.sign_reference
         if not torch.is_grad_enabled():

@@ -20,7 +20,7 @@ METRIC_DAMPING = 0.01  # of the three metrics, where the mean eigenvalue is 1
 
 
 class FactorisedPSRNN(BilinearCell):
-    """z = A ((Bᵀ q) ⊙ (Cᵀ ω)) + b: the cell of W = Σ_j a_j ∘ b_j ∘ c_j, which is never written out.
+    """Moves its state by z = A ((Bᵀ q) ⊙ (Cᵀ ω)) + b: the cell of W = Σ_j a_j ∘ b_j ∘ c_j, which is never written out.
 
     A, B (s, J) and C (w, J) are J·(2s + w) numbers in place of s²·w, and as many multiplications a step. rank: J.
     shape: the fields of a `CellShape`. Raises ValueError for a rank below 1.
@@ -39,7 +39,7 @@ class FactorisedPSRNN(BilinearCell):
         self.architecture["rank"] = rank
 
     def set_update(self, update: Factors, initial: Tensor) -> None:
-        """Take A, B, C, and q_1 (s,) as in `set_initial`."""
+        """Takes A (s, J), B (s, J), C (w, J), and q_1 (s,) as in `set_initial`."""
         with torch.no_grad():
             for parameter, factor in zip((self.left, self.of_state, self.of_features), update, strict=True):
                 parameter.copy_(factor)
@@ -49,7 +49,8 @@ class FactorisedPSRNN(BilinearCell):
         return torch.addmm(self.bias, (belief @ self.of_state) * (features @ self.of_features), self.left.T)
 
     def curvature(self, belief: Tensor, features: Tensor, metric: Tensor) -> dict[str, tuple[Tensor, ...]]:
-        """With u = Bᵀ q, c = Cᵀ ω: R ⊗ E[(u⊙c)(u⊙c)ᵀ] for A, E[q qᵀ] ⊗ (AᵀRA ⊙ E[c cᵀ]) for B, the like for C."""
+        """Returns the Kronecker factors, with u = Bᵀ q, c = Cᵀ ω, of R ⊗ E[(u⊙c)(u⊙c)ᵀ] for A, E[q qᵀ] ⊗ (AᵀRA ⊙ E[c
+        cᵀ]) for B, the like for C."""
         left = self.left.double()
         by_state, by_features = belief @ self.of_state.double(), features @ self.of_features.double()
         count, both, onto = len(belief), by_state * by_features, left.T @ metric @ left
@@ -60,14 +61,20 @@ class FactorisedPSRNN(BilinearCell):
         }
 
     def beliefs_along(self, belief: State, values: Tensor) -> State:
-        """See `psrnn.fused_factorised`."""
+        """Returns the states before each of the observations (batch, time, d), a tuple of one tensor (batch, time, s).
+
+        They are found as in `psrnn.fused_factorised`.
+        """
         features = self.features(values[:, :-1].transpose(0, 1))
         parts = features @ self.of_features, self.bias, belief[0], self.sign_reference
         return (factorised_states(self.left, self.of_state, *parts).transpose(0, 1),)
 
 
 def empty_factorised(full: PSRNN, rank: int) -> FactorisedPSRNN:
-    """A cell like `full` with a factorised update: its features, dtype and device; the rest is 0."""
+    """Returns a cell like `full` with a factorised update: its features, dtype and device; the rest is 0.
+
+    Raises ValueError for a rank below 1.
+    """
     model = FactorisedPSRNN(**full.architecture, rank=rank).to(dtype=full.bias.dtype, device=full.bias.device)
     model.features.load_state_dict(full.features.state_dict())
     return model
@@ -76,11 +83,12 @@ def empty_factorised(full: PSRNN, rank: int) -> FactorisedPSRNN:
 def decompose_update(
     full: PSRNN, filtered: Filtered, scored: Tensor, *, rank: int, generator: torch.Generator
 ) -> Canonical:
-    """W ≈ Σ_j a_j ∘ b_j ∘ c_j where it matters: on the states and features that occur, as the readout sees the result.
+    """Returns W ≈ Σ_j a_j ∘ b_j ∘ c_j, near where it matters: on the states and features that occur, as the readout
+    sees the result.
 
     The error is that of W ×₁ L_1ᵀ ×₂ L_2ᵀ ×₃ L_3ᵀ, with L Lᵀ = R, E[q qᵀ] and E[ω ωᵀ] as in `KroneckerPreconditioner`,
-    each damped by `METRIC_DAMPING`. full: with its readout solved; filtered: the training part as it filters it;
-    scored: its scored entries.
+    each damped by `METRIC_DAMPING`. full: with its readout solved; filtered: the training part as it filters it; scored
+    (sequence, time, d): its scored entries. Errors: as `canonical_decomposition`.
     """
     metrics = curvature_along(full, filtered.states[0], filtered.filled, scored)["update_tensor"]
     roots = [factor_ridge(of_unit_mean(metric), METRIC_DAMPING) for metric in metrics]

@@ -21,7 +21,7 @@ MAPS = ("history", "future", "observation")
 
 @dataclass(frozen=True, kw_only=True)
 class FeatureDraw:
-    """How the random features are drawn: `count` frequencies for each of the three maps, 2·count features.
+    """Says how the random features are drawn: `count` frequencies for each of the three maps, 2·count features.
 
     window: k, the number of observations in a history and in a future. kernel: whose law the frequencies follow, at
     the bandwidth that `bandwidth` reads off the windows. sampler: how the frequencies of a map depend on one another.
@@ -35,7 +35,7 @@ class FeatureDraw:
 
 
 class Features(NamedTuple):
-    """The frequencies of the three maps, their bandwidths in standardised units, and the training windows."""
+    """Holds the frequencies of the three maps, their bandwidths in standardised units, and the training windows."""
 
     frequencies: Frequencies
     bandwidths: dict[str, float]

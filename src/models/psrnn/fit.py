@@ -36,7 +36,7 @@ RIDGES = (1e-4, 1e-2, 1.0, 1e2, 1e4)
 
 @dataclass(frozen=True, kw_only=True)
 class Regression:
-    """How the first parameters of a cell are found from drawn features.
+    """Says how the first parameters of a cell are found from drawn features.
 
     update: one of `models.psrnn.update.MEANINGS`; whitening: its κ, on means. ridge, scale: λ of both stages, see
     `models.numerics.ridge.per_sample_ridge`. chunk: time steps whose features are held at once.
@@ -65,13 +65,15 @@ class Regression:
 
     @property
     def passes(self) -> int:
-        """How often `first_cell` goes through the data: once for the projection and twice for the regression."""
+        """Returns how often `first_cell` goes through the data: once for the projection and twice for the
+        regression."""
         return 2 if self.projection is None else 3
 
 
 class FittedPSRNN(NamedTuple):
-    """The model; its readout, with what validation chose for it and the two parts as the model filters them; the
-    numbers of lags that were tried (None: no choice); and the decomposition of its update (None: it is held whole)."""
+    """Holds the model; its readout, with what validation chose for it and the two parts as the model filters them;
+    the numbers of lags that were tried (None: no choice); and the decomposition of its update (None: it is held
+    whole)."""
 
     model: BilinearCell
     readout: FittedReadout

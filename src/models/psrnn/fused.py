@@ -30,21 +30,21 @@ BLOCK_BYTES = 16 * 2**20  # least that the matrices of a block of steps without 
 
 
 def step_matrices(update: Tensor, features: Tensor) -> Tensor:
-    """A = W ×₃ ω, without a gradient: update (s, s, w), features (T, B, w) → (T, B, s, s)."""
+    """Returns A = W ×₃ ω, without a gradient: update (s, s, w), features (T, B, w) → (T, B, s, s)."""
     rows, flat = features.flatten(0, 1), update.flatten(0, 1)
     matrices = SCRATCH.empty((len(rows), len(flat)), like=features)
     return torch.mm(rows, flat.T, out=matrices).view(*features.shape[:2], len(update), len(update))
 
 
 def signed_norms(z: Tensor, reference: Tensor | None) -> Tensor:
-    """σ‖z‖ (B, 1); σ is the sign with ⟨σz, reference⟩ ≥ 0, + without a `reference` (s,)."""
+    """Returns σ‖z‖ (B, 1) for z (B, s); σ is the sign with ⟨σz, reference⟩ ≥ 0, + without a `reference` (s,)."""
     norms = z.norm(dim=1, keepdim=True).clamp(min=torch.finfo(z.dtype).tiny)
     return norms if reference is None else torch.where((z @ reference < 0).unsqueeze(1), -norms, norms)
 
 
 @torch.no_grad()
 def recursion(matrices: Tensor, bias: Tensor, initial: Tensor, reference: Tensor | None) -> tuple[Tensor, Tensor]:
-    """States q_0 … q_T (T + 1, B, s) and σ_t‖z_t‖ (T, B, 1), with the sign.
+    """Returns states q_0 … q_T (T + 1, B, s) and σ_t‖z_t‖ (T, B, 1), with the sign.
 
     matrices A_0 … A_{T−1} (T, B, s, s), bias (s,), initial q_0 (B, s); reference: see `signed_norms`.
     """
@@ -69,13 +69,16 @@ def recursion(matrices: Tensor, bias: Tensor, initial: Tensor, reference: Tensor
 
 
 def through_norm(gradient: Tensor, state: Tensor, norm: Tensor) -> Tensor:
-    """∂z from the gradient that reaches q = z/norm, all (B, s) but norm (B, 1)."""
+    """Returns ∂z from the gradient that reaches q = z/norm, all (B, s) but norm (B, 1)."""
     return (gradient - state * (state * gradient).sum(1, keepdim=True)) / norm
 
 
 @torch.no_grad()
 def reversal(matrices: Tensor, states: Tensor, norms: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor]:
-    """∂z_0 … ∂z_{T−1} (T, B, s) and ∂q_0 (B, s) from what reaches each state by itself, (T + 1, B, s)."""
+    """Returns ∂z_0 … ∂z_{T−1} (T, B, s) and ∂q_0 (B, s) from what reaches each state by itself, (T + 1, B, s).
+
+    matrices (T, B, s, s), states (T + 1, B, s), norms (T, B, 1): of `recursion`.
+    """
     at_z, reaching = torch.empty_like(states[1:]), gradient[-1].clone()
     along, moved, row = (
         torch.empty_like(norms[0]) if len(norms) else reaching[:, :1],
@@ -134,14 +137,17 @@ class _States(torch.autograd.Function):
 
 
 def scratch_bytes(update: Tensor, features: Tensor) -> int:
-    """What the matrices of all steps take."""
+    """Returns how many bytes the matrices of all steps take. update (s, s, w), features (T, B, w)."""
     return features.shape[0] * features.shape[1] * len(update) ** 2 * update.element_size()
 
 
 def states_with_gradient(
     update: Tensor, bias: Tensor, initial: Tensor, features: Tensor, reference: Tensor | None
 ) -> Tensor:
-    """q_0 … q_{T−1} (T, B, s), differentiable once in the first four arguments. reference: see `signed_norms`."""
+    """Returns q_0 … q_{T−1} (T, B, s), differentiable once in the first four arguments.
+
+    update (s, s, w), bias (s,), initial q_0 (B, s), features (T, B, w); reference: see `signed_norms`.
+    """
     found: Any = _States.apply(update, bias, initial, features, reference)
     return found
 
@@ -150,7 +156,10 @@ def states_with_gradient(
 def states_without_gradient(
     update: Tensor, bias: Tensor, initial: Tensor, features: Tensor, reference: Tensor | None
 ) -> Tensor:
-    """The same in blocks of steps whose matrices take half of what W takes, which every block reads once."""
+    """Returns what `states_with_gradient` does, without a gradient.
+
+    It goes in blocks of steps whose matrices take half of what W takes, which every block reads once.
+    """
     most = min(SCRATCH_BYTES, max(BLOCK_BYTES, update.numel() * update.element_size() // 2))
     block = max(1, most // max(1, scratch_bytes(update, features[:1])))
     found, start = [], initial

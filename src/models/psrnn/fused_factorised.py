@@ -23,7 +23,8 @@ from models.runtime.cuda_graphs import Recorded
 def recursion(
     weights: Tensor, left: Tensor, of_state: Tensor, bias: Tensor, initial: Tensor, reference: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """States q_0 … q_T (T + 1, B, s) and σ_t‖z_t‖ (T, B, 1), with the sign; arguments as in `factorised_states`."""
+    """Returns states q_0 … q_T (T + 1, B, s) and σ_t‖z_t‖ (T, B, 1), with the sign; arguments as in
+    `factorised_states`."""
     states, norms = [initial], []
     for weight in weights.unbind():
         z = torch.addmm(bias, (states[-1] @ of_state) * weight, left.T)
@@ -35,7 +36,10 @@ def recursion(
 def reversal(
     weights: Tensor, left: Tensor, of_state: Tensor, states: Tensor, norms: Tensor, gradient: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """∂z (T, B, s), ∂h (T, B, J) and ∂q_0 (B, s) from what reaches each state by itself, (T + 1, B, s)."""
+    """Returns ∂z (T, B, s), ∂h (T, B, J) and ∂q_0 (B, s) from what reaches each state by itself, (T + 1, B, s).
+
+    weights (T, B, J), states (T + 1, B, s), norms (T, B, 1): of `recursion`.
+    """
     reaching, at_z, at_products = gradient[-1], list[Tensor](), list[Tensor]()
     for t in reversed(range(len(norms))):
         at_z.append(through_norm(reaching, states[t + 1], norms[t]))
@@ -77,7 +81,7 @@ class _States(torch.autograd.Function):
 def factorised_states(
     left: Tensor, of_state: Tensor, weights: Tensor, bias: Tensor, initial: Tensor, reference: Tensor | None
 ) -> Tensor:
-    """q_0 … q_T (T + 1, B, s), differentiable once in the first five arguments.
+    """Returns q_0 … q_T (T + 1, B, s), differentiable once in the first five arguments.
 
     left A (s, J), of_state B (s, J), weights c_0 … c_{T−1} (T, B, J), bias (s,), initial q_0 (B, s); reference: see
     `signed_norms`.

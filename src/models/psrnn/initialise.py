@@ -19,7 +19,8 @@ from models.runtime.collectives import own_rows
 
 
 class Frequencies(NamedTuple):
-    """Frequencies (count, dimension) of the three maps: history and future (k·d columns), observation (d columns)."""
+    """Holds the frequencies (count, dimension) of the three maps: history and future (k·d columns), observation (d
+    columns)."""
 
     history: Tensor
     future: Tensor
@@ -27,7 +28,10 @@ class Frequencies(NamedTuple):
 
 
 def feature_stream(windows: Windows, frequencies: Frequencies, *, chunk: int) -> Stream:
-    """Random features of this rank's share of the windows, `chunk` rows at a time, computed anew in each pass."""
+    """Returns a stream of random features of this rank's share of the windows, `chunk` rows at a time.
+
+    They are computed anew in each pass. Raises ValueError for a chunk below 1 and for fewer windows than ranks.
+    """
     if chunk < 1:
         raise ValueError(f"initialise.chunk must be at least 1, got {chunk}")
 
@@ -47,7 +51,11 @@ def feature_stream(windows: Windows, frequencies: Frequencies, *, chunk: int) ->
 
 
 def random_parameters(*, state: int, features: int, history: int, generator: torch.Generator) -> TwoStageParameters:
-    """Gaussian W with entries of variance 1/s and a random q_1 of unit norm: the start that 2SR is compared with."""
+    """Returns Gaussian W with entries of variance 1/s and a random q_1 of unit norm: the start that 2SR is compared
+    with.
+
+    state: s; features: w; history: h. Shapes: as in `TwoStageParameters`, all float64.
+    """
 
     def normal(*shape: int) -> Tensor:
         return torch.randn(*shape, generator=generator, dtype=torch.float64)

@@ -11,12 +11,16 @@ from models.psrnn.bilinear_cell import BilinearCell
 
 
 def of_unit_mean(moment: Tensor) -> Tensor:
-    """The matrix scaled to a mean eigenvalue of 1, so that one damping suits all (Martens, Grosse 2015, section 6)."""
+    """Returns the matrix (n, n) scaled to a mean eigenvalue of 1, so that one damping suits all
+    (Martens, Grosse 2015, section 6)."""
     return moment / moment.diagonal().mean().clamp(min=torch.finfo(moment.dtype).tiny)
 
 
 def damped_inverse(moment: Tensor, damping: float) -> Tensor:
-    """(C/c + damping·I)⁻¹, where c is the mean eigenvalue of C."""
+    """Returns (C/c + damping·I)⁻¹, (n, n), where c is the mean eigenvalue of C (n, n).
+
+    Raises ValueError where the sum is not positive definite.
+    """
     scaled = of_unit_mean(moment)
     return solve_ridge(scaled, torch.eye(len(scaled), dtype=scaled.dtype, device=scaled.device), damping)
 
@@ -25,7 +29,7 @@ def damped_inverse(moment: Tensor, damping: float) -> Tensor:
 def curvature_along(
     model: BilinearCell, states: Tensor, filled: Tensor, scored: Tensor
 ) -> dict[str, tuple[Tensor, ...]]:
-    """`BilinearCell.curvature` and that of the bias, in the metric MᵀM of the model's readout, in float64.
+    """Returns `BilinearCell.curvature` and that of the bias, in the metric MᵀM of the model's readout, in float64.
 
     states (sequence, time, s), filled and scored (sequence, time, d): of filtered sequences; rows with a score count.
     """
@@ -38,12 +42,13 @@ def curvature_along(
 
 
 class KroneckerPreconditioner:
-    """∇θ ← (K_1 ⊗ K_2 ⊗ …)⁻¹ ∇θ, one matrix K for each axis of θ: a Gauss–Newton step with Kronecker factors.
+    """Preconditions a gradient, ∇θ ← (K_1 ⊗ K_2 ⊗ …)⁻¹ ∇θ, one matrix K for each axis of θ: a Gauss–Newton step with
+    Kronecker factors.
 
     For the update tensor W they are R, E[q qᵀ] and E[ω ωᵀ]: the second moments of the two inputs of the bilinear update
     along the filtered training sequences, and the metric R = MᵀM that the readout M puts on the state; R alone for the
     bias. For the factors of a factorised update see `BilinearCell.curvature`. Each is scaled to a mean eigenvalue of 1
-    and damped, so that the learning rate keeps its meaning.
+    and damped, so that the learning rate keeps its meaning. Raises ValueError for a damping that is not positive.
     """
 
     def __init__(self, *, damping: float) -> None:
@@ -53,12 +58,16 @@ class KroneckerPreconditioner:
         self.inverses: dict[str, list[Tensor]]
 
     def handles(self, model: BilinearCell) -> list[nn.Parameter]:
-        """All of the update, and the first state, which takes the gradient as it is, on the same scale as before."""
+        """Returns all parameters of the update, and the first state, which takes the gradient as it is, on the same
+        scale as before."""
         readout = {id(p) for p in (*model.readout_parameters, *model.features.parameters())}
         return [p for p in model.parameters() if id(p) not in readout]
 
     def refresh(self, objective: TruncatedBPTT) -> None:
-        """Take the moments from the objective's filtered states and the model's readout."""
+        """Takes the moments from the objective's filtered states and the model's readout.
+
+        Raises TypeError for a model that is no PSRNN.
+        """
         model = objective.model
         if not isinstance(model, BilinearCell):
             raise TypeError(f"the Kronecker preconditioner is for PSRNNs, not for {type(model).__name__}")
@@ -68,7 +77,10 @@ class KroneckerPreconditioner:
         }
 
     def apply(self, model: BilinearCell) -> None:
-        """Precondition the gradients of the update and the bias in place."""
+        """Preconditions the gradients of the update and the bias in place.
+
+        Raises RuntimeError where there is no gradient yet.
+        """
         for name, inverses in self.inverses.items():
             gradient = moved = model.get_parameter(name).grad
             if gradient is None or moved is None:

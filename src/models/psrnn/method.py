@@ -8,8 +8,9 @@ from typing import ClassVar
 
 @dataclass(frozen=True, kw_only=True)
 class Psrnn:
-    """window: k, observations in history and future. Features and regression are stages of their own.
+    """Is the section `model=psrnn` of the configuration.
 
+    window: k, observations in history and future. Features and regression are stages of their own.
     name: of the model, in tables and figures.
     Raises ValueError for a window below 1.
     """
@@ -24,13 +25,16 @@ class Psrnn:
 
     @property
     def terms(self) -> int | None:
-        """Outer products that the update tensor is a sum of; None where it is held whole."""
+        """Returns how many outer products the update tensor is a sum of; None where it is held whole."""
         return None
 
 
 @dataclass(frozen=True, kw_only=True)
 class FactorisedPsrnn(Psrnn):
-    """rank: outer products that the update tensor is a sum of. Raises ValueError for a rank below 1."""
+    """Is the section `model=psrnn_cp` of the configuration.
+
+    rank: outer products that the update tensor is a sum of. Raises ValueError for a rank below 1.
+    """
 
     name: ClassVar[str] = "psrnn_cp"
     rank: int = 80

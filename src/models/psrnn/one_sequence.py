@@ -18,7 +18,7 @@ LARGEST_STATE = 95
 
 
 def suits(matrices: Tensor) -> bool:
-    """Whether A_0 … A_{T−1} (T, B, s, s) are those of one sequence in float64 on the CPU, and small.
+    """Says whether A_0 … A_{T−1} (T, B, s, s) are those of one sequence in float64 on the CPU, and small.
 
     Subclasses of tensors, which may have no numbers, and what is traced do not suit.
     """
@@ -29,7 +29,8 @@ def suits(matrices: Tensor) -> bool:
 def recursion_of_one(
     matrices: Tensor, bias: Tensor, initial: Tensor, reference: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """`psrnn.fused.recursion` of arguments that `suits`, without a gradient: the same but for rounding."""
+    """Returns what `psrnn.fused.recursion` does for arguments that `suits`, without a gradient: the same but for
+    rounding."""
     states, norms = initial.new_empty(len(matrices) + 1, *initial.shape), initial.new_empty(len(matrices), 1, 1)
     states[0] = initial
     towards = np.zeros(len(bias)) if reference is None else reference.detach().numpy()

@@ -14,7 +14,7 @@ OnlineState = tuple[Tensor, Tensor, Tensor]
 
 
 class OnlineStep(nn.Module):
-    """One step of `filtering.filter_sequences` for a single sequence, in as few operations as it takes:
+    """Takes one step of `filtering.filter_sequences` for a single sequence, in as few operations as it takes:
 
         z = W₍₁₎ (q_t ⊗ ω_t) + b,   q_{t+1} = ± z/‖z‖,   ô_{t+1} = M [q_{t+1}, o_{t+1−lags}, …, o_t] + c
 
@@ -54,12 +54,15 @@ class OnlineStep(nn.Module):
             self.lower = padded_weights(self.start_up, self.lags), self.start_up.bias.clone()
 
     def initial(self) -> OnlineState:
-        """Before the first observation."""
+        """Returns the state before the first observation."""
         recent = self.first.new_zeros(self.lags * self.dimension + (self.start_up is not None))
         return self.first, recent, self._read(self.first, recent)
 
     def forward(self, belief: Tensor, recent: Tensor, observation: Tensor) -> OnlineState:
-        """The state after one more observation (d,), complete: put the last prediction where an entry is missing."""
+        """Returns the state after one more observation (d,).
+
+        It has to be complete: put the last prediction where an entry is missing.
+        """
         features = torch.addmv(self.shift, self.frequencies, observation).sin_()
         if self.projection is not None:
             features = torch.mv(self.projection, features)
@@ -88,7 +91,7 @@ class OnlineStep(nn.Module):
 
 
 def padded_weights(start_up: StartUp, lags: int) -> Tensor:
-    """(order, d, lags·d): 0 for the rows that an order does not read."""
+    """Returns weights (order, d, lags·d), which are 0 for the rows that an order does not read."""
     dimension = start_up.bias.shape[1]
     weights = start_up.bias.new_zeros(len(start_up.orders), dimension, lags * dimension)
     for weight, order in zip(weights, start_up.orders, strict=True):
@@ -97,7 +100,7 @@ def padded_weights(start_up: StartUp, lags: int) -> Tensor:
 
 
 def export_online_step(model: Any) -> torch.export.ExportedProgram:
-    """The step as a graph of `torch.export`, which runs where there is torch and not this package.
+    """Returns the step as a graph of `torch.export`, which runs where there is torch and not this package.
 
     `torch.export.save` writes it; `torch.export.load(path).module()` is called as an `OnlineStep` is.
     """

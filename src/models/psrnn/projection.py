@@ -17,7 +17,8 @@ from models.runtime.progress import advanced
 
 
 class Projections(NamedTuple):
-    """Orthonormal columns, (features, p) each: of the history, the future (and shifted future) and the observation."""
+    """Holds orthonormal columns, (features, p) each: of the history, the future (and shifted future) and the
+    observation."""
 
     history: Tensor
     future: Tensor
@@ -25,14 +26,17 @@ class Projections(NamedTuple):
 
 
 class CrossMoments(NamedTuple):
-    """E[φ ηᵀ] and E[ω φᵀ]."""
+    """Holds E[φ ηᵀ] (s, h) and E[ω φᵀ] (w, s)."""
 
     future_history: Tensor
     observation_future: Tensor
 
 
 def cross_moments(stream: Stream) -> CrossMoments:
-    """One pass over the data of all ranks; products in the data's dtype, sums in float64."""
+    """Returns E[φ ηᵀ] and E[ω φᵀ] by one pass over the data of all ranks.
+
+    Products are in the data's dtype, sums in float64. Raises ValueError for a stream without any batch.
+    """
     first: Tensor | None = None
     second: Tensor | None = None
     count = 0
@@ -49,7 +53,7 @@ def cross_moments(stream: Stream) -> CrossMoments:
 
 
 def leading_singular_vectors(matrix: Tensor, rank: int) -> tuple[Tensor, Tensor]:
-    """Left and right singular vectors of the `rank` largest singular values: (rows, rank), (columns, rank).
+    """Returns left and right singular vectors of the `rank` largest singular values: (rows, rank), (columns, rank).
 
     Lanczos iterations from a fixed start, or the full decomposition where `rank` leaves too little room for them. The
     largest entry of each left vector is positive (`numerics.signs`), and the right one turns with it.
@@ -73,7 +77,7 @@ def _singular_vectors(matrix: Tensor, rank: int) -> tuple[Tensor, Tensor]:
 
 
 def find_projections(stream: Stream, *, size: int) -> Projections:
-    """p = `size` leading directions by truncated singular value decomposition (Downey et al. 2017, section 5).
+    """Returns p = `size` leading directions by truncated singular value decomposition (Downey et al. 2017, section 5).
 
     History and future: of E[φ ηᵀ], what the past tells about the future. Observation: of E[ω φᵀ].
     Raises ValueError when there are fewer features than directions. Every rank gets those of rank 0: where singular
@@ -93,7 +97,7 @@ def find_projections(stream: Stream, *, size: int) -> Projections:
 
 
 def projected(stream: Stream, projections: Projections) -> Stream:
-    """The stream with every batch projected, in the batch's dtype."""
+    """Returns the stream with every batch projected, in the batch's dtype: p columns in place of the features."""
 
     def batches() -> Iterator[FeatureBatch]:
         for batch in stream():

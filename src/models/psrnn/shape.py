@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class CellShape:
-    """The size of every tensor of a cell, and the two choices that its recursion depends on.
+    """Holds the size of every tensor of a cell, and the two choices that its recursion depends on.
 
     The cell takes observations of `dimension` = d features, maps them to cosines and sines of `frequencies` many
     products, keeps `projected` directions of these (None: all of them) and moves a state of `state` = s numbers. Its
@@ -25,5 +25,5 @@ class CellShape:
 
     @property
     def features(self) -> int:
-        """The number w of observation features that the cell sees."""
+        """Returns the number w of observation features that the cell sees."""
         return 2 * self.frequencies if self.projected is None else self.projected

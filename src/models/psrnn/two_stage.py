@@ -15,7 +15,8 @@ from models.runtime.progress import advanced
 
 
 class FeatureBatch(NamedTuple):
-    """Random features of some steps: history η (row, h), future φ and shifted ψ (row, s), observation ω (row, w)."""
+    """Holds random features of some steps: history η (row, h), future φ and shifted ψ (row, s), observation ω
+    (row, w)."""
 
     history: Tensor
     future: Tensor
@@ -24,7 +25,8 @@ class FeatureBatch(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Means over time steps: E[η ηᵀ] (h, h), E[η φᵀ] (h, s), E[η] (h,), E[ω ωᵀ] (w, w); and the number of steps."""
+    """Holds means over time steps: E[η ηᵀ] (h, h), E[η φᵀ] (h, s), E[η] (h,), E[ω ωᵀ] (w, w); and the number of
+    steps."""
 
     history: Tensor
     history_future: Tensor
@@ -34,8 +36,9 @@ class Moments(NamedTuple):
 
 
 class TwoStageParameters(NamedTuple):
-    """update (s, s, w): W with z = W ×₂ q ×₃ ω;  initial (s,): mean state, of unit norm;
-    state_regression (h, s): B with q_t = Bᵀ η_t;  observation_moment (w, w): E[ω ωᵀ]."""
+    """Holds update (s, s, w): W with z = W ×₂ q ×₃ ω;  initial (s,): mean state, of unit norm;
+    state_regression (h, s): B with q_t = Bᵀ η_t;  observation_moment (w, w): E[ω ωᵀ].
+    """
 
     update: Tensor
     initial: Tensor
@@ -49,9 +52,9 @@ Stream = Callable[
 
 
 def accumulate_moments(stream: Stream) -> Moments:
-    """First pass over the data of all ranks; products in the data's dtype, sums in float64.
+    """Returns the moments by the first pass over the data of all ranks.
 
-    Raises ValueError on an empty stream.
+    Products are in the data's dtype, sums in float64. Raises ValueError on an empty stream.
     """
     sums: list[Tensor] | None = None
     for batch in stream():
@@ -69,14 +72,19 @@ def accumulate_moments(stream: Stream) -> Moments:
 
 
 def state_update_projection(moments: Moments, state_regression: Tensor, ridge: Ridge) -> Tensor:
-    """A = G⁻¹ Σ B (Bᵀ Σ B + λI)⁻¹ with Σ = E[η ηᵀ], G = Σ + λI: both stages of W in one (h, s) matrix."""
+    """Returns A = G⁻¹ Σ B (Bᵀ Σ B + λI)⁻¹ with Σ = E[η ηᵀ], G = Σ + λI: both stages of W in one (h, s) matrix.
+
+    state_regression: B (h, s); ridge: λ on means. Raises ValueError as `factor_ridge`.
+    """
     sigma, b = moments.history, state_regression
     smoothed = solve_ridge(sigma, sigma @ b, ridge)
     return solve_ridge(b.T @ sigma @ b, smoothed.T, ridge).T
 
 
 def two_stage_regression(stream: Stream, *, ridge: float, scale: str) -> TwoStageParameters:
-    """Stage one regresses φ and ψ⊗ω on η, stage two the second estimate on the first (paper, section 3.1).
+    """Returns what two-stage regression finds (paper, section 3.1).
+
+    Stage one regresses φ and ψ⊗ω on η, stage two the second estimate on the first:
 
         B = G⁻¹ E[η φᵀ],   W = E[(ψ ⊗ ω)(Aᵀ η)ᵀ],   A as in `state_update_projection`
 
@@ -84,6 +92,7 @@ def two_stage_regression(stream: Stream, *, ridge: float, scale: str) -> TwoStag
     `stream` is called twice and gives the same batches each time. ridge, scale: see `per_sample_ridge`.
     The means use λ; solves and sums are in float64 whatever the features' dtype. Of several ranks each streams its own
     rows; sums go over all of them, and every rank gets the same parameters.
+    Raises ValueError on an empty stream and as `per_sample_ridge` and `factor_ridge` do.
     """
     moments = accumulate_moments(stream)
     per_sample = per_sample_ridge(ridge, scale=scale, count=moments.steps)
@@ -101,9 +110,10 @@ def two_stage_regression(stream: Stream, *, ridge: float, scale: str) -> TwoStag
 
 
 def whiten_observations(update: Tensor, observation_moment: Tensor, ridge: float) -> Tensor:
-    """W ×₃ (E[ω ωᵀ] + κI)⁻¹: the inverse of kernel Bayes' rule, folded into the update (Fukumizu et al. 2013).
+    """Returns W ×₃ (E[ω ωᵀ] + κI)⁻¹: the inverse of kernel Bayes' rule, folded into the update (Fukumizu et al. 2013).
 
-    update (s, s, w), observation_moment (w, w), ridge κ > 0 on per-sample moments.
+    update (s, s, w), observation_moment (w, w), ridge κ > 0 on per-sample moments. The result is (s, s, w). Raises
+    ValueError as `factor_ridge`.
     """
     flat = update.flatten(0, 1).T
     return solve_ridge(observation_moment, flat, ridge).T.reshape(update.shape)

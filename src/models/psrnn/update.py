@@ -9,7 +9,7 @@ from models.choices import UPDATES
 
 @dataclass(frozen=True)
 class Update:
-    """The step of the state, made of the tensor W that two-stage regression gives.
+    """Says how the state takes a step, made of the tensor W that two-stage regression gives.
 
         z = V ×₂ q_t ×₃ ω_t + b,   q_{t+1} = σ z/‖z‖
 

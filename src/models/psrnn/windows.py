@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 class Windows(NamedTuple):
-    """One row per usable time step t; k is the window length, d the number of features.
+    """Holds one row per usable time step t; k is the window length, d the number of features.
 
     history (row, k·d): o_{t−k}, …, o_{t−1};  observation (row, d): o_t;  future (row, k·d): o_t, …, o_{t+k−1};
     shifted_future (row, k·d): o_{t+1}, …, o_{t+k};  sequence, time (row,): where the row comes from.
@@ -24,12 +24,13 @@ class Windows(NamedTuple):
 
     @property
     def adjacent(self) -> Tensor:
-        """(row − 1,) True where the next row is the next step of the same sequence."""
+        """Returns bools (row − 1,), True where the next row is the next step of the same sequence."""
         return (self.sequence.diff() == 0) & (self.time.diff() == 1)
 
 
 def extract_windows(values: Tensor, mask: Tensor, *, length: int) -> Windows:
-    """All t for which o_{t−k}, …, o_{t+k} were observed entirely: no window crosses a gap or a sequence's end.
+    """Returns the windows of all t for which o_{t−k}, …, o_{t+k} were observed entirely: no window crosses a gap or a
+    sequence's end.
 
     values and mask (sequence, time, feature). Raises ValueError when length < 1 and when no step is usable.
     """

@@ -16,21 +16,23 @@ from torch import Tensor
 
 
 def in_group() -> bool:
+    """Says whether this process belongs to a group of `torch.distributed`."""
     return dist.is_available() and dist.is_initialized()
 
 
 def world() -> int:
-    """How many ranks there are."""
+    """Returns how many ranks there are."""
     return dist.get_world_size() if in_group() else 1
 
 
 def rank() -> int:
-    """The number of this process, from 0."""
+    """Returns the number of this process, from 0."""
     return dist.get_rank() if in_group() else 0
 
 
 def own_rows(count: int) -> slice:
-    """This rank's share of `count` rows: consecutive ones, as many as the other ranks have, or one more or less.
+    """Returns this rank's share of `count` rows: consecutive ones, as many as the other ranks have, or one more or
+    less.
 
     Raises ValueError where there are fewer rows than ranks.
     """
@@ -41,6 +43,7 @@ def own_rows(count: int) -> slice:
 
 @contextmanager
 def noticing_the_end_of_others() -> Iterator[None]:
+    """Makes a RuntimeError of the block a ConnectionError, which says that another process has ended."""
     try:
         yield
     except RuntimeError as error:
@@ -50,7 +53,7 @@ def noticing_the_end_of_others() -> Iterator[None]:
 
 @torch.no_grad()
 def add_up(tensor: Tensor) -> Tensor:
-    """Overwrite the tensor, which is contiguous, with its sum over the ranks, in its own dtype."""
+    """Overwrites the tensor, which is contiguous, with its sum over the ranks, in its own dtype, and returns it."""
     if in_group():
         with noticing_the_end_of_others():
             dist.all_reduce(tensor)
@@ -59,7 +62,7 @@ def add_up(tensor: Tensor) -> Tensor:
 
 @torch.no_grad()
 def sum_over_ranks(tensor: Tensor) -> Tensor:
-    """Σ over the ranks in float64, with the same bits on all of them; without a group the tensor as it is.
+    """Returns Σ over the ranks in float64, with the same bits on all of them; without a group the tensor as it is.
 
     A float64 tensor is overwritten.
     """
@@ -68,7 +71,7 @@ def sum_over_ranks(tensor: Tensor) -> Tensor:
 
 @torch.no_grad()
 def take_from_first_rank(tensors: Iterable[Tensor]) -> None:
-    """Overwrite the tensors with those of rank 0."""
+    """Overwrites the tensors with those of rank 0."""
     if not in_group():
         return
     for tensor in tensors:
@@ -80,7 +83,7 @@ def take_from_first_rank(tensors: Iterable[Tensor]) -> None:
 
 @torch.no_grad()
 def rows_of_all_ranks(own: Tensor, count: int) -> Tensor:
-    """(count, …) on every rank, from the rows of each that `own_rows` gave it."""
+    """Returns (count, …) on every rank, from the rows of each that `own_rows` gave it."""
     whole = own.new_zeros(count, *own.shape[1:])
     whole[own_rows(count)] = own
     return add_up(whole)  # to zeros alone
@@ -88,10 +91,10 @@ def rows_of_all_ranks(own: Tensor, count: int) -> Tensor:
 
 @torch.no_grad()
 def sum_gradients(parameters: Iterable[Tensor], beside: Tensor | None = None) -> Tensor:
-    """Give every parameter the sum of its gradients on all ranks; one without any keeps none.
+    """Gives every parameter the sum of its gradients on all ranks; one without any keeps none.
 
-    In the gradients' own dtype: they were rounded to it before, and are much to send. Returns the sum over the ranks of
-    some numbers (n,) `beside` them (none without), which are sent along.
+    The sum is in the gradients' own dtype: they were rounded to it before, and are much to send. Returns the sum over
+    the ranks of some numbers (n,) `beside` them (none without), which are sent along.
     """
     parameters = list(parameters)
     own = torch.zeros(0) if beside is None else beside
@@ -107,12 +110,12 @@ def sum_gradients(parameters: Iterable[Tensor], beside: Tensor | None = None) ->
 
 
 def text_of_first_rank(text: str) -> str:
-    """The text that rank 0 gives, on every rank."""
+    """Returns the text that rank 0 gives, on every rank."""
     return bytes_of_first_rank(text.encode()).decode()
 
 
 def bytes_of_first_rank(content: bytes) -> bytes:
-    """The bytes that rank 0 gives, on every rank. The group has to send tensors of the CPU, as gloo does."""
+    """Returns the bytes that rank 0 gives, on every rank. The group has to send tensors of the CPU, as gloo does."""
     if not in_group():
         return content
     size = torch.tensor([len(content)])

@@ -19,7 +19,7 @@ WARM_UP = 3  # calls before a recording, in which libraries take their workspace
 
 
 class Recording(NamedTuple):
-    """Tensors at fixed addresses: `replay` computes `results` from what lies in `arguments`."""
+    """Holds tensors at fixed addresses: `replay` computes `results` from what lies in `arguments`."""
 
     arguments: tuple[Argument, ...]
     results: tuple[Tensor, ...]
@@ -28,12 +28,15 @@ class Recording(NamedTuple):
 
 @cache
 def recording_stream(device: torch.device) -> torch.cuda.Stream:
-    """One for all recordings: libraries keep a workspace for each stream."""
+    """Returns the one stream of a device for all recordings: libraries keep a workspace for each stream."""
     return torch.cuda.Stream(device)
 
 
 def record_on_cuda(function: Function, arguments: Sequence[Argument]) -> Recording:
-    """Warmed up and recorded on one stream, so that what a library sets up for a stream is there before."""
+    """Returns a recording of the function for these arguments.
+
+    It is warmed up and recorded on one stream, so that what a library sets up for a stream is there before.
+    """
     own = tuple(None if x is None else x.clone() for x in arguments)
     device = next(x.device for x in own if x is not None)
     with torch.cuda.device(device):
@@ -53,7 +56,7 @@ RECORDERS: dict[str, Recorder] = {"cuda": record_on_cuda}  # by device type
 
 
 def replayed(recording: Recording, arguments: Sequence[Argument]) -> tuple[Tensor, ...]:
-    """Results in memory of their own: the next replay does not reach them."""
+    """Returns the results for these arguments, in memory of their own: the next replay does not reach them."""
     for own, given in zip(recording.arguments, arguments, strict=True):
         if own is not None and given is not None:
             own.copy_(given)
@@ -62,7 +65,7 @@ def replayed(recording: Recording, arguments: Sequence[Argument]) -> tuple[Tenso
 
 
 def agree(found: Sequence[Tensor], expected: Sequence[Tensor]) -> bool:
-    """To the root of the dtype's precision, relative to the largest number."""
+    """Says whether all tensors agree to the root of the dtype's precision, relative to the largest number."""
     for one, other in zip(found, expected, strict=True):
         tolerance = torch.finfo(other.dtype).eps ** 0.5
         scale = float(other.nan_to_num(0.0, 0.0, 0.0).abs().max())
@@ -72,7 +75,7 @@ def agree(found: Sequence[Tensor], expected: Sequence[Tensor]) -> bool:
 
 
 class Recorded:
-    """`function` itself where no recorder exists (a CPU), else recorded for its shapes, and replayed.
+    """Is `function` itself where no recorder exists (a CPU), else recorded for its shapes, and replayed.
 
     function: of tensors and None alone; its results are new tensors. It reads no number of a tensor and depends on
     nothing else. A combination of shapes is recorded when it comes for the second time, at most `MOST_SHAPES` of one
@@ -97,7 +100,8 @@ class Recorded:
             return self.function(first, *others) if recording is None else replayed(recording, (first, *others))
 
     def prepare(self, first: Tensor, *others: Argument) -> Recording | None:
-        """The recording for arguments of these shapes, made now if it is due; None where the function runs as it is."""
+        """Returns the recording for arguments of these shapes, made now if it is due; None where the function runs
+        as it is."""
         given = [x for x in (first, *others) if x is not None]
         size = sum(x.numel() * x.element_size() for x in given)
         if first.device.type not in RECORDERS or size > MOST_BYTES or not all(x.numel() for x in given):
@@ -106,6 +110,7 @@ class Recorded:
             return self.recording_of((first, *others))
 
     def recording_of(self, arguments: tuple[Tensor, *tuple[Argument, ...]]) -> Recording | None:
+        """Returns the recording for arguments of these shapes, made when they come for the second time; None else."""
         first = arguments[0]
         family = (first.device, first.dtype, first.shape[0], first.shape[-1])
         if family != self.family:
@@ -117,6 +122,8 @@ class Recorded:
         return self.recordings.get(key)
 
     def tried(self, record: Recorder, arguments: Sequence[Argument]) -> Recording | None:
+        """Returns a recording that gives what the function gives, on the arguments and on others; None, with a
+        warning, else."""
         others = [None if x is None else 0.5 - x.flip(0) for x in arguments]
         try:
             recording = record(self.function, arguments)
@@ -126,5 +133,6 @@ class Recorded:
         return recording if right else self.without("its replay gives other numbers")
 
     def without(self, reason: str) -> None:
+        """Warns that the function runs without a recording, for that reason."""
         name = f"{self.function.__module__}.{self.function.__name__}"
         warnings.warn(f"no CUDA graph of {name}: {reason}; it runs kernel by kernel", RuntimeWarning, stacklevel=2)

@@ -15,7 +15,7 @@ from models.runtime.collectives import sum_gradients, world
 
 
 class Loss(NamedTuple):
-    """A sum of losses and the weight of what was summed, for example how many entries. Their ratio is the mean.
+    """Holds a sum of losses and the weight of what was summed, for example how many entries. Their ratio is the mean.
 
     total: a differentiable scalar. weight: a number or a scalar, without a gradient, not negative.
     """
@@ -25,12 +25,12 @@ class Loss(NamedTuple):
 
     @property
     def mean(self) -> Tensor:
-        """total / weight, and 0 with a gradient of 0 where nothing has any weight."""
+        """Returns total / weight, and 0 with a gradient of 0 where nothing has any weight."""
         return self.total / divisor(self.weight)
 
 
 class Objective(Protocol):
-    """A mean loss over training samples, its model, and the order in which the samples are taken.
+    """Is a mean loss over training samples, its model, and the order in which the samples are taken.
 
     model: holds everything that training changes, as parameters or buffers.
     parameters: those that the gradient trains.
@@ -51,7 +51,7 @@ class Objective(Protocol):
 
 @runtime_checkable
 class RefreshedObjective(Protocol):
-    """An objective that looks at all training samples before the first step and between epochs.
+    """Is an objective that looks at all training samples before the first step and between epochs.
 
     What these members say is beside what every `Objective` has.
 
@@ -69,14 +69,14 @@ class RefreshedObjective(Protocol):
 
 
 def divisor(weight: Tensor | float) -> Tensor | float:
-    """The weight, or 1 where it is 0."""
+    """Returns the weight, or 1 where it is 0."""
     if isinstance(weight, Tensor):
         return torch.where(weight > 0, weight, torch.ones_like(weight))
     return weight if weight > 0 else 1.0
 
 
 def mean_gradient(loss: Callable[[Any], Loss], batches: Sequence[Any], parameters: Sequence[nn.Parameter]) -> Loss:
-    """Put the gradient of Σ total / Σ weight over the batches and all processes into `parameters`, which have none.
+    """Puts the gradient of Σ total / Σ weight over the batches and all processes into `parameters`, which have none.
 
     However many batches and processes there are, this is the gradient of the mean over all samples. Returns the two
     sums, without a gradient and the same on all processes. Memory is that of one batch at a time.
@@ -97,13 +97,14 @@ def mean_gradient(loss: Callable[[Any], Loss], batches: Sequence[Any], parameter
 
 @torch.no_grad()
 def divide_gradients(parameters: Sequence[nn.Parameter], divided_by: Tensor | float) -> None:
+    """Divides the gradients of the parameters that have one, in place."""
     for parameter in parameters:
         if parameter.grad is not None:
             parameter.grad /= divided_by
 
 
 def descend(objective: Objective, optimizer: torch.optim.Optimizer, *, generator: torch.Generator) -> list[Loss]:
-    """One pass over the batches with a step of the optimiser for each: training without checkpoints or a curve.
+    """Makes one pass over the batches with a step of the optimiser for each: training without checkpoints or a curve.
 
     Returns the loss of each batch before its step, without a gradient.
     """

@@ -12,7 +12,7 @@ _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 @contextmanager
 def heard(listener: Listener) -> Iterator[None]:
-    """Within the block, and in its thread alone, `listener` is told by every `advanced` how many rows are done."""
+    """Lets `listener` be told, within the block and in its thread alone, by every `advanced` how many rows are done."""
     before = _listener.set(listener)
     try:
         yield
@@ -21,7 +21,7 @@ def heard(listener: Listener) -> Iterator[None]:
 
 
 def advanced(rows: int) -> None:
-    """So many more rows were filtered, forecast by one step, or added up."""
+    """Tells the listener that so many more rows were filtered, forecast by one step, or added up."""
     listener = _listener.get()
     if listener is not None:
         listener(rows)

@@ -15,7 +15,7 @@ SMALL = 2**20  # bytes below which the allocator has memory at hand
 
 
 def aligned_bytes(size: int) -> np.ndarray:
-    """Uninitialised, beginning with a line of the cache.
+    """Returns uninitialised bytes (size,), beginning with a line of the cache.
 
     NumPy asks the system for huge pages where an array is large: most of the time that fresh memory costs is the system
     handing out small pages one by one.
@@ -26,7 +26,7 @@ def aligned_bytes(size: int) -> np.ndarray:
 
 
 class Scratch:
-    """Memory of the CPU for large intermediate results, used again and again.
+    """Lends memory of the CPU for large intermediate results, used again and again.
 
     The system hands out memory page by page as it is first written to, which can take longer than computing what is
     written. What `empty` gives comes back by itself when the last tensor that refers to it is gone, and is given again
@@ -39,7 +39,7 @@ class Scratch:
         self.lock = threading.RLock()  # that of a finaliser may run within one of ours
 
     def empty(self, shape: tuple[int, ...], *, like: Tensor) -> Tensor:
-        """Uninitialised, with the dtype and on the device of `like`."""
+        """Returns an uninitialised tensor of that shape, with the dtype and on the device of `like`."""
         size = prod(shape) * like.element_size()
         if like.device.type != "cpu" or size < SMALL:
             return like.new_empty(shape)
@@ -64,7 +64,8 @@ class Scratch:
 
 
 def empty_rows(rows: int, columns: int, *, like: Tensor) -> Tensor:
-    """Uninitialised (rows, columns) with the dtype and on the device of `like`; on the CPU see `aligned_bytes`."""
+    """Returns uninitialised (rows, columns) with the dtype and on the device of `like`; on the CPU see
+    `aligned_bytes`."""
     if like.device.type != "cpu":
         return like.new_empty(rows, columns)
     memory = torch.from_numpy(aligned_bytes(rows * columns * like.element_size()))
