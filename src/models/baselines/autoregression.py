@@ -39,14 +39,17 @@ class Autoregression(nn.Module):
         self.start_up = None
 
     def initial_state(self, batch: int) -> State:
+        """Returns the state of `batch` sequences before their first observation: no row is seen."""
         return self.bias.new_zeros(batch, self.weight.shape[1]), self.bias.new_zeros(batch, 1)
 
     def predict(self, state: State) -> Tensor:
+        """Returns the expected next observation, (batch, d)."""
         recent, seen = state
         predictions = nn.functional.linear(recent, self.weight, self.bias)
         return predictions if self.start_up is None else self.start_up.take_over(predictions, recent, seen)
 
     def update(self, state: State, observation: Tensor) -> State:
+        """Returns the state after one more observation (batch, d)."""
         recent, seen = state
         if self.start_up is not None:
             seen = self.start_up.counted(seen, observation.unsqueeze(1))[:, 1:]
@@ -141,6 +144,8 @@ class VAR:
             raise ValueError(f"an autoregression needs an order of at least 1, got {min(self.orders)}")
 
     def fit(self, problem: Problem) -> Fitted:
+        """Returns the autoregression of the chosen order and ridge, and these. Raises ValueError as
+        `fit_autoregression`."""
         if len(self.orders) > 1 and not bool(problem.validation.scored.any()):
             raise ValueError("several model.orders to choose from and no validation step to choose by; give one order")
         fits = {

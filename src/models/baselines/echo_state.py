@@ -65,6 +65,8 @@ class EchoState:
             raise ValueError("model.spectral_radius must not be negative and model.input_scale must be positive")
 
     def fit(self, problem: Problem) -> Fitted:
+        """Returns a network with a random reservoir, and what validation chose for its readout."""
+
         def uniform(*shape: int) -> Tensor:
             return 2 * torch.rand(*shape, generator=problem.generator, dtype=torch.float64) - 1
 

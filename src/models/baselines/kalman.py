@@ -42,12 +42,15 @@ class Kalman(nn.Module):
         self.initial = nn.Parameter(torch.zeros(state))
 
     def initial_state(self, batch: int) -> State:
+        """Returns the state of `batch` sequences before their first observation: x_1 (batch, state)."""
         return (self.initial.expand(batch, -1),)
 
     def predict(self, state: State) -> Tensor:
+        """Returns the expected next observation, (batch, d)."""
         return nn.functional.linear(state[0], self.readout, self.bias)
 
     def update(self, state: State, observation: Tensor) -> State:
+        """Returns the state after one more observation (batch, d)."""
         innovation = observation - self.predict(state)
         return (state[0] @ self.transition.T + innovation @ self.gain.T,)
 
@@ -152,6 +155,7 @@ class KalmanFilter:
             raise ValueError("model.blocks needs at least one value")
 
     def fit(self, problem: Problem) -> Fitted:
+        """Returns the filter of the chosen block and order, and these. Raises ValueError as `fit_kalman`."""
         if len(self.blocks) > 1 and not bool(problem.validation.scored.any()):
             raise ValueError("several model.blocks to choose from and no validation step to choose by; give one block")
         fits: list[tuple[float, Kalman, dict[str, int]]] = []

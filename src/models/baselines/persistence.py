@@ -22,12 +22,15 @@ class Persistence(nn.Module):
         self.register_buffer("origin", torch.zeros(dimension))
 
     def initial_state(self, batch: int) -> State:
+        """Returns the state of `batch` sequences before their first observation: zeros (batch, d)."""
         return (self.origin.expand(batch, -1),)
 
     def predict(self, state: State) -> Tensor:
+        """Returns the expected next observation, (batch, d)."""
         return state[0]
 
     def update(self, state: State, observation: Tensor) -> State:  # noqa: ARG002
+        """Returns the state after one more observation (batch, d)."""
         return (observation,)
 
     def filter_observed(self, start: State, values: Tensor) -> Filtered:
@@ -44,5 +47,6 @@ class LastValue:
     trained: ClassVar[bool] = False
 
     def fit(self, problem: Problem) -> Fitted:
+        """Returns the model in the data's dtype and on its device; nothing is chosen."""
         values = problem.train.values
         return Fitted(Persistence(dimension=problem.dimension).to(dtype=values.dtype, device=values.device), {})

@@ -34,14 +34,17 @@ class SeasonalNaive(nn.Module):
         self.register_buffer("origin", torch.zeros(dimension))
 
     def initial_state(self, batch: int) -> State:
+        """Returns the state of `batch` sequences before their first observation."""
         nothing = self.origin.new_zeros(batch, 1)
         return self.origin.new_zeros(batch, len(self.origin), self.season), nothing.long(), nothing
 
     def predict(self, state: State) -> Tensor:
+        """Returns the expected next observation, (batch, d)."""
         rows, place, seen = state
         return self._row(rows, torch.where(seen < self.season, (place - 1) % self.season, place))
 
     def update(self, state: State, observation: Tensor) -> State:
+        """Returns the state after one more observation (batch, d)."""
         rows, place, seen = state
         if not torch.equal(self._row(rows, place), observation):
             rows = rows.scatter(2, self._everywhere(rows, place), observation.unsqueeze(-1))
@@ -94,6 +97,7 @@ class Seasonal:
     season: int | None = None
 
     def fit(self, problem: Problem) -> Fitted:
+        """Returns the model and its season, in steps. Raises ValueError where none is found."""
         found = (self.season, None) if self.season is not None else find_season(problem.train)
         if found is None:
             raise ValueError("the training part has no clear season; give model.season=STEPS, or take another model")

@@ -24,7 +24,7 @@ from models.forecasting.series import check_series, padded
 
 
 class Origins(NamedTuple):
-    """One entry a forecast, int64 (forecast,) each.
+    """Holds one entry a forecast, int64 (forecast,) each.
 
     sequence: index of the series. origin: rows seen. reach: steps ahead with a row to compare with, 1 … horizon.
     """
@@ -35,8 +35,8 @@ class Origins(NamedTuple):
 
 
 class ErrorTable(NamedTuple):
-    """horizon (horizon,): 1, 2, …. scored, rmse, mae (horizon, feature): number of errors, √mean(e²) and mean|e| in the
-    feature's own units; NaN where nothing was scored."""
+    """Holds horizon (horizon,): 1, 2, …. scored, rmse, mae (horizon, feature): number of errors, √mean(e²) and
+    mean|e| in the feature's own units; NaN where nothing was scored."""
 
     horizon: np.ndarray
     scored: np.ndarray
@@ -45,7 +45,7 @@ class ErrorTable(NamedTuple):
 
 
 class BacktestResult(NamedTuple):
-    """One row a forecast step, ordered by sequence, origin and horizon.
+    """Holds one row a forecast step, ordered by sequence, origin and horizon.
 
     sequence, origin, horizon: int64 (row,); horizon counts from 1.
     forecast, truth: (row, feature) in own units; truth is NaN where it was not observed.
@@ -58,7 +58,7 @@ class BacktestResult(NamedTuple):
     truth: np.ndarray
 
     def by_horizon(self) -> ErrorTable:
-        """Errors over all sequences and origins, each scored entry with equal weight."""
+        """Returns errors over all sequences and origins, each scored entry with equal weight."""
         residuals = self.residuals()
         scored = (~np.isnan(residuals)).sum(0)
         known = np.where(scored > 0, 1.0, np.nan) / np.maximum(scored, 1)
@@ -67,9 +67,10 @@ class BacktestResult(NamedTuple):
         return ErrorTable(np.arange(1, len(scored) + 1), scored, rmse, mae)
 
     def residuals(self) -> np.ndarray:
-        """truth − forecast, (forecast, horizon, feature), one row an origin; NaN = not scored (a gap, or past the end).
+        """Returns truth − forecast, (forecast, horizon, feature), one row an origin; NaN = not scored (a gap, or past
+        the end).
 
-        What `models.forecasting.conformal.conformal_radii` takes. Horizons that no series is long enough for have no
+        `models.forecasting.conformal.conformal_radii` takes them. Horizons that no series is long enough for have no
         column.
         """
         firsts = self.horizon == 1
@@ -79,7 +80,7 @@ class BacktestResult(NamedTuple):
 
 
 def rolling_origin(lengths: Sequence[int], *, first: int, step: int, horizon: int) -> Origins:
-    """Origins first, first + step, … of every series, as long as at least one row is left to compare with.
+    """Returns origins first, first + step, … of every series, as long as at least one row is left to compare with.
 
     lengths: rows of each series. A series of `first` rows or fewer has no origin. A step of at least the longest
     length gives one origin a series.
@@ -104,7 +105,7 @@ def backtest(
     step: int,
     horizon: int,
 ) -> BacktestResult:
-    """Any forecaster from every origin of `rolling_origin`, one call each.
+    """Lets any forecaster forecast from every origin of `rolling_origin`, one call each.
 
     forecast: (history (time, feature), horizon) -> (horizon, feature), for instance `Forecaster.forecast`, of a model
     that was trained on other data. It gets a copy of the rows before the origin and nothing else, and is asked for the
@@ -130,7 +131,8 @@ def backtest(
 def backtest_forecaster(
     forecaster: Forecaster, series: Sequence[np.ndarray], *, first: int, step: int, horizon: int
 ) -> BacktestResult:
-    """`backtest(forecaster.forecast, …)` in one pass: each series is filtered once and rolled from all its origins.
+    """Returns what `backtest(forecaster.forecast, …)` does, in one pass: each series is filtered once and rolled from
+    all its origins.
 
     Raises ValueError as `backtest` does.
     """
@@ -143,7 +145,7 @@ def backtest_forecaster(
 def forecast_from_origins(
     forecaster: Forecaster, series: Sequence[np.ndarray], origins: Origins, horizon: int
 ) -> np.ndarray:
-    """(forecast, horizon, feature) in own units: entry i from the first origin[i] rows of series sequence[i].
+    """Returns (forecast, horizon, feature) in own units: entry i from the first origin[i] rows of series sequence[i].
 
     Filtering only looks back, so the state before row n is the same whether the series goes on or not.
     All series are filtered side by side and all their states kept: memory grows with series × steps × state.

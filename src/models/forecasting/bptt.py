@@ -25,8 +25,8 @@ from models.runtime.objective import Loss
 
 
 class Chunks(NamedTuple):
-    """Where each chunk of at most `horizon` steps begins, its sequence and its first time step, and how many scored
-    entries it has; (chunk,) each."""
+    """Says where each chunk of at most `horizon` steps begins, its sequence and its first time step, and how many
+    scored entries it has; (chunk,) each."""
 
     sequence: Tensor
     start: Tensor
@@ -34,7 +34,7 @@ class Chunks(NamedTuple):
 
 
 def cut_chunks(scored: Tensor, *, horizon: int) -> Chunks:
-    """Consecutive chunks of `horizon` steps of every sequence; chunks without a scored entry are left out.
+    """Returns consecutive chunks of `horizon` steps of every sequence; chunks without a scored entry are left out.
 
     scored (sequence, time, feature). Raises ValueError for a horizon below 1 and when nothing is scored.
     """
@@ -49,13 +49,13 @@ def cut_chunks(scored: Tensor, *, horizon: int) -> Chunks:
 
 
 def pad_time(part: Tensor, steps: int) -> Tensor:
-    """(sequence, time, …) with zeros (False) appended along time up to a multiple of `steps`."""
+    """Returns a part (sequence, time, …) with zeros (False) appended along time up to a multiple of `steps`."""
     missing = -part.shape[1] % steps
     return torch.cat([part, part.new_zeros(len(part), missing, *part.shape[2:])], 1)
 
 
 class TruncatedBPTT:
-    """Mean squared one-step error over chunks of `horizon` steps, each begun from the filtered state before it.
+    """Is the mean squared one-step error over chunks of `horizon` steps, each begun from the filtered state before it.
 
     The start states come from one filtering of the whole training part at the begin of every epoch (`refresh`) and
     carry no gradient, except for the first chunk of a sequence, which begins at the trained first state. So chunks are
@@ -98,15 +98,17 @@ class TruncatedBPTT:
         self.read: Tensor  # where the readout is, and not the start-up
 
     def parameters(self) -> list[torch.nn.Parameter]:
+        """Returns the parameters that the gradient trains: without those of a readout that is solved."""
         solved = {id(p) for p in self.model.readout_parameters} if self.solve_readout else set()
         return [p for p in self.model.parameters() if p.requires_grad and id(p) not in solved]
 
     def refresh(self, *, solve: bool = True) -> float:
-        """Solve the readout (if it is solved at all), filter the training part, keep the start states.
+        """Solves the readout (if it is solved at all), filters the training part and keeps the start states.
 
         Every rank goes on with the model of rank 0, so that what rounding makes different between unlike machines
         does not add up.
-        Returns the training error. With solve=False the readout stays as it is: to go on from a checkpoint.
+        Returns the training error, a mean square in standardised units. With solve=False the readout stays as it is: to
+        go on from a checkpoint.
         """
         with torch.no_grad():
             take_from_first_rank(self.model.state_dict().values())
@@ -123,11 +125,12 @@ class TruncatedBPTT:
             return float(error)
 
     def remembered(self) -> tuple[State, Tensor, Tensor | None]:
-        """What the last `refresh` found along the training part."""
+        """Returns what the last `refresh` found along the training part."""
         return self.states, self.filled, self.lag_share
 
     def recall(self, remembered: tuple[State, Tensor, Tensor | None]) -> None:
-        """Be as after the `refresh` that found it; the model has to have the parameters of then.
+        """Makes the objective as it was after the `refresh` that found it; the model has to have the parameters of
+        then.
 
         Every rank goes on with the model of rank 0, as after `refresh`: each has solved the readout by itself.
         """
@@ -135,21 +138,25 @@ class TruncatedBPTT:
         self.states, self.filled, self.lag_share = remembered
 
     def batches(self, generator: torch.Generator) -> Iterator[Tensor]:
-        """Indices of chunks, each chunk once, in random order."""
+        """Yields numbers of chunks (batch,), each chunk once, in random order."""
         order = torch.randperm(len(self.chunks.sequence), generator=generator)
         yield from order.to(self.chunks.sequence.device).split(self.batch_size)
 
     def places(self, batch: Tensor) -> tuple[Tensor, Tensor]:
-        """Rows (batch, 1) and time steps (batch, horizon) of chunks in `train`, padded to whole chunks."""
+        """Returns rows (batch, 1) and time steps (batch, horizon) of the chunks in `batch` (batch,).
+
+        They are places in `train`, padded to whole chunks.
+        """
         steps = self.chunks.start[batch].unsqueeze(1) + torch.arange(self.horizon, device=batch.device)
         return self.chunks.sequence[batch].unsqueeze(1), steps
 
     def chunk(self, batch: Tensor) -> MaskedSequences:
-        """The chunks in `batch` (batch,), as sequences of `horizon` steps."""
+        """Returns the chunks in `batch` (batch,), as sequences (batch, horizon, feature)."""
         places = self.places(batch)
         return MaskedSequences(*(part[places] for part in self.padded))
 
     def start_state(self, batch: Tensor) -> State:
+        """Returns the states that the chunks in `batch` (batch,) begin with, each tensor (batch, …)."""
         sequence, start = self.chunks.sequence[batch], self.chunks.start[batch]
         stored = tuple(part[sequence, start] for part in self.states)
         fresh = self.model.initial_state(len(batch))
@@ -157,7 +164,8 @@ class TruncatedBPTT:
         return tuple(torch.where(first, new, old) for new, old in zip(fresh, stored, strict=True))
 
     def loss(self, batch: Tensor) -> Loss:
-        """Squared errors over the scored entries of the chunks in `batch` (batch,), and how many entries these are.
+        """Returns the sum of squared errors over the scored entries of the chunks in `batch` (batch,), and how many
+        entries these are.
 
         Of several ranks each gives those of its part of the chunks.
         """

@@ -16,22 +16,24 @@ LEVEL = 1.001  # times the last value's error, up to which a readout is no worse
 
 
 class BurnIn(NamedTuple):
-    """rows: how many have to be seen before the readout is read; still_worse: whether it was worse than the last value
-    after the last number of rows that was watched too, so that `rows` is no more than where the watch ended."""
+    """Holds rows: how many have to be seen before the readout is read; still_worse: whether it was worse than the
+    last value after the last number of rows that was watched too, so that `rows` is no more than where the watch
+    ended."""
 
     rows: int
     still_worse: bool
 
 
 def spread(places: Tensor, most: int) -> Tensor:
-    """At most `most` of the rows of `places`, evenly spaced, the first and the last among them."""
+    """Returns at most `most` of the rows of `places` (place, …), evenly spaced, the first and the last among them."""
     if len(places) <= most:
         return places
     return places[torch.arange(most, device=places.device) * (len(places) - 1) // (most - 1)]
 
 
 def restarts(part: MaskedSequences, *, steps: int) -> Tensor:
-    """(restart, steps, feature): stretches without gaps from all over the sequences, at most `RESTARTS` of them."""
+    """Returns (restart, steps, feature): stretches without gaps from all over the sequences, at most `RESTARTS` of
+    them."""
     if part.values.shape[1] < steps:
         return part.values[:0, :steps]
     complete = part.mask.all(2).unfold(1, steps, 1).all(2)
@@ -41,12 +43,12 @@ def restarts(part: MaskedSequences, *, steps: int) -> Tensor:
 
 @torch.no_grad()
 def rows_until_read(model: Recurrent, train: MaskedSequences) -> BurnIn:
-    """The least number of rows, at least `model.lags`, from which on the readout is no worse than the last value: its
-    error is at most `LEVEL` times as large.
+    """Returns the least number of rows, at least `model.lags`, from which on the readout is no worse than the last
+    value: its error is at most `LEVEL` times as large.
 
     The filter begins anew at many places of the training part, which a state at its beginning does not fit as it fits
     the beginnings that it was trained on; after each number of rows the mean squared errors are compared, over all
-    restarts and features. Where no stretch without gaps is long enough, `model.lags`.
+    restarts and features. Where no stretch without gaps is long enough, it is `model.lags`.
     """
     longest = int(train.mask.any(2).sum(1).max())
     steps = min(model.lags + STEPS, max(model.lags + 2, longest // 2)) + 1
@@ -62,9 +64,9 @@ def rows_until_read(model: Recurrent, train: MaskedSequences) -> BurnIn:
 
 
 def settle(model: Recurrent, train: MaskedSequences) -> bool:
-    """Let the start-up stand in for as long as `rows_until_read` says, and whether the readout is still worse then.
+    """Lets the start-up stand in for as long as `rows_until_read` says.
 
-    Of several ranks the first one's answer counts.
+    Returns whether the readout is still worse then. Of several ranks the first one's answer counts.
     """
     if model.start_up is None:
         return False

@@ -38,15 +38,16 @@ import numpy as np
 
 
 class Coverage(NamedTuple):
-    """share (horizon, feature): of the scored forecasts, those inside their interval; NaN where none was scored.
-    scored (horizon, feature): how many forecasts that is."""
+    """Holds share (horizon, feature): of the scored forecasts, those inside their interval; NaN where none was scored.
+    scored (horizon, feature): how many forecasts that is.
+    """
 
     share: np.ndarray
     scored: np.ndarray
 
 
 def smallest_calibration(coverage: float) -> int:
-    """The least n with ⌈(n + 1)·coverage⌉ ≤ n: fewer forecasts leave only the infinite interval.
+    """Returns the least n with ⌈(n + 1)·coverage⌉ ≤ n: fewer forecasts leave only the infinite interval.
 
     Raises ValueError for a coverage that does not lie between 0 and 1.
     """
@@ -55,7 +56,7 @@ def smallest_calibration(coverage: float) -> int:
 
 
 def conformal_radii(residuals: np.ndarray, *, coverage: float) -> np.ndarray:
-    """(horizon, feature): half the width of the intervals forecast ± radius, in the units of the residuals.
+    """Returns (horizon, feature): half the width of the intervals forecast ± radius, in the units of the residuals.
 
     The radius is the ⌈(n + 1)·coverage⌉-th smallest of the n scored |residuals|, coverage = 1 − α; the rank is taken
     in exact arithmetic of the coverage as written, so that 0.55 of 100 is 55 and not 56. What the radii promise, and
@@ -80,7 +81,8 @@ def conformal_radii(residuals: np.ndarray, *, coverage: float) -> np.ndarray:
 
 
 def coverage_reached(residuals: np.ndarray, radii: np.ndarray) -> Coverage:
-    """The share of held-out forecasts whose truth lies in forecast ± radius (ends included), per horizon and feature.
+    """Returns the share of held-out forecasts whose truth lies in forecast ± radius (ends included), per horizon and
+    feature.
 
     residuals: (forecast, horizon, feature) of forecasts that neither fitted the model nor gave the radii; NaN = not
     scored. radii: (horizon, feature). The share scatters: over n independent forecasts by about √(c(1 − c)/n), and
@@ -96,7 +98,8 @@ def coverage_reached(residuals: np.ndarray, radii: np.ndarray) -> Coverage:
 
 
 def share_inside(sizes: np.ndarray, radii: np.ndarray) -> Coverage:
-    """`coverage_reached` of |residuals| (forecast, horizon, feature), where they and the radii may be infinite."""
+    """Returns `coverage_reached` of |residuals| (forecast, horizon, feature), where they and the radii
+    (horizon, feature) may be infinite."""
     scored = (~np.isnan(sizes)).sum(0)
     inside = (sizes <= radii).sum(0)
     share = np.where(scored > 0, inside / np.maximum(scored, 1), np.nan)
@@ -104,7 +107,7 @@ def share_inside(sizes: np.ndarray, radii: np.ndarray) -> Coverage:
 
 
 def interval(forecast: np.ndarray, radii: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(lower, upper), each like `forecast` (…, horizon, feature): forecast ∓ radius. radii: (horizon, feature).
+    """Returns (lower, upper), each like `forecast` (…, horizon, feature): forecast ∓ radius. radii: (horizon, feature).
 
     Raises ValueError when the forecast's last two dimensions are not those of the radii.
     """
@@ -121,7 +124,10 @@ def _exact(coverage: float) -> Fraction:
 
 
 def sizes_of(residuals: np.ndarray) -> np.ndarray:
-    """|residuals| (forecast, horizon, feature); NaN = not scored. Raises ValueError for another shape and infinity."""
+    """Returns |residuals| (forecast, horizon, feature); NaN = not scored.
+
+    Raises ValueError for another shape and infinity.
+    """
     if residuals.ndim != 3:
         raise ValueError(f"expected residuals (forecast, horizon, feature), got shape {residuals.shape}")
     if np.isinf(residuals).any():

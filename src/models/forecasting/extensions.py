@@ -29,18 +29,20 @@ LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*")
 
 
 class Baggage(NamedTuple):
-    """Modules and packages that are copied, each by its name, and the installed packages that are named instead."""
+    """Holds the modules and packages that are copied, each by its name, and the installed packages that are named
+    instead."""
 
     sources: dict[str, Path]
     requirements: list[str]
 
 
 def top(name: str) -> str:
+    """Returns the name of the package or module at the top of a dotted name."""
     return name.partition(".")[0]
 
 
 def check_class(model: nn.Module) -> None:
-    """Raise ValueError, saying what to do, for a model that its class and `architecture` could not build again."""
+    """Raises ValueError, saying what to do, for a model that its class and `architecture` could not build again."""
     kind = type(model)
     name = f"{kind.__module__}.{kind.__qualname__}"
     if kind.__module__ == "__main__":
@@ -63,10 +65,11 @@ def check_class(model: nn.Module) -> None:
 
 
 def baggage(model: nn.Module) -> Baggage:
-    """What the model's class needs beside this package, torch, numpy and scipy, by the imports in its source.
+    """Returns what the model's class needs beside this package, torch, numpy and scipy, by the imports in its source.
 
     A package that was installed from an index is named, with its version; a module or package of one's own is copied,
-    and so is what it imports. Raises ValueError for an import of `data` or `pipeline`, which stay behind.
+    and so is what it imports. Raises ValueError for an import of `data` or `pipeline`, which stay behind, and for
+    sources that are too large.
     """
     sources: dict[str, Path] = {}
     requirements: set[str] = set()
@@ -88,6 +91,7 @@ def baggage(model: nn.Module) -> Baggage:
 
 
 def refuse_large(sources: dict[str, Path]) -> None:
+    """Raises ValueError where the sources together have more than `MOST_BYTES`."""
     if sum(file.stat().st_size for place in sources.values() for file in files_of(place)) > MOST_BYTES:
         raise ValueError(
             f"{', '.join(sources)} would travel with the model and has more than {MOST_BYTES >> 20} MiB of files; "
@@ -101,8 +105,8 @@ def _distributions() -> Any:
 
 
 def distribution_of(name: str) -> Distribution | None:
-    """The distribution that installed a package; None for one's own files, also where pip installed them from a folder
-    of this machine."""
+    """Returns the distribution that installed a package; None for one's own files, also where pip installed them
+    from a folder of this machine."""
     for found in _distributions().get(name, ()):
         known = distribution(found)
         origin = urlsplit(json.loads(known.read_text("direct_url.json") or "{}").get("url", ""))
@@ -112,7 +116,11 @@ def distribution_of(name: str) -> Distribution | None:
 
 
 def source_of(name: str) -> Path | None:
-    """The file of a module, or the folder of a package; None where there is none, as of an import that is optional."""
+    """Returns the file of a module, or the folder of a package; None where there is none, as of an import that is
+    optional.
+
+    Raises ValueError for a package in several folders, and for a module without Python source.
+    """
     module = sys.modules.get(name)
     spec = module.__spec__ if module else find_spec(name)
     if spec is None:
@@ -127,7 +135,7 @@ def source_of(name: str) -> Path | None:
 
 
 def files_of(place: Path) -> list[Path]:
-    """The file itself, or what is copied of a package."""
+    """Returns the file itself, or what is copied of a package."""
     if place.is_file():
         return [place]
     found: list[Path] = []
@@ -139,7 +147,7 @@ def files_of(place: Path) -> list[Path]:
 
 
 def imports_of(place: Path, needed: bool) -> list[tuple[str, bool]]:
-    """The packages that a source imports, and whether it takes them to be imported itself.
+    """Returns the packages that a source imports, and whether it takes them to be imported itself.
 
     Raises ValueError for one of `STAYS` where the source is `needed` and takes it.
     """
@@ -157,7 +165,8 @@ def imports_of(place: Path, needed: bool) -> list[tuple[str, bool]]:
 
 
 def imports(node: ast.AST, at_once: bool = True) -> Iterator[tuple[str, bool]]:
-    """Packages that are imported, and whether with the module itself, not only once a function of it is called."""
+    """Yields the packages that are imported, and whether with the module itself, not only once a function of it is
+    called."""
     if isinstance(node, ast.Import):
         yield from ((top(alias.name), at_once) for alias in node.names)
     elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -169,7 +178,7 @@ def imports(node: ast.AST, at_once: bool = True) -> Iterator[tuple[str, bool]]:
 
 
 def copy_sources(sources: dict[str, Path], folder: Path) -> None:
-    """Into `folder/code`, so that they can be imported from there by their names."""
+    """Copies the sources into `folder/code`, so that they can be imported from there by their names."""
     for name, place in sources.items():
         target = folder / CODE / (place.name if place.is_file() else name)
         target.parent.mkdir(exist_ok=True)
@@ -180,7 +189,7 @@ def copy_sources(sources: dict[str, Path], folder: Path) -> None:
 
 
 def class_of(name: str, folder: Path, extensions: Sequence[str]) -> type[nn.Module]:
-    """The class of a model that was saved in `folder`, by its full name.
+    """Returns the class of a model that was saved in `folder`, by its full name.
 
     It must be a module of torch that is defined where its name says, in this package or in one of `extensions`; of
     these the source in `folder/code` is imported, so run. Raises ValueError for any other, and where another source of
@@ -203,7 +212,7 @@ def class_of(name: str, folder: Path, extensions: Sequence[str]) -> type[nn.Modu
 
 
 def import_travelled(module: str, code: Path) -> None:
-    """Import a module from the sources that travelled, unless it is imported already, from the same source.
+    """Imports a module from the sources that travelled, unless it is imported already, from the same source.
 
     Raises ValueError for one that cannot be imported, and for another source.
     """
@@ -224,12 +233,13 @@ def import_travelled(module: str, code: Path) -> None:
 
 
 def contents(place: Path) -> dict[str, bytes]:
+    """Returns the content of each file of a module or package, by its path within it."""
     return {str(file.relative_to(place)): file.read_bytes() for file in files_of(place)}
 
 
 @contextmanager
 def first_on_path(code: Path) -> Iterator[None]:
-    """The sources come first while they are imported, and last afterwards: for imports inside of functions.
+    """Puts the sources first while they are imported, and last afterwards: for imports inside of functions.
 
     No bytecode is written beside them.
     """

@@ -24,17 +24,27 @@ SHORTEST_STRETCH = 8  # steps in a row that are worth filtering at once
 
 
 class SequenceModel(Protocol):
-    def initial_state(self, batch: int) -> State: ...
+    """Is what every sequence model offers: a state, the next observation read off it, and a step to the next state.
 
-    def predict(self, state: State) -> Tensor:
-        """(batch, feature): the expected next observation."""
+    A state is a tuple of tensors, batch first. Observations are (batch, feature), in standardised units.
+    """
+
+    def initial_state(self, batch: int) -> State:
+        """Returns the state of `batch` sequences before their first observation."""
         ...
 
-    def update(self, state: State, observation: Tensor) -> State: ...
+    def predict(self, state: State) -> Tensor:
+        """Returns the expected next observation, (batch, feature)."""
+        ...
+
+    def update(self, state: State, observation: Tensor) -> State:
+        """Returns the state after one more observation (batch, feature)."""
+        ...
 
 
 class MaskedSequences(NamedTuple):
-    """values and mask (sequence, time, feature), standardised; scored: the entries that errors and readouts use."""
+    """Holds values and mask (sequence, time, feature), standardised; scored, of the same shape: the entries that
+    errors and readouts use."""
 
     values: Tensor
     mask: Tensor
@@ -42,8 +52,11 @@ class MaskedSequences(NamedTuple):
 
 
 class Filtered(NamedTuple):
-    """predictions (sequence, time, feature): of o_t from o_{<t}. filled: o_t, with predictions in the gaps.
-    states: the state *before* o_t, each tensor (sequence, time, …)."""
+    """Holds what filtering found, each of the first two (sequence, time, feature).
+
+    predictions: of o_t from o_{<t}. filled: o_t, with predictions in the gaps.
+    states: the state *before* o_t, each tensor (sequence, time, …).
+    """
 
     predictions: Tensor
     filled: Tensor
@@ -52,25 +65,30 @@ class Filtered(NamedTuple):
 
 @runtime_checkable
 class FiltersObserved(Protocol):
-    """A model that filters sequences without gaps faster than step by step."""
+    """Is a model that filters sequences without gaps, values (sequence, time, feature), faster than step by step."""
 
     def filter_observed(self, start: State, values: Tensor) -> Filtered: ...
 
 
 @runtime_checkable
 class FiltersMasked(Protocol):
-    """A model that filters sequences with gaps, too, in a way of its own that is worth it."""
+    """Is a model that filters sequences with gaps, too, in a way of its own that is worth it.
+
+    values and mask are (sequence, time, feature).
+    """
 
     def filter_masked(self, start: State, values: Tensor, mask: Tensor) -> Filtered: ...
 
 
 def before_end(mask: Tensor) -> Tensor:
-    """(sequence, time): the rows up to a sequence's last one of which anything was observed."""
+    """Returns, of a mask (sequence, time, feature), the rows (sequence, time) up to the last that has an
+    observation."""
     return mask.any(2).flip(1).cumsum(1).flip(1) > 0
 
 
 def up_to_end(mask: Tensor) -> Tensor:
-    """The mask with everything after each sequence's last observed row set: for callers that read nothing there.
+    """Returns the mask (sequence, time, feature) with everything after each sequence's last observed row set: for
+    callers that read nothing there.
 
     What is filtered with it has the same numbers up to that row, since a row depends on those before it alone; after it
     `values` count as observed (0 where they are padding), and predictions and states are finite and mean nothing.
@@ -79,7 +97,8 @@ def up_to_end(mask: Tensor) -> Tensor:
 
 
 def with_padding_observed(mask: Tensor, lengths: Tensor) -> Tensor:
-    """The mask with everything after each sequence's own length set: what pads the end is no gap there.
+    """Returns the mask (sequence, time, feature) with everything after each sequence's own length set: what pads the
+    end is no gap there.
 
     lengths (sequence,): rows of each sequence, observed or not. As with `up_to_end` no row before that depends on it.
     """
@@ -88,17 +107,19 @@ def with_padding_observed(mask: Tensor, lengths: Tensor) -> Tensor:
 
 
 def gapless(mask: Tensor) -> Tensor:
-    """(sequence,): whether nothing is missing up to the last observed row."""
+    """Returns, of a mask (sequence, time, feature), whether nothing is missing up to the last observed row:
+    (sequence,)."""
     return (mask.all(2) | ~before_end(mask)).all(1)
 
 
 def has_gaps(mask: Tensor) -> bool:
-    """Whether an entry is missing before the last observed step of its sequence. mask (sequence, time, feature)."""
+    """Says whether an entry is missing before the last observed step of its sequence. mask
+    (sequence, time, feature)."""
     return not bool(gapless(mask).all())
 
 
 def filter_sequences(model: SequenceModel, values: Tensor, mask: Tensor, start: State | None = None) -> Filtered:
-    """Recursive filtering (paper, section 6.1). values and mask (sequence, time, feature).
+    """Filters sequences recursively (paper, section 6.1). values and mask (sequence, time, feature).
 
     What is missing after a sequence's last observed row is forecast; where that is not wanted, `up_to_end` saves it.
     Sequences without gaps are filtered at once, the others by themselves: at once along the stretches in which all of
@@ -157,7 +178,7 @@ def _joined(pieces: Sequence[Filtered], join: Callable[[list[Tensor]], Tensor]) 
 
 
 def recent_along(recent: Tensor, values: Tensor) -> Tensor:
-    """(batch, time, lags·d): the rows before each of the observations `values` (batch, time, d), oldest first.
+    """Returns (batch, time, lags·d): the rows before each of the observations `values` (batch, time, d), oldest first.
 
     recent (batch, lags·d): the rows before the first of them.
     """
@@ -170,7 +191,8 @@ def recent_along(recent: Tensor, values: Tensor) -> Tensor:
 
 @torch.no_grad()
 def filter_by_all_ranks(model: SequenceModel, values: Tensor, mask: Tensor) -> Filtered:
-    """`filter_sequences`, each rank its share of the sequences (all of them where there are fewer than ranks).
+    """Returns what `filter_sequences` does, each rank filtering its share of the sequences (all of them where there are
+    fewer than ranks).
 
     Every rank gets all of the result. There is no gradient.
     """
@@ -184,14 +206,15 @@ def filter_by_all_ranks(model: SequenceModel, values: Tensor, mask: Tensor) -> F
 
 @torch.no_grad()
 def one_step_error(model: SequenceModel, part: MaskedSequences) -> float:
-    """Mean squared one-step error over the scored entries; infinite where the filter diverged."""
+    """Returns the mean squared one-step error of scored entries, standardised; infinite where the filter diverged."""
     predictions = filter_sequences(model, part.values, up_to_end(part.mask)).predictions
     error = masked_mse(predictions, part.values, part.scored)
     return float(error.nan_to_num(nan=torch.inf))
 
 
 def final_state(model: SequenceModel, values: Tensor, mask: Tensor) -> State:
-    """The state after the last step, for forecasts beyond the end. values and mask (sequence, time, feature)."""
+    """Returns the state after the last step of values and mask (sequence, time, feature), for forecasts beyond the
+    end."""
     state = model.initial_state(len(values))
     for value, observed in zip(values.unbind(1), mask.unbind(1), strict=True):
         state = model.update(state, torch.where(observed, value, model.predict(state)))
@@ -199,7 +222,8 @@ def final_state(model: SequenceModel, values: Tensor, mask: Tensor) -> State:
 
 
 def batches(rows: Sequence[int], whole: Sequence[bool], most: int) -> list[list[int]]:
-    """Places of sequences to filter together: of like numbers of `rows`, those without gaps (`whole`) by themselves.
+    """Returns the places of sequences to filter together: of like numbers of `rows`, those without gaps (`whole`) by
+    themselves.
 
     Padded to its longest sequence a batch has at most `most` rows, or is a single sequence.
     """
@@ -213,7 +237,7 @@ def batches(rows: Sequence[int], whole: Sequence[bool], most: int) -> list[list[
 
 
 def filter_unequal(model: SequenceModel, values: Sequence[Tensor], masks: Sequence[Tensor]) -> tuple[Tensor, State]:
-    """Filtering of sequences of unequal length in one pass. values and masks: (time, feature) each.
+    """Filters sequences of unequal length in one pass. values and masks: (time, feature) each.
 
     Returns the predictions (sequence, longest + 1, feature), which mean something up to one row after a sequence's own
     end, and the state after each sequence's last row. A row depends on those before it alone, so what pads the end (0,
@@ -229,12 +253,14 @@ def filter_unequal(model: SequenceModel, values: Sequence[Tensor], masks: Sequen
 
 
 def roll(model: SequenceModel, state: State, horizon: int) -> Tensor:
-    """Feed predictions back: (batch, horizon, feature); entry h − 1 lies h steps ahead of the last observation."""
+    """Returns forecasts by feeding predictions back: (batch, horizon, feature); entry h − 1 lies h steps ahead of
+    the last observation."""
     return roll_to(model, state, range(1, horizon + 1))
 
 
 def roll_to(model: SequenceModel, state: State, horizons: Sequence[int]) -> Tensor:
-    """(batch, len(horizons), feature): of `roll` the horizons asked for, 1 or more and ascending; no other is kept."""
+    """Returns (batch, len(horizons), feature): of `roll` the horizons asked for, 1 or more and ascending; no other
+    is kept."""
     asked, kept, prediction = set(horizons), list[Tensor](), model.predict(state)
     for step in range(1, max(horizons) + 1):
         if step > 1:
@@ -247,7 +273,8 @@ def roll_to(model: SequenceModel, state: State, horizons: Sequence[int]) -> Tens
 
 
 def forecast_from_everywhere(model: SequenceModel, states: State, horizons: int | Sequence[int]) -> Tensor:
-    """(sequence, time, horizon, feature): entry [s, t, i] predicts o_{t+h−1} from o_{<t} with h the i-th of `horizons`.
+    """Returns (sequence, time, horizon, feature): entry [s, t, i] predicts o_{t+h−1} from o_{<t} with h the i-th of
+    `horizons`.
 
     horizons: ascending; a number stands for all from 1 to it.
     """
@@ -262,7 +289,8 @@ def forecast_from_everywhere(model: SequenceModel, states: State, horizons: int 
 
 
 def scored_steps(mask: Tensor, *, first_step: int) -> Tensor:
-    """The entries that count in every error of every model: observed, and at step `first_step` (from 0) or later."""
+    """Returns, of a mask (sequence, time, feature), the entries that count in every error of every model: observed,
+    and at step `first_step` (from 0) or later."""
     scored = mask.clone()
     scored[:, :first_step] = False
     return scored

@@ -13,8 +13,8 @@ from models.forecasting.recurrent import Recurrent
 
 
 class Problem(NamedTuple):
-    """Standardised training and validation part, the readout asked for, the generator of random weights, and what fits
-    along the same sequences share."""
+    """Holds the standardised training and validation part, the readout asked for, the generator of random weights,
+    and what fits along the same sequences share."""
 
     train: MaskedSequences
     validation: MaskedSequences
@@ -24,18 +24,20 @@ class Problem(NamedTuple):
 
     @property
     def dimension(self) -> int:
+        """Returns d, the number of observed features."""
         return self.train.values.shape[2]
 
 
 class Fitted(NamedTuple):
-    """A model that offers `models.forecasting.filtering.SequenceModel`, and what was chosen on the validation part."""
+    """Holds a model that offers `models.forecasting.filtering.SequenceModel`, and what was chosen on the validation
+    part."""
 
     model: nn.Module
     chosen: dict[str, Any]
 
 
 class Method(Protocol):
-    """A section `model` of the configuration.
+    """Is a section `model` of the configuration.
 
     name: of the model, in tables. trained: whether gradient refinement follows the fit.
     """
@@ -43,11 +45,16 @@ class Method(Protocol):
     name: ClassVar[str]
     trained: ClassVar[bool]
 
-    def fit(self, problem: Problem) -> Fitted: ...
+    def fit(self, problem: Problem) -> Fitted:
+        """Returns a fitted model. Raises ValueError for data that it cannot be fitted to."""
+        ...
 
 
 def with_readout(model: Recurrent, problem: Problem) -> Fitted:
-    """The model in the data's dtype and on its device, its readout solved."""
+    """Returns the model in the data's dtype and on its device, its readout solved.
+
+    Raises ValueError as `models.forecasting.readout.fit_readout`.
+    """
     model.to(dtype=problem.train.values.dtype, device=problem.train.values.device)
     found = fit_readout(model, problem.train, problem.validation, problem.readout, problem.lagged)
     return Fitted(model, dict(found.chosen))

@@ -36,7 +36,7 @@ def check_horizon(horizon: Any) -> None:
 
 
 class Forecaster:
-    """A sequence model between a standardisation and its inverse.
+    """Is a sequence model between a standardisation and its inverse.
 
     model: offers `models.forecasting.filtering.SequenceModel`; mean, scale (feature,): in the data's own units.
     intervals: of its forecasts, in the data's own units; None: not known.
@@ -58,7 +58,8 @@ class Forecaster:
         self.intervals = intervals
 
     def radius(self, coverage: float, horizon: int) -> np.ndarray:
-        """(horizon, feature): forecast ± radius holds the truth with about this probability, for 1 to `horizon` steps.
+        """Returns (horizon, feature): forecast ± radius holds the truth with about this probability, for 1 to `horizon`
+        steps.
 
         Raises ValueError for a model without intervals, and as `models.forecasting.intervals.Intervals.radius` does.
         """
@@ -68,7 +69,7 @@ class Forecaster:
 
     @property
     def history(self) -> int:
-        """How many rows the model wants before the first that it forecasts; 0 where it does not say.
+        """Returns how many rows the model wants before the first that it forecasts; 0 where it does not say.
 
         With fewer a readout with lags, and an autoregression, forecasts by an autoregression of lower order
         (`models.forecasting.start_up`): in the mean no worse than the last value, and not as well as the model itself.
@@ -76,7 +77,10 @@ class Forecaster:
         return int(getattr(self.model, "history", 0))
 
     def standardised(self, series: np.ndarray) -> tuple[Tensor, Tensor]:
-        """(time, feature) values and mask of one series; NaN is a gap."""
+        """Returns values and mask (time, feature) of one series, standardised; NaN is a gap.
+
+        Raises ValueError for another shape and for an infinite value.
+        """
         series = np.asarray(series, np.float64)
         if series.ndim != 2 or series.shape[1] != len(self.feature_names):
             names = ", ".join(self.feature_names)
@@ -91,7 +95,7 @@ class Forecaster:
         return torch.where(mask, (values - self.mean) / self.scale, 0.0), mask
 
     def online(self) -> OnlineForecaster:
-        """A filter for a live signal, at its beginning. Raises TypeError for a model other than a PSRNN."""
+        """Returns a filter for a live signal, at its beginning. Raises TypeError for a model other than a PSRNN."""
         return OnlineForecaster(self)
 
     @overload
@@ -99,9 +103,10 @@ class Forecaster:
     @overload
     def predict(self, series: pd.DataFrame) -> pd.DataFrame: ...
     def predict(self, series: Any) -> Any:
-        """One-step predictions (time, feature): row t is the prediction of row t from the rows before it.
+        """Returns one-step predictions (time, feature): row t is the prediction of row t from the rows before it.
 
-        Of a table of pandas with the model's columns by name, in any order, a table with the same columns and index.
+        For a table of pandas with the model's columns by name, in any order, it is a table with the same columns and
+        index.
         """
         if is_frame(series):
             found = self.predict(values_of(series, self.feature_names))
@@ -113,12 +118,12 @@ class Forecaster:
     @overload
     def forecast(self, series: pd.DataFrame, horizon: int) -> pd.DataFrame: ...
     def forecast(self, series: Any, horizon: int) -> Any:
-        """(horizon, feature): the steps after the last row, predictions fed back.
+        """Returns (horizon, feature): the steps after the last row, predictions fed back.
 
         Raises ValueError for a horizon that is no whole number of at least 1.
 
-        Of a table of pandas with the model's columns by name, in any order, a table with the same columns whose index
-        goes on where that of the table ends (`models.forecasting.frame.continued`).
+        For a table of pandas with the model's columns by name, in any order, it is a table with the same columns whose
+        index goes on where that of the table ends (`models.forecasting.frame.continued`).
         """
         if is_frame(series):
             found = self.forecast(values_of(series, self.feature_names), horizon)
@@ -127,7 +132,7 @@ class Forecaster:
 
     @torch.no_grad()
     def predict_all(self, sequences: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """`predict` of each of several sequences, which may differ in length, many at a time."""
+        """Returns `predict` of each of several sequences, which may differ in length, many at a time."""
         by_place: dict[int, np.ndarray] = {}
         for places, predictions, _ in self._passes(sequences, 0):
             by_place |= zip(places, self._in_own_units(predictions), strict=True)
@@ -135,7 +140,7 @@ class Forecaster:
 
     @torch.no_grad()
     def forecast_all(self, sequences: Sequence[np.ndarray], horizon: int) -> list[np.ndarray]:
-        """`forecast` of each of several sequences, which may differ in length, many at a time."""
+        """Returns `forecast` of each of several sequences, which may differ in length, many at a time."""
         check_horizon(horizon)
         by_place: dict[int, np.ndarray] = {}
         for places, _, state in self._passes(sequences, horizon):
@@ -158,6 +163,7 @@ class Forecaster:
 
 
 def describe_class(model: nn.Module) -> str:
+    """Returns the full name of the model's class."""
     return f"{type(model).__module__}.{type(model).__qualname__}"
 
 
@@ -182,7 +188,8 @@ def built(kind: type[nn.Module], description: Mapping[str, Any], *, dimension: i
 
 
 class OnlineForecaster:
-    """One reading at a time, in the data's own units: the one-step predictions of `Forecaster.predict` as they come.
+    """Takes one reading at a time, in the data's own units, and gives the predictions of `Forecaster.predict` as they
+    come.
 
     prediction (feature,): of the next reading. Raises TypeError for a model other than a PSRNN.
     """
@@ -198,11 +205,12 @@ class OnlineForecaster:
 
     @property
     def prediction(self) -> np.ndarray:
+        """Returns the prediction of the next reading, (feature,), in the data's own units."""
         return (self.state[2] * self.forecaster.scale + self.forecaster.mean).cpu().numpy()
 
     @torch.inference_mode()
     def update(self, reading: ArrayLike | pd.Series) -> np.ndarray:
-        """The next prediction, after one more reading (feature,), NaN where it is missing.
+        """Returns the next prediction, (feature,), after one more reading (feature,), NaN where it is missing.
 
         A row of a table of pandas goes by the names of the columns, in any order. Raises ValueError for another shape,
         a name that is missing and infinite values.
@@ -215,7 +223,7 @@ class OnlineForecaster:
 
 
 def save_forecaster(forecaster: Forecaster, folder: Path) -> None:
-    """Write architecture.json and parameters.npz (plain arrays) into an existing folder, and the source of a class of
+    """Writes architecture.json and parameters.npz (plain arrays) into an existing folder, and the source of a class of
     one's own into its folder `code`.
 
     The update of a PSRNN that was rounded (`PSRNN.round_update`), and not trained since, is saved as 16-bit patterns of
@@ -248,15 +256,17 @@ def save_forecaster(forecaster: Forecaster, folder: Path) -> None:
 
 
 def read_description(folder: Path) -> dict[str, Any]:
-    """What `save_forecaster` wrote into architecture.json: class, architecture, names of the columns and the like."""
+    """Returns what `save_forecaster` wrote into architecture.json: class, architecture, names of the columns and the
+    like."""
     return json.loads((folder / ARCHITECTURE).read_text(encoding="utf-8"))
 
 
 def load_forecaster(folder: Path, *, extensions: Sequence[str] = ()) -> Forecaster:
-    """The inverse of `save_forecaster`. Nothing is unpickled.
+    """Returns the forecaster that `save_forecaster` wrote into a folder. Nothing is unpickled.
 
     Only classes of the package `models` are built, so that nothing in the folder is run; and those of the modules or
-    packages that `extensions` names, whose source in the folder is: name them for a folder that you trust.
+    packages that `extensions` names, whose source in the folder is: name them for a folder that you trust. Raises
+    ValueError for any other class.
     """
     description = read_description(folder)
     kind = class_of(str(description["class"]), folder, extensions)

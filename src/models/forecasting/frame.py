@@ -13,20 +13,23 @@ if TYPE_CHECKING:
 
 
 def is_frame(series: Any) -> TypeGuard[pd.DataFrame]:
+    """Says whether this is a table of pandas."""
     return all(hasattr(series, name) for name in ("columns", "index", "loc"))
 
 
 def is_row(reading: Any) -> TypeGuard[pd.Series]:
+    """Says whether this is a row of a table of pandas."""
     return all(hasattr(reading, name) for name in ("to_frame", "index", "loc"))
 
 
 def in_order(row: pd.Series, names: Sequence[str]) -> np.ndarray:
-    """(feature,) values of a table's row, by the names of the columns. Raises ValueError as `values_of` does."""
+    """Returns (feature,) values of a table's row, by the names of the columns. Raises ValueError as `values_of`
+    does."""
     return values_of(row.to_frame().T, names)[0]
 
 
 def values_of(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
-    """(time, feature) values of the columns `names`, in that order; NaN where one is missing in the table.
+    """Returns (time, feature) values of the columns `names`, in that order; NaN where one is missing in the table.
 
     Raises ValueError for columns that are not there, are there twice, or hold no numbers.
     """
@@ -49,7 +52,8 @@ def values_of(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
 
 
 def as_frame(values: np.ndarray, names: Sequence[str], like: pd.DataFrame, index: Any) -> pd.DataFrame:
-    """Values (time, feature) of the columns `names`, in the order that they have in the table `like`."""
+    """Returns values (time, feature) of the columns `names` as a table, in the order that they have in the table
+    `like`."""
     import pandas as pd
 
     kept = [name for name in like.columns if name in names]
@@ -57,7 +61,8 @@ def as_frame(values: np.ndarray, names: Sequence[str], like: pd.DataFrame, index
 
 
 def continued(index: Any, horizon: int) -> pd.Index:
-    """The index of the `horizon` rows after a table's last one: times, periods or numbers that go on with its step.
+    """Returns the index of the `horizon` rows after a table's last one: times, periods or numbers that go on with its
+    step.
 
     Times on one day of each month, or at its end, go on by whole months. An index without a step that its rows tell
     (names, times that come irregularly, a single time) goes on as 1, 2, …, by the name "step", with a warning where it
@@ -80,13 +85,15 @@ def continued(index: Any, horizon: int) -> pd.Index:
 
 
 def months_apart(index: Any) -> int | None:
-    """How many months lie between neighbours that are all on one day of the month or all at its end; None else."""
+    """Returns how many months lie between neighbours that are all on one day of the month or all at its end; None
+    else."""
     gaps = set(np.diff(index.year * 12 + index.month).tolist())
     regular = len(gaps) == 1 and (bool(index.is_month_end.all()) or len(set(index.day)) == 1)
     return gaps.pop() if regular and 0 not in gaps else None
 
 
 def months_on(index: Any, months: int, horizon: int) -> pd.DatetimeIndex:
+    """Returns the `horizon` times after the index's last one, in steps of so many months."""
     import pandas as pd
 
     later = pd.DatetimeIndex([index[-1] + pd.DateOffset(months=months * k) for k in range(1, horizon + 1)])
@@ -96,7 +103,8 @@ def months_on(index: Any, months: int, horizon: int) -> pd.DatetimeIndex:
 
 
 def step_of(index: Any) -> Any:
-    """The step between times: one of pandas (an hour, a working day), or a number of months; None where there is none.
+    """Returns the step between times: one of pandas (an hour, a working day), or a number of months; None where there
+    is none.
 
     Raises ValueError if the times go backwards.
     """

@@ -14,7 +14,8 @@ COVERAGES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.98, 0.99
 
 
 class Intervals(NamedTuple):
-    """The interval of a forecast is forecast ± radius; `models.forecasting.conformal` says what that promises.
+    """Holds radii: the interval of a forecast is forecast ± radius; `models.forecasting.conformal` says what that
+    promises.
 
     coverages (coverage,): ascending, between 0 and 1. radii (coverage, horizon, feature): in the data's own units,
     infinite where too few forecasts were scored for a finite one. scored (horizon, feature): how many that were.
@@ -25,7 +26,8 @@ class Intervals(NamedTuple):
     scored: np.ndarray
 
     def radius(self, coverage: float, horizon: int) -> np.ndarray:
-        """(horizon, feature): for the steps 1 to `horizon`, of the least coverage kept that is at least the one asked.
+        """Returns (horizon, feature): the radii for the steps 1 to `horizon`, of the least coverage kept that is at
+        least the one asked.
 
         Raises ValueError for a coverage that is not between 0 and 1 or more than the largest kept, for a longer horizon
         than was calibrated, and where the calibration forecasts were too few.
@@ -51,7 +53,7 @@ class Intervals(NamedTuple):
 
 
 def calibrate(residuals: np.ndarray) -> Intervals:
-    """Radii for all of `COVERAGES`: the ⌈(n + 1)·coverage⌉-th smallest of the n scored |residuals|, as
+    """Returns radii for all of `COVERAGES`: the ⌈(n + 1)·coverage⌉-th smallest of the n scored |residuals|, as
     `models.forecasting.conformal.conformal_radii` has it, but infinite where n is too small.
 
     residuals (forecast, horizon, feature): truth − forecast on data that the model was not fitted to; NaN = not scored.

@@ -37,7 +37,7 @@ class _Started(NamedTuple):
 
 
 class LagShares:
-    """What recent observations alone say of the next ones, whatever the model: kept for one train part at a time.
+    """Keeps what recent observations alone say of the next ones, whatever the model, for one train part at a time.
 
     Models that are fitted one after the other to the same sequences without gaps, and the epochs of each, share it.
     """
@@ -48,7 +48,10 @@ class LagShares:
         self._started: _Started | None = None
 
     def regression(self, train: MaskedSequences, rows: RegressionData, *, lags: int, scale: str) -> FixedInputs:
-        """rows: those of the recent observations along `train`, scored steps alone."""
+        """Returns the regression on recent observations; the last one is kept.
+
+        rows: those of the recent observations along `train`, scored steps alone. Raises ValueError without rows.
+        """
         last = self._last
         if last is None or last.train is not train or (last.lags, last.scale) != (lags, scale):
             self._last = last = _Regression(train, lags, scale, FixedInputs(rows.inputs, rows.targets, scale=scale))
@@ -56,7 +59,10 @@ class LagShares:
         return last.fixed
 
     def share(self, values: Tensor, recent: Tensor, alone: Tensor) -> Tensor:
-        """x A of the recent observations x (row, lags · feature) along `values`, with A of the last regression."""
+        """Returns x A, (row, feature), of the recent observations x (row, lags · feature) along `values`.
+
+        alone: A (lags · feature, feature), of the last regression.
+        """
         known = self._shares.get(id(values))
         if known is None or known.alone is not alone:
             known = self._shares[id(values)] = _Share(values, alone, recent @ alone.to(recent))
@@ -65,7 +71,7 @@ class LagShares:
     def start_up(
         self, train: MaskedSequences, validation: MaskedSequences, settings: ReadoutSettings
     ) -> list[AffineMap]:
-        """The maps of `fit_start_up`; the last are kept."""
+        """Returns the maps of `fit_start_up`; the last are kept."""
         last = self._started
         if last is None or last.train is not train or last.validation is not validation or last.settings != settings:
             self._started = last = _Started(
@@ -91,8 +97,8 @@ class LagShares:
 
 
 def lagged_rows(part: MaskedSequences, lags: int) -> RegressionData:
-    """The scored rows with all lags observed. Where a feature has none such, those with gaps in their lags as well,
-    at the training mean."""
+    """Returns the scored rows with all lags observed. Where a feature has none such, those with gaps in their lags
+    count as well, at the training mean."""
     if part.values.shape[1] <= lags:
         nothing = part.values[:0, 0]
         return RegressionData(nothing.repeat(1, lags), nothing, nothing > 0)

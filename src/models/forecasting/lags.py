@@ -28,14 +28,16 @@ LEVEL = 1.001  # a difference of validation errors that more lags have to make
 
 
 class LagsTried(NamedTuple):
-    """errors: one-step validation error by lags; lags: the fewest whose error is at most `LEVEL` times the least."""
+    """Holds lags, the fewest whose error is at most `LEVEL` times the least, and errors: one-step validation error
+    by lags."""
 
     lags: int
     errors: dict[int, float]
 
 
 class Settled(NamedTuple):
-    """A model with the lags that it keeps, its readout, and the numbers of lags that were tried (None: no choice)."""
+    """Holds a model with the lags that it keeps, its readout, and the numbers of lags that were tried (None: no
+    choice)."""
 
     model: Any
     readout: FittedReadout
@@ -43,12 +45,12 @@ class Settled(NamedTuple):
 
 
 def takes_lags(model: object) -> TypeGuard[Recurrent]:
-    """Whether the model has a readout beside which lags can be put: one of a person's own may have none."""
+    """Says whether the model has a readout beside which lags can be put: one of a person's own may have none."""
     return isinstance(model, Recurrent) and "lags" in getattr(model, "architecture", {})
 
 
 def with_lags(model: Recurrent, lags: int) -> Recurrent:
-    """A new model that moves its belief as `model` does and whose readout sees `lags` recent observations.
+    """Returns a new model that moves its belief as `model` does and whose readout sees `lags` recent observations.
 
     The readout is 0 until it is solved. The class of the model is called with its `architecture`, as on loading.
     """
@@ -58,8 +60,8 @@ def with_lags(model: Recurrent, lags: int) -> Recurrent:
 
 
 def reachable_lags(candidates: Sequence[int], part: MaskedSequences, *, inputs: int) -> list[int]:
-    """The candidates, in order, that have at most `inputs` numbers, leave half of the part's steps to score, and leave
-    a step of every feature that is scored at all."""
+    """Returns the candidates, in order, that have at most `inputs` numbers, leave half of the part's steps to score,
+    and leave a step of every feature that is scored at all."""
     steps, dimension = part.values.shape[1:]
     short = {lags for lags in candidates if lags <= steps // 2 and lags * dimension <= inputs}
     scored = part.scored.any(0)
@@ -67,13 +69,17 @@ def reachable_lags(candidates: Sequence[int], part: MaskedSequences, *, inputs: 
 
 
 def recent_observations(filled: Tensor, lags: int) -> Tensor:
-    """(sequence, time, lags · d): the rows before each one, oldest first, 0 before the first row."""
+    """Returns (sequence, time, lags · d): the rows before each row of `filled` (sequence, time, d), oldest first.
+
+    Before the first row they are 0.
+    """
     before = torch.cat([filled.new_zeros(len(filled), lags, filled.shape[2]), filled[:, :-1]], 1)
     return before.unfold(1, lags, 1).transpose(2, 3).flatten(2) if lags else filled[..., :0]
 
 
 def rows_beside_lags(model: Recurrent, part: MaskedSequences, lags: int) -> RegressionData:
-    """State and `lags` recent observations along the part, at the scored steps that have so many rows before them."""
+    """Returns state and `lags` recent observations along the part, at the scored steps that have so many rows before
+    them."""
     states, filled = unread(model, part)
     scored = part.scored.clone()
     scored[:, :lags] = False
@@ -90,7 +96,7 @@ def choose_lags(
     settings: ReadoutSettings,
     candidates: Sequence[int],
 ) -> LagsTried:
-    """The ridge solution of each number of lags, its ridges chosen on the validation part, and the best of these.
+    """Solves a readout for each number of lags, its ridges chosen on the validation part, and returns the best number.
 
     model: its readout sees no lags and is solved, since it fills gaps. All numbers of lags are fitted to the same
     steps and scored on the same steps, those that the most lags leave. Raises ValueError without candidates.
@@ -116,7 +122,7 @@ def choose_lags(
 
 
 def solutions(moments: Sequence[CentredMoments], settings: ReadoutSettings, size: int) -> Iterator[AffineMap]:
-    """One for each candidate of the settings; the first `size` inputs are the state's."""
+    """Yields a map for each candidate of the settings; the first `size` inputs are the state's."""
     for candidate in settings.candidates():
         ridge = torch.full_like(moments[0].input_mean, candidate["readout.ridge"])
         ridge[:size] = candidate.get("readout.state_ridge", candidate["readout.ridge"])

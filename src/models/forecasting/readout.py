@@ -34,7 +34,8 @@ from models.runtime.collectives import world
 
 
 class FittedReadout(NamedTuple):
-    """The candidate chosen, and the parts as filtered with the new readout; None where they are to be filtered anew."""
+    """Holds the candidate chosen, and the parts as filtered with the new readout; None where they are to be filtered
+    anew."""
 
     chosen: dict[str, Any]
     train: Filtered | None
@@ -42,7 +43,7 @@ class FittedReadout(NamedTuple):
 
 
 def penalty(candidate: Mapping[str, float], model: Recurrent, inputs: Tensor) -> Ridge:
-    """One ridge, or one for each of the inputs (row, input): those of the state come first."""
+    """Returns one ridge, or one for each of the inputs (row, input): those (input,) of the state come first."""
     if "readout.state_ridge" not in candidate:
         return candidate["readout.ridge"]
     lagged = model.lags * len(model.readout_bias)
@@ -52,7 +53,11 @@ def penalty(candidate: Mapping[str, float], model: Recurrent, inputs: Tensor) ->
 
 
 def readout_rows(model: Recurrent, part: MaskedSequences, states: State) -> RegressionData:
-    """Inputs of the readout along the filtered sequences, and the observations they should give, row by row."""
+    """Returns inputs of the readout along the filtered sequences, and the observations they should give, row by row, at
+    the steps where anything is scored.
+
+    states: each tensor (sequence, time, …).
+    """
     inputs = model.readout_inputs(states)
     rows = RegressionData(inputs.flatten(0, 1), part.values.flatten(0, 1), part.scored.flatten(0, 1))
     used = rows.mask.any(1)
@@ -60,7 +65,8 @@ def readout_rows(model: Recurrent, part: MaskedSequences, states: State) -> Regr
 
 
 def unread(model: Recurrent, part: MaskedSequences) -> tuple[State, Tensor]:
-    """States and filled values of `filter_by_all_ranks` up to each end; without gaps one rank predicts nothing."""
+    """Returns states and filled values of `filter_by_all_ranks` up to each end; without gaps one rank predicts
+    nothing."""
     if world() == 1 and not has_gaps(part.mask):
         return model.states_observed(model.initial_state(len(part.values)), part.values), part.values
     filtered = filter_by_all_ranks(model, part.values, up_to_end(part.mask))
@@ -106,7 +112,8 @@ class ReadoutFit:
 
     @torch.no_grad()
     def filtered(self, model: Recurrent, part: MaskedSequences) -> Filtered:
-        """What `filter_sequences` gives up to each end; without gaps sooner, with the readout that was solved last."""
+        """Returns what `filter_sequences` gives up to each end; without gaps sooner, with the readout that was
+        solved last."""
         if has_gaps(part.mask):
             return filter_sequences(model, part.values, up_to_end(part.mask))
         return self._read(model, part, *unread(model, part))
@@ -182,5 +189,9 @@ def fit_readout(
     settings: ReadoutSettings,
     lagged: LagShares | None = None,
 ) -> FittedReadout:
-    """One readout, once; see `ReadoutFit`."""
+    """Solves the readout of a model once, sets it, and returns what was chosen; see `ReadoutFit`.
+
+    Raises ValueError for an output without any row, a ridge that is not positive or too small, and where several ridges
+    meet an empty validation part.
+    """
     return ReadoutFit(train, validation, settings, lagged)(model)

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 
 class ReadoutSettings(NamedTuple):
-    """lags: recent observations beside the state; ridges: to choose from on validation; scale: see `per_sample_ridge`.
+    """Says what a readout is asked for.
+
+    lags: recent observations beside the state; ridges: to choose from on validation; scale: see `per_sample_ridge`.
 
     state_ridges: those of the state's weights, each tried with each of `ridges`, which are then those of the lags
     alone: numbers of a state and of an observation may differ in size by far. None: one ridge for both. Without lags
@@ -25,6 +27,7 @@ class ReadoutSettings(NamedTuple):
     choices: Sequence[int] | None = None
 
     def candidates(self) -> list[dict[str, float]]:
+        """Returns the ridges that validation chooses from, by the names of their settings."""
         if self.state_ridges is None or not self.lags:
             return [{"readout.ridge": ridge} for ridge in self.state_ridges or self.ridges]
         pairs = product(self.ridges, self.state_ridges)
@@ -35,6 +38,6 @@ class ReadoutSettings(NamedTuple):
         return self._replace(lags=lags, choices=None)
 
     def only(self, chosen: Mapping[str, Any]) -> ReadoutSettings:
-        """The settings that leave no choice but `chosen`, one of the candidates."""
+        """Returns the settings that leave no choice but `chosen`, one of the candidates."""
         of_state = chosen.get("readout.state_ridge")
         return self._replace(ridges=[chosen["readout.ridge"]], state_ridges=None if of_state is None else [of_state])

@@ -14,7 +14,7 @@ from models.numerics.ridge import AffineMap
 
 
 class Recurrent(nn.Module, ABC):
-    """ô_t = M [s_t, o_{t−lags}, …, o_{t−1}] + c, where s_t is the part of the belief that the readout sees.
+    """Predicts ô_t = M [s_t, o_{t−lags}, …, o_{t−1}] + c, where s_t is the part of the belief that the readout sees.
 
     The state is the belief's tensors, then the recent observations (batch, lags·d), oldest first, then the rows seen
     (batch, 1), counted no further than `history`. lags 0 is the readout of the state alone.
@@ -39,19 +39,21 @@ class Recurrent(nn.Module, ABC):
 
     @property
     def history(self) -> int:
-        """How many rows the model wants to have seen before the first that it predicts."""
+        """Returns how many rows the model wants to have seen before the first that it predicts."""
         return self.lags if self.start_up is None else self.start_up.history
 
     @abstractmethod
-    def initial_belief(self, batch: int) -> State: ...
+    def initial_belief(self, batch: int) -> State:
+        """Returns the belief of `batch` sequences before their first observation, each tensor (batch, …)."""
+        ...
 
     @abstractmethod
     def advance(self, belief: State, observation: Tensor) -> State:
-        """The belief after one more observation (batch, d)."""
+        """Returns the belief after one more observation (batch, d)."""
         ...
 
     def beliefs_along(self, belief: State, values: Tensor) -> State:
-        """The beliefs *before* each of the observations (batch, time, d), each tensor (batch, time, …)."""
+        """Returns the beliefs *before* each of the observations (batch, time, d), each tensor (batch, time, …)."""
         beliefs = []
         for value in values.unbind(1):
             beliefs.append(belief)
@@ -59,38 +61,45 @@ class Recurrent(nn.Module, ABC):
         return tuple(torch.stack(parts, 1) for parts in zip(*beliefs, strict=True))
 
     def exposed(self, belief: State) -> Tensor:
-        """s_t (…, exposed)."""
+        """Returns s_t, (…, exposed), the part of the belief that the readout sees."""
         return belief[0]
 
     @property
     def readout_parameters(self) -> tuple[nn.Parameter, nn.Parameter]:
+        """Returns M (d, exposed + lags·d) and c (d,)."""
         return self.readout_weight, self.readout_bias
 
     def set_readout(self, readout: AffineMap) -> None:
+        """Sets M and c to those of the map."""
         with torch.no_grad():
             self.readout_weight.copy_(readout.weight)
             self.readout_bias.copy_(readout.bias)
 
     def initial_state(self, batch: int) -> State:
+        """Returns the state before the first observation: the belief, recent observations (batch, lags·d) and the
+        rows seen (batch, 1), both 0."""
         recent = self.readout_bias.new_zeros(batch, self.lags * len(self.readout_bias))
         return (*self.initial_belief(batch), recent, recent.new_zeros(batch, 1))
 
     def belief(self, state: State) -> State:
+        """Returns the tensors of the state that are the belief."""
         return state[:-2]
 
     def recent(self, state: State) -> Tensor:
+        """Returns the recent observations of the state, (…, lags·d), oldest first."""
         return state[-2]
 
     def readout_inputs(self, state: State) -> Tensor:
+        """Returns what the readout is a map of: s_t and the recent observations, (…, exposed + lags·d)."""
         return torch.cat([self.exposed(self.belief(state)), self.recent(state)], -1)
 
     def state_share(self, exposed: Tensor) -> Tensor:
-        """What the readout makes of s_t (…, exposed) alone: M's first columns, and c."""
+        """Returns what the readout makes of s_t (…, exposed) alone: M's first columns, and c. It is (…, d)."""
         return nn.functional.linear(exposed, self.readout_weight[:, : exposed.shape[-1]], self.readout_bias)
 
     def read(self, state: State) -> Tensor:
-        """The readout itself, whatever was seen, in two products, so that a gradient of the state alone does not run
-        through the recent observations."""
+        """Returns the readout itself, (…, d), whatever was seen, in two products, so that a gradient of the state
+        alone does not run through the recent observations."""
         exposed = self.exposed(self.belief(state))
         share = self.state_share(exposed)
         if not self.lags:
@@ -98,17 +107,21 @@ class Recurrent(nn.Module, ABC):
         return share + nn.functional.linear(self.recent(state), self.readout_weight[:, exposed.shape[-1] :])
 
     def is_read(self, state: State) -> Tensor:
-        """(…, 1): whether M is read there, and not the start-up."""
+        """Returns bools (…, 1): whether M is read there, and not the start-up."""
         return state[-1] >= (0 if self.start_up is None else self.history)
 
     def begun(self, predictions: Tensor, state: State) -> Tensor:
-        """The readout's predictions (…, d) from the state, in place those of the start-up where too little was seen."""
+        """Returns the readout's predictions (…, d) from the state, in place those of the start-up where too little
+        was seen."""
         return predictions if self.start_up is None else self.start_up.take_over(predictions, state[-2], state[-1])
 
     def predict(self, state: State) -> Tensor:
+        """Returns the expected next observation (…, d): of the readout, or of the start-up where too little was
+        seen."""
         return self.begun(self.read(state), state)
 
     def update(self, state: State, observation: Tensor) -> State:
+        """Returns the state after one more observation (batch, d)."""
         belief, recent = self.advance(self.belief(state), observation), self.recent(state)
         if self.lags:
             recent = torch.cat([recent, observation], 1)[:, observation.shape[1] :]
@@ -121,16 +134,17 @@ class Recurrent(nn.Module, ABC):
         return self.start_up.counted(seen, values)
 
     def states_observed(self, start: State, values: Tensor) -> State:
-        """The states *before* each of the observations (batch, time, d), all of which are there."""
+        """Returns the states *before* each of the observations (batch, time, d), all of which are there."""
         seen = self._counted(start[-1], values)[:, :-1].unsqueeze(2)
         return (*self.beliefs_along(self.belief(start), values), recent_along(self.recent(start), values), seen)
 
     def filter_observed(self, start: State, values: Tensor) -> Filtered:
-        """`filter_sequences` where every entry was observed: the predictions of all steps are read at once."""
+        """Returns what `filter_sequences` does where every entry was observed: the predictions of all steps are read
+        at once."""
         states = self.states_observed(start, values)
         return Filtered(self.predict(states), values, states)
 
 
 def trained_parameters(model: nn.Module) -> int:
-    """How many numbers of the model are fitted, by regression or by gradient."""
+    """Returns how many numbers of the model are fitted, by regression or by gradient."""
     return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)

@@ -14,7 +14,8 @@ ARRAY_DEPTH = 3  # (sequence, time, feature)
 
 
 def shown(value: Any) -> str:
-    """A wrong value as JSON writes it, cut short; of a list or an object its kind alone: it may be nested deep."""
+    """Returns a wrong value as JSON writes it, cut short; and of a list or an object its kind alone: it may be
+    nested deep."""
     if isinstance(value, list | dict):
         return "a list" if isinstance(value, list) else "an object"
     text = json.dumps(value)
@@ -22,6 +23,7 @@ def shown(value: Any) -> str:
 
 
 def whole_number(key: str, value: Any) -> None:
+    """Raises ValueError unless the value of a parameter is a whole number of at least 0."""
     if type(value) is not int or value < 0:
         raise ValueError(
             f"params.{key} must be a whole number: 0 (one-step predictions) or the steps to forecast, "
@@ -30,6 +32,7 @@ def whole_number(key: str, value: Any) -> None:
 
 
 def coverage(key: str, value: Any) -> None:
+    """Raises ValueError unless the value of a parameter is a number of at least 0 and below 1."""
     if type(value) not in (int, float) or not 0 <= value < 1:
         raise ValueError(f"params.{key} must be 0 (none) or a coverage below 1 such as 0.9, got {shown(value)}")
 
@@ -41,7 +44,7 @@ PARAMETERS: dict[str, Callable[[str, Any], None]] = {
 
 
 def decoded(body: bytes | str) -> dict[str, Any]:
-    """The request that a body of JSON holds: an object with one of `FORMATS`, and `params` if need be.
+    """Returns the request that a body of JSON holds: an object with one of `FORMATS`, and `params` if need be.
 
     `NaN` in arrays, which is not JSON but which Python writes, is a gap as `null` is. Raises ValueError, in one line,
     for a body that is no such object, for a value that a parameter of `PARAMETERS` cannot have, for entries of an array
@@ -69,7 +72,7 @@ def _reason(error: ValueError) -> str:
 
 
 def check_parameters(parameters: Any) -> None:
-    """Raise ValueError where `params` is neither null nor an object, or has a value that it cannot have."""
+    """Raises ValueError where `params` is neither null nor an object, or has a value that it cannot have."""
     if not isinstance(parameters, dict | None):
         raise ValueError(f'params must be an object, as in {{"horizon": 5}}, not {shown(parameters)}')
     for key, check in PARAMETERS.items():
@@ -78,8 +81,8 @@ def check_parameters(parameters: Any) -> None:
 
 
 def check_array(name: str, rows: Any, depth: int = 1) -> int:
-    """How many levels of lists `rows` has. Raises ValueError, with the place as in `inputs[0][3]`, unless they are
-    lists of lists of numbers, at each level of equal length.
+    """Returns how many levels of lists `rows` has. Raises ValueError, with the place as in `inputs[0][3]`, unless they
+    are lists of lists of numbers, at each level of equal length.
 
     How many columns there must be, and how many levels, the model knows.
     """
@@ -101,7 +104,7 @@ def check_array(name: str, rows: Any, depth: int = 1) -> int:
 
 
 def check_table(table: Any) -> None:
-    """Raise ValueError where a row of `dataframe_split` has more or fewer entries than there are columns."""
+    """Raises ValueError where a row of `dataframe_split` has more or fewer entries than there are columns."""
     rows, columns = (table.get(key) if isinstance(table, dict) else None for key in ("data", "columns"))
     for place, row in enumerate(rows if isinstance(rows, list) else ()):
         if isinstance(row, list) and isinstance(columns, list) and len(row) != len(columns):
@@ -109,6 +112,8 @@ def check_table(table: Any) -> None:
 
 
 def refuse_unequal(name: str, place: int, levels: int, first: int, other: int) -> None:
+    """Raises ValueError: two rows or sequences of an array differ in length. place: of the second one; the first is
+    0."""
     what, advice = (
         ("rows", "") if levels == 1 else ("sequences", "; send them as dataframe_split with a column sequence")
     )

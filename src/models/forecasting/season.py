@@ -13,7 +13,10 @@ LEAST_RISE = 0.2  # of the peak above the deepest trough before it
 
 
 def without_trend(values: Tensor, mask: Tensor) -> Tensor:
-    """Each feature less its mean and its least-squares line in time, 0 where nothing was observed. (time, feature)."""
+    """Returns each feature less its mean and its least-squares line in time, 0 where nothing was observed.
+
+    values, mask and the result are (time, feature).
+    """
     count = mask.sum(0).clamp(min=1)
     time = torch.arange(len(values), dtype=values.dtype, device=values.device).unsqueeze(1)
     time = torch.where(mask, time - (time * mask).sum(0) / count, 0.0)
@@ -22,10 +25,11 @@ def without_trend(values: Tensor, mask: Tensor) -> Tensor:
 
 
 def autocorrelation(part: MaskedSequences, *, most: int) -> Tensor:
-    """(most + 1,): r_L = Σ x_t x_{t+L} / Σ x_t² over all sequences and features, of x without mean and linear trend.
+    """Returns (most + 1,): r_L = Σ x_t x_{t+L} / Σ x_t² over all sequences and features, of x without mean and linear
+    trend.
 
     The products of gaps are 0, and no lag is divided by its own number of products: r falls with the lag, so that of a
-    season and its multiples the season has the highest peak. NaN where nothing varies.
+    season and its multiples the season has the highest peak. They are NaN where nothing varies.
     """
     total = torch.zeros(most + 1, dtype=torch.float64, device=part.values.device)
     for values, mask in zip(part.values, part.mask, strict=True):
@@ -37,7 +41,8 @@ def autocorrelation(part: MaskedSequences, *, most: int) -> Tensor:
 
 
 def find_season(part: MaskedSequences, *, most: int | None = None) -> tuple[int, float] | None:
-    """The lag of the highest peak of the `autocorrelation`, and its height; None where no peak is clear.
+    """Returns the lag, in steps, of the highest peak of the `autocorrelation`, and its height; None where no peak is
+    clear.
 
     A peak is clear from `LEAST_PEAK` on and `LEAST_RISE` above the deepest trough before it. Only lags are looked at
     that fit `SEASONS` times into the longest sequence, and none above `most`.

@@ -21,7 +21,7 @@ ROUNDING = 1e-12  # of a feature's mean: a deviation of no more is none
 
 
 class Units(NamedTuple):
-    """The mean and the standard deviation of each feature, float64 (feature,)."""
+    """Holds the mean and the standard deviation of each feature, float64 (feature,)."""
 
     mean: Tensor
     scale: Tensor

@@ -20,7 +20,7 @@ EVERY_ORDER = 16  # up to here there is an autoregression of each order
 
 
 def start_up_orders(lags: int) -> list[int]:
-    """0, 1, …, 16, then in steps of a quarter of the last (20, 25, 31, …), below `lags`; and `lags` itself.
+    """Returns 0, 1, …, 16, then in steps of a quarter of the last (20, 25, 31, …), below `lags`; and `lags` itself.
 
     All of them together have a few times the weights of the last one, however many lags there are.
     """
@@ -32,7 +32,7 @@ def start_up_orders(lags: int) -> list[int]:
 
 
 class StartUp(nn.Module):
-    """ô_t = M_p [o_{t−p}, …, o_{t−1}] + c_p, p the largest of `orders` for which p rows were seen.
+    """Predicts ô_t = M_p [o_{t−p}, …, o_{t−1}] + c_p, p the largest of `orders` for which p rows were seen.
 
     It stands in until `history` rows were seen; from there on the model's own readout is read. The rows seen are
     counted from the first of which anything was observed: what the model itself put in place of missing rows before it
@@ -50,20 +50,21 @@ class StartUp(nn.Module):
         self.register_buffer("bias", torch.zeros(len(self.orders), dimension))
 
     def weight(self, order: int) -> Tensor:
-        """M_p (d, p·d), of the oldest row first."""
+        """Returns M_p (d, p·d), of the oldest row first."""
         return self.get_buffer(f"weight_{order}")
 
     def counted(self, seen: Tensor, values: Tensor) -> Tensor:
-        """Rows seen before each of the values (batch, time, d) and after the last, at most `history`.
+        """Returns the rows seen before each of the values (batch, time, d) and after the last, at most `history`:
+        (batch, time + 1).
 
-        seen (batch, 1): before the first. A first row that is wholly the mean, the prediction before anything was
-        seen, is none. (batch, time + 1).
+        seen (batch, 1): before the first. A first row that is wholly the mean, the prediction before anything was seen,
+        is none.
         """
         begun = (seen > 0) | ((values != self.bias[0]).any(2).cumsum(1) > 0)
         return torch.cat([seen, seen + begun.cumsum(1)], 1).clamp(max=self.history)
 
     def take_over(self, predictions: Tensor, recent: Tensor, seen: Tensor) -> Tensor:
-        """Overwrite the predictions (…, d) that were made after fewer than `history` rows, and return them.
+        """Overwrites the predictions (…, d) that were made after fewer than `history` rows, and returns them.
 
         recent (…, lags·d): observations, oldest first; seen (…, 1): how many rows of them there were.
         """
@@ -83,7 +84,7 @@ class StartUp(nn.Module):
         return nn.functional.linear(inputs, self.weight(order), self.bias[place])
 
     def until(self, history: int) -> StartUp:
-        """The same up to another number of rows; an order that is used for none of them is left out."""
+        """Returns the same up to another number of rows; an order that is used for none of them is left out."""
         orders = [order for order in self.orders if order < history]
         start_up = StartUp(dimension=self.bias.shape[1], orders=orders, history=history).to(self.bias)
         start_up.load_state_dict({name: self.get_buffer(name) for name in start_up.state_dict() if name != "bias"} | {
@@ -93,7 +94,7 @@ class StartUp(nn.Module):
 
 
 def last_value(order: int, like: Tensor) -> AffineMap:
-    """ô_t = o_{t−1}, as a map of the last `order` rows. like (row, d)."""
+    """Returns ô_t = o_{t−1}, as a map of the last `order` rows: weight (d, order·d). like (row, d)."""
     dimension = like.shape[1]
     weight = torch.zeros(dimension, order * dimension, dtype=torch.float64, device=like.device)
     weight[:, -dimension:].fill_diagonal_(1.0)
@@ -101,7 +102,7 @@ def last_value(order: int, like: Tensor) -> AffineMap:
 
 
 def mean_map(moments: Sequence[CentredMoments], like: Tensor) -> AffineMap:
-    """The mean of the outputs, as a map of no rows. like (row, d)."""
+    """Returns the mean of the outputs, as a map of no rows: weight (d, 0). like (row, d)."""
     mean = last_value(0, like)
     for part in moments:
         mean.bias[part.columns] = part.output_mean
@@ -111,9 +112,10 @@ def mean_map(moments: Sequence[CentredMoments], like: Tensor) -> AffineMap:
 def lower_map(
     moments: Sequence[CentredMoments], held_out: RegressionData, *, ridges: Sequence[float], scale: str
 ) -> AffineMap:
-    """The autoregression with the ridge of least held-out error, or the last value where that has less.
+    """Returns the autoregression with the ridge of least held-out error, or the last value where that has less.
 
-    moments: of rows whose inputs are (row, order·d), oldest first; held_out: such rows.
+    moments: of rows whose inputs are (row, order·d), oldest first; held_out: such rows. Raises ValueError as
+    `affine_from_moments` and `least_validation_error`.
     """
     order = held_out.inputs.shape[1] // held_out.targets.shape[1]
     fits = (affine_from_moments(moments, ridge, scale=scale) for ridge in ridges)
@@ -128,8 +130,8 @@ def fit_start_up(
     ridges: Sequence[float],
     scale: str,
 ) -> list[AffineMap]:
-    """`mean_map` and a `lower_map` for each of the orders after 0, all from the moments of all lags, of which those of
-    fewer are a block.
+    """Returns `mean_map` and a `lower_map` for each of the orders after 0, all from the moments of all lags, of which
+    those of fewer are a block.
 
     moments: of rows whose inputs are (row, lags·d), oldest first; held_out: such rows.
     """
@@ -143,7 +145,7 @@ def fit_start_up(
 
 
 def start_up_of(maps: Sequence[AffineMap], *, orders: Sequence[int], history: int, like: Tensor) -> StartUp:
-    """The maps of `fit_start_up` in the dtype and on the device of `like`."""
+    """Returns the maps of `fit_start_up` as a start-up, in the dtype and on the device of `like` (d,)."""
     start_up = StartUp(dimension=len(like), orders=orders, history=history).to(like)
     for i, (order, each) in enumerate(zip(orders, maps, strict=True)):
         start_up.weight(order).copy_(each.weight)
@@ -152,7 +154,12 @@ def start_up_of(maps: Sequence[AffineMap], *, orders: Sequence[int], history: in
 
 
 def lag_rows(values: Tensor, mask: Tensor, scored: Tensor, order: int) -> RegressionData:
-    """Rows with `order` entirely observed steps before a scored one; values, mask, scored (sequence, time, feature)."""
+    """Returns the rows with `order` entirely observed steps before a scored one; values, mask, scored
+    (sequence, time, feature).
+
+    inputs of the result: (row, order · feature), oldest first. Raises ValueError for sequences of at most `order`
+    steps.
+    """
     if values.shape[1] <= order:
         raise ValueError(f"sequences of {values.shape[1]} steps are too short for an autoregression of order {order}")
     lags = values.unfold(1, order, 1)[:, :-1].transpose(2, 3).flatten(2)

@@ -248,7 +248,7 @@ def largest(name: str, budgets: Sequence[int]) -> Shares:
 
 
 def ask(oracle: Oracle, queries: Tensor, *, basis: int, turned: bool) -> Asked:
-    """Asks the oracle for the products of the queries (trial, m, n), and of a basis, and returns both.
+    """Asks the oracle for the products of the queries (trial, m, n), and of a basis where one is asked for.
 
     The first round takes the queries; the second, where basis > 0, an orthonormal basis of the first `basis` products.
     turned: as in `Asked`. Raises OracleError for answers that are not finite, or of another shape.
