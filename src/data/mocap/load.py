@@ -55,8 +55,8 @@ def load_mocap(
 
     root: folder that holds `cmu_mocap_walk/`; None: $PIPELINE_DATA_ROOT, else a cache of the user's own.
     source: "cmu": the recordings, fetched over https where files are missing. "stand_in": simulated walks (see
-        `data.walker`); nothing in them is real. "auto": the recordings, or, where files are missing and there is no
-        network, the stand-in with a warning. The two never mix.
+        `data.mocap.walker`); nothing in them is real. "auto": the recordings, or, where files are missing and there is
+        no network, the stand-in with a warning. The two never mix.
     seed: draws the validation tracks (spread over the subjects in proportion) and, for the stand-in, the walks.
     opener: opens web addresses, as `data.files.download.open_https` does.
 

@@ -64,8 +64,8 @@ def load_swimmer(
     never jumps: it is not wrapped and needs no unwrapping; and sine and cosine of both joints' angles.
     root: folder that holds the cache `swimmer/`; None: $PIPELINE_DATA_ROOT, else a cache of the user's own.
     seed: draws policy, initial states, action noise and, among all but the test part, the `validation` trajectories.
-    iterations, policies, elite: of the cross-entropy method (see `data.cross_entropy`), whose roll-outs are always 300
-        steps long and without noise.
+    iterations, policies, elite: of the cross-entropy method (see `data.swimmer.cross_entropy`), whose roll-outs are
+        always 300 steps long and without noise.
     action_noise: standard deviation of the Gaussian noise added to both actions, which are torques between −1 and 1,
         in every step. Without it the trajectories differ in their initial states only, which a good policy may forget
         so fast that a test trajectory nearly repeats a training one. 0.4 costs about 5 % of the return at most.

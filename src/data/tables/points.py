@@ -29,8 +29,8 @@ def load(
 ) -> Points:
     """Reads a table whose rows are points; rows with an empty cell are left out, with a warning that counts them.
 
-    path: see `data.table_files`. target: the column to predict. columns: the inputs; None: all others. points: take as
-    many rows at most, drawn under the seed; None: all. validation, test: shares of these, drawn under the seed.
+    path: see `data.files.table_files`. target: the column to predict. columns: the inputs; None: all others. points:
+    take as many rows at most, drawn under the seed; None: all. validation, test: shares of these, drawn under the seed.
     delimiter, decimal: of a text file, see `data.files.table_files.TextFormat`.
     Raises DataError (one line: file, column, row) for what cannot be read, and for a part without a row.
     """

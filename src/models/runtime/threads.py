@@ -17,14 +17,21 @@ def share_out(work: Callable[[Iterator[Item]], None], items: Iterable[Item]) -> 
 
     Meanwhile torch's own functions take one thread each. A function that torch shares out leaves threads behind that
     turn, waiting for the next one, and take the cores away from what follows. Gradients are recorded in the caller's
-    thread alone: use this where none is. What `work` raises is raised here.
+    thread alone: use this where none is. The threads are in inference mode where the caller is. What `work` raises is
+    raised here.
     """
     threads, left = torch.get_num_threads(), iter(list(items))
     if threads == 1:
         work(left)
         return
+    inferring = torch.is_inference_mode_enabled()
+
+    def work_alike() -> None:
+        with torch.inference_mode(inferring):
+            work(left)
+
     with _single_thread(), ThreadPoolExecutor(threads - 1, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        others = [pool.submit(work, left) for _ in range(threads - 1)]
+        others = [pool.submit(work_alike) for _ in range(threads - 1)]
         work(left)
         for other in others:
             other.result()

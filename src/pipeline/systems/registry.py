@@ -82,8 +82,14 @@ def what(record: type) -> str:
 
 
 def returned_by(target: str) -> Any:
-    """What a loader says that it returns; None where it does not say, as a person's own need not."""
-    return get_type_hints(get_object(target)).get("return")
+    """Returns the record that a loader says it returns; None where it does not say, as a person's own need not.
+
+    Names that its module imports for type checkers alone are not there to be looked up: then it does not say.
+    """
+    try:
+        return get_type_hints(get_object(target)).get("return")
+    except (NameError, AttributeError, TypeError):
+        return None
 
 
 def choices_that_give(records: tuple[type, ...]) -> list[str]:

@@ -62,3 +62,11 @@ def test_sums_of_products_are_the_same_to_the_bit_with_any_number_of_threads(
     assert torch.equal(total, alone)
     written_out = torch.einsum("ta,tb,tc->abc", first.double(), second.double(), third.double())
     torch.testing.assert_close(total, written_out, rtol=0, atol=tolerance)
+
+
+@pytest.mark.usefixtures("threads")
+def test_threads_work_in_inference_mode_where_the_caller_does() -> None:
+    with torch.inference_mode():
+        total, factor = torch.zeros(2, 40, 3, dtype=torch.float64), torch.ones(6, 40)
+        add_triple_products(total, factor[:, :2], factor, factor[:, :3], tile_bytes=6 * 3 * 4)
+    assert torch.equal(total, torch.full((2, 40, 3), 6.0, dtype=torch.float64))

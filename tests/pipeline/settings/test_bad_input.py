@@ -14,8 +14,10 @@ import pandas as pd
 import pytest
 import torch
 
+from data.base import Dataset
 from pipeline.__main__ import with_shorthands
 from pipeline.host.paths import PACKAGE
+from pipeline.systems.registry import returned_by
 
 TINY = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "tracking=off")
 
@@ -303,3 +305,15 @@ def test_a_loader_that_does_not_say_what_it_returns_is_judged_by_what_it_gives(
     own = ("--config-dir", str(tmp_path / "conf"), "extensions=[my_points]", "data=mine", "size=tiny", "tracking=off")
     error = run_pipeline(*own).error
     assert "is a table of points, not sequences; it goes with another recipe" in error
+
+
+def test_a_loader_whose_record_is_known_to_type_checkers_alone_does_not_say_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "loads_quietly.py").write_text(
+        "from __future__ import annotations\nfrom typing import TYPE_CHECKING\nif TYPE_CHECKING:\n"
+        "    from data.base import Dataset\ndef load() -> Dataset: ...\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert returned_by("loads_quietly.load") is None
+    assert returned_by("data.mocap.load.load_mocap") is Dataset
