@@ -126,7 +126,7 @@ def export_again(folder: Path) -> Path:
     target = folder.parent / f"{folder.name}.md"
     before = target.read_text(encoding="utf-8")
     found = remade(folder, before)
-    head, best = COMMIT.search(before), re.search(r"^Best by validation error: .*$", before, re.M)
+    head, best = COMMIT.search(before), re.search(r"^Best by validation [^:\n]+: .*$", before, re.M)
     if head is None:
         raise PipelineError(f"{target} names no commit; is it a page of pipeline.export?")
     write_files(folder, found)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pipeline.host.errors import PipelineError
+
 LARGEST = 1e300
 
 
@@ -21,21 +23,25 @@ class Comparison:
 
     metric: of the test part, as it is logged; tables have it under the last word of its name.
     chosen_by: the tag of a job with the same on the validation part, by which the best job and version are chosen.
+    label: what the metric is, with its unit, at the axes of figures.
     groups: config groups whose choices tell jobs apart; `arm` makes a name of them, where `compare.arm` names no key.
     columns: what else a table says of a finished run: any of `pipeline.compare.jobs.NEUTRAL`, and others.
     curves: "module:function" that gives the errors of jobs by epoch, given the store's client and the jobs.
-    counted: the setting that compare.figure=count draws errors against. aside: sections that tell no jobs apart.
+    counted: the setting that compare.figure=count draws errors against. counted_as: what it counts, a plural.
+    aside: sections that tell no jobs apart.
     shown: metrics that a version in the model registry shows.
     """
 
     metric: str
     chosen_by: str
     columns: Callable[[Any], dict[str, object]]
+    label: str
     higher_is_better: bool = False
     groups: tuple[str, ...] = ()
     arm: Callable[[Mapping[str, Any]], str] | None = None
     curves: str | None = None
     counted: str | None = None
+    counted_as: str | None = None
     aside: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
 
@@ -44,6 +50,29 @@ class Comparison:
         """The column of tables that holds the metric."""
         return self.metric.rpartition("/")[2]
 
+    @property
+    def word(self) -> str:
+        """What the metric is called in sentences: an error, or its label without unit where higher is better."""
+        return self.label.partition(" (")[0] if self.higher_is_better else "error"
+
     def rank(self, value: float) -> float:
         """Returns a number that is the smaller the better `value` is, infinity where it is not finite."""
         return math.inf if not math.isfinite(value) else -value if self.higher_is_better else value
+
+
+def check_ratios(compare: Any, comparison: Comparison) -> None:
+    """Raises PipelineError where `compare` asks for ratios of a metric of which higher values are better: a ratio below
+    one would count as better."""
+    if not comparison.higher_is_better:
+        return
+    sides = [
+        f"compare.{side}={getattr(compare, side)}"
+        for side in ("baseline", "challenger")
+        if getattr(compare, side) is not None
+    ]
+    asked = [*sides, *(["compare.figure=contenders"] if compare.figure == "contenders" else [])]
+    if asked:
+        raise PipelineError(
+            f"{', '.join(asked)}: pairs are compared by the ratio of their errors, and {comparison.metric} is none, as "
+            f"higher is better; leave {'it' if len(asked) == 1 else 'them'} out"
+        )

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pipeline.compare.comparison import Comparison
 from pipeline.compare.labels import label
 from pipeline.plotting import (
     CAP,
     MARKER,
-    MSE,
     SMALL,
     Grid,
     colour,
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 BAND = "geometric mean over seeds, 95 % t-interval of the logs"
 
 
-def panels(data: list[str], title: str, *, x: str, y: str = MSE) -> tuple[Figure, dict[str, Axes]]:
+def panels(data: list[str], title: str, *, x: str, y: str) -> tuple[Figure, dict[str, Axes]]:
     """Lays panels out side by side, two in a row."""
     figure, axes = new_panels(
-        data, title, x=f"{x}{'; ' if len(data) > 1 else chr(10)}{BAND}", y=y,
+        data, title, x=("; " if len(data) > 1 else "\n").join(filter(None, [x, BAND])), y=y,
         grid=Grid(2, size=(3.6, 3.1), margin=(1.5, 0.8)),
     )  # fmt: skip
     for panel in axes.values():
@@ -40,13 +40,14 @@ def panels(data: list[str], title: str, *, x: str, y: str = MSE) -> tuple[Figure
     return figure, axes
 
 
-def error_by_count(means: Any, *, title: str) -> Figure:
-    """Draws `statistics.geometric_means` against the number of frequencies, a line per arm."""
-    figure, axes = panels(sorted(means["data"].unique()), title, x="frequencies m")
+def error_by_count(means: Any, comparison: Comparison, *, title: str) -> Figure:
+    """Draws `statistics.geometric_means` against what is counted, a line per arm."""
+    x = f"{comparison.counted_as} m" if comparison.counted_as else ""
+    figure, axes = panels(sorted(means["data"].unique()), title, x=x, y=comparison.label)
     for name, panel in axes.items():
         here = means[means["data"] == name]
         for i, (arm, rows) in enumerate(here.groupby("arm", sort=True)):
-            without = rows[rows["count"] == 0]  # a model that has no frequencies
+            without = rows[rows["count"] == 0]  # a model of which nothing is counted
             for error in without["error"]:
                 panel.axhline(error, **style(i, markers=False), label=label(str(arm)))
             if len(rows) > len(without):
@@ -58,9 +59,11 @@ def error_by_count(means: Any, *, title: str) -> Figure:
     return figure
 
 
-def error_by_epoch(means: Any, *, title: str) -> Figure:
+def error_by_epoch(means: Any, comparison: Comparison, *, title: str) -> Figure:
     """Draws geometric means per data, arm and epoch, a line per arm."""
-    figure, axes = panels(sorted(means["data"].unique()), title, x="epoch of refinement (0: before)")
+    figure, axes = panels(
+        sorted(means["data"].unique()), title, x="epoch of refinement (0: before)", y=comparison.label
+    )
     for name, panel in axes.items():
         here = means[means["data"] == name]
         for i, (arm, rows) in enumerate(here.groupby("arm", sort=True)):
@@ -70,12 +73,13 @@ def error_by_epoch(means: Any, *, title: str) -> Figure:
     return figure
 
 
-def contenders(means: Any, *, title: str) -> Figure:
+def contenders(means: Any, comparison: Comparison, *, title: str) -> Figure:
     """Draws a row per arm, the best at the top, with its interval; one panel a data set."""
     data = sorted(means["data"].unique())
-    figure, axes = panels(data, title, x=MSE, y="")
+    figure, axes = panels(data, title, x=comparison.label, y="")
     for name, panel in axes.items():
-        rows = means[means["data"] == name].dropna(subset="error").sort_values("error", ascending=False)
+        here = means[means["data"] == name].dropna(subset="error")
+        rows = here.sort_values("error", ascending=comparison.higher_is_better)
         places = np.arange(len(rows))
         low = (rows["error"] - rows["error_low"]).fillna(0.0).clip(lower=0.0)
         high = (rows["error_high"] - rows["error"]).fillna(0.0).clip(lower=0.0)

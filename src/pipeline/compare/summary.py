@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from pipeline.compare import figures, statistics
 from pipeline.compare.claims import verdict
-from pipeline.compare.comparison import Comparison
+from pipeline.compare.comparison import Comparison, check_ratios
 from pipeline.compare.jobs import compared_jobs, seed_table
 from pipeline.compare.labels import label
 from pipeline.compare.markdown import markdown_table
@@ -87,19 +87,22 @@ def claim_tables(errors: pd.DataFrame, compare: Any, claim: str) -> tuple[dict[s
 
 
 def by_count(jobs: pd.DataFrame, compare: Any, curves_of: Curves, comparison: Comparison) -> Summary:  # noqa: ARG001
-    """Shows the error against the number of frequencies: the paper's figure 3, with statistics."""
+    """Shows the error against what is counted, with statistics; of forecasts, against the number of
+    frequencies, it is the paper's figure 3."""
     errors = with_error(jobs, comparison)
     means = statistics.geometric_means(errors)
     tables, text = claim_tables(errors, compare, f"{compare.challenger} better than {compare.baseline}")
     if tables:
         matching = statistics.matching_counts(errors, baseline=compare.baseline, challenger=compare.challenger)
         tables["matching_counts.csv"] = matching
-        text += f"\n\nFrequencies that {compare.baseline} needs for the error of {compare.challenger} at m\n\n"
+        counted = (comparison.counted_as or "count").capitalize()
+        text += f"\n\n{counted} that {compare.baseline} needs for the error of {compare.challenger} at m\n\n"
         text += in_words(matching)
-    title = heading("test error by number of frequencies", jobs)
+    by = f" by number of {comparison.counted_as}" if comparison.counted_as else ""
+    title = heading(f"test {comparison.word}{by}", jobs)
     return Summary(
         {"means.csv": means, **tables},
-        {"figures/error_by_count": figures.error_by_count(means, title=title)},
+        {"figures/error_by_count": figures.error_by_count(means, comparison, title=title)},
         means_in_words(means) + text,
     )
 
@@ -125,10 +128,10 @@ def by_epoch(jobs: pd.DataFrame, compare: Any, curves_of: Curves, comparison: Co
         errors, compare, f"{compare.challenger} better than {compare.baseline} after refinement"
     )
     kept = statistics.geometric_means(errors)
-    title = heading("test error by epoch of refinement", jobs)
+    title = heading(f"test {comparison.word} by epoch of refinement", jobs)
     return Summary(
         {"curves.csv": curves, "means_by_epoch.csv": means, "means.csv": kept, **tables},
-        {"figures/error_by_epoch": figures.error_by_epoch(means, title=title)},
+        {"figures/error_by_epoch": figures.error_by_epoch(means, comparison, title=title)},
         f"Models that are kept (best epoch on validation). {means_in_words(kept)}{text}",
     )
 
@@ -162,7 +165,7 @@ def contenders(jobs: Any, compare: Any, curves_of: Curves, comparison: Compariso
     means: Any = statistics.geometric_means(errors.assign(count=0)).drop(columns="count")
     sizes = jobs.groupby(["data", "arm"], as_index=False)[["parameters", comparison.chosen_by]].mean()
     means = means.merge(sizes, on=["data", "arm"])
-    title = heading("test error by model", jobs)
+    title = heading(f"test {comparison.word} by model", jobs)
     tables, text = {"means.csv": means}, means_in_words(means)
     compared = errors.groupby("data").filter(lambda rows: {compare.challenger} < set(rows["arm"]))
     if len(compared):
@@ -171,7 +174,7 @@ def contenders(jobs: Any, compare: Any, curves_of: Curves, comparison: Compariso
         divided = f"Error of {compare.challenger} divided by that of each other model"
         text += f"\n\n{divided}, paired by seed: {RATIOS}\n\n"
         text += f"{in_words(shown(table))}\n\n{in_words(claims)}"
-    return Summary(tables, {"figures/contenders": figures.contenders(means, title=title)}, text)
+    return Summary(tables, {"figures/contenders": figures.contenders(means, comparison, title=title)}, text)
 
 
 def trials(jobs: Any, compare: Any, curves_of: Curves, comparison: Comparison) -> Summary:  # noqa: ARG001
@@ -180,7 +183,7 @@ def trials(jobs: Any, compare: Any, curves_of: Curves, comparison: Comparison) -
     ranked = jobs.assign(rank=jobs[chosen_by].map(comparison.rank)).sort_values([*keys, "rank"], ignore_index=True)
     ranked = ranked[[*keys, "overrides", "parameters", "stable", chosen_by]]
     first: Any = ranked.groupby(keys, sort=False).head(TRIALS_SHOWN)
-    words = f"Trials by validation error ({len(first)} of {len(ranked)}; all of them in trials.csv)"
+    words = f"Trials by validation {comparison.word} ({len(first)} of {len(ranked)}; all of them in trials.csv)"
     return Summary({"trials.csv": ranked}, {}, f"{words}\n\n{in_words(first)}")
 
 
@@ -196,6 +199,7 @@ def summarise(jobs: Any, compare: Any, curves_of: Curves, comparison: Comparison
     """Returns the tables of all jobs, and what `compare.figure` asks for; studies are listed, and are in no figure.
 
     Jobs that differ in what else was varied (column `varied` of the jobs) are compared apart, as if on other data.
+    Raises PipelineError as `check_ratios` does.
     """
     compared: Any = compared_jobs(jobs, comparison)
     if comparison is None or compared.empty:
@@ -203,6 +207,7 @@ def summarise(jobs: Any, compare: Any, curves_of: Curves, comparison: Comparison
     if compare.figure == "trials":
         found = trials(compared, compare, curves_of, comparison)
         return found._replace(text=unlike_steps(compared) + found.text)
+    check_ratios(compare, comparison)
     labels, parts = with_varied(compared)
     found = compared.assign(data=labels)
     summary = KINDS[compare.figure](found, compare, curves_of, comparison)

@@ -87,9 +87,9 @@ def log_best_model(client: MlflowClient, best: MlflowRun, comparison: Comparison
 
 
 def best_in_words(children: list[MlflowRun], comparison: Comparison) -> str:
-    """A line for each data set: the job with the smallest validation error."""
+    """A line for each data set: the job that is the best on the validation part."""
     lines = []
     for data in sorted({child.data.tags["data"] for child in children}):
         best, error = best_child([child for child in children if child.data.tags["data"] == data], comparison)
-        lines.append(f"best on {data}: {best.info.run_name}, validation error {error:.4g}")
+        lines.append(f"best on {data}: {best.info.run_name}, validation {comparison.word} {error:.4g}")
     return "\n".join(lines)

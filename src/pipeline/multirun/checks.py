@@ -9,7 +9,7 @@ from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig
 
 from pipeline.compare.arms import arm_of, plain, swept_values
-from pipeline.compare.comparison import Comparison
+from pipeline.compare.comparison import Comparison, check_ratios
 from pipeline.host.errors import PipelineError
 from pipeline.settings.fields import rules
 from pipeline.settings.nearest import no_such_choice
@@ -60,11 +60,7 @@ def check_arms(config: DictConfig, values: Mapping[str, list[str]], comparison: 
     named = {side: config.compare.get(side) for side in ("baseline", "challenger")}
     if named["baseline"] is not None and named["baseline"] == named["challenger"]:
         raise PipelineError(f"compare.baseline and compare.challenger are both {named['baseline']}; name two arms")
-    if comparison.higher_is_better and named["baseline"] is not None:
-        raise PipelineError(
-            f"compare.baseline={named['baseline']}: pairs are compared by the ratio of their errors, and "
-            f"{comparison.metric} is none; leave baseline and challenger out"
-        )
+    check_ratios(config.compare, comparison)
     if comparison.curves is None and config.compare.figure == "epoch":
         raise PipelineError(f"compare.figure=epoch: recipe={config.recipe} logs no curves; leave it out")
     if arms is None or config.compare.figure == "trials":

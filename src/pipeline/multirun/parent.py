@@ -176,7 +176,7 @@ def summarise(run: Run, children: list[MlflowRun], compare: Any, comparison: Com
         run.client.update_run(run.id, name=name)
     words = ""
     if comparison is not None and not studies and jobs["data"].nunique() == 1:
-        words = f"\n\nBest by validation error: {best_child(children, comparison)[0].info.run_name}"
+        words = f"\n\nBest by validation {comparison.word}: {best_child(children, comparison)[0].info.run_name}"
     run.describe(f"{name}\n\n{summary.text}{words}\n")
     print(f"\n{name}\n\n{aligned(summary.text)}\n")
 

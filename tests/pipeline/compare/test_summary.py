@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,16 +19,21 @@ from models.baselines.persistence import Persistence
 from models.forecasting.filtering import filter_sequences
 from models.forecasting.horizons import horizon_errors
 from models.forecasting.readout import FittedReadout
+from pipeline.compare import figures
+from pipeline.compare.comparison import Comparison
 from pipeline.compare.jobs import stored_error
 from pipeline.compare.labels import label, name_of
 from pipeline.compare.summary import kept_up, summarise
+from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder
+from pipeline.plotting import MSE
 from pipeline.systems.psrnn.comparison import FORECASTS
 from pipeline.systems.psrnn.figures import horizon_curve
 from pipeline.systems.psrnn.first_model import judge, mean_predictor_mse
 from pipeline.systems.psrnn.load import load
 
 NO_CLIENT: Any = None
+ACCURACY = replace(FORECASTS, higher_is_better=True, label="accuracy (share of rows)", counted_as="trees")
 CAPTIONS = (
     "Error: geometric mean of the test errors over seeds, with its 95 % interval from 3 seeds on",
     "geometric mean of the ratios, with its 95 % interval from 3 pairs on",
@@ -79,6 +85,39 @@ def test_pages_show_the_names_that_people_use_and_tables_those_of_the_settings()
     assert "undecided | last value, ridge VAR |" in summary.text
     (panel,) = summary.figures["figures/contenders"].axes
     assert [tick.get_text() for tick in panel.get_yticklabels()] == ["ridge VAR", "PSRNN", "last value"]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [compare("contenders", challenger="bad"), compare("contenders"), compare("count", baseline="good"),
+     compare("count", baseline="good", challenger="bad")],
+)  # fmt: skip
+def test_what_is_better_when_higher_is_compared_by_no_ratio(asked: SimpleNamespace) -> None:
+    table = jobs(bad=[0.6 + 0.01 * i for i in range(8)], good=[0.9 + 0.01 * i for i in range(8)])
+    with pytest.raises(PipelineError, match=r"pairs are compared by the ratio of their errors, and .* higher is bett"):
+        summarise(table, asked, NO_CLIENT, ACCURACY)
+
+
+def test_the_best_is_at_the_top_whichever_direction_is_better() -> None:
+    means = pd.DataFrame({"data": "d", "arm": ["a", "b", "c"], "error": [0.9, 0.6, 0.7]})
+    means = means.assign(error_low=means["error"], error_high=means["error"])
+    for comparison, upwards in ((ACCURACY, ["b", "c", "a"]), (FORECASTS, ["a", "c", "b"])):
+        (panel,) = figures.contenders(means, comparison, title="t").axes
+        assert [tick.get_text() for tick in panel.get_yticklabels()] == upwards
+
+
+def test_figures_and_words_are_those_of_the_metric() -> None:
+    def shown(comparison: Comparison) -> tuple[str, str, str]:
+        figure = summarise(jobs(one=[0.5]), compare("count"), NO_CLIENT, comparison).figures["figures/error_by_count"]
+        return figure.get_suptitle(), figure.get_supxlabel().split("\n")[0], figure.get_supylabel()
+
+    forecasts = ("test error by number of frequencies (waves: 1 seeds)", "frequencies m", MSE)
+    assert shown(FORECASTS) == forecasts
+    assert shown(ACCURACY) == ("test accuracy by number of trees (waves: 1 seeds)", "trees m", ACCURACY.label)
+    uncounted = replace(FORECASTS, label="seconds", counted_as=None)
+    assert shown(uncounted) == ("test error (waves: 1 seeds)", figures.BAND, "seconds")
+    ranked = summarise(jobs(one=[0.5]), compare("trials"), NO_CLIENT, ACCURACY)
+    assert ranked.text.startswith("Trials by validation accuracy (1 of 1")
 
 
 def test_every_model_has_words() -> None:

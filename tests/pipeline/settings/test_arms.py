@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import mlflow
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 from pipeline.compare.arms import arm_of, given, plain, swept_values, varied
 from pipeline.compare.summary import aligned
 from pipeline.host.errors import PipelineError
+from pipeline.multirun import checks
 from pipeline.systems.psrnn.comparison import FORECASTS
 
 TINY = ("size=tiny", "data.source=stand_in", "refine=none", "evaluate.orders=[]", "tracking.detail=summary")
@@ -106,6 +108,24 @@ def test_a_sweep_that_cannot_end_well_is_refused_before_its_first_job(
     assert message in result.error
     assert "load …" not in result.out
     assert client.search_runs([e.experiment_id for e in client.search_experiments()]) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "asked"),
+    [
+        (PAIR, "compare.baseline=iid, compare.challenger=orthogonal"),
+        (("compare.challenger=orthogonal",), "compare.challenger=orthogonal"),
+        (("compare.figure=contenders",), "compare.figure=contenders"),
+    ],
+)
+def test_ratios_of_what_is_better_when_higher_are_refused_before_the_first_job(
+    arguments: tuple[str, ...], asked: str, run_pipeline, monkeypatch
+) -> None:
+    higher = replace(checks.system("psrnn"), comparison=replace(FORECASTS, higher_is_better=True))
+    monkeypatch.setattr(checks, "system", lambda _: higher)
+    result = run_pipeline("-m", "size=tiny", "sampler=iid,orthogonal", *arguments)
+    assert f"{asked}: pairs are compared by the ratio of their errors, and evaluate/test_mse is none" in result.error
+    assert "load …" not in result.out
 
 
 @pytest.mark.filterwarnings("ignore:this model is no better")

@@ -7,6 +7,7 @@ from typing import Any
 
 from pipeline.compare.arms import plain
 from pipeline.compare.comparison import Comparison
+from pipeline.plotting import MSE
 
 RANDOM = ("psrnn", "psrnn_cp")  # models that draw frequencies
 
@@ -33,10 +34,12 @@ FORECASTS = Comparison(
     metric="evaluate/test_mse",
     chosen_by="validation_mse",
     columns=columns,
+    label=MSE,
     groups=("model", "sampler"),
     arm=arm,
     curves="pipeline.systems.psrnn.curves:curve_table",
     counted="features.count",
+    counted_as="frequencies",
     aside=("tune",),
     shown=("evaluate/test_mse", "evaluate/test_mse_persistence", "evaluate/test_mse_ar2", "model/parameters"),
 )
