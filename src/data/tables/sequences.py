@@ -21,8 +21,12 @@ TAKEN = ("sequence", "step")  # columns of every table of predictions
 
 
 def feature_columns(frame: pd.DataFrame, path: Path, wanted: Sequence[str] | None, others: set[str]) -> list[str]:
-    """Returns the columns that are wanted, else every column but group and time. Raises DataError naming an unknown
-    one."""
+    """Returns the columns that are wanted, else every column but group and time.
+
+    Raises DataError naming an unknown one, and for a single name that stands in no list.
+    """
+    if isinstance(wanted, str):
+        raise DataError(f"{path}: data.columns={wanted} must be a list: 'data.columns=[{wanted}]'")
     for name in [*(wanted or []), *sorted(others)]:
         if name not in frame.columns:
             known = ", ".join(str(column) for column in frame.columns)

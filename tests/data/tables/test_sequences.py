@@ -287,3 +287,9 @@ def test_names_that_tables_of_predictions_take_are_refused(tmp_path: Path, name:
     path.write_text(f"{name},x\n0,1\n1,2\n2,3\n")
     with pytest.raises(DataError, match=f"a feature cannot be called '{name}'"):
         load_table(path=str(path))
+
+
+def test_a_single_column_that_stands_in_no_list_is_told_how_to_write_it(tmp_path: Path) -> None:
+    frame().to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(DataError, match=r"data\.columns=x must be a list: 'data\.columns=\[x\]'$"):
+        load_table(path=str(tmp_path / "t.csv"), columns="x")  # pyright: ignore[reportArgumentType]

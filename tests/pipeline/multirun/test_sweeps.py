@@ -297,5 +297,11 @@ def test_a_search_that_cannot_run_is_refused(space: str, message: str, run_pipel
     assert message in run_pipeline(*TUNE, "tune.trial=0", f"tune.space={space}").error
 
 
+def test_a_search_without_a_trial_is_refused_before_there_is_a_parent(run_pipeline, client) -> None:
+    result = run_pipeline("+experiment=tune", "size=tiny", "tune.trials=0")
+    assert result.error == "error: tune.trials=0 must be greater than 0"
+    assert not client.search_runs([each.experiment_id for each in client.search_experiments()])
+
+
 def test_tune_is_a_multirun(run_pipeline) -> None:
     assert "start it by +experiment=tune" in run_pipeline("recipe=tune", "data.source=stand_in", "tune.trial=0").error

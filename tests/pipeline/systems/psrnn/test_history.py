@@ -15,6 +15,7 @@ import pipeline.systems.psrnn.recipe as recipe
 from models.baselines.networks import GRUNetwork
 from pipeline.compare.jobs import job_row
 from pipeline.systems.predict.recipe import said_of_uneven_times
+from pipeline.systems.psrnn.comparison import FORECASTS
 from pipeline.tracking.model import load_model, model_history
 
 LAGS, ROWS, FIRST = 6, 400, 320  # the test part begins at row 320
@@ -47,7 +48,7 @@ def test_a_run_with_more_lags_than_the_first_step_scores_from_there_on_for_all(
     assert "prediction" in drawn
     assert "bptt" not in drawn  # one epoch is no curve
     assert run.data.tags["scored.first_step"] == run.data.tags["history"] == str(LAGS)
-    assert job_row(run)["first_step"] == LAGS
+    assert job_row(run, FORECASTS)["first_step"] == LAGS
     changes = np.diff(load)[FIRST + LAGS - 1 :] / load[:280].std()
     np.testing.assert_allclose(run.data.metrics["evaluate/test_mse_persistence"], np.mean(changes**2), rtol=1e-6)
 
