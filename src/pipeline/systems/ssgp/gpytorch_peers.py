@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from data.points import some_of
+from models.runtime.seeding import derived
 from pipeline.systems.ssgp.curves import CurveRow, Part, Predict, StandardisedPoints, curve_row, say_end
 
 with warnings.catch_warnings():
@@ -178,7 +179,10 @@ def rff_curve(data: StandardisedPoints, training: PeerTraining, *, count: int) -
 
 
 def svgp_curve(data: StandardisedPoints, training: PeerTraining, *, inducing: int, batch_size: int) -> list[CurveRow]:
-    """An iteration is a pass over the rows, in batches; as many inducing points as the sparse spectrum has features."""
+    """An iteration is a pass over the rows, in batches; as many inducing points as the sparse spectrum has features.
+
+    GPyTorch adds noise to the first variational mean from torch's own generator, which is seeded and put back.
+    """
     inputs, targets = data.train
     generator = torch.Generator().manual_seed(training.seed)
     start = inputs[torch.randperm(len(inputs), generator=generator)[:inducing]]
@@ -192,4 +196,6 @@ def svgp_curve(data: StandardisedPoints, training: PeerTraining, *, inducing: in
         for rows in torch.randperm(len(targets), generator=generator).split(batch_size):
             yield -objective(model(inputs[rows]), targets[rows])
 
-    return trained_curve(model, likelihood, losses, data, training)
+    with torch.random.fork_rng(devices=[inputs.device] if inputs.is_cuda else []):
+        torch.manual_seed(derived(training.seed, "svgp/variational_mean"))
+        return trained_curve(model, likelihood, losses, data, training)

@@ -189,3 +189,24 @@ def test_the_slope_of_a_linear_cost_is_one() -> None:
     rows = np.array([10, 100, 1000])
     assert slope(pd.DataFrame({"rows": rows, "seconds": 0.3 * rows})) == pytest.approx(1)
     assert math.isnan(slope(pd.DataFrame({"rows": [5], "seconds": [1.0]})))
+
+
+@pytest.mark.skipif(find_spec("gpytorch") is None, reason="GPyTorch is not installed: pip install -e '.[gp]'")
+def test_a_variational_process_is_a_function_of_its_seed_and_draws_nothing_from_the_global_generator() -> None:
+    from pipeline.systems.ssgp.gpytorch_peers import PeerTraining, svgp_curve
+
+    inputs = torch.randn(40, 2, dtype=torch.float64, generator=generator(0, "inputs"))
+    part = Part(inputs, torch.sin(inputs[:, 0]))
+    data = StandardisedPoints(part, part, part, 1.0)
+
+    def curve(seed: int) -> list[CurveRow]:
+        training = PeerTraining(iterations=2, learning_rate=0.01, every=1, scale=1.0, seed=seed)
+        return svgp_curve(data, training, inducing=8, batch_size=20)
+
+    before = torch.random.get_rng_state()
+    first = curve(0)
+    assert torch.equal(torch.random.get_rng_state(), before)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)
+        assert curve(0) == first
+    assert curve(1) != first
