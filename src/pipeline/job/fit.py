@@ -109,8 +109,10 @@ class Fit:
         train = self._train_error() if finite else math.inf
         accepted = self._acceptable(train)
         if not accepted:
-            self._step_back(finite=math.isfinite(train))
+            self._step_back()
         self._record(train, accepted=accepted)
+        if not math.isfinite(train):
+            self._say_not_finite()
 
     def _acceptable(self, train: float) -> bool:
         return no_worse(train, self.progress.train if self.settings.accept == "no_worse" else math.inf)
@@ -161,7 +163,7 @@ class Fit:
         train = self._refresh()
         return float(Loss(*self.summed).mean) if train is None else train
 
-    def _step_back(self, *, finite: bool) -> None:
+    def _step_back(self) -> None:
         """The model and all that was found along the data are those of the last row; nothing is computed anew."""
         self.model.load_state_dict(self.start)
         if self.refreshed is not None:
@@ -170,11 +172,11 @@ class Fit:
             self.stepper.refresh()
         self.stepper.optimizer.state.clear()
         self.progress.learning_rate /= 2
-        if not finite:
-            tqdm.write(
-                f"{self._place()}: loss or gradient is not finite; taken back, "
-                f"learning rate halved to {self.progress.learning_rate:g}"
-            )
+
+    def _say_not_finite(self) -> None:
+        """What was taken back, and the learning rate with which training goes on, if it does."""
+        halved = "" if self._ended() else f", learning rate halved to {self.progress.learning_rate:g}"
+        tqdm.write(f"{self._place()}: loss or gradient is not finite; taken back{halved}")
 
     def _place(self) -> str:
         by_epoch = self.settings.evaluate_every is None
@@ -183,6 +185,8 @@ class Fit:
     def _record(self, train: float | None, *, accepted: bool) -> None:
         """A row of the curve; without a training error it has what `evaluate` measures alone."""
         progress, decides = self.progress, self.measures.decides
+        if self.refreshed is None:  # rounding may have given each rank a model of its own; a refresh takes the first's
+            take_from_first_rank(self.model.state_dict().values())
         values = self._measured(train) if accepted else progress.rows[-1].values
         rate = self.stepper.rate(progress.learning_rate, progress.steps)
         row = EpochRow(self.feed.epoch, progress.steps, values, rate, accepted, decides)
@@ -206,9 +210,7 @@ class Fit:
         self.summed.zero_()
         if not moved:
             return
-        if self.refreshed is None:
-            take_from_first_rank(self.model.state_dict().values())
-        else:
+        if self.refreshed is not None:
             self.remembered = self.refreshed.remembered()
         self.start = snapshot(self.model)
 
@@ -254,6 +256,12 @@ class Fit:
         """Where training ended early."""
         title, decides = self.settings.title or "training", self.measures.decides
         if self._stuck():
-            tqdm.write(f"{title} ended at {self._place()}: smaller steps no longer lower the training error")
+            tqdm.write(f"{title} ended at {self._place()}: {self._stuck_by()}")
         elif self._waited_enough() and not self._spent() and decides:
             tqdm.write(f"{title} ended at {self._place()}: no better {decides.name} for {self.settings.patience} rows")
+
+    def _stuck_by(self) -> str:
+        if self.settings.accept == "no_worse":
+            return "smaller steps no longer lower the training error"
+        taken_back = sum(not row.accepted for row in self.progress.rows)
+        return f"loss or gradient was not finite {taken_back} times, and each time the learning rate was halved"

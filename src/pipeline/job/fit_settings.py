@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from models.runtime.objective import Objective, RefreshedObjective
 from pipeline.host.errors import PipelineError
 from pipeline.job.curve import Measures
 from pipeline.job.dropout import drops_units
+from pipeline.job.schedules import share_of_rate
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,37 @@ class FitSettings:
     title: str = ""
 
 
+def at_least(least: int) -> Callable[[Any], bool]:
+    return lambda value: value is None or value >= least
+
+
+NEEDED: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "epochs": (at_least(0), "at least 0"),
+    "steps": (at_least(0), "at least 0"),
+    "learning_rate": (lambda rate: 0 < rate < math.inf, "a finite number above 0"),
+    "clip": (lambda norm: norm > 0, "a number above 0, infinity for no clipping"),
+    "accept": (lambda name: name in ("no_worse", "always"), "no_worse or always"),
+    "warmup": (lambda share: 0 <= share <= 1, "a share of the steps, from 0 to 1"),
+    "weight_decay": (lambda decay: 0 <= decay < math.inf, "a finite number, at least 0"),
+    "accumulate": (at_least(1), "at least 1"),
+    "patience": (at_least(1), "at least 1"),
+    "evaluate_every": (at_least(1), "at least 1"),
+    "checkpoint_every": (at_least(1), "at least 1"),
+}  # what each setting has to be, beside None where that is allowed
+
+
+def check_values(settings: FitSettings) -> None:
+    """Raise PipelineError for a value that no training can follow, whatever is trained."""
+    for name, (right, needed) in NEEDED.items():
+        value = getattr(settings, name)
+        if not right(value):
+            raise PipelineError(f"training cannot follow {name}={value}; give {needed}")
+    share_of_rate(settings.schedule, 0, total=settings.steps, warmup=settings.warmup)
+
+
 def check_settings(settings: FitSettings, objective: Objective, measures: Measures) -> None:
-    """Raise PipelineError for settings that the objective or the machine cannot follow."""
+    """Raise PipelineError for settings that the objective or the machine cannot follow, or no training can."""
+    check_values(settings)
     if settings.accept == "no_worse" and not isinstance(objective, RefreshedObjective):
         raise PipelineError("accept=no_worse compares training errors, which this objective does not give; use always")
     if settings.seed is None and drops_units(objective.model):

@@ -98,8 +98,24 @@ def test_a_loss_that_is_not_finite_is_taken_back(kind: type[LeastSquares], accep
     assert [row.accepted for row in rows] == [True, False, False, False]
     assert [row.epoch for row in rows] == [0, 1, 2, 3]
     assert torch.equal(objective.line.weight.detach(), start())
-    said = "epoch 1: loss or gradient is not finite; taken back, learning rate halved to 0.05"
-    assert said in capsys.readouterr().out
+    assert capsys.readouterr().out.splitlines() == [
+        "epoch 1: loss or gradient is not finite; taken back, learning rate halved to 0.05",
+        "epoch 2: loss or gradient is not finite; taken back, learning rate halved to 0.025",
+        "epoch 3: loss or gradient is not finite; taken back",
+    ]
+
+
+def test_a_listener_that_ends_training_has_the_last_word(capsys) -> None:
+    objective = LeastSquares()
+    objective.y[3] = math.nan
+
+    def refuse(row: EpochRow) -> None:
+        if not row.accepted:
+            raise ValueError(f"not finite at step {row.step}")
+
+    with pytest.raises(ValueError, match="not finite at step"):
+        fit(objective, accept="always", on_row=refuse)
+    assert capsys.readouterr().out == ""
 
 
 def test_between_rows_by_steps_only_the_steps_since_the_last_row_are_taken_back() -> None:
@@ -182,6 +198,15 @@ def test_ends_early_when_no_step_helps(capsys) -> None:
     assert said in capsys.readouterr().out
 
 
+def test_ends_early_when_every_smaller_step_is_not_finite_either(capsys) -> None:
+    objective = LeastSquares()
+    objective.y[3] = math.nan
+    _, rows = fit(objective, epochs=100, accept="always", title="fine-tuning")
+    assert len(rows) == 14
+    said = "fine-tuning ended at epoch 13: loss or gradient was not finite 13 times, and each time the learning rate"
+    assert said in capsys.readouterr().out
+
+
 def test_no_batch_and_a_gpu_that_is_not_there_are_said() -> None:
     empty = RefreshedLeastSquares()
     empty.batches = lambda _: iter(())  # type: ignore[method-assign]
@@ -217,8 +242,8 @@ def test_an_error_that_is_not_finite_never_wins_and_never_blocks() -> None:
 class FilteredAnew(Fit):
     """Goes back by filtering everything again, as a slow twin."""
 
-    def _step_back(self, *, finite: bool) -> None:
-        super()._step_back(finite=finite)
+    def _step_back(self) -> None:
+        super()._step_back()
         self.progress.train = self._refresh(solve=False) or math.nan
 
     def _record(self, train: float | None, *, accepted: bool) -> None:
