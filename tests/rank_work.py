@@ -132,6 +132,24 @@ def of_unlike_parameters() -> Found:
     return {str(i): p.grad for i, p in enumerate(parameters)}
 
 
+def of_numbers_beside(*, dtype: torch.dtype) -> Found:
+    """Numbers beside the gradients that the gradients' dtype cannot hold, and what is left of those of the caller."""
+    parameter = nn.Parameter(torch.ones(2, dtype=dtype))
+    parameter.grad = torch.ones_like(parameter)
+    own = torch.tensor([0.1, 2.0**24 + 1 if rank() == 0 else 0.0], dtype=torch.float64)
+    return {"sums": sum_gradients([parameter], own), "own": own, "gradient": parameter.grad}
+
+
+def kept_of_unlike() -> Found:
+    """The model that is kept, the first, where rounding had given each rank one of its own."""
+    work, costs = LeastSquares(), iter(range(9))
+    with torch.no_grad():
+        work.line.weight.add_(1e-9 * rank())
+    unlike = work.line.weight.detach().clone()
+    fit(work, epochs=1, accept="always", evaluate=lambda: {"validation": float(next(costs))})
+    return {"unlike": unlike, "weight": work.line.weight}
+
+
 def shared() -> Found:
     """Rows, text and bytes; fewer sequences than ranks are filtered by each in full."""
     rows = own_rows(7)

@@ -94,19 +94,20 @@ def sum_gradients(parameters: Iterable[Tensor], beside: Tensor | None = None) ->
     """Gives every parameter the sum of its gradients on all ranks; one without any keeps none.
 
     The sum is in the gradients' own dtype: they were rounded to it before, and are much to send. Returns the sum over
-    the ranks of some numbers (n,) `beside` them (none without), which are sent along.
+    the ranks of some numbers (n,) `beside` them (none without) in float64, which float32 would round from 2²⁴ on.
     """
     parameters = list(parameters)
-    own = torch.zeros(0) if beside is None else beside
+    own = torch.zeros(0, dtype=torch.float64) if beside is None else beside.double()
     if not in_group() or not parameters:
         return own
     gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
     known = gradients[0].new_tensor([p.grad is not None for p in parameters])
-    total = add_up(torch.cat([part.flatten() for part in (own.to(known), known, *gradients)]))
-    numbers, found, *sums = total.split([len(own), len(parameters), *(p.numel() for p in parameters)])
+    along, apart = own.split([len(own), 0] if known.dtype == own.dtype else [0, len(own)])
+    total = add_up(torch.cat([part.flatten() for part in (along.to(known), known, *gradients)]))
+    numbers, found, *sums = total.split([len(along), len(parameters), *(p.numel() for p in parameters)])
     for parameter, summed, some in zip(parameters, sums, found.tolist(), strict=True):
         parameter.grad = summed.view_as(parameter).to(parameter.dtype) if some else None
-    return numbers.to(own)
+    return add_up(apart.clone()) if len(apart) else numbers.to(own)
 
 
 def text_of_first_rank(text: str) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar
 
 import torch
@@ -18,9 +20,10 @@ def share_out(work: Callable[[Iterator[Item]], None], items: Iterable[Item]) -> 
     Meanwhile torch's own functions take one thread each. A function that torch shares out leaves threads behind that
     turn, waiting for the next one, and take the cores away from what follows. Gradients are recorded in the caller's
     thread alone: use this where none is. The threads are in inference mode where the caller is. What `work` raises is
-    raised here.
+    raised here, and the other threads then take no further item.
     """
     threads, left = torch.get_num_threads(), iter(list(items))
+    work = partial(_or_leave_nothing, work)
     if threads == 1:
         work(left)
         return
@@ -35,6 +38,15 @@ def share_out(work: Callable[[Iterator[Item]], None], items: Iterable[Item]) -> 
         work(left)
         for other in others:
             other.result()
+
+
+def _or_leave_nothing(work: Callable[[Iterator[Item]], None], left: Iterator[Item]) -> None:
+    """Calls `work`; where it raises, the items that are left are dropped, so that other threads find none."""
+    try:
+        work(left)
+    except BaseException:
+        deque(left, maxlen=0)
+        raise
 
 
 @contextmanager

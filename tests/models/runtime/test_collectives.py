@@ -78,6 +78,23 @@ def test_a_parameter_without_a_gradient_keeps_none(tmp_path: Path) -> None:
     agree(on_ranks(rank_work.of_unlike_parameters, tmp_path), expected, rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_numbers_beside_the_gradients_are_summed_in_double_precision(dtype: torch.dtype, tmp_path: Path) -> None:
+    found = on_ranks(rank_work.of_numbers_beside, tmp_path, dtype=dtype)
+    expected = {
+        "sums": torch.tensor([0.1 + 0.1, 2.0**24 + 1], dtype=torch.float64),
+        "gradient": torch.full((2,), 2.0, dtype=dtype),
+    }
+    agree(found, expected, rtol=0, atol=0)
+    assert [each["own"].tolist() for each in found] == [[0.1, 2.0**24 + 1], [0.1, 0.0]]
+
+
+def test_all_ranks_keep_the_model_of_the_first(tmp_path: Path) -> None:
+    first, second = on_ranks(rank_work.kept_of_unlike, tmp_path)
+    assert not torch.equal(first["unlike"], second["unlike"])
+    agree([first, second], {"weight": first["unlike"]}, rtol=0, atol=0)
+
+
 def test_rows_text_and_bytes(tmp_path: Path) -> None:
     first, second = on_ranks(rank_work.shared, tmp_path)
     assert (first["rows"], second["rows"]) == ((0, 3), (3, 7))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Iterator
 
@@ -45,6 +46,24 @@ def test_an_error_in_a_thread_is_raised_and_the_threads_are_given_back(threads: 
     with pytest.raises(ValueError, match="no memory in this thread"):
         share_out(work, range(5))
     assert torch.get_num_threads() == threads
+
+
+def test_after_an_error_nothing_is_left_for_the_other_threads(threads: int) -> None:
+    left: list[int] = []
+    met, pause = threading.Barrier(threads, timeout=60), threading.Event()
+
+    def work(items: Iterator[int]) -> None:
+        if met.wait() == 0:
+            raise ValueError("no memory in this thread")
+        next(items, None)
+        for _ in range(500):
+            if operator.length_hint(items) == 0 or pause.wait(0.01):
+                break
+        left.append(operator.length_hint(items))
+
+    with pytest.raises(ValueError, match="no memory in this thread"):
+        share_out(work, range(50))
+    assert left == [0] * (threads - 1)
 
 
 @pytest.mark.usefixtures("threads")
