@@ -48,9 +48,8 @@ def test_a_curve_has_a_band_where_there_is_an_interval() -> None:
 
 @pytest.mark.parametrize(("names", "columns", "size"), [(2, 3, (6.0, 3.0)), (4, 3, (8.0, 5.0))])
 def test_panels_make_room_for_as_many_as_there_are(names: int, columns: int, size: tuple[float, float]) -> None:
-    figure, axes = plotting.new_panels(
-        [str(i) for i in range(names)], "t", x="x", y="y", size=(2.0, 2.0), margin=(2.0, 1.0), columns=columns
-    )
+    grid = plotting.Grid(columns, size=(2.0, 2.0), margin=(2.0, 1.0))
+    figure, axes = plotting.new_panels([str(i) for i in range(names)], "t", x="x", y="y", grid=grid)
     assert tuple(figure.get_size_inches()) == size
     assert [panel.get_title() for panel in axes.values()] == list(axes)
 
