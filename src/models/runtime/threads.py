@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from typing import TypeVar
 
 import torch
@@ -23,35 +22,29 @@ def share_out(work: Callable[[Iterator[Item]], None], items: Iterable[Item]) -> 
     raised here, and the other threads then take no further item.
     """
     threads, left = torch.get_num_threads(), iter(list(items))
-    work = partial(_or_leave_nothing, work)
     if threads == 1:
         work(left)
         return
     inferring = torch.is_inference_mode_enabled()
 
     def work_alike() -> None:
-        with torch.inference_mode(inferring):
-            work(left)
+        try:
+            with torch.inference_mode(inferring):
+                work(left)
+        except BaseException:
+            deque(left, maxlen=0)  # so that the other threads find none
+            raise
 
-    with _single_thread(), ThreadPoolExecutor(threads - 1, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+    with single_thread(), ThreadPoolExecutor(threads - 1, initializer=torch.set_num_threads, initargs=(1,)) as pool:
         others = [pool.submit(work_alike) for _ in range(threads - 1)]
-        work(left)
+        work_alike()
         for other in others:
             other.result()
 
 
-def _or_leave_nothing(work: Callable[[Iterator[Item]], None], left: Iterator[Item]) -> None:
-    """Calls `work`; where it raises, the items that are left are dropped, so that other threads find none."""
-    try:
-        work(left)
-    except BaseException:
-        deque(left, maxlen=0)
-        raise
-
-
 @contextmanager
-def _single_thread() -> Iterator[None]:
-    """Torch's functions take one thread each, which every thread that begins meanwhile has to say for itself too."""
+def single_thread() -> Iterator[None]:
+    """Lets torch's functions take one thread each in the block; a thread that begins meanwhile has to say so itself."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
-import torch
+from models.runtime.threads import single_thread
 
 SMALL = 2**17  # numbers of a model: what one row of it costs in multiplications
 
@@ -20,10 +20,6 @@ def threads_for(model: Any) -> Iterator[None]:
     each of them gain little on idle cores, and wait for their turn on busy ones. The rule looks at the model alone, so
     that the numbers of a run do not hang on how busy the machine is.
     """
-    before = torch.get_num_threads()
     small = sum(tensor.numel() for tensor in model.state_dict().values()) < SMALL
-    torch.set_num_threads(1 if small else before)
-    try:
+    with single_thread() if small else nullcontext():
         yield
-    finally:
-        torch.set_num_threads(before)
