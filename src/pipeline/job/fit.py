@@ -190,12 +190,14 @@ class Fit:
         values = self._measured(train) if accepted else progress.rows[-1].values
         rate = self.stepper.rate(progress.learning_rate, progress.steps)
         row = EpochRow(self.feed.epoch, progress.steps, values, rate, accepted, decides)
+        self.summed.zero_()
+        if accepted:
+            self._mark()
         if decides and (not progress.rows or better(row.cost, progress.kept.cost)):
-            progress.best_row, progress.best = len(progress.rows), snapshot(self.model)
+            progress.best_row, progress.best = len(progress.rows), self.start
         if accepted and train is not None:
             progress.train = train
         progress.rows.append(row)
-        self._mark(moved=accepted)
         if self.settings.checkpoint_every is None or self._due(self.settings.checkpoint_every):
             self._save()
         self.measures.on_row(row)
@@ -205,11 +207,8 @@ class Fit:
         found = {} if train is None else {self.measures.training: train}
         return found | dict(self.measures.evaluate())
 
-    def _mark(self, *, moved: bool = True) -> None:
+    def _mark(self) -> None:
         """Where the next step back leads to."""
-        self.summed.zero_()
-        if not moved:
-            return
         if self.refreshed is not None:
             self.remembered = self.refreshed.remembered()
         self.start = snapshot(self.model)

@@ -18,7 +18,6 @@ from pipeline.host.threads import threads_for
 from pipeline.job.curve import Decision, EpochRow, Measures, Progress
 from pipeline.job.dropout import drops_units
 from pipeline.job.fit import Fit
-from pipeline.job.fit_files import snapshot
 from pipeline.job.fit_settings import FitSettings
 from pipeline.job.study import Study
 from pipeline.systems.psrnn.config import PsrnnConfig
@@ -114,7 +113,7 @@ def unrefined(first: Initialised, *, on_epoch: Listener) -> Progress:
     errors = {f"{part}_mse": getattr(first, f"{part}_mse") for part in ("train", "validation", "test")}
     row = EpochRow(0, 0, errors, 0.0, decides=DECIDES)
     on_epoch(row)
-    return Progress(0.0, [row], 0, snapshot(first.model), first.train_mse)
+    return Progress(0.0, [row])
 
 
 def kept_errors(progress: Progress) -> tuple[float, float]:
