@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from pipeline.compare import figures, statistics
 from pipeline.compare.claims import verdict
 from pipeline.compare.comparison import Comparison, check_ratios
-from pipeline.compare.jobs import compared_jobs, seed_table
+from pipeline.compare.jobs import KEYS, compared_jobs, seed_table
 from pipeline.compare.labels import label
 from pipeline.compare.markdown import markdown_table
 
@@ -271,7 +271,7 @@ def unlike_steps(jobs: Any) -> str:
 def pooled_warning(jobs: pd.DataFrame) -> str:
     """Returns words for a sweep over something that no column tells apart: its jobs stand in one row as if they
     were seeds."""
-    twice = jobs.duplicated(["data", "arm", "kernel", "count", "seed"], keep=False)
+    twice = jobs.duplicated(KEYS, keep=False)
     if not bool(twice.any()):
         return ""
     words = (

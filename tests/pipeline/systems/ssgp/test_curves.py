@@ -65,6 +65,13 @@ def test_what_is_explained_of_the_inputs() -> None:
     assert explained(x, x - 1) == pytest.approx(1 - 6 / 14)
 
 
+def nine_iterations() -> list[CurveRow]:
+    """A row after every second iteration, as far as training gets."""
+    part = linear_problem().train
+    points = StandardisedPoints(part, part, part, 1.0)
+    return ssgp_curve(points, Gaussian(), Iid(), count=3, seed=0, training=SparseTraining(9, 0.1, 2))
+
+
 def test_training_that_cannot_go_on_ends_early_and_keeps_the_curve(capsys, monkeypatch) -> None:
     losses, loss = [], SSGP.loss
 
@@ -73,21 +80,14 @@ def test_training_that_cannot_go_on_ends_early_and_keeps_the_curve(capsys, monke
         return factor_of(torch.eye(2), torch.tensor(-3.0)) if len(losses) == 4 else loss(self, stream)
 
     monkeypatch.setattr(SSGP, "loss", breaks)
-    part = linear_problem().train
-    curve = ssgp_curve(
-        StandardisedPoints(part, part, part, 1.0), Gaussian(), Iid(), count=3, seed=0,
-        training=SparseTraining(9, 0.1, 2),
-    )  # fmt: skip
+    curve = nine_iterations()
     assert [row.iteration for row in curve] == [0, 2]
     said = capsys.readouterr().out
     assert "seed 0, p = 3: training ends early and counts to 2: a signal variance of -3 times" in said
     assert "train for fewer iterations, or in double precision" in said
     monkeypatch.setattr(SSGP, "loss_of", lambda *_: torch.tensor(math.nan))
     with pytest.raises(ValueError, match="not finite at iteration 0"):
-        ssgp_curve(
-            StandardisedPoints(part, part, part, 1.0), Gaussian(), Iid(), count=3, seed=0,
-        training=SparseTraining(9, 0.1, 2),
-        )  # fmt: skip
+        nine_iterations()
 
 
 def test_a_gradient_that_is_not_finite_ends_training_early(capsys, monkeypatch) -> None:
@@ -99,11 +99,7 @@ def test_a_gradient_that_is_not_finite_ends_training_early(capsys, monkeypatch) 
         return loss(self, stream) + (zero if len(losses) == 4 else 0)
 
     monkeypatch.setattr(SSGP, "loss", breaks)
-    part = linear_problem().train
-    curve = ssgp_curve(
-        StandardisedPoints(part, part, part, 1.0), Gaussian(), Iid(), count=3, seed=0,
-        training=SparseTraining(9, 0.1, 2),
-    )  # fmt: skip
+    curve = nine_iterations()
     assert [row.iteration for row in curve] == [0, 2]
     said = capsys.readouterr().out
     assert "counts to 2: the gradient is not finite at iteration 4; lower the learning rate" in said
