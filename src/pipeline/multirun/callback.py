@@ -16,7 +16,6 @@ from omegaconf import DictConfig, open_dict
 from pipeline.host.errors import GOES_ON, FinishedBefore
 from pipeline.host.passwords import masked
 from pipeline.host.torchrun import refuse_several
-from pipeline.settings.fields import check_rules
 from pipeline.settings.messages import expected_errors, one_line
 from pipeline.systems.registry import prepare, system
 
@@ -81,7 +80,6 @@ class ParentRun(Callback):
         from pipeline.multirun.parent import experiment_name, parent_run
 
         self.compare, self.register = config.compare, config.tracking.register
-        check_rules(config, section="tune.")  # of a search the number of trials decides how many jobs there are
         check_sweep(config)
         self.run = parent_run(config)
         with open_dict(config):

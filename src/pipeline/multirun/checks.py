@@ -11,7 +11,7 @@ from omegaconf import DictConfig
 from pipeline.compare.arms import arm_of, plain, swept_values
 from pipeline.compare.comparison import Comparison, check_ratios
 from pipeline.host.errors import PipelineError
-from pipeline.settings.fields import rules
+from pipeline.settings.fields import check_rules, rules
 from pipeline.settings.nearest import no_such_choice
 from pipeline.systems.registry import system
 
@@ -102,7 +102,8 @@ def check_choices(values: Mapping[str, list[str]]) -> None:
 
 def check_sweep(config: DictConfig) -> None:
     """Raise PipelineError for a multirun that could not be compared or registered at its end, as far as the command
-    line tells. Of a sweeper other than Hydra's own nothing is known before."""
+    line tells. Of a sweeper other than Hydra's own nothing is known before; what is not swept has its rules anyway."""
+    check_rules(config)
     if not str(config.hydra.sweeper.get("_target_")).endswith(".BasicSweeper"):
         return
     values = planned(config)
