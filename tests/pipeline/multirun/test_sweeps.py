@@ -303,5 +303,11 @@ def test_a_search_without_a_trial_is_refused_before_there_is_a_parent(run_pipeli
     assert not client.search_runs([each.experiment_id for each in client.search_experiments()])
 
 
+def test_a_number_out_of_range_that_all_jobs_share_is_refused_before_there_is_a_parent(run_pipeline, client) -> None:
+    result = run_pipeline("-m", "data=swimmer", "size=tiny", "seed=0,1", "refine.batch_size=0")
+    assert result.error == "error: refine.batch_size=0 must be greater than 0"
+    assert not client.search_runs([each.experiment_id for each in client.search_experiments()])
+
+
 def test_tune_is_a_multirun(run_pipeline) -> None:
     assert "start it by +experiment=tune" in run_pipeline("recipe=tune", "data.source=stand_in", "tune.trial=0").error
