@@ -36,7 +36,7 @@ SAMPLERS: dict[str, Sampler] = {
 
 
 @dataclass(frozen=True)
-class Problem:
+class KernelProblem:
     """Points (n, d), the kernel's bandwidth, and the exact kernel at the pairs i < j."""
 
     points: Tensor
@@ -57,17 +57,17 @@ class Mean:
         return Mean(ratio, ratio * math.hypot(self.error / self.value, other.error / other.value))
 
 
-Features = Callable[[Problem, int, torch.Generator], Tensor]
+Features = Callable[[KernelProblem, int, torch.Generator], Tensor]
 
 
-def problem_of(*, dimension: int, points: int, generator: torch.Generator) -> Problem:
+def problem_of(*, dimension: int, points: int, generator: torch.Generator) -> KernelProblem:
     x = torch.randn(points, dimension, dtype=torch.float64, generator=generator)
     length = bandwidth(x, generator=generator)
-    return Problem(x, length, Gaussian().value(torch.pdist(x) / length))
+    return KernelProblem(x, length, Gaussian().value(torch.pdist(x) / length))
 
 
 def sampler_features(sampler: Sampler) -> Features:
-    def features(problem: Problem, count: int, generator: torch.Generator) -> Tensor:
+    def features(problem: KernelProblem, count: int, generator: torch.Generator) -> Tensor:
         frequencies = draw_frequencies(
             kernel=Gaussian(),
             sampler=sampler,
@@ -81,7 +81,7 @@ def sampler_features(sampler: Sampler) -> Features:
     return features
 
 
-def scikit_learn_features(problem: Problem, count: int, generator: torch.Generator) -> Tensor:
+def scikit_learn_features(problem: KernelProblem, count: int, generator: torch.Generator) -> Tensor:
     """cos(wᵀx + b) with independent phases b: 2m components, as many features as sines and cosines of m frequencies."""
     from sklearn.kernel_approximation import RBFSampler  # pyright: ignore[reportMissingImports]
 
@@ -96,7 +96,7 @@ def squared_error(features: Tensor, exact: Tensor) -> float:
     return float(((features @ features.T)[first, second] - exact).square().mean())
 
 
-def mean_error(features: Features, problem: Problem, *, count: int, draws: int, seed: int) -> Mean:
+def mean_error(features: Features, problem: KernelProblem, *, count: int, draws: int, seed: int) -> Mean:
     generator = torch.Generator().manual_seed(seed)
     errors = [squared_error(features(problem, count, generator), problem.exact) for _ in range(draws)]
     spread = torch.tensor(errors, dtype=torch.float64)

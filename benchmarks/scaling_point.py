@@ -23,7 +23,7 @@ from torch import Tensor
 
 from models.features.maps import random_features
 from models.forecasting.filtering import filter_by_all_ranks
-from models.psrnn.two_stage import FeatureBatch, Stream, two_stage_regression
+from models.psrnn.two_stage import FeatureBatch, FeatureStream, two_stage_regression
 from models.runtime.collectives import own_rows, sum_gradients, world
 
 CHUNK, COLUMNS, RIDGE = 4096, 8, 1e-2  # steps of a batch as `initialise.chunk`; columns of the walk
@@ -49,7 +49,7 @@ def regression(steps: int, features: int) -> Form:
         for start in own[::CHUNK]:
             yield walk_features(range(start, min(start + CHUNK, own.stop)), frequencies)
 
-    source: Stream = stream
+    source: FeatureStream = stream
     return lambda: two_stage_regression(source, ridge=RIDGE, scale="samples")
 
 

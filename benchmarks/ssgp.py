@@ -44,7 +44,7 @@ def of_autograd(inputs: Tensor, targets: Tensor) -> Form:
     """The same loss with all features in memory, differentiated by torch."""
     from models.features.maps import random_features
     from models.ssgp.model import negative_log_likelihood
-    from models.ssgp.moments import Moments
+    from models.ssgp.moments import FeatureMoments
 
     frequencies = torch.randn(COUNT, DIMENSION, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     model = SSGP(frequencies, scale=3.0).to(inputs.device)
@@ -54,7 +54,9 @@ def of_autograd(inputs: Tensor, targets: Tensor) -> Form:
     def step() -> None:
         optimizer.zero_grad()
         features = random_features(inputs, model.scaled_frequencies.to(inputs.dtype))
-        moments = Moments((features.T @ features).double(), (features.T @ targets).double(), square, len(targets))
+        moments = FeatureMoments(
+            (features.T @ features).double(), (features.T @ targets).double(), square, len(targets)
+        )
         (negative_log_likelihood(moments, model.signal, model.noise) / len(targets)).backward()
         optimizer.step()
 

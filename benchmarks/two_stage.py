@@ -17,7 +17,7 @@ import torch
 from side_by_side import Form, Machine, Row, Work, compare, product_peak, run
 from torch import Tensor
 
-from models.psrnn.two_stage import FeatureBatch, Stream, two_stage_regression
+from models.psrnn.two_stage import FeatureBatch, FeatureStream, two_stage_regression
 
 STEPS, CHUNK, RIDGE = 12000, 4096, 1e-2  # CHUNK as initialise.chunk
 FEATURES = (50, 100, 200)
@@ -36,7 +36,7 @@ def features_of_a_walk(features: int, device: torch.device) -> FeatureBatch:
     return FeatureBatch(*(features_at(shift) for shift in (0, 1, 2, 1)))
 
 
-def in_chunks(batch: FeatureBatch) -> Stream:
+def in_chunks(batch: FeatureBatch) -> FeatureStream:
     def stream() -> Iterator[FeatureBatch]:
         yield from (FeatureBatch(*parts) for parts in zip(*(part.split(CHUNK) for part in batch), strict=True))
 

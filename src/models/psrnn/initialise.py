@@ -13,7 +13,7 @@ from models.features.maps import random_features
 from models.psrnn.cell import PSRNN
 from models.psrnn.projection import Projections
 from models.psrnn.shape import CellShape
-from models.psrnn.two_stage import FeatureBatch, Stream, TwoStageParameters
+from models.psrnn.two_stage import FeatureBatch, FeatureStream, TwoStageParameters
 from models.psrnn.windows import Windows
 from models.runtime.collectives import own_rows
 
@@ -27,7 +27,7 @@ class Frequencies(NamedTuple):
     observation: Tensor
 
 
-def feature_stream(windows: Windows, frequencies: Frequencies, *, chunk: int) -> Stream:
+def feature_stream(windows: Windows, frequencies: Frequencies, *, chunk: int) -> FeatureStream:
     """Returns a stream of random features of this rank's share of the windows, `chunk` rows at a time.
 
     They are computed anew in each pass. Raises ValueError for a chunk below 1 and for fewer windows than ranks.

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import svds
 from torch import Tensor
 
 from models.numerics.signs import column_signs
-from models.psrnn.two_stage import FeatureBatch, Stream
+from models.psrnn.two_stage import FeatureBatch, FeatureStream
 from models.runtime.collectives import sum_over_ranks, take_from_first_rank
 from models.runtime.progress import advanced
 
@@ -32,7 +32,7 @@ class CrossMoments(NamedTuple):
     observation_future: Tensor
 
 
-def cross_moments(stream: Stream) -> CrossMoments:
+def cross_moments(stream: FeatureStream) -> CrossMoments:
     """Returns E[φ ηᵀ] and E[ω φᵀ] by one pass over the data of all ranks.
 
     Products are in the data's dtype, sums in float64. Raises ValueError for a stream without any batch.
@@ -76,7 +76,7 @@ def _singular_vectors(matrix: Tensor, rank: int) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(left[:, order]).to(matrix), torch.from_numpy(right[order].T.copy()).to(matrix)
 
 
-def find_projections(stream: Stream, *, size: int) -> Projections:
+def find_projections(stream: FeatureStream, *, size: int) -> Projections:
     """Returns p = `size` leading directions by truncated singular value decomposition (Downey et al. 2017, section 5).
 
     History and future: of E[φ ηᵀ], what the past tells about the future. Observation: of E[ω φᵀ].
@@ -96,7 +96,7 @@ def find_projections(stream: Stream, *, size: int) -> Projections:
     return projections
 
 
-def projected(stream: Stream, projections: Projections) -> Stream:
+def projected(stream: FeatureStream, projections: Projections) -> FeatureStream:
     """Returns the stream with every batch projected, in the batch's dtype: p columns in place of the features."""
 
     def batches() -> Iterator[FeatureBatch]:

@@ -24,7 +24,7 @@ class FeatureBatch(NamedTuple):
     observation: Tensor
 
 
-class Moments(NamedTuple):
+class TwoStageMoments(NamedTuple):
     """Holds means over time steps: E[η ηᵀ] (h, h), E[η φᵀ] (h, s), E[η] (h,), E[ω ωᵀ] (w, w); and the number of
     steps."""
 
@@ -46,12 +46,12 @@ class TwoStageParameters(NamedTuple):
     observation_moment: Tensor
 
 
-Stream = Callable[
+FeatureStream = Callable[
     [], Iterable[FeatureBatch]
 ]  # of the rows of this rank (`models.runtime.collectives`): all, if it is alone
 
 
-def accumulate_moments(stream: Stream) -> Moments:
+def accumulate_moments(stream: FeatureStream) -> TwoStageMoments:
     """Returns the moments by the first pass over the data of all ranks.
 
     Products are in the data's dtype, sums in float64. Raises ValueError on an empty stream.
@@ -68,10 +68,10 @@ def accumulate_moments(stream: Stream) -> Moments:
             "two-stage regression got no time step; the training sequences are too short or have too many gaps"
         )
     history, history_future, mean, observation, count = map(sum_over_ranks, sums)
-    return Moments(history / count, history_future / count, mean / count, observation / count, int(count))
+    return TwoStageMoments(history / count, history_future / count, mean / count, observation / count, int(count))
 
 
-def state_update_projection(moments: Moments, state_regression: Tensor, ridge: Ridge) -> Tensor:
+def state_update_projection(moments: TwoStageMoments, state_regression: Tensor, ridge: Ridge) -> Tensor:
     """Returns A = G⁻¹ Σ B (Bᵀ Σ B + λI)⁻¹ with Σ = E[η ηᵀ], G = Σ + λI: both stages of W in one (h, s) matrix.
 
     state_regression: B (h, s); ridge: λ on means. Raises ValueError as `factor_ridge`.
@@ -81,7 +81,7 @@ def state_update_projection(moments: Moments, state_regression: Tensor, ridge: R
     return solve_ridge(b.T @ sigma @ b, smoothed.T, ridge).T
 
 
-def two_stage_regression(stream: Stream, *, ridge: float, scale: str) -> TwoStageParameters:
+def two_stage_regression(stream: FeatureStream, *, ridge: float, scale: str) -> TwoStageParameters:
     """Returns what two-stage regression finds (paper, section 3.1).
 
     Stage one regresses φ and ψ⊗ω on η, stage two the second estimate on the first:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 Argument = Tensor | None
-Function = Callable[..., tuple[Tensor, ...]]
+Recordable = Callable[..., tuple[Tensor, ...]]
 MOST_SHAPES = 8  # recordings of one function; each keeps its arguments and results in memory
 MOST_BYTES = 128 * 2**20  # of the arguments; kernels of larger ones take longer than their launch
 WARM_UP = 3  # calls before a recording, in which libraries take their workspaces
@@ -32,7 +32,7 @@ def recording_stream(device: torch.device) -> torch.cuda.Stream:
     return torch.cuda.Stream(device)
 
 
-def record_on_cuda(function: Function, arguments: Sequence[Argument]) -> Recording:
+def record_on_cuda(function: Recordable, arguments: Sequence[Argument]) -> Recording:
     """Returns a recording of the function for these arguments.
 
     It is warmed up and recorded on one stream, so that what a library sets up for a stream is there before.
@@ -51,7 +51,7 @@ def record_on_cuda(function: Function, arguments: Sequence[Argument]) -> Recordi
     return Recording(own, results, graph.replay)
 
 
-Recorder = Callable[[Function, Sequence[Argument]], Recording]
+Recorder = Callable[[Recordable, Sequence[Argument]], Recording]
 RECORDERS: dict[str, Recorder] = {"cuda": record_on_cuda}  # by device type
 
 
@@ -85,7 +85,7 @@ class Recorded:
     Threads take turns.
     """
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Recordable) -> None:
         self.function = function
         self.family: Any = None
         self.seen: set[Any] = set()

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-Listener = Callable[[int], object]
-_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+CountListener = Callable[[int], object]
+_listener: ContextVar[CountListener | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
-def heard(listener: Listener) -> Iterator[None]:
+def heard(listener: CountListener) -> Iterator[None]:
     """Lets `listener` be told, within the block and in its thread alone, by every `advanced` how many rows are done."""
     before = _listener.set(listener)
     try:

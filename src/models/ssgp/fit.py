@@ -10,7 +10,7 @@ from torch import nn
 
 from models.runtime.objective import Loss, descend
 from models.ssgp.model import SSGP, Posterior, TrainingEnded
-from models.ssgp.moments import Stream
+from models.ssgp.moments import RowStream
 
 
 def finite(loss: torch.Tensor, iteration: int) -> float:
@@ -28,7 +28,7 @@ class MarginalLikelihood:
     `loss` and `condition` raise TrainingEnded when the loss stops being finite or cannot be computed any more.
     """
 
-    def __init__(self, model: SSGP, stream: Stream, *, iterations: int) -> None:
+    def __init__(self, model: SSGP, stream: RowStream, *, iterations: int) -> None:
         self.model, self.stream, self.iterations = model, stream, iterations
 
     def parameters(self) -> list[nn.Parameter]:
@@ -51,7 +51,7 @@ class MarginalLikelihood:
         return posterior, finite(loss, iteration)
 
 
-def train(model: SSGP, stream: Stream, *, iterations: int, learning_rate: float) -> list[float]:
+def train(model: SSGP, stream: RowStream, *, iterations: int, learning_rate: float) -> list[float]:
     """Returns the losses, in nats, before each of `iterations` steps of Adam on −log p(y)/N over all rows, and at the
     end.
 

@@ -1,7 +1,7 @@
 """Sparse-spectrum Gaussian process regression (Lázaro-Gredilla, Quiñonero-Candela, Rasmussen and Figueiras-Vidal 2010,
 Journal of Machine Learning Research 11; thesis, section 3.1.2.2): y = g(x) + ε, g with kernel s² Φ(x)ᵀ Φ(x′).
 
-With B = I + (s²/σ²) Φᵀ Φ of size 2m, all that a Gaussian process needs follows from `moments.Moments`:
+With B = I + (s²/σ²) Φᵀ Φ of size 2m, all that a Gaussian process needs follows from `moments.FeatureMoments`:
 
     −log p(y) = ½ [ (yᵀy − (s²/σ²) yᵀΦ B⁻¹ Φᵀy)/σ² + log|B| + N log(2π σ²) ]
     mean(x) = (s²/σ²) Φ(x)ᵀ B⁻¹ Φᵀy,   variance(x) = s² Φ(x)ᵀ B⁻¹ Φ(x)  (+ σ² for an observation)
@@ -21,7 +21,7 @@ from torch.nn.functional import softplus
 
 from models.features.maps import random_features
 from models.numerics.ridge import factor_ridge
-from models.ssgp.moments import Moments, Stream, feature_moments
+from models.ssgp.moments import FeatureMoments, RowStream, feature_moments
 
 NOISE_FLOOR = 1e-6  # of the noise variance, in units of the standardised target's
 FIRST_NOISE = 0.25  # the noise variance that training begins with
@@ -65,7 +65,7 @@ def factor_of(gram: Tensor, ratio: Tensor) -> Tensor:
         ) from None
 
 
-def negative_log_likelihood(moments: Moments, signal: Tensor, noise: Tensor) -> Tensor:
+def negative_log_likelihood(moments: FeatureMoments, signal: Tensor, noise: Tensor) -> Tensor:
     """Returns −log p(y) in nats, a differentiable scalar, for the variances s² and σ², which are scalars.
 
     The formula stands at the head of the module. Errors: as `factor_of`.
@@ -148,7 +148,7 @@ class SSGP(nn.Module):
         `NOISE_FLOOR`."""
         return softplus(self.raw_noise) + NOISE_FLOOR
 
-    def loss(self, stream: Stream) -> Tensor:
+    def loss(self, stream: RowStream) -> Tensor:
         """Returns −log p(y)/N in nats, a differentiable scalar.
 
         Raises ValueError as `feature_moments`, TrainingEnded as `factor_of` and `scaled_frequencies`.
@@ -156,7 +156,7 @@ class SSGP(nn.Module):
         return self.loss_of(feature_moments(self.scaled_frequencies, stream))
 
     @torch.no_grad()
-    def posterior(self, stream: Stream) -> Posterior:
+    def posterior(self, stream: RowStream) -> Posterior:
         """Returns the process conditioned on the rows of the stream, in one pass.
 
         Raises ValueError as `feature_moments`, TrainingEnded as `factor_of` and `scaled_frequencies`.
@@ -165,18 +165,18 @@ class SSGP(nn.Module):
         return self._posterior(frequencies, feature_moments(frequencies, stream))
 
     @torch.no_grad()
-    def posterior_and_loss(self, stream: Stream) -> tuple[Posterior, Tensor]:
+    def posterior_and_loss(self, stream: RowStream) -> tuple[Posterior, Tensor]:
         """Returns what `posterior` and `loss` give, the loss without a gradient, in one pass. Errors: as theirs."""
         frequencies = self.scaled_frequencies
         moments = feature_moments(frequencies, stream)
         return self._posterior(frequencies, moments), self.loss_of(moments)
 
-    def loss_of(self, moments: Moments) -> Tensor:
+    def loss_of(self, moments: FeatureMoments) -> Tensor:
         """Returns `loss`, given what the rows come to under the scaled frequencies. Raises TrainingEnded as
         `factor_of`."""
         return negative_log_likelihood(moments, self.signal, self.noise) / moments.rows
 
-    def _posterior(self, frequencies: Tensor, moments: Moments) -> Posterior:
+    def _posterior(self, frequencies: Tensor, moments: FeatureMoments) -> Posterior:
         signal, noise = self.signal, self.noise
         ratio = signal / noise
         factor = factor_of(moments.gram, ratio)

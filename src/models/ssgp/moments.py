@@ -16,12 +16,12 @@ from torch import Tensor
 from models.features.maps import write_features
 
 Rows = tuple[Tensor, Tensor]  # inputs (row, dimension) and targets (row,)
-Stream = Callable[[], Iterable[Rows]]  # gives the same rows each time it is called
+RowStream = Callable[[], Iterable[Rows]]  # gives the same rows each time it is called
 BLOCK = 4096  # rows
 KEPT_BYTES = 64 * 2**20
 
 
-class Moments(NamedTuple):
+class FeatureMoments(NamedTuple):
     """Holds gram: Φᵀ Φ (f, f); cross: Φᵀ y (f,); square: yᵀ y, a scalar; and rows: N. The sums are in float64."""
 
     gram: Tensor
@@ -30,7 +30,7 @@ class Moments(NamedTuple):
     rows: int
 
 
-def in_blocks(inputs: Tensor, targets: Tensor, *, block: int = BLOCK) -> Stream:
+def in_blocks(inputs: Tensor, targets: Tensor, *, block: int = BLOCK) -> RowStream:
     """Returns a stream over inputs (row, dimension) and targets (row,) in memory, `block` rows at a time.
 
     Raises ValueError unless there is a target per row.
@@ -57,7 +57,7 @@ class _FeatureSums(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, frequencies: Tensor, stream: Stream) -> tuple[Tensor, int]:
+    def forward(ctx: Any, frequencies: Tensor, stream: RowStream) -> tuple[Tensor, int]:
         ctx.save_for_backward(frequencies)
         ctx.stream, ctx.kept = stream, list[Tensor]()
         size, rows, free = 2 * len(frequencies) + 1, 0, KEPT_BYTES if frequencies.requires_grad else 0
@@ -87,7 +87,7 @@ class _FeatureSums(torch.autograd.Function):
         return total.to(frequencies.dtype), None
 
 
-def feature_moments(frequencies: Tensor, stream: Stream) -> Moments:
+def feature_moments(frequencies: Tensor, stream: RowStream) -> FeatureMoments:
     """Returns the moments of all rows of the stream under the features of `frequencies` (m, dimension), with their
     gradient; f = 2m.
 
@@ -98,4 +98,4 @@ def feature_moments(frequencies: Tensor, stream: Stream) -> Moments:
         raise ValueError("a Gaussian process got no row to learn from; give at least one")
     if not bool(sums.isfinite().all()):
         raise ValueError(f"of {rows} rows one holds a value that is not finite; leave it out")
-    return Moments(sums[:-1, :-1], sums[:-1, -1], sums[-1, -1], rows)
+    return FeatureMoments(sums[:-1, :-1], sums[:-1, -1], sums[-1, -1], rows)

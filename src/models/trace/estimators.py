@@ -57,7 +57,7 @@ class Asked(NamedTuple):
     turned: bool
 
 
-class Method(NamedTuple):
+class TraceMethod(NamedTuple):
     """Says how one method splits its budget and what it makes of the answers, in so many rounds.
 
     shares: of a budget of queries. moments: small matrices (trial, …) of what was asked. estimate: (trial,) from those,
@@ -218,10 +218,10 @@ def xtrace_shares(queries: int) -> Shares:
 
 
 METHODS = {
-    "hutchinson": Method(1, lambda queries: Shares(test=queries), hutchinson_moments, hutchinson_estimate),
-    "hutch_pp": Method(2, hutch_pp_shares, hutch_pp_moments, hutch_pp_estimate),
-    "na_hutch_pp": Method(1, na_hutch_pp_shares, na_hutch_pp_moments, na_hutch_pp_estimate),
-    "xtrace": Method(2, xtrace_shares, xtrace_moments, xtrace_estimate),
+    "hutchinson": TraceMethod(1, lambda queries: Shares(test=queries), hutchinson_moments, hutchinson_estimate),
+    "hutch_pp": TraceMethod(2, hutch_pp_shares, hutch_pp_moments, hutch_pp_estimate),
+    "na_hutch_pp": TraceMethod(1, na_hutch_pp_shares, na_hutch_pp_moments, na_hutch_pp_estimate),
+    "xtrace": TraceMethod(2, xtrace_shares, xtrace_moments, xtrace_estimate),
 }
 LEAST = {"hutchinson": 1, "hutch_pp": 3, "na_hutch_pp": 4, "xtrace": 4}
 

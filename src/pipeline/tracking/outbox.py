@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 BATCH = 500
 SECONDS = 1.0  # between two batches
 PAUSE = 5.0  # after one that was refused
-Line = dict[str, Any]
+Entry = dict[str, Any]
 
 
 def unsent_folder() -> Path:
@@ -37,37 +37,37 @@ def first_reason(error: BaseException) -> str:
     return masked((str(error) or type(error).__name__).splitlines()[0])
 
 
-def deliver(client: MlflowClient, run_id: str, lines: list[Line]) -> None:
-    """Sends lines to the run: metrics {key, value, timestamp, step}, {tag, value}, and {status, end_time}."""
+def deliver(client: MlflowClient, run_id: str, entries: list[Entry]) -> None:
+    """Sends entries to the run: metrics {key, value, timestamp, step}, {tag, value}, and {status, end_time}."""
     from mlflow.entities import Metric, RunTag
 
-    metrics = [Metric(**line) for line in lines if "key" in line]
-    tags = [RunTag(line["tag"], line["value"]) for line in lines if "tag" in line]
+    metrics = [Metric(**entry) for entry in entries if "key" in entry]
+    tags = [RunTag(entry["tag"], entry["value"]) for entry in entries if "tag" in entry]
     if metrics or tags:
         client.log_batch(run_id, metrics=metrics, tags=tags)
-    for line in lines:
-        if "status" in line:
-            client.set_terminated(run_id, line["status"], line["end_time"])
+    for entry in entries:
+        if "status" in entry:
+            client.set_terminated(run_id, entry["status"], entry["end_time"])
 
 
 class Outbox:
-    """Keeps the lines of one run that the store does not have yet."""
+    """Keeps the entries of one run that the store does not have yet."""
 
     def __init__(self, client: MlflowClient, run_id: str) -> None:
         self.client, self.run_id = client, run_id
         self.path = unsent_folder() / f"{run_id}.jsonl"
         self._file: TextIO | None = None
-        self._pending: list[Line] = []
+        self._pending: list[Entry] = []
         self._refused = 0
         self._error: Exception | None = None
         self._hurry = self._closed = False
         self._changed = threading.Condition()
 
-    def put(self, line: Line) -> None:
-        """Keeps a line in the file, to be sent soon. Raises OSError when it cannot be written."""
+    def put(self, entry: Entry) -> None:
+        """Keeps an entry in the file, to be sent soon. Raises OSError when it cannot be written."""
         with self._changed:
-            write_line(self._file or self._open(), line)
-            self._pending.append(line)
+            write_entry(self._file or self._open(), entry)
+            self._pending.append(entry)
             if len(self._pending) >= BATCH:
                 self._changed.notify_all()
 
@@ -98,11 +98,11 @@ class Outbox:
     def _open(self) -> TextIO:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = locked(self.path)
-        write_line(self._file, self._heading())
+        write_entry(self._file, self._heading())
         threading.Thread(target=self._work, name=f"outbox {self.run_id}", daemon=True).start()
         return self._file
 
-    def _heading(self) -> Line:
+    def _heading(self) -> Entry:
         return {"uri": place(self.client), "run": self.run_id}
 
     def _work(self) -> None:
@@ -118,7 +118,7 @@ class Outbox:
             if batch:
                 self._send(batch)
 
-    def _send(self, batch: list[Line]) -> None:
+    def _send(self, batch: list[Entry]) -> None:
         try:
             deliver(self.client, self.run_id, batch)
         except Exception as error:  # whatever it is: the lines are kept, and `drain` raises it
@@ -130,7 +130,7 @@ class Outbox:
             del self._pending[: len(batch)]
             if not self._pending and self._file is not None:
                 self._file.truncate(0)
-                write_line(self._file, self._heading())
+                write_entry(self._file, self._heading())
             self._changed.notify_all()
 
     def _told(self, error: Exception) -> None:
@@ -157,8 +157,8 @@ def locked(path: Path) -> TextIO:
         file.close()
 
 
-def write_line(file: TextIO, line: Line) -> None:
-    file.write(json.dumps(line) + "\n")
+def write_entry(file: TextIO, entry: Entry) -> None:
+    file.write(json.dumps(entry) + "\n")
     file.flush()
 
 
@@ -169,15 +169,15 @@ def place(client: MlflowClient) -> str:
     return "local" if uri.startswith(f"sqlite:///{store_folder()}/") else masked(uri)
 
 
-def read_lines(file: TextIO) -> list[Line]:
-    """Returns the lines of a file; one that was cut off, by a full disk or a killed process, is left out and said."""
-    lines = []
+def read_entries(file: TextIO) -> list[Entry]:
+    """Returns the entries of a file; one that was cut off, by a full disk or a killed process, is left out and said."""
+    entries = []
     for number, row in enumerate(file, start=1):
         try:
-            lines.append(json.loads(row))
+            entries.append(json.loads(row))
         except json.JSONDecodeError:
             say(f"warning: {file.name}, line {number} was cut off and is left out")
-    return lines
+    return entries
 
 
 def send_file(client: MlflowClient, path: Path) -> int:
@@ -188,9 +188,9 @@ def send_file(client: MlflowClient, path: Path) -> int:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return 0
-        lines = read_lines(file)
-        heading = next((line for line in lines if "uri" in line), None)
-        rest = [line for line in lines if "uri" not in line]
+        entries = read_entries(file)
+        heading = next((entry for entry in entries if "uri" in entry), None)
+        rest = [entry for entry in entries if "uri" not in entry]
         if rest and heading is None:
             say(f"warning: {path} does not say which store its lines are for; it is left as it is")
             return 0

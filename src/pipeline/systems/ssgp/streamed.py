@@ -17,7 +17,7 @@ from models.features.kernels import Kernel
 from models.features.samplers import Sampler, draw_frequencies
 from models.runtime.seeding import generator
 from models.ssgp.model import SSGP
-from models.ssgp.moments import Rows, Stream
+from models.ssgp.moments import Rows, RowStream
 from pipeline.plotting import legend, line, new_axes
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def generated_block(block: int, rows: int, *, dimension: int, seed: int, dtype: 
     return inputs, targets + NOISE * torch.randn(rows, generator=chance, dtype=dtype)
 
 
-def generated(rows: int, *, dimension: int, seed: int, dtype: torch.dtype) -> Stream:
+def generated(rows: int, *, dimension: int, seed: int, dtype: torch.dtype) -> RowStream:
     """`rows` generated rows; none is kept."""
 
     def blocks() -> Iterator[Rows]:
