@@ -13,8 +13,8 @@ import pandas as pd
 from data.base import DataError, Dataset, Sequences
 from data.files.table_files import TextFormat, read_frame, takes_decimal_comma
 from data.split import split_sequences
-from data.tables.columns import numbers
-from data.tables.times import as_numbers, read_times
+from data.tables.columns import in_a_setting, numbers
+from data.tables.times import as_numbers, in_words, read_times
 
 IRREGULAR = 1.5
 TAKEN = ("sequence", "step")  # columns of every table of predictions
@@ -37,18 +37,25 @@ def feature_columns(frame: pd.DataFrame, path: Path, wanted: Sequence[str] | Non
     return chosen
 
 
-def in_time_order(rows: np.ndarray, stamps: np.ndarray, path: Path, label: str) -> np.ndarray:
-    """Sorts the rows of one sequence by time. Raises DataError for a time that stands twice; warns of uneven steps."""
-    ordered = rows[np.argsort(stamps[rows], kind="stable")]
-    steps = np.diff(stamps[ordered])
+def in_time_order(rows: np.ndarray, times: np.ndarray, path: Path, label: str) -> np.ndarray:
+    """Sorts the rows of one sequence by time, times (row,) being those of the whole table. Raises DataError for a time
+    that stands twice; warns of uneven steps and names the first that is too long."""
+    ordered = rows[np.argsort(times[rows], kind="stable")]
+    steps = np.diff(as_numbers(times[ordered]))
     twice = np.flatnonzero(steps == 0)
     if len(twice):
         row = ordered[twice[0] + 1] + 2
         raise DataError(
             f"{path}, row {row}: the same time stands twice in {label}; give data.group=COLUMN, or keep one of the rows"
         )
-    if len(steps) and steps.max() > IRREGULAR * np.median(steps):
-        warnings.warn(f"{path}, {label}: time steps are uneven and are treated as equal", stacklevel=2)
+    long = np.flatnonzero(steps > IRREGULAR * np.median(steps)) if len(steps) else steps
+    if len(long):
+        row = ordered[long[0] + 1]
+        warnings.warn(
+            f"{path}, {label}: time steps are uneven and are treated as equal; the first long one ends in row "
+            f"{row + 2}, at {in_words(times[row])}",
+            stacklevel=2,
+        )
     return ordered
 
 
@@ -79,8 +86,7 @@ def sequences_of(
     if time is None:
         return Sequences.from_arrays([values[rows] for rows in parts.values()], list(parts), len(columns))
     times = read_times(frame, path, time)
-    stamps = as_numbers(times)
-    parts = {label: in_time_order(rows, stamps, path, label) for label, rows in parts.items()}
+    parts = {label: in_time_order(rows, times, path, label) for label, rows in parts.items()}
     found = Sequences.from_arrays([values[rows] for rows in parts.values()], list(parts), len(columns))
     return replace(found, times=tuple(times[rows] for rows in parts.values()))
 
@@ -122,6 +128,16 @@ def _read(
     return sequences_of(frame, file, chosen, group=group, time=time, commas=commas), chosen, file
 
 
+def refuse_units(units: object, names: Sequence[str], file: Path) -> None:
+    """Raises DataError for units that are not given by column, and for a column that the file does not have."""
+    if not isinstance(units, dict | None):
+        example = f"'data.units={{{in_a_setting(names[0])}: {units}}}'"
+        raise DataError(f"data.units={units} names no column; give each its unit, as in {example}")
+    unknown = sorted(set(units or {}) - set(names))
+    if unknown:
+        raise DataError(f"data.units names {', '.join(unknown)}, which is no column of {file}")
+
+
 def load_table(
     *,
     path: str | None = None,
@@ -151,9 +167,7 @@ def load_table(
                 f"it, give data.group={name} or data.time={name}, or leave it out with data.columns=[…]"
             )
     parts = split_sequences(sequences, how=split, validation=validation, test=test, seed=seed)
-    unknown = sorted(set(units or {}) - set(names))
-    if unknown:
-        raise DataError(f"data.units names {', '.join(unknown)}, which is no column of {file}")
+    refuse_units(units, names, file)
     return Dataset(
         name=file.name.split(".")[0],
         train=parts[0],

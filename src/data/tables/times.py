@@ -38,6 +38,13 @@ def as_numbers(times: np.ndarray) -> np.ndarray:
     return (times - times.min()) / np.timedelta64(1, "s") if times.dtype.kind == "M" else times
 
 
+def in_words(time: Any) -> str:
+    """Returns one of the times as text: a date as ISO has it, without a time of day where that is midnight."""
+    if not isinstance(time, np.datetime64):
+        return f"{time:.15g}"
+    return str(pd.Timestamp(time)).removesuffix(" 00:00:00")
+
+
 def months_apart(dates: pd.DatetimeIndex) -> int | None:
     """Returns how many months lie between neighbours that are all on one day of the month or all at its end; None
     else."""

@@ -78,9 +78,22 @@ def test_groups_times_and_gaps_survive_the_file(data: st.DataObject, groups: lis
 def test_dates_are_sorted_and_uneven_steps_are_said(tmp_path: Path) -> None:
     table = frame(6).assign(day=["2024-01-03", "2024-01-01", "2024-01-02", "2024-01-04", "2024-01-09", "2024-01-10"])
     table.to_csv(tmp_path / "t.csv", index=False)
-    with pytest.warns(UserWarning, match="time steps are uneven"):
+    with pytest.warns(
+        UserWarning,
+        match=r"t: time steps are uneven and are treated as equal; the first long one ends in row 6, at 2024-01-09$",
+    ):
         found = read_sequences(str(tmp_path / "t.csv"), columns=["x"], time="day")
     np.testing.assert_array_equal(found.to_arrays()[0][:, 0], table["x"].to_numpy()[[1, 2, 0, 3, 4, 5]])
+
+
+def test_the_first_uneven_step_of_numbers_is_named_in_its_own_sequence(tmp_path: Path) -> None:
+    table = frame(8).assign(who=["a", "b"] * 4, when=[0, 3, 1, 2, 2, 1700000001.25, 3, 1])
+    table.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.warns(
+        UserWarning, match=r"t\.csv, b: time steps are uneven .* ends in row 7, at 1700000001.25$"
+    ) as said:
+        read_sequences(str(tmp_path / "t.csv"), columns=["x"], group="who", time="when")
+    assert len(said) == 1
 
 
 BAD_TEXT = {
@@ -142,6 +155,8 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         ({"columns": ["x"], "split": "random"}, "choose one of time, fraction, group"),
         ({"columns": ["x"], "split": "group"}, "1 sequences cannot be split three ways; use data.split=time"),
         ({"columns": ["x"], "units": {"z": "m"}}, "data.units names z, which is no column"),
+        ({"columns": ["x"], "units": "kN"}, r"data.units=kN names no column; .* as in 'data.units={x: kN}'$"),
+        ({"columns": ["x"], "units": ["kN"]}, r"data.units=\['kN'\] names no column"),
     ],
 )
 def test_bad_settings(settings_: dict, message: str, tmp_path: Path) -> None:
