@@ -6,12 +6,17 @@ import pytest
 import torch
 from torch import Tensor
 
+from models.choices import TRACE_METHODS
 from models.trace.basis import orthonormal_rows
 from models.trace.estimators import METHODS, check_budget, estimate_trace, estimate_traces
 from models.trace.oracles import Dense, Diagonal, OracleError
 from models.trace.queries import QueryDraw
 
 SIZE, NAMES = 60, list(METHODS)
+
+
+def test_settings_are_checked_by_the_names_of_all_methods() -> None:
+    assert tuple(METHODS) == TRACE_METHODS
 
 
 def chance(seed: int) -> torch.Generator:

@@ -7,7 +7,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from models.choices import DISTRIBUTIONS, UPDATES
+from models.choices import DISTRIBUTIONS, TRACE_METHODS, UPDATES
 from pipeline.settings.fields import setting
 from pipeline.settings.schema import CommonConfig
 from pipeline.systems.psrnn.config import FeaturesConfig, InitialiseConfig, ReadoutConfig
@@ -39,7 +39,7 @@ class MatrixConfig:
 
 @dataclass
 class EstimateConfig:
-    methods: list[str] = MISSING
+    methods: list[str] = setting(choices=TRACE_METHODS)
     queries: list[int] = setting(above=0, cap="steps")
     distribution: str = setting(choices=DISTRIBUTIONS)
     epsilon: float = setting(above=0)

@@ -6,7 +6,7 @@ import pandas as pd
 import torch
 
 from models.runtime.collectives import world
-from models.trace.estimators import METHODS, check_budget
+from models.trace.estimators import check_budget
 from models.trace.oracles import check_symmetric
 from pipeline.host.devices import DTYPES
 from pipeline.host.errors import PipelineError
@@ -27,8 +27,6 @@ def check(settings: TraceConfig) -> None:
     asked, timing = settings.estimate, settings.timing
     if settings.hessian.readout.lags is None:
         raise PipelineError("hessian.readout.lags has no value; give a number, 0 for the state alone")
-    if not asked.methods:
-        raise PipelineError(f"estimate.methods is empty; choose among {', '.join(METHODS)}")
     lists = {"estimate.methods": asked.methods, "estimate.queries": asked.queries, "timing.queries": timing.queries}
     for key, values in lists.items():
         refuse_repeated(key, values)

@@ -95,10 +95,10 @@ def test_a_tiny_run(experiment: str, run_pipeline, client) -> None:
             "problem=graph",
             "problem=graph is unknown; choose one of synthetic, roget, condmat, precipitation, smoother, hessian",
         ),
-        ("estimate.methods=[hutch]", "estimate.queries: method hutch is unknown; choose one of hutchinson"),
+        ("estimate.methods=[hutch]", "estimate.methods=hutch is unknown; choose one of hutchinson, hutch_pp"),
         ("estimate.queries=[11]", "estimate.queries: xtrace asks for as many queries twice; 11 is odd"),
         ("estimate.queries=[]", "estimate.queries is empty"),
-        ("estimate.methods=[]", "estimate.methods is empty; choose among hutchinson, hutch_pp"),
+        ("estimate.methods=[]", "estimate.methods is empty; give at least one value"),
         ("estimate.distribution=rademacher", "the trace itself for every x of ±1 and the diagonal matrix of"),
         ("estimate.epsilon=0", "estimate.epsilon=0.0 must be greater than 0"),
         (
