@@ -3,73 +3,53 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Literal
 
 from models.runtime.objective import Objective, RefreshedObjective
 from pipeline.host.errors import PipelineError
 from pipeline.job.curve import Measures
 from pipeline.job.dropout import drops_units
 from pipeline.job.schedules import share_of_rate
+from pipeline.settings.fields import RULE, Rule, rules_of, setting
 
 
 @dataclass(frozen=True)
 class FitSettings:
     """How to train.
 
-    epochs, steps: training ends with whichever comes first. optimizer: see `job.optimisers`. clip: the largest norm
-    of a gradient. accept: "no_worse" takes an epoch back whose training error rose or is not finite, "always" only one
-    that is not finite. schedule, warmup: see `job.schedules`. accumulate: batches for each step. patience: rows of the
-    curve without a better one after which training ends. evaluate_every: steps from one row to the next, None for one
-    after each epoch. checkpoint_every: steps from one state on disk to the next, None for one with each row. seed: of
-    dropout; None where nothing is dropped. autocast: bfloat16 arithmetic where it is safe, on a GPU alone. title: of
-    the bar and of messages; without one there is no bar.
+    epochs, steps: training ends with whichever comes first. optimizer: see `job.optimisers`. clip: the largest norm of
+    a gradient, infinity for no clipping. accept: "no_worse" takes an epoch back whose training error rose or is not
+    finite, "always" only one that is not finite. schedule, warmup: see `job.schedules`; the warm-up is a share of the
+    steps. accumulate: batches for each step. patience: rows of the curve without a better one after which training
+    ends. evaluate_every: steps from one row to the next, None for one after each epoch. checkpoint_every: steps from
+    one state on disk to the next, None for one with each row. seed: of dropout; None where nothing is dropped.
+    autocast: bfloat16 arithmetic where it is safe, on a GPU alone. title: of the bar and of messages; without one there
+    is no bar.
     """
 
-    epochs: int
+    epochs: int = field(metadata={RULE: Rule(at_least=0)})
     optimizer: str
-    learning_rate: float
-    clip: float = math.inf
-    steps: int | None = None
-    accept: Literal["no_worse", "always"] = "no_worse"
+    learning_rate: float = field(metadata={RULE: Rule(above=0)})
+    clip: float = setting(math.inf, above=0, may_be_infinite=True)
+    steps: int | None = setting(None, at_least=0)
+    accept: Literal["no_worse", "always"] = setting("no_worse", choices=("no_worse", "always"))
     schedule: str = "constant"
-    warmup: float = 0.0
-    weight_decay: float = 0.0
-    accumulate: int = 1
-    patience: int | None = None
-    evaluate_every: int | None = None
-    checkpoint_every: int | None = None
+    warmup: float = setting(0.0, at_least=0, at_most=1)
+    weight_decay: float = setting(0.0, at_least=0)
+    accumulate: int = setting(1, at_least=1)
+    patience: int | None = setting(None, at_least=1)
+    evaluate_every: int | None = setting(None, at_least=1)
+    checkpoint_every: int | None = setting(None, at_least=1)
     seed: int | None = None
     autocast: bool = False
     title: str = ""
 
 
-def at_least(least: int) -> Callable[[Any], bool]:
-    return lambda value: value is None or value >= least
-
-
-NEEDED: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "epochs": (at_least(0), "at least 0"),
-    "steps": (at_least(0), "at least 0"),
-    "learning_rate": (lambda rate: 0 < rate < math.inf, "a finite number above 0"),
-    "clip": (lambda norm: norm > 0, "a number above 0, infinity for no clipping"),
-    "accept": (lambda name: name in ("no_worse", "always"), "no_worse or always"),
-    "warmup": (lambda share: 0 <= share <= 1, "a share of the steps, from 0 to 1"),
-    "weight_decay": (lambda decay: 0 <= decay < math.inf, "a finite number, at least 0"),
-    "accumulate": (at_least(1), "at least 1"),
-    "patience": (at_least(1), "at least 1"),
-    "evaluate_every": (at_least(1), "at least 1"),
-    "checkpoint_every": (at_least(1), "at least 1"),
-}  # what each setting has to be, beside None where that is allowed
-
-
 def check_values(settings: FitSettings) -> None:
     """Raise PipelineError for a value that no training can follow, whatever is trained."""
-    for name, (right, needed) in NEEDED.items():
-        value = getattr(settings, name)
-        if not right(value):
-            raise PipelineError(f"training cannot follow {name}={value}; give {needed}")
+    for name, rule in rules_of(FitSettings).items():
+        rule.check(f"training: {name}", getattr(settings, name))
     share_of_rate(settings.schedule, 0, total=settings.steps, warmup=settings.warmup)
 
 

@@ -30,6 +30,7 @@ class Rule:
     choices: tuple[str, ...] = ()
     cap: str | None = None
     may_be_empty: bool = False
+    may_be_infinite: bool = False
     said_below: str | None = None
 
     @property
@@ -47,7 +48,7 @@ class Rule:
             return self.said_below or f"below {self.below:g}"
         if self.at_most is not None and not number <= self.at_most:
             return f"at most {self.at_most:g}"
-        return None if math.isfinite(number) else "finite"
+        return None if self.may_be_infinite or math.isfinite(number) else "finite"
 
     def check(self, key: str, value: Any) -> None:
         """Raise PipelineError, naming key and value, where the value breaks the rule; None is left alone."""
