@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from itertools import product
 
 from hydra.core.global_hydra import GlobalHydra
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from pipeline.compare.arms import arm_of, plain, swept_values
 from pipeline.compare.comparison import Comparison, check_ratios
 from pipeline.host.errors import PipelineError
 from pipeline.settings.fields import check_rules, rules
 from pipeline.settings.nearest import no_such_choice
+from pipeline.settings.own_table import refuse_missing_file
 from pipeline.systems.registry import system
 
 CARRIERS = ("experiment", "contender", "recipe", "size")  # groups that set others: known when a job is composed
@@ -100,6 +101,13 @@ def check_choices(values: Mapping[str, list[str]]) -> None:
             raise PipelineError(no_such_choice(group, unknown[0], options))
 
 
+def check_file(config: DictConfig, values: Mapping[str, list[str]]) -> None:
+    """Raise DataError where the jobs of this machine are all to read one table that is not there."""
+    here = str(config.hydra.launcher.get("_target_")).endswith(("BasicLauncher", "JoblibLauncher"))
+    if here and not any(len(values.get(key, [])) > 1 for key in (*CARRIERS, "data", "data.path")):
+        refuse_missing_file(OmegaConf.select(config, "data"))
+
+
 def check_sweep(config: DictConfig) -> None:
     """Raise PipelineError for a multirun that could not be compared or registered at its end, as far as the command
     line tells. Of a sweeper other than Hydra's own nothing is known before; what is not swept has its rules anyway."""
@@ -108,6 +116,7 @@ def check_sweep(config: DictConfig) -> None:
         return
     values = planned(config)
     check_choices(values)
+    check_file(config, values)
     check_register(config, values)
     comparison = system(config.recipe).comparison
     if comparison is not None:

@@ -17,6 +17,7 @@ from pipeline.host.paths import conf_folder
 from pipeline.settings.build import settings_of
 from pipeline.settings.composition import prepare_process
 from pipeline.settings.nearest import no_such_choice
+from pipeline.settings.own_table import refuse_missing_file
 
 SYSTEMS = ("psrnn", "tune", "predict", "theory", "trace", "ssgp")  # `pipeline/systems/<name>/config.py` has its SYSTEM
 
@@ -114,10 +115,12 @@ def check_data(settings: Any) -> None:
 
 
 def checked(config: DictConfig) -> Any:
-    """The settings of a job: each was checked, all together by its system, and that the recipe takes its data."""
+    """The settings of a job: each was checked, all together by its system, that the recipe takes its data, and that a
+    table to read is there."""
     settings = settings_of(config)
     check(settings)
     check_data(settings)
+    refuse_missing_file(getattr(settings, "data", None))
     return settings
 
 

@@ -132,6 +132,34 @@ def test_tables(frame: pd.DataFrame, message: str, run_pipeline, tmp_path: Path)
     assert message in result.error
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("data=table", "data.path=none.csv", "data.split=rows"),
+            "none.csv: there is no such file; give data.path=FILE",
+        ),
+        (("data=table",), "data=table needs a file: data.path=FILE (.csv, .tsv, .parquet or .npz)"),
+        (("recipe=ssgp", "data=points"), "data=points needs a file: data.path=FILE (.csv, .tsv, .parquet or .npz)"),
+        (
+            ("recipe=predict", "model=runs:/a/model", "data.path=none.csv"),
+            "none.csv: there is no such file; give data.pa",
+        ),
+        (
+            ("-m", "data=table", "data.path=none.csv", "seed=0,1"),
+            "none.csv: there is no such file; give data.path=FILE",
+        ),
+    ],
+)
+def test_a_missing_file_is_said_before_any_work(
+    arguments: tuple[str, ...], message: str, run_pipeline, client, monkeypatch
+) -> None:
+    monkeypatch.setattr("pipeline.__main__.run", lambda *_: pytest.fail("the recipe began"))
+    result = run_pipeline(*arguments)
+    assert result.error.startswith(f"error: {message}"), result.error
+    assert not [e for e in client.search_experiments() if client.search_runs([e.experiment_id])]
+
+
 def run_in(folder: Path, *arguments: str, module: str = "pipeline") -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PIPELINE_MLRUNS": str(folder / "mlruns")}
     environment.pop("PYTHONPATH", None)

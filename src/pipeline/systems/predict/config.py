@@ -36,9 +36,17 @@ class PredictConfig(CommonConfig):
     output: str | None = None
 
 
+def check(settings: PredictConfig) -> None:
+    """Raise DataError, before the model is looked for, where there is no file to predict."""
+    from data.tables.sequences import existing_file
+
+    existing_file(settings.data.path)
+
+
 SYSTEM = System(
     settings=PredictConfig,
     entry="pipeline.systems.predict.recipe:predict",
+    check="pipeline.systems.predict.config:check",
     tracked=False,
     shorthands=(("model", "model.uri"),),
 )
