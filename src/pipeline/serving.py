@@ -27,8 +27,6 @@ def positive(text: str) -> int:
 
 
 def options() -> argparse.Namespace:
-    from pipeline.tracking.model import MOST_ROWS
-
     parser = argparse.ArgumentParser(prog="python -m pipeline.serving", description="Serve a logged model over HTTP.")
     parser.add_argument("model", help="its URI: runs:/RUN_ID/model, models:/NAME@best")
     parser.add_argument(
@@ -37,7 +35,9 @@ def options() -> argparse.Namespace:
     parser.add_argument("--port", type=int, default=5001)
     parser.add_argument("--most-megabytes", type=positive, default=64, help="the largest request")
     parser.add_argument(
-        "--most-rows", type=positive, default=MOST_ROWS, help="of a forecast: its horizon times its sequences"
+        "--most-rows",
+        type=positive,
+        help="of a forecast: its horizon times its sequences; else as the model was logged",
     )
     parser.add_argument(
         "--threads", type=positive, default=1, help="of one request; requests run beside each other, so 1 suits several"
@@ -56,7 +56,8 @@ def application(chosen: argparse.Namespace) -> Any:
 
     torch.set_num_threads(chosen.threads)
     os.environ["MLFLOW_TRACKING_URI"] = str(open_store(None).tracking_uri)
-    model = load_model(chosen.model, most_rows=chosen.most_rows)
+    own = {} if chosen.most_rows is None else {"most_rows": chosen.most_rows}
+    model = load_model(chosen.model, **own)
     most_bytes = chosen.most_megabytes * MEBIBYTE
     return strict(scoring_server.init(model), parameters=parameters_of(model), most_bytes=most_bytes)
 

@@ -27,12 +27,13 @@ from starlette.responses import StreamingResponse
 
 from mlflow_servers import free_port
 from models.baselines.persistence import Persistence
-from models.forecasting.forecaster import Forecaster, save_forecaster
+from models.forecasting.forecaster import Forecaster
 from models.forecasting.intervals import calibrate
 from pipeline.systems.psrnn.comparison import FORECASTS
+from pipeline.systems.psrnn.servable import trained_model
 from pipeline.tracking.application import fault, in_one_line
 from pipeline.tracking.application import strict as made_strict
-from pipeline.tracking.model import example_frame, model_parts
+from pipeline.tracking.model import model_parts
 from pipeline.tracking.registry import best_version, move_alias, refuse_other_data, register
 from pipeline.tracking.store import open_store
 from served_in_process import answered, application, in_process
@@ -265,8 +266,9 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> str:
     intervals = calibrate(np.arange(1.0, 20.0)[:, None, None] * np.array([[1.0], [2.0]]) * np.ones(5))
     units = {"mean": torch.zeros(5), "scale": torch.ones(5)}
     model = Forecaster(Persistence(dimension=5), **units, feature_names=tuple(NAMES), intervals=intervals)
-    save_forecaster(model, folder / "parameters")
-    parts = model_parts(folder / "parameters", example_frame(np.array([ROW]), NAMES), folder)
+    kept = trained_model(model, np.array([ROW]), 0.5)
+    kept.write(folder / "parameters")
+    parts = model_parts(kept.servable(folder / "parameters"), folder)
     mlflow.pyfunc.save_model(folder / "model", **parts)
     return str(folder / "model")
 

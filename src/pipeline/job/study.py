@@ -122,7 +122,7 @@ def study(settings: CommonConfig, job: Job, data: Data, device: torch.device, cl
         if not job.multirun:  # as the parent of a multirun has them: what `pipeline.export` makes a page of
             begun.run.tags({"command": command_line(), "jobs": "1", "jobs.failed": "0"})
         yield begun
-    print(where_to_look(begun.run, begun.title, None))
+    print(where_to_look(begun.run, begun.title))
 
 
 def log_metrics(run: Run, metrics: Mapping[str, float]) -> None:

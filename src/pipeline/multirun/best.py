@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-import pandas as pd
 from mlflow.entities import Run as MlflowRun
 from mlflow.tracking import MlflowClient
 
 from pipeline.compare.comparison import Comparison
 from pipeline.host.errors import PipelineError
-from pipeline.tracking.model import BEST_SO_FAR, EXAMPLE, PARAMETERS, log_model, scratch_folder
+from pipeline.systems.registry import function, system
+from pipeline.tracking.model import BEST_SO_FAR, PARAMETERS, log_model
 from pipeline.tracking.registry import register
-from pipeline.tracking.run import Run
+from pipeline.tracking.run import Run, scratch_folder
 
 
 def best_child(children: list[MlflowRun], comparison: Comparison) -> tuple[MlflowRun, float]:
@@ -78,12 +78,12 @@ def log_best_model(client: MlflowClient, best: MlflowRun, comparison: Comparison
     if models:
         found = client.get_logged_model(models[0].model_id)
         return None if name is None else register(client, best.info.run_id, found, name, comparison)
-    if BEST_SO_FAR not in best.data.tags:
+    servable = system(best.data.tags["recipe"]).servable
+    if servable is None or BEST_SO_FAR not in best.data.tags:
         return None
     with scratch_folder() as folder:
         parameters = Path(client.download_artifacts(best.info.run_id, PARAMETERS, str(folder)))
-        example = pd.read_csv(parameters / EXAMPLE, dtype={"sequence": str})
-        return log_model(Run(client, best.info.run_id), parameters, example, comparison, name=name)
+        return log_model(Run(client, best.info.run_id), function(servable)(parameters), comparison, name=name)
 
 
 def best_in_words(children: list[MlflowRun], comparison: Comparison) -> str:

@@ -80,7 +80,7 @@ def check_register(config: DictConfig, values: Mapping[str, list[str]]) -> None:
     name = config.tracking.register
     if name is None or len(values.get("recipe", [])) > 1:
         return
-    if not system(config.recipe).makes_model:
+    if system(config.recipe).servable is None:
         raise PipelineError(f"tracking.register={name}: recipe={config.recipe} makes no model; leave it out")
     folders = {value.rpartition("/")[0] for value in values.get("contender", [])} - {"", "refined", "refined_bayes"}
     data = sorted(set(values.get("data", [])) or folders)

@@ -189,4 +189,4 @@ def ending(run: Run, children: list[MlflowRun], finished: list[MlflowRun], faile
     pruned = len(children) - len(finished) - failed
     words = f"{len(children)} jobs, {failed} failed" + (f", {pruned} pruned" if pruned else "")
     best = [best_in_words(compared, comparison)] if compared and comparison is not None else []
-    return "\n".join([words, *best, where_to_look(run, name, None)])
+    return "\n".join([words, *best, where_to_look(run, name)])

@@ -29,7 +29,8 @@ class System:
     settings: the schema of the recipe. entry: runs a job, given its settings and its `Job`.
     check: raises PipelineError, before anything is loaded, for settings that do not go together.
     comparison: how its jobs are compared and the best is chosen; without one they are studies, which are listed.
-    makes_model: whether a job ends with a model that can be registered and served.
+    servable: gives, for the folder of a trained model's saved parameters, the `Servable` that is logged, registered and
+    served (`pipeline.tracking.servable`); None where a job ends with no model.
     data: what `data._target_` may load, as "module:Class"; empty where it loads no one record.
     bfloat16: whether dtype=bfloat16 means something to it.
     tracked: whether its jobs are runs, which a multirun gathers under a parent.
@@ -42,7 +43,7 @@ class System:
     entry: str
     check: str | None = None
     comparison: Comparison | None = None
-    makes_model: bool = False
+    servable: str | None = None
     data: tuple[str, ...] = ()
     bfloat16: bool = False
     tracked: bool = True

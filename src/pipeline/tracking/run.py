@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import shlex
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -157,17 +156,13 @@ def keeps_models(tracking: Any) -> bool:
     return tracking.enabled and str(tracking.log_model).lower() != "false"
 
 
-def where_to_look(run: Run, name: str, uri: str | None, *, reading: Sequence[str] = ()) -> str:
-    """Returns the closing lines of a run on the terminal. reading: the settings by which a new file is read."""
+def where_to_look(run: Run, name: str) -> str:
+    """Returns the closing lines of a run on the terminal."""
     if run.id == "untracked":
         return "tracking=off: nothing was kept"
     store = masked(str(run.client.tracking_uri))
     look = store if store.startswith("http") else f"make ui   (or: {UI_HINT} '{store}')"
-    lines = [f"run: {name} ({run.id})", f"look: {look}"]
-    if uri:
-        asked = shlex.join(["recipe=predict", f"model={uri}", "data.path=new.csv", *reading])
-        lines.append(f"predict: python -m pipeline {asked}")
-    return "\n".join(lines)
+    return f"run: {name} ({run.id})\nlook: {look}"
 
 
 @contextmanager

@@ -99,4 +99,4 @@ def test_the_closing_lines_have_none() -> None:
         class client:
             tracking_uri = f"postgresql://user:{SECRET}@host/db"
 
-    assert "mlflow ui --backend-store-uri 'postgresql://user:***@host/db'" in where_to_look(Away, "run", None)  # type: ignore[arg-type]  # pragma: allowlist secret
+    assert "mlflow ui --backend-store-uri 'postgresql://user:***@host/db'" in where_to_look(Away, "run")  # type: ignore[arg-type]  # pragma: allowlist secret

@@ -17,7 +17,7 @@ from pipeline.host.errors import PipelineError
 from pipeline.host.torchrun import refuse_several
 from pipeline.settings.job import Job
 from pipeline.systems.predict.config import PredictConfig
-from pipeline.tracking.model import load_model, model_columns, model_history
+from pipeline.tracking.model import load_model
 from pipeline.tracking.store import open_store
 
 
@@ -39,6 +39,16 @@ def times_of(sequences: Sequences, horizon: int) -> np.ndarray:
 def said_of_uneven_times(sequences: Sequences) -> None:
     if any(uneven(own) for own in sequences.times or ()):
         print("times are uneven; the forecast's times go on by the median step of each sequence")
+
+
+def model_columns(model: Any) -> list[str]:
+    """The columns of a logged forecaster."""
+    return list(model.metadata.metadata["columns"])
+
+
+def model_history(model: Any) -> int:
+    """`Forecaster.history` of a logged model; 0 for a model that was logged before it was noted."""
+    return int(model.metadata.metadata.get("history", 0))
 
 
 def predictions(model: Any, frame: pd.DataFrame, settings: PredictConfig) -> pd.DataFrame:

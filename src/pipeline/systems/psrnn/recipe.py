@@ -129,7 +129,7 @@ def refine_stage(
 
 def log_dataset(run: Run, loaded: Loaded) -> None:
     """The first training sequence stands for the data set in MLflow; the digest is that of all of it."""
-    from pipeline.tracking.model import example_frame
+    from pipeline.systems.psrnn.servable import example_frame
 
     dataset = loaded.dataset
     frame = example_frame(dataset.train.to_arrays(1)[0], dataset.feature_names)
@@ -188,6 +188,7 @@ def evaluate_stage(
 
 def close(settings: PsrnnConfig, job: Job, loaded: Loaded, trained: Trained, evaluated: Evaluated, study: Study) -> str:
     """Description and model; returns what is printed at the end."""
+    from pipeline.systems.psrnn.servable import how_to_predict, trained_model
     from pipeline.tracking.model import keep_model
 
     run, (evaluation, season, intervals) = study.run, evaluated
@@ -198,14 +199,16 @@ def close(settings: PsrnnConfig, job: Job, loaded: Loaded, trained: Trained, eva
     run.tags({"validation_mse": repr(trained.validation_mse)})
     forecaster = forecaster_of(model, loaded, intervals)
     example = loaded.dataset.test.to_arrays(1)[0]
-    uri = keep_model(run, forecaster, settings.tracking, FORECASTS, example=example, error=trained.validation_mse)
+    kept = trained_model(forecaster, example, trained.validation_mse)
+    uri = keep_model(run, kept, settings.tracking, FORECASTS)
     if not study.full:
         test = "" if settings.compare.figure == "trials" else f", {evaluation.mse():.4g} on test"
         return f"{run.name}: {trained.validation_mse:.4g} on validation{test}"
     printed = report.printed(study.title, evaluation, said)
     if forecaster.history:
         printed += f"wants {forecaster.history} rows of history; with fewer it forecasts by a lower autoregression\n"
-    return printed + "\n" + where_to_look(run, study.title, uri, reading=reading(job.overrides))
+    printed += "\n" + where_to_look(run, study.title)
+    return printed if uri is None else f"{printed}\n{how_to_predict(uri, reading(job.overrides))}"
 
 
 def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> float:

@@ -14,9 +14,9 @@ from mlflow.tracking import MlflowClient
 import pipeline.systems.psrnn.recipe as recipe
 from models.baselines.networks import GRUNetwork
 from pipeline.compare.jobs import job_row
-from pipeline.systems.predict.recipe import said_of_uneven_times
+from pipeline.systems.predict.recipe import model_history, said_of_uneven_times
 from pipeline.systems.psrnn.comparison import FORECASTS
-from pipeline.tracking.model import load_model, model_history
+from pipeline.tracking.model import load_model
 
 LAGS, ROWS, FIRST = 6, 400, 320  # the test part begins at row 320
 

@@ -1,0 +1,69 @@
+"""A trained forecaster as the rest of the pipeline keeps, logs and serves it; `served.py` is what travels with it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from mlflow.models import ModelSignature
+from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
+
+from models.forecasting.extensions import TRAVELS, top
+from models.forecasting.forecaster import Forecaster, read_description, save_forecaster
+from pipeline.tracking.servable import EXAMPLE, Servable, TrainedModel, pinned
+
+SERVED = Path(__file__).with_name("served.py")
+EXAMPLE_ROWS = 10
+MOST_ROWS = 10_000  # horizon × sequences that a served model forecasts in one answer, unless it is told otherwise
+
+
+def signature(feature_names: Sequence[str]) -> ModelSignature:
+    """Returns the signature: output columns, the forecast horizon and the coverage of intervals.
+
+    There is no input schema: MLflow would turn an array into a frame without names and drop all of its columns. The
+    model checks its input itself; its columns stand in the output schema, the input example and the metadata.
+    """
+    outputs = Schema(
+        [*(ColSpec(DataType.double, name) for name in feature_names), ColSpec(DataType.string, "sequence")]
+    )
+    params = [ParamSpec("horizon", DataType.long, 0), ParamSpec("interval", DataType.double, 0.0)]
+    return ModelSignature(outputs=outputs, params=ParamSchema(params))
+
+
+def servable(parameters: Path) -> Servable:
+    """Returns what MLflow makes a model of, given the folder of a saved forecaster with `EXAMPLE` in it. The source of
+    a class of one's own is among the files."""
+    description = read_description(parameters)
+    names, home = description["feature_names"], top(description["class"])
+    example = pd.read_csv(parameters / EXAMPLE, dtype={"sequence": str})
+    return Servable(
+        code=SERVED,
+        parameters=parameters,
+        signature=signature(names),
+        example=(example, {"horizon": 0}),
+        requirements=pinned(description.get("requirements", ())),
+        metadata={"columns": names, "history": description.get("history", 0)},
+        model_config={"most_rows": MOST_ROWS, "own_module": None if home == TRAVELS else home},
+    )
+
+
+def example_frame(values: np.ndarray, feature_names: Sequence[str]) -> pd.DataFrame:
+    """Returns rows (time, feature) as the table that a forecaster takes, of one sequence."""
+    return pd.DataFrame(values, columns=list(feature_names)).assign(sequence="a")
+
+
+def trained_model(forecaster: Forecaster, rows: np.ndarray, error: float) -> TrainedModel:
+    """Returns a forecaster as it is kept. rows: (time, feature) in the data's own units, of which the first are its
+    example; error: of the validation part."""
+    example = example_frame(rows[:EXAMPLE_ROWS], forecaster.feature_names)
+    return TrainedModel(partial(save_forecaster, forecaster), servable, example, error)
+
+
+def how_to_predict(uri: str, reading: Sequence[str]) -> str:
+    """Returns the command that forecasts a new file. reading: the settings by which a file is read as this run's."""
+    asked = shlex.join(["recipe=predict", f"model={uri}", "data.path=new.csv", *reading])
+    return f"predict: python -m pipeline {asked}"
