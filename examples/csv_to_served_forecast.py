@@ -33,7 +33,8 @@ from models.baselines.persistence import Persistence
 from models.forecasting.backtest import BacktestResult, backtest_forecaster
 from models.forecasting.conformal import conformal_radii, coverage_reached, interval
 from models.forecasting.forecaster import Forecaster, load_forecaster
-from pipeline.host.atomic import folder_written_whole, written_whole
+from models.runtime.whole_folder import folder_written_whole
+from pipeline.host.atomic import written_whole
 from pipeline.host.passwords import masked
 from pipeline.tracking.store import open_store, tracking_uri
 

@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 from conftest import Result
-from pipeline.host.atomic import folder_written_whole
 
 SCRIPT = Path(__file__).parents[1] / "examples" / "csv_to_served_forecast.py"
 ROWS, FIRST, HORIZON = 400, 10, 3
@@ -102,17 +101,3 @@ def test_one_error_line_and_no_output(store, tmp_path: Path, cell: str, horizon:
     result = run_script(*arguments, cwd=tmp_path)
     assert message in result.error
     assert sorted(path.name for path in tmp_path.iterdir()) == [csv.name, "mlruns"]
-
-
-def test_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
-    final = tmp_path / "deeper" / "results"
-    with pytest.raises(FileNotFoundError, match="no-such-folder"), folder_written_whole(final) as folder:
-        (folder / "no-such-folder" / "first.csv").write_text("1")
-    assert list(final.parent.iterdir()) == []
-    with folder_written_whole(final) as folder:
-        (folder / "first.csv").write_text("1")
-        assert not final.exists()
-    assert [path.name for path in final.parent.iterdir()] == ["results"]
-    assert (final / "first.csv").read_text() == "1"
-    with pytest.raises(FileExistsError, match="results is there already; name another folder"):
-        folder_written_whole(final).__enter__()
