@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from data.base import DataError, is_constant
+from data.base import DataError
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,13 +104,3 @@ def cut_split(
     parts = order[validation:].sort().values, order[:validation].sort().values, torch.arange(train, rows)
     first, second, third = (some_of(part, points, generator) for part in parts)
     return first, second, third
-
-
-def standardised(train: Tensor, *others: Tensor) -> list[Tensor]:
-    """Returns all parts, (row, column) or (row,), less the mean of the first and divided by its standard deviation.
-
-    A constant column keeps scale 1, and so does one that varies by rounding alone.
-    """
-    mean, deviation = train.mean(0), train.std(0, correction=0)
-    scale = torch.where(is_constant(mean, deviation), torch.ones_like(deviation), deviation)
-    return [(part - mean) / scale for part in (train, *others)]

@@ -162,21 +162,26 @@ class SSGP(nn.Module):
         Raises ValueError as `feature_moments`, TrainingEnded as `factor_of` and `scaled_frequencies`.
         """
         frequencies = self.scaled_frequencies
-        return self._posterior(frequencies, feature_moments(frequencies, stream))
+        return self.given(frequencies, feature_moments(frequencies, stream))
 
     @torch.no_grad()
     def posterior_and_loss(self, stream: RowStream) -> tuple[Posterior, Tensor]:
         """Returns what `posterior` and `loss` give, the loss without a gradient, in one pass. Errors: as theirs."""
         frequencies = self.scaled_frequencies
         moments = feature_moments(frequencies, stream)
-        return self._posterior(frequencies, moments), self.loss_of(moments)
+        return self.given(frequencies, moments), self.loss_of(moments)
 
     def loss_of(self, moments: FeatureMoments) -> Tensor:
         """Returns `loss`, given what the rows come to under the scaled frequencies. Raises TrainingEnded as
         `factor_of`."""
         return negative_log_likelihood(moments, self.signal, self.noise) / moments.rows
 
-    def _posterior(self, frequencies: Tensor, moments: FeatureMoments) -> Posterior:
+    @torch.no_grad()
+    def given(self, frequencies: Tensor, moments: FeatureMoments) -> Posterior:
+        """Returns the process conditioned on rows that come to `moments` under the scaled frequencies (m, dimension).
+
+        Raises TrainingEnded as `factor_of`.
+        """
         signal, noise = self.signal, self.noise
         ratio = signal / noise
         factor = factor_of(moments.gram, ratio)

@@ -13,6 +13,7 @@ import torch
 from models.features.samplers import check_pair
 from models.numerics.signs import with_fixed_signs
 from models.ssgp.autoencoder_fit import Training
+from models.ssgp.drawn import first_length_scale
 from pipeline.host.errors import PipelineError
 from pipeline.settings.build import build
 from pipeline.systems.ssgp.autoencoder import fit_autoencoder
@@ -22,7 +23,6 @@ from pipeline.systems.ssgp.curves import (
     SparseTraining,
     StandardisedPoints,
     explained,
-    first_scale,
     ridge_curve,
     ssgp_curve,
     with_inputs,
@@ -102,7 +102,8 @@ def peer_training(bench: Bench, cell: Cell) -> PeerTraining:
     from pipeline.systems.ssgp.gpytorch_peers import PeerTraining
 
     own = bench.settings.ssgp
-    return PeerTraining(own.iterations, own.learning_rate, own.every, first_scale(bench.points, cell.seed), cell.seed)
+    scale = first_length_scale(bench.points.train.inputs, cell.seed)
+    return PeerTraining(own.iterations, own.learning_rate, own.every, scale, cell.seed)
 
 
 def full_gp(bench: Bench, sampler: str, cell: Cell) -> list[CurveRow]:  # noqa: ARG001

@@ -10,14 +10,14 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from data.points import Points, standardised
-from models.features.bandwidth import bandwidth
+from data.points import Points
 from models.features.kernels import Kernel
-from models.features.samplers import Sampler, draw_frequencies
-from models.numerics.ridge import RegressionData, affine_from_moments, centred_moments
-from models.runtime.seeding import generator
+from models.features.samplers import Sampler
+from models.numerics.standardisation import Standardisation
+from models.ssgp.drawn import drawn_process
 from models.ssgp.fit import MarginalLikelihood
-from models.ssgp.model import SSGP, TrainingEnded
+from models.ssgp.linear import linear_gaussians
+from models.ssgp.model import TrainingEnded
 from models.ssgp.moments import in_blocks
 from pipeline.job.curve import EpochRow, Measures
 from pipeline.job.fit import Fit
@@ -67,18 +67,17 @@ def standardised_points(
         if len(kept) == 0:
             raise ValueError(f"{points.name}: the {name} part has no row; give more rows, or another split of them")
     parts = [points.part(kept) for kept in chosen.values()]
-    inputs = standardised(*(part[0] for part in parts))
-    targets = standardised(*(part[1] for part in parts))
-    spread = float(parts[0][1].std(correction=0))
-    made = [Part(x.to(device, dtype), y.to(device, dtype)) for x, y in zip(inputs, targets, strict=True)]
-    return StandardisedPoints(*made, scale=spread if spread > 0 else 1.0)
+    inputs, targets = (Standardisation.of(values) for values in parts[0])
+    made = [Part(inputs.apply(x).to(device, dtype), targets.apply(y).to(device, dtype)) for x, y in parts]
+    return StandardisedPoints(*made, scale=float(targets.scale))
 
 
 def with_inputs(data: StandardisedPoints, change: Callable[[Tensor], Tensor]) -> StandardisedPoints:
     """Returns the points on changed inputs, standardised anew."""
     parts = (data.train, data.validation, data.test)
-    changed = standardised(*(change(part.inputs) for part in parts))
-    made = [part._replace(inputs=inputs) for part, inputs in zip(parts, changed, strict=True)]
+    changed = [change(part.inputs) for part in parts]
+    units = Standardisation.of(changed[0])
+    made = [part._replace(inputs=units.apply(inputs)) for part, inputs in zip(parts, changed, strict=True)]
     return StandardisedPoints(*made, scale=data.scale)
 
 
@@ -109,14 +108,6 @@ def explained(inputs: Tensor, reconfigured: Tensor) -> float:
     return 1 - ((inputs - reconfigured).square().sum() / (inputs - inputs.mean(0)).square().sum()).item()
 
 
-def first_scale(data: StandardisedPoints, seed: int) -> float:
-    """The median distance between random training rows; 1 where no two of them differ."""
-    inputs = data.train.inputs
-    if bool((inputs == inputs[0]).all()):
-        return 1.0
-    return bandwidth(inputs, generator=generator(seed, "ssgp/scale"))
-
-
 def say_end(curve: Sequence[CurveRow], fit: str, error: Exception) -> None:
     """Training of a fit ends early, and its curve counts. Raises ValueError where that has no point."""
     if not curve:
@@ -141,12 +132,7 @@ def ssgp_curve(
     Where the likelihood cannot be computed any more training stops, which is said, and the curve ends there.
     """
     inputs, targets = data.train
-    frequencies = draw_frequencies(
-        kernel=kernel, sampler=sampler, count=count, dimension=inputs.shape[1], bandwidth=1.0,
-        generator=generator(seed, "ssgp/frequencies"),
-    )  # fmt: skip
-    model = SSGP(frequencies, scale=first_scale(data, seed), train_frequencies=training.train_frequencies)
-    model.to(inputs.device)
+    model = drawn_process(inputs, kernel, sampler, count=count, seed=seed, train_frequencies=training.train_frequencies)
     steps, curve = training.iterations, list[CurveRow]()
     objective = MarginalLikelihood(model, in_blocks(inputs, targets), iterations=steps)
     settings = FitSettings(
@@ -183,16 +169,5 @@ def train(
 
 def ridge_curve(data: StandardisedPoints, ridges: Sequence[float]) -> list[CurveRow]:
     """Linear ridge regression, a row for each ridge; the variance is the mean squared training residual."""
-    inputs, targets = data.train.inputs, data.train.targets.unsqueeze(1)
-    moments = centred_moments(RegressionData(inputs, targets, torch.ones_like(targets, dtype=torch.bool)))
-    curve = []
-    for place, ridge in enumerate(ridges):
-        fit = affine_from_moments(moments, ridge, scale="samples")
-        variance = (fit(inputs.double()) - targets.double()).square().mean().clamp(min=1e-12)
-
-        def predict(x: Tensor, fit=fit, variance=variance) -> tuple[Tensor, Tensor]:
-            mean = fit(x.double()).squeeze(1)
-            return mean, variance.expand_as(mean)
-
-        curve.append(curve_row(predict, data, place, math.nan))
-    return curve
+    fits = linear_gaussians(*data.train, ridges)
+    return [curve_row(lambda x, fit=fit: fit.predict(x)[:2], data, place, math.nan) for place, fit in enumerate(fits)]

@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from data.base import Dataset, Standardiser
-from data.points import Points, standardised
+from data.points import Points
 from models.numerics.signs import with_fixed_signs
+from models.numerics.standardisation import Standardisation
 from models.psrnn.windows import extract_windows
 from models.runtime.seeding import generator
 from pipeline.host.errors import PipelineError
@@ -90,7 +91,7 @@ def table_of(record: Dataset | Points, *, window: int, size: SizeConfig) -> tupl
     """All candidates for points and the values there."""
     if isinstance(record, Points):
         inputs, targets = record.part(record.train)
-        return standardised(inputs)[0], targets
+        return Standardisation.of(inputs).apply(inputs), targets
     return windows_of(record.shortened(sequences=size.sequences, steps=size.steps), window=window)
 
 
@@ -110,6 +111,6 @@ def inputs_of(
     if len(points) < rows:
         raise PipelineError(f"theory.rows={rows}: {name} has {len(points)} rows in its training part; take fewer")
     kept = torch.randperm(len(points), generator=generator(seed, f"theory/rows/{name}"))[:rows]
-    points, signal = points[kept], standardised(signal[kept])[0]
+    points, signal = points[kept], Standardisation.of(signal[kept]).apply(signal[kept])
     label = f"{name}_n{points.shape[1]}"
     return Inputs(label, name, points, signal, record.source, checksum_of(points, signal), record.stand_in)

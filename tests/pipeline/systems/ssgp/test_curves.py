@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 import torch
 
-from data.points import standardised
 from models.features.kernels import Gaussian
 from models.features.samplers import Iid, draw_frequencies
 from models.runtime.seeding import generator
 from models.ssgp.autoencoder_fit import Training, train_autoencoder
+from models.ssgp.drawn import first_length_scale
 from models.ssgp.fit import train
 from models.ssgp.model import SSGP, factor_of
 from models.ssgp.moments import in_blocks
@@ -30,7 +30,6 @@ from pipeline.systems.ssgp.curves import (
     best_place,
     best_row,
     explained,
-    first_scale,
     ridge_curve,
     scores,
     ssgp_curve,
@@ -120,7 +119,7 @@ def test_the_loop_trains_as_python_does() -> None:
         bandwidth=1.0,
         generator=generator(0, "ssgp/frequencies"),
     )
-    model = SSGP(drawn, scale=first_scale(problem, 0), train_frequencies=True)
+    model = SSGP(drawn, scale=first_length_scale(problem.train.inputs, 0), train_frequencies=True)
     losses = train(model, in_blocks(*problem.train), iterations=7, learning_rate=0.1)
     assert [(row.iteration, row.loss) for row in curve] == [(i, losses[i]) for i in (0, 3, 6, 7)]
     inputs = torch.randn(50, 3, generator=torch.Generator().manual_seed(0))
@@ -137,12 +136,6 @@ def test_an_autoencoder_whose_gradient_is_not_finite_is_refused() -> None:
     row = EpochRow(1, 4, {}, 0.1, accepted=False)
     with pytest.raises(ValueError, match="gradient is not finite at step 4; lower its learning rate"):
         refuse_taken_back(row)
-
-
-def test_a_constant_column_keeps_its_scale() -> None:
-    train, other = standardised(torch.tensor([[1.0, 3.0], [1.0, 5.0]]), torch.tensor([[2.0, 4.0]]))
-    assert train.tolist() == [[0.0, -1.0], [0.0, 1.0]]
-    assert other.tolist() == [[1.0, 0.0]]
 
 
 def linear_problem(rows: int = 30) -> StandardisedPoints:
