@@ -39,6 +39,8 @@ NEEDED = {
     ("tracking", "server"): ["tracking.uri=http://127.0.0.1:5000"],
     ("kernel", "laplacian_l1"): ["sampler=iid"],
     **{("data", name): ["recipe=ssgp"] for name in POINTS},
+    ("data", "table"): [f"data.path={__file__}"],  # a file that is there; it is not read
+    ("data", "points"): ["recipe=ssgp", f"data.path={__file__}"],
 }
 
 
@@ -103,7 +105,7 @@ def test_a_contender_wins_over_its_experiment(folder: str, update: str, ridge: f
 
 
 def test_predict_composes() -> None:
-    settings = checked(compose("config", ["recipe=predict", "model.uri=runs:/a/model", "data.path=x.csv"]))
+    settings = checked(compose("config", ["recipe=predict", "model.uri=runs:/a/model", f"data.path={__file__}"]))
     assert isinstance(settings, PredictConfig)
     with pytest.raises(PipelineError, match=r"data\.path has no value; give data\.path=… on the command line"):
         checked(compose("config", ["recipe=predict", "model.uri=runs:/a/model"]))
