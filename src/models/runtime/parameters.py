@@ -1,0 +1,48 @@
+"""What parameters of an estimator may be: each check ends in one line that names the parameter and what it may be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+
+def whole_number(name: str, value: Any, *, least: int = 1, most: float = math.inf) -> int:
+    """Returns the value. Raises TypeError unless it is a whole number, Python's or NumPy's, and ValueError below
+    `least` and above `most`."""
+    wanted = f"{name} must be a whole number of at least {least}"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{wanted}, got {value!r}")
+    if value < least:
+        raise ValueError(f"{wanted}, got {value}")
+    if value > most:
+        raise ValueError(f"{name} must be at most {most:g}, got {value}")
+    return int(value)
+
+
+def number(name: str, value: Any, *, above: float = 0.0, below: float = math.inf) -> float:
+    """Returns the value. Raises TypeError unless it is a number, and ValueError unless it lies between the bounds."""
+    wanted = f"{name} must be a number above {above:g}" + (f" and below {below:g}" if below < math.inf else "")
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        raise TypeError(f"{wanted}, got {value!r}")
+    if not above < value < below:
+        raise ValueError(f"{wanted}, got {value}")
+    return float(value)
+
+
+def one_of(name: str, value: Any, names: Collection[str]) -> str:
+    """Returns the value. Raises ValueError unless it is one of the names, and TypeError where it is no text."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be one of {', '.join(names)}, got {value!r}")
+    if value not in names:
+        raise ValueError(f"{name} must be one of {', '.join(names)}, got {value!r}")
+    return value
+
+
+def yes_or_no(name: str, value: Any) -> bool:
+    """Returns the value. Raises TypeError unless it is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
