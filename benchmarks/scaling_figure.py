@@ -8,7 +8,7 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from scaling_curves import AXES, NAMES, Measured, Slope, curve
 
-from pipeline.plotting import HEADING, REFERENCE, SMALL, legend, line, new_figure, save_svg, written_out
+from pipeline.plotting import HEADING, REFERENCE, SMALL_SIZE, legend, line, new_figure, save_svg, written_out
 
 QUANTITIES = {"seconds": "processor time (s)", "bytes": "peak memory (bytes)"}
 SLOPES = {
@@ -26,7 +26,7 @@ def reference(panel: Axes, slope: int, label: str, rows: Sequence[Measured], qua
     low, high = rows[0].point.place, rows[-1].point.place
     begin = 2 * getattr(rows[0], quantity)
     panel.plot([low, high], [begin, begin * (high / low) ** slope], zorder=0, **REFERENCE)
-    panel.annotate(label, (low, begin), xytext=(2, 4), textcoords="offset points", fontsize=SMALL, color="0.4")
+    panel.annotate(label, (low, begin), xytext=(2, 4), textcoords="offset points", fontsize=SMALL_SIZE, color="0.4")
 
 
 def fill(panel: Axes, rows: Sequence[Measured], slopes: Sequence[Slope], axis: str, quantity: str) -> None:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from data.base import Dataset, Sequences
-from pipeline.plotting import band, legend, line, new_axes, whole_numbers
+from pipeline.plotting import band, legend, line, new_axes, whole_ticks
 
 ABOVE: dict[str, Any] = {"ncols": 3, "loc": "lower right", "bbox_to_anchor": (1, 1), "frameon": False}
 
@@ -21,7 +21,7 @@ def panels(data: Dataset, title: str, x: str) -> tuple[Figure, list[Axes]]:
     figure, axes = new_axes(title, x=x, y="", rows=rows, height=1.9 * rows + 1)
     for panel, name, unit in zip(axes, data.feature_names, data.units, strict=True):
         panel.set_ylabel(f"{name} ({unit})" if unit else name)
-        whole_numbers(panel)
+        whole_ticks(panel)
     return figure, axes
 
 

@@ -67,7 +67,7 @@ def load_moving_mnist(
     Raises DataError for an argument out of range, for a missing file that cannot be fetched, and always for a file
     that is damaged or cut short.
     """
-    check(source=source, seed=seed, videos=videos, test=test, validation=validation, steps=steps)
+    check_videos(source=source, seed=seed, videos=videos, test=test, validation=validation, steps=steps)
     files = PUBLISHED.find(root, source=source, opener=opener)
     others, tested = halve(read_digits(files[0]) if files else stand_in_digits(), seed=seed)
 
@@ -88,7 +88,7 @@ def load_moving_mnist(
     )
 
 
-def check(*, source: str, seed: int, videos: int, test: int, validation: int, steps: int) -> None:
+def check_videos(*, source: str, seed: int, videos: int, test: int, validation: int, steps: int) -> None:
     PUBLISHED.check_source(source)
     if seed < 0:
         raise DataError(f"moving_mnist: data.seed must be at least 0, got {seed}")

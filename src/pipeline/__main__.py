@@ -11,7 +11,7 @@ from importlib.metadata import version
 from typing import Any
 
 from pipeline.host.process import TRACEBACK, prepare_environment
-from pipeline.host.torchrun import joined
+from pipeline.host.torchrun import joined_ranks
 from pipeline.settings.messages import expected_errors, one_line
 
 PROJECT = "orthogonal-psrnn"
@@ -94,10 +94,10 @@ def launch() -> None:
     from pipeline.host.paths import conf_folder, ensure_writable, store_folder
     from pipeline.multirun.callback import parents_closed
     from pipeline.settings.swept import with_swept_settings
-    from pipeline.systems.registry import prepare
+    from pipeline.systems.registry import prepare_composition
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that open runs are closed, also between jobs
-    prepare()
+    prepare_composition()
     sys.argv[1:] = with_swept_settings(with_shorthands(sys.argv[1:]))
     if not ASKS_ONLY & set(sys.argv[1:]):
         ensure_writable(store_folder())
@@ -113,7 +113,7 @@ def main() -> None:
         print(version_line())
         return
     prepare_environment()
-    with joined():
+    with joined_ranks():
         try:
             refuse_shadowing()
             launch()

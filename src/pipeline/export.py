@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 EXPORTED = (".csv", ".svg")
 MADE_AGAIN = " Made again from the files below."
-LEFT_OUT = ("config.yaml", "draws.csv")  # of a study, every draw: in the store, too large for a page
+NOT_EXPORTED = ("config.yaml", "draws.csv")  # of a study, every draw: in the store, too large for a page
 
 
 def finished_parents(client: MlflowClient) -> list[MlflowRun]:
@@ -48,7 +48,7 @@ def finished_parents(client: MlflowClient) -> list[MlflowRun]:
             return found
 
 
-def listed(names: Iterable[str]) -> str:
+def alphabetical(names: Iterable[str]) -> str:
     """Each name once, in the order of the alphabet."""
     return ", ".join(sorted(set(names))) or "none yet"
 
@@ -62,7 +62,7 @@ def finished_parent(client: MlflowClient, name: str) -> MlflowRun:
     names = [str(run.info.run_name) for run in known]
     raise PipelineError(
         f"no finished multirun or study is named {name!r} in {masked(str(client.tracking_uri))}; there are: "
-        f"{listed(names)}{did_you_mean(name, set(names))}"
+        f"{alphabetical(names)}{did_you_mean(name, set(names))}"
     )
 
 
@@ -95,7 +95,7 @@ def fetch(client: MlflowClient, run: MlflowRun, folder: Path) -> list[str]:
     """Copy tables and SVG figures of a run into `folder`; returns their names."""
     with scratch_folder() as scratch:
         root = Path(client.download_artifacts(run.info.run_id, "", str(scratch)))
-        kept = [p for p in sorted(root.rglob("*")) if p.suffix in EXPORTED and p.name not in LEFT_OUT]
+        kept = [p for p in sorted(root.rglob("*")) if p.suffix in EXPORTED and p.name not in NOT_EXPORTED]
         folder.mkdir(parents=True, exist_ok=True)
         for stale in {path.name for path in folder.iterdir() if path.suffix in EXPORTED} - {path.name for path in kept}:
             (folder / stale).unlink()
@@ -144,7 +144,7 @@ def export_again(folder: Path) -> Path:
 def usage() -> str:
     """How the program is called, and the names that it may be given."""
     names = [str(run.info.run_name) for run in finished_parents(open_store(None))]
-    return f"{(__doc__ or '').splitlines()[0]} Names: {listed(names)}"
+    return f"{(__doc__ or '').splitlines()[0]} Names: {alphabetical(names)}"
 
 
 def main() -> None:

@@ -18,14 +18,18 @@ if TYPE_CHECKING:
 
 STYLES = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D"), ((0, (5, 1)), "v"), ((0, (1, 1)), "x"))
 COLOURS = ("#000000", "#173f85", "#b03a32", "#1f8f7d", "#d9962b", "#84c8f2")  # each lighter than the one before
-TITLE, HEADING, SMALL = 10, 9, 8  # sizes of letters: of titles; of panels' titles and shared axes; of all other words
+TITLE, HEADING, SMALL_SIZE = (
+    10,
+    9,
+    8,
+)  # sizes of letters: of titles; of panels' titles and shared axes; of all other words
 LINE, MARKER, CAP = 1.4, 4, 3  # of lines, of markers, of the ends of error bars
 REFERENCE: dict[str, Any] = {
     "color": "0.6",
     "linewidth": 0.8,
 }  # of lines that are no data: a level, a kept epoch, agreement
 TITLE_LETTERS = 10.5  # an inch of a title holds, whatever letters they are
-LEVEL = 1e-9  # of its value: what differs by less is one line
+SAME_LINE = 1e-9  # of its value: what differs by less is one line
 MSE = "mean squared error (standardised units)"
 
 
@@ -71,7 +75,7 @@ def new_panels(names: Sequence[str], title: str, *, x: str, y: str, grid: Grid) 
     figure = new_figure(grid.margin[0] + grid.size[0] * columns, grid.margin[1] + grid.size[1] * rows, title)
     if y:
         figure.supylabel(y, fontsize=HEADING)
-    figure.supxlabel(x, fontsize=SMALL)
+    figure.supxlabel(x, fontsize=SMALL_SIZE)
     axes = {name: figure.add_subplot(rows, columns, i + 1) for i, name in enumerate(names)}
     for name, panel in axes.items():
         panel.set_title(name, fontsize=HEADING)
@@ -81,20 +85,20 @@ def new_panels(names: Sequence[str], title: str, *, x: str, y: str, grid: Grid) 
 
 def legend(panel: Axes, **place: Any) -> None:
     """A legend of one panel. place: as `Axes.legend` takes it."""
-    panel.legend(fontsize=SMALL, **place)
+    panel.legend(fontsize=SMALL_SIZE, **place)
 
 
 def legend_beside(figure: Figure) -> None:
     """One legend at the right for all panels, which have the same lines."""
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right upper", fontsize=SMALL)
+    figure.legend(handles, labels, loc="outside right upper", fontsize=SMALL_SIZE)
 
 
 def legend_below(figure: Figure, note: str = "") -> None:
     """One legend under all panels, which have the same lines, so that it hides none of them; and a note over it."""
     handles, labels = figure.axes[0].get_legend_handles_labels()
     places = {"loc": "outside lower center", "ncols": len(labels)}
-    figure.legend(handles, labels, **places, fontsize=SMALL, title=note or None, title_fontsize=SMALL)
+    figure.legend(handles, labels, **places, fontsize=SMALL_SIZE, title=note or None, title_fontsize=SMALL_SIZE)
 
 
 def colour(index: int) -> str:
@@ -127,7 +131,7 @@ def curve(panel: Axes, index: int, rows: pd.DataFrame, x: str, label: str, *, ma
     line(panel, index, rows[x], rows["error"], label, markers=markers)
 
 
-def whole_numbers(panel: Axes) -> None:
+def whole_ticks(panel: Axes) -> None:
     """Ticks of the x axis are whole numbers."""
     from matplotlib.ticker import MaxNLocator
 
@@ -168,7 +172,7 @@ def varying(drawn: Sequence[np.ndarray]) -> np.ndarray:
     """(feature,): whether anything drawn of it, in arrays (time, feature), differs from the rest of it."""
     rows = np.concatenate(drawn)
     low, high = np.fmin.reduce(rows), np.fmax.reduce(rows)
-    return ~(high - low <= LEVEL * np.maximum(np.abs(low), np.abs(high)))
+    return ~(high - low <= SAME_LINE * np.maximum(np.abs(low), np.abs(high)))
 
 
 def not_drawn(features: Sequence[str], varies: np.ndarray) -> str:
@@ -185,7 +189,7 @@ def feature_panels(
     chosen = spread(np.flatnonzero(varies if varies.any() else ~varies), most)
     figure, axes = new_axes(title, x=x, y="", rows=len(chosen), height=1.6 * len(chosen) + 1)
     for panel, i in zip(axes, chosen, strict=True):
-        panel.set_ylabel(f"{features[i]}\n({units[i]})" if units[i] else str(features[i]), fontsize=SMALL)
+        panel.set_ylabel(f"{features[i]}\n({units[i]})" if units[i] else str(features[i]), fontsize=SMALL_SIZE)
     return figure, list(zip(axes, chosen.tolist(), strict=True))
 
 

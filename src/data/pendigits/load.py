@@ -65,7 +65,7 @@ def load_handwriting(
     Raises DataError for an argument out of range, for a missing file that cannot be fetched, and always for a file
     that is damaged or cut short.
     """
-    check_choices(source=source, trajectory=trajectory, seed=seed, steps=steps)
+    check_arguments(source=source, trajectory=trajectory, seed=seed, steps=steps)
     check_sizes(trajectories=trajectories, test=test, validation=validation)
     files = PUBLISHED.find(root, source=source, opener=opener)
     digits = read_digits(files[0]) if files else stand_in_digits(seed=seed)
@@ -73,7 +73,7 @@ def load_handwriting(
     return split_by_writer(arrays, names, test=test, validation=validation, stand_in=not files)
 
 
-def check_choices(*, source: str, trajectory: str, seed: int, steps: int | None) -> None:
+def check_arguments(*, source: str, trajectory: str, seed: int, steps: int | None) -> None:
     PUBLISHED.check_source(source)
     if trajectory not in TRAJECTORIES:
         raise DataError(

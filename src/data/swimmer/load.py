@@ -76,14 +76,14 @@ def load_swimmer(
     Raises DataError for parameters out of range and when gymnasium or MuJoCo is not installed.
     """
     settings = Settings(seed, trajectories, steps, iterations, policies, elite, action_noise)
-    check(settings, test=test, validation=validation)
+    check_settings(settings, test=test, validation=validation)
     versions = simulator_versions()
     paths = cache_paths({"loader": LOADER_VERSION, **settings._asdict(), **versions}, root=root)
     shape = (trajectories, steps, len(FEATURE_NAMES))
-    found = kept(paths, shape)
+    found = cached_trajectories(paths, shape)
     if found is None:
         with one_at_a_time(paths):
-            found = kept(paths, shape)
+            found = cached_trajectories(paths, shape)
             if found is None:
                 found = simulate(settings)
                 keep(paths, found)
@@ -91,7 +91,7 @@ def load_swimmer(
     return split(list(found), seed=seed, test=test, validation=validation, source=source)
 
 
-def check(settings: Settings, *, test: int, validation: int) -> None:
+def check_settings(settings: Settings, *, test: int, validation: int) -> None:
     """Checks the parameters. Raises DataError, naming the parameter, for one out of range."""
     whole = {**settings._asdict(), "test": test, "validation": validation}
     noise = whole.pop("action_noise")
@@ -220,7 +220,7 @@ def one_at_a_time(paths: Sequence[Path]) -> Iterator[None]:
         yield
 
 
-def kept(paths: Sequence[Path], shape: tuple[int, ...]) -> np.ndarray | None:
+def cached_trajectories(paths: Sequence[Path], shape: tuple[int, ...]) -> np.ndarray | None:
     """Returns the trajectories of the first path that has them."""
     return next((array for path in paths if (array := read_cache(path, shape)) is not None), None)
 

@@ -12,7 +12,7 @@ from models.forecasting.recurrent import Recurrent
 from models.runtime.collectives import take_from_first_rank
 
 RESTARTS, STEPS = 64, 32  # places at which the filter begins anew; rows after the lags that it is watched for
-LEVEL = 1.001  # times the last value's error, up to which a readout is no worse: a near tie is not left to rounding
+NEAR_TIE = 1.001  # times the last value's error, up to which a readout is no worse: a near tie is not left to rounding
 
 
 class BurnIn(NamedTuple):
@@ -44,7 +44,7 @@ def restarts(part: MaskedSequences, *, steps: int) -> Tensor:
 @torch.no_grad()
 def rows_until_read(model: Recurrent, train: MaskedSequences) -> BurnIn:
     """Returns the least number of rows, at least `model.lags`, from which on the readout is no worse than the last
-    value: its error is at most `LEVEL` times as large.
+    value: its error is at most `NEAR_TIE` times as large.
 
     The filter begins anew at many places of the training part, which a state at its beginning does not fit as it fits
     the beginnings that it was trained on; after each number of rows the mean squared errors are compared, over all
@@ -58,12 +58,12 @@ def rows_until_read(model: Recurrent, train: MaskedSequences) -> BurnIn:
     states = model.states_observed(model.initial_state(len(values)), values)
     ours = (model.read(states) - values).square()[:, model.lags :].mean((0, 2))
     last = values.diff(dim=1).square()[:, model.lags - 1 :].mean((0, 2))
-    worse = ~(ours <= LEVEL * last)
+    worse = ~(ours <= NEAR_TIE * last)
     places = worse.nonzero()
     return BurnIn(model.lags + (int(places[-1]) + 1 if len(places) else 0), still_worse=bool(worse[-1]))
 
 
-def settle(model: Recurrent, train: MaskedSequences) -> bool:
+def settle_start_up(model: Recurrent, train: MaskedSequences) -> bool:
     """Lets the start-up stand in for as long as `rows_until_read` says.
 
     Returns whether the readout is still worse then. Of several ranks the first one's answer counts.

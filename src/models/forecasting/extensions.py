@@ -25,7 +25,7 @@ TRAVELS = "models"  # this package, which every logged model has with it
 NEEDED = ("torch", "numpy", "scipy")  # by this package, so every logged model names them
 STAYS = ("data", "pipeline")
 MOST_BYTES = 16 * 2**20  # of the sources of one model
-LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*")
+NOT_COPIED = shutil.ignore_patterns("__pycache__", ".*")
 
 
 class Baggage(NamedTuple):
@@ -140,7 +140,7 @@ def files_of(place: Path) -> list[Path]:
         return [place]
     found: list[Path] = []
     for folder, folders, names in os.walk(place):
-        left_out = LEFT_OUT(folder, [*folders, *names])
+        left_out = NOT_COPIED(folder, [*folders, *names])
         folders[:] = sorted(set(folders) - left_out)
         found += (Path(folder, name) for name in sorted(set(names) - left_out))
     return found
@@ -185,7 +185,7 @@ def copy_sources(sources: dict[str, Path], folder: Path) -> None:
         if place.is_file():
             shutil.copyfile(place, target)
         else:
-            shutil.copytree(place, target, ignore=LEFT_OUT, dirs_exist_ok=True)
+            shutil.copytree(place, target, ignore=NOT_COPIED, dirs_exist_ok=True)
 
 
 def class_of(name: str, folder: Path, extensions: Sequence[str]) -> type[nn.Module]:
@@ -225,14 +225,14 @@ def import_travelled(module: str, code: Path) -> None:
                 raise ValueError(f"{module}, which the model needs, cannot be imported ({reason})") from error
     for place in sorted(code.iterdir()) if code.is_dir() else ():
         loaded = sys.modules.get(place.stem)
-        if loaded is not None and contents(place) != contents(source_of(place.stem) or place):
+        if loaded is not None and file_contents(place) != file_contents(source_of(place.stem) or place):
             raise ValueError(
                 f"another {place.stem} than the one that travelled with the model is imported "
                 f"({source_of(place.stem)}); load the model in a process of its own, or save it anew"
             )
 
 
-def contents(place: Path) -> dict[str, bytes]:
+def file_contents(place: Path) -> dict[str, bytes]:
     """Returns the content of each file of a module or package, by its path within it."""
     return {str(file.relative_to(place)): file.read_bytes() for file in files_of(place)}
 

@@ -22,13 +22,13 @@ from models.numerics.ridge import (
     validation_error,
 )
 
-LAGS = "readout.lags"  # what the choice is kept under
+CHOSEN_LAGS = "readout.lags"  # what the choice is kept under
 MOST_INPUTS = 1000  # numbers of recent observations, so that a choice stays a matter of seconds
-LEVEL = 1.001  # a difference of validation errors that more lags have to make
+NEAR_TIE = 1.001  # a difference of validation errors that more lags have to make
 
 
 class LagsTried(NamedTuple):
-    """Holds lags, the fewest whose error is at most `LEVEL` times the least, and errors: one-step validation error
+    """Holds lags, the fewest whose error is at most `NEAR_TIE` times the least, and errors: one-step validation error
     by lags."""
 
     lags: int
@@ -118,7 +118,7 @@ def choose_lags(
         best, _ = least_validation_error(solutions(own, settings._replace(lags=lags), size), other)
         errors[lags] = validation_error(best, other)
     least = min(errors.values())
-    return LagsTried(next(lags for lags, error in errors.items() if error <= LEVEL * least), errors)
+    return LagsTried(next(lags for lags, error in errors.items() if error <= NEAR_TIE * least), errors)
 
 
 def solutions(moments: Sequence[CentredMoments], settings: ReadoutSettings, size: int) -> Iterator[AffineMap]:
@@ -148,7 +148,7 @@ def settle_lags(model: nn.Module, fitted: FittedReadout, fit: ReadoutFit) -> Set
     if choices is None or not takes_lags(model):
         return Settled(model, fitted, None)
     tried = choose_lags(model, fit.train, fit.validation, fit.settings, candidates_of(fit, choices))
-    chosen = {**fitted.chosen, LAGS: tried.lags}
+    chosen = {**fitted.chosen, CHOSEN_LAGS: tried.lags}
     if not tried.lags:
         return Settled(model, fitted._replace(chosen=chosen), tried)
     joined = with_lags(model, tried.lags)

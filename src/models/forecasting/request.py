@@ -13,7 +13,7 @@ LEAVES = {int, float, type(None)}  # of `json.loads`; None is a gap
 ARRAY_DEPTH = 3  # (sequence, time, feature)
 
 
-def shown(value: Any) -> str:
+def shortened(value: Any) -> str:
     """Returns a wrong value as JSON writes it, cut short; and of a list or an object its kind alone: it may be
     nested deep."""
     if isinstance(value, list | dict):
@@ -27,14 +27,14 @@ def whole_number(key: str, value: Any) -> None:
     if type(value) is not int or value < 0:
         raise ValueError(
             f"params.{key} must be a whole number: 0 (one-step predictions) or the steps to forecast, "
-            f"got {shown(value)}"
+            f"got {shortened(value)}"
         )
 
 
 def coverage(key: str, value: Any) -> None:
     """Raises ValueError unless the value of a parameter is a number of at least 0 and below 1."""
     if type(value) not in (int, float) or not 0 <= value < 1:
-        raise ValueError(f"params.{key} must be 0 (none) or a coverage below 1 such as 0.9, got {shown(value)}")
+        raise ValueError(f"params.{key} must be 0 (none) or a coverage below 1 such as 0.9, got {shortened(value)}")
 
 
 PARAMETERS: dict[str, Callable[[str, Any], None]] = {
@@ -74,7 +74,7 @@ def _reason(error: ValueError) -> str:
 def check_parameters(parameters: Any) -> None:
     """Raises ValueError where `params` is neither null nor an object, or has a value that it cannot have."""
     if not isinstance(parameters, dict | None):
-        raise ValueError(f'params must be an object, as in {{"horizon": 5}}, not {shown(parameters)}')
+        raise ValueError(f'params must be an object, as in {{"horizon": 5}}, not {shortened(parameters)}')
     for key, check in PARAMETERS.items():
         if parameters and key in parameters:
             check(key, parameters[key])
@@ -87,13 +87,13 @@ def check_array(name: str, rows: Any, depth: int = 1) -> int:
     How many columns there must be, and how many levels, the model knows.
     """
     if not isinstance(rows, list):
-        raise ValueError(f"{name} must be an array (time, feature) or (sequence, time, feature), not {shown(rows)}")
+        raise ValueError(f"{name} must be an array (time, feature) or (sequence, time, feature), not {shortened(rows)}")
     kinds = set(map(type, rows))
     if kinds <= LEAVES:
         return 1
     if kinds != {list}:
         place = next(place for place, kind in enumerate(map(type, rows)) if kind not in LEAVES)
-        raise ValueError(f"{name}[{place}]: {shown(rows[place])} is not a number; a gap is null")
+        raise ValueError(f"{name}[{place}]: {shortened(rows[place])} is not a number; a gap is null")
     if depth == ARRAY_DEPTH:
         raise ValueError(f"{name} is nested too deep; an array has at most (sequence, time, feature)")
     levels = [check_array(f"{name}[{place}]", row, depth + 1) for place, row in enumerate(rows)]

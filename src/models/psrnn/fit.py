@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import torch
 
-from models.forecasting.burn_in import settle
+from models.forecasting.burn_in import settle_start_up
 from models.forecasting.filtering import MaskedSequences, filter_sequences, up_to_end
 from models.forecasting.forecaster import Forecaster
 from models.forecasting.lags import LagsTried, settle_lags
@@ -187,5 +187,5 @@ def fit_forecaster(
     first = max(FIRST_SCORED, readout.lags)
     parts = [standardised(part, units, first_step=first) for part in (fitted_to, held_out)]
     model = fit(*parts, features=features, regression=regression, readout=readout, generators=generators).model
-    settle(model, parts[0])
+    settle_start_up(model, parts[0])
     return Forecaster(model, mean=units.mean, scale=units.scale, feature_names=names)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 LINE = 64  # bytes of a line of the cache, to which memory is aligned
-SMALL = 2**20  # bytes below which the allocator has memory at hand
+SMALL_ARRAY = 2**20  # bytes below which the allocator has memory at hand
 
 
 def aligned_bytes(size: int) -> np.ndarray:
@@ -41,7 +41,7 @@ class Scratch:
     def empty(self, shape: tuple[int, ...], *, like: Tensor) -> Tensor:
         """Returns an uninitialised tensor of that shape, with the dtype and on the device of `like`."""
         size = prod(shape) * like.element_size()
-        if like.device.type != "cpu" or size < SMALL:
+        if like.device.type != "cpu" or size < SMALL_ARRAY:
             return like.new_empty(shape)
         memory = self._taken(size)
         borrowed = memory[:size]  # torch holds on to this very array as long as to its numbers

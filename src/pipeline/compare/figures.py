@@ -11,14 +11,14 @@ from pipeline.compare.labels import label
 from pipeline.plotting import (
     CAP,
     MARKER,
-    SMALL,
+    SMALL_SIZE,
     Grid,
     colour,
     curve,
     legend,
     new_panels,
     style,
-    whole_numbers,
+    whole_ticks,
     written_out,
 )
 
@@ -68,12 +68,12 @@ def error_by_epoch(means: Any, comparison: Comparison, *, title: str) -> Figure:
         here = means[means["data"] == name]
         for i, (arm, rows) in enumerate(here.groupby("arm", sort=True)):
             curve(panel, i, rows.sort_values("epoch"), "epoch", label(str(arm)), markers=False)
-        whole_numbers(panel)
+        whole_ticks(panel)
         legend(panel)
     return figure
 
 
-def contenders(means: Any, comparison: Comparison, *, title: str) -> Figure:
+def contender_figure(means: Any, comparison: Comparison, *, title: str) -> Figure:
     """Draws a row per arm, the best at the top, with its interval; one panel a data set."""
     data = sorted(means["data"].unique())
     figure, axes = panels(data, title, x=comparison.label, y="")
@@ -88,5 +88,5 @@ def contenders(means: Any, comparison: Comparison, *, title: str) -> Figure:
         panel.errorbar(
             rows["error"], places, xerr=[low, high], fmt="o", color=colour(0), markersize=MARKER, capsize=CAP
         )
-        panel.set_yticks(places, rows["arm"].map(label).tolist(), fontsize=SMALL)
+        panel.set_yticks(places, rows["arm"].map(label).tolist(), fontsize=SMALL_SIZE)
     return figure

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from pipeline.compare.statistics import LEVEL, Interval
+from pipeline.compare.statistics import CONFIDENCE, Interval
 
 
 def mcnemar_p(only_baseline: int, only_challenger: int) -> float:
@@ -25,5 +25,5 @@ def difference_interval(only_baseline: int, only_challenger: int, pairs: int) ->
     from scipy import stats
 
     less, more = (only_baseline + 1) / (pairs + 2), (only_challenger + 1) / (pairs + 2)
-    half = float(stats.norm.ppf((1 + LEVEL) / 2)) * math.sqrt((less + more - (more - less) ** 2) / (pairs + 2))
+    half = float(stats.norm.ppf((1 + CONFIDENCE) / 2)) * math.sqrt((less + more - (more - less) ** 2) / (pairs + 2))
     return Interval(max(more - less - half, -1.0), min(more - less + half, 1.0))

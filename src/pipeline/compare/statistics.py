@@ -15,7 +15,7 @@ import pandas as pd
 
 from pipeline.compare import claims
 
-LEVEL = 0.95
+CONFIDENCE = 0.95
 RESAMPLES = 9999
 FEWEST_FOR_INTERVAL = 3
 FEWEST_FOR_WILCOXON = 6
@@ -44,7 +44,10 @@ def mean_interval(values: np.ndarray) -> Interval:
         return UNKNOWN
     if np.ptp(values) == 0:
         return Interval(float(values[0]), float(values[0]))
-    mean, half = float(values.mean()), float(stats.t.ppf((1 + LEVEL) / 2, n - 1) * values.std(ddof=1) / math.sqrt(n))
+    mean, half = (
+        float(values.mean()),
+        float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * values.std(ddof=1) / math.sqrt(n)),
+    )
     return Interval(mean - half, mean + half)
 
 
@@ -246,7 +249,7 @@ def _quantiles(factors: np.ndarray, seeds: int) -> Interval:
     known = factors[~np.isnan(factors)]
     if seeds < FEWEST_FOR_INTERVAL or not len(known):
         return UNKNOWN
-    low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], method="inverted_cdf")
+    low, high = np.quantile(known, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], method="inverted_cdf")
     return Interval(float(low), float(high))
 
 

@@ -66,7 +66,7 @@ def heading(kind: str, jobs: Any) -> str:
     return f"{mark}{kind} ({counted})"
 
 
-def shown(table: Any) -> pd.DataFrame:
+def first_columns(table: Any) -> pd.DataFrame:
     """Returns the columns of `statistics.paired` that are read first; all of them are in paired.csv."""
     return table[[name for name in PAIRED_SHOWN if name in table]]
 
@@ -82,7 +82,7 @@ def claim_tables(errors: pd.DataFrame, compare: Any, claim: str) -> tuple[dict[s
     claims = statistics.verdicts(table, claim)
     divided = f"error of {compare.challenger} divided by that of {compare.baseline}"
     words = f"\n\n{claim}: {divided}, paired by seed: {RATIOS}\n\n"
-    text = f"{words}{in_words(shown(table))}\n\n{in_words(claims)}"
+    text = f"{words}{in_words(first_columns(table))}\n\n{in_words(claims)}"
     return {"paired.csv": table, "claims.csv": claims}, text
 
 
@@ -159,7 +159,7 @@ def ahead_of_all(data: str, rows: Any, challenger: str) -> dict[str, str]:
     return {"data": data, "claim": f"{challenger} ahead of every baseline", "verdict": word, BEHIND: missed}
 
 
-def contenders(jobs: Any, compare: Any, curves_of: Curves, comparison: Comparison) -> Summary:  # noqa: ARG001
+def by_contender(jobs: Any, compare: Any, curves_of: Curves, comparison: Comparison) -> Summary:  # noqa: ARG001
     """Shows model against model: `compare.challenger` beside every other arm, paired by seed."""
     errors: Any = with_error(jobs, comparison)
     means: Any = statistics.geometric_means(errors.assign(count=0)).drop(columns="count")
@@ -173,8 +173,8 @@ def contenders(jobs: Any, compare: Any, curves_of: Curves, comparison: Compariso
         tables |= {"paired.csv": table, "claims.csv": claims}
         divided = f"Error of {compare.challenger} divided by that of each other model"
         text += f"\n\n{divided}, paired by seed: {RATIOS}\n\n"
-        text += f"{in_words(shown(table))}\n\n{in_words(claims)}"
-    return Summary(tables, {"figures/contenders": figures.contenders(means, comparison, title=title)}, text)
+        text += f"{in_words(first_columns(table))}\n\n{in_words(claims)}"
+    return Summary(tables, {"figures/contenders": figures.contender_figure(means, comparison, title=title)}, text)
 
 
 def trials(jobs: Any, compare: Any, curves_of: Curves, comparison: Comparison) -> Summary:  # noqa: ARG001
@@ -187,7 +187,7 @@ def trials(jobs: Any, compare: Any, curves_of: Curves, comparison: Comparison) -
     return Summary({"trials.csv": ranked}, {}, f"{words}\n\n{in_words(first)}")
 
 
-KINDS = {"count": by_count, "epoch": by_epoch, "contenders": contenders, "trials": trials}
+KINDS = {"count": by_count, "epoch": by_epoch, "contenders": by_contender, "trials": trials}
 
 
 def listed(jobs: pd.DataFrame) -> str:

@@ -13,7 +13,7 @@ PATIENCE = 5.0  # seconds that a stage may take without a bar
 
 
 @contextmanager
-def shown(what: str, rows: int | None = None) -> Iterator[None]:
+def progress_bar(what: str, rows: int | None = None) -> Iterator[None]:
     """Shows a bar on standard error of the rows that models are done with in the block (`models.runtime.progress`).
 
     It appears after `PATIENCE` seconds, is cleared away at the end, and stays away where standard error is no terminal.

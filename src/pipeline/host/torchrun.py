@@ -33,7 +33,7 @@ def ranks_on_machine() -> int:
 
 
 @contextmanager
-def joined() -> Iterator[None]:
+def joined_ranks() -> Iterator[None]:
     """Meets the other ranks, if there are any, and ends with one voice: exit texts and errors of the first to fail."""
     if not launched():
         yield

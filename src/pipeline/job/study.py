@@ -52,8 +52,8 @@ class Study(NamedTuple):
     full: bool = True
 
 
-def prepare(settings: CommonConfig, job: Job) -> torch.device:
-    """Threads set; the device."""
+def set_up(settings: CommonConfig, job: Job) -> torch.device:
+    """Sets the number of threads and returns the device of the job."""
     set_threads(settings.threads)
     return pick_device(settings.device, job=job.number)
 

@@ -17,7 +17,7 @@ from pipeline.host.errors import GOES_ON, FinishedBefore
 from pipeline.host.passwords import masked
 from pipeline.host.torchrun import refuse_several
 from pipeline.settings.messages import expected_errors, one_line
-from pipeline.systems.registry import prepare, system
+from pipeline.systems.registry import prepare_composition, system
 
 if TYPE_CHECKING:
     from pipeline.tracking.run import Run
@@ -41,7 +41,7 @@ def parents_closed() -> Iterator[None]:
 
 def arrived() -> ParentRun:
     """The callback in a worker process: what every process needs is set up, and there is no parent to close."""
-    prepare()
+    prepare_composition()
     return ParentRun()
 
 

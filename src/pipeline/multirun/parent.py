@@ -14,8 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pipeline.compare.comparison import Comparison
 from pipeline.compare.jobs import is_compared, job_table, metric_table
-from pipeline.compare.summary import aligned
-from pipeline.compare.summary import summarise as summary_of
+from pipeline.compare.summary import aligned, summarise
 from pipeline.host.errors import FinishedBefore, PipelineError
 from pipeline.host.process import command_line
 from pipeline.multirun.best import best_child, best_in_words, keep_best, log_best
@@ -123,7 +122,7 @@ def summarised(run: Run, children: list[MlflowRun], compare: Any, name: str | No
     compared = [child for child in children if is_compared(child, comparison)]
     tested, whole = compare.figure != "trials", status == "FINISHED"
     steps: dict[str, Callable[[], None]] = {
-        "their summary could not be made": lambda: summarise(run, children, compare, comparison),
+        "their summary could not be made": lambda: log_summary(run, children, compare, comparison),
         "the best of them could not be told": lambda: log_best(run, compared, comparison, tested=tested, whole=whole),
         "the model of the best could not be kept": lambda: keep_best(run, compared, comparison, name),
     }
@@ -160,10 +159,10 @@ def curves_by(comparison: Comparison | None, client: MlflowClient) -> Callable[[
     return curves
 
 
-def summarise(run: Run, children: list[MlflowRun], compare: Any, comparison: Comparison | None) -> None:
+def log_summary(run: Run, children: list[MlflowRun], compare: Any, comparison: Comparison | None) -> None:
     """Tables, figures and words over the jobs; the words are printed too."""
     jobs: Any = job_table(children, compare, comparison)
-    summary = summary_of(jobs, compare, curves_by(comparison, run.client), comparison)
+    summary = summarise(jobs, compare, curves_by(comparison, run.client), comparison)
     studies = [child for child in children if not is_compared(child, comparison)]
     tables = summary.tables | ({"metrics.csv": metric_table(studies)} if studies else {})
     for path, table in tables.items():

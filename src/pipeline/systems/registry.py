@@ -135,6 +135,6 @@ def resolvers() -> list[Callable[..., str]]:
     return [resolver for name in SYSTEMS for resolver in system(name).resolvers]
 
 
-def prepare() -> None:
+def prepare_composition() -> None:
     """What every process needs before its first configuration is composed: environment, schemas, resolvers."""
     prepare_process(schemas(), resolvers())

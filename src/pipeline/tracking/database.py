@@ -37,7 +37,7 @@ class Contents(NamedTuple):
     used: bool
 
 
-def contents(path: Path) -> Contents:
+def read_contents(path: Path) -> Contents:
     """Returns what is in a SQLite file. Raises sqlite3.DatabaseError when it is none."""
     with closing(sqlite3.connect(path, timeout=60)) as database:
         tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -127,19 +127,19 @@ def make(path: Path, newest: str | None) -> None:
         fill(partial, newest)
 
 
-def prepare(path: Path) -> None:
+def prepare_database(path: Path) -> None:
     """Makes the store's file where there is none, or one that was left half-made; upgrades one of an earlier MLflow.
 
     To be called under the store's lock. Raises OSError and sqlite3.Error where it cannot be written.
     """
     script = migrations()
     newest = script.get_current_head()
-    if path.exists() and half_made(contents(path), newest):
+    if path.exists() and half_made(read_contents(path), newest):
         aside = move_aside(path)
         say(f"the tracking store {path} was left half-made by a process that was stopped; moved to {aside}, made anew")
     if not path.exists():
         make(path, newest)
-    revision = contents(path).revision
+    revision = read_contents(path).revision
     if revision != newest and revision in {migration.revision for migration in script.walk_revisions()}:
         say(f"upgrading the tracking store {path} to MLflow {mlflow.__version__}, once; it takes some seconds")
         migrate(path)

@@ -96,7 +96,7 @@ def lock_of(folder: Path) -> int:
     return HELD[folder]
 
 
-def settle(folder: Path) -> None:
+def settle_store(folder: Path) -> None:
     """Puts the places of a moved store right, and holds the store until the process ends. Its folder is absolute.
 
     Raises StoreInUse when it was moved and another process has it open.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pipeline.host.errors import PipelineError
 from pipeline.host.passwords import masked
 from pipeline.host.paths import ensure_writable, store_folder
-from pipeline.tracking.location import database_of, settle
+from pipeline.tracking.location import database_of, settle_store
 from pipeline.tracking.outbox import send_unsent
 from pipeline.tracking.server import ask_patiently, wait_for_server
 
@@ -53,10 +53,10 @@ def sqlite_file(uri: str) -> Path | None:
 
 def open_store(uri: str | None, *, wait: float = WAIT_SECONDS) -> MlflowClient:
     """Returns a client on the store. Its SQLite file is made, mended or upgraded under a lock, so that jobs that start
-    together find it whole (`database.prepare`).
+    together find it whole (`database.prepare_database`).
 
     A server is waited for up to `wait` seconds. What earlier processes could not send to this store is sent now. Where
-    the folder of the local store was moved, the places of its artifacts are put right (`location.settle`). Raises
+    the folder of the local store was moved, the places of its artifacts are put right (`location.settle_store`). Raises
     PipelineError when the store cannot be written or reached.
     """
     import mlflow
@@ -64,7 +64,7 @@ def open_store(uri: str | None, *, wait: float = WAIT_SECONDS) -> MlflowClient:
     from mlflow.tracking import MlflowClient
     from sqlalchemy.exc import SQLAlchemyError
 
-    from pipeline.tracking.database import prepare
+    from pipeline.tracking.database import prepare_database
 
     resolved = tracking_uri(uri)
     ensure_writable(store_folder())
@@ -77,12 +77,12 @@ def open_store(uri: str | None, *, wait: float = WAIT_SECONDS) -> MlflowClient:
         folder.mkdir(parents=True, exist_ok=True)
         with file_lock(folder / ".store.lock"):
             if file:
-                prepare(file)
+                prepare_database(file)
             mlflow.set_tracking_uri(resolved)
             client = MlflowClient(tracking_uri=resolved)
             client.search_experiments(max_results=1)
             if resolved == local_uri():
-                settle(store_folder())
+                settle_store(store_folder())
     except (MlflowException, OSError, sqlite3.Error, SQLAlchemyError) as error:
         reason = str(error).splitlines()[0]
         told = f"the tracking store {resolved} cannot be used: {reason}; see tracking.uri"

@@ -14,7 +14,7 @@ from torch import Tensor
 from models.baselines.autoregression import VAR, fit_autoregression
 from models.baselines.echo_state import EchoState
 from models.baselines.networks import LSTM
-from models.forecasting.burn_in import STEPS, rows_until_read, settle
+from models.forecasting.burn_in import STEPS, rows_until_read, settle_start_up
 from models.forecasting.filtering import MaskedSequences, State, filter_sequences, roll, scored_steps
 from models.forecasting.fitting import Problem
 from models.forecasting.forecaster import Forecaster, OnlineForecaster, load_forecaster, save_forecaster
@@ -60,7 +60,7 @@ def fitted() -> dict[str, Any]:
         "var": VAR(orders=[LAGS]).fit(problem).model,
     }
     for name in NAMES[:3]:
-        settle(found[name], train)
+        settle_start_up(found[name], train)
     return found
 
 
@@ -270,7 +270,7 @@ def test_a_state_that_has_to_see_more_rows_is_not_read_before() -> None:
     rows, still_worse = rows_until_read(model, train)
     assert 5 < rows < 30
     assert not still_worse
-    assert not settle(model, train)
+    assert not settle_start_up(model, train)
     assert model.history == rows
     assert model.start_up.orders == (0, 1)
     predictions = filter_sequences(model, train.values[:, :50], train.mask[:, :50]).predictions[0]
@@ -299,7 +299,7 @@ def test_a_near_tie_with_the_last_value_is_not_left_to_rounding(rounded: float) 
 def test_a_readout_that_stays_worse_than_the_last_value_is_said_to() -> None:
     model, train = of_last_value(-1.0), seasonal(1)
     assert rows_until_read(model, train) == (1 + STEPS + 1, True)
-    assert settle(model, train)
+    assert settle_start_up(model, train)
     assert model.history == STEPS + 2
 
 

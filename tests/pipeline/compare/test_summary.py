@@ -102,7 +102,7 @@ def test_the_best_is_at_the_top_whichever_direction_is_better() -> None:
     means = pd.DataFrame({"data": "d", "arm": ["a", "b", "c"], "error": [0.9, 0.6, 0.7]})
     means = means.assign(error_low=means["error"], error_high=means["error"])
     for comparison, upwards in ((ACCURACY, ["b", "c", "a"]), (FORECASTS, ["a", "c", "b"])):
-        (panel,) = figures.contenders(means, comparison, title="t").axes
+        (panel,) = figures.contender_figure(means, comparison, title="t").axes
         assert [tick.get_text() for tick in panel.get_yticklabels()] == upwards
 
 

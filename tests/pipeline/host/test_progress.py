@@ -14,7 +14,7 @@ from models.forecasting.filtering import filter_sequences, forecast_from_everywh
 from models.psrnn.cell import PSRNN
 from models.runtime.progress import advanced, heard
 from pipeline.host import progress
-from pipeline.host.progress import shown
+from pipeline.host.progress import progress_bar
 
 
 class Terminal(io.StringIO):
@@ -25,7 +25,7 @@ class Terminal(io.StringIO):
 def written(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch, *, patience: float) -> str:
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(progress, "PATIENCE", patience)
-    with shown("evaluate", 200):
+    with progress_bar("evaluate", 200):
         for _ in range(4):
             time.sleep(0.06)  # a bar is drawn again when a tenth of a second has passed
             advanced(50)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from pipeline.host.threads import SMALL, threads_for
+from pipeline.host.threads import SMALL_MODEL, threads_for
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +17,7 @@ def _three_threads():
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize(("numbers", "threads"), [(1, 1), (SMALL - 1, 1), (SMALL, 3), (SMALL + 1, 3)])
+@pytest.mark.parametrize(("numbers", "threads"), [(1, 1), (SMALL_MODEL - 1, 1), (SMALL_MODEL, 3), (SMALL_MODEL + 1, 3)])
 def test_threads_by_the_numbers_of_a_model_fixed_ones_too(numbers: int, threads: int) -> None:
     model = nn.Module()
     model.register_buffer("fixed", torch.zeros(numbers))

@@ -159,7 +159,7 @@ def test_the_best_model_is_registered_though_the_summary_fails(run_pipeline, cli
     def broken(*_: object) -> None:
         raise OSError("no room for a figure")
 
-    monkeypatch.setattr("pipeline.multirun.parent.summary_of", broken)
+    monkeypatch.setattr("pipeline.multirun.parent.summarise", broken)
     with pytest.warns(UserWarning, match="the jobs ran, but their summary could not be made: no room for a figure"):
         run_pipeline("-m", *TINY, "features.count=2", "seed=0,1", "tracking.register=walks")
     parent, _ = parent_of(client)

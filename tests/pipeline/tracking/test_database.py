@@ -201,8 +201,8 @@ def test_files_of_a_store_that_was_deleted_are_not_taken_for_the_new_ones(folder
         journal = path.with_name("mlflow.db-wal").read_bytes()
     path.unlink()
     path.with_name("mlflow.db-wal").write_bytes(journal)
-    database.prepare(path)
-    found = database.contents(path).tables
+    database.prepare_database(path)
+    found = database.read_contents(path).tables
     assert "experiments" in found
     assert "junk" not in found
 
@@ -231,7 +231,7 @@ def test_a_database_of_something_else_is_never_moved(tmp_path: Path) -> None:
     path = tmp_path / "theirs.db"
     with closing(sqlite3.connect(path)) as opened:
         opened.execute("CREATE TABLE orders (x)")
-    assert not database.half_made(database.contents(path), "any")
+    assert not database.half_made(database.read_contents(path), "any")
 
 
 def test_a_store_elsewhere_is_made_as_whole(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

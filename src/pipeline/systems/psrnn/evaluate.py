@@ -13,7 +13,7 @@ from torch import Tensor
 
 from models.forecasting.filtering import SequenceModel, filter_sequences, with_padding_observed
 from models.forecasting.horizons import horizon_errors
-from pipeline.host.progress import shown
+from pipeline.host.progress import progress_bar
 from pipeline.host.threads import threads_for
 from pipeline.systems.psrnn.load import Loaded
 
@@ -71,7 +71,7 @@ def evaluate(models: Mapping[str, SequenceModel], loaded: Loaded, settings: Any)
     squared: dict[str, dict[int, Tensor]] = {}
     predictions: list[Tensor] = []
     rows = len(models) * part.scored[..., 0].numel() * (1 + max(horizons))
-    with shown("evaluate", rows):
+    with progress_bar("evaluate", rows):
         for name, model in models.items():
             with threads_for(model):
                 filtered = filter_sequences(model, part.values, mask)

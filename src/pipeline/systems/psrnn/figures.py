@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pipeline.job.curve import EpochRow
-from pipeline.plotting import MSE, REFERENCE, SMALL, band, feature_figure, legend, line, new_axes, style, whole_numbers
+from pipeline.plotting import (
+    MSE,
+    REFERENCE,
+    SMALL_SIZE,
+    band,
+    feature_figure,
+    legend,
+    line,
+    new_axes,
+    style,
+    whole_ticks,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,11 +40,11 @@ def learning_curve(rows: Sequence[EpochRow], best_epoch: int, *, title: str) -> 
         xycoords=("data", "axes fraction"),
         xytext=(-3, -10),
         textcoords="offset points",
-        fontsize=SMALL,
+        fontsize=SMALL_SIZE,
         ha="right",
     )
     panel.set_yscale("log")
-    whole_numbers(panel)
+    whole_ticks(panel)
     legend(panel)
     return figure
 

@@ -17,7 +17,7 @@ from models.forecasting.readout import FittedReadout, ReadoutFit
 from models.forecasting.readout_settings import ReadoutSettings
 from models.numerics.ridge import masked_mse
 from models.runtime.seeding import Generators
-from pipeline.host.progress import shown
+from pipeline.host.progress import progress_bar
 from pipeline.host.threads import threads_for
 from pipeline.job.study import Study
 from pipeline.systems.psrnn.lags import say_lags
@@ -102,10 +102,10 @@ class MethodStages:
     def fitted(self, loaded: Loaded) -> Initialised:
         """Returns the model as its method fits it, with the lags that validation chose where they are left open."""
         parts = loaded.train, loaded.validation
-        with shown("fit"):
+        with progress_bar("fit"):
             fitted = self.method.fit(Problem(*parts, self.readout, self.generators("weights"), loaded.lagged))
         check_fitted(self.method, fitted, kept=self.kept)
-        with threads_for(fitted.model), shown("filtering"):
+        with threads_for(fitted.model), progress_bar("filtering"):
             solve = ReadoutFit(*parts, self.readout, loaded.lagged)
             settled = settle_lags(fitted.model, FittedReadout(fitted.chosen, None, None), solve)
             say_lags(settled.model, settled.tried)

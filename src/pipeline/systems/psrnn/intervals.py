@@ -27,8 +27,8 @@ from pipeline.systems.psrnn.evaluate import Evaluation
 from pipeline.systems.psrnn.load import Loaded
 from pipeline.tracking.run import Run
 
-SHOWN = 0.9  # coverage of the bands in figures
-TABLED = (0.5, 0.8, SHOWN, 0.95)
+SHOWN_COVERAGE = 0.9  # coverage of the bands in figures
+TABLED = (0.5, 0.8, SHOWN_COVERAGE, 0.95)
 MOST_FEATURES = 20  # that have rows of their own in the table
 MOST_NUMBERS = 2**26  # residuals kept at once; longer horizons than fit are not calibrated
 
@@ -107,7 +107,7 @@ def mean_row(
 
 
 def log_intervals(run: Run, intervals: Intervals | None, evaluation: Evaluation, loaded: Loaded, *, full: bool) -> None:
-    """The table (if `full`), and what share of the test forecasts the intervals of `SHOWN` hold.
+    """The table (if `full`), and what share of the test forecasts the intervals of `SHOWN_COVERAGE` hold.
 
     Where there are none, a tag and a warning say so.
     """
@@ -119,25 +119,25 @@ def log_intervals(run: Run, intervals: Intervals | None, evaluation: Evaluation,
     table = coverage_table(intervals, evaluation, loaded)
     if full:
         run.table(table, "evaluate/intervals.csv")
-    shown: Any = table[(table["coverage"] == SHOWN) & np.isfinite(table["radius"]) & (table["scored"] > 0)]
+    shown: Any = table[(table["coverage"] == SHOWN_COVERAGE) & np.isfinite(table["radius"]) & (table["scored"] > 0)]
     for horizon, rows in shown.groupby("horizon"):
         suffix = "" if horizon == 1 else f"_horizon_{horizon}"
         inside = float(np.average(rows["inside"], weights=rows["scored"]))
-        run.metric(f"evaluate/coverage_{100 * SHOWN:.0f}{suffix}", inside)
+        run.metric(f"evaluate/coverage_{100 * SHOWN_COVERAGE:.0f}{suffix}", inside)
 
 
 @torch.no_grad()
 def log_forecast(run: Run, model: SequenceModel, loaded: Loaded, intervals: Intervals, *, title: str) -> None:
     """A figure of the first test sequence: its end as forecast from the rows before, with bands, beside the truth.
 
-    None for videos, for one too short, and where an interval of `SHOWN` is not known.
+    None for videos, for one too short, and where an interval of `SHOWN_COVERAGE` is not known.
     """
     from pipeline.systems.psrnn.figures import Band, forecast
 
     dataset, standardiser = loaded.dataset, loaded.standardiser
     length = int(dataset.test.lengths[0])
     steps = min(intervals.radii.shape[1], length // 2)
-    radii = intervals.radii[list(intervals.coverages).index(SHOWN), :steps]
+    radii = intervals.radii[list(intervals.coverages).index(SHOWN_COVERAGE), :steps]
     if dataset.image_shape is not None or not steps or not np.isfinite(radii).all():
         return
     origin = length - steps
@@ -147,6 +147,6 @@ def log_forecast(run: Run, model: SequenceModel, loaded: Loaded, intervals: Inte
     ahead = (standardised * standardiser.scale + standardiser.mean).numpy()
     truth = dataset.test.to_arrays(1)[0]
     times = None if dataset.test.times is None else (str(dataset.time_name), dataset.test.times[0])
-    caption = f"{title}: {steps} steps of test sequence {dataset.test.names[0]}, {100 * SHOWN:.0f} % intervals"
+    caption = f"{title}: {steps} steps of test sequence {dataset.test.names[0]}, {100 * SHOWN_COVERAGE:.0f} % intervals"
     figure = forecast(truth, Band(ahead, radii), dataset.feature_names, dataset.units, title=caption, steps=times)
     run.figure(figure, "figures/forecast")

@@ -11,7 +11,7 @@ import torch
 from tqdm import tqdm
 
 from data.files.download import data_root
-from models.forecasting.burn_in import settle
+from models.forecasting.burn_in import settle_start_up
 from models.forecasting.filtering import SequenceModel
 from models.forecasting.intervals import Intervals
 from models.forecasting.recurrent import Recurrent, trained_parameters
@@ -21,7 +21,7 @@ from pipeline.host.devices import DTYPES
 from pipeline.host.threads import threads_for
 from pipeline.host.torchrun import refuse_unlike, settings_of_rank
 from pipeline.job.clock import Clock
-from pipeline.job.study import Study, opened, prepare
+from pipeline.job.study import Study, opened, set_up
 from pipeline.settings.build import build
 from pipeline.settings.job import Job, refuse_other_data
 from pipeline.systems.psrnn import report
@@ -146,7 +146,7 @@ def settled(model: Any, loaded: Loaded, run: Run) -> bool:
     if not isinstance(model, Recurrent):
         return False
     with threads_for(model):
-        worse = settle(model, loaded.train)
+        worse = settle_start_up(model, loaded.train)
     if worse:
         run.tags({"history.still_worse": "true"})
         tqdm.write(
@@ -218,7 +218,7 @@ def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> fl
     """
     refuse_other_data(job)
     settings = settings_of_rank(settings)
-    device, stages, clock = prepare(settings, job), stages_of(settings), Clock()
+    device, stages, clock = set_up(settings, job), stages_of(settings), Clock()
     said_if_moved(settings)
     with clock.stage("load"):
         loaded = load_stage(settings, stages, device, shared=job.multirun)

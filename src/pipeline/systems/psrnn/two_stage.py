@@ -20,7 +20,7 @@ from models.psrnn.method import Psrnn
 from models.runtime.seeding import Generators
 from pipeline.compare.labels import label
 from pipeline.host.out_of_memory import halving
-from pipeline.host.progress import shown
+from pipeline.host.progress import progress_bar
 from pipeline.host.threads import threads_for
 from pipeline.job import checkpoint
 from pipeline.job.study import Study
@@ -95,7 +95,7 @@ def cell_in_memory(
     def work(chunk: int) -> tuple[PSRNN, int]:
         return first_cell(features, replace(regression, chunk=chunk), generators, lags=lags), chunk
 
-    with shown("two-stage regression", regression.passes * len(features.windows.time)):
+    with progress_bar("two-stage regression", regression.passes * len(features.windows.time)):
         cell, chunk = halving(work, chunk=regression.chunk, key="initialise.chunk")
     return cell, {} if chunk == regression.chunk else {"halved.initialise.chunk": chunk}
 
@@ -120,7 +120,7 @@ def initialise(
 ) -> Initialised:
     """Returns the model of `models.psrnn.fit.fit` with its errors. Warns of a draw of features that is of no use."""
     cell, chosen = cell_in_memory(features, regression, generators, lags=readout.lags)
-    with threads_for(cell), shown("filtering"):
+    with threads_for(cell), progress_bar("filtering"):
         solve = ReadoutFit(loaded.train, loaded.validation, readout, loaded.lagged)
         fitted = with_readout(cell, solve, regression, generators)
         chosen |= say_decomposition(fitted, regression.rank)

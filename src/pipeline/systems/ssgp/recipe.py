@@ -20,7 +20,7 @@ from pipeline.host.devices import DTYPES
 from pipeline.host.errors import PipelineError
 from pipeline.host.torchrun import refuse_several
 from pipeline.job.clock import Clock
-from pipeline.job.study import Study, prepare, study
+from pipeline.job.study import Study, set_up, study
 from pipeline.settings.build import build
 from pipeline.settings.job import Job
 from pipeline.settings.schema import refuse_repeated
@@ -192,7 +192,7 @@ def check(settings: SsgpConfig) -> None:
 def compare(settings: SsgpConfig, job: Job) -> float:
     """The whole recipe; returns the least validation RMSE of all fits."""
     refuse_several("recipe=ssgp")
-    device, clock = prepare(settings, job), Clock()
+    device, clock = set_up(settings, job), Clock()
     with clock.stage("load"):
         points = load_points(settings)
         standardised = standardised_points(

@@ -12,7 +12,7 @@ import pandas as pd
 from data.points import Points
 from pipeline.compare import statistics
 from pipeline.compare.markdown import markdown_table
-from pipeline.plotting import Grid, colour, curve, legend_beside, new_panels, whole_numbers
+from pipeline.plotting import Grid, colour, curve, legend_beside, new_panels, whole_ticks
 from pipeline.systems.ssgp.arms import ARMS
 from pipeline.systems.ssgp.curves import best_place
 from pipeline.tracking.run import Run
@@ -129,7 +129,7 @@ def curve_figure(table: Any, points: Points, *, title: str) -> Figure:
             curve(panel, index, over_seeds(here[here["arm"] == arm]), "iteration", arm, markers=False)
         for arm, (error, style) in best.items():
             panel.axhline(error, color=colour(0), linewidth=0.8, linestyle=style, label=arm)
-        whole_numbers(panel)
+        whole_ticks(panel)
     legend_beside(figure)
     return figure
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PANELS_IN_A_ROW = 3
 THIN: dict[str, Any] = {"linewidth": 1.2, "markersize": 3.5}  # steps of six samplers lie close together
 TICKS = 7  # size of the letters of values that must stand side by side
-INTERVAL = "geometric mean over draws, 95 % t-interval of the logs"
+INTERVAL_NOTE = "geometric mean over draws, 95 % t-interval of the logs"
 
 
 def panels(names: list[str], title: str, *, x: str, y: str) -> tuple[Figure, dict[str, Axes]]:
@@ -45,7 +45,7 @@ def value_axis(panel: Axes) -> None:
 def by_count(jobs: Any, order: list[str], *, title: str, y: str) -> Figure:
     """Geometric means against m, a line per sampler; `jobs` as `statistics` reads them."""
     means: Any = geometric_means(jobs)
-    figure, axes = panels(list(dict.fromkeys(jobs["data"])), title, x=f"frequencies m; {INTERVAL}", y=y)
+    figure, axes = panels(list(dict.fromkeys(jobs["data"])), title, x=f"frequencies m; {INTERVAL_NOTE}", y=y)
     for name, panel in axes.items():
         here = means[means["data"] == name]
         for i, arm in enumerate(order):

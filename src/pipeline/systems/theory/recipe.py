@@ -18,7 +18,7 @@ from pipeline.host.errors import PipelineError
 from pipeline.host.torchrun import refuse_several
 from pipeline.job import checkpoint
 from pipeline.job.clock import Clock
-from pipeline.job.study import Study, prepare, study
+from pipeline.job.study import Study, set_up, study
 from pipeline.settings.build import build
 from pipeline.settings.job import Job
 from pipeline.settings.schema import refuse_repeated
@@ -98,7 +98,7 @@ def measure_all(
 def study_of_draws(settings: TheoryConfig, job: Job) -> None:
     """The whole recipe."""
     refuse_several("recipe=theory")
-    device = prepare(settings, job)
+    device = set_up(settings, job)
     kernels = chosen("kernels", settings.theory.kernels, settings.kernels, settings.extensions)
     samplers = chosen("samplers", settings.theory.samplers, settings.samplers, settings.extensions)
     for kernel in kernels.values():

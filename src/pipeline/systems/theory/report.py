@@ -48,7 +48,7 @@ def all_tables(
             paired.append(tables.paired_table(draws, quantity, *pair))
             claims.append(tables.claim_rows(paired[-1], claim, pair))
         failed.append(tables.paired_failures(draws, *pair, theory.thresholds))
-        claims.append(tables.claim_rows(failed[-1], tables.FAILURES, pair))
+        claims.append(tables.claim_rows(failed[-1], tables.FAILS_LESS_OFTEN, pair))
     found = {
         "draws": draws,
         "problems": tables.problems_table(problems, measured, theory.ridge),

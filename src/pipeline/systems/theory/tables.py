@@ -23,7 +23,7 @@ from pipeline.systems.theory.inputs import GENERATED
 
 PLACE = ["problem", "inputs", "family", "dimension", "kernel", "stand_in"]
 QUANTITIES = {"delta": "Δ smaller", "risk": "risk smaller"}
-FAILURES = "fails less often"
+FAILS_LESS_OFTEN = "fails less often"
 
 
 def place_of(problem: KernelOnInputs) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def ordering_table(judged: pd.DataFrame) -> pd.DataFrame:
         rows.append(
             {
                 "claim": f"{challenger}: {claim} than {baseline}"
-                if claim != FAILURES
+                if claim != FAILS_LESS_OFTEN
                 else f"{challenger} {claim} than {baseline}",
                 "kernel": kernel,
                 "holds from": from_which_dimension(normal) if len(normal) else "",

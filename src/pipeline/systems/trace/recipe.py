@@ -12,7 +12,7 @@ from pipeline.host.devices import DTYPES
 from pipeline.host.errors import PipelineError
 from pipeline.host.torchrun import settings_of_rank
 from pipeline.job.clock import Clock
-from pipeline.job.study import Study, log_metrics, prepare, study
+from pipeline.job.study import Study, log_metrics, set_up, study
 from pipeline.settings.job import Job
 from pipeline.settings.schema import refuse_repeated
 from pipeline.systems.trace import report
@@ -76,7 +76,7 @@ def time_stage(here: Study, problem: TraceProblem, settings: TraceConfig, device
 def estimate(settings: TraceConfig, job: Job) -> float:
     """The whole recipe; returns the mean failures, in percent, at the most queries."""
     settings = settings_of_rank(settings)
-    device, clock = prepare(settings, job), Clock()
+    device, clock = set_up(settings, job), Clock()
     with clock.stage("load"):
         problem = load_problem(settings, device)
     with study(settings, job, problem.data, device, clock) as here:

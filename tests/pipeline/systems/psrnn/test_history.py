@@ -75,7 +75,7 @@ def test_a_readout_that_is_still_worse_after_all_watched_rows_is_said_and_tagged
     loaded: Any = SimpleNamespace(train=None)
     model = GRUNetwork(dimension=1, units=2, lags=LAGS)
     for still_worse in (False, True):
-        monkeypatch.setattr(recipe, "settle", lambda *_, found=still_worse: found)
+        monkeypatch.setattr(recipe, "settle_start_up", lambda *_, found=still_worse: found)
         recipe.settled(model, loaded, run)
         said = capsys.readouterr()
         assert ("the readout is still worse than the last value" in said.out + said.err) == still_worse

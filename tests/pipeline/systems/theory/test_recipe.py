@@ -216,7 +216,7 @@ def drawn(delta: dict[tuple[int, str], float], *, draws: int = 12, stand_in: boo
 def ordering(draws: pd.DataFrame) -> pd.DataFrame:
     pair = ("iid", "orthogonal")
     delta = tables.claim_rows(tables.paired_table(draws, "delta", *pair), tables.QUANTITIES["delta"], pair)
-    failures = tables.claim_rows(tables.paired_failures(draws, *pair, [0.5]), tables.FAILURES, pair)
+    failures = tables.claim_rows(tables.paired_failures(draws, *pair, [0.5]), tables.FAILS_LESS_OFTEN, pair)
     return tables.ordering_table(pd.concat([delta, failures])).set_index("claim")
 
 
