@@ -13,7 +13,7 @@ from torch import Tensor
 
 from models.psrnn import fused, fused_factorised
 from models.runtime import cuda_graphs as recorded
-from models.runtime.cuda_graphs import MOST_SHAPES, Argument, Function, Recorded, Recorder, Recording, agree
+from models.runtime.cuda_graphs import MOST_SHAPES, Argument, Recordable, Recorded, Recorder, Recording, agree
 
 
 class FixedMemory:
@@ -22,7 +22,7 @@ class FixedMemory:
     def __init__(self) -> None:
         self.recordings = self.replays = 0
 
-    def __call__(self, function: Function, arguments: Sequence[Argument]) -> Recording:
+    def __call__(self, function: Recordable, arguments: Sequence[Argument]) -> Recording:
         own = tuple(None if x is None else x.clone() for x in arguments)
         results = function(*own)
         self.recordings += 1
@@ -118,7 +118,7 @@ def test_numbers_that_are_not_finite_hide_no_difference() -> None:
     assert not agree([infinite + torch.tensor([7e9, 0, 0])], [infinite])
 
 
-def stale(function: Function, arguments: Sequence[Argument]) -> Recording:
+def stale(function: Recordable, arguments: Sequence[Argument]) -> Recording:
     own = tuple(None if x is None else x.clone() for x in arguments)
     return Recording(own, function(*own), lambda: None)
 
