@@ -20,7 +20,7 @@ from pipeline.host.process import command_line
 from pipeline.multirun.best import best_child, best_in_words, keep_best, log_best
 from pipeline.systems.registry import function, system
 from pipeline.tracking.run import Run, create_run, where_to_look
-from pipeline.tracking.session import PRUNED, git_commit, nothing_left, origin_tags
+from pipeline.tracking.session import PRUNED, begins_anew, git_commit, nothing_left, origin_tags
 from pipeline.tracking.store import experiment_id, newest_run, open_store
 
 
@@ -76,6 +76,9 @@ def parent_run(config: DictConfig) -> Run:
         return Run(client, former.info.run_id)
     if config.resume is True:
         refuse_to_resume(client, where, mark)
+    if config.resume:
+        finished = newest_parent(client, where, mark, "=")
+        print(begins_anew("multirun", [finished] if finished is not None else []), flush=True)
     name = f"multirun-{experiment_name(config)}" if config.run_name is None else str(config.run_name)
     tags = {"multirun": "parent", "sweep": mark, "hydra.overrides": " ".join(config.hydra.overrides.task)}
     tags["command"] = command_line()

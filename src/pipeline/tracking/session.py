@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -211,6 +211,17 @@ def nothing_left(what: str, run: MlflowRun) -> str:
     )
 
 
+def begins_anew(what: str, finished: Sequence[MlflowRun]) -> str:
+    """Returns the sentence of resume=auto where nothing is unfinished. finished: the newest like it, or none."""
+    if not finished:
+        return f"resume=auto: no {what} of these settings is there to go on with; a new one begins"
+    (run,) = finished
+    return (
+        f"resume=auto: the {what} {run.info.run_name} ({run.info.run_id}) has finished already; a new one begins "
+        "(resume=true would leave it at that)"
+    )
+
+
 def unfinished_run(client: MlflowClient, tracking: Any, request: RunRequest) -> Run | None:
     found = matching_runs(client, tracking, request, "!=")
     return Run(client, found[0].info.run_id) if found else None
@@ -284,6 +295,8 @@ def open_run(
                 "resume=true: no unfinished run has these settings and this data; start without resume, or with "
                 "resume=auto"
             )
+        if resume == "auto" and not (tracking.parent or requeued):
+            print(begins_anew("run", matching_runs(client, tracking, request, "=")), flush=True)
         run = (first_begin if resume or requeued else begin)(client, tracking, request)
     folder = store_folder() / "checkpoints" / run.id
     folder.mkdir(parents=True, exist_ok=True)

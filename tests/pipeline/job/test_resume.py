@@ -100,10 +100,12 @@ def test_a_damaged_checkpoint_is_named(run_pipeline, client, store: Path, monkey
 
 TINY = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "refine=none", "tracking.log_model=false")
 SWEEP = ("-m", *TINY, "tracking.detail=summary", "sampler=iid,orthogonal")
+NOTHING = "resume=auto: no {} of these settings is there to go on with; a new one begins"
 
 
 def test_what_has_finished_says_so_and_auto_begins_or_goes_on(run_pipeline, client, monkeypatch) -> None:
-    assert run_pipeline(*TINY, "resume=auto").status == 0
+    first = run_pipeline(*TINY, "resume=auto")
+    assert (first.status, first.out.count(NOTHING.format("run"))) == (0, 1), first.err
     (finished,) = runs(client)
     assert (finished.info.status, "resumed" in finished.data.tags) == ("FINISHED", False)
     told = run_pipeline(*TINY, "resume=true")
@@ -112,8 +114,12 @@ def test_what_has_finished_says_so_and_auto_begins_or_goes_on(run_pipeline, clie
     assert len(runs(client)) == 1
     with monkeypatch.context() as patch:
         patch.setattr("pipeline.systems.psrnn.recipe.baselines", fail)
-        assert "stopped on purpose" in run_pipeline(*TINY, "resume=auto").error
-    assert run_pipeline(*TINY, "resume=auto").status == 0
+        again = run_pipeline(*TINY, "resume=auto")
+    assert "stopped on purpose" in again.error
+    name = finished.info.run_name
+    assert f"resume=auto: the run {name} ({finished.info.run_id}) has finished already; a new one begins" in again.out
+    gone_on = run_pipeline(*TINY, "resume=auto")
+    assert (gone_on.status, "resume=auto:" in gone_on.out) == (0, False)
     resumed, former = runs(client)
     assert former.info.run_id == finished.info.run_id
     assert (resumed.info.status, resumed.data.tags["resumed"]) == ("FINISHED", "true")
@@ -129,7 +135,8 @@ def test_a_study_that_has_finished_says_so(run_pipeline, client) -> None:
 
 
 def test_a_multirun_that_has_finished_says_so_and_auto_begins(run_pipeline, client) -> None:
-    assert run_pipeline(*SWEEP, "resume=auto").status == 0
+    first = run_pipeline(*SWEEP, "resume=auto")
+    assert (first.status, first.out.count("resume=auto:"), NOTHING.format("multirun") in first.out) == (0, 1, True)
     assert len(runs(client)) == 3
     told = run_pipeline(*SWEEP, "resume=true")
     assert told.status == 0, told.err
