@@ -17,6 +17,7 @@ from data.tables.columns import in_a_setting, numbers
 from data.tables.times import as_numbers, in_words, read_times
 
 IRREGULAR = 1.5
+SOURCE = "table:"  # begins what `Dataset.source` says of such a file
 TAKEN = ("sequence", "step")  # columns of every table of predictions
 
 
@@ -175,6 +176,6 @@ def load_table(
         test=parts[2],
         feature_names=tuple(names),
         units=tuple((units or {}).get(name, "") for name in names),
-        source=f"table:{file.name}",
+        source=f"{SOURCE}{file.name}",
         time_name=time,
     )

@@ -39,9 +39,11 @@ class Intervals(NamedTuple):
             raise ValueError(f"interval is at most {self.coverages[-1]:g}, got {coverage:g}")
         known = self.radii.shape[1]
         if horizon > known:
+            horizons = ",".join(map(str, sorted({1, known, horizon})))
             raise ValueError(
-                f"intervals are known for {known} steps ahead, {horizon} were asked for; train with this horizon among "
-                "evaluate.horizons, or ask for fewer steps"
+                f"intervals are known for {known} steps ahead, {horizon} were asked for; ask for fewer steps, or train "
+                f"anew with 'evaluate.horizons=[{horizons}]' and a validation part that is longer than that "
+                "(data.validation)"
             )
         chosen = self.radii[place, :horizon]
         if not np.isfinite(chosen).all():

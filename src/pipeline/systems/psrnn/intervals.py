@@ -20,7 +20,7 @@ from models.forecasting.filtering import (
     roll,
     with_padding_observed,
 )
-from models.forecasting.horizons import horizon_errors
+from models.forecasting.horizons import FORECAST_BYTES, horizon_errors
 from models.forecasting.intervals import Intervals, calibrate
 from pipeline.host.threads import threads_for
 from pipeline.systems.psrnn.evaluate import Evaluation
@@ -30,13 +30,22 @@ from pipeline.tracking.run import Run
 SHOWN_COVERAGE = 0.9  # coverage of the bands in figures
 TABLED = (0.5, 0.8, SHOWN_COVERAGE, 0.95)
 MOST_FEATURES = 20  # that have rows of their own in the table
+FURTHER = 2  # times the longest of evaluate.horizons: as far as intervals of one's own table are calibrated
 MOST_NUMBERS = 2**26  # residuals kept at once; longer horizons than fit are not calibrated
 
 
-def calibrated_horizon(part: MaskedSequences, horizons: Sequence[int], first_step: int) -> int:
-    """The longest horizon asked for that the validation part is long enough for and whose residuals can be kept."""
-    reach = part.values.shape[1] - first_step
-    return max(1, min(max(horizons), reach, MOST_NUMBERS // part.values.numel()))
+def calibrated_horizons(part: MaskedSequences, settings: Any, *, further: bool) -> tuple[int, int]:
+    """The longest horizon asked for that the validation part is long enough for and whose residuals can be kept; and up
+    to which horizon intervals are calibrated.
+
+    That is `FURTHER` times as far where `further` says so and the forecasts are few enough to be made all at once, as
+    then the others stay what they are to the last digit.
+    """
+    asked, numbers = max(settings.horizons), part.values.numel()
+    reach = min(part.values.shape[1] - settings.first_step, MOST_NUMBERS // numbers)
+    at_once = FORECAST_BYTES // (numbers * part.values.element_size())
+    longest = max(1, min(asked, reach))
+    return longest, max(longest, min(FURTHER * asked, reach, at_once)) if further else longest
 
 
 def own_residuals(squared: Sequence[Tensor], scale: Tensor) -> np.ndarray:
@@ -45,20 +54,31 @@ def own_residuals(squared: Sequence[Tensor], scale: Tensor) -> np.ndarray:
     return (sizes * scale).numpy()
 
 
+def before_divergence(residuals: np.ndarray, *, longest: int) -> np.ndarray | None:
+    """The residuals (forecast, horizon, feature) up to the last horizon before one diverges; None where that is one of
+    the first `longest`."""
+    diverged = np.flatnonzero(np.isinf(residuals).any((0, 2)))
+    known = int(diverged[0]) if len(diverged) else residuals.shape[1]
+    return None if known < longest else residuals[:, :known]
+
+
 @torch.no_grad()
-def intervals_of(model: SequenceModel, loaded: Loaded, settings: Any) -> Intervals | None:
+def intervals_of(model: SequenceModel, loaded: Loaded, settings: Any, *, further: bool = False) -> Intervals | None:
     """From every step of the validation part forecasts for 1, 2, … steps ahead, and the radii of their residuals.
 
-    settings: `evaluate`. None where a forecast diverged: no interval can be told then.
+    settings: `evaluate`. further: see `calibrated_horizons`. None where a forecast as far as was asked for diverged: no
+    interval can be told then.
     """
     part = loaded.validation
     mask = with_padding_observed(part.mask, loaded.dataset.validation.lengths)
-    horizons = range(1, calibrated_horizon(part, settings.horizons, settings.first_step) + 1)
+    longest, most = calibrated_horizons(part, settings, further=further)
+    horizons = range(1, most + 1)
     with threads_for(model):
         filtered = filter_sequences(model, part.values, mask)
         errors = horizon_errors(model, filtered, part.values, part.scored, horizons, settings.first_step)
         residuals = own_residuals([errors[horizon] for horizon in horizons], loaded.standardiser.scale)
-    return None if np.isinf(residuals).any() else calibrate(residuals)
+    kept = before_divergence(residuals, longest=longest)
+    return None if kept is None else calibrate(kept)
 
 
 def coverage_table(intervals: Intervals, evaluation: Evaluation, loaded: Loaded) -> pd.DataFrame:
@@ -127,8 +147,11 @@ def log_intervals(run: Run, intervals: Intervals | None, evaluation: Evaluation,
 
 
 @torch.no_grad()
-def log_forecast(run: Run, model: SequenceModel, loaded: Loaded, intervals: Intervals, *, title: str) -> None:
-    """A figure of the first test sequence: its end as forecast from the rows before, with bands, beside the truth.
+def log_forecast(
+    run: Run, model: SequenceModel, loaded: Loaded, intervals: Intervals, *, most: int, title: str
+) -> None:
+    """A figure of the first test sequence: its end, `most` steps or fewer, as forecast from before, with bands,
+    beside the truth.
 
     None for videos, for one too short, and where an interval of `SHOWN_COVERAGE` is not known.
     """
@@ -136,7 +159,7 @@ def log_forecast(run: Run, model: SequenceModel, loaded: Loaded, intervals: Inte
 
     dataset, standardiser = loaded.dataset, loaded.standardiser
     length = int(dataset.test.lengths[0])
-    steps = min(intervals.radii.shape[1], length // 2)
+    steps = min(intervals.radii.shape[1], most, length // 2)
     radii = intervals.radii[list(intervals.coverages).index(SHOWN_COVERAGE), :steps]
     if dataset.image_shape is not None or not steps or not np.isfinite(radii).all():
         return

@@ -11,6 +11,7 @@ import torch
 from tqdm import tqdm
 
 from data.files.download import data_root
+from data.tables.sequences import SOURCE as TABLE
 from models.forecasting.burn_in import settle_start_up
 from models.forecasting.filtering import SequenceModel
 from models.forecasting.intervals import Intervals
@@ -179,10 +180,12 @@ def evaluate_stage(
         report.log_metrics(run, evaluation, loaded)
         if study.full:
             report.log_evaluation(run, evaluation, loaded, models[trained.name], title=study.title)
-        intervals = intervals_of(models[trained.name], loaded, scoring)
+        own_table = loaded.dataset.source.startswith(TABLE)
+        intervals = intervals_of(models[trained.name], loaded, scoring, further=own_table)
         log_intervals(run, intervals, evaluation, loaded, full=study.full)
         if study.full and intervals is not None:
-            log_forecast(run, models[trained.name], loaded, intervals, title=study.title)
+            most = max(scoring.horizons)
+            log_forecast(run, models[trained.name], loaded, intervals, most=most, title=study.title)
     return Evaluated(evaluation, season, intervals)
 
 

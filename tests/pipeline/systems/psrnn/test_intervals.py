@@ -96,10 +96,53 @@ def test_a_small_model_is_calibrated_and_forecasts_its_figure_on_one_thread(monk
     monkeypatch.setattr(
         "pipeline.systems.psrnn.figures.forecast", lambda *arguments, **named: drawn.update(named, ahead=arguments[1])
     )
-    log_forecast(SimpleNamespace(figure=lambda *_: None), model, loaded, intervals, title="t")  # pyright: ignore
+    log_forecast(SimpleNamespace(figure=lambda *_: None), model, loaded, intervals, most=3, title="t")  # pyright: ignore
     assert model.threads == {1}
     expected = roll(model, final_state(model, values[:, :77], mask[:, :77]), 3)[0].double() * 2 + 1
     np.testing.assert_allclose(drawn["ahead"].forecast, expected.detach(), rtol=1e-6)
+
+
+def waves(length: int) -> Any:
+    """A data set whose validation part is one sequence of noise, (1, length, 2)."""
+    values = torch.randn(1, length, 2, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    mask = torch.ones_like(values, dtype=torch.bool)
+    dataset = SimpleNamespace(validation=SimpleNamespace(lengths=torch.tensor([length])))
+    standardiser = SimpleNamespace(scale=torch.tensor([2.0, 0.5]).double())
+    return SimpleNamespace(validation=MaskedSequences(values, mask, mask), dataset=dataset, standardiser=standardiser)
+
+
+def growing(factor: float) -> Autoregression:
+    """Predicts the last value times a factor."""
+    model = Autoregression(dimension=2, order=1).double()
+    with torch.no_grad():
+        model.weight.copy_(factor * torch.eye(2, dtype=torch.float64))
+    return model
+
+
+@pytest.mark.parametrize(("length", "known"), [(120, 10), (9, 7), (5, 3)])
+def test_intervals_of_a_table_reach_twice_as_far_and_the_others_stay(length: int, known: int) -> None:
+    asked, loaded = SimpleNamespace(horizons=[1, 5], first_step=2), waves(length)
+    short, long = (intervals_of(growing(0.9), loaded, asked, further=further) for further in (False, True))
+    assert short is not None
+    assert long is not None
+    assert (short.radii.shape[1], long.radii.shape[1]) == (min(known, 5), known)
+    np.testing.assert_array_equal(long.radii[:, : short.radii.shape[1]], short.radii)
+
+
+@pytest.mark.parametrize(("factor", "known"), [(1e30, 5), (1e40, 3), (1e70, None)])
+def test_intervals_of_a_table_end_before_the_first_horizon_that_diverges(factor: float, known: int | None) -> None:
+    """Squares of doubles are infinite from 1e154 on: 1e30 to the power of 6 steps, 1e40 of 4, 1e70 of 3."""
+    asked = SimpleNamespace(horizons=[1, 3], first_step=2)
+    found = intervals_of(growing(factor), waves(120), asked, further=True)
+    assert (None if found is None else found.radii.shape[1]) == known
+
+
+def test_forecasts_too_many_to_be_made_at_once_are_not_made_for_more_horizons(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = SimpleNamespace(horizons=[1, 5], first_step=2)
+    monkeypatch.setattr("pipeline.systems.psrnn.intervals.FORECAST_BYTES", 120 * 2 * 8 * 7)
+    found = intervals_of(growing(0.9), waves(120), asked, further=True)
+    assert found is not None
+    assert found.radii.shape[1] == 7
 
 
 def many(features: int) -> tuple[Any, ...]:
