@@ -65,13 +65,13 @@ class Sequences:
     def shortened(self, *, sequences: int | None, steps: int | None) -> Sequences:
         """Returns at most `sequences` sequences, spread evenly over all, with their first `steps` steps; None keeps
         all."""
-        kept = np.arange(len(self))
+        chosen = np.arange(len(self))
         if sequences is not None and sequences < len(self):
-            kept = np.linspace(0, len(self) - 1, sequences).round().astype(int)
-        lengths = self.lengths[kept] if steps is None else self.lengths[kept].clamp(max=steps)
-        names = tuple(self.names[i] for i in kept)
-        times = None if self.times is None else tuple(self.times[i][:steps] for i in kept)
-        return Sequences(self.values[kept, :steps], self.mask[kept, :steps], lengths, names, times)
+            chosen = np.linspace(0, len(self) - 1, sequences).round().astype(int)
+        lengths = self.lengths[chosen] if steps is None else self.lengths[chosen].clamp(max=steps)
+        names = tuple(self.names[i] for i in chosen)
+        times = None if self.times is None else tuple(self.times[i][:steps] for i in chosen)
+        return Sequences(self.values[chosen, :steps], self.mask[chosen, :steps], lengths, names, times)
 
 
 @dataclass(frozen=True, eq=False)

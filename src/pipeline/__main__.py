@@ -22,8 +22,8 @@ VERSIONS_OF = ("hydra-core", "mlflow", "torch", "numpy")  # beside our own: what
 
 def version_line() -> str:
     """Name and version of this project, of Python and of the libraries that decide what a run does."""
-    found = [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in VERSIONS_OF)]
-    return f"{PROJECT} {version(PROJECT)} ({', '.join(found)})"
+    versions = [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in VERSIONS_OF)]
+    return f"{PROJECT} {version(PROJECT)} ({', '.join(versions)})"
 
 
 def with_shorthands(arguments: list[str]) -> list[str]:

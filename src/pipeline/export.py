@@ -37,15 +37,15 @@ NOT_EXPORTED = ("config.yaml", "draws.csv")  # of a study, every draw: in the st
 
 def finished_parents(client: MlflowClient) -> list[MlflowRun]:
     """Parents and studies (both say their command) that finished, the newest first."""
-    found: list[MlflowRun] = []
+    parents: list[MlflowRun] = []
     where = [experiment.experiment_id for experiment in client.search_experiments()]
     wanted, token = "tags.command LIKE '%' and attributes.status = 'FINISHED'", None
     while True:
         page = client.search_runs(where, wanted, order_by=["attributes.start_time DESC"], page_token=token)
-        found += page
+        parents += page
         token = page.token
         if not token:
-            return found
+            return parents
 
 
 def alphabetical(names: Iterable[str]) -> str:
@@ -95,14 +95,16 @@ def fetch(client: MlflowClient, run: MlflowRun, folder: Path) -> list[str]:
     """Copy tables and SVG figures of a run into `folder`; returns their names."""
     with scratch_folder() as scratch:
         root = Path(client.download_artifacts(run.info.run_id, "", str(scratch)))
-        kept = [p for p in sorted(root.rglob("*")) if p.suffix in EXPORTED and p.name not in NOT_EXPORTED]
+        artifacts = [p for p in sorted(root.rglob("*")) if p.suffix in EXPORTED and p.name not in NOT_EXPORTED]
         folder.mkdir(parents=True, exist_ok=True)
-        for stale in {path.name for path in folder.iterdir() if path.suffix in EXPORTED} - {path.name for path in kept}:
+        for stale in {path.name for path in folder.iterdir() if path.suffix in EXPORTED} - {
+            path.name for path in artifacts
+        }:
             (folder / stale).unlink()
-        for path in kept:
+        for path in artifacts:
             with written_whole(folder / path.name) as temporary:
                 shutil.copyfile(path, temporary)
-    return [path.name for path in kept]
+    return [path.name for path in artifacts]
 
 
 def export(name: str, folder: Path) -> Path:
@@ -125,15 +127,15 @@ def export_again(folder: Path) -> Path:
 
     target = folder.parent / f"{folder.name}.md"
     before = target.read_text(encoding="utf-8")
-    found = remade(folder, before)
+    summary = remade(folder, before)
     head, best = COMMIT.search(before), re.search(r"^Best by validation [^:\n]+: .*$", before, re.M)
     if head is None:
         raise PipelineError(f"{target} names no commit; is it a page of pipeline.export?")
-    write_files(folder, found)
+    write_files(folder, summary)
     tags = {"command": command_on(before), "git.commit": head["commit"], "jobs": head["jobs"]}
     files = sorted(path.name for path in folder.iterdir() if path.suffix in EXPORTED)
     text = page(
-        folder.name, tags | {"jobs.failed": head["failed"]}, f"{found.text}\n\n{best[0] if best else ''}", files,
+        folder.name, tags | {"jobs.failed": head["failed"]}, f"{summary.text}\n\n{best[0] if best else ''}", files,
         note=MADE_AGAIN,
     )  # fmt: skip
     with written_whole(target) as temporary:

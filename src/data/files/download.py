@@ -90,14 +90,14 @@ def check_file(path: Path, sha256: str) -> None:
     """Checks the SHA-256 of a file. Raises DataError, naming the file, where it is another one (damaged, cut short
     or edited)."""
     try:
-        found = sha256_of(path)
+        checksum = sha256_of(path)
     except OSError as error:
         raise DataError(
             f"{path}: cannot be read ({error}); make it readable, or delete it to fetch it again"
         ) from error
-    if found != sha256:
+    if checksum != sha256:
         raise DataError(
-            f"{path}: damaged or cut short (SHA-256 {found[:12]}…, expected {sha256[:12]}…); "
+            f"{path}: damaged or cut short (SHA-256 {checksum[:12]}…, expected {sha256[:12]}…); "
             "delete it to fetch it again"
         )
 
@@ -126,9 +126,9 @@ def download(address: str, path: Path, *, sha256: str, timeout: float = 30.0, op
         if resumed and sha256_of(partial) != sha256:  # the beginning was damaged, or of another file
             partial.unlink()
             _fetch(address, partial, timeout=timeout, opener=opener)
-        found = sha256_of(partial)
-        if found != sha256:
-            raise DataError(f"{address}: the file sent has SHA-256 {found[:12]}…, expected {sha256[:12]}…; not kept")
+        checksum = sha256_of(partial)
+        if checksum != sha256:
+            raise DataError(f"{address}: the file sent has SHA-256 {checksum[:12]}…, expected {sha256[:12]}…; not kept")
         partial.replace(path)
     except (OSError, HTTPException) as error:
         raise DataError(

@@ -139,10 +139,10 @@ def _read_statement(path: Path, line: Line, segment: _Segment) -> None:
 
 
 def _label(path: Path, number: int, row: str) -> str:
-    found = SEGMENT.fullmatch(row.strip())
-    if found is None:
+    statement = SEGMENT.fullmatch(row.strip())
+    if statement is None:
         fail(path, number, f'expected .SEGMENT DIGIT 0 ? "8" or the like, found {_shown(row.split())}')
-    return found[1]
+    return statement[1]
 
 
 def _writer(path: Path, line: Line, label: str) -> str:

@@ -53,8 +53,8 @@ def load(
     table = pd.read_csv(files[0], usecols=list(COLUMNS)).rename(columns=COLUMNS) if files else stand_in_table(seed=seed)
     if points is not None and not 1 <= points <= len(table):
         raise DataError(f"data.points={points}: there are {len(table)} points")
-    kept = np.random.default_rng(seed).permutation(len(table))[:points]
-    values = table.iloc[kept].astype(float)
+    drawn = np.random.default_rng(seed).permutation(len(table))[:points]
+    values = table.iloc[drawn].astype(float)
     split = random_split(len(values), validation=validation, test=test, seed=seed)
     return Points(
         "precipitation", torch.from_numpy(values[list(INPUTS)].to_numpy().copy()),

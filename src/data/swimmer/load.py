@@ -80,15 +80,15 @@ def load_swimmer(
     versions = simulator_versions()
     paths = cache_paths({"loader": LOADER_VERSION, **settings._asdict(), **versions}, root=root)
     shape = (trajectories, steps, len(FEATURE_NAMES))
-    found = cached_trajectories(paths, shape)
-    if found is None:
+    swims = cached_trajectories(paths, shape)
+    if swims is None:
         with one_at_a_time(paths):
-            found = cached_trajectories(paths, shape)
-            if found is None:
-                found = simulate(settings)
-                keep(paths, found)
+            swims = cached_trajectories(paths, shape)
+            if swims is None:
+                swims = simulate(settings)
+                keep(paths, swims)
     source = f"simulated: gymnasium {versions['gymnasium']}, mujoco {versions['mujoco']}"
-    return split(list(found), seed=seed, test=test, validation=validation, source=source)
+    return split(list(swims), seed=seed, test=test, validation=validation, source=source)
 
 
 def check_settings(settings: Settings, *, test: int, validation: int) -> None:
@@ -151,7 +151,7 @@ def train_policy(environment: Any, settings: Settings) -> np.ndarray:
     def swum(parameters: np.ndarray) -> float:
         return roll_out(environment, parameters.reshape(ACTIONS, -1), seed=start, noise=quiet)[1]
 
-    found = cross_entropy_maximise(
+    best = cross_entropy_maximise(
         swum,
         spread=np.ones(ACTIONS * (OBSERVED + 1)),
         iterations=settings.iterations,
@@ -159,7 +159,7 @@ def train_policy(environment: Any, settings: Settings) -> np.ndarray:
         elite=settings.elite,
         generator=np.random.default_rng([settings.seed, 2]),
     )
-    return found.reshape(ACTIONS, -1)
+    return best.reshape(ACTIONS, -1)
 
 
 def roll_out(environment: Any, policy: np.ndarray, *, seed: int, noise: np.ndarray) -> tuple[np.ndarray, float]:
@@ -230,16 +230,16 @@ def read_cache(path: Path, shape: tuple[int, ...]) -> np.ndarray | None:
     damaged."""
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            found = archive["trajectories"]
-        if found.shape != shape or found.dtype != np.float64:
-            raise ValueError(f"{found.dtype} {found.shape} instead of float64 {shape}")
+            trajectories = archive["trajectories"]
+        if trajectories.shape != shape or trajectories.dtype != np.float64:
+            raise ValueError(f"{trajectories.dtype} {trajectories.shape} instead of float64 {shape}")
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
     except Exception as error:  # Damage can make numpy and zipfile raise nearly anything.
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         warnings.warn(f"{path}: damaged ({reason}); the trajectories are made again", stacklevel=3)
         return None
-    return found
+    return trajectories
 
 
 def keep(paths: Sequence[Path], array: np.ndarray) -> None:

@@ -106,8 +106,8 @@ def state_moment(moment: Tensor, states: Tensor, features: int) -> Tensor:
 def truncate(joint: Tensor, order: int, features: int) -> Tensor:
     """Returns the moment of (x_t, o_t, x_{t+1}) with only the first `order` states."""
     count = (len(joint) - features) // 2
-    kept = torch.arange(len(joint), device=joint.device)
-    parts = kept[:order], kept[count : count + features], kept[count + features :][:order]
+    places = torch.arange(len(joint), device=joint.device)
+    parts = places[:order], places[count : count + features], places[count + features :][:order]
     chosen = torch.cat(parts)
     return joint[chosen][:, chosen]
 
@@ -142,12 +142,12 @@ def steady_gain(transition: Tensor, readout: Tensor, residual: Tensor) -> Tensor
     r, s, q = residual[:features, :features], residual[features:, :features], residual[features:, features:]
     numeric = [part.cpu().numpy() for part in (transition.T, readout.T, (q + q.T) / 2, (r + r.T) / 2, s)]
     try:
-        found = solve_discrete_are(*numeric[:4], s=numeric[4])
+        covariance = solve_discrete_are(*numeric[:4], s=numeric[4])
     except (np.linalg.LinAlgError, ValueError) as error:
         reason = str(error).splitlines()[0]
         warnings.warn(f"no Riccati solution for {len(q)} states ({reason}); the regressed gain is used", stacklevel=2)
-        found = np.zeros(q.shape)
-    spread = torch.from_numpy(found).to(q) @ readout.T
+        covariance = np.zeros(q.shape)
+    spread = torch.from_numpy(covariance).to(q) @ readout.T
     return torch.linalg.solve(readout @ spread + r, (transition @ spread + s).T).T
 
 

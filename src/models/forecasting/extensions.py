@@ -107,8 +107,8 @@ def _distributions() -> Any:
 def distribution_of(name: str) -> Distribution | None:
     """Returns the distribution that installed a package; None for one's own files, also where pip installed them
     from a folder of this machine."""
-    for found in _distributions().get(name, ()):
-        known = distribution(found)
+    for project in _distributions().get(name, ()):
+        known = distribution(project)
         origin = urlsplit(json.loads(known.read_text("direct_url.json") or "{}").get("url", ""))
         if origin.scheme != "file" or not Path(unquote(origin.path)).exists():
             return known
@@ -138,12 +138,12 @@ def files_of(place: Path) -> list[Path]:
     """Returns the file itself, or what is copied of a package."""
     if place.is_file():
         return [place]
-    found: list[Path] = []
+    files: list[Path] = []
     for folder, folders, names in os.walk(place):
         left_out = NOT_COPIED(folder, [*folders, *names])
         folders[:] = sorted(set(folders) - left_out)
-        found += (Path(folder, name) for name in sorted(set(names) - left_out))
-    return found
+        files += (Path(folder, name) for name in sorted(set(names) - left_out))
+    return files
 
 
 def imports_of(place: Path, needed: bool) -> list[tuple[str, bool]]:
@@ -151,7 +151,7 @@ def imports_of(place: Path, needed: bool) -> list[tuple[str, bool]]:
 
     Raises ValueError for one of `STAYS` where the source is `needed` and takes it.
     """
-    found: list[tuple[str, bool]] = []
+    packages: list[tuple[str, bool]] = []
     for file in files_of(place):
         if file.suffix == ".py":
             for imported, at_once in imports(ast.parse(file.read_bytes())):
@@ -160,8 +160,8 @@ def imports_of(place: Path, needed: bool) -> list[tuple[str, bool]]:
                         f"{file.name} imports {imported}, which does not travel with a model; define the model in a "
                         "file that imports models, and what has to do with data in another"
                     )
-                found.append((imported, at_once and needed))
-    return sorted(found, key=lambda pair: not pair[1])
+                packages.append((imported, at_once and needed))
+    return sorted(packages, key=lambda pair: not pair[1])
 
 
 def imports(node: ast.AST, at_once: bool = True) -> Iterator[tuple[str, bool]]:
@@ -203,12 +203,12 @@ def class_of(name: str, folder: Path, extensions: Sequence[str]) -> type[nn.Modu
     if top(module) != TRAVELS:
         import_travelled(module, folder / CODE)
     try:
-        found = getattr(importlib.import_module(module), attribute, None)
+        candidate = getattr(importlib.import_module(module), attribute, None)
     except ImportError as error:
         raise ValueError(f"{folder} names {name}, which cannot be imported ({error})") from error
-    if not (inspect.isclass(found) and issubclass(found, nn.Module) and found.__module__ == module):
+    if not (inspect.isclass(candidate) and issubclass(candidate, nn.Module) and candidate.__module__ == module):
         raise ValueError(f"{folder} names {name}, which is no model")
-    return found
+    return candidate
 
 
 def import_travelled(module: str, code: Path) -> None:

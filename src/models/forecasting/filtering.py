@@ -136,12 +136,12 @@ def filter_sequences(model: SequenceModel, values: Tensor, mask: Tensor, start: 
     if not bool(whole.any()):
         return _along_stretches(model, values, mask, state)
     apart, rest = whole.nonzero()[:, 0], (~whole).nonzero()[:, 0]
-    found = [
+    groups = [
         model.filter_observed(tuple(part[apart] for part in state), values[apart]),
         _along_stretches(model, values[rest], mask[rest], tuple(part[rest] for part in state)),
     ]
     order = torch.cat([apart, rest]).argsort()
-    return _joined(found, lambda parts: torch.cat(parts)[order])
+    return _joined(groups, lambda parts: torch.cat(parts)[order])
 
 
 def _along_stretches(model: Any, values: Tensor, mask: Tensor, state: State) -> Filtered:
@@ -261,15 +261,15 @@ def roll(model: SequenceModel, state: State, horizon: int) -> Tensor:
 def roll_to(model: SequenceModel, state: State, horizons: Sequence[int]) -> Tensor:
     """Returns (batch, len(horizons), feature): of `roll` the horizons asked for, 1 or more and ascending; no other
     is kept."""
-    asked, kept, prediction = set(horizons), list[Tensor](), model.predict(state)
+    asked, forecasts, prediction = set(horizons), list[Tensor](), model.predict(state)
     for step in range(1, max(horizons) + 1):
         if step > 1:
             state = model.update(state, prediction)
             prediction = model.predict(state)
         if step in asked:
-            kept.append(prediction)
+            forecasts.append(prediction)
         advanced(len(prediction))
-    return torch.stack(kept, 1)
+    return torch.stack(forecasts, 1)
 
 
 def forecast_from_everywhere(model: SequenceModel, states: State, horizons: int | Sequence[int]) -> Tensor:

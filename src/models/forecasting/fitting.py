@@ -56,5 +56,5 @@ def with_readout(model: Recurrent, problem: Problem) -> Fitted:
     Raises ValueError as `models.forecasting.readout.fit_readout`.
     """
     model.to(dtype=problem.train.values.dtype, device=problem.train.values.device)
-    found = fit_readout(model, problem.train, problem.validation, problem.readout, problem.lagged)
-    return Fitted(model, dict(found.chosen))
+    readout = fit_readout(model, problem.train, problem.validation, problem.readout, problem.lagged)
+    return Fitted(model, dict(readout.chosen))

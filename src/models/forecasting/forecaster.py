@@ -109,8 +109,8 @@ class Forecaster:
         index.
         """
         if is_frame(series):
-            found = self.predict(values_of(series, self.feature_names))
-            return as_frame(found, self.feature_names, series, series.index)
+            predictions = self.predict(values_of(series, self.feature_names))
+            return as_frame(predictions, self.feature_names, series, series.index)
         return self.predict_all([series])[0]
 
     @overload
@@ -126,8 +126,8 @@ class Forecaster:
         index goes on where that of the table ends (`models.forecasting.frame.continued`).
         """
         if is_frame(series):
-            found = self.forecast(values_of(series, self.feature_names), horizon)
-            return as_frame(found, self.feature_names, series, continued(series.index, horizon))
+            predictions = self.forecast(values_of(series, self.feature_names), horizon)
+            return as_frame(predictions, self.feature_names, series, continued(series.index, horizon))
         return self.forecast_all([series], horizon)[0]
 
     @torch.no_grad()

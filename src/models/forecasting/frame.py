@@ -35,9 +35,9 @@ def values_of(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
     """
     absent = [name for name in names if name not in frame.columns]
     if absent:
-        found = ", ".join(map(str, frame.columns))
+        present = ", ".join(map(str, frame.columns))
         raise ValueError(
-            f"column {', '.join(absent)} is missing; the model needs {', '.join(names)}, the table has {found}"
+            f"column {', '.join(absent)} is missing; the model needs {', '.join(names)}, the table has {present}"
         )
     twice = [name for name in names if list(frame.columns).count(name) > 1]
     if twice:
@@ -56,8 +56,8 @@ def as_frame(values: np.ndarray, names: Sequence[str], like: pd.DataFrame, index
     `like`."""
     import pandas as pd
 
-    kept = [name for name in like.columns if name in names]
-    return pd.DataFrame(values, columns=list(names), index=index).loc[:, kept]
+    ordered = [name for name in like.columns if name in names]
+    return pd.DataFrame(values, columns=list(names), index=index).loc[:, ordered]
 
 
 def continued(index: Any, horizon: int) -> pd.Index:

@@ -56,14 +56,14 @@ def decoded(body: bytes | str) -> dict[str, Any]:
         raise ValueError("the body is nested too deep; an array has at most (sequence, time, feature)") from None
     except ValueError as error:
         raise ValueError(f"the body is not JSON: {_reason(error)}") from None
-    found = [key for key in request if key in FORMATS] if isinstance(request, dict) else []
-    if len(found) != 1:
+    formats = [key for key in request if key in FORMATS] if isinstance(request, dict) else []
+    if len(formats) != 1:
         raise ValueError(f"the body must be an object with exactly one of {', '.join(FORMATS)}, and params if need be")
     check_parameters(request.get("params"))
-    if found[0] in ARRAYS:
-        check_array(found[0], request[found[0]])
-    elif found[0] == "dataframe_split":
-        check_table(request[found[0]])
+    if formats[0] in ARRAYS:
+        check_array(formats[0], request[formats[0]])
+    elif formats[0] == "dataframe_split":
+        check_table(request[formats[0]])
     return request
 
 

@@ -83,8 +83,8 @@ def canonical_decomposition(
     factors: Factors = drawn[0].to(tensor.device), drawn[1].to(tensor.device), drawn[2].to(tensor.device)
     error = math.inf
     for _ in range(sweeps):
-        found, change = sweep(tensor, factors)
-        factors, before, error = balanced(found), error, max(0.0, 1 + change / norm**2) ** 0.5
+        swept, change = sweep(tensor, factors)
+        factors, before, error = balanced(swept), error, max(0.0, 1 + change / norm**2) ** 0.5
         if abs(before - error) < TOLERANCE:
             return Canonical(factors, error, converged=True)
     return Canonical(factors, error, converged=False)

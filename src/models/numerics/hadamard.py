@@ -30,8 +30,8 @@ def walsh_hadamard_transform(x: Tensor) -> Tensor:
     size = x.shape[-1]
     if size < 1 or size & (size - 1):
         raise ValueError(f"the Walsh-Hadamard transform needs a power of two as last axis, got {size}; pad with zeros")
-    found: Any = _Transform.apply(x)
-    return found
+    transformed: Any = _Transform.apply(x)
+    return transformed
 
 
 class _Transform(torch.autograd.Function):
@@ -39,9 +39,9 @@ class _Transform(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:  # noqa: ARG004
-        result = x.contiguous().clone()
-        transform_in_place(result.view(-1, x.shape[-1]))
-        return result
+        transformed = x.contiguous().clone()
+        transform_in_place(transformed.view(-1, x.shape[-1]))
+        return transformed
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Tensor:  # noqa: ARG004  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -124,7 +124,7 @@ def centred_moments(data: RegressionData) -> list[CentredMoments]:
 
     Raises ValueError when an output has no row at all.
     """
-    found = []
+    moments_by_mask = []
     patterns, group = mask_patterns(data.mask)
     for i, rows in enumerate(patterns.T):
         columns = group == i
@@ -134,8 +134,8 @@ def centred_moments(data: RegressionData) -> list[CentredMoments]:
         x_mean, y_mean = x.mean(0), y.mean(0)
         x, y = x - x_mean, y - y_mean
         moments = (x, y) if len(x) < x.shape[1] else (x.T @ x / len(x), x.T @ y / len(x))
-        found.append(CentredMoments(columns, len(x), x_mean, y_mean, *moments))
-    return found
+        moments_by_mask.append(CentredMoments(columns, len(x), x_mean, y_mean, *moments))
+    return moments_by_mask
 
 
 def affine_from_moments(moments: Sequence[CentredMoments], ridge: Ridge, *, scale: str) -> AffineMap:

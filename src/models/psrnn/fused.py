@@ -94,12 +94,12 @@ def reversal(matrices: Tensor, states: Tensor, norms: Tensor, gradient: Tensor) 
         at_z.unsqueeze(2).unbind(),
         strict=True,
     )
-    for matrix, state, norm, own, found, found_row in reversed(list(steps)):
+    for matrix, state, norm, own, at_step, at_step_row in reversed(list(steps)):
         torch.mul(state, reaching, out=moved)
         torch.sum(moved, 1, keepdim=True, out=along)
         torch.mul(state, along, out=moved)
-        torch.sub(reaching, moved, out=found).div_(norm)
-        torch.baddbmm(own, found_row, matrix, out=row)
+        torch.sub(reaching, moved, out=at_step).div_(norm)
+        torch.baddbmm(own, at_step_row, matrix, out=row)
     return at_z, reaching
 
 
@@ -148,8 +148,8 @@ def states_with_gradient(
 
     update (s, s, w), bias (s,), initial q_0 (B, s), features (T, B, w); reference: see `signed_norms`.
     """
-    found: Any = _States.apply(update, bias, initial, features, reference)
-    return found
+    states: Any = _States.apply(update, bias, initial, features, reference)
+    return states
 
 
 @torch.no_grad()
@@ -162,11 +162,11 @@ def states_without_gradient(
     """
     most = min(SCRATCH_BYTES, max(BLOCK_BYTES, update.numel() * update.element_size() // 2))
     block = max(1, most // max(1, scratch_bytes(update, features[:1])))
-    found, start = [], initial
+    blocks, start = [], initial
     for i in range(0, len(features), block):
         part = features[i : i + block + 1]  # one more, for the state that the next block begins with
         states, _ = recursion(step_matrices(update, part[:-1]), bias, start, reference)
-        found.append(states[:block])
+        blocks.append(states[:block])
         start = states[-1]
-        advanced(len(found[-1]) * len(initial))
-    return torch.cat(found)
+        advanced(len(blocks[-1]) * len(initial))
+    return torch.cat(blocks)

@@ -88,5 +88,5 @@ def factorised_states(
     """
     if not torch.is_grad_enabled():
         return recursion(weights, left, of_state, bias, initial, reference)[0]
-    found: Any = _States.apply(left, of_state, weights, bias, initial, reference)
-    return found
+    states: Any = _States.apply(left, of_state, weights, bias, initial, reference)
+    return states

@@ -70,8 +70,8 @@ def _singular_vectors(matrix: Tensor, rank: int) -> tuple[Tensor, Tensor]:
         return left[:, :rank], right[:rank].T
     array = matrix.cpu().numpy()
     start = np.ones(min(array.shape)) / min(array.shape) ** 0.5
-    found: Any = svds(array, k=rank, v0=start)
-    left, values, right = found
+    triplets: Any = svds(array, k=rank, v0=start)
+    left, values, right = triplets
     order = np.argsort(values)[::-1].copy()
     return torch.from_numpy(left[:, order]).to(matrix), torch.from_numpy(right[order].T.copy()).to(matrix)
 

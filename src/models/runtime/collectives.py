@@ -104,8 +104,8 @@ def sum_gradients(parameters: Iterable[Tensor], beside: Tensor | None = None) ->
     known = gradients[0].new_tensor([p.grad is not None for p in parameters])
     along, apart = own.split([len(own), 0] if known.dtype == own.dtype else [0, len(own)])
     total = add_up(torch.cat([part.flatten() for part in (along.to(known), known, *gradients)]))
-    numbers, found, *sums = total.split([len(along), len(parameters), *(p.numel() for p in parameters)])
-    for parameter, summed, some in zip(parameters, sums, found.tolist(), strict=True):
+    numbers, holders, *sums = total.split([len(along), len(parameters), *(p.numel() for p in parameters)])
+    for parameter, summed, some in zip(parameters, sums, holders.tolist(), strict=True):
         parameter.grad = summed.view_as(parameter).to(parameter.dtype) if some else None
     return add_up(apart.clone()) if len(apart) else numbers.to(own)
 

@@ -102,9 +102,9 @@ class Recorded:
     def prepare(self, first: Tensor, *others: Argument) -> Recording | None:
         """Returns the recording for arguments of these shapes, made now if it is due; None where the function runs
         as it is."""
-        given = [x for x in (first, *others) if x is not None]
-        size = sum(x.numel() * x.element_size() for x in given)
-        if first.device.type not in RECORDERS or size > MOST_BYTES or not all(x.numel() for x in given):
+        tensors = [x for x in (first, *others) if x is not None]
+        size = sum(x.numel() * x.element_size() for x in tensors)
+        if first.device.type not in RECORDERS or size > MOST_BYTES or not all(x.numel() for x in tensors):
             return None
         with self.lock:
             return self.recording_of((first, *others))
@@ -127,7 +127,7 @@ class Recorded:
         others = [None if x is None else 0.5 - x.flip(0) for x in arguments]
         try:
             recording = record(self.function, arguments)
-            right = all(agree(replayed(recording, given), self.function(*given)) for given in (others, arguments))
+            right = all(agree(replayed(recording, inputs), self.function(*inputs)) for inputs in (others, arguments))
         except RuntimeError as error:
             return self.without(str(error).partition("\n")[0])
         return recording if right else self.without("its replay gives other numbers")

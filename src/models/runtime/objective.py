@@ -82,9 +82,9 @@ def mean_gradient(loss: Callable[[Any], Loss], batches: Sequence[Any], parameter
     sums, without a gradient and the same on all processes. Memory is that of one batch at a time.
     """
     if len(batches) == 1 and world() == 1:
-        found = loss(batches[0])
-        found.mean.backward(inputs=list(parameters))
-        return Loss(found.total.detach(), found.weight)
+        whole = loss(batches[0])
+        whole.mean.backward(inputs=list(parameters))
+        return Loss(whole.total.detach(), whole.weight)
     parts = list[Tensor]()
     for batch in batches:
         total, weight = loss(batch)

@@ -117,12 +117,12 @@ def risk_of_spectrum(values: Tensor, coefficients: Tensor, *, signal: Tensor, ri
     """
     rows, shift = len(signal), ridge * len(signal)
     lost = shift / (values.clamp(min=0) + shift)
-    kept, power = 1 - lost, coefficients.square()
+    retained, power = 1 - lost, coefficients.square()
     rest = float((signal.square().sum() - power.sum()).clamp(min=0))
-    scale, dimension = noise**2 / rows, float(kept.sum())
+    scale, dimension = noise**2 / rows, float(retained.sum())
     return Risk(
         bias=(float((lost.square() * power).sum()) + rest) / rows,
-        variance=scale * float(kept.square().sum()),
+        variance=scale * float(retained.square().sum()),
         bias_bound=(float((lost * power).sum()) + rest) / rows,
         variance_bound=scale * dimension,
         dimension=dimension,

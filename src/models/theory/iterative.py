@@ -66,7 +66,7 @@ class ShiftedKernel:
         """Returns B⁻¹ b for b (N, k), of the same shape. Raises ValueError where a product is not finite, and like
         `conjugate_gradients`."""
         try:
-            found = conjugate_gradients(
+            solution = conjugate_gradients(
                 lambda v: _checked(self.product(v)), right, tolerance=self.tolerance, most=10 * self.rows + 10,
                 precondition=self.precondition,
             )  # fmt: skip
@@ -74,7 +74,7 @@ class ShiftedKernel:
             raise ValueError(f"{error}; raise the ridge") from error
         except NotConverged as error:
             raise ValueError(f"{error}; raise the ridge, or precondition by more features") from error
-        return found.values
+        return solution.values
 
 
 class Lanczos(NamedTuple):
@@ -156,10 +156,10 @@ def iterative_approximation(
     check_features(features, shifted.rows)
     phi = features.double()
     start = torch.randn(len(phi), 1, dtype=torch.float64, generator=generator, device=generator.device).to(phi)
-    found = generalised_lanczos(
+    ends = generalised_lanczos(
         lambda v: phi @ (phi.T @ v) - shifted.kernel(v), shifted, start, tolerance=tolerance, most=most
     )
-    return Approximation(found.lowest, found.highest)
+    return Approximation(ends.lowest, ends.highest)
 
 
 def iterative_risk(shifted: ShiftedKernel, signal: Tensor, *, noise: float) -> Risk:
@@ -177,9 +177,9 @@ def iterative_risk(shifted: ShiftedKernel, signal: Tensor, *, noise: float) -> R
     for columns in torch.arange(rows, device=signal.device).split(BLOCK):
         units = torch.zeros(rows, len(columns), dtype=torch.float64, device=signal.device)
         units[columns, torch.arange(len(columns))] = 1.0
-        kept = units - shift * shifted.solve(units)
-        dimension += float(kept[columns].diagonal().sum())
-        squares += float(kept.square().sum())
+        smoothed = units - shift * shifted.solve(units)
+        dimension += float(smoothed[columns].diagonal().sum())
+        squares += float(smoothed.square().sum())
     scale = noise**2 / rows
     return Risk(
         bias=float(lost.square().sum()) / rows,

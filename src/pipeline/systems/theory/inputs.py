@@ -110,7 +110,7 @@ def inputs_of(
     points, signal = table_of(record, window=window, size=size)
     if len(points) < rows:
         raise PipelineError(f"theory.rows={rows}: {name} has {len(points)} rows in its training part; take fewer")
-    kept = torch.randperm(len(points), generator=generator(seed, f"theory/rows/{name}"))[:rows]
-    points, signal = points[kept], Standardisation.of(signal[kept]).apply(signal[kept])
+    drawn = torch.randperm(len(points), generator=generator(seed, f"theory/rows/{name}"))[:rows]
+    points, signal = points[drawn], Standardisation.of(signal[drawn]).apply(signal[drawn])
     label = f"{name}_n{points.shape[1]}"
     return Inputs(label, name, points, signal, record.source, checksum_of(points, signal), record.stand_in)

@@ -42,28 +42,28 @@ def load_inputs(settings: TheoryConfig, device: torch.device) -> list[Inputs]:
     theory = settings.theory
     chosen_names = list(theory.data)
     refuse_repeated("theory.data", chosen_names)
-    found = [normal_inputs(n, rows=theory.rows, seed=settings.seed) for n in theory.dimensions]
+    inputs = [normal_inputs(n, rows=theory.rows, seed=settings.seed) for n in theory.dimensions]
     for name in chosen_names:
         if name not in settings.datasets:
             raise PipelineError(f"theory.data: {name} is unknown; choose among {', '.join(settings.datasets)}")
-        found.append(
+        inputs.append(
             inputs_of(
                 name, partial(build, f"datasets.{name}", settings.datasets[name], settings.extensions),
                 rows=theory.rows, window=theory.window, size=settings.size, seed=settings.seed,
             )
         )  # fmt: skip
-    return [replace(part, points=part.points.to(device), signal=part.signal.to(device)) for part in found]
+    return [replace(part, points=part.points.to(device), signal=part.signal.to(device)) for part in inputs]
 
 
-def kept(path: Path, measured: Measured) -> None:
+def keep_measured(path: Path, measured: Measured) -> None:
     """The draws of one problem on disk, for a run that goes on."""
     numbers = torch.from_numpy(measured.draws[DRAW_COLUMNS].to_numpy(dtype="float64"))
     values = {"samplers": measured.draws["sampler"].to_list(), "exact": list(measured.exact)}
     checkpoint.save(path, {"draws": numbers}, values)
 
 
-def found_again(path: Path) -> Measured | None:
-    """What `kept` wrote, None where there is no file. Raises PipelineError for a file that is not whole."""
+def read_measured(path: Path) -> Measured | None:
+    """What `keep_measured` wrote, None where there is no file. Raises PipelineError for a file that is not whole."""
     saved = checkpoint.find(path)
     if saved is None:
         return None
@@ -79,20 +79,20 @@ def measure_all(
     """Every problem measured, or read from where a run that was stopped left it."""
     theory = settings.theory
     each = len(samplers) * len(theory.counts) * theory.draws
-    results = []
+    all_measured = []
     with tqdm(total=each * len(problems), desc="draws", unit="draw") as bar:
         for number, problem in enumerate(problems):
             path = opened.folder / f"problem-{number}.npz"
-            measured = found_again(path)
+            measured = read_measured(path)
             if measured is None:
                 bar.set_postfix_str(problem.name)
                 measured = measure(problem, samplers, theory, bar)
-                kept(path, measured)
+                keep_measured(path, measured)
             else:
                 bar.update(each)
-            results.append(measured)
-            theory_report.log_problem(opened.run, problem, measured)
-    return results
+            all_measured.append(measured)
+            theory_report.log_kernel_problem(opened.run, problem, measured)
+    return all_measured
 
 
 def study_of_draws(settings: TheoryConfig, job: Job) -> None:

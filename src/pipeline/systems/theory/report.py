@@ -28,7 +28,7 @@ def log_inputs(run: Run, collection: Collection) -> None:
     run.dataset(frame, name=collection.name, source=collection.source, digest=digest, context="training")
 
 
-def log_problem(run: Run, problem: KernelOnInputs, measured: Measured) -> None:
+def log_kernel_problem(run: Run, problem: KernelOnInputs, measured: Measured) -> None:
     """Medians over draws with m as the step, and what K itself has."""
     run.metric(f"exact/{problem.name}/statistical_dimension", measured.exact.dimension)
     run.metric(f"exact/{problem.name}/risk", measured.exact.total)
@@ -49,21 +49,21 @@ def all_tables(
             claims.append(tables.claim_rows(paired[-1], claim, pair))
         failed.append(tables.paired_failures(draws, *pair, theory.thresholds))
         claims.append(tables.claim_rows(failed[-1], tables.FAILS_LESS_OFTEN, pair))
-    found = {
+    by_name = {
         "draws": draws,
         "problems": tables.problems_table(problems, measured, theory.ridge),
         "failures": tables.failure_table(draws, theory, theory.rows),
         "theorem_1": tables.theorem_1_table(draws),
     }
     if claims:
-        found |= {"paired": pd.concat(paired), "paired_failures": pd.concat(failed), "claims": pd.concat(claims)}
-        found["ordering"] = tables.ordering_table(found["claims"])
-    return found
+        by_name |= {"paired": pd.concat(paired), "paired_failures": pd.concat(failed), "claims": pd.concat(claims)}
+        by_name["ordering"] = tables.ordering_table(by_name["claims"])
+    return by_name
 
 
-def log_kernel_figures(run: Run, kernel: str, found: dict[str, Any], theory: TheorySettings, title: str) -> None:
+def log_kernel_figures(run: Run, kernel: str, by_name: dict[str, Any], theory: TheorySettings, title: str) -> None:
     """Of one kernel: Δ and failures (first threshold) against m, and the distributions at the middle m."""
-    draws, failed = (found[name][found[name]["kernel"] == kernel] for name in ("draws", "failures"))
+    draws, failed = (by_name[name][by_name[name]["kernel"] == kernel] for name in ("draws", "failures"))
     order, middle = list(theory.samplers), sorted(theory.counts)[len(theory.counts) // 2]
     title = f"{title} · {kernel} kernel, N = {theory.rows}, λ = {theory.ridge:g}"
     jobs = tables.jobs_of(draws.drop(columns="problem").rename(columns={"inputs": "problem"}), "delta")
@@ -76,11 +76,11 @@ def log_kernel_figures(run: Run, kernel: str, found: dict[str, Any], theory: The
         run.figure(figure, f"figures/{quantity}_distribution_{kernel}")
 
 
-def log_ratio_figures(run: Run, found: dict[str, Any], theory: TheorySettings, title: str) -> None:
+def log_ratio_figures(run: Run, by_name: dict[str, Any], theory: TheorySettings, title: str) -> None:
     """Ratios of Δ to the first baseline's by dimension, where there are Gaussian inputs of more than one."""
     baseline = theory.baselines[0]
     for challenger in (c for b, c in tables.comparisons(theory) if b == baseline):
-        table = found["paired"]
+        table = by_name["paired"]
         chosen = (table["baseline"] == baseline) & (table["challenger"] == challenger) & (table["quantity"] == "delta")
         rows = table[chosen & (table["family"] == GENERATED)]
         if rows["dimension"].nunique() > 1:
@@ -89,9 +89,9 @@ def log_ratio_figures(run: Run, found: dict[str, Any], theory: TheorySettings, t
             run.figure(figure, f"figures/ratio_{name}")
 
 
-def words(found: dict[str, Any], theory: TheorySettings, title: str) -> str:
+def words(by_name: dict[str, Any], theory: TheorySettings, title: str) -> str:
     """The Markdown that the UI shows first."""
-    checked = found["theorem_1"]
+    checked = by_name["theorem_1"]
     said, violated = int(checked["delta_below_1"].sum()), int(checked["violated"].sum())
     least = min(theory.thresholds)
     needed = count_for_theorem_2(least, LIKELY, rows=theory.rows, ridge=theory.ridge)
@@ -101,20 +101,20 @@ def words(found: dict[str, Any], theory: TheorySettings, title: str) -> str:
         f"Theorem 1: Δ < 1 in {said} of {int(checked['draws'].sum())} draws, bound violated in {violated}.\n\n"
         f"Theorem 2's bound promises P(Δ > {least:g}) ≤ {LIKELY:g} {promised}.\n\n"
     )
-    return text + (markdown_table(found["ordering"]) if "ordering" in found else "One sampler: nothing to compare.")
+    return text + (markdown_table(by_name["ordering"]) if "ordering" in by_name else "One sampler: nothing to compare.")
 
 
 def report(
     opened: Study, problems: Sequence[KernelOnInputs], measured: Sequence[Measured], theory: TheorySettings
 ) -> None:
     """Tables, figures, description; the claims are printed too."""
-    found = all_tables(problems, measured, theory)
-    for name, table in found.items():
+    by_name = all_tables(problems, measured, theory)
+    for name, table in by_name.items():
         opened.run.table(table, f"tables/{name}.csv")
     for kernel in theory.kernels:
-        log_kernel_figures(opened.run, kernel, found, theory, opened.title)
-    if "paired" in found:
-        log_ratio_figures(opened.run, found, theory, opened.title)
-    description = words(found, theory, opened.title)
+        log_kernel_figures(opened.run, kernel, by_name, theory, opened.title)
+    if "paired" in by_name:
+        log_ratio_figures(opened.run, by_name, theory, opened.title)
+    description = words(by_name, theory, opened.title)
     opened.run.describe(description)
     print(description)

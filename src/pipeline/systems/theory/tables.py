@@ -59,15 +59,15 @@ def failure_table(draws: pd.DataFrame, theory: TheorySettings, rows: int) -> pd.
     """Share of draws with Δ > a, its 95 % Wilson interval, and theorem 2's bound for independent frequencies."""
     from scipy import stats
 
-    found = []
+    entries = []
     for key, group in groups(draws, *PLACE, "sampler", "count"):
         for threshold in theory.thresholds:
             test = stats.binomtest(int((group["delta"] > threshold).sum()), len(group))
             interval = test.proportion_ci(method="wilson")
             bound = theorem_2(threshold, count=int(key[-1]), rows=rows, ridge=theory.ridge)
-            found.append([*key, threshold, len(group), test.k, test.k / test.n, interval.low, interval.high, bound])
+            entries.append([*key, threshold, len(group), test.k, test.k / test.n, interval.low, interval.high, bound])
     names = [*PLACE, "sampler", "count", "threshold", "draws", "failures", "share", "low", "high", "theorem_2"]
-    return pd.DataFrame(found, columns=pd.Index(names))
+    return pd.DataFrame(entries, columns=pd.Index(names))
 
 
 def comparisons(theory: TheorySettings) -> list[tuple[str, str]]:
@@ -171,7 +171,7 @@ def theorem_1_table(draws: pd.DataFrame) -> pd.DataFrame:
     for key, group in groups(draws, *PLACE):
         said = group.loc[group["delta"] < 1]
         ratio = said["theorem_1"] / said["risk"]
-        found = [len(group), len(said), int((ratio < 1).sum()), float(ratio.median()) if len(said) else math.nan]
-        rows.append([*key, *found])
+        numbers = [len(group), len(said), int((ratio < 1).sum()), float(ratio.median()) if len(said) else math.nan]
+        rows.append([*key, *numbers])
     names = [*PLACE, "draws", "delta_below_1", "violated", "median_bound_over_risk"]
     return pd.DataFrame(rows, columns=pd.Index(names))
