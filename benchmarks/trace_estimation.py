@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from side_by_side import Form, Machine, Row, compare, run
 
-from models.trace.estimators import estimate_trace
+from models.trace.estimators import independent_estimates
 from models.trace.oracles import Diagonal
 
 SIZE, QUERIES = 5000, (30, 150)
@@ -40,7 +40,9 @@ def measure(machine: Machine, budget: float) -> list[Row]:
         for queries in QUERIES:
 
             def ours(method: str = method, queries: int = queries) -> torch.Tensor:
-                return estimate_trace(Diagonal(values), method=method, queries=queries, size=SIZE, generator=generator)
+                return independent_estimates(
+                    Diagonal(values), method=method, queries=queries, size=SIZE, generator=generator
+                )
 
             forms: dict[str, Form] = {"ours": ours}
             if method in PEERS and find_spec("pylops") and machine.device.type == "cpu":

@@ -34,7 +34,7 @@ from models.ssgp.fit import train
 from models.ssgp.model import SSGP
 from models.ssgp.moments import in_blocks
 from models.theory.dense import KernelSpectrum
-from models.trace.estimators import METHODS, estimate_trace
+from models.trace.estimators import METHODS, independent_estimates
 
 Numbers = Iterator[tuple[str, Tensor]]
 KEPT = 5  # directions of the projection
@@ -159,7 +159,7 @@ def traces() -> Numbers:
     for name in METHODS:
         yield (
             f"trace by {name}, drawn in float32",
-            estimate_trace(lambda x: x @ matrix, method=name, queries=24, size=60, trials=3, generator=chance()),
+            independent_estimates(lambda x: x @ matrix, method=name, queries=24, size=60, trials=3, generator=chance()),
         )
 
 

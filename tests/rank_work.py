@@ -34,7 +34,7 @@ from models.runtime.collectives import (
     text_of_first_rank,
 )
 from models.runtime.objective import mean_gradient
-from models.trace.estimators import estimate_trace
+from models.trace.estimators import independent_estimates
 from models.trace.parallel import OverRanks
 from pipeline.host.torchrun import refuse_unlike
 from pipeline.job import checkpoint
@@ -176,7 +176,9 @@ def traced(*, method: str) -> Found:
         return queries * torch.arange(1.0, 41.0).double()
 
     with patch.object(ranks, "add_up", counted):
-        estimates = estimate_trace(OverRanks(oracle), method=method, queries=12, size=40, trials=5, generator=chance(0))
+        estimates = independent_estimates(
+            OverRanks(oracle), method=method, queries=12, size=40, trials=5, generator=chance(0)
+        )
     return {"estimates": estimates, "asked": sum(asked), "calls": len(asked), "reductions": len(reductions)}
 
 

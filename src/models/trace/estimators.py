@@ -25,36 +25,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from models.trace.asked import Asked, Shares, inner, products_of, trace_of
 from models.trace.basis import orthonormal_rows
 from models.trace.oracles import Checked, Oracle
 from models.trace.queries import QueryDraw
-
-
-class Shares(NamedTuple):
-    """Says how many queries are of which kind: those that make a sketch (S or Ω), R of NA-Hutch++, basis Q, test G."""
-
-    sketch: int = 0
-    second: int = 0
-    basis: int = 0
-    test: int = 0
-
-    @property
-    def first_round(self) -> int:
-        """Returns how many queries are asked in the first call of the oracle."""
-        return self.sketch + self.second + self.test
-
-
-class Asked(NamedTuple):
-    """Holds queries and products (trial, m, n); basis Q (trial, k, n) of the first k products, with its products,
-    and the factor R (trial, k, k) with products = RᵀQ; k = 0 where no method is adaptive. turned: whether the
-    queries' law is the same in every direction, as the normal one is."""
-
-    queries: Tensor
-    products: Tensor
-    basis: Tensor
-    basis_products: Tensor
-    factor: Tensor
-    turned: bool
+from models.trace.xtrace import xtrace_estimate, xtrace_moments, xtrace_shares
 
 
 class TraceMethod(NamedTuple):
@@ -68,21 +43,6 @@ class TraceMethod(NamedTuple):
     shares: Callable[[int], Shares]
     moments: Callable[[Asked, Shares], dict[str, Tensor]]
     estimate: Callable[[dict[str, Tensor], Shares], Tensor]
-
-
-def products_of(a: Tensor, b: Tensor) -> Tensor:
-    """Returns abᵀ: (trial, i, n), (trial, j, n) → (trial, i, j)."""
-    return a @ b.mT
-
-
-def inner(a: Tensor, b: Tensor) -> Tensor:
-    """Returns the inner products of the rows, (…, n), (…, n) → (…), without the products of entries in memory."""
-    return torch.linalg.vecdot(a, b)
-
-
-def trace_of(matrix: Tensor) -> Tensor:
-    """Returns the traces of matrices, (…, k, k) → (…)."""
-    return matrix.diagonal(dim1=-2, dim2=-1).sum(-1)
 
 
 def hutchinson_moments(asked: Asked, most: Shares) -> dict[str, Tensor]:
@@ -147,57 +107,6 @@ def na_hutch_pp_estimate(moments: dict[str, Tensor], shares: Shares) -> Tensor:
     return inside + (moments["test"][:, :g] - low_rank).mean(1)
 
 
-def xtrace_moments(asked: Asked, most: Shares) -> dict[str, Tensor]:
-    """Returns what the estimate needs: inside QᵀAQ, shares ΩᵀQ and factor R (trial, k, k); test, ωᵀAω, and length,
-    ‖ω‖² (trial, k); and size, the scalar n, or 0 where the law of ω is not the same in every direction."""
-    k = most.basis
-    queries, basis = asked.queries[:, :k], asked.basis[:, :k]
-    return {
-        "inside": products_of(basis, asked.basis_products[:, :k]),
-        "shares": products_of(queries, basis),
-        "factor": asked.factor[:, :k, :k],
-        "test": inner(queries, asked.products[:, :k]),
-        "length": inner(queries, queries),
-        "size": queries.new_tensor(queries.shape[2] if asked.turned else 0),
-    }
-
-
-def left_out_directions(factor: Tensor) -> Tensor:
-    """Returns as row i the unit vector s_i with QQᵀ − Q s_i s_iᵀ Qᵀ the projection on all products but the i-th.
-
-    factor: R (…, k, k), as the result is.
-    These are the columns of R⁻ᵀ, normalised. A diagonal entry of R that is 0 but for rounding (A has a lower rank) is
-    raised to ε of the largest: then any direction beyond the rank will do.
-    """
-    pivots = factor.diagonal(dim1=-2, dim2=-1)
-    limits = torch.finfo(factor.dtype)
-    floor = (limits.eps * pivots.abs().amax(-1, keepdim=True)).clamp(min=limits.tiny**0.5)
-    raised = torch.where(pivots.abs() < floor, floor, pivots)
-    inverse = torch.linalg.solve_triangular(
-        factor + torch.diag_embed(raised - pivots), torch.eye(factor.shape[-1]).to(factor), upper=True
-    )
-    return inverse / inverse.norm(dim=-1, keepdim=True)
-
-
-def xtrace_estimate(moments: dict[str, Tensor], shares: Shares) -> Tensor:
-    """Returns the mean over i of tr(Q_iᵀAQ_i) + u_iᵀAu_i, u_i = (I − Q_iQ_iᵀ)ω_i: (trial,).
-
-    Q_i is the basis without product i.
-    With v = (I − s sᵀ)Qᵀω: uᵀAu = ωᵀAω − 2vᵀQᵀAω + vᵀ(QᵀAQ)v. Where the law of ω is the same in every direction, that
-    of u/‖u‖ is so too, and each u is scaled to the square length n − k + 1 that it has in the mean.
-    """
-    k = shares.basis
-    inside, factor = moments["inside"][:, :k, :k], moments["factor"][:, :k, :k]
-    out = left_out_directions(factor)
-    w = moments["shares"][:, :k, :k]
-    v = w - inner(w, out).unsqueeze(-1) * out
-    square = moments["test"][:, :k] - 2 * inner(v, factor.mT) + inner(v @ inside, v)
-    if moments["size"] > 0:
-        length = (moments["length"][:, :k] - inner(v, v)).clamp(min=torch.finfo(v.dtype).tiny)
-        square = square * (moments["size"] - k + 1) / length
-    return (trace_of(inside).unsqueeze(1) - inner(out @ inside, out) + square).mean(1)
-
-
 def hutch_pp_shares(queries: int) -> Shares:
     """Returns a third of the queries for S and for Q, rounded down, and the rest for G."""
     third = queries // 3
@@ -208,13 +117,6 @@ def na_hutch_pp_shares(queries: int) -> Shares:
     """Returns a quarter of the queries for S and half for R, rounded down, and the rest for G."""
     sketch, second = queries // 4, queries // 2
     return Shares(sketch=sketch, second=second, test=queries - sketch - second)
-
-
-def xtrace_shares(queries: int) -> Shares:
-    """Returns half of the queries for Ω and half for Q. Raises ValueError for an odd number."""
-    if queries % 2:
-        raise ValueError(f"xtrace asks for as many queries twice; {queries} is odd, give an even number")
-    return Shares(sketch=queries // 2, basis=queries // 2)
 
 
 METHODS = {
@@ -291,7 +193,9 @@ def estimate_traces(
     return estimates
 
 
-def estimate_trace(oracle: Oracle, *, method: str, queries: int, generator: torch.Generator, **drawn: Any) -> Tensor:
+def independent_estimates(
+    oracle: Oracle, *, method: str, queries: int, generator: torch.Generator, **drawn: Any
+) -> Tensor:
     """Returns estimates (trial,) of tr(A) from `queries` products each. drawn: the fields of `QueryDraw`. Errors: as
     `estimate_traces`."""
     estimates = estimate_traces(oracle, QueryDraw(**drawn), methods=[method], budgets=[queries], generator=generator)

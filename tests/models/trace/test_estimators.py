@@ -8,7 +8,7 @@ from torch import Tensor
 
 from models.choices import TRACE_METHODS
 from models.trace.basis import orthonormal_rows
-from models.trace.estimators import METHODS, check_budget, estimate_trace, estimate_traces
+from models.trace.estimators import METHODS, check_budget, estimate_traces, independent_estimates
 from models.trace.oracles import Dense, Diagonal, OracleError
 from models.trace.queries import QueryDraw
 
@@ -44,7 +44,7 @@ class Counted:
 @pytest.mark.parametrize("name", NAMES)
 def test_exactly_the_budget_is_asked_in_the_stated_rounds(name: str, queries: int) -> None:
     oracle = Counted(symmetric(0))
-    estimate_trace(oracle, method=name, queries=queries, size=SIZE, trials=3, generator=chance(1))
+    independent_estimates(oracle, method=name, queries=queries, size=SIZE, trials=3, generator=chance(1))
     assert sum(oracle.calls) == queries
     assert len(oracle.calls) == METHODS[name].rounds
 
@@ -53,7 +53,7 @@ def test_exactly_the_budget_is_asked_in_the_stated_rounds(name: str, queries: in
 @pytest.mark.parametrize("name", NAMES)
 def test_estimates_are_unbiased(name: str, distribution: str) -> None:
     matrix = symmetric(2) - 0.02 * torch.eye(SIZE, dtype=torch.float64)  # not definite
-    found = estimate_trace(
+    found = independent_estimates(
         Dense(matrix), method=name, queries=16, size=SIZE, trials=4000, distribution=distribution, generator=chance(3)
     )
     assert abs(found.mean() - matrix.trace()) < 4.5 * found.std() / len(found) ** 0.5
@@ -64,14 +64,17 @@ def test_estimates_are_unbiased(name: str, distribution: str) -> None:
 @pytest.mark.parametrize("name", ["hutch_pp", "na_hutch_pp", "xtrace"])
 def test_a_low_rank_is_found_exactly(name: str, rank: int) -> None:
     matrix = symmetric(4, rank=rank)
-    found = estimate_trace(Dense(matrix), method=name, queries=24, size=SIZE, trials=20, generator=chance(5))
+    found = independent_estimates(Dense(matrix), method=name, queries=24, size=SIZE, trials=20, generator=chance(5))
     torch.testing.assert_close(found, matrix.trace().expand(20), rtol=1e-10, atol=0.0)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_matrix_of_zeros(name: str) -> None:
     zero = Diagonal(torch.zeros(SIZE, dtype=torch.float64))
-    assert estimate_trace(zero, method=name, queries=12, size=SIZE, trials=2, generator=chance(0)).tolist() == [0, 0]
+    assert independent_estimates(zero, method=name, queries=12, size=SIZE, trials=2, generator=chance(0)).tolist() == [
+        0,
+        0,
+    ]
 
 
 def hutch_pp_by_hand(matrix: Tensor, queries: Tensor, third: int) -> Tensor:
@@ -108,7 +111,7 @@ def test_the_formulae_are_those_of_the_algorithms() -> None:
     drawn = torch.randn(1, m, SIZE, generator=chance(7), dtype=torch.float32).double()[0]
 
     def found(name: str) -> Tensor:
-        return estimate_trace(Dense(matrix), method=name, queries=m, size=SIZE, generator=chance(7))[0]
+        return independent_estimates(Dense(matrix), method=name, queries=m, size=SIZE, generator=chance(7))[0]
 
     torch.testing.assert_close(found("hutchinson"), (drawn @ matrix @ drawn.T).trace() / m)
     fewer = torch.randn(1, 14, SIZE, generator=chance(7), dtype=torch.float32).double()[0]
@@ -134,7 +137,7 @@ def test_budgets_share_queries_and_change_nothing_by_it() -> None:
 def test_single_precision() -> None:
     matrix = symmetric(10).float()
     for name in NAMES:
-        found = estimate_trace(
+        found = independent_estimates(
             Dense(matrix), method=name, queries=40, size=SIZE, trials=50, generator=chance(11), dtype=torch.float32
         )
         assert found.dtype == torch.float32
@@ -160,11 +163,11 @@ def test_budgets_that_make_no_sense(name: str, queries: int, size: int, message:
 def test_bad_answers_are_refused() -> None:
     settings = {"method": "hutch_pp", "queries": 9, "size": 5, "generator": chance(0)}
     with pytest.raises(OracleError, match="a number that is not finite"):
-        estimate_trace(Diagonal(torch.tensor([1.0, torch.nan, 1, 1, 1])), **settings)
+        independent_estimates(Diagonal(torch.tensor([1.0, torch.nan, 1, 1, 1])), **settings)
     with pytest.raises(OracleError, match=r"answers \(1, 6, 5\) by \(1, 6\); it has to return a product for each"):
-        estimate_trace(lambda queries: queries.sum(-1), **settings)
+        independent_estimates(lambda queries: queries.sum(-1), **settings)
     with pytest.raises(ValueError, match="distribution=cauchy is unknown; choose one of gaussian, rademacher"):
-        estimate_trace(Diagonal(torch.ones(5)), distribution="cauchy", **settings)
+        independent_estimates(Diagonal(torch.ones(5)), distribution="cauchy", **settings)
 
 
 @pytest.mark.parametrize("dependent", [False, True])

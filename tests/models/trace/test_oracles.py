@@ -12,7 +12,7 @@ from torch import Tensor, nn
 import rank_work
 from models.forecasting.bptt import TruncatedBPTT
 from models.psrnn.cell import PSRNN
-from models.trace.estimators import estimate_trace
+from models.trace.estimators import independent_estimates
 from models.trace.hessian import ChunkLoss, Hessian, dense, step_by_step_loss, whole_chunks
 from models.trace.lanczos import Function, lanczos
 from models.trace.oracles import (
@@ -85,7 +85,7 @@ def test_the_sparse_tensor_of_other_devices() -> None:
 
 def test_the_trace_of_the_smoother_is_the_statistical_dimension() -> None:
     oracle, matrix = CASES["smoother"]
-    found = estimate_trace(oracle, method="xtrace", queries=40, size=N, trials=40, generator=chance(3))
+    found = independent_estimates(oracle, method="xtrace", queries=40, size=N, trials=40, generator=chance(3))
     assert abs(found.mean() / matrix.trace() - 1) < 0.02
 
 
@@ -163,7 +163,9 @@ def test_the_hessian_of_a_psrnn() -> None:
     query = normal(7, 1, oracle.size)
     torch.testing.assert_close(oracle(query), second_difference(model, part, parameters, query), rtol=1e-5, atol=1e-7)
     matrix = oracle(torch.eye(oracle.size, dtype=torch.float64))
-    found = estimate_trace(oracle, method="hutch_pp", queries=30, size=oracle.size, trials=20, generator=chance(8))
+    found = independent_estimates(
+        oracle, method="hutch_pp", queries=30, size=oracle.size, trials=20, generator=chance(8)
+    )
     assert abs(found.mean() - matrix.trace()) < 4.5 * found.std() / 20**0.5
 
 

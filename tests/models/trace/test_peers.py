@@ -12,7 +12,7 @@ import torch
 from pylops.utils.estimators import trace_hutchinson, trace_hutchpp, trace_nahutchpp
 from scipy.stats import ks_2samp
 
-from models.trace.estimators import estimate_trace
+from models.trace.estimators import independent_estimates
 from models.trace.oracles import Diagonal
 
 SIZE, QUERIES, TRIALS = 80, 24, 400
@@ -39,7 +39,7 @@ def test_the_estimates_have_the_law_of_the_peer(method: str, distribution: str) 
     operator = pylops.Diagonal(VALUES)
     with numpy_seed(0):
         peer = [PEERS[method](operator, neval=QUERIES, sampler=distribution) for _ in range(TRIALS)]
-    ours = estimate_trace(
+    ours = independent_estimates(
         Diagonal(torch.from_numpy(VALUES)), method=method, queries=QUERIES, size=SIZE, trials=TRIALS,
         distribution=distribution, generator=torch.Generator().manual_seed(1),
     )  # fmt: skip

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from models.trace.estimators import METHODS, estimate_trace, estimate_traces
+from models.trace.estimators import METHODS, estimate_traces, independent_estimates
 from models.trace.oracles import Oracle
 from models.trace.parallel import OverRanks, over_processes
 from models.trace.queries import QueryDraw
@@ -109,7 +109,7 @@ def seconds_of(oracle: Oracle, problem: TraceProblem, settings: TraceConfig, met
     generator = torch.Generator().manual_seed(settings.seed)
     start = time.perf_counter()
     for _ in range(settings.timing.trials):
-        estimate_trace(
+        independent_estimates(
             oracle, method=method, queries=queries, size=problem.size, generator=generator,
             distribution=settings.estimate.distribution, dtype=DTYPES[settings.dtype],
         )  # fmt: skip

@@ -1,0 +1,167 @@
+"""The trace of a person's own matrix, with a standard error, by a method that is chosen by what is measured."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from models.trace.estimators import METHODS, check_budget
+from models.trace.functions import function_of
+from models.trace.matrices import Matrix, matrix_of
+from models.trace.pool import Pool, flatness, tail, whole
+from models.trace.standard_errors import ERRORS
+
+AUTO, EXACT = "auto", "exact"
+PRODUCTS, MOST = 100, 1000  # by default: without, and with a tolerance
+FIRST = 32  # products, after which an estimate with a tolerance is looked at first
+GAIN = 0.5  # of ‖A‖_F², below which what XTrace leaves of it makes up for the half of the products that find it
+
+
+@dataclass(frozen=True)
+class TraceEstimate:
+    """Holds an estimate of tr(f(A)) and its standard error: in about 95 % of estimates tr(f(A)) is within two of these.
+
+    products: how many with f(A) were asked for. method: that was used; "exact" asks for all basis vectors. flatness:
+    tr²/(n‖f(A)‖_F²) as the queries measured it, from 1/n (one eigenvalue is all) to 1 (all are equal). tail: the share
+    of ‖f(A)‖_F² outside of what the first half of the products spans, by which method="auto" chose; None where it had
+    no choice.
+    """
+
+    estimate: float
+    standard_error: float
+    products: int
+    method: str
+    flatness: float
+    tail: float | None = None
+
+    @property
+    def relative_error(self) -> float:
+        """Returns the standard error over |estimate|; infinite for an estimate of 0 with an error."""
+        if self.standard_error == 0:
+            return 0.0
+        return self.standard_error / abs(self.estimate) if self.estimate else math.inf
+
+    def __str__(self) -> str:
+        return (
+            f"{self.estimate:,.6g} ± {self.standard_error:.2g} ({self.method}, {self.products} products, "
+            f"flatness {self.flatness:.2g})"
+        )
+
+
+def estimate_trace(
+    matrix: Any,
+    *,
+    function: str | Callable[[Tensor], Tensor] = "identity",
+    method: str = AUTO,
+    products: int | None = None,
+    tolerance: float | None = None,
+    seed: int = 0,
+) -> TraceEstimate:
+    """Estimates tr(A), or tr(f(A)), of a symmetric matrix from its products with random vectors.
+
+    matrix: an array, a sparse matrix of scipy, a tensor (dense or sparse), or a `scipy.sparse.linalg.LinearOperator`.
+    function: f, see `models.trace.functions.function_of`; "identity", "cube", "exp", "inverse", "log", or a callable on
+    eigenvalues. products: with f(A), at most (100, or 1000 with a tolerance). tolerance: stop where the standard error
+    is at most so much of |estimate|, looked at after 32, 64, 128, … products. seed: of the query vectors, normal ones.
+
+    method: "hutchinson", "hutch_pp", "na_hutch_pp", "xtrace" (see `models.trace.estimators`), or "auto". That one asks
+    half of the products with random queries and measures how much of ‖A‖_F² these leave, and how flat the spectrum is.
+    Where the tail times (1 − flatness) is under a half, the rest goes to XTrace; else all are queries of Hutchinson. A
+    matrix with no more rows than there are products is multiplied by every basis vector: the trace is exact.
+
+    Two standard errors hold the trace in about 95 % of estimates with Hutchinson, Hutch++ and NA-Hutch++, and in 91 to
+    99 % with XTrace; with a tolerance, which stops early where the error looks small, in 89 % of the worst case tried.
+    f(A) by Lanczos steps has an error of its own, which the standard error does not know. Memory: two numbers for each
+    product and row.
+
+    Raises ValueError (OracleError is one) and TypeError in one line for a matrix that is not square, real, finite or
+    symmetric, and for settings that make no sense. Warns where the tolerance is not reached.
+    """
+    own = function_of(matrix_of(matrix), function)
+    return trace_estimates(own, method=method, products=products, tolerance=tolerance, seed=seed)[-1]
+
+
+def trace_estimates(
+    matrix: Matrix, *, method: str, products: int | None, tolerance: float | None, seed: int
+) -> list[TraceEstimate]:
+    """Returns the estimate at each look, the last one last. Arguments, errors and warnings: as `estimate_trace`."""
+    check_arguments(method, products, tolerance, seed)
+    most = products or (PRODUCTS if tolerance is None else MOST)
+    if method != AUTO:
+        check_budget(method, most, matrix.size)
+    found: list[TraceEstimate] = []
+    for estimate in looks(Pool(matrix, seed=seed), method, most, tolerance):
+        found.append(estimate)
+        if tolerance is not None and estimate.relative_error <= tolerance:
+            return found
+    if tolerance is not None:
+        warnings.warn(
+            f"the relative standard error is {found[-1].relative_error:.2g} after {found[-1].products} products, and "
+            f"{tolerance:g} was asked for; give more products",
+            stacklevel=3,
+        )
+    return found
+
+
+def check_arguments(method: str, products: int | None, tolerance: float | None, seed: int) -> None:
+    """Raises ValueError or TypeError for a setting that makes no sense whatever the matrix is."""
+    if method not in (AUTO, *METHODS):
+        raise ValueError(f"method={method!r} is unknown; choose one of {', '.join((AUTO, *METHODS))}")
+    for name, value, least in (("products", products, 4), ("seed", seed, 0)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+            raise TypeError(f"{name}={value!r} is no whole number")
+        if value is not None and value < least:
+            raise ValueError(f"{name}={value} must be at least {least}")
+    if tolerance is not None and not 0 < tolerance < math.inf:
+        raise ValueError(f"tolerance={tolerance} must be a number greater than 0, such as 0.01")
+
+
+def looks(pool: Pool, method: str, most: int, tolerance: float | None) -> Iterator[TraceEstimate]:
+    """Yields the estimate at each budget up to `most`: of all at once without a tolerance, else of 32, 64, …"""
+    size, budget = pool.matrix.size, most if tolerance is None else min(most, FIRST)
+    while True:
+        if method == AUTO and budget >= size and pool.spent + size <= most:
+            yield exact_trace(pool)
+            return
+        yield of_budget(pool, method, budget)
+        if budget == most:
+            return
+        budget = min(most, 2 * budget)
+
+
+def exact_trace(pool: Pool) -> TraceEstimate:
+    """Returns the trace by a product with every basis vector."""
+    matrix = whole(pool.matrix)
+    trace, square = float(matrix.trace()), float(matrix.square().sum())
+    flat = 1.0 if square == 0 else trace**2 / (len(matrix) * square)
+    return TraceEstimate(trace, 0.0, pool.spent + len(matrix), EXACT, flat)
+
+
+def choose(pool: Pool, budget: int) -> tuple[str, float]:
+    """Returns the method that half of a budget speaks for, and the tail that it measured."""
+    pool.ask(budget // 2)
+    left = tail(pool, budget // 2)
+    return "xtrace" if left * (1 - flatness(pool)) < GAIN else "hutchinson", left
+
+
+def of_budget(pool: Pool, method: str, budget: int) -> TraceEstimate:
+    """Returns the estimate of a budget of products; what the pool has of them is not asked again."""
+    name, left = choose(pool, budget) if method == AUTO else (method, None)
+    shares = METHODS[name].shares(budget - budget % 2 if name == "xtrace" else budget)
+    pool.ask(shares.first_round)
+    pool.widen(shares.basis)
+    estimate = METHODS[name].estimate(METHODS[name].moments(pool.asked, shares), shares)
+    deviation = ERRORS[name](pool.asked, shares).square() + rounding(pool) ** 2
+    return TraceEstimate(float(estimate), float(deviation.sqrt()), pool.spent, name, flatness(pool), left)
+
+
+def rounding(pool: Pool) -> float:
+    """Returns ε√n‖A‖_F, at least what rounding alone makes of a trace."""
+    frobenius = float(pool.products.square().sum(2).mean().sqrt())
+    return torch.finfo(pool.matrix.dtype).eps * pool.matrix.size**0.5 * frobenius

@@ -1,0 +1,53 @@
+"""Functions of a matrix by name, as oracles of products with f(A)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from models.trace.lanczos import Function
+from models.trace.matrices import Matrix
+from models.trace.oracles import Oracle, OracleError, Power
+from models.trace.solves import Inverse
+
+STEPS = 40  # of the Lanczos process
+
+
+def logarithm(values: Tensor) -> Tensor:
+    """Returns log λ of eigenvalues. Raises OracleError where one is not positive."""
+    if bool((values <= 0).any()):
+        raise OracleError(
+            f"the matrix is not positive definite: it has an eigenvalue of {float(values.min()):.3g} or below, whose "
+            "logarithm is not a number; add a ridge to its diagonal"
+        )
+    return values.log()
+
+
+def inverse(matrix: Matrix) -> Oracle:
+    """Returns A⁻¹ by conjugate gradients, to a relative residual of 1e-10, or of 10ε in single precision."""
+    return Inverse(matrix.oracle, tolerance=max(1e-10, 10 * torch.finfo(matrix.dtype).eps))
+
+
+FUNCTIONS: dict[str, Callable[[Matrix, int], Oracle]] = {
+    "identity": lambda matrix, steps: matrix.oracle,  # noqa: ARG005
+    "cube": lambda matrix, steps: Power(matrix.oracle, 3),  # noqa: ARG005
+    "exp": lambda matrix, steps: Function(matrix.oracle, torch.exp, steps),
+    "inverse": lambda matrix, steps: inverse(matrix),  # noqa: ARG005
+    "log": lambda matrix, steps: Function(matrix.oracle, logarithm, steps),
+}
+
+
+def function_of(matrix: Matrix, function: str | Callable[[Tensor], Tensor], steps: int = STEPS) -> Matrix:
+    """Returns f(A) as a matrix that is known by its products.
+
+    function: a name of `FUNCTIONS`, or f itself, which takes and returns a tensor of eigenvalues. cube is A³ by three
+    products, inverse by conjugate gradients; the others by so many steps of the Lanczos process (`lanczos.Function`).
+    Raises ValueError for another name.
+    """
+    if callable(function):
+        return matrix._replace(oracle=Function(matrix.oracle, function, steps))
+    if function not in FUNCTIONS:
+        raise ValueError(f"function={function!r} is unknown; choose one of {', '.join(FUNCTIONS)}, or give a callable")
+    return matrix._replace(oracle=FUNCTIONS[function](matrix, steps))

@@ -1,0 +1,138 @@
+"""Matrices as people have them (arrays, sparse matrices, tensors, operators) as oracles of products, checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
+from torch import Tensor
+
+from models.trace.oracles import Dense, Oracle, OracleError, sparse
+
+KINDS = "a square array, sparse matrix, tensor or LinearOperator"
+
+
+class Matrix(NamedTuple):
+    """Holds the oracle of a symmetric matrix (n, n), n as `size`, and the type and device of its queries."""
+
+    oracle: Oracle
+    size: int
+    dtype: torch.dtype
+    device: torch.device
+
+
+@dataclass(frozen=True)
+class Operator:
+    """Is the oracle of a symmetric `scipy.sparse.linalg.LinearOperator` (n, n), on the CPU.
+
+    Raises OracleError for an answer of another shape.
+    """
+
+    operator: LinearOperator
+
+    def __call__(self, queries: Tensor) -> Tensor:
+        rows = queries.reshape(-1, queries.shape[-1]).numpy()
+        products = np.asarray(self.operator.matmat(rows.T)).T
+        if products.shape != rows.shape:
+            raise OracleError(f"the operator answers {rows.shape[::-1]} by {products.shape[::-1]}; mend its matmat")
+        return torch.from_numpy(np.ascontiguousarray(products, rows.dtype)).view(queries.shape)
+
+
+def check_shape(shape: tuple[int, ...]) -> None:
+    """Raises ValueError unless a matrix of this shape is square and has a row."""
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ValueError(f"the matrix has shape {tuple(shape)}; a square one (n, n) is needed")
+    if shape[0] == 0:
+        raise ValueError("the matrix has no rows")
+
+
+def precision(dtype: np.dtype) -> torch.dtype:
+    """Returns float32 for half and single precision, else float64. Raises TypeError for what is not a real number."""
+    if dtype.kind not in "fiub":
+        raise TypeError(f"the matrix holds {dtype}; real numbers are needed")
+    return torch.float32 if dtype.kind == "f" and dtype.itemsize <= 4 else torch.float64
+
+
+def refuse_not_finite(finite: bool) -> None:
+    """Raises ValueError where an entry of the matrix is NaN or infinite."""
+    if not finite:
+        raise ValueError("the matrix has an entry that is not finite (NaN or infinity); mend or leave out its row")
+
+
+def refuse_asymmetric(furthest: float, largest: float, epsilon: float) -> None:
+    """Raises OracleError where A − Aᵀ has an entry `furthest` from 0 by more than √ε of the largest entry of A."""
+    if furthest > epsilon**0.5 * largest:
+        raise OracleError(
+            f"the matrix is not symmetric: an entry and its mirror image differ by {furthest:.3g}; give (A + A.T)/2"
+        )
+
+
+def of_dense(matrix: Tensor) -> Matrix:
+    """Returns the oracle of a tensor (n, n) in whole. Errors: as `matrix_of`."""
+    check_shape(tuple(matrix.shape))
+    if matrix.is_complex():
+        raise TypeError(f"the matrix holds {matrix.dtype}; real numbers are needed")
+    half = matrix.is_floating_point() and matrix.dtype != torch.float64
+    own = matrix.detach().to(torch.float32 if half else torch.float64)
+    refuse_not_finite(bool(own.isfinite().all()))
+    furthest, largest = float((own - own.T).abs().max()), float(own.abs().max())
+    refuse_asymmetric(furthest, largest, torch.finfo(own.dtype).eps)
+    return Matrix(Dense(own), len(own), own.dtype, own.device)
+
+
+def of_sparse(matrix: Any, device: torch.device) -> Matrix:
+    """Returns the oracle of a sparse matrix of scipy, for queries on the device. Errors: as `matrix_of`."""
+    check_shape(matrix.shape)
+    dtype = precision(matrix.dtype)
+    own = sp.csr_array(matrix, dtype=np.float32 if dtype == torch.float32 else np.float64)
+    refuse_not_finite(bool(np.isfinite(own.data).all()))
+    difference: Any = abs(own - own.T)
+    refuse_asymmetric(float(difference.max()), float(abs(own).max()), torch.finfo(dtype).eps)
+    return Matrix(sparse(own, device, dtype), int(matrix.shape[0]), dtype, device)
+
+
+def of_tensor(matrix: Tensor) -> Matrix:
+    """Returns the oracle of a tensor, dense or sparse, on its device. Errors: as `matrix_of`."""
+    if matrix.layout == torch.strided:
+        return of_dense(matrix)
+    check_shape(tuple(matrix.shape))
+    if matrix.is_complex():
+        raise TypeError(f"the matrix holds {matrix.dtype}; real numbers are needed")
+    entries = matrix.detach().to_sparse_coo().coalesce().cpu()
+    half = entries.is_floating_point() and entries.dtype != torch.float64
+    values = entries.values().to(torch.float32 if half else torch.float64).numpy()
+    places = entries.indices().numpy()
+    return of_sparse(sp.coo_array((values, (places[0], places[1])), shape=tuple(matrix.shape)), matrix.device)
+
+
+def of_operator(operator: LinearOperator) -> Matrix:
+    """Returns the oracle of a linear operator; whether it is symmetric and finite, its products show."""
+    check_shape(operator.shape)
+    dtype = torch.float64 if operator.dtype is None else precision(np.dtype(operator.dtype))
+    return Matrix(Operator(operator), operator.shape[0], dtype, torch.device("cpu"))
+
+
+def matrix_of(matrix: Any) -> Matrix:
+    """Returns the oracle of a symmetric matrix: an array, a sparse matrix of scipy, a tensor or a linear operator.
+
+    Single precision is kept, whole numbers become double precision. Raises TypeError for what is no matrix of real
+    numbers, ValueError for one that is not square, empty or not finite, OracleError for one that is not symmetric.
+    """
+    if isinstance(matrix, Tensor):
+        return of_tensor(matrix)
+    if sp.issparse(matrix):
+        return of_sparse(matrix, torch.device("cpu"))
+    if hasattr(matrix, "matvec") and hasattr(matrix, "shape"):
+        return of_operator(aslinearoperator(matrix))
+    try:
+        array = np.asarray(matrix)
+    except ValueError as error:
+        raise ValueError(f"the matrix has rows of different lengths; {KINDS} is needed") from error
+    if array.ndim == 0:
+        raise TypeError(f"the matrix is a {type(matrix).__name__}; {KINDS} is needed")
+    dtype = precision(array.dtype)
+    return of_dense(torch.from_numpy(np.array(array, np.float32 if dtype == torch.float32 else np.float64)))

@@ -1,0 +1,124 @@
+"""Queries and products of one matrix, which grow: no product is asked twice."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from models.trace.asked import Asked, inner
+from models.trace.basis import orthonormal_rows
+from models.trace.matrices import Matrix
+from models.trace.oracles import Checked, OracleError
+from models.trace.queries import QueryDraw
+from models.trace.xtrace import left_out_directions
+
+
+class Pool:
+    """Holds random queries with their products, and a basis of the first of these with its products.
+
+    matrix: as of `models.trace.matrices.matrix_of`. seed: of the queries. distribution: as of `QueryDraw`.
+    """
+
+    def __init__(self, matrix: Matrix, *, seed: int, distribution: str = "gaussian") -> None:
+        self.matrix, self.oracle = matrix, Checked(matrix.oracle)
+        self.draw = QueryDraw(size=matrix.size, distribution=distribution, dtype=matrix.dtype)
+        self.generator = torch.Generator(matrix.device).manual_seed(seed)
+        self.queries = torch.empty(1, 0, matrix.size, dtype=matrix.dtype, device=matrix.device)
+        self.products = self.basis = self.basis_products = self.queries
+        self.factor = self.queries[:, :, :0]
+
+    @property
+    def spent(self) -> int:
+        """Returns how many products were asked for."""
+        return self.queries.shape[1] + self.basis.shape[1]
+
+    @property
+    def asked(self) -> Asked:
+        """Returns what was asked, for one trial."""
+        turned = self.draw.distribution == "gaussian"
+        return Asked(self.queries, self.products, self.basis, self.basis_products, self.factor, turned)
+
+    def ask(self, count: int) -> None:
+        """Asks for more random queries, until there are so many. Raises OracleError for answers that are wrong, or
+        those of a matrix that is not symmetric."""
+        more = count - self.queries.shape[1]
+        if more <= 0:
+            return
+        queries = self.draw.queries(more, generator=self.generator)
+        products = self.oracle(queries)
+        self.queries, self.products = torch.cat([self.queries, queries], 1), torch.cat([self.products, products], 1)
+        refuse_asymmetric_products(queries[0], products[0])
+
+    def widen(self, count: int) -> None:
+        """Widens the basis to that of the first `count` products. Raises OracleError for answers that are wrong."""
+        old = self.basis.shape[1]
+        if count <= old:
+            return
+        vectors = self.products[:, old:count]
+        if old:
+            corner, rows, factor = continued(self.basis, vectors)
+            below = torch.cat([torch.zeros_like(corner).mT, factor], -1)
+            self.factor = torch.cat([torch.cat([self.factor, corner], -1), below], -2)
+        else:
+            rows, self.factor = orthonormal_rows(vectors)
+        self.basis = torch.cat([self.basis, rows], 1)
+        self.basis_products = torch.cat([self.basis_products, self.oracle(rows)], 1)
+
+
+def continued(basis: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns what continues an orthonormal basis (1, k, n) to that of further vectors Y (1, j, n): the shares C of
+    the old basis (1, k, j), the new rows Q (1, j, n) and the factor R (1, j, j), with Y = CᵀQ_old + RᵀQ.
+
+    By Householder's reflections of both: exact to rounding, also where the vectors lie in the old basis.
+    """
+    k = basis.shape[1]
+    q, factor = torch.linalg.qr(torch.cat([basis, vectors], 1).mT)
+    signs = torch.where(factor.diagonal(dim1=-2, dim2=-1) < 0, -1.0, 1.0).to(q).unsqueeze(-1)
+    rows, factor = signs * q.mT, signs * factor
+    return factor[:, :k, k:], rows[:, k:].contiguous(), factor[:, k:, k:]
+
+
+def refuse_asymmetric_products(queries: Tensor, products: Tensor) -> None:
+    """Compares xᵀAy with yᵀAx for all pairs of queries (m, n), within √ε of ‖x‖‖Ay‖ + ‖y‖‖Ax‖. Raises OracleError
+    where they differ."""
+    both = queries @ products.T
+    reach = torch.outer(queries.norm(dim=1), products.norm(dim=1))
+    difference = (both - both.T).abs()
+    if bool((difference > torch.finfo(queries.dtype).eps ** 0.5 * (reach + reach.T)).any()):
+        raise OracleError(
+            f"the matrix is not symmetric: xᵀAy and yᵀAx differ by {float(difference.max()):.3g}; give (A + A.T)/2"
+        )
+
+
+def flatness(pool: Pool) -> float:
+    """Returns tr(A)²/(n‖A‖_F²) as the normal queries measure it, between 0 and 1; 1 for a matrix of zeros.
+
+    The mean of gᵀAg is that of tr(A), the mean of ‖Ag‖² that of ‖A‖_F².
+    """
+    square = float(pool.products.square().sum(2).mean())
+    trace = float(inner(pool.queries, pool.products).mean())
+    return 1.0 if square == 0 else min(1.0, trace**2 / (pool.matrix.size * square))
+
+
+def tail(pool: Pool, count: int) -> float:
+    """Returns the share of ‖A‖_F² that is left when all of the first `count` products but one are taken out, in the
+    mean over that one.
+
+    That is ‖(I − Q_iQ_iᵀ)Aω_i‖² over ‖Aω_i‖², both summed over i, Q_i a basis of the others (Epperly, Tropp and Webber,
+    2024, section 2.4): it needs no further product.
+    """
+    products = pool.products[:, :count]
+    square = float(products.square().sum())
+    if square == 0:
+        return 0.0
+    _, factor = orthonormal_rows(products)
+    return float(inner(left_out_directions(factor), factor.mT).square().sum()) / square
+
+
+def whole(matrix: Matrix, block: int = 256) -> Tensor:
+    """Returns A (n, n) by a product with every basis vector, so many at a time. Raises OracleError as `Checked`, and
+    for a matrix that is not symmetric."""
+    unit = torch.eye(matrix.size, dtype=matrix.dtype, device=matrix.device)
+    found = torch.cat([Checked(matrix.oracle)(rows) for rows in unit.split(block)])
+    refuse_asymmetric_products(unit, found)
+    return (found + found.T) / 2

@@ -1,0 +1,70 @@
+"""Standard errors of the estimates of a trace, from the queries that the estimates are made of.
+
+With a normal query g the variance of gᵀBg is 2‖B‖_F², B symmetric, and the mean of ‖Bg‖² is ‖B‖_F². So the products say
+what the error is, and with less noise than the spread of gᵀBg does: that of Hutchinson for B = A, and those of Hutch++
+and NA-Hutch++, given their sketch, for what it leaves of A. XTrace's is the spread of its terms (Epperly, Tropp and
+Webber, 2024, section 2.4), raised: the terms depend on each other, the more so the more of the n directions they take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from scipy.special import stdtrit
+from torch import Tensor
+
+from models.trace.asked import Asked, Shares, products_of
+from models.trace.xtrace import xtrace_moments, xtrace_terms
+
+DEPENDENT = 1.3  # times the spread of XTrace's terms over √k: the largest ratio that was found for k ≪ n
+SURE, NORMAL = 0.975, 1.96  # quantile of the t-distribution, in place of the normal one's
+
+
+def of_test_queries(products: Tensor) -> Tensor:
+    """Returns √(2‖B‖_F²/g), (trial,), from the products Bg (trial, g, n) of normal queries."""
+    return (2 * products.square().sum(2).mean(1) / products.shape[1]).sqrt()
+
+
+def hutchinson_error(asked: Asked, shares: Shares) -> Tensor:
+    """Returns the standard error with B = A, (trial,)."""
+    return of_test_queries(asked.products[:, : shares.test])
+
+
+def hutch_pp_error(asked: Asked, shares: Shares) -> Tensor:
+    """Returns the standard error with B = (I − QQᵀ)A(I − QQᵀ), (trial,)."""
+    basis, basis_products = asked.basis[:, : shares.basis], asked.basis_products[:, : shares.basis]
+    test = slice(shares.sketch, shares.sketch + shares.test)
+    left = asked.products[:, test] - products_of(asked.queries[:, test], basis) @ basis_products
+    return of_test_queries(left - products_of(left, basis) @ basis)
+
+
+def na_hutch_pp_error(asked: Asked, shares: Shares) -> Tensor:
+    """Returns the standard error with B the symmetric part of A − Z(SᵀZ)†Wᵀ, (trial,)."""
+    cuts = [shares.sketch, shares.second, shares.test]
+    s, _, g = asked.queries[:, : sum(cuts)].split(cuts, 1)
+    w, z, ag = asked.products[:, : sum(cuts)].split(cuts, 1)
+    inverse = torch.linalg.pinv(products_of(s, z))
+    one = products_of(g, w) @ inverse.mT @ z
+    other = products_of(g, z) @ inverse @ w
+    return of_test_queries(ag - (one + other) / 2)
+
+
+def xtrace_error(asked: Asked, shares: Shares) -> Tensor:
+    """Returns the standard deviation of the k terms over √k, raised, (trial,).
+
+    By max(1.3, n/(n − k)) for their dependence, and by t/1.96 for few terms, t the quantile of k − 1 degrees of
+    freedom.
+    Then the trace is within two of it in 91 to 99 % of estimates, over spectra from exponential decay to flat ones.
+    """
+    k, size = shares.basis, asked.queries.shape[2]
+    spread = xtrace_terms(xtrace_moments(asked, shares), shares).std(1) / k**0.5
+    return spread * max(DEPENDENT, size / (size - k)) * float(stdtrit(k - 1, SURE)) / NORMAL
+
+
+ERRORS: dict[str, Callable[[Asked, Shares], Tensor]] = {
+    "hutchinson": hutchinson_error,
+    "hutch_pp": hutch_pp_error,
+    "na_hutch_pp": na_hutch_pp_error,
+    "xtrace": xtrace_error,
+}
