@@ -53,13 +53,26 @@ class Evaluation(NamedTuple):
 
 
 def reachable_horizons(loaded: Loaded, settings: Any) -> list[int]:
-    """1 and the horizons asked for; those that no test sequence is long enough for are named and left out."""
-    reach = loaded.test.values.shape[1] - settings.first_step
+    """1 and the horizons asked for, but those that no test sequence is long enough for."""
+    reach = longest_reach(loaded, settings)
+    return sorted({1, *(h for h in settings.horizons if h <= reach)})
+
+
+def longest_reach(loaded: Loaded, settings: Any) -> int:
+    """The longest horizon for which a step of the test part is scored."""
+    return loaded.test.values.shape[1] - settings.first_step
+
+
+def say_left_out(loaded: Loaded, settings: Any) -> None:
+    """Warns, before a model is trained, of the horizons of `evaluate` that no test sequence is long enough for."""
+    reach = longest_reach(loaded, settings)
     too_long = [h for h in settings.horizons if h > reach]
     if too_long:
         named = ", ".join(str(h) for h in too_long)
-        warnings.warn(f"evaluate.horizons: no test sequence is long enough for {named}; left out", stacklevel=2)
-    return sorted({1, *(h for h in settings.horizons if h <= reach)})
+        warnings.warn(
+            f"evaluate.horizons: no test sequence is long enough for {named}; left out (the longest there is: {reach})",
+            stacklevel=2,
+        )
 
 
 @torch.no_grad()

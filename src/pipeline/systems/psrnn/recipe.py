@@ -28,8 +28,8 @@ from pipeline.settings.job import Job, refuse_other_data
 from pipeline.systems.psrnn import report
 from pipeline.systems.psrnn.baselines import Season, baselines, season_of
 from pipeline.systems.psrnn.comparison import FORECASTS
-from pipeline.systems.psrnn.config import PsrnnConfig
-from pipeline.systems.psrnn.evaluate import Evaluation, evaluate
+from pipeline.systems.psrnn.config import EvaluateConfig, PsrnnConfig
+from pipeline.systems.psrnn.evaluate import Evaluation, evaluate, say_left_out
 from pipeline.systems.psrnn.first_model import Initialised, one_step_mse
 from pipeline.systems.psrnn.intervals import intervals_of, log_forecast, log_intervals
 from pipeline.systems.psrnn.joined import joined
@@ -56,6 +56,11 @@ def first_scored(settings: PsrnnConfig) -> int:
     Where the lags are still to be chosen, the steps that have fewer than were chosen are those of the start-up.
     """
     return max(settings.evaluate.first_step, settings.readout.lags or 0)
+
+
+def scored_settings(settings: PsrnnConfig) -> EvaluateConfig:
+    """The settings `evaluate`, from the step on that every model is scored from."""
+    return replace(settings.evaluate, first_step=first_scored(settings))
 
 
 def said_if_moved(settings: PsrnnConfig) -> None:
@@ -175,7 +180,7 @@ def evaluate_stage(
     with study.clock.stage("evaluate"):
         season = None if trained.name == "seasonal_naive" else season_of(loaded, settings.evaluate)
         models = {trained.name: model, **beside, **baselines(loaded, settings.evaluate, season)}
-        scoring = replace(settings.evaluate, first_step=first_scored(settings))
+        scoring = scored_settings(settings)
         evaluation = evaluate(models, loaded, scoring)
         report.log_metrics(run, evaluation, loaded)
         if study.full:
@@ -230,6 +235,8 @@ def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> fl
     done = finished_before(settings.tracking, request, resume=settings.resume, requeued=job.requeued)
     if done is not None:
         return float(done.data.tags["validation_mse"])
+    if rank() == 0:
+        say_left_out(loaded, scored_settings(settings))
     with opened(settings, job, loaded.dataset, request, clock) as study:
         log_dataset(study.run, loaded)
         first = first_model(stages, loaded, study)

@@ -12,6 +12,7 @@ from models.psrnn.method import Psrnn
 from models.runtime.seeding import generators_of
 from pipeline.host.devices import DTYPES
 from pipeline.host.errors import PipelineError
+from pipeline.host.memory import memory_of
 from pipeline.job.study import Study
 from pipeline.settings.build import build
 from pipeline.systems.psrnn.config import PsrnnConfig
@@ -19,6 +20,7 @@ from pipeline.systems.psrnn.first_model import Initialised, MethodStages
 from pipeline.systems.psrnn.lags import readout_settings
 from pipeline.systems.psrnn.load import Loaded
 from pipeline.systems.psrnn.own_models import check_method, rehearse
+from pipeline.systems.psrnn.too_large import refuse_too_large
 from pipeline.systems.psrnn.two_stage import PsrnnStages
 from pipeline.tracking.run import keeps_models
 
@@ -64,6 +66,8 @@ def regression_of(settings: Any, *, rank: int | None = None, learn_frequencies: 
 
 
 def psrnn_stages(settings: PsrnnConfig, method: Psrnn, kernel: Any, sampler: Any) -> PsrnnStages:
+    """Raises PipelineError for sizes that no memory here could hold."""
+    refuse_too_large(settings.features, memory_of(settings.device))
     return PsrnnStages(
         method,
         draw_of(settings.features, kernel, sampler, window=method.window),
