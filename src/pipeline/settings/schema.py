@@ -50,6 +50,7 @@ class SizeConfig:
     count: int | None = setting(None, above=0)
     epochs: int | None = setting(None, at_least=0)
     seeds: int | None = setting(None, above=0)
+    trials: int | None = setting(None, above=0)
 
 
 @dataclass

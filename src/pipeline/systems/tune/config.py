@@ -27,7 +27,7 @@ class DrawnConfig:
 
 @dataclass
 class SearchConfig:
-    trials: int = setting(above=0)
+    trials: int = setting(above=0, cap="trials")
     trial: int | None = setting(None, at_least=0)
     space: list[DrawnConfig] = MISSING
     warmup: int = setting(at_least=0)
