@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from itertools import groupby
@@ -17,12 +18,10 @@ from pipeline.compare.jobs import KEYS, compared_jobs, seed_table
 from pipeline.compare.labels import label
 from pipeline.compare.markdown import markdown_table
 
+OF_TRACKING = re.compile(r"(?:^| )\+{0,2}tracking(?:\.\w+)?=(?:'(?:\\.|[^'\\])*'|\S+)")
 TRIALS_SHOWN = 20  # of each arm, in words
 BEHIND = "not ahead of"  # column of the claims
-MEANS = (
-    "Error: geometric mean of the test errors over seeds, with its 95 % interval from "
-    f"{statistics.FEWEST_FOR_INTERVAL} seeds on (jobs that are unstable left out)"
-)
+FROM = f"with its 95 % interval from {statistics.FEWEST_FOR_INTERVAL} seeds on (jobs that are unstable left out)"
 RATIOS = (
     f"geometric mean of the ratios, with its 95 % interval from {statistics.FEWEST_FOR_INTERVAL} pairs on and "
     f"Wilcoxon's p after Holm's adjustment from {statistics.FEWEST_FOR_WILCOXON} on"
@@ -54,9 +53,13 @@ def with_error(jobs: pd.DataFrame, comparison: Comparison) -> pd.DataFrame:
     return jobs.rename(columns={comparison.column: "error"})
 
 
-def means_in_words(means: pd.DataFrame) -> str:
-    """Returns the table of `statistics.geometric_means` under a caption that says what its columns are."""
-    return f"{MEANS}\n\n{in_words(means)}"
+def means_in_words(means: pd.DataFrame, comparison: Comparison) -> str:
+    """Returns the table of `statistics.geometric_means` under a caption that says what its columns are, both in the
+    word for the metric."""
+    word, values = comparison.word, "errors" if comparison.word == "error" else comparison.word
+    caption = f"{word[0].upper()}{word[1:]}: geometric mean of the test {values} over seeds, {FROM}"
+    named = {name: name.replace("error", word) for name in ("error", "error_low", "error_high")}
+    return f"{caption}\n\n{in_words(means.rename(columns=named))}"
 
 
 def heading(kind: str, jobs: Any) -> str:
@@ -103,7 +106,7 @@ def by_count(jobs: pd.DataFrame, compare: Any, curves_of: Curves, comparison: Co
     return Summary(
         {"means.csv": means, **tables},
         {"figures/error_by_count": figures.error_by_count(means, comparison, title=title)},
-        means_in_words(means) + text,
+        means_in_words(means, comparison) + text,
     )
 
 
@@ -132,7 +135,7 @@ def by_epoch(jobs: pd.DataFrame, compare: Any, curves_of: Curves, comparison: Co
     return Summary(
         {"curves.csv": curves, "means_by_epoch.csv": means, "means.csv": kept, **tables},
         {"figures/error_by_epoch": figures.error_by_epoch(means, comparison, title=title)},
-        f"Models that are kept (best epoch on validation). {means_in_words(kept)}{text}",
+        f"Models that are kept (best epoch on validation). {means_in_words(kept, comparison)}{text}",
     )
 
 
@@ -166,7 +169,7 @@ def by_contender(jobs: Any, compare: Any, curves_of: Curves, comparison: Compari
     sizes = jobs.groupby(["data", "arm"], as_index=False)[["parameters", comparison.chosen_by]].mean()
     means = means.merge(sizes, on=["data", "arm"])
     title = heading(f"test {comparison.word} by model", jobs)
-    tables, text = {"means.csv": means}, means_in_words(means)
+    tables, text = {"means.csv": means}, means_in_words(means, comparison)
     compared = errors.groupby("data").filter(lambda rows: {compare.challenger} < set(rows["arm"]))
     if len(compared):
         table, claims = against_all(compared, compare.challenger)
@@ -177,10 +180,16 @@ def by_contender(jobs: Any, compare: Any, curves_of: Curves, comparison: Compari
     return Summary(tables, {"figures/contenders": figures.contender_figure(means, comparison, title=title)}, text)
 
 
+def without_tracking(overrides: str) -> str:
+    """Returns the overrides of a job but those of `tracking`, which its multirun adds and which tell no job apart."""
+    return OF_TRACKING.sub("", overrides).strip()
+
+
 def trials(jobs: Any, compare: Any, curves_of: Curves, comparison: Comparison) -> Summary:  # noqa: ARG001
     """Lists trials of hyper-parameters by validation error, the best first; test errors are not looked at."""
     keys, chosen_by = ["data", "arm"], comparison.chosen_by
     ranked = jobs.assign(rank=jobs[chosen_by].map(comparison.rank)).sort_values([*keys, "rank"], ignore_index=True)
+    ranked = ranked.assign(overrides=ranked["overrides"].map(without_tracking))
     ranked = ranked[[*keys, "overrides", "parameters", "stable", chosen_by]]
     first: Any = ranked.groupby(keys, sort=False).head(TRIALS_SHOWN)
     words = f"Trials by validation {comparison.word} ({len(first)} of {len(ranked)}; all of them in trials.csv)"

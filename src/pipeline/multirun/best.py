@@ -65,8 +65,8 @@ def keep_best(run: Run, children: list[MlflowRun], comparison: Comparison | None
         return
     if uri is None:
         raise PipelineError(
-            f"tracking.register={name}: the best job, {best.info.run_name}, has no model; its validation error is not "
-            "finite, or it was stopped before its model was kept"
+            f"tracking.register={name}: the best job, {best.info.run_name}, has no model; its validation "
+            f"{comparison.word} is not finite, or it was stopped before its model was kept"
         )
     run.tags({"best.registered": uri})
     print(f"registered: {uri}")

@@ -120,6 +120,15 @@ def test_figures_and_words_are_those_of_the_metric() -> None:
     assert ranked.text.startswith("Trials by validation accuracy (1 of 1")
 
 
+@pytest.mark.parametrize("figure", ["count", "epoch"])
+def test_captions_and_columns_in_words_are_those_of_the_metric(figure: str) -> None:
+    table = jobs(one=[0.5, 0.25])
+    text = summarise(table, compare(figure), lambda _: table.assign(epoch=0), ACCURACY).text
+    assert "Accuracy: geometric mean of the test accuracy over seeds, with its 95 % interval from" in text
+    assert "| accuracy | accuracy_low | accuracy_high |" in text
+    assert "rror" not in text
+
+
 def test_every_model_has_words() -> None:
     for path in (conf_folder() / "model").glob("*.yaml"):
         target = get_object(OmegaConf.load(path)["_target_"])
@@ -245,3 +254,12 @@ def test_jobs_that_were_not_scored_over_the_same_steps_are_said_not_to_compare()
         with pytest.warns(UserWarning, match=r"not all jobs were scored over the same steps \(waves: from step 4, 8\)"):
             text = summarise(table, compare(figure, challenger="psrnn"), NO_CLIENT, FORECASTS).text
         assert text.startswith("**not all jobs were scored over the same steps")
+
+
+def test_the_table_of_trials_leaves_out_what_a_multirun_says_to_its_jobs() -> None:
+    told = "+experiment=tune tune.trial={} tracking.parent=0a1b tracking.experiment='my data\\'s, 2' update={}"
+    table = jobs(psrnn=[0.2, 0.1]).assign(overrides=[told.format(i, "tracking=1" if i else "sign") for i in (0, 1)])
+    found = summarise(table, compare("trials"), NO_CLIENT, FORECASTS)
+    kept = ["+experiment=tune tune.trial=1 update=tracking=1", "+experiment=tune tune.trial=0 update=sign"]
+    assert found.tables["trials.csv"]["overrides"].tolist() == kept
+    assert "tracking.parent" not in found.text

@@ -225,7 +225,7 @@ def test_jobs_of_a_multirun_share_what_was_loaded(run_pipeline, monkeypatch) -> 
     assert os.environ["PIPELINE_DATA_ROOT"]
 
 
-TUNE = ("+experiment=tune", "data.source=stand_in", "size=tiny", "size.seeds=2", "tune.trials=4", "tune.warmup=1")
+TUNE = ("+experiment=tune", "data.source=stand_in", "size=tiny", "size.seeds=2", "tune.warmup=1")
 
 
 def by_job(children) -> dict[str, tuple[str, ...]]:
@@ -260,7 +260,8 @@ def test_tune_draws_prunes_and_goes_on(run_pipeline, client, monkeypatch) -> Non
     assert parent.data.tags["jobs.pruned"] == str(len(pruned))
     trials = table(parent, "trials.csv")
     assert len(trials) == 4 - len(pruned)
-    assert trials["overrides"].str.contains(r"refine\.learning_rate=").all()
+    assert trials["overrides"].str.contains(r"tune\.trial=\d .*refine\.learning_rate=").all()
+    assert not trials["overrides"].str.contains("tracking").any()
     best = trials["validation_mse"].min()
     assert parent.data.metrics["best/validation_mse"] == pytest.approx(best)
     assert not any("test" in key for key in parent.data.metrics)
