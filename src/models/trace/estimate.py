@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,15 +10,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from models.trace.arguments import AUTO, EXACT, budgets, check_budget_arguments, check_choice, until_sure
 from models.trace.estimators import METHODS, check_budget
 from models.trace.functions import function_of
 from models.trace.matrices import Matrix, matrix_of
 from models.trace.pool import Pool, flatness, tail, whole
 from models.trace.standard_errors import ERRORS
 
-AUTO, EXACT = "auto", "exact"
-PRODUCTS, MOST = 100, 1000  # by default: without, and with a tolerance
-FIRST = 32  # products, after which an estimate with a tolerance is looked at first
 GAIN = 0.5  # of ‖A‖_F², below which what XTrace leaves of it makes up for the half of the products that find it
 
 
@@ -91,48 +88,20 @@ def trace_estimates(
     matrix: Matrix, *, method: str, products: int | None, tolerance: float | None, seed: int
 ) -> list[TraceEstimate]:
     """Returns the estimate at each look, the last one last. Arguments, errors and warnings: as `estimate_trace`."""
-    check_arguments(method, products, tolerance, seed)
-    most = products or (PRODUCTS if tolerance is None else MOST)
+    check_choice("method", method, (AUTO, *METHODS))
+    most = check_budget_arguments(products, tolerance, seed)
     if method != AUTO:
         check_budget(method, most, matrix.size)
-    found: list[TraceEstimate] = []
-    for estimate in looks(Pool(matrix, seed=seed), method, most, tolerance):
-        found.append(estimate)
-        if tolerance is not None and estimate.relative_error <= tolerance:
-            return found
-    if tolerance is not None:
-        warnings.warn(
-            f"the relative standard error is {found[-1].relative_error:.2g} after {found[-1].products} products, and "
-            f"{tolerance:g} was asked for; give more products",
-            stacklevel=3,
-        )
-    return found
-
-
-def check_arguments(method: str, products: int | None, tolerance: float | None, seed: int) -> None:
-    """Raises ValueError or TypeError for a setting that makes no sense whatever the matrix is."""
-    if method not in (AUTO, *METHODS):
-        raise ValueError(f"method={method!r} is unknown; choose one of {', '.join((AUTO, *METHODS))}")
-    for name, value, least in (("products", products, 4), ("seed", seed, 0)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
-            raise TypeError(f"{name}={value!r} is no whole number")
-        if value is not None and value < least:
-            raise ValueError(f"{name}={value} must be at least {least}")
-    if tolerance is not None and not 0 < tolerance < math.inf:
-        raise ValueError(f"tolerance={tolerance} must be a number greater than 0, such as 0.01")
+    return until_sure(looks(Pool(matrix, seed=seed), method, most, tolerance), tolerance)
 
 
 def looks(pool: Pool, method: str, most: int, tolerance: float | None) -> Iterator[TraceEstimate]:
     """Yields the estimate at each budget up to `most`: of all at once without a tolerance, else of 32, 64, …"""
-    size, budget = pool.matrix.size, most if tolerance is None else min(most, FIRST)
-    while True:
-        if method == AUTO and budget >= size and pool.spent + size <= most:
+    for budget in budgets(most, tolerance):
+        if method == AUTO and pool.affords_all(budget, most):
             yield exact_trace(pool)
             return
         yield of_budget(pool, method, budget)
-        if budget == most:
-            return
-        budget = min(most, 2 * budget)
 
 
 def exact_trace(pool: Pool) -> TraceEstimate:

@@ -68,6 +68,19 @@ def lanczos(oracle: Oracle, start: Tensor, steps: int) -> Tridiagonal:
     return Tridiagonal(basis, diagonal, beside, norm)
 
 
+def ritz(found: Tridiagonal, steps: int) -> tuple[Tensor, Tensor]:
+    """Returns eigenvalues (row, step) and eigenvectors (row, step, step), in columns, of T after so many steps."""
+    matrix = torch.diag_embed(found.diagonal[:, :steps])
+    beside = found.beside[:, : steps - 1]
+    values, vectors = torch.linalg.eigh(matrix + torch.diag_embed(beside, 1) + torch.diag_embed(beside, -1))
+    return values, vectors
+
+
+def rows_at_once(steps: int, start: Tensor) -> int:
+    """Returns of how many rows (row, n) the bases of so many steps are held at a time."""
+    return max(1, BASIS_BYTES // (min(steps, start.shape[1]) * start.shape[1] * start.element_size()))
+
+
 def function_of_values(function: Callable[[Tensor], Tensor], values: Tensor) -> Tensor:
     """Returns f at Ritz values (row, step), in that shape.
 
@@ -87,9 +100,7 @@ def function_of_matrix(oracle: Oracle, function: Callable[[Tensor], Tensor], sta
     """Returns f(A)x for each row x of start (row, n), in that shape, by so many steps. Errors: as
     `function_of_values`."""
     found = lanczos(oracle, start, steps)
-    matrix = torch.diag_embed(found.diagonal)
-    matrix = matrix + torch.diag_embed(found.beside, 1) + torch.diag_embed(found.beside, -1)
-    values, vectors = torch.linalg.eigh(matrix)
+    values, vectors = ritz(found, found.diagonal.shape[1])
     weights = torch.bmm(vectors, (function_of_values(function, values) * vectors[:, 0]).unsqueeze(2))
     return found.norm * torch.bmm(weights.transpose(1, 2), found.basis).squeeze(1)
 
@@ -107,6 +118,6 @@ class Function:
 
     def __call__(self, queries: Tensor) -> Tensor:
         rows = queries.reshape(-1, queries.shape[-1])
-        block = max(1, BASIS_BYTES // (min(self.steps, rows.shape[1]) * rows.shape[1] * rows.element_size()))
-        parts = [function_of_matrix(self.oracle, self.function, part, self.steps) for part in rows.split(block)]
+        blocks = rows.split(rows_at_once(self.steps, rows))
+        parts = [function_of_matrix(self.oracle, self.function, part, self.steps) for part in blocks]
         return torch.cat(parts).view(queries.shape)

@@ -50,16 +50,25 @@ def na_hutch_pp_error(asked: Asked, shares: Shares) -> Tensor:
     return of_test_queries(ag - (one + other) / 2)
 
 
-def xtrace_error(asked: Asked, shares: Shares) -> Tensor:
-    """Returns the standard deviation of the k terms over √k, raised, (trial,).
+def few(terms: int) -> float:
+    """Returns t/1.96, t the 97.5 % quantile of the t-distribution of so many terms, less one degree of freedom."""
+    return float(stdtrit(terms - 1, SURE)) / NORMAL
 
-    By max(1.3, n/(n − k)) for their dependence, and by t/1.96 for few terms, t the quantile of k − 1 degrees of
-    freedom.
-    Then the trace is within two of it in 91 to 99 % of estimates, over spectra from exponential decay to flat ones.
+
+def of_dependent_terms(terms: Tensor, size: int) -> Tensor:
+    """Returns the standard deviation of k terms (trial, k, …), over √k and raised: (trial, …).
+
+    Term i is an estimate with a basis that leaves query i out. It is raised by max(1.3, n/(n − k)) for the dependence
+    of the terms, n being `size`, and by `few` for their number. Then the truth is within two of it in 91 to 99 % of
+    estimates, over spectra from exponential decay to flat ones.
     """
-    k, size = shares.basis, asked.queries.shape[2]
-    spread = xtrace_terms(xtrace_moments(asked, shares), shares).std(1) / k**0.5
-    return spread * max(DEPENDENT, size / (size - k)) * float(stdtrit(k - 1, SURE)) / NORMAL
+    k = terms.shape[1]
+    return terms.std(1) / k**0.5 * max(DEPENDENT, size / (size - k)) * few(k)
+
+
+def xtrace_error(asked: Asked, shares: Shares) -> Tensor:
+    """Returns the standard error of the mean of the k terms, (trial,)."""
+    return of_dependent_terms(xtrace_terms(xtrace_moments(asked, shares), shares), asked.queries.shape[2])
 
 
 ERRORS: dict[str, Callable[[Asked, Shares], Tensor]] = {

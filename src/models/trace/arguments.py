@@ -1,0 +1,80 @@
+"""What the estimates of a person's own matrix are told: how many products, how sure, by which method."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol, TypeVar
+
+AUTO, EXACT = "auto", "exact"
+PRODUCTS, MOST = 100, 1000  # by default: without, and with a tolerance
+FIRST = 32  # products, after which an estimate with a tolerance is looked at first
+
+
+Estimate = TypeVar("Estimate", bound="Sure")
+
+
+def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    """Raises ValueError, which names the choices, for a word that is none of them."""
+    if value not in choices:
+        raise ValueError(f"{name}={value!r} is unknown; choose one of {', '.join(choices)}")
+
+
+def check_whole(name: str, value: int, least: int) -> None:
+    """Raises TypeError for what is no whole number, ValueError for one that is below the least."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name}={value!r} is no whole number")
+    if value < least:
+        raise ValueError(f"{name}={value} must be at least {least}")
+
+
+def check_budget_arguments(products: int | None, tolerance: float | None, seed: int) -> int:
+    """Returns how many products there may be: as given, else 100, or 1000 with a tolerance.
+
+    Raises ValueError or TypeError for a value that makes no sense whatever the matrix is.
+    """
+    check_whole("seed", seed, 0)
+    if tolerance is not None and not 0 < tolerance < math.inf:
+        raise ValueError(f"tolerance={tolerance} must be a number greater than 0, such as 0.01")
+    if products is not None:
+        check_whole("products", products, 4)
+        return products
+    return PRODUCTS if tolerance is None else MOST
+
+
+def budgets(most: int, tolerance: float | None, first: int = FIRST) -> Iterator[int]:
+    """Yields the numbers of products at which an estimate is looked at: `most` without a tolerance, else the first one,
+    then twice as many and so on, the last of them `most`."""
+    budget = most if tolerance is None else min(most, first)
+    while budget < most:
+        yield budget
+        budget = min(most, 2 * budget)
+    yield most
+
+
+class Sure(Protocol):
+    """Says how sure an estimate is, relative to its size, and what it took."""
+
+    @property
+    def relative_error(self) -> float: ...
+
+    @property
+    def products(self) -> int: ...
+
+
+def until_sure(estimates: Iterable[Estimate], tolerance: float | None) -> list[Estimate]:
+    """Returns the estimates up to the first one within the tolerance; all of them, with a warning, where none is."""
+    found: list[Estimate] = []
+    for estimate in estimates:
+        found.append(estimate)
+        if tolerance is not None and estimate.relative_error <= tolerance:
+            return found
+    if tolerance is not None:
+        last = found[-1]
+        warnings.warn(
+            f"the relative standard error is {last.relative_error:.2g} after {last.products} products, and "
+            f"{tolerance:g} was asked for; give more products",
+            stacklevel=3,
+        )
+    return found

@@ -1,0 +1,173 @@
+"""The log-determinant of a person's own matrix by stochastic Lanczos quadrature (Ubaru, Chen and Saad, 2017).
+
+log det A = tr(log A) is the mean of gᵀ log(A) g over vectors g of ±1, and k Lanczos steps from g give that number by
+Gauss quadrature, n Σ τ_j log θ_j, with the Ritz values θ and the squared first entries τ of their vectors.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import torch
+from torch import Tensor
+
+from models.trace.arguments import EXACT, budgets, check_budget_arguments, check_whole, until_sure
+from models.trace.lanczos import lanczos, ritz, rows_at_once
+from models.trace.matrices import Matrix, matrix_of
+from models.trace.oracles import Checked, OracleError
+from models.trace.pool import refuse_asymmetric_products, whole
+from models.trace.queries import QueryDraw
+from models.trace.standard_errors import few
+
+STEPS, VECTORS, MOST_VECTORS = 40, 30, 240  # by default; vectors without, and with a tolerance
+FEWEST, LOOKED_AT = 4, 2  # vectors: whose spread says something; of which the products say that A is symmetric
+SLOWEST = 0.95  # share of what a quarter of the steps moved that the next one moves, at most
+
+
+@dataclass(frozen=True)
+class LogdetEstimate:
+    """Holds an estimate of log det A and its standard error; in about 95 % of estimates it is within two of these.
+
+    products: how many with A were asked for. method: "lanczos", or "exact" by Cholesky's factor. quadrature_error: how
+    far more Lanczos steps would move the estimate, as the last ones moved it; the standard error includes it.
+    """
+
+    estimate: float
+    standard_error: float
+    products: int
+    method: str
+    quadrature_error: float = 0.0
+
+    @property
+    def relative_error(self) -> float:
+        """Returns the standard error over |estimate|; infinite for an estimate of 0 with an error."""
+        if self.standard_error == 0:
+            return 0.0
+        return self.standard_error / abs(self.estimate) if self.estimate else math.inf
+
+    def __str__(self) -> str:
+        return f"{self.estimate:,.6g} ± {self.standard_error:.2g} ({self.method}, {self.products} products)"
+
+
+def estimate_logdet(
+    matrix: Any,
+    *,
+    products: int | None = None,
+    tolerance: float | None = None,
+    steps: int = STEPS,
+    seed: int = 0,
+) -> LogdetEstimate:
+    """Estimates log det A of a symmetric positive definite matrix by stochastic Lanczos quadrature.
+
+    matrix, seed: as in `models.trace.estimate.estimate_trace`. steps: of the Lanczos process for a vector, at least 4;
+    the worse A is conditioned, the more are needed. products: with A, at most: `steps` for a vector, four vectors at
+    least, and two to see that A is symmetric; by default those of 30 vectors, or of 240 with a tolerance. tolerance:
+    stop where the standard error is at most so much of |estimate|, looked at after 8, 16, 32, … vectors. A matrix with
+    no more rows than there are products is multiplied by every basis vector and factorised.
+
+    The standard error is that of the mean over the vectors, and includes how far more steps would move it, by
+    extrapolation. Where that is the larger part it may be too little, and a warning asks for more steps.
+
+    Raises OracleError for a matrix that is not positive definite, where a Ritz value shows it: an eigenvalue below 0
+    that no vector finds in so many steps goes unseen. Other errors and warnings: as `estimate_trace`.
+    """
+    own = matrix_of(matrix)
+    check_whole("steps", steps, 4)
+    default = steps * (VECTORS if tolerance is None else MOST_VECTORS) + LOOKED_AT
+    most = check_budget_arguments(default if products is None else products, tolerance, seed)
+    if own.size <= most:
+        return exact_logdet(own)
+    if most < FEWEST * steps + LOOKED_AT:
+        raise ValueError(
+            f"products={most} are fewer than {FEWEST} vectors of {steps} Lanczos steps need; give "
+            f"{FEWEST * steps + LOOKED_AT} or more"
+        )
+    found = until_sure(looks(own, (most - LOOKED_AT) // steps, tolerance, steps, seed), tolerance)[-1]
+    warn_of_steps(found, steps)
+    return found
+
+
+def warn_of_steps(found: LogdetEstimate, steps: int) -> None:
+    """Warns where the larger part of the standard error is that of the Lanczos steps."""
+    if found.quadrature_error > 0.5**0.5 * found.standard_error:
+        warnings.warn(
+            f"{steps} Lanczos steps leave an error of about {found.quadrature_error:.2g}, more than the vectors do; "
+            "give more steps",
+            stacklevel=3,
+        )
+
+
+def looks(matrix: Matrix, vectors: int, tolerance: float | None, steps: int, seed: int) -> Iterator[LogdetEstimate]:
+    """Yields the estimate after 8, 16, 32, … vectors, or after all of them without a tolerance."""
+    generator = torch.Generator(matrix.device).manual_seed(seed)
+    draw = QueryDraw(size=matrix.size, distribution="rademacher", dtype=matrix.dtype)
+    terms: list[Tensor] = []
+    for count in budgets(vectors, tolerance, first=8):
+        more = count - sum(len(part) for part in terms)
+        start = draw.queries(more, generator=generator)[0]
+        if not terms:
+            refuse_asymmetric_products(start[:LOOKED_AT], Checked(matrix.oracle)(start[:LOOKED_AT]))
+        terms.append(quadratures(matrix, start, steps))
+        yield of_terms(torch.cat(terms), steps)
+
+
+def to_come(after_half: float, after_three_quarters: float, after_all: float) -> float:
+    """Returns how far more steps would move the estimate, at least as far as the last quarter of them did.
+
+    Were each quarter to move it by an equal share of what the quarter before did, it would be a geometric series.
+    """
+    before, last = abs(after_three_quarters - after_half), abs(after_all - after_three_quarters)
+    share = min(SLOWEST, last / before) if before else 0.0
+    return last * max(1.0, share / (1 - share))
+
+
+def of_terms(terms: Tensor, steps: int) -> LogdetEstimate:
+    """Returns the estimate of terms (vector, 3): gᵀ log(A) g after a half, three quarters and all of the steps."""
+    means = terms.mean(0).tolist()
+    deviation = float(terms[:, 2].std()) / len(terms) ** 0.5 * few(len(terms))
+    left = to_come(*means)
+    return LogdetEstimate(means[2], math.hypot(deviation, left), len(terms) * steps + LOOKED_AT, "lanczos", left)
+
+
+def quadratures(matrix: Matrix, start: Tensor, steps: int) -> Tensor:
+    """Returns gᵀ log(A) g of each row g of start (row, n), after half, three quarters and all of
+    the steps, (row, 3)."""
+    oracle, found = Checked(matrix.oracle), []
+    for part in start.split(rows_at_once(steps, start)):
+        tridiagonal = lanczos(oracle, part, steps)
+        sums = [
+            quadrature(*ritz(tridiagonal, count)) for count in (steps - 2 * (steps // 4), steps - steps // 4, steps)
+        ]
+        found.append(tridiagonal.norm.square() * torch.stack(sums, 1))
+    return torch.cat(found).double().cpu()
+
+
+def quadrature(values: Tensor, vectors: Tensor) -> Tensor:
+    """Returns Σ τ_j log θ_j of Ritz values (row, step) and vectors (row, step, step), (row,).
+
+    Raises OracleError where a value is not above 0 to rounding.
+    """
+    if bool((values <= 10 * torch.finfo(values.dtype).eps * values.abs().amax()).any()):
+        refuse(float(values.min()))
+    return (vectors[:, 0].square() * values.log()).sum(1)
+
+
+def refuse(least: float) -> NoReturn:
+    """Raises OracleError for a matrix with an eigenvalue that is not above 0 to rounding."""
+    raise OracleError(
+        f"the matrix is not positive definite: it has an eigenvalue of {least:.3g} or below; its log-determinant is "
+        "not a number (add a ridge to its diagonal)"
+    )
+
+
+def exact_logdet(matrix: Matrix) -> LogdetEstimate:
+    """Returns log det A from Cholesky's factor of all of A. Raises OracleError where A is not positive definite."""
+    found = whole(matrix)
+    factor, info = torch.linalg.cholesky_ex(found)
+    if int(info):
+        refuse(float(torch.linalg.eigvalsh(found)[0]))
+    return LogdetEstimate(float(2 * factor.diagonal().log().sum()), 0.0, matrix.size, EXACT)
