@@ -1,0 +1,54 @@
+"""Forecasting, Gaussian processes and traces as a library: tensors and masks in, tensors out.
+
+The estimators, in scikit-learn's manners, are here by name; each is imported when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from models.baselines.estimators import (
+        EchoStateForecaster,
+        GRUForecaster,
+        KalmanForecaster,
+        LastValueForecaster,
+        LSTMForecaster,
+        MinGRUForecaster,
+        SeasonalNaiveForecaster,
+        VARForecaster,
+    )
+    from models.psrnn.estimator import FactorisedPSRNNForecaster, PSRNNForecaster
+
+__all__ = [
+    "EchoStateForecaster",
+    "FactorisedPSRNNForecaster",
+    "GRUForecaster",
+    "KalmanForecaster",
+    "LSTMForecaster",
+    "LastValueForecaster",
+    "MinGRUForecaster",
+    "PSRNNForecaster",
+    "SeasonalNaiveForecaster",
+    "VARForecaster",
+]
+
+_MODULES = {
+    "models.psrnn.estimator": ("PSRNNForecaster", "FactorisedPSRNNForecaster"),
+    "models.baselines.estimators": (
+        "EchoStateForecaster", "GRUForecaster", "KalmanForecaster", "LSTMForecaster", "LastValueForecaster",
+        "MinGRUForecaster", "SeasonalNaiveForecaster", "VARForecaster",
+    ),
+}  # fmt: skip
+_PLACES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_PLACES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -125,7 +125,7 @@ def backtest(
                 f"forecast of series {sequence} from row {origin} has shape {ahead.shape}, expected {shape}"
             )
         forecasts[i] = ahead
-    return _compared(series, origins, forecasts)
+    return compared(series, origins, forecasts)
 
 
 def backtest_forecaster(
@@ -138,7 +138,7 @@ def backtest_forecaster(
     """
     check_series(series)
     origins = rolling_origin([len(s) for s in series], first=first, step=step, horizon=horizon)
-    return _compared(series, origins, forecast_from_origins(forecaster, series, origins, horizon))
+    return compared(series, origins, forecast_from_origins(forecaster, series, origins, horizon))
 
 
 @torch.no_grad()
@@ -164,16 +164,19 @@ def forecast_from_origins(
     return (rolled * forecaster.scale + forecaster.mean).cpu().numpy()
 
 
-def _compared(series: Sequence[np.ndarray], origins: Origins, forecasts: np.ndarray) -> BacktestResult:
-    """The rows of forecasts (forecast, horizon, feature) that have a row of their series to be compared with."""
+def compared(series: Sequence[np.ndarray], origins: Origins, forecasts: np.ndarray) -> BacktestResult:
+    """Returns the rows of forecasts (forecast, horizon, feature) that have a row of their series to be compared with.
+
+    Raises ValueError for one of them that is not finite.
+    """
     entry, ahead = np.nonzero(np.arange(forecasts.shape[1]) < origins.reach[:, None])
     sequence, origin = origins.sequence[entry], origins.origin[entry]
-    compared = forecasts[entry, ahead]
-    if not np.isfinite(compared).all():
-        row = np.argwhere(~np.isfinite(compared))[0, 0]
+    chosen = forecasts[entry, ahead]
+    if not np.isfinite(chosen).all():
+        row = np.argwhere(~np.isfinite(chosen))[0, 0]
         raise ValueError(
             f"forecast of series {sequence[row]} from row {origin[row]} is not finite {ahead[row] + 1} steps ahead; "
             f"fill the gaps of the history, or shorten the horizon of a model that diverges"
         )
     truth = np.stack([series[s][n] for s, n in zip(sequence, origin + ahead, strict=True)])
-    return BacktestResult(sequence, origin, ahead + 1, compared, truth)
+    return BacktestResult(sequence, origin, ahead + 1, chosen, truth)

@@ -90,7 +90,7 @@ class Forecaster:
             raise ValueError(
                 f"infinite value in row {row} of column {self.feature_names[column]}; leave it empty or mend it"
             )
-        values = torch.from_numpy(np.ascontiguousarray(series)).to(self.mean)
+        values = torch.from_numpy(np.require(series, requirements=("C", "W"))).to(self.mean)
         mask = ~torch.isnan(values)
         return torch.where(mask, (values - self.mean) / self.scale, 0.0), mask
 

@@ -1,16 +1,17 @@
-"""Work shared out among threads of our own, where a function of torch or NumPy uses the cores badly."""
+"""How many threads torch takes, and work shared out among threads of our own where it uses the cores badly."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import TypeVar
+from contextlib import contextmanager, nullcontext
+from typing import Any, TypeVar
 
 import torch
 
 Item = TypeVar("Item")
+SMALL_MODEL = 2**17  # numbers of a model: what one row of it costs in multiplications
 
 
 def share_out(work: Callable[[Iterator[Item]], None], items: Iterable[Item]) -> None:
@@ -51,3 +52,17 @@ def single_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@contextmanager
+def threads_for(model: Any) -> Iterator[None]:
+    """Takes one thread in the block where the model has fewer than `SMALL_MODEL` numbers, and as many as before
+    where it has more.
+
+    A small model makes thousands of calls that last some microseconds each. Threads that wait for one another after
+    each of them gain little on idle cores, and wait for their turn on busy ones. The rule looks at the model alone, so
+    that the numbers of a run do not hang on how busy the machine is.
+    """
+    small = sum(tensor.numel() for tensor in model.state_dict().values()) < SMALL_MODEL
+    with single_thread() if small else nullcontext():
+        yield

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, fields
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -179,14 +177,3 @@ def test_a_constant_feature_is_forecast_as_it_is() -> None:
     series = np.stack([wave()[:, 0], np.full(300, 7.0)], 1)
     forecaster = fit_forecaster([series], features=DRAW, readout=ALONE, generators=generators_of(0))
     np.testing.assert_allclose(forecaster.forecast(series, horizon=2)[:, 1], 7.0)
-
-
-def test_the_lines_of_the_docs_run_and_forecast_a_wave() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "own-data.md").read_text(encoding="utf-8")
-    (code,) = (part.split("```")[0] for part in page.split("```python\n") if "fit_forecaster(" in part.split("```")[0])
-    names: dict[str, Any] = {}
-    exec(code, names)  # noqa: S102
-    hour = np.arange(24 * 60, 24 * 61)
-    truth = np.stack([np.sin(2 * np.pi * hour / 24), np.cos(2 * np.pi * hour / 12)], axis=1)
-    assert names["tomorrow"].shape == truth.shape
-    assert np.sqrt(np.mean((names["tomorrow"] - truth) ** 2)) < 0.15

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from models.forecasting.filtering import SequenceModel, filter_sequences, with_padding_observed
 from models.forecasting.horizons import horizon_errors
+from models.runtime.threads import threads_for
 from pipeline.host.progress import progress_bar
-from pipeline.host.threads import threads_for
 from pipeline.systems.psrnn.load import Loaded
 
 

@@ -17,8 +17,8 @@ from models.forecasting.readout import FittedReadout, ReadoutFit
 from models.forecasting.readout_settings import ReadoutSettings
 from models.numerics.ridge import masked_mse
 from models.runtime.seeding import Generators
+from models.runtime.threads import threads_for
 from pipeline.host.progress import progress_bar
-from pipeline.host.threads import threads_for
 from pipeline.job.study import Study
 from pipeline.systems.psrnn.lags import say_lags
 from pipeline.systems.psrnn.load import Loaded

@@ -22,7 +22,7 @@ from models.forecasting.filtering import (
 )
 from models.forecasting.horizons import FORECAST_BYTES, horizon_errors
 from models.forecasting.intervals import Intervals, calibrate
-from pipeline.host.threads import threads_for
+from models.runtime.threads import threads_for
 from pipeline.systems.psrnn.evaluate import Evaluation
 from pipeline.systems.psrnn.load import Loaded
 from pipeline.tracking.run import Run

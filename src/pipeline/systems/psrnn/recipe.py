@@ -17,9 +17,9 @@ from models.forecasting.filtering import SequenceModel
 from models.forecasting.intervals import Intervals
 from models.forecasting.recurrent import Recurrent, trained_parameters
 from models.runtime.collectives import rank
+from models.runtime.threads import threads_for
 from pipeline.compare.labels import name_of
 from pipeline.host.devices import DTYPES
-from pipeline.host.threads import threads_for
 from pipeline.host.torchrun import refuse_unlike, settings_of_rank
 from pipeline.job.clock import Clock
 from pipeline.job.study import Study, opened, set_up

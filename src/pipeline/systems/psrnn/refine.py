@@ -13,8 +13,8 @@ from models.psrnn.bilinear_cell import BilinearCell
 from models.psrnn.factorised import FactorisedPSRNN
 from models.psrnn.kronecker import KroneckerPreconditioner
 from models.runtime.seeding import generator
+from models.runtime.threads import threads_for
 from pipeline.host.errors import PipelineError
-from pipeline.host.threads import threads_for
 from pipeline.job.curve import Decision, EpochRow, Measures, Progress
 from pipeline.job.dropout import drops_units
 from pipeline.job.fit import Fit

@@ -18,10 +18,10 @@ from models.psrnn.features import FeatureDraw, Features, draw_features
 from models.psrnn.fit import FittedPSRNN, Regression, first_cell, with_readout
 from models.psrnn.method import Psrnn
 from models.runtime.seeding import Generators
+from models.runtime.threads import threads_for
 from pipeline.compare.labels import label
 from pipeline.host.out_of_memory import halving
 from pipeline.host.progress import progress_bar
-from pipeline.host.threads import threads_for
 from pipeline.job import checkpoint
 from pipeline.job.study import Study
 from pipeline.systems.psrnn import report

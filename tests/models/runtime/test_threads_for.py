@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from pipeline.host.threads import SMALL_MODEL, threads_for
+from models.runtime.threads import SMALL_MODEL, threads_for
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,156 @@
+"""The models beside the PSRNN in scikit-learn's manners."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from models.baselines.autoregression import VAR
+from models.baselines.echo_state import EchoState
+from models.baselines.kalman import KalmanFilter
+from models.baselines.networks import GRU, LSTM, MinGRU
+from models.baselines.persistence import LastValue
+from models.baselines.seasonal_naive import Seasonal
+from models.forecasting.estimator_recurrent import (
+    RIDGES,
+    MethodEstimator,
+    NetworkEstimator,
+    RecurrentEstimator,
+    fit_method,
+)
+from models.forecasting.filtering import MaskedSequences
+from models.forecasting.fitting import Fitted, Method
+from models.runtime.parameters import number, whole_number
+from models.runtime.seeding import Generators
+
+
+def whole_numbers(name: str, given: Any) -> list[int]:
+    """Returns one whole number of at least 1, or several. Raises TypeError or ValueError for anything else."""
+    numbers = [given] if not isinstance(given, Sequence) or isinstance(given, str) else list(given)
+    if not numbers:
+        raise ValueError(f"{name} is empty; give at least one number")
+    return [whole_number(name, value) for value in numbers]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LSTMForecaster(NetworkEstimator):
+    """Forecasts by long short-term memory, trained by gradient.
+
+    units: the size of the state. epochs: of training; lags: recent rows that the readout sees beside the state.
+    The rest: see `models.forecasting.estimator.ForecastingEstimator`.
+    """
+
+    units: int = 32
+
+    def _method(self) -> Method:
+        return LSTM(units=whole_number("units", self.units))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GRUForecaster(NetworkEstimator):
+    """Forecasts by a gated recurrent unit, trained by gradient.
+
+    units: the size of the state. epochs: of training; lags: recent rows that the readout sees beside the state.
+    The rest: see `models.forecasting.estimator.ForecastingEstimator`.
+    """
+
+    units: int = 32
+
+    def _method(self) -> Method:
+        return GRU(units=whole_number("units", self.units))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MinGRUForecaster(NetworkEstimator):
+    """Forecasts by two layers of minimal gated recurrent units, trained by gradient.
+
+    units: the size of the state of a layer. epochs: of training; lags: recent rows that the readout sees beside the
+    state. The rest: see `models.forecasting.estimator.ForecastingEstimator`.
+    """
+
+    units: int = 32
+
+    def _method(self) -> Method:
+        return MinGRU(units=whole_number("units", self.units))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class EchoStateForecaster(RecurrentEstimator):
+    """Forecasts by a fixed random reservoir whose readout is solved.
+
+    units: of the reservoir. spectral_radius: of its recurrent weights. leak: above 0, at most 1. input_scale: half the
+    width of its input weights. lags: recent rows that the readout sees beside the state.
+    The rest: see `models.forecasting.estimator.ForecastingEstimator`.
+    """
+
+    units: int = 200
+    spectral_radius: float = 0.9
+    leak: float = 0.5
+    input_scale: float = 0.5
+
+    def _check(self) -> None:
+        super()._check()
+        self._method()
+
+    def _method(self) -> Method:
+        leak = number("leak", self.leak)
+        if leak > 1:
+            raise ValueError(f"leak must be a number above 0 and at most 1, got {leak:g}")
+        return EchoState(
+            units=whole_number("units", self.units), leak=leak, input_scale=number("input_scale", self.input_scale),
+            spectral_radius=number("spectral_radius", self.spectral_radius),
+        )  # fmt: skip
+
+    def _model(self, train: MaskedSequences, validation: MaskedSequences, generators: Generators) -> Fitted:
+        return fit_method(self._method(), train, validation, self.readout(train), generators)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class KalmanForecaster(MethodEstimator):
+    """Forecasts by a Kalman filter that subspace identification finds.
+
+    blocks: rows of past and of future that states are found from, a number or several to choose from. orders: sizes of
+    the state to choose from, beside the largest one. The rest: see
+    `models.forecasting.estimator.ForecastingEstimator`.
+    """
+
+    blocks: Any = (2, 4)
+    orders: Any = (2, 4, 8, 16, 32, 64)
+
+    def _method(self) -> Method:
+        return KalmanFilter(blocks=whole_numbers("blocks", self.blocks), orders=whole_numbers("orders", self.orders))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class VARForecaster(MethodEstimator):
+    """Forecasts by a vector autoregression with a ridge.
+
+    orders: numbers of recent rows that the next one is a linear map of, one or several to choose from; those that the
+    data are too short for are left out. The rest: see `models.forecasting.estimator.ForecastingEstimator`.
+    """
+
+    orders: Any = (1, 2, 4, 8, 16, 24)
+
+    def _method(self) -> Method:
+        return VAR(orders=whole_numbers("orders", self.orders), ridges=list(RIDGES))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SeasonalNaiveForecaster(MethodEstimator):
+    """Forecasts the value of a season before.
+
+    season: in rows; None finds it in the data, and `fit` raises ValueError where none is clear. The rest: see
+    `models.forecasting.estimator.ForecastingEstimator`.
+    """
+
+    def _method(self) -> Method:
+        return Seasonal(season=self.season)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LastValueForecaster(MethodEstimator):
+    """Forecasts the last value. See `models.forecasting.estimator.ForecastingEstimator` for its parameters."""
+
+    def _method(self) -> Method:
+        return LastValue()

@@ -1,0 +1,144 @@
+"""What is known of every time to come: the hour, the weekday, the season; as waves, which models can add up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from models.forecasting.frame import months_apart, step_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_HARMONICS = 3
+
+
+class Cycle(NamedTuple):
+    """Says where in a cycle times lie: phase (time,) of a DatetimeIndex, from 0 to 1, and its length in seconds;
+    harmonics: how many
+    multiples of its frequency there are a sine and a cosine of."""
+
+    phase: Callable[[Any], np.ndarray]
+    seconds: float
+    harmonics: int
+
+
+DAY = 86400.0
+
+
+def _second_of_day(times: Any) -> np.ndarray:
+    return np.asarray(times.hour * 3600 + times.minute * 60 + times.second, float)
+
+
+CYCLES = {
+    "minute": Cycle(lambda times: (_second_of_day(times) % 3600) / 3600, 3600.0, 2),
+    "hour": Cycle(lambda times: _second_of_day(times) / DAY, DAY, MOST_HARMONICS),
+    "weekday": Cycle(lambda times: (np.asarray(times.dayofweek) + _second_of_day(times) / DAY) / 7, 7 * DAY, 3),
+    "monthday": Cycle(lambda times: (np.asarray(times.day) - 1) / 31, 30.4 * DAY, 1),
+    "yearday": Cycle(lambda times: (np.asarray(times.dayofyear) - 1) / 366, 365.25 * DAY, 2),
+}
+
+
+def waves(phase: np.ndarray, harmonics: int) -> np.ndarray:
+    """Returns sin(2πkφ) and cos(2πkφ) for k = 1 … harmonics: (time, 2·harmonics). phase φ (time,)."""
+    angles = 2 * np.pi * phase[:, np.newaxis] * np.arange(1, harmonics + 1)
+    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
+
+
+def season_waves(rows: np.ndarray, season: int) -> np.ndarray:
+    """Returns the waves of a season of so many rows, at the row numbers `rows` (time,): (time, wave).
+
+    There are at most three harmonics, below half the season's frequency.
+    """
+    return waves((rows % season) / season, season_harmonics(season))
+
+
+def season_harmonics(season: int) -> int:
+    """Returns how many harmonics a season of so many rows has here: 1 to 3, below half of it."""
+    return max(1, min(MOST_HARMONICS, (season - 1) // 2))
+
+
+def times_of(index: Any) -> pd.DatetimeIndex | None:
+    """Returns the times of an index of times or of periods (their begin); None for any other index."""
+    import pandas as pd
+
+    if isinstance(index, pd.PeriodIndex):
+        return index.to_timestamp()
+    return index if isinstance(index, pd.DatetimeIndex) else None
+
+
+class RowClock(NamedTuple):
+    """Says which number a row has whatever series it stands in, so that a season means the same in all of them.
+
+    unit: "nanoseconds" of times, "months" of times that go on by whole months, "numbers" of an index that counts; then
+    a row's number is its index over `step`. "rows" counts the rows of each series from 0.
+    """
+
+    unit: str = "rows"
+    step: int = 1
+
+    def numbers(self, index: Any, count: int, *, first: int) -> np.ndarray:
+        """Returns the numbers of so many rows, (count,); first: of the first of them where rows are counted."""
+        if self.unit == "rows" or index is None:
+            return first + np.arange(count)
+        if self.unit == "numbers":
+            return np.asarray(index) // self.step
+        times: Any = times_of(index)
+        if self.unit == "months":
+            return np.asarray(times.year * 12 + times.month) // self.step
+        return np.rint(times.as_unit("ns").asi8 / self.step).astype(np.int64)
+
+
+def clock_of(index: Any) -> RowClock:
+    """Returns how the rows of an index count; rows where it holds neither times in even steps nor numbers in such."""
+    import pandas as pd
+
+    if isinstance(index, pd.RangeIndex):
+        return RowClock("numbers", index.step)
+    times = None if index is None else times_of(index)
+    if times is None or len(times) < 3:
+        return RowClock()
+    step = months_apart(times) or step_of(times)
+    if step is None:
+        return RowClock()
+    if isinstance(step, int):
+        return RowClock("months", step)
+    steps = np.diff(times.as_unit("ns").asi8)
+    return RowClock("nanoseconds", int(steps[0])) if len(set(steps.tolist())) == 1 else RowClock()
+
+
+def calendar_waves(index: Any, cycles: Sequence[str]) -> np.ndarray:
+    """Returns the waves of the named cycles at the times of an index: (time, wave).
+
+    Raises ValueError for an index without times.
+    """
+    if not cycles:
+        return np.zeros((0 if index is None else len(index), 0))
+    times = None if index is None else times_of(index)
+    if times is None:
+        raise ValueError(
+            "calendar needs a table whose index holds times; set one with set_index, or leave calendar out"
+        )
+    return np.concatenate([waves(CYCLES[name].phase(times), CYCLES[name].harmonics) for name in cycles], axis=1)
+
+
+def wave_count(cycles: Sequence[str]) -> int:
+    """Returns how many columns `calendar_waves` has."""
+    return sum(2 * CYCLES[name].harmonics for name in cycles)
+
+
+def cycles_that_fit(index: Any) -> tuple[str, ...]:
+    """Returns the cycles that an index of times tells apart and goes through at least twice; none for any other index.
+
+    A cycle is told apart by at least four rows.
+    """
+    times = None if index is None else times_of(index)
+    if times is None or len(times) < 2:
+        return ()
+    seconds = (times.as_unit("ns").asi8 - times.as_unit("ns").asi8[0]) / 1e9
+    step, span = float(np.median(np.diff(seconds))), float(seconds[-1])
+    if step <= 0:
+        return ()
+    return tuple(name for name, cycle in CYCLES.items() if 4 * step <= cycle.seconds <= span / 2)

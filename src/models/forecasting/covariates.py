@@ -1,0 +1,131 @@
+"""Which columns of a person's data a forecaster observes, which it forecasts, and what it knows of the rows to come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from models.forecasting.calendar import (
+    CYCLES,
+    RowClock,
+    calendar_waves,
+    clock_of,
+    cycles_that_fit,
+    season_harmonics,
+    season_waves,
+    wave_count,
+)
+from models.forecasting.estimator_input import Rows
+
+
+class Columns(NamedTuple):
+    """Says what the columns of the data are for.
+
+    targets: those that are forecast. others: those that are observed beside them, and forecast where steps feed on
+    one another. known: the covariates, whose values to come are given. cycles, season: what is known of every row
+    without being given, see `models.forecasting.calendar`. clock: which number a row has in its season.
+    """
+
+    targets: tuple[Any, ...]
+    others: tuple[Any, ...] = ()
+    known: tuple[Any, ...] = ()
+    cycles: tuple[str, ...] = ()
+    season: int | None = None
+    clock: RowClock = RowClock()
+
+    @property
+    def observed(self) -> tuple[Any, ...]:
+        """Returns the labels of the columns of which a row to come is not known."""
+        return (*self.targets, *self.others)
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """Returns the labels of all columns that the data must have."""
+        return (*self.observed, *self.known)
+
+    @property
+    def leads(self) -> int:
+        """Returns how many columns of a row as the model sees it tell of the row after it."""
+        waves = wave_count(self.cycles) + (0 if self.season is None else 2 * season_harmonics(self.season))
+        return len(self.known) + waves
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Returns the names of the columns as the model sees them."""
+        return (*map(str, self.observed), *(f"known_{place}" for place in range(self.leads)))
+
+    def known_rows(self, covariates: np.ndarray, index: Any, *, first: int) -> np.ndarray:
+        """Returns what is known of rows whatever is observed in them: (time, leads).
+
+        covariates (time, known); index: of the rows; first: the number of the first of them in its series.
+        """
+        parts = [covariates, calendar_waves(index, self.cycles)] if self.cycles else [covariates]
+        if self.season is not None:
+            parts.append(season_waves(self.clock.numbers(index, len(covariates), first=first), self.season))
+        return np.concatenate(parts, axis=1)
+
+
+def as_labels(given: Any, name: str) -> tuple[Any, ...]:
+    """Returns a label, or several, as a tuple. Raises TypeError for what is neither."""
+    if given is None:
+        return ()
+    if isinstance(given, str | int):
+        return (given,)
+    if not isinstance(given, Sequence):
+        raise TypeError(f"{name} must be the name of a column or a list of names, got {given!r}")
+    if len(set(given)) < len(given):
+        raise ValueError(f"{name} names a column twice: {', '.join(map(str, given))}")
+    return tuple(given)
+
+
+def check_calendar(calendar: Any) -> None:
+    """Raises ValueError or TypeError unless it is None, "auto" or a list of the names in
+    `models.forecasting.calendar.CYCLES`."""
+    if calendar is None or calendar == "auto":
+        return
+    if isinstance(calendar, str) or not isinstance(calendar, Sequence):
+        raise TypeError(f'calendar must be "auto" or a list such as ["hour", "weekday"], got {calendar!r}')
+    unknown = [name for name in calendar if name not in CYCLES]
+    if unknown:
+        raise ValueError(f"calendar knows {', '.join(CYCLES)}, got {', '.join(map(str, unknown))}")
+
+
+def columns_of(rows: Rows, *, target: Any, covariates: Any, calendar: Any, season: int | None) -> Columns:
+    """Returns the roles of the columns of the data.
+
+    target: what is forecast, None for all but the covariates. calendar: names of cycles, or "auto" for those that the
+    index of the longest series tells apart. Raises ValueError for a label that is not there or has two roles, and for
+    a calendar without times.
+    """
+    known, targets = as_labels(covariates, "covariates"), as_labels(target, "target")
+    _check_roles(rows.labels, known, targets)
+    free = tuple(label for label in rows.labels if label not in known)
+    targets = targets or free
+    if not targets:
+        raise ValueError("every column is a covariate; leave one to forecast")
+    others = tuple(label for label in free if label not in targets)
+    longest = max(rows.groups, key=lambda group: len(group.values)).index
+    return Columns(targets, others, known, _cycles(longest, calendar), season, clock_of(longest))
+
+
+def _check_roles(labels: Sequence[Any], known: Sequence[Any], targets: Sequence[Any]) -> None:
+    for name, chosen in (("covariates", known), ("target", targets)):
+        absent = [label for label in chosen if label not in labels]
+        if absent:
+            raise ValueError(
+                f"{name} names {', '.join(map(str, absent))}; the columns are {', '.join(map(str, labels))}"
+            )
+    both = [label for label in targets if label in known]
+    if both:
+        raise ValueError(f"{both[0]} is both target and covariate; what is known ahead need not be forecast")
+
+
+def _cycles(index: Any, calendar: Any) -> tuple[str, ...]:
+    if calendar is None:
+        return ()
+    if calendar == "auto":
+        return cycles_that_fit(index)
+    calendar_waves(index, tuple(calendar))  # raises where there are no times
+    return tuple(calendar)

@@ -1,0 +1,277 @@
+"""Forecasters in scikit-learn's manners: fit, predict, update; what all of them share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from models.forecasting.backtest import BacktestResult
+from models.forecasting.estimator_checks import check_common, check_coverage
+from models.forecasting.estimator_input import Form, Rows, handed_back, of_labels, read
+from models.forecasting.estimator_scores import backtested, bounds, interval_radii, one_step, skill
+from models.forecasting.filtering import MaskedSequences
+from models.forecasting.fitting import Fitted
+from models.forecasting.following import check_following, index_ahead, known_ahead
+from models.forecasting.learnt import Learnt, learn
+from models.forecasting.position import Position, begun, forecast, moved
+from models.runtime.parameters import whole_number
+from models.runtime.seeding import Generators
+from models.runtime.threads import threads_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ForecastingEstimator(BaseEstimator, ABC):
+    """Is what all forecasters share. They take tables of pandas, arrays (time, feature) or (time,), and lists of these.
+
+    Rows are time steps of equal length and columns are features; NaN is a gap, which nothing is put into. A table
+    whose index has two levels, group and time, holds several series that one model is fitted to. Columns go by their
+    names. Forecasts have the form of the data: a table with the index continued, or an array.
+
+    Parameters are kept as they are given and checked in `fit`:
+
+    target: the column or columns to forecast; None takes all but the covariates. Other columns are observed too.
+    covariates: columns that are known ahead, such as a price that is announced; `predict` takes them as `known`.
+    calendar: "auto" or names of cycles ("minute", "hour", "weekday", "monthday", "yearday") that the model is told of;
+    the index has to hold times. season: in rows; the model is told where in it a row lies, and a naive forecast knows
+    it. validation: the share of each series, its end, that the model is not fitted to: it makes the model's choices,
+    and the widths of its intervals. seed: of everything that is drawn.
+
+    After `fit`: `forecaster_`, the model with its units; `chosen_`, what the validation part chose;
+    `validation_errors_`, the mean squared error of the forecasts of the validation part by horizon, in standard
+    deviations, of this model and of naive ones.
+    """
+
+    target: Any = None
+    covariates: Any = None
+    calendar: Any = None
+    season: int | None = None
+    validation: float = 0.1
+    seed: int = 0
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Raises ValueError or TypeError, in one line, for a parameter that makes no sense."""
+
+    @abstractmethod
+    def _model(self, train: MaskedSequences, validation: MaskedSequences, generators: Generators) -> Fitted:
+        """Returns the model fitted to standardised sequences, and what was chosen by the validation part."""
+
+    def fit(self, X: Any, y: None = None) -> Self:  # noqa: ARG002
+        """Fits the model to one series or several, and returns the estimator.
+
+        X: see the class. y is there for scikit-learn's sake and left aside. Where a naive forecast, the last value or
+        that of a season before, is better on the validation part, a `UserWarning` says so.
+        Raises TypeError and ValueError, in one line, for parameters and data that make no sense; what was fitted
+        before is then still there.
+        """
+        check_common(self)
+        self._check()
+        self._fit_to(read(X))
+        return self
+
+    def _fit_to(self, rows: Rows) -> None:
+        learnt = learn(self, rows)
+        with threads_for(learnt.forecaster.model):
+            positions = {
+                group.key: begun(learnt.forecaster, learnt.columns, group)
+                for group in of_labels(rows, learnt.columns.labels)
+            }
+        self._learnt, self._positions, self._rows = learnt, positions, rows
+        learnt.say()
+
+    @property
+    def forecaster_(self) -> Any:
+        """Returns the fitted `models.forecasting.forecaster.Forecaster`."""
+        return self._fitted().forecaster
+
+    @property
+    def chosen_(self) -> dict[str, Any]:
+        """Returns what the validation part chose: lags and ridges, say."""
+        return dict(self._fitted().chosen)
+
+    @property
+    def validation_errors_(self) -> dict[str, np.ndarray]:
+        """Returns the mean squared error of forecasts of the validation part, (horizon,) each, by what forecasts:
+        "model", "last value", "season before". It is in standard deviations of the part fitted to, and a mean over the
+        targets."""
+        return dict(self._fitted().errors)
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """Returns the names of the columns that the data had."""
+        return np.array(self._fitted().labels, dtype=object)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Returns how many columns the data had."""
+        return len(self._fitted().labels)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_learnt")
+
+    def _fitted(self) -> Learnt:
+        if not hasattr(self, "_learnt"):
+            raise NotFittedError(f"this {type(self).__name__} is not fitted; call fit first")
+        return self._learnt
+
+    def predict(self, horizon: int, X: Any = None, *, known: Any = None) -> Any:
+        """Returns the forecast of the `horizon` rows after the last one, in the units and the form of the data.
+
+        X: other series to go on from, whole histories with the columns of the data; None goes on from the rows of
+        `fit` and `update`. known: the covariates of the rows to come, `horizon` rows a series, as a table or an array.
+        Times of a table go on by its step; where they are uneven the rows count 1, 2, ….
+        Raises TypeError and ValueError for a horizon that is no whole number of at least 1, for other columns than
+        those of `fit`, and for other rows of `known`.
+        """
+        learnt = self._fitted()
+        whole_number("horizon", horizon)
+        positions, form = self._positions_of(X)
+        indices = {key: index_ahead(position.tail, horizon) for key, position in positions.items()}
+        covariates = known_ahead(known, learnt.columns.known, indices, horizon, form)
+        with threads_for(learnt.forecaster.model):
+            found = [self._forecast(positions[key], indices[key], covariates[key]) for key in positions]
+        return handed_back(found, list(positions), list(indices.values()), learnt.columns.targets, form)
+
+    def _forecast(self, position: Position, index: Any, covariates: np.ndarray) -> np.ndarray:
+        learnt = self._fitted()
+        known = learnt.columns.known_rows(covariates, index, first=position.rows)
+        return forecast(learnt.forecaster, learnt.columns, position, known)
+
+    def _positions_of(self, data: Any) -> tuple[dict[Any, Position], Form]:
+        learnt = self._fitted()
+        if data is None:
+            return self._positions, learnt.form
+        rows = read(data, labels=learnt.columns.labels)
+        with threads_for(learnt.forecaster.model):
+            found = {group.key: begun(learnt.forecaster, learnt.columns, group) for group in rows.groups}
+        return found, rows.form
+
+    def predict_interval(self, horizon: int, coverage: float = 0.9, X: Any = None, *, known: Any = None) -> Any:
+        """Returns the lower and the upper bound of intervals around the forecast that hold the truth with about the
+        probability `coverage`.
+
+        For a table it has two columns a target, NAME_lower and NAME_upper. For an array it is (horizon, target, 2), and
+        for a vector (horizon, 2). The widths are split-conformal ones: quantiles of the errors of forecasts of the
+        validation part, a width for each horizon and target (`models.forecasting.conformal` says what they promise).
+        Raises ValueError as `predict` does, for a coverage that does not lie between 0 and 1, and where the validation
+        part is too short for the coverage at this horizon.
+        """
+        learnt = self._fitted()
+        check_coverage(coverage)
+        whole_number("horizon", horizon)
+        radii = interval_radii(learnt, horizon, coverage)
+        ahead = self.predict(horizon, X, known=known)
+        labels = learnt.columns.targets
+        return (
+            [bounds(each, radii, labels) for each in ahead] if isinstance(ahead, list) else bounds(ahead, radii, labels)
+        )
+
+    def update(self, new_rows: Any, *, refit: bool = False) -> Self:
+        """Takes rows that follow those seen so far, and returns the estimator; forecasts then go on from the last one.
+
+        The model stays as it was fitted and its state is moved on, in time that grows with the new rows alone. It is
+        the state that filtering the whole series would give. With refit=True the model is fitted anew to all rows,
+        which a model that was loaded from disk does not have. new_rows: as in `fit`, with the same columns and groups;
+        a group without new rows may be left out, and a list has a part for each series.
+        Raises ValueError for rows that do not follow; the estimator is then as it was.
+        """
+        learnt = self._fitted()
+        rows = self._following(new_rows, learnt)
+        if refit:
+            self._fit_to(self._with(rows))
+            return self
+        positions = dict(self._positions)
+        with threads_for(learnt.forecaster.model):
+            for group in of_labels(rows, learnt.columns.labels):
+                positions[group.key] = moved(learnt.forecaster, learnt.columns, positions[group.key], group)
+        kept = self._with(rows) if getattr(self, "_rows", None) is not None else None
+        self._positions, self._rows = positions, kept
+        return self
+
+    def _following(self, data: Any, learnt: Learnt) -> Rows:
+        rows = read(data, name="new_rows", labels=learnt.labels)
+        check_following(rows, learnt.form, self._positions)
+        return rows
+
+    def _with(self, rows: Rows) -> Rows:
+        before = getattr(self, "_rows", None)
+        if before is None:
+            raise ValueError("this model was loaded and has no rows to fit anew to; call fit with all of them")
+        return before.followed_by(rows)
+
+    def predict_one_step(self, X: Any) -> Any:
+        """Returns the prediction of each row of X from the rows before it, in the form of X: the index is that of X.
+
+        The first rows of a series, before which little was seen, are predicted by autoregressions of lower order or
+        the mean. Raises ValueError for other columns than those of `fit`.
+        """
+        learnt = self._fitted()
+        rows = read(X, labels=learnt.columns.labels)
+        keys, indices = zip(*((group.key, group.index) for group in rows.groups), strict=True)
+        return handed_back(one_step(learnt, rows), keys, indices, learnt.columns.targets, rows.form)
+
+    def score(self, X: Any, y: None = None) -> float:  # noqa: ARG002
+        """Returns the skill of one-step predictions of X over the last value: 1 − MSE / MSE of the last value.
+
+        Both are mean squared errors over all rows after the first and all targets, in standard deviations of the part
+        fitted to, so that no unit outweighs another. 1 is perfect, 0 as good as the last value, and below 0 is worse:
+        higher is better. Raises ValueError for other columns, and where nothing changes from row to row.
+        """
+        learnt = self._fitted()
+        rows = read(X, labels=learnt.columns.labels)
+        return skill(learnt, rows)
+
+    def backtest(self, X: Any, *, horizon: int = 24, first: int | None = None, step: int = 1) -> BacktestResult:
+        """Returns forecasts from many rows of X beside what came, with the model as it is: see
+        `models.forecasting.backtest`.
+
+        X: series that the model was not fitted to. first: rows seen before the first forecast; None takes as many as
+        the model wants to have seen. step: rows between one forecast and the next. The covariates of X are known.
+        `.by_horizon()` of the result has the errors. Raises ValueError as `models.forecasting.backtest.backtest` does.
+        """
+        learnt = self._fitted()
+        for name, value in (("horizon", horizon), ("step", step)):
+            whole_number(name, value)
+        rows = read(X, labels=learnt.columns.labels)
+        seen = max(1, learnt.forecaster.history) if first is None else whole_number("first", first)
+        return backtested(learnt, rows, first=seen, step=step, horizon=horizon)
+
+    def plot(self, horizon: int, coverage: float | None = 0.9, *, known: Any = None, rows: int | None = None) -> Axes:
+        """Draws the end of the first series and its forecast with a band, and returns the axes of matplotlib.
+
+        coverage: of the band; None leaves it out. rows: how many of the last rows are drawn; None takes four times the
+        horizon. Raises ValueError as `predict_interval` does.
+        """
+        from models.forecasting.estimator_figure import draw
+
+        return draw(self, horizon, coverage, known=known, rows=rows)
+
+    def save(self, folder: str | Path) -> None:
+        """Writes the fitted model into a folder that is not there yet, as plain numbers and texts, without pickle.
+
+        The folder is there as a whole or not at all. The rows that the model was fitted to are not in it, but for
+        those of the validation part, which intervals are made from. Raises FileExistsError for a folder that is there
+        and not empty.
+        """
+        from models.forecasting.estimator_files import save
+
+        save(self, Path(folder))
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Returns the estimator that `save` wrote; nothing is unpickled and nothing in the folder is run.
+
+        Raises FileNotFoundError where there is no such folder, and ValueError for one that another class wrote.
+        """
+        from models.forecasting.estimator_files import load
+
+        return load(cls, Path(folder))

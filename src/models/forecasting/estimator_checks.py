@@ -1,0 +1,31 @@
+"""What the parameters that all forecasters have may be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from models.forecasting.covariates import check_calendar
+from models.runtime.parameters import number, whole_number
+
+
+def check_lags(value: Any) -> None:
+    """Raises TypeError or ValueError unless it is "auto" or a whole number of at least 0."""
+    if isinstance(value, str):
+        if value != "auto":
+            raise ValueError(f'lags must be "auto" or a whole number of at least 0, got {value!r}')
+        return
+    whole_number("lags", value, least=0)
+
+
+def check_coverage(value: Any) -> None:
+    """Raises TypeError or ValueError unless it is a number between 0 and 1."""
+    number("coverage", value, above=0.0, below=1.0)
+
+
+def check_common(estimator: Any) -> None:
+    """Raises TypeError or ValueError for the parameters that all forecasters have."""
+    whole_number("seed", estimator.seed, least=0)
+    number("validation", estimator.validation, above=0.0, below=1.0)
+    if estimator.season is not None:
+        whole_number("season", estimator.season, least=2)
+    check_calendar(estimator.calendar)

@@ -1,0 +1,69 @@
+"""A forecast as a picture: the last rows, what is forecast, and the band around it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def draw(estimator: Any, horizon: int, coverage: float | None, *, known: Any, rows: int | None) -> Axes:
+    """Draws the first series of a fitted estimator into a new figure, one colour a target, and returns its axes."""
+    from matplotlib.figure import Figure
+
+    ahead = _first(estimator.predict(horizon, known=known), horizon)
+    axes = Figure(figsize=(8, 4), layout="constrained").add_subplot()
+    band = None
+    if coverage is not None:
+        band = _first(estimator.predict_interval(horizon, coverage, known=known), horizon)
+    past, times, to_come = _past(estimator, rows or 4 * horizon, ahead, horizon)
+    values = _values(ahead)
+    for place, label in enumerate(estimator._fitted().columns.targets):
+        (line,) = axes.plot(to_come, values[:, place], label=str(label))
+        if past is not None:
+            axes.plot(times, past[:, place], color=line.get_color(), linewidth=0.8)
+        if band is not None:
+            lower, upper = _sides(band, place)
+            axes.fill_between(to_come, lower, upper, color=line.get_color(), alpha=0.2, linewidth=0)
+    axes.legend()
+    axes.set_title(f"{horizon} steps" + ("" if coverage is None else f", {100 * coverage:g} % intervals"))
+    return axes
+
+
+def _first(found: Any, horizon: int) -> Any:
+    """The first series, without its group."""
+    if isinstance(found, list):
+        return found[0]
+    if hasattr(found, "columns") and found.index.nlevels > 1:
+        return found.iloc[:horizon].droplevel(0)
+    return found
+
+
+def _values(found: Any) -> np.ndarray:
+    values = np.asarray(found)
+    return values[:, np.newaxis] if values.ndim == 1 else values
+
+
+def _sides(band: Any, place: int) -> tuple[np.ndarray, np.ndarray]:
+    values = np.asarray(band)
+    if hasattr(band, "columns"):
+        return values[:, 2 * place], values[:, 2 * place + 1]
+    return (values[:, 0], values[:, 1]) if values.ndim == 2 else (values[:, place, 0], values[:, place, 1])
+
+
+def _past(estimator: Any, rows: int, ahead: Any, horizon: int) -> tuple[np.ndarray | None, Any, Any]:
+    """The last rows of the targets, None where they were not kept; their places on the axis, and those to come."""
+    key, position = next(iter(estimator._positions.items()))
+    to_come = ahead.index if hasattr(ahead, "columns") else position.rows + np.arange(horizon)
+    if hasattr(to_come, "to_timestamp"):
+        to_come = to_come.to_timestamp()
+    if estimator._rows is None:
+        return None, None, to_come
+    group = next(group for group in estimator._rows.groups if group.key == key)
+    places = [estimator._rows.labels.index(label) for label in estimator._fitted().columns.targets]
+    past = group.values[-rows:, places]
+    times = position.rows - len(past) + np.arange(len(past)) if group.index is None else group.index[-rows:]
+    return past, times.to_timestamp() if hasattr(times, "to_timestamp") else times, to_come

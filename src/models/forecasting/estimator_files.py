@@ -1,0 +1,190 @@
+"""Estimators on disk: plain numbers and texts in a folder that is there as a whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+
+from models.forecasting.calendar import RowClock
+from models.forecasting.covariates import Columns
+from models.forecasting.estimator_input import Form
+from models.forecasting.forecaster import load_forecaster, save_forecaster
+from models.forecasting.held_out import Part
+from models.forecasting.learnt import Learnt
+from models.forecasting.position import Position
+from models.runtime.whole_folder import folder_written_whole
+
+DESCRIPTION, NUMBERS = "estimator.json", "estimator.npz"
+Estimator = TypeVar("Estimator")
+
+
+def save(estimator: Any, folder: Path) -> None:
+    """Writes a fitted estimator into a folder that is not there yet.
+
+    It is there as a whole or not at all. Raises FileExistsError for a folder that is there and not empty, and
+    ValueError for a parameter that could not be read again.
+    """
+    learnt: Learnt = estimator._fitted()
+    description = json.dumps(_description(estimator, learnt), indent=2) + "\n"
+    with folder_written_whole(folder) as beside:
+        save_forecaster(learnt.forecaster, beside)
+        np.savez(beside / NUMBERS, allow_pickle=False, **_numbers(learnt, estimator._positions))  # pyright: ignore[reportArgumentType]
+        (beside / DESCRIPTION).write_text(description, encoding="utf-8")
+
+
+def class_name(kind: type) -> str:
+    """Returns the full name of a class."""
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _description(estimator: Any, learnt: Learnt) -> dict[str, Any]:
+    positions = estimator._positions
+    return {
+        "class": class_name(type(estimator)),
+        "parameters": {name: plain(value, name) for name, value in estimator.get_params(deep=False).items()},
+        "columns": learnt.columns._asdict(),
+        "labels": list(learnt.labels),
+        "form": {**learnt.form._asdict(), "group_name": plain(learnt.form.group_name, "the name of the groups")},
+        "chosen": {name: plain(value, name) for name, value in learnt.chosen.items()},
+        "errors": list(learnt.errors),
+        "season": learnt.season,
+        "firsts": [part.first for part in learnt.held_out],
+        "series": [
+            {"key": plain(key, "the name of a group"), "rows": position.rows, "index": index_as_plain(position.tail)}
+            for key, position in positions.items()
+        ],
+        "tensors": len(next(iter(positions.values())).state),
+    }
+
+
+def _numbers(learnt: Learnt, positions: Mapping[Any, Position]) -> dict[str, np.ndarray]:
+    arrays = {"residuals": learnt.residuals}
+    arrays |= {f"errors/{place}": values for place, values in enumerate(learnt.errors.values())}
+    arrays |= {f"held_out/{place}": part.rows for place, part in enumerate(learnt.held_out)}
+    for place, position in enumerate(positions.values()):
+        arrays[f"last/{place}"] = position.last
+        arrays |= {f"state/{place}/{i}": part.cpu().numpy() for i, part in enumerate(position.state)}
+    return arrays
+
+
+def plain(value: Any, name: str) -> Any:
+    """Returns a value as JSON has it; a tuple by that name, a record of this package as its class and its fields.
+
+    Raises ValueError for what could not be read again.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        parts = [plain(part, name) for part in value]
+        return parts if isinstance(value, list) else {"tuple": parts}
+    if is_dataclass(value) and not isinstance(value, type) and type(value).__module__.startswith("models."):
+        own = {field.name: plain(getattr(value, field.name), name) for field in fields(value) if field.init}
+        return {"class": class_name(type(value)), "fields": own}
+    raise ValueError(f"{name} is {value!r}, which cannot be saved as a text or a number")
+
+
+def made_of(value: Any) -> Any:
+    """Returns what `plain` was given. Raises ValueError for a class that is no record of this package."""
+    if isinstance(value, list):
+        return [made_of(part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    if "tuple" in value:
+        return tuple(made_of(value["tuple"]))
+    module, _, name = str(value["class"]).rpartition(".")
+    kind = getattr(import_module(module), name, None) if module.startswith("models.") else None
+    if not (isinstance(kind, type) and is_dataclass(kind) and kind.__module__ == module):
+        raise ValueError(f"the saved estimator names {value['class']}, which is no record of this package")
+    return kind(**{key: made_of(part) for key, part in value["fields"].items()})
+
+
+def index_as_plain(index: Any) -> dict[str, Any] | None:
+    """Returns the end of an index as JSON has it."""
+    if index is None:
+        return None
+    import pandas as pd
+
+    name = plain(index.name, "the name of the index")
+    if isinstance(index, pd.RangeIndex):
+        return {"kind": "range", "name": name, "values": [index.start, index.stop, index.step]}
+    if isinstance(index, pd.PeriodIndex):
+        return {"kind": "periods", "name": name, "freq": index.freqstr, "values": [int(n) for n in index.asi8]}
+    if isinstance(index, pd.DatetimeIndex):
+        zone = None if index.tz is None else str(index.tz)
+        values = index.as_unit("ns").asi8.tolist()
+        return {
+            "kind": "times", "name": name, "zone": zone, "freq": index.freqstr, "unit": index.unit, "values": values,
+        }  # fmt: skip
+    return {"kind": "names", "name": name, "values": [plain(value, "the index") for value in index]}
+
+
+def index_of(saved: Mapping[str, Any] | None) -> Any:
+    """Returns what `index_as_plain` was given."""
+    if saved is None:
+        return None
+    import pandas as pd
+
+    values, name = saved["values"], saved["name"]
+    if saved["kind"] == "range":
+        return pd.RangeIndex(*values, name=name)
+    if saved["kind"] == "periods":
+        return pd.PeriodIndex.from_ordinals(values, freq=saved["freq"], name=name)
+    if saved["kind"] == "times":
+        times = pd.DatetimeIndex(np.array(values, "M8[ns]"), tz="UTC").as_unit(saved["unit"])
+        times = times.tz_convert(saved["zone"]) if saved["zone"] else times.tz_localize(None)
+        return pd.DatetimeIndex(times, freq=saved["freq"], name=name)
+    return pd.Index(values, name=name)
+
+
+def load(kind: type[Estimator], folder: Path) -> Estimator:
+    """Returns the estimator that `save` wrote. Raises FileNotFoundError where there is none, and ValueError for one
+    that another class wrote."""
+    if not (folder / DESCRIPTION).is_file():
+        raise FileNotFoundError(f"{folder} holds no saved estimator: {DESCRIPTION} is not there")
+    saved = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+    if saved["class"] != class_name(kind):
+        raise ValueError(f"{folder} was saved by {saved['class']}; load it by that class")
+    estimator: Any = kind(**{name: made_of(value) for name, value in saved["parameters"].items()})
+    with np.load(folder / NUMBERS, allow_pickle=False) as file:
+        arrays = dict(file)
+    estimator._learnt = _learnt_of(saved, arrays, folder)
+    estimator._positions = _positions_of(saved["series"], saved["tensors"], arrays)
+    estimator._rows = None
+    return estimator
+
+
+def _learnt_of(saved: Mapping[str, Any], arrays: Mapping[str, np.ndarray], folder: Path) -> Learnt:
+    columns: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in saved["columns"].items()
+    }
+    columns["clock"] = RowClock(*columns["clock"])
+    return Learnt(
+        load_forecaster(folder),
+        Columns(**columns),
+        tuple(saved["labels"]),
+        Form(**saved["form"]),
+        [Part(arrays[f"held_out/{place}"], first) for place, first in enumerate(saved["firsts"])],
+        saved["chosen"],
+        arrays["residuals"],
+        {name: arrays[f"errors/{place}"] for place, name in enumerate(saved["errors"])},
+        saved["season"],
+    )
+
+
+def _positions_of(
+    series: Sequence[Mapping[str, Any]], tensors: int, arrays: Mapping[str, np.ndarray]
+) -> dict[Any, Position]:
+    found = {}
+    for place, each in enumerate(series):
+        state = tuple(torch.from_numpy(arrays[f"state/{place}/{i}"]) for i in range(tensors))
+        found[each["key"]] = Position(state, arrays[f"last/{place}"], each["rows"], index_of(each["index"]))
+    return found

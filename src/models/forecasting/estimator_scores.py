@@ -1,0 +1,92 @@
+"""How far a fitted estimator is off: skill, intervals and backtests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from models.forecasting.backtest import BacktestResult, compared, rolling_origin
+from models.forecasting.conformal import conformal_radii, smallest_calibration
+from models.forecasting.estimator_input import Rows
+from models.forecasting.held_out import forecasts_from, rows_of
+from models.forecasting.learnt import Learnt, residuals
+from models.runtime.threads import threads_for
+
+
+def one_step(learnt: Learnt, rows: Rows) -> list[np.ndarray]:
+    """Returns the prediction of each row from those before it, (time, target) for each series.
+
+    rows: their columns are `Columns.labels`.
+    """
+    with threads_for(learnt.forecaster.model):
+        found = learnt.forecaster.predict_all([rows_of(learnt.columns, group) for group in rows.groups])
+    return [values[:, : len(learnt.columns.targets)] for values in found]
+
+
+def skill(learnt: Learnt, rows: Rows) -> float:
+    """Returns 1 − MSE / MSE of the last value, over the rows after the first, see `ForecastingEstimator.score`.
+
+    Raises ValueError where no two rows in a row differ.
+    """
+    targets = len(learnt.columns.targets)
+    scale = learnt.forecaster.scale[:targets].cpu().numpy()
+    truths = [group.values[:, :targets] / scale for group in rows.groups]
+    error = np.concatenate([
+        truth[1:] - ours[1:] / scale for truth, ours in zip(truths, one_step(learnt, rows), strict=True)
+    ])  # fmt: skip
+    last = np.concatenate([np.diff(truth, axis=0) for truth in truths])
+    both = ~np.isnan(error) & ~np.isnan(last)
+    if not np.square(last[both]).sum() > 0:
+        raise ValueError("X has no two rows in a row that differ, so there is nothing to score")
+    return float(1 - np.square(error[both]).sum() / np.square(last[both]).sum())
+
+
+def interval_radii(learnt: Learnt, horizon: int, coverage: float) -> np.ndarray:
+    """Returns half the widths (horizon, target) of intervals, in the data's own units.
+
+    Raises ValueError where the held-out part has too few forecasts for the coverage, and where one diverges.
+    """
+    found = residuals(learnt, horizon)
+    scored, needed = (~np.isnan(found)).sum(0), smallest_calibration(coverage)
+    if (scored < needed).any():
+        step = int(np.argmax((scored < needed).any(1))) + 1
+        raise ValueError(
+            f"an interval of {coverage:g} needs {needed} forecasts of the validation part, and {step} steps ahead "
+            f"there are {scored[step - 1].min()}; ask for fewer steps or less coverage, or fit with a larger validation"
+        )
+    return conformal_radii(found, coverage=coverage)
+
+
+def backtested(learnt: Learnt, rows: Rows, *, first: int, step: int, horizon: int) -> BacktestResult:
+    """Returns forecasts of the targets from many rows, see `models.forecasting.backtest.backtest`.
+
+    Raises ValueError as it does.
+    """
+    series, targets = [rows_of(learnt.columns, group) for group in rows.groups], len(learnt.columns.targets)
+    origins = rolling_origin([len(values) for values in series], first=first, step=step, horizon=horizon)
+    forecasts = np.empty((len(origins.origin), horizon, targets))
+    with threads_for(learnt.forecaster.model):
+        for place, values in enumerate(series):
+            own = origins.sequence == place
+            if own.any():
+                chosen = origins.origin[own]
+                forecasts[own] = forecasts_from(learnt.forecaster, learnt.columns, values, chosen, horizon)
+    return compared([values[:, :targets] for values in series], origins, forecasts)
+
+
+def bounds(found: Any, radii: np.ndarray, labels: Sequence[Any]) -> Any:
+    """Returns the bounds of forecasts of one form of `handed_back`; radii (horizon, target). Several groups in a table
+    follow one another."""
+    if not hasattr(found, "columns"):
+        radii = radii[:, 0] if found.ndim == 1 else radii
+        return np.stack([found - radii, found + radii], axis=-1)
+    import pandas as pd
+
+    radii = np.tile(radii, (len(found) // len(radii), 1))
+    made = {}
+    for place, label in enumerate(labels):
+        made[f"{label}_lower"] = found[label] - radii[:, place]
+        made[f"{label}_upper"] = found[label] + radii[:, place]
+    return pd.DataFrame(made, index=found.index)

@@ -1,0 +1,117 @@
+"""Rows that come after those that a forecaster was fitted to: whether they follow, and what is known of them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from models.forecasting.estimator_input import KINDS, Form, Group, Rows, read
+from models.forecasting.frame import continued
+from models.forecasting.position import Position
+
+GROUPINGS = {"one": "", "list": ", one for each series in a list", "groups": " whose index has the group first"}
+
+
+def described(form: Form) -> str:
+    """Returns in words how data came."""
+    return KINDS[form.kind] + GROUPINGS[form.grouping]
+
+
+def index_ahead(tail: Any, horizon: int) -> Any:
+    """Returns the index of the `horizon` rows after its end; None for None.
+
+    It counts 1, 2, … where the times are uneven, which `fit` has warned of.
+    """
+    if tail is None:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return continued(tail, horizon)
+
+
+def known_ahead(
+    given: Any, labels: Sequence[Any], indices: Mapping[Any, Any], horizon: int, form: Form
+) -> dict[Any, np.ndarray]:
+    """Returns the covariates of the rows to come, (horizon, covariate), by series.
+
+    labels: of the covariates; indices: of the rows to come, by series. Raises ValueError where they are missing, have
+    gaps, or belong to other rows or series.
+    """
+    if not labels:
+        if given is not None:
+            raise ValueError("this forecaster was fitted without covariates; leave known out")
+        return dict.fromkeys(indices, np.zeros((horizon, 0)))
+    wanted = f"known must hold {', '.join(map(str, labels))} for the {horizon} rows to come"
+    if given is None:
+        raise ValueError(wanted)
+    rows = read(given, name="known", labels=labels)
+    found = {group.key: group for group in rows.groups}
+    if rows.form.grouping != form.grouping or set(found) != set(indices):
+        raise ValueError(f"{wanted}, for each series of the data")
+    for key, index in indices.items():
+        _check_known(found[key], index, horizon, wanted)
+    return {key: found[key].values for key in indices}
+
+
+def _check_known(group: Group, index: Any, horizon: int, wanted: str) -> None:
+    if len(group.values) != horizon:
+        raise ValueError(f"{wanted}, got {len(group.values)}")
+    gaps = np.isnan(group.values).any(1)
+    if gaps.any():
+        raise ValueError(f"{wanted}, and row {int(np.argmax(gaps))} has a gap; fill it")
+    own: Any = group.index
+    if _dated(index) and _dated(own) and list(index) != list(own):
+        raise ValueError(f"{wanted}, {index[0]} to {index[-1]}; it has {own[0]} to {own[-1]}")
+
+
+def _dated(index: Any) -> bool:
+    return index is not None and (index.dtype.kind == "M" or _periods(index))
+
+
+def _periods(index: Any) -> bool:
+    return hasattr(index, "asfreq") and hasattr(index, "qyear")
+
+
+def _named(index: Any) -> bool:
+    """Whether an index has no order to hold to."""
+    return index.dtype.kind not in "iufMm" and not _periods(index)
+
+
+def check_following(rows: Rows, form: Form, positions: Mapping[Any, Position]) -> None:
+    """Raises ValueError for rows of another form than the data, of series that there were none of, and for rows that do
+    not follow those seen so far."""
+    if (rows.form.kind, rows.form.grouping) != (form.kind, form.grouping):
+        raise ValueError(f"new_rows must come as X did in fit, as {described(form)}")
+    if form.grouping == "list" and len(rows.groups) != len(positions):
+        raise ValueError(f"new_rows has {len(rows.groups)} series, and X had {len(positions)}; give a part for each")
+    for group in rows.groups:
+        if group.key not in positions:
+            raise ValueError(f"new_rows has the group {group.key}, which fit did not see; predict takes it as X")
+        _check_follows(group, positions[group.key].tail)
+
+
+def _check_follows(group: Group, tail: Any) -> None:
+    if tail is None or group.index is None or not len(tail):
+        return
+    first: Any = group.index[0]
+    last: Any = tail[-1]
+    if _kind(group.index) != _kind(tail):
+        raise ValueError(
+            f"the index of new_rows begins with {first!r}, and that of X ends with {last!r}; give rows that follow"
+        )
+    if _named(tail):
+        return
+    if not last < first:
+        raise ValueError(f"new_rows begins at {first}, and the rows so far end at {last}; give rows that follow")
+    expected = index_ahead(tail, 1)
+    if expected.name != "step" and _kind(expected) == _kind(tail) and first != expected[0]:
+        raise ValueError(f"new_rows begins at {first}, not at {expected[0]}; put in empty rows for those in between")
+
+
+def _kind(index: Any) -> tuple[Any, ...]:
+    """What two indices that follow one another have in common."""
+    kind = "i" if index.dtype.kind in "iu" else index.dtype.kind
+    return kind, _periods(index), getattr(index, "tz", None) is not None

@@ -1,0 +1,111 @@
+"""The part of the data that a forecaster is not fitted to: it chooses, and it tells how far forecasts are off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from models.forecasting.covariates import Columns
+from models.forecasting.estimator_input import Group
+from models.forecasting.filtering import MaskedSequences, filter_sequences, forecast_from_everywhere
+from models.forecasting.forecaster import Forecaster
+from models.forecasting.known_ahead import KnownAhead, known_windows, led
+from models.forecasting.series import Units, padded
+
+MOST_ORIGINS = 1000  # forecasts of the held-out part whose errors are looked at, evenly spaced
+
+
+class Part(NamedTuple):
+    """Holds rows (time, d) as the model sees them, in the data's own units, and the first that is held out: the rows
+    before it are there for the state and for lags."""
+
+    rows: np.ndarray
+    first: int
+
+
+def rows_of(columns: Columns, group: Group) -> np.ndarray:
+    """Returns the rows of a series as the model sees them, (time, observed + leads).
+
+    The row after the last is not there: what is known of it is taken to be as of the last. No row depends on it.
+    """
+    seen = len(columns.observed)
+    known = columns.known_rows(group.values[:, seen:], group.index, first=0)
+    return led(group.values[:, :seen], known, known[-1])
+
+
+def cut(rows: np.ndarray, *, share: float, context: int) -> tuple[np.ndarray, Part]:
+    """Returns the rows to fit to, and the last `share` of the rows with `context` of those before it, as far as there
+    are so many."""
+    end = len(rows) - round(share * len(rows))
+    begin = max(0, end - context)
+    return rows[:end], Part(rows[begin:], end - begin)
+
+
+def scored_parts(parts: Sequence[Part], units: Units, *, columns: int) -> MaskedSequences:
+    """Returns the parts as standardised sequences, scored in the first `columns` columns from where they are held
+    out."""
+    values, mask = padded([part.rows for part in parts])
+    scored = mask.clone()
+    for place, part in enumerate(parts):
+        scored[place, : part.first] = False
+    scored[:, :, columns:] = False
+    return MaskedSequences(torch.where(mask, (values - units.mean) / units.scale, 0.0), mask, scored)
+
+
+def origins_of(part: Part) -> np.ndarray:
+    """Returns the rows that forecasts of the held-out part begin at, at most `MOST_ORIGINS`, evenly spaced."""
+    origins = np.arange(max(1, part.first), len(part.rows))
+    if len(origins) <= MOST_ORIGINS:
+        return origins
+    return origins[np.arange(MOST_ORIGINS) * (len(origins) - 1) // (MOST_ORIGINS - 1)]
+
+
+@torch.no_grad()
+def forecasts_from(
+    forecaster: Forecaster, columns: Columns, rows: np.ndarray, origins: np.ndarray, horizon: int
+) -> np.ndarray:
+    """Returns forecasts (origin, horizon, target) in the data's own units, each from the rows before its origin and
+    what is known of those after it.
+
+    rows (time, d): as `rows_of` makes them. What is known beyond the end is taken to be the mean.
+    """
+    values, mask = forecaster.standardised(rows)
+    model: Any = forecaster.model
+    states = filter_sequences(model, values.unsqueeze(0), mask.unsqueeze(0)).states
+    chosen = tuple(part[:, origins] for part in states)
+    known = known_windows(values, columns.leads, horizon)[origins].unsqueeze(0)
+    ahead: Any = KnownAhead(model, columns.leads)
+    rolled = forecast_from_everywhere(ahead, (*chosen, known), horizon)[0]
+    return _in_own_units(rolled, forecaster, len(columns.targets))
+
+
+def _in_own_units(values: Tensor, forecaster: Forecaster, targets: int) -> np.ndarray:
+    return (values * forecaster.scale + forecaster.mean)[..., :targets].cpu().numpy()
+
+
+def truths(rows: np.ndarray, origins: np.ndarray, horizon: int, targets: int) -> np.ndarray:
+    """Returns what came, (origin, horizon, target): NaN after the end and where nothing was observed."""
+    beyond = np.full((horizon, targets), np.nan)
+    series = np.concatenate([rows[:, :targets], beyond])
+    return series[origins[:, np.newaxis] + np.arange(horizon)]
+
+
+def naive_forecasts(rows: np.ndarray, origins: np.ndarray, horizon: int, *, targets: int, season: int) -> np.ndarray:
+    """Returns the values a season before, (origin, horizon, target); season 1: the last value.
+
+    Where one was not observed the last one before it stands in; NaN where there is none.
+    """
+    series = filled_forward(rows[:, :targets])
+    back = np.arange(horizon) % season - season
+    places = origins[:, np.newaxis] + back
+    return np.where((places >= 0)[..., np.newaxis], series[np.maximum(places, 0)], np.nan)
+
+
+def filled_forward(values: np.ndarray) -> np.ndarray:
+    """Returns values (time, column) with the last one before it in place of each gap; NaN before the first."""
+    places = np.where(np.isnan(values), 0, np.arange(len(values))[:, np.newaxis])
+    return np.take_along_axis(values, np.maximum.accumulate(places, axis=0), axis=0)

@@ -1,0 +1,63 @@
+"""Columns that are known ahead (covariates, the calendar), as a model sees them: each row has those of the next one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from models.forecasting.filtering import SequenceModel, State
+
+
+def led(observed: np.ndarray, known: np.ndarray, following: np.ndarray) -> np.ndarray:
+    """Returns rows (time, observed + known): each has what was observed in it, and what is known of the row after it.
+
+    observed (time, column); known (time, column): of the same rows; following (column,): of the row after the last.
+    """
+    ahead = np.concatenate([known[1:], following[np.newaxis]])
+    return np.concatenate([observed, ahead], axis=1)
+
+
+class KnownAhead:
+    """Is a model whose last `columns` columns are known for some steps to come: it predicts them as they are.
+
+    So whatever feeds predictions back, as forecasts do, goes on with the known values. The state is that of the model
+    and what is known, (batch, step, columns), in standardised units: the columns of the next row first. Beyond them
+    the columns are as the model itself predicts them.
+    """
+
+    def __init__(self, model: SequenceModel, columns: int) -> None:
+        self.model, self.columns = model, columns
+
+    def with_known(self, state: State, known: Tensor) -> State:
+        """Returns a state of the model with what is known from its next row on, (batch, step, columns)."""
+        return (*state, known)
+
+    def initial_state(self, batch: int) -> State:
+        """Returns the state of `batch` sequences of which nothing is known ahead."""
+        state = self.model.initial_state(batch)
+        return (*state, self.model.predict(state).new_zeros(batch, 0, self.columns))
+
+    def predict(self, state: State) -> Tensor:
+        """Returns the expected next observation, (batch, d), its last columns as they are known."""
+        prediction, known = self.model.predict(state[:-1]), state[-1]
+        if not known.shape[1] or not self.columns:
+            return prediction
+        return torch.cat([prediction[:, : -self.columns], known[:, 0]], 1)
+
+    def update(self, state: State, observation: Tensor) -> State:
+        """Returns the state after one more observation (batch, d); what was known of it is used up."""
+        return (*self.model.update(state[:-1], observation), state[-1][:, 1:])
+
+
+def known_windows(rows: Tensor, columns: int, horizon: int) -> Tensor:
+    """Returns, for each row, what is known from it on for `horizon` steps: (time + 1, horizon, columns), 0 after the
+    end.
+
+    rows (time, d): as `led` makes them, standardised. The windows share their memory.
+    """
+    last = rows[:, rows.shape[1] - columns :]
+    padded: Any = torch.cat([last, last.new_zeros(horizon, columns)])
+    return padded.unfold(0, horizon, 1).transpose(1, 2)

@@ -1,0 +1,195 @@
+"""What a forecaster learns from its data: a model with its units, a held-out part, and errors beside naive ones."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from models.forecasting.burn_in import settle_start_up
+from models.forecasting.covariates import Columns, columns_of
+from models.forecasting.estimator_input import Form, Group, Rows, of_labels
+from models.forecasting.filtering import MaskedSequences
+from models.forecasting.forecaster import Forecaster
+from models.forecasting.frame import step_of
+from models.forecasting.held_out import (
+    Part,
+    cut,
+    forecasts_from,
+    naive_forecasts,
+    origins_of,
+    rows_of,
+    scored_parts,
+    truths,
+)
+from models.forecasting.recurrent import Recurrent
+from models.forecasting.season import find_season
+from models.forecasting.series import ROUNDING, standardised, units_of
+from models.runtime.seeding import generators_of
+from models.runtime.threads import threads_for
+
+FIRST_SCORED = 4  # rows before this one of a series are not fitted to
+FEWEST_ROWS = 10  # of the longest series
+CONTEXT = 256  # rows before the held-out part that its state and its lags come from
+COMPARED = 24  # steps ahead over which the model is compared with naive forecasts
+NEAR_TIE = 1.001  # times the model's error, below which a naive one is not called better
+
+
+class Learnt(NamedTuple):
+    """Holds what `fit` finds.
+
+    forecaster: the model with its units; its columns are `Columns.names`. columns: their roles. labels: of the data, in
+    its own order. form: in which the data came. held_out: what the model was not fitted to. chosen: by that part.
+    residuals: `residuals` for as many steps as are compared, and errors: mean squares of them in standard deviations.
+    season: in rows, of the naive forecast; None where there is none.
+    """
+
+    forecaster: Forecaster
+    columns: Columns
+    labels: tuple[Any, ...]
+    form: Form
+    held_out: list[Part]
+    chosen: Mapping[str, Any]
+    residuals: np.ndarray
+    errors: Mapping[str, np.ndarray]
+    season: int | None
+
+    def say(self) -> None:
+        """Warns where a naive forecast has the smaller error over the steps compared."""
+        means = {name: float(np.nanmean(errors)) for name, errors in self.errors.items()}
+        ours = means.pop("model")
+        name, least = min(means.items(), key=lambda pair: pair[1])
+        if not np.isfinite(ours):
+            warnings.warn("the forecasts of the validation part diverge; take other parameters", stacklevel=4)
+        elif least * NEAR_TIE < ours:
+            steps = len(self.errors["model"])
+            warnings.warn(
+                f"on the validation part a naive forecast ({name}) is better than this model over 1 to {steps} steps: "
+                f"mean squared error {least:.3g}, not {ours:.3g}, in standard deviations; try other parameters or that",
+                stacklevel=4,
+            )
+
+
+def learn(estimator: Any, rows: Rows) -> Learnt:
+    """Returns what an estimator with checked parameters learns from the rows. Raises ValueError for data that it cannot
+    be fitted to."""
+    columns = columns_of(
+        rows, target=estimator.target, covariates=estimator.covariates, calendar=estimator.calendar,
+        season=estimator.season,
+    )  # fmt: skip
+    groups = of_labels(rows, columns.labels)
+    check_rows(groups, columns, estimator.validation)
+    series = [rows_of(columns, group) for group in groups]
+    fitted_to, held_out = zip(*(cut(part, share=estimator.validation, context=CONTEXT) for part in series), strict=True)
+    units = units_of(fitted_to)
+    train = standardised(fitted_to, units, first_step=FIRST_SCORED)
+    validation = scored_parts(held_out, units, columns=len(columns.targets))
+    found = estimator._model(train, validation, generators_of(estimator.seed))
+    if isinstance(found.model, Recurrent):
+        with threads_for(found.model):
+            settle_start_up(found.model, train)
+    forecaster = Forecaster(found.model, mean=units.mean, scale=units.scale, feature_names=columns.names)
+    season = estimator.season or season_of(train, len(columns.targets))
+    learnt = Learnt(
+        forecaster, columns, rows.labels, rows.form, list(held_out), found.chosen, np.empty((0, 0, 0)), {}, season
+    )
+    return compared_with_naive(learnt)
+
+
+def season_of(train: MaskedSequences, targets: int) -> int | None:
+    """Returns the season of the targets in the part fitted to, None where it is not clear."""
+    found = find_season(MaskedSequences(*(part[:, :, :targets] for part in train)))
+    return None if found is None else found[0]
+
+
+def check_rows(groups: Sequence[Group], columns: Columns, share: float) -> None:
+    """Raises ValueError for too few rows, a column without a value or without change in the part fitted to, and
+    targets that were not observed in the held-out part. Warns of uneven times."""
+    longest = max(len(group.values) for group in groups)
+    if longest < FEWEST_ROWS:
+        raise ValueError(f"X has {longest} row{'s' * (longest > 1)} in its longest series; give at least {FEWEST_ROWS}")
+    pairs = [cut(group.values, share=share, context=0) for group in groups]
+    fitted_to = np.concatenate([before for before, _ in pairs])
+    held_out = np.concatenate([part.rows for _, part in pairs])[:, : len(columns.targets)]
+    for place, label in enumerate(columns.labels):
+        _check_column(fitted_to[:, place], label)
+    if np.isnan(held_out).all():
+        raise ValueError(f"no target was observed in the last {share:g} of the rows; fit with a larger validation")
+    for group in groups:
+        _say_uneven(group)
+
+
+def _check_column(values: np.ndarray, label: Any) -> None:
+    seen = values[~np.isnan(values)]
+    if not len(seen):
+        raise ValueError(f"column {label} has no value in the rows fitted to; leave it out or fill it")
+    if np.ptp(seen) <= ROUNDING * max(abs(float(seen[0])), 1.0):
+        raise ValueError(f"column {label} is constant ({seen[0]:g}) in the rows fitted to; leave it out")
+
+
+def _say_uneven(group: Group) -> None:
+    if group.index is None or group.index.dtype.kind != "M" or len(group.index) < 3:
+        return
+    if step_of(group.index) is None:
+        warnings.warn(
+            "the times of the index are uneven, and each row counts as one step; put in empty rows for missing times, "
+            "with DataFrame.asfreq say",
+            stacklevel=6,
+        )
+
+
+def residuals(learnt: Learnt, horizon: int) -> np.ndarray:
+    """Returns truth − forecast (forecast, horizon, target) of forecasts of the held-out part, in the data's own units;
+    NaN where nothing was observed.
+
+    Raises ValueError where a forecast diverges.
+    """
+    if horizon <= learnt.residuals.shape[1]:
+        return learnt.residuals[:, :horizon]
+    with threads_for(learnt.forecaster.model):
+        return errors_of(learnt, horizon)["model"]
+
+
+def errors_of(learnt: Learnt, horizon: int) -> dict[str, np.ndarray]:
+    """Returns truth − forecast (forecast, horizon, target), NaN where not scored, of model and naive forecasts."""
+    targets = len(learnt.columns.targets)
+    found: dict[str, list[np.ndarray]] = {}
+    for part in learnt.held_out:
+        origins = origins_of(part)
+        if not len(origins):
+            continue
+        truth = truths(part.rows, origins, horizon, targets)
+        forecasts = {
+            "model": forecasts_from(learnt.forecaster, learnt.columns, part.rows, origins, horizon),
+            "last value": naive_forecasts(part.rows, origins, horizon, targets=targets, season=1),
+        }
+        if learnt.season is not None:
+            forecasts["season before"] = naive_forecasts(
+                part.rows, origins, horizon, targets=targets, season=learnt.season
+            )
+        for name, ahead in forecasts.items():
+            found.setdefault(name, []).append(truth - ahead)
+    return {name: np.concatenate(parts) for name, parts in found.items()}
+
+
+def compared_with_naive(learnt: Learnt) -> Learnt:
+    """Returns it with its residuals, and the mean squared errors of model and naive forecasts over the same entries."""
+    longest = max(len(part.rows) - part.first for part in learnt.held_out)
+    horizon = max(1, min(COMPARED, longest // 2))
+    with threads_for(learnt.forecaster.model):
+        found = errors_of(learnt, horizon)
+    scale = learnt.forecaster.scale[: len(learnt.columns.targets)].cpu().numpy()
+    naive = [name for name in found if name != "model"]
+    scored = np.logical_and.reduce([~np.isnan(found[name]) for name in naive])
+    errors = {name: _mean_square(part / scale, scored) for name, part in found.items()}
+    return learnt._replace(residuals=found["model"], errors=errors)
+
+
+def _mean_square(residual: np.ndarray, scored: np.ndarray) -> np.ndarray:
+    """(horizon,), NaN where nothing is scored."""
+    counts = scored.sum((0, 2))
+    squared = np.where(scored, np.square(residual), 0.0)
+    squared = np.where(np.isnan(squared), np.inf, squared)
+    return np.where(counts > 0, squared.sum((0, 2)), np.nan) / np.maximum(counts, 1)

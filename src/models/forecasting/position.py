@@ -1,0 +1,98 @@
+"""Where a forecaster stands in a series: its state, moved on by new rows in time that grows with these alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from models.forecasting.covariates import Columns
+from models.forecasting.estimator_input import TAIL, Group
+from models.forecasting.filtering import State, filter_sequences, roll
+from models.forecasting.forecaster import Forecaster
+from models.forecasting.known_ahead import KnownAhead, led
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BLOCK = 4096  # rows whose states are held at once
+
+
+class Position(NamedTuple):
+    """Says where a series ends: the state before its last row, what was observed in that row, (column,) in the data's
+    own units, how many rows there were, and the end of its index.
+
+    The last row waits, because what is known of the row after it belongs to it (`models.forecasting.known_ahead`).
+    """
+
+    state: State
+    last: np.ndarray
+    rows: int
+    tail: pd.Index | None
+
+
+def moved_on(model: Any, state: State, values: Tensor, mask: Tensor) -> State:
+    """Returns the state after rows (time, d), standardised, of which the mask says what was observed."""
+    for rows, observed in zip(values.split(BLOCK), mask.split(BLOCK), strict=True):
+        if len(rows):
+            filtered = filter_sequences(model, rows.unsqueeze(0), observed.unsqueeze(0), state)
+            state = model.update(tuple(part[:, -1] for part in filtered.states), filtered.filled[:, -1])
+    return tuple(part.clone() for part in state)
+
+
+@torch.no_grad()
+def begun(forecaster: Forecaster, columns: Columns, group: Group) -> Position:
+    """Returns the position at the end of a series. group: its columns are `Columns.labels`."""
+    model: Any = forecaster.model
+    start = Position(model.initial_state(1), np.empty(0), 0, None)
+    return moved(forecaster, columns, start, group)
+
+
+@torch.no_grad()
+def moved(forecaster: Forecaster, columns: Columns, position: Position, group: Group) -> Position:
+    """Returns the position after more rows of the series, which `position` is left as it was for."""
+    seen = len(columns.observed)
+    observed, covariates = group.values[:, :seen], group.values[:, seen:]
+    known = columns.known_rows(covariates, group.index, first=position.rows)
+    if position.rows:
+        observed = np.concatenate([position.last[np.newaxis], observed])
+        known = np.concatenate([np.zeros((1, known.shape[1])), known])
+    rows = led(observed, known, known[-1])[:-1]
+    state = moved_on(forecaster.model, position.state, *forecaster.standardised(rows))
+    return Position(state, observed[-1].copy(), position.rows + len(group.values), joined(position.tail, group.index))
+
+
+def joined(tail: Any, index: Any) -> Any:
+    """Returns the end of an index that goes on with another one; both may be None."""
+    if index is None or tail is None or not len(tail):
+        return None if index is None else index[-TAIL:]
+    import pandas as pd
+
+    from models.forecasting.estimator_input import as_range
+
+    both = tail.append(index)
+    if isinstance(both, pd.DatetimeIndex) and both.freq is None and tail.freq is not None:
+        both = pd.DatetimeIndex(both, freq="infer") if len(both) > 2 else both
+    return as_range(both)[-TAIL:]
+
+
+@torch.no_grad()
+def forecast(forecaster: Forecaster, columns: Columns, position: Position, known: np.ndarray) -> np.ndarray:
+    """Returns the forecast (horizon, target) from a position, in the data's own units.
+
+    known (horizon, leads): what is known of the rows to come. Raises ValueError where it is not finite.
+    """
+    row = np.concatenate([position.last, known[0]])[np.newaxis]
+    values, mask = forecaster.standardised(row)
+    ahead: Any = KnownAhead(forecaster.model, columns.leads)  # pyright: ignore[reportArgumentType]
+    state = moved_on(forecaster.model, position.state, values, mask)
+    unit = slice(len(forecaster.mean) - columns.leads, None)
+    to_come = (torch.from_numpy(known[1:]).to(forecaster.mean) - forecaster.mean[unit]) / forecaster.scale[unit]
+    rolled = roll(ahead, ahead.with_known(state, to_come.unsqueeze(0)), len(known))[0]
+    found = (rolled * forecaster.scale + forecaster.mean)[:, : len(columns.targets)].cpu().numpy()
+    if not np.isfinite(found).all():
+        step = int(np.argmin(np.isfinite(found).all(1))) + 1
+        raise ValueError(f"the forecast diverges {step} steps ahead; ask for fewer steps or fit another model")
+    return found

@@ -1,0 +1,99 @@
+"""PSRNNs in scikit-learn's manners."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from models.features.names import kernel_of, rule_of, sampler_of
+from models.features.samplers import check_pair
+from models.forecasting.estimator_recurrent import RecurrentEstimator, trained
+from models.forecasting.filtering import MaskedSequences
+from models.forecasting.fitting import Fitted
+from models.forecasting.readout import ReadoutFit
+from models.forecasting.training import Descent
+from models.psrnn.features import FeatureDraw
+from models.psrnn.fit import Regression, fit
+from models.psrnn.kronecker import KroneckerPreconditioner
+from models.psrnn.update import MEANINGS
+from models.runtime.parameters import number, one_of, whole_number
+from models.runtime.seeding import Generators
+
+DAMPING = 0.01
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PSRNNForecaster(RecurrentEstimator):
+    """Forecasts by a predictive state recurrent network: random features, two-stage regression and a solved readout.
+
+        forecaster = PSRNNForecaster().fit(table)
+        forecaster.predict(24)
+
+    count: frequencies of each of the three feature maps, so that the state has 2·count numbers. sampler: how they
+    depend on one another, by name ("orthogonal", "iid", "hadamard", "stratified", "near_orthogonal", "sobol") or as a
+    `models.features.samplers.Sampler`. kernel: "gaussian", "laplacian", "laplacian_l1", "matern",
+    "rational_quadratic", or one of `models.features.kernels`. window: rows in a history and in a future. bandwidth: of
+    the kernel, "median_pairs", "median_neighbours", a number of standard deviations, or a
+    `models.features.bandwidth.BandwidthRule`. state_update: how the state takes a step, "bayes", "sign", "whitened" or
+    "paper" (`models.psrnn.update`). ridge: of both stages of the regression, on means. lags: recent rows that the
+    readout sees beside the state, "auto" or a number. epochs: of refinement by gradient after the regression; 0 leaves
+    it as it is, and takes seconds.
+
+    The rest (target, covariates, calendar, season, validation, seed) and what there is after `fit` is as in
+    `models.forecasting.estimator.ForecastingEstimator`.
+    """
+
+    count: int = 20
+    sampler: Any = "orthogonal"
+    kernel: Any = "gaussian"
+    window: int = 2
+    bandwidth: Any = "median_pairs"
+    state_update: str = "bayes"
+    ridge: float = 0.01
+    epochs: int = 0
+
+    def _check(self) -> None:
+        super()._check()
+        whole_number("epochs", self.epochs, least=0)
+        self._draw()
+        self._regression()
+
+    def _draw(self) -> FeatureDraw:
+        sampler, kernel = sampler_of(self.sampler), kernel_of(self.kernel)
+        check_pair(kernel, sampler)
+        return FeatureDraw(
+            count=whole_number("count", self.count), window=whole_number("window", self.window), kernel=kernel,
+            sampler=sampler, bandwidth=rule_of(self.bandwidth),
+        )  # fmt: skip
+
+    def _regression(self) -> Regression:
+        update = one_of("state_update", self.state_update, MEANINGS)
+        return Regression(update=update, ridge=number("ridge", self.ridge))
+
+    def _descent(self) -> Descent:
+        return Descent(2.0, KroneckerPreconditioner(damping=DAMPING))
+
+    def _model(self, train: MaskedSequences, validation: MaskedSequences, generators: Generators) -> Fitted:
+        solve = ReadoutFit(train, validation, self.readout(train))
+        found = fit(
+            train, validation, features=self._draw(), regression=self._regression(), readout=solve.settings,
+            generators=generators,
+        )  # fmt: skip
+        first = Fitted(found.model, dict(found.readout.chosen))
+        return trained(first, solve, epochs=self.epochs, descent=self._descent(), generators=generators)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class FactorisedPSRNNForecaster(PSRNNForecaster):
+    """Forecasts by a PSRNN whose update is a sum of `rank` outer products, for states that are large.
+
+    The other parameters are those of `PSRNNForecaster`.
+    """
+
+    rank: int = 80
+
+    def _regression(self) -> Regression:
+        return replace(super()._regression(), rank=whole_number("rank", self.rank))
+
+    def _descent(self) -> Descent:
+        return Descent(0.05, KroneckerPreconditioner(damping=DAMPING))

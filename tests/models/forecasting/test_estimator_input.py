@@ -1,0 +1,248 @@
+"""What estimators refuse: one line that names what, where and what to do; and what was fitted stays as it was."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from models import EchoStateForecaster, LastValueForecaster, LSTMForecaster, PSRNNForecaster, VARForecaster
+
+pytestmark = pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
+
+DAYS = pd.date_range("2024-01-01", periods=60, freq="D")
+
+
+def table(rows: int = 60) -> pd.DataFrame:
+    values = np.random.default_rng(0).normal(size=(60, 2)).cumsum(0)
+    return pd.DataFrame(values, columns=["load", "heat"], index=DAYS)[:rows]
+
+
+def changed(row: int, column: str, value: Any) -> pd.DataFrame:
+    frame = table().astype(object)
+    frame.loc[DAYS[row], column] = value
+    return frame
+
+
+REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
+    "nothing": (None, TypeError, "X must be a table of pandas.*got None"),
+    "text": ("readings.csv", TypeError, "X must be a table of pandas.*got a str"),
+    "dictionary": ({"load": [1, 2]}, TypeError, "X must be a table of pandas.*got a dict"),
+    "texts": ([["a", "b"]], TypeError, "X must hold numbers"),
+    "complex": (np.ones((20, 2)) * 1j, TypeError, "X must hold numbers, got complex128"),
+    "three axes": (np.ones((4, 20, 2)), ValueError, r"X must be \(time, feature\) or .* got shape \(4, 20, 2\)"),
+    "no axis": (3.0, ValueError, r"X must be \(time, feature\)"),
+    "no rows": (table()[:0], ValueError, "X has no rows"),
+    "no rows in an array": (np.empty((0, 2)), ValueError, "X has no rows"),
+    "no columns": (table()[[]], ValueError, "X has no columns"),
+    "ragged": ([[1.0, 2.0], [3.0]], ValueError, "X has rows of different lengths"),
+    "one row": (table(1), ValueError, "X has 1 row in its longest series; give at least 10"),
+    "nine rows": (table(9), ValueError, "X has 9 rows in its longest series; give at least 10"),
+    "infinite": (changed(7, "heat", np.inf), ValueError, "X has an infinite value in row 7 of column heat"),
+    "text column": (changed(7, "heat", "warm"), ValueError, r"column heat of X holds text \('warm'\)"),
+    "dates as a column": (table().reset_index(), ValueError, "column index of X holds datetime64.*set_index"),
+    "constant": (table().assign(heat=3.0), ValueError, r"column heat is constant \(3\)"),
+    "never observed": (table().assign(heat=np.nan), ValueError, "column heat has no value"),
+    "a name twice": (table().set_axis(["load", "load"], axis=1), ValueError, "X has the column load twice"),
+    "levels of columns": (pd.concat({"a": table()}, axis=1), ValueError, "the columns of X have 2 levels"),
+    "a date twice": (
+        table().set_axis(DAYS[[0, *range(59)]]), ValueError, r"has 2024-01-01 00:00:00 twice \(again in row 1\)",
+    ),
+    "backwards": (table()[::-1], ValueError, r"goes backwards at 2024-02-28 00:00:00 \(row 1\); sort the table"),
+    "no date": (table().set_axis(DAYS[:59].append(pd.DatetimeIndex([pd.NaT]))), ValueError, "empty in row 59"),
+    "three levels": (pd.concat({"a": pd.concat({"b": table()})}), ValueError, "the index of X has 3 levels"),
+    "unlike in a list": ([table(), table().to_numpy()], ValueError, r"X\[1\] is an array .* and X\[0\] a table"),
+    "widths in a list": ([np.ones((20, 2)), np.ones((20, 3))], ValueError, r"X\[1\] must have 2 columns"),
+    "columns in a list": ([table(), table()[["load"]]], ValueError, r"X\[1\] has no column heat"),
+    "nothing at the end": (table().reindex(DAYS[:50]).reindex(DAYS), ValueError, "no target was observed"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def fitted() -> VARForecaster:
+    return VARForecaster(orders=2).fit(table(50))
+
+
+@pytest.fixture
+def unharmed(fitted: VARForecaster) -> Any:
+    """A fitted estimator that has to forecast after the test as before."""
+    own = pickle.loads(pickle.dumps(fitted))  # noqa: S301
+    yield own
+    pd.testing.assert_frame_equal(own.predict(3), fitted.predict(3))
+    pd.testing.assert_frame_equal(own.predict_interval(1, 0.5), fitted.predict_interval(1, 0.5))
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_data_that_cannot_be_fitted_to(case: str, unharmed: VARForecaster) -> None:
+    data, kind, message = REFUSED[case]
+    with pytest.raises(kind, match=message) as refused:
+        unharmed.fit(data)
+    assert "\n" not in str(refused.value)
+
+
+WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: PSRNNForecaster(count=0), ValueError, "count must be a whole number of at least 1, got 0"),
+    (lambda: PSRNNForecaster(count=2.5), TypeError, "count must be a whole number of at least 1, got 2.5"),
+    (lambda: PSRNNForecaster(count="20"), TypeError, "count must be a whole number of at least 1, got '20'"),
+    (lambda: PSRNNForecaster(window=True), TypeError, "window must be a whole number of at least 1, got True"),
+    (lambda: PSRNNForecaster(sampler="othogonal"), ValueError, "sampler must be one of orthogonal, iid, .*'othogonal'"),
+    (lambda: PSRNNForecaster(sampler=3), TypeError, "sampler must be one of orthogonal, iid, .*got 3"),
+    (lambda: PSRNNForecaster(kernel="rbf"), ValueError, "kernel must be one of gaussian, laplacian, .*got 'rbf'"),
+    (lambda: PSRNNForecaster(kernel="laplacian_l1"), ValueError, "is not isotropic, so sampler Orthogonal cannot"),
+    (lambda: PSRNNForecaster(bandwidth=-1.0), ValueError, "bandwidth must be a number above 0, got -1.0"),
+    (lambda: PSRNNForecaster(bandwidth="mean"), ValueError, "bandwidth must be one of median_pairs, "),
+    (lambda: PSRNNForecaster(state_update="kalman"), ValueError, "state_update must be one of bayes, sign, "),
+    (lambda: PSRNNForecaster(ridge=0.0), ValueError, "ridge must be a number above 0, got 0.0"),
+    (lambda: PSRNNForecaster(lags="all"), ValueError, 'lags must be "auto" or a whole number'),
+    (lambda: PSRNNForecaster(lags=-1), ValueError, "lags must be a whole number of at least 0, got -1"),
+    (lambda: PSRNNForecaster(epochs=-1), ValueError, "epochs must be a whole number of at least 0"),
+    (lambda: PSRNNForecaster(seed=None), TypeError, "seed must be a whole number of at least 0, got None"),
+    (lambda: PSRNNForecaster(validation=0), ValueError, "validation must be a number above 0 and below 1, got 0"),
+    (lambda: PSRNNForecaster(validation=1.0), ValueError, "validation must be a number above 0 and below 1, got 1.0"),
+    (
+        lambda: PSRNNForecaster(validation="half"),
+        TypeError,
+        "validation must be a number above 0 and below 1, got 'half'",
+    ),
+    (lambda: PSRNNForecaster(season=1), ValueError, "season must be a whole number of at least 2, got 1"),
+    (lambda: PSRNNForecaster(calendar="hour"), TypeError, 'calendar must be "auto" or a list'),
+    (lambda: PSRNNForecaster(calendar=["dawn"]), ValueError, "calendar knows minute, hour, .*got dawn"),
+    (lambda: PSRNNForecaster(target="price"), ValueError, "target names price; the columns are load, heat"),
+    (lambda: PSRNNForecaster(target=["load", "load"]), ValueError, "target names a column twice"),
+    (lambda: PSRNNForecaster(target=1.5), TypeError, "target must be the name of a column or a list of names"),
+    (lambda: PSRNNForecaster(covariates=["load", "heat"]), ValueError, "every column is a covariate"),
+    (lambda: PSRNNForecaster(covariates="load", target="load"), ValueError, "load is both target and covariate"),
+    (lambda: LSTMForecaster(units=0), ValueError, "units must be a whole number of at least 1, got 0"),
+    (lambda: EchoStateForecaster(leak=2.0), ValueError, "leak must be a number above 0 and at most 1, got 2"),
+    (lambda: VARForecaster(orders=[]), ValueError, "orders is empty"),
+    (lambda: VARForecaster(orders="4"), TypeError, "orders must be a whole number of at least 1, got '4'"),
+]
+
+
+@pytest.mark.parametrize(("make", "kind", "message"), WRONG)
+def test_parameters_are_checked_in_fit(make: Callable[[], Any], kind: type[Exception], message: str) -> None:
+    made = make()
+    with pytest.raises(kind, match=message) as refused:
+        made.fit(table())
+    assert "\n" not in str(refused.value)
+    with pytest.raises(Exception, match="is not fitted; call fit first"):
+        made.predict(1)
+
+
+@pytest.mark.parametrize(
+    ("horizon", "kind"), [(0, ValueError), (-1, ValueError), (2.0, TypeError), ("3", TypeError), (True, TypeError)]
+)
+def test_a_horizon_is_a_whole_number(horizon: Any, kind: type[Exception], unharmed: VARForecaster) -> None:
+    for ask in (unharmed.predict, unharmed.predict_interval):
+        with pytest.raises(kind, match="horizon must be a whole number of at least 1"):
+            ask(horizon)
+
+
+@pytest.mark.parametrize(
+    ("coverage", "kind"), [(0, ValueError), (1.0, ValueError), (90, ValueError), ("0.9", TypeError)]
+)
+def test_a_coverage_lies_between_0_and_1(coverage: Any, kind: type[Exception], unharmed: VARForecaster) -> None:
+    with pytest.raises(kind, match="coverage must be a number above 0 and below 1"):
+        unharmed.predict_interval(1, coverage)
+
+
+def test_intervals_want_enough_forecasts(unharmed: VARForecaster) -> None:
+    with pytest.raises(ValueError, match=r"an interval of 0.9 needs 9 forecasts .* 1 steps ahead there are 5; ask"):
+        unharmed.predict_interval(24)
+
+
+FOLLOWING: dict[str, tuple[Any, type[Exception], str]] = {
+    "other columns": (table()[50:].rename(columns={"heat": "cold"}), ValueError, "new_rows has no column heat"),
+    "text": (table()[50:].assign(heat="warm"), ValueError, "column heat of new_rows holds"),
+    "infinite": (
+        table()[50:].replace({table().iloc[55, 0]: np.inf}),
+        ValueError,
+        "infinite value in row 5 of column load",
+    ),
+    "seen already": (table()[49:], ValueError, "new_rows begins at 2024-02-19 .*the rows so far end at 2024-02-19"),
+    "a day left out": (
+        table()[51:],
+        ValueError,
+        "new_rows begins at 2024-02-21 .*not at 2024-02-20 .*put in empty rows",
+    ),
+    "an array": (table()[50:].to_numpy(), ValueError, "new_rows must come as X did in fit, as a table of pandas"),
+    "a list": ([table()[50:]], ValueError, "new_rows must come as X did in fit"),
+    "other kind of index": (table()[50:].reset_index(drop=True), ValueError, "the index of new_rows begins with 0"),
+    "nothing": (None, TypeError, "new_rows must be a table of pandas"),
+    "no rows": (table()[60:], ValueError, "new_rows has no rows"),
+}
+
+
+@pytest.mark.parametrize("case", FOLLOWING)
+@pytest.mark.parametrize("refit", [False, True])
+def test_an_update_that_fails_leaves_the_model_as_it_was(case: str, refit: bool, unharmed: VARForecaster) -> None:
+    data, kind, message = FOLLOWING[case]
+    with pytest.raises(kind, match=message) as refused:
+        unharmed.update(data, refit=refit)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_group_that_fails_leaves_all_groups_as_they_were() -> None:
+    both = pd.concat({"north": table(50), "south": table(40)})
+    forecaster = VARForecaster(orders=2).fit(both)
+    before = forecaster.predict(2)
+    wrong = pd.concat({"north": table()[50:], "south": table()[45:]})
+    with pytest.raises(ValueError, match="not at 2024-02-10"):
+        forecaster.update(wrong)
+    with pytest.raises(ValueError, match="new_rows has the group west, which fit did not see"):
+        forecaster.update(pd.concat({"north": table()[50:], "west": table()}))
+    pd.testing.assert_frame_equal(forecaster.predict(2), before)
+
+
+def test_known_values_are_those_of_the_rows_to_come() -> None:
+    forecaster = VARForecaster(orders=2, covariates="heat").fit(table(50))
+    with pytest.raises(ValueError, match=r"known must hold heat for the 3 rows to come$"):
+        forecaster.predict(3)
+    with pytest.raises(ValueError, match="known must hold heat for the 3 rows to come, got 2"):
+        forecaster.predict(3, known=table()[["heat"]][50:52])
+    with pytest.raises(ValueError, match=r"2024-02-20 .* it has 2024-02-21"):
+        forecaster.predict(3, known=table()[["heat"]][51:54])
+    with pytest.raises(ValueError, match="row 1 has a gap; fill it"):
+        forecaster.predict(3, known=np.array([1.0, np.nan, 2.0]))
+    with pytest.raises(ValueError, match="known has no column heat"):
+        forecaster.predict(3, known=table()[["load"]][50:53])
+    with pytest.raises(ValueError, match="fitted without covariates; leave known out"):
+        VARForecaster(orders=2).fit(table(50)).predict(1, known=np.ones(1))
+    with pytest.raises(ValueError, match="calendar needs a table whose index holds times"):
+        VARForecaster(calendar=["weekday"]).fit(table().to_numpy())
+
+
+def test_uneven_times_are_warned_of_once_and_then_counted() -> None:
+    uneven = table().drop(DAYS[[20, 21, 40]])
+    with pytest.warns(UserWarning, match="times of the index are uneven"):
+        forecaster = LastValueForecaster().fit(uneven)
+    assert list(forecaster.predict(2).index) == [1, 2]
+
+
+def test_a_folder_is_saved_as_a_whole_or_not_at_all(
+    tmp_path: Path, fitted: VARForecaster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted.save(tmp_path / "model")
+    assert sorted(path.suffix for path in (tmp_path / "model").iterdir()) == [".json", ".json", ".npz", ".npz"]
+    with pytest.raises(FileExistsError, match="is there already; name another folder"):
+        fitted.save(tmp_path / "model")
+    with pytest.raises(ValueError, match=r"was saved by models.baselines.estimators.VARForecaster"):
+        LastValueForecaster.load(tmp_path / "model")
+    with pytest.raises(FileNotFoundError, match="holds no saved estimator"):
+        VARForecaster.load(tmp_path)
+    loaded = VARForecaster.load(tmp_path / "model")
+    with pytest.raises(ValueError, match="was loaded and has no rows to fit anew to; call fit"):
+        loaded.update(table()[50:], refit=True)
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr("models.forecasting.estimator_files.np.savez", full)
+    with pytest.raises(OSError, match="no space left"):
+        fitted.save(tmp_path / "other")
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
