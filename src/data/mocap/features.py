@@ -10,12 +10,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-PARTS = ("upperback", "thorax", "head", "left_clavicle", "right_clavicle", "left_tibia", "right_tibia")
-FEATURE_NAMES = (*(f"{part}_{axis}" for part in PARTS for axis in "xyz"), "root_height")
+BODY_PARTS = ("upperback", "thorax", "head", "left_clavicle", "right_clavicle", "left_tibia", "right_tibia")
+FEATURE_NAMES = (*(f"{part}_{axis}" for part in BODY_PARTS for axis in "xyz"), "root_height")
 UNITS = ("m",) * len(FEATURE_NAMES)
 
 
 def stack_features(root: np.ndarray, ends: Mapping[str, np.ndarray]) -> np.ndarray:
     """Returns the features (frame, 22) from the root's positions and the ends of all PARTS, (frame, 3) each; units
     are kept."""
-    return np.concatenate([*(ends[part] - root for part in PARTS), root[:, 1:2]], axis=1)
+    return np.concatenate([*(ends[part] - root for part in BODY_PARTS), root[:, 1:2]], axis=1)

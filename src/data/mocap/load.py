@@ -15,7 +15,7 @@ import numpy as np
 from data.base import DataError, Dataset, Sequences
 from data.files.download import Opener, open_https
 from data.mocap import acclaim, bvh, walker
-from data.mocap.features import FEATURE_NAMES, PARTS, UNITS, stack_features
+from data.mocap.features import BODY_PARTS, FEATURE_NAMES, UNITS, stack_features
 from data.mocap.files import PUBLISHED
 
 BVH_TRIALS = {"35": (*range(1, 17), *range(28, 35)), "07": tuple(range(1, 12))}
@@ -34,11 +34,11 @@ STAND_IN_TEST_TRACKS = (
 # CMU lengths are inches × 0.45.
 METRES = 0.0254 / 0.45
 ACCLAIM_BONES = dict(
-    zip(PARTS, ("upperback", "thorax", "head", "lclavicle", "rclavicle", "ltibia", "rtibia"), strict=True)
+    zip(BODY_PARTS, ("upperback", "thorax", "head", "lclavicle", "rclavicle", "ltibia", "rtibia"), strict=True)
 )
 # A BVH joint sits where the bone above it ends.
 BVH_JOINTS = dict(
-    zip(PARTS, ("Spine1", "Neck", "Head end", "LeftArm", "RightArm", "LeftFoot", "RightFoot"), strict=True)
+    zip(BODY_PARTS, ("Spine1", "Neck", "Head end", "LeftArm", "RightArm", "LeftFoot", "RightFoot"), strict=True)
 )
 
 

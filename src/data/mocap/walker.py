@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from data.mocap.features import PARTS, stack_features
+from data.mocap.features import BODY_PARTS, stack_features
 from data.mocap.kinematics import bone_ends, euler_rotations
 
 RATE = 120.0
@@ -187,7 +187,7 @@ def features_of(person: Person, angles: np.ndarray, root: np.ndarray) -> np.ndar
         local.append(euler_rotations("".join(CHANNELS[i].axis for i in own), angles[:, own]))
     ends = bone_ends([segment.parent for segment in SEGMENTS], list(person.vectors), local, root)
     by_name = {segment.name: end for segment, end in zip(SEGMENTS, ends, strict=True)}
-    return stack_features(root, {part: by_name[part] for part in PARTS})
+    return stack_features(root, {part: by_name[part] for part in BODY_PARTS})
 
 
 def _waves(harmonics: tuple[tuple[int, float, float], ...], phase: np.ndarray) -> np.ndarray:

@@ -21,7 +21,7 @@ PUBLISHED = Published(
     "precipitation3240/",
     {"processed-data-2010-jan.csv": "58bcf553b6f0056517b0e54892c1a4087cfffe78e8c8e611d05e2858f8230220"},
 )  # fmt: skip
-COLUMNS = {"latitude": "longitude", "longitude": "latitude", "time": "day", "precipitation": "precipitation"}
+COLUMN_NAMES = {"latitude": "longitude", "longitude": "latitude", "time": "day", "precipitation": "precipitation"}
 INPUTS = ("longitude", "latitude", "day")
 STATIONS, DAYS = 400, 31  # of the stand-in
 
@@ -50,7 +50,11 @@ def load(
     Raises DataError for an argument out of range, and for a missing file that cannot be fetched with source=noaa.
     """
     files = PUBLISHED.find(root, source=source)
-    table = pd.read_csv(files[0], usecols=list(COLUMNS)).rename(columns=COLUMNS) if files else stand_in_table(seed=seed)
+    table = (
+        pd.read_csv(files[0], usecols=list(COLUMN_NAMES)).rename(columns=COLUMN_NAMES)
+        if files
+        else stand_in_table(seed=seed)
+    )
     if points is not None and not 1 <= points <= len(table):
         raise DataError(f"data.points={points}: there are {len(table)} points")
     drawn = np.random.default_rng(seed).permutation(len(table))[:points]

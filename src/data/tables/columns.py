@@ -77,16 +77,16 @@ def way_out(
     Columns of decimal commas stay, by the setting that reads them. orders: whether a column of times may be named.
     target: the column that cannot be left out.
     """
-    lost = {found.name for found in faults if not found.comma}
+    lost = {unusable.name for unusable in faults if not unusable.comma}
     if not lost:
         return "give data.decimal=comma"
-    kept = [in_a_setting(name) for name in columns if name not in lost and name != target]
+    modelled = [in_a_setting(name) for name in columns if name not in lost and name != target]
     if target in lost:
         return f"mend it: {target!r} is the column to predict"
-    if not kept:
+    if not modelled:
         return "mend the file; no other column is left to model"
-    settings = [shlex.quote(f"data.columns=[{','.join(kept)}]")]
-    times = [found.name for found in faults if orders and found.dated]
+    settings = [shlex.quote(f"data.columns=[{','.join(modelled)}]")]
+    times = [unusable.name for unusable in faults if orders and unusable.dated]
     once = [name for name in times if bool(frame[name].notna().all()) and bool(frame[name].is_unique)]
     settings += [shlex.quote(f"data.time={in_a_setting(once[0])}")] if once else []
     settings += ["data.decimal=comma"] if len(lost) < len(faults) else []
@@ -109,9 +109,9 @@ def numbers(
     Raises DataError that names every column with text, dates, infinite values or no
     value at all, and the settings that go on without them.
     """
-    faults = [found for name in columns if (found := fault(name, frame[name], commas=commas)) is not None]
+    faults = [unusable for name in columns if (unusable := fault(name, frame[name], commas=commas)) is not None]
     if faults:
-        told = "; ".join(found.why for found in faults[:MOST_NAMED])
+        told = "; ".join(unusable.why for unusable in faults[:MOST_NAMED])
         more = f"; and {len(faults) - MOST_NAMED} more" if len(faults) > MOST_NAMED else ""
         where = ", " if len(faults) == 1 else f": {len(faults)} of {len(columns)} columns cannot be modelled: "
         raise DataError(f"{path}{where}{told}{more}; {way_out(frame, columns, faults, orders=orders, target=target)}")

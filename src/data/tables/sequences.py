@@ -88,8 +88,8 @@ def sequences_of(
         return Sequences.from_arrays([values[rows] for rows in parts.values()], list(parts), len(columns))
     times = read_times(frame, path, time)
     parts = {label: in_time_order(rows, times, path, label) for label, rows in parts.items()}
-    found = Sequences.from_arrays([values[rows] for rows in parts.values()], list(parts), len(columns))
-    return replace(found, times=tuple(times[rows] for rows in parts.values()))
+    sequences = Sequences.from_arrays([values[rows] for rows in parts.values()], list(parts), len(columns))
+    return replace(sequences, times=tuple(times[rows] for rows in parts.values()))
 
 
 def existing_file(path: str | None, *, data: str = "table") -> Path:

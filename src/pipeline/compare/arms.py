@@ -53,8 +53,8 @@ def value_of(key: str, choices: Mapping[str, Any], settings: Any) -> str | None:
     if choices.get(key):
         return plain(key, choices[key])
     config = settings if isinstance(settings, DictConfig) else OmegaConf.create(dict(settings))
-    found = OmegaConf.select(config, key)
-    return None if found is None or OmegaConf.is_dict(found) else plain(key, found)
+    value = OmegaConf.select(config, key)
+    return None if value is None or OmegaConf.is_dict(value) else plain(key, value)
 
 
 def arm_of(arm: str | None, choices: Mapping[str, Any], settings: Any, comparison: Comparison) -> str:
@@ -62,10 +62,10 @@ def arm_of(arm: str | None, choices: Mapping[str, Any], settings: Any, compariso
     what the system's own `comparison` makes of the choices. Raises PipelineError for a key that is neither group nor
     setting."""
     if arm is not None:
-        found = value_of(arm, choices, settings)
-        if found is None:
+        value = value_of(arm, choices, settings)
+        if value is None:
             raise PipelineError(f"compare.arm={arm} is no group or setting that has a value; name one that is swept")
-        return found
+        return value
     if choices.get("contender"):
         return plain("contender", choices["contender"])
     return "" if comparison.arm is None else comparison.arm(choices)

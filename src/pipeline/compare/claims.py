@@ -32,7 +32,7 @@ def places_of(verdicts: Iterable[str], places: Iterable[object]) -> dict[str, st
 
     Raises ValueError when verdicts and places are not equally many.
     """
-    found: dict[str, list[str]] = {word: [] for word in VERDICTS}
+    by_verdict: dict[str, list[str]] = {word: [] for word in VERDICTS}
     for word, place in zip(verdicts, places, strict=True):
-        found[word].append(str(place))
-    return {word: ", ".join(names) or NOWHERE for word, names in found.items()}
+        by_verdict[word].append(str(place))
+    return {word: ", ".join(names) or NOWHERE for word, names in by_verdict.items()}

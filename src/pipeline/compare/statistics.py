@@ -194,8 +194,8 @@ def verdicts(table: pd.DataFrame, claim: str) -> pd.DataFrame:
     """
     rows = []
     for (data,), group in _groups(table, "data"):
-        found = {"counts": len(group), "better": better(group).sum(), "worse": worse(group).sum()}
-        rows.append({"data": data, "claim": claim, **found, "verdict": verdict(group)})
+        tally = {"counts": len(group), "better": better(group).sum(), "worse": worse(group).sum()}
+        rows.append({"data": data, "claim": claim, **tally, "verdict": verdict(group)})
     return pd.DataFrame(rows)
 
 
@@ -296,6 +296,6 @@ def matching_counts(jobs: pd.DataFrame, *, baseline: str, challenger: str, seed:
     rows = []
     for (data,), group in _groups(_two_arms(jobs, baseline, challenger), "data"):
         if len(set(group["arm"])) == 2:
-            found = _matching_rows(group, (baseline, challenger), np.random.default_rng(seed))
-            rows += [{"data": data, "stand_in": bool(np.any(group["stand_in"])), **row} for row in found]
+            matches = _matching_rows(group, (baseline, challenger), np.random.default_rng(seed))
+            rows += [{"data": data, "stand_in": bool(np.any(group["stand_in"])), **row} for row in matches]
     return pd.DataFrame(rows)

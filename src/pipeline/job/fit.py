@@ -204,8 +204,8 @@ class Fit:
 
     @torch.no_grad()
     def _measured(self, train: float | None) -> dict[str, float]:
-        found = {} if train is None else {self.measures.training: train}
-        return found | dict(self.measures.evaluate())
+        values = {} if train is None else {self.measures.training: train}
+        return values | dict(self.measures.evaluate())
 
     def _mark(self) -> None:
         """Where the next step back leads to."""

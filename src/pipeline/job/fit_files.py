@@ -84,10 +84,10 @@ class FitFiles:
         if not saved.values.get("best"):
             return {}
         row = saved.values["best_row"]
-        found = checkpoint.find(self.best_path(row))
-        if found is None:
+        best_saved = checkpoint.find(self.best_path(row))
+        if best_saved is None:
             raise PipelineError(
                 f"{self.path} needs {self.best_path(row).name}, which is missing; delete it and start anew"
             )
         self.written = row
-        return {name: tensor.to(device) for name, tensor in found.tensors.items()}
+        return {name: tensor.to(device) for name, tensor in best_saved.tensors.items()}

@@ -52,15 +52,15 @@ def target_of(section: str, node: dict[str, Any], extensions: list[str]) -> Any:
             f"{section}._target_={target or 'missing'} is not allowed; put its package into extensions=[…]"
         )
     try:
-        found = get_object(target)
+        named = get_object(target)
     except Exception as error:
         raise PipelineError(f"{section}._target_={target} cannot be found ({error})") from error
-    home = str(getattr(found, "__module__", None))
-    if not (inspect.isclass(found) or inspect.isfunction(found)) or not is_allowed(home, extensions):
+    home = str(getattr(named, "__module__", None))
+    if not (inspect.isclass(named) or inspect.isfunction(named)) or not is_allowed(home, extensions):
         raise PipelineError(
             f"{section}._target_={target} is not allowed: it is no class or function of {target.split('.')[0]} itself"
         )
-    return found
+    return named
 
 
 def nested_targets(key: str, value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -75,13 +75,13 @@ def nested_targets(key: str, value: Any) -> Iterator[tuple[str, dict[str, Any]]]
 def check_target(section: str, node: dict[str, Any], extensions: list[str]) -> None:
     """Raise PipelineError for a key that the target does not take, naming those it takes."""
     signature = inspect.signature(target_of(section, node, extensions))
-    given = [str(key) for key in node if key != "_target_"]
-    for key in given:
+    keys = [str(key) for key in node if key != "_target_"]
+    for key in keys:
         if key not in signature.parameters:
             choices = ", ".join(signature.parameters) or "none"
             nearest = did_you_mean(key, signature.parameters, before=f"{section}.")
             raise PipelineError(f"{section}.{key} is not a setting of {node['_target_']}; it takes: {choices}{nearest}")
-    required = [n for n, p in signature.parameters.items() if p.default is p.empty and n not in given]
+    required = [n for n, p in signature.parameters.items() if p.default is p.empty and n not in keys]
     if required:
         raise PipelineError(f"{section}.{required[0]} has no value; {node['_target_']} needs it")
 

@@ -32,12 +32,12 @@ def expected_errors() -> tuple[type[Exception], ...]:
 
 def unknown_key(text: str) -> str | None:
     """What OmegaConf says of a key that is not there, with the keys that are, where the schema tells them."""
-    found = UNKNOWN_KEY.search(text)
-    if found is None or not re.search(r"is not in struct|not in '", text):
+    match = UNKNOWN_KEY.search(text)
+    if match is None or not re.search(r"is not in struct|not in '", text):
         return None
     from pipeline.settings.unknown import not_a_setting
 
-    return not_a_setting(found["key"])
+    return not_a_setting(match["key"])
 
 
 def wrong_kind(text: str) -> str | None:

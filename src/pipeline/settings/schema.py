@@ -84,7 +84,7 @@ def register_schemas(schemas: Mapping[str, type]) -> None:
 
 def registered_schemas() -> list[type]:
     """The schemas that Hydra was told of."""
-    schemas = (OmegaConf.get_type(kept.node) for kept in ConfigStore.instance().repo[GROUP].values())
+    schemas = (OmegaConf.get_type(entry.node) for entry in ConfigStore.instance().repo[GROUP].values())
     return [schema for schema in schemas if schema is not None]
 
 

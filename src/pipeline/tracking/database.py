@@ -114,8 +114,8 @@ def fill(path: Path, newest: str | None) -> None:
 
 def revision_of(shipped: str) -> str | None:
     """Returns the migration that a dump ends with."""
-    found = re.search(r'^INSERT INTO "alembic_version" VALUES\(\'(\w+)\'\);$', shipped, re.MULTILINE)
-    return found[1] if found else None
+    insertion = re.search(r'^INSERT INTO "alembic_version" VALUES\(\'(\w+)\'\);$', shipped, re.MULTILINE)
+    return insertion[1] if insertion else None
 
 
 def make(path: Path, newest: str | None) -> None:

@@ -18,14 +18,14 @@ BEST, DATA = "best", "data.checksum"
 
 def versions_of(client: MlflowClient, name: str) -> list[ModelVersion]:
     """Returns all versions of ours under the name, the oldest first."""
-    found: list[ModelVersion] = []
+    versions: list[ModelVersion] = []
     token: str | None = None
     while True:
         page = client.search_model_versions(f"name = '{name}'", page_token=token)
-        found += page
+        versions += page
         token = page.token
         if not token:
-            return sorted((v for v in found if DATA in v.tags), key=lambda version: int(version.version))
+            return sorted((v for v in versions if DATA in v.tags), key=lambda version: int(version.version))
 
 
 def refuse_other_data(client: MlflowClient, name: str, checksum: str) -> None:
@@ -92,9 +92,14 @@ def register(client: MlflowClient, run_id: str, model: Any, name: str, compariso
     metrics = link_metrics(client, run_id, model.model_id, comparison.shown)
     make_registered_model(client, name)
     chosen_by = comparison.chosen_by
-    kept = {chosen_by: tags[chosen_by], DATA: tags[DATA], "data.source": tags["data.source"], **metrics}
+    version_tags = {chosen_by: tags[chosen_by], DATA: tags[DATA], "data.source": tags["data.source"], **metrics}
     version = client.create_model_version(
-        name, model.model_uri, run_id, tags=kept, model_id=model.model_id, description=tags.get("mlflow.note.content")
+        name,
+        model.model_uri,
+        run_id,
+        tags=version_tags,
+        model_id=model.model_id,
+        description=tags.get("mlflow.note.content"),
     )
     move_alias(client, name, comparison)
     return f"models:/{name}/{version.version}"

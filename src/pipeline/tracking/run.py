@@ -146,8 +146,8 @@ class Run:
 
 
 def create_run(client: MlflowClient, experiment: str, name: str, tags: Mapping[str, str]) -> Run:
-    kept = {key: masked(value) for key, value in tags.items()}
-    run = client.create_run(experiment, run_name=name, tags={**kept, "pid": str(os.getpid())})
+    shown_tags = {key: masked(value) for key, value in tags.items()}
+    run = client.create_run(experiment, run_name=name, tags={**shown_tags, "pid": str(os.getpid())})
     return Run(client, run.info.run_id)
 
 

@@ -95,13 +95,13 @@ def experiment_id(client: MlflowClient, name: str) -> str:
     """Returns the MLflow experiment of that name, made if need be; artifacts of the local store lie under
     mlruns/artifacts."""
     with file_lock(store_folder() / ".store.lock"):
-        found = client.get_experiment_by_name(name)
-        if found is not None:
-            if found.lifecycle_stage != "active":
+        experiment = client.get_experiment_by_name(name)
+        if experiment is not None:
+            if experiment.lifecycle_stage != "active":
                 raise PipelineError(
                     f"the MLflow experiment {name!r} was deleted; restore it or set tracking.experiment"
                 )
-            return found.experiment_id
+            return experiment.experiment_id
         local = str(client.tracking_uri).startswith("sqlite:///")
         location = (store_folder() / "artifacts" / name).as_uri() if local else None
         return client.create_experiment(name, artifact_location=location, tags=MODEL_TRAINING)
@@ -109,7 +109,7 @@ def experiment_id(client: MlflowClient, name: str) -> str:
 
 def newest_run(client: MlflowClient, experiment: str, condition: str) -> MlflowRun | None:
     """Returns the newest run of an experiment that fulfils the condition, in MLflow's words; None where none does."""
-    found = client.search_runs(
+    newest = client.search_runs(
         [experiment], filter_string=condition, order_by=["attributes.start_time DESC"], max_results=1
     )
-    return found[0] if found else None
+    return newest[0] if newest else None

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from data.base import DataError
 from data.mocap import acclaim
 from data.mocap import load as mocap
-from data.mocap.features import FEATURE_NAMES, PARTS
+from data.mocap.features import BODY_PARTS, FEATURE_NAMES
 from data.mocap.files import CHECKSUMS, FOLDER, PUBLISHED, address_of
 from data.mocap.load import (
     ACCLAIM_BONES,
@@ -121,7 +121,7 @@ def test_the_table_of_files_names_49_pinned_https_addresses():
 
 
 def test_every_part_has_a_source_in_both_formats():
-    assert tuple(ACCLAIM_BONES) == tuple(BVH_JOINTS) == PARTS
+    assert tuple(ACCLAIM_BONES) == tuple(BVH_JOINTS) == BODY_PARTS
     assert len(FEATURE_NAMES) == 22
     assert FEATURE_NAMES[:3] == ("upperback_x", "upperback_y", "upperback_z")
     assert FEATURE_NAMES[-1] == "root_height"

@@ -61,8 +61,8 @@ def local_storage(path: Path) -> str:
     return f"sqlite:///{path}"
 
 
-def open_study(settings: TuneConfig) -> optuna.Study:
-    """The study of the parent run; one process at a time makes its tables."""
+def open_search(settings: TuneConfig) -> optuna.Study:
+    """Returns the search of the parent run, a study of Optuna; one process at a time makes its tables."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     tune = settings.tune
     with file_lock(store_folder() / ".tune.lock"):
@@ -75,12 +75,12 @@ def open_study(settings: TuneConfig) -> optuna.Study:
         )
 
 
-def trial_of(study: optuna.Study, number: int) -> optuna.Trial:
+def trial_of(search: optuna.Study, number: int) -> optuna.Trial:
     """The trial of this job: a new one, or the one that it had begun before it was stopped."""
-    for known in reversed(study.get_trials(deepcopy=False)):
+    for known in reversed(search.get_trials(deepcopy=False)):
         if known.user_attrs.get("job") == number:
-            return optuna.Trial(study, known._trial_id)
-    begun = study.ask()
+            return optuna.Trial(search, known._trial_id)
+    begun = search.ask()
     begun.set_user_attr("job", number)
     return begun
 
@@ -126,9 +126,9 @@ def finite(error: float) -> float:
 def trial(settings: TuneConfig, job: Job) -> float:
     """Draw, train, tell; returns the validation error, of a pruned trial that of its last epoch."""
     check(settings)
-    train, study = function(SEARCHED.entry), open_study(settings)
-    here = trial_of(study, job.number)
-    known = study.get_trials(deepcopy=False)[here.number]
+    train, search = function(SEARCHED.entry), open_search(settings)
+    here = trial_of(search, job.number)
+    known = search.get_trials(deepcopy=False)[here.number]
     if known.value is not None:
         return known.value
     values = {drawn.key: draw(here, drawn) for drawn in settings.tune.space}
@@ -139,6 +139,6 @@ def trial(settings: TuneConfig, job: Job) -> float:
         error = finite(train(with_values(settings, values), told, watch=watch(here)))
     except Pruned as end:
         print(f"trial {settings.tune.trial}: pruned at {end}")
-        return float(study.tell(here, state=optuna.trial.TrialState.PRUNED).value or math.inf)
-    study.tell(here, error)
+        return float(search.tell(here, state=optuna.trial.TrialState.PRUNED).value or math.inf)
+    search.tell(here, error)
     return error
