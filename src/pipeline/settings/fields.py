@@ -64,11 +64,15 @@ class Rule:
                 raise PipelineError(f"{key}={value} must be {broken}")
 
     def lowered(self, value: Any, size: Any) -> Any:
-        """The value as its cap in `size` lowers it; of a list each number, each once and in rising order."""
+        """The value as its cap in `size` lowers it; of a list each number, each once and in rising order; of a list of
+        words the first so many."""
         limit = getattr(size, self.cap) if self.cap is not None else None
         if limit is None or value is None:
             return value
-        return sorted({min(one, limit) for one in value}) if OmegaConf.is_list(value) else min(value, limit)
+        if not OmegaConf.is_list(value):
+            return min(value, limit)
+        words = any(isinstance(one, str) for one in value)
+        return list(value[:limit]) if words else sorted({min(one, limit) for one in value})
 
 
 def setting(default: Any = MISSING, **rule: Any) -> Any:

@@ -51,6 +51,7 @@ class SizeConfig:
     epochs: int | None = setting(None, at_least=0)
     seeds: int | None = setting(None, above=0)
     trials: int | None = setting(None, above=0)
+    names: int | None = setting(None, above=0)
 
 
 @dataclass

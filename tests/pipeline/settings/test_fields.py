@@ -98,3 +98,12 @@ def test_caps_lower_numbers_and_lists_and_nothing_else() -> None:
     free = outer(inner={"many": [9, 2, 7]})
     apply_caps(free)
     assert (free.number, free.inner.many) == (3, [9, 2, 7])
+
+
+def test_of_a_list_of_words_the_first_are_kept() -> None:
+    rule = Rule(cap="names")
+    words = OmegaConf.create(["c", "a", "b"])
+    assert rule.lowered(words, OmegaConf.create({"names": 2})) == ["c", "a"]
+    assert rule.lowered(words, OmegaConf.create({"names": 9})) == ["c", "a", "b"]
+    assert rule.lowered(words, OmegaConf.create({"names": None})) is words
+    assert rule.lowered(OmegaConf.create([]), OmegaConf.create({"names": 2})) == []

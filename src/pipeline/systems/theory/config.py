@@ -15,11 +15,11 @@ from pipeline.systems.registry import System
 
 @dataclass
 class TheorySettings:
-    kernels: list[str] = MISSING
+    kernels: list[str] = setting(cap="names")
     samplers: list[str] = MISSING
     baselines: list[str] = MISSING
     dimensions: list[int] = setting(above=0, may_be_empty=True)
-    data: list[str] = MISSING
+    data: list[str] = setting(may_be_empty=True, cap="names")
     rows: int = setting(above=0, cap="steps")
     window: int = setting(above=0)
     counts: list[int] = setting(above=0, cap="count")

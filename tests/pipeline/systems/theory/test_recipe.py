@@ -266,3 +266,10 @@ def test_failures_are_counted_with_their_interval_and_bound() -> None:
     assert (found["theorem_2"] == 1).all()
     checked: Any = tables.theorem_1_table(drawn({(2, "iid"): 0.6}))
     assert checked[["delta_below_1", "violated", "median_bound_over_risk"]].iloc[0].tolist() == [12, 0, 2]
+
+
+def test_the_tiny_experiment_draws_fewer_figures() -> None:
+    whole, tiny = (theory_of("+experiment=theory", *more) for more in ((), ("size=tiny",)))
+    assert (tiny.kernels, tiny.data) == (["gaussian", "matern"], ["swimmer", "mocap"])
+    assert tiny.kernels == whole.kernels[:2]
+    assert (tiny.dimensions, tiny.samplers) == (whole.dimensions, whole.samplers)
