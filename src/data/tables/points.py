@@ -54,6 +54,20 @@ def load(
     return Points(name, rows[:, :-1], rows[:, -1], *split, tuple(names), target, source="file")
 
 
+def read_inputs(
+    path: str | None, *, columns: Sequence[str], delimiter: str | None = None, decimal: str = "point"
+) -> np.ndarray:
+    """Reads the inputs of new points, float64 (row, input) in the order of `columns`, NaN for an empty cell; other
+    columns of the file are passed over.
+
+    Raises DataError as `load`.
+    """
+    file, text = existing_file(path, data="new"), TextFormat(delimiter, decimal)
+    frame, _ = read_frame(file, text)
+    names = feature_columns(frame, file, columns, set())
+    return numbers(frame, file, names, orders=False, target=None, commas=takes_decimal_comma(file, text))
+
+
 def _split(rows: int, *, validation: float, test: float, seed: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Raises DataError for shares that are none, and where a part gets no row."""
     for key, share in (("validation", validation), ("test", test)):

@@ -27,6 +27,8 @@ class Comparison:
     groups: config groups whose choices tell jobs apart; `arm` makes a name of them, where `compare.arm` names no key.
     columns: what else a table says of a finished run: any of `pipeline.compare.jobs.NEUTRAL`, and others.
     curves: "module:function" that gives the errors of jobs by epoch, given the store's client and the jobs.
+    report: "module:function" that gives the `compare.summary.Summary` of jobs, given the store's client, their table
+    and a title; without it, and for compare.figure=trials, it is the general one.
     counted: the setting that compare.figure=count draws errors against. counted_as: what it counts, a plural.
     aside: sections that tell no jobs apart.
     shown: metrics that a version in the model registry shows.
@@ -40,6 +42,7 @@ class Comparison:
     groups: tuple[str, ...] = ()
     arm: Callable[[Mapping[str, Any]], str] | None = None
     curves: str | None = None
+    report: str | None = None
     counted: str | None = None
     counted_as: str | None = None
     aside: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
@@ -19,6 +19,7 @@ from pipeline.host.devices import gpu_missing, pick_device, set_threads
 from pipeline.host.errors import FinishedBefore
 from pipeline.host.process import command_line
 from pipeline.job.clock import Clock
+from pipeline.job.shared import one_at_a_time
 from pipeline.settings.job import Job
 from pipeline.settings.schema import CommonConfig
 from pipeline.tracking.run import Run, where_to_look
@@ -67,17 +68,19 @@ class Named(NamedTuple):
     """What a recipe says of a run: words that its name has between data and seed, and tags beside those of all recipes.
 
     group: of the runs in the store, where `tracking.experiment` does not say it and it is not the experiment.
+    passed_over: as `RunRequest` has it.
     """
 
     experiment: str
     group: str = ""
     words: Sequence[str] = ()
     tags: Mapping[str, str] = MappingProxyType({})
+    passed_over: tuple[str, ...] = ()
 
 
 def run_request(settings: CommonConfig, job: Job, data: Data, device: torch.device, named: Named) -> RunRequest:
     """Returns what the run of a job is opened with. Its name is experiment, data, words, seed and the job's label."""
-    experiment, group, words, tags = named
+    experiment, group, words, tags, passed_over = named
     own = None if job.multirun else settings.run_name  # in a multirun, run_name is the parent's
     parts = [experiment, "" if data.name == experiment else data.name, *words, f"seed{settings.seed}", job.label]
     name = own or "-".join(part for part in parts if part)
@@ -96,7 +99,7 @@ def run_request(settings: CommonConfig, job: Job, data: Data, device: torch.devi
     }
     name = f"STAND-IN-{name}" if data.stand_in else name
     where = settings.tracking.experiment or group or experiment
-    return RunRequest(asdict(settings), where, name, data.checksum, common | dict(tags))
+    return RunRequest(asdict(settings), where, name, data.checksum, common | dict(tags), passed_over)
 
 
 @contextmanager
@@ -109,20 +112,34 @@ def opened(settings: CommonConfig, job: Job, data: Data, request: RunRequest, cl
 
 
 @contextmanager
-def study(settings: CommonConfig, job: Job, data: Data, device: torch.device, clock: Clock) -> Iterator[Study]:
-    """The run of one study; what it was called and where to look is printed at its end.
+def study(
+    settings: CommonConfig, job: Job, data: Data, device: torch.device, clock: Clock, named: Named | None = None
+) -> Iterator[Study]:
+    """The run of one study; what it was called and where to look is printed at its end, in detail=summary its name
+    alone.
 
-    Raises FinishedBefore in a multirun that goes on, where this job has finished, and as `open_run` does.
+    Raises FinishedBefore in a multirun where this job has finished, or another that comes to the same, and as
+    `open_run` does.
     """
-    experiment = str(job.choices.get("experiment") or settings.recipe)
-    request = run_request(settings, job, data, device, Named(experiment))
-    if finished_before(settings.tracking, request, resume=settings.resume, requeued=job.requeued) is not None:
-        raise FinishedBefore(f"{request.name} has finished before")
-    with opened(settings, job, data, request, clock) as begun:
-        if not job.multirun:  # as the parent of a multirun has them: what `pipeline.export` makes a page of
-            begun.run.tags({"command": command_line(), "jobs": "1", "jobs.failed": "0"})
-        yield begun
-    print(where_to_look(begun.run, begun.title))
+    named = named or Named(str(job.choices.get("experiment") or settings.recipe))
+    request = run_request(settings, job, data, device, named)
+    parent = settings.tracking.parent
+    with one_at_a_time(f"{parent[:8]}{request.mark}") if parent and request.passed_over else nullcontext():
+        before = finished_before(settings.tracking, request, resume=settings.resume, requeued=job.requeued)
+        if before is not None:
+            raise FinishedBefore(said_before(request, str(before.info.run_name)))
+        with opened(settings, job, data, request, clock) as begun:
+            if not job.multirun:  # as the parent of a multirun has them: what `pipeline.export` makes a page of
+                begun.run.tags({"command": command_line(), "jobs": "1", "jobs.failed": "0"})
+            yield begun
+    print(where_to_look(begun.run, begun.title) if begun.full else begun.title)
+
+
+def said_before(request: RunRequest, name: str) -> str:
+    """What is printed of a job that need not run."""
+    if name == request.name:
+        return f"{name} has finished before"
+    return f"{request.name} comes to the same as {name}, which has finished; not run again"
 
 
 def log_metrics(run: Run, metrics: Mapping[str, float]) -> None:

@@ -13,8 +13,8 @@ from mlflow.tracking import MlflowClient
 from omegaconf import DictConfig, OmegaConf
 
 from pipeline.compare.comparison import Comparison
-from pipeline.compare.jobs import is_compared, job_table, metric_table
-from pipeline.compare.summary import aligned, summarise
+from pipeline.compare.jobs import compared_jobs, is_compared, job_table, metric_table
+from pipeline.compare.summary import Summary, aligned, summarise
 from pipeline.host.errors import FinishedBefore, PipelineError
 from pipeline.host.process import command_line
 from pipeline.multirun.best import best_child, best_in_words, keep_best, log_best
@@ -162,20 +162,35 @@ def curves_by(comparison: Comparison | None, client: MlflowClient) -> Callable[[
     return curves
 
 
+def name_of_parent(run: Run, *, stand_in: bool) -> str:
+    """The name of the parent, which says where data stand in for real ones."""
+    name = str(run.client.get_run(run.id).info.run_name)
+    if stand_in and not name.startswith("STAND-IN"):
+        name = f"STAND-IN-{name} (data not real)"
+        run.client.update_run(run.id, name=name)
+    return name
+
+
+def own_summary(client: MlflowClient, jobs: Any, compare: Any, comparison: Comparison | None, title: str) -> Summary:
+    """The summary that a system gives of its jobs; the general one where it has none, and of trials."""
+    compared = compared_jobs(jobs, comparison)
+    if comparison is None or comparison.report is None or compare.figure == "trials" or compared.empty:
+        return summarise(jobs, compare, curves_by(comparison, client), comparison)
+    summary = function(comparison.report)(client, compared, title)
+    return summary._replace(tables={"jobs.csv": jobs, **summary.tables})
+
+
 def log_summary(run: Run, children: list[MlflowRun], compare: Any, comparison: Comparison | None) -> None:
     """Tables, figures and words over the jobs; the words are printed too."""
     jobs: Any = job_table(children, compare, comparison)
-    summary = summarise(jobs, compare, curves_by(comparison, run.client), comparison)
+    name = name_of_parent(run, stand_in=bool(jobs["stand_in"].any()))
+    summary = own_summary(run.client, jobs, compare, comparison, name)
     studies = [child for child in children if not is_compared(child, comparison)]
     tables = summary.tables | ({"metrics.csv": metric_table(studies)} if studies else {})
     for path, table in tables.items():
         run.table(table, path)
     for path, figure in summary.figures.items():
         run.figure(figure, path)
-    name = str(run.client.get_run(run.id).info.run_name)
-    if jobs["stand_in"].any() and not name.startswith("STAND-IN"):
-        name = f"STAND-IN-{name} (data not real)"
-        run.client.update_run(run.id, name=name)
     words = ""
     if comparison is not None and not studies and jobs["data"].nunique() == 1:
         words = f"\n\nBest by validation {comparison.word}: {best_child(children, comparison)[0].info.run_name}"

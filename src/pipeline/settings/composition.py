@@ -13,8 +13,10 @@ def at_most(value: int, limit: int | None) -> int:
 
 
 def up_to(values: list[int], limit: int | None) -> str:
-    """`${up_to:[5,10,20],${size.count}}`: the values of a sweep up to the limit of `size`, comma separated."""
-    return ",".join(str(value) for value in values if limit is None or value <= limit)
+    """`${up_to:[5,10,20],${size.count}}`: the values of a sweep up to the limit of `size`, comma separated; the limit
+    itself where all are above it."""
+    kept = [value for value in values if limit is None or value <= limit]
+    return ",".join(map(str, kept or [limit]))
 
 
 def contenders(data: list[str]) -> str:

@@ -43,9 +43,18 @@ def first_words() -> set[str]:
     return names | {f"+{name}" for name in ADDED}
 
 
+def moved(key: str) -> str | None:
+    """What is said of a setting of earlier versions, or of one inside it: `MOVED` of the schemas has the new way."""
+    known = {old: new for schema in registered_schemas() for old, new in getattr(schema, "MOVED", {}).items()}
+    found = next((old for old in known if f"{key}.".startswith(f"{old}.")), None)
+    return None if found is None else f"{found} is not a setting any more: {known[found]}"
+
+
 def not_a_setting(key: str) -> str:
     """What is said of a key that does not exist: the settings beside it, and the one that it is most like."""
-    section, inside, rest = key.partition(".")
+    gone, (section, inside, rest) = moved(key), key.partition(".")
+    if gone is not None:
+        return gone
     if not inside:
         return f"{key} is not a setting; see python -m pipeline --cfg job{did_you_mean(key, first_words())}"
     beside = settings_beside(key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -32,6 +33,7 @@ class System:
     servable: gives, for the folder of a trained model's saved parameters, the `Servable` that is logged, registered and
     served (`pipeline.tracking.servable`); None where a job ends with no model.
     data: what `data._target_` may load, as "module:Class"; empty where it loads no one record.
+    model: what `model._target_` may be, as "module:Class"; empty for any that is not among those of another system.
     bfloat16: whether dtype=bfloat16 means something to it.
     tracked: whether its jobs are runs, which a multirun gathers under a parent.
     shorthands: settings that may be typed by another key, {typed: meant}.
@@ -45,6 +47,7 @@ class System:
     comparison: Comparison | None = None
     servable: str | None = None
     data: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
     bfloat16: bool = False
     tracked: bool = True
     shorthands: tuple[tuple[str, str], ...] = ()
@@ -94,11 +97,16 @@ def returned_by(target: str) -> Any:
         return None
 
 
+def targets_of(group: str) -> dict[str, str]:
+    """The `_target_` of each choice of a group that has one."""
+    files = sorted((conf_folder() / group).glob("*.yaml"))
+    targets = {file.stem: OmegaConf.select(OmegaConf.load(file), "_target_") for file in files}
+    return {name: target for name, target in targets.items() if target is not None}
+
+
 def choices_that_give(records: tuple[type, ...]) -> list[str]:
     """The choices of the group `data` whose loaders return one of the records."""
-    files = sorted((conf_folder() / "data").glob("*.yaml"))
-    targets = {file.stem: OmegaConf.select(OmegaConf.load(file), "_target_") for file in files}
-    return [name for name, target in targets.items() if target is not None and returned_by(target) in records]
+    return [name for name, target in targets_of("data").items() if returned_by(target) in records]
 
 
 def check_data(settings: Any) -> None:
@@ -115,10 +123,33 @@ def check_data(settings: Any) -> None:
     )
 
 
+def owner_of(model: str) -> str | None:
+    """The recipe whose models alone the class of a `_target_` belongs to; None where no recipe says so."""
+    kind = get_object(model)
+    owned = {name: tuple(function(known) for known in system(name).model) for name in SYSTEMS}
+    return next((name for name, kinds in owned.items() if inspect.isclass(kind) and issubclass(kind, kinds)), None)
+
+
+def check_model(settings: Any) -> None:
+    """Raise PipelineError, before anything is loaded, for a model of another recipe."""
+    model, recipe = getattr(settings, "model", None), settings.recipe
+    if not isinstance(model, dict) or "_target_" not in model:
+        return
+    own, given = recipe if system(recipe).model else None, owner_of(model["_target_"])
+    if given == own:
+        return
+    targets = targets_of("model")
+    name = next((name for name, target in targets.items() if target == model["_target_"]), model["_target_"])
+    choices = [choice for choice, target in targets.items() if owner_of(target) == own]
+    whose = f"is a model of recipe={given}" if given else f"is no model of recipe={recipe}"
+    raise PipelineError(f"model={name} {whose}; recipe={recipe} takes model={', '.join(choices)}")
+
+
 def checked(config: DictConfig) -> Any:
-    """The settings of a job: each was checked, all together by its system, that the recipe takes its data, and that a
-    table to read is there."""
+    """The settings of a job: each was checked, all together by its system, that the recipe takes model and data, and
+    that a table to read is there."""
     settings = settings_of(config)
+    check_model(settings)
     check(settings)
     check_data(settings)
     refuse_missing_file(getattr(settings, "data", None))

@@ -39,13 +39,32 @@ NOT_IN_FINGERPRINT = ("resume", "run_name", "tracking", "compare")
 
 @dataclass(frozen=True)
 class RunRequest:
-    """Holds what a run is opened with. settings: the resolved configuration; tags: beside those that every run has."""
+    """Holds what a run is opened with. settings: the resolved configuration; tags: beside those that every run has.
+
+    passed_over: settings, by dotted keys, that change nothing in this run: jobs of a multirun that differ in them alone
+    come to the same, and only the first of them is run.
+    """
 
     settings: Mapping[str, Any]
     experiment: str
     name: str
     checksum: str
     tags: Mapping[str, str]
+    passed_over: tuple[str, ...] = ()
+
+    @property
+    def mark(self) -> str:
+        """Returns the `fingerprint` of what the run follows from."""
+        return fingerprint(without(self.settings, self.passed_over), self.checksum)
+
+
+def without(settings: Mapping[str, Any], keys: Sequence[str], prefix: str = "") -> dict[str, Any]:
+    """Returns nested settings less those that the dotted keys name."""
+    return {
+        name: without(value, keys, f"{prefix}{name}.") if isinstance(value, Mapping) else value
+        for name, value in settings.items()
+        if f"{prefix}{name}" not in keys
+    }
 
 
 def fingerprint(settings: Mapping[str, Any], checksum: str) -> str:
@@ -153,8 +172,7 @@ def require_parent(client: MlflowClient, parent: str) -> None:
 
 def begin(client: MlflowClient, tracking: Any, request: RunRequest) -> Run:
     """Begins a new run, under its parent if it has one."""
-    mark = fingerprint(request.settings, request.checksum)
-    tags = {"fingerprint": mark, "data.checksum": request.checksum, **origin_tags(), **request.tags}
+    tags = {"fingerprint": request.mark, "data.checksum": request.checksum, **origin_tags(), **request.tags}
     if tracking.parent:
         require_parent(client, tracking.parent)
         tags["mlflow.parentRunId"] = tracking.parent
@@ -164,11 +182,10 @@ def begin(client: MlflowClient, tracking: Any, request: RunRequest) -> Run:
 def matching_runs(client: MlflowClient, tracking: Any, request: RunRequest, status: str) -> list[Any]:
     """Returns the runs with the fingerprint of `request`, under its parent if it has one, the newest first;
     `status` is "=" or "!=" FINISHED."""
-    mark = fingerprint(request.settings, request.checksum)
     under = f" and tags.`mlflow.parentRunId` = '{tracking.parent}'" if tracking.parent else ""
     return client.search_runs(
         [experiment_id(client, request.experiment)],
-        filter_string=f"tags.fingerprint = '{mark}' and attributes.status {status} 'FINISHED'{under}",
+        filter_string=f"tags.fingerprint = '{request.mark}' and attributes.status {status} 'FINISHED'{under}",
         order_by=["attributes.start_time DESC"],
         max_results=1,
     )
@@ -177,7 +194,8 @@ def matching_runs(client: MlflowClient, tracking: Any, request: RunRequest, stat
 def finished_before(
     tracking: Any, request: RunRequest, *, resume: bool | str, requeued: bool = False
 ) -> MlflowRun | None:
-    """Returns, in a multirun that goes on, the run of a job that has finished already; None when it is to run.
+    """Returns, in a multirun that goes on, the run of a job that has finished already; None when it is to run. Of jobs
+    that come to the same (`RunRequest.passed_over`) it is the run of the first.
 
     Raises FinishedBefore, with the sentence to print, where resume=true asks for a run that has finished.
     """
@@ -185,7 +203,7 @@ def finished_before(
         if resume is True and not requeued:
             stop_if_finished(tracking, request)
         return None
-    if not ((resume or requeued) and tracking.enabled):
+    if not ((resume or requeued or request.passed_over) and tracking.enabled):
         return None
     found = matching_runs(open_store(tracking.uri, wait=tracking.wait), tracking, request, "=")
     return found[0] if found else None

@@ -69,7 +69,6 @@ def test_a_failed_job_stops_neither_the_others_nor_the_parent(run_pipeline, clie
 
 
 STUDIES = {
-    "ssgp": ("data.source=stand_in", "ssgp.arms=[ridge]", "ssgp.ridges=[0.1],[1.0]"),
     "theory": (
         "theory.dimensions=[1]", "theory.data=[]", "theory.kernels=[gaussian]", "theory.samplers=[iid,orthogonal]",
         "theory.baselines=[iid]", "theory.counts=[4]", "theory.draws=2", "theory.rows=10,20",

@@ -85,7 +85,7 @@ def test_kronecker_is_for_psrnns(run_pipeline) -> None:
     [
         ((*TINY, "model=psrnn_cp", "model.rank=6"), "with model=psrnn_cp leave dtype out, or take float32"),
         ((*TINY, "model=lstm"), "with model=lstm leave dtype out, or take float32"),
-        (("+experiment=ssgp", "size=tiny", "tracking=off"), "recipe=ssgp has none, leave dtype out"),
+        (("recipe=ssgp", "size=tiny", "tracking=off"), "recipe=ssgp has none, leave dtype out"),
         (("+experiment=theory", "size=tiny", "tracking=off"), "recipe=theory has none, leave dtype out"),
     ],
 )
@@ -299,6 +299,16 @@ def test_wheel_holds_the_configuration(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (
+            ("recipe=ssgp", "model=lstm"),
+            "model=lstm is no model of recipe=ssgp; recipe=ssgp takes model=full_gp, pca, revisited, rff, ridge, "
+            "spectrum, ssgp, svgp, vae_ridge",
+        ),
+        (
+            ("model=ridge",),
+            "model=ridge is a model of recipe=ssgp; recipe=psrnn takes model=echo_state, gru, kalman, last_value, "
+            "lstm, min_gru, psrnn, psrnn_cp, seasonal_naive, var",
+        ),
+        (
             ("data=abalone",),
             "data: data.regression.abalone.load gives a table of points; recipe=psrnn takes sequences: choose "
             "data=handwriting, mocap, moving_mnist, swimmer, table",
@@ -310,7 +320,7 @@ def test_wheel_holds_the_configuration(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_data_that_do_not_fit_a_recipe_are_refused_before_they_are_loaded(
+def test_data_and_models_that_do_not_fit_a_recipe_are_refused_before_they_are_loaded(
     arguments: tuple[str, ...], message: str, run_pipeline, monkeypatch
 ) -> None:
     loaded: list[str] = []

@@ -22,7 +22,7 @@ from pipeline.systems.registry import checked, schemas
 OPTIONS = sorted(
     (str(path.parent.relative_to(conf_folder())), path.stem)
     for path in conf_folder().glob("*/*.yaml")
-    if path.parent.name not in ("recipe", "experiment")
+    if path.parent.name not in ("recipe", "experiment", "contender")
 )
 # those of a PSRNN: recipes of other systems have sections of their own
 EXPERIMENTS = sorted(
@@ -32,13 +32,15 @@ EXPERIMENTS = sorted(
 )
 CONTENDERS = sorted(
     str(path.relative_to(conf_folder() / "contender").with_suffix(""))
-    for path in (conf_folder() / "contender").glob("*/*.yaml")
+    for path in (conf_folder() / "contender").rglob("*.yaml")
 )
+OF_POINTS = ("ssgp", "spectrum", "revisited", "pca", "rff", "svgp", "full_gp", "ridge", "vae_ridge")
 POINTS = ("abalone", "gas_turbine", "points", "precipitation")  # tables of points, which recipe=ssgp takes
 NEEDED = {
     ("tracking", "server"): ["tracking.uri=http://127.0.0.1:5000"],
     ("kernel", "laplacian_l1"): ["sampler=iid"],
     **{("data", name): ["recipe=ssgp"] for name in POINTS},
+    **{("model", name): ["recipe=ssgp"] for name in OF_POINTS},
     ("data", "table"): [f"data.path={__file__}"],  # a file that is there; it is not read
     ("data", "points"): ["recipe=ssgp", f"data.path={__file__}"],
 }
@@ -85,11 +87,16 @@ def test_every_option_composes_and_its_target_takes_its_keys(group: str, option:
 
 @pytest.mark.parametrize("contender", CONTENDERS)
 def test_every_contender_composes_and_names_its_data_and_model(contender: str) -> None:
-    config = compose("config", [f"+contender={contender}"], return_hydra_config=True)
+    folder, _, name = contender.rpartition("/")
+    of_points = (folder or name) in OF_POINTS
+    recipe = ["recipe=ssgp"] if of_points else []
+    config = compose("config", [*recipe, f"+contender={contender}"], return_hydra_config=True)
     choices = config.hydra.runtime.choices
-    data, model = contender.split("/")
-    if not data.startswith("refined"):
-        assert (choices.data, choices.model) == (data, model)
+    if of_points:
+        assert choices.model == (folder or name)
+        assert not folder or folder == "rff" or choices.sampler == name
+    elif not folder.startswith("refined"):
+        assert (choices.data, choices.model) == (folder, name)
     with open_dict(config):
         config.pop("hydra")
     settings = checked(config)
@@ -121,9 +128,10 @@ def test_tiny_wins_over_every_experiment(experiment: str) -> None:
 
 
 def test_tiny_lowers_lists_too() -> None:
-    whole, tiny = (checked(compose("config", ["+experiment=ssgp", *more])) for more in ([], ["size=tiny"]))
-    assert (whole.ssgp.counts, whole.ssgp.seeds) == ([16, 32, 64], 8)
-    assert (tiny.ssgp.counts, tiny.ssgp.seeds, tiny.ssgp.iterations, tiny.stream.rows) == ([10], 2, 2, [])
+    asked = ["recipe=ssgp", "stream.rows=[50,500]"]
+    whole, tiny = (checked(compose("config", [*asked, *more])) for more in ([], ["size=tiny"]))
+    assert (whole.features.count, whole.ssgp.iterations, whole.stream.rows) == (64, 150, [50, 500])
+    assert (tiny.features.count, tiny.ssgp.iterations, tiny.stream.rows) == (10, 2, [50, 100])
 
 
 def test_the_sweeps_of_experiments_follow_size() -> None:

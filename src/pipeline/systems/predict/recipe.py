@@ -17,6 +17,7 @@ from pipeline.host.errors import PipelineError
 from pipeline.host.torchrun import refuse_several
 from pipeline.settings.job import Job
 from pipeline.systems.predict.config import PredictConfig
+from pipeline.systems.predict.points import predicted_points
 from pipeline.tracking.model import load_model
 from pipeline.tracking.store import open_store
 
@@ -70,13 +71,9 @@ def said_of_short_ones(rows: Sequence[int], history: int) -> None:
         )
 
 
-def predict(settings: PredictConfig, job: Job) -> None:  # noqa: ARG001
-    """Read the file with the model's columns, predict in its own units, write NAME-predictions.csv."""
-    refuse_several("recipe=predict")
-    open_store(settings.tracking.uri, wait=settings.tracking.wait)
-    model = load_model(settings.model.uri, most_rows=None)
-    columns = model_columns(model)
-    data = settings.data
+def predicted_sequences(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:
+    """What a forecaster says of the sequences of a file, and words about it."""
+    columns, data = model_columns(model), settings.data
     sequences = read_sequences(
         data.path, columns=columns, group=data.group, time=data.time, delimiter=data.delimiter, decimal=data.decimal
     )
@@ -91,8 +88,18 @@ def predict(settings: PredictConfig, job: Job) -> None:  # noqa: ARG001
         predicted.insert(2, data.time, times_of(sequences, settings.horizon))
         if settings.horizon:
             said_of_uneven_times(sequences)
+    said_of_short_ones([len(values) for values in sequences.to_arrays()], model_history(model))
+    what = f"forecasts of {settings.horizon} steps" if settings.horizon else "one-step predictions"
+    return predicted, f"{what} for {len(sequences)} sequences, {len(predicted)} rows"
+
+
+def predict(settings: PredictConfig, job: Job) -> None:  # noqa: ARG001
+    """Read the file with the model's columns, predict in its own units, write NAME-predictions.csv."""
+    refuse_several("recipe=predict")
+    open_store(settings.tracking.uri, wait=settings.tracking.wait)
+    model = load_model(settings.model.uri, most_rows=None)
+    of_points = model.metadata.metadata.get("takes") == "points"
+    predicted, words = (predicted_points if of_points else predicted_sequences)(model, settings)
     output = Path(settings.output or f"{Path(settings.data.path).stem}-predictions.csv").resolve()
     write_csv(predicted, output)
-    what = f"forecasts of {settings.horizon} steps" if settings.horizon else "one-step predictions"
-    said_of_short_ones([len(values) for values in sequences.to_arrays()], model_history(model))
-    print(f"{what} for {len(sequences)} sequences, {len(predicted)} rows: {output}")
+    print(f"{words}: {output}")

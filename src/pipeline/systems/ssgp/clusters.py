@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 from torch import Tensor
+from tqdm import tqdm
 
+from pipeline.job.study import Study
 from pipeline.plotting import Grid, colour, new_panels
+from pipeline.systems.ssgp.checks import LEAST_PICTURE
+from pipeline.systems.ssgp.config import SsgpConfig
+from pipeline.systems.ssgp.curves import StandardisedPoints
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,3 +53,19 @@ def cluster_figure(points: pd.DataFrame, *, title: str) -> Figure:
             panel.scatter(members["x"], members["y"], s=8, marker=marker, color=colour(i), linewidths=0.6)
         panel.grid(False)
     return figure
+
+
+def log_clusters(settings: SsgpConfig, given: StandardisedPoints, changed: StandardisedPoints, here: Study) -> None:
+    """t-SNE of test inputs before and after an autoencoder changed them."""
+    if len(given.test.targets) < LEAST_PICTURE:
+        rows = len(given.test.targets)
+        tqdm.write(f"the test part has {rows} rows, too few for a t-SNE; figures/clusters is left out")
+        return
+    clusters, most, seed = settings.autoencoder.components, settings.ssgp.picture, settings.seed
+    tables = [
+        pictured(points.test.inputs[:most], kind=kind, clusters=clusters, seed=seed)
+        for kind, points in (("inputs", given), ("reconfigured", changed))
+    ]
+    table = pd.concat(tables, ignore_index=True)
+    here.run.table(table, "evaluate/clusters.csv")
+    here.run.figure(cluster_figure(table, title=f"{here.title}: clusters of the test inputs"), "figures/clusters")

@@ -1,22 +1,27 @@
-"""The settings of `recipe=ssgp`."""
+"""The settings of `recipe=ssgp`, and what the rest of the pipeline knows of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from omegaconf import MISSING
 
 from pipeline.settings.fields import setting
 from pipeline.settings.schema import CommonConfig
 from pipeline.systems.registry import System
+from pipeline.systems.ssgp.comparison import PROCESSES
+
+ONE_MODEL = "a run trains one model: model=ssgp sampler=iid features.count=64 seed=0"
+
+
+@dataclass
+class FeatureCountConfig:
+    count: int = setting(above=0, cap="count")
 
 
 @dataclass
 class SsgpSectionConfig:
-    arms: list[str] = MISSING
-    counts: list[int] = setting(above=0, cap="count")
-    seeds: int = setting(above=0, cap="seeds")
     iterations: int = setting(above=0, cap="epochs")
     learning_rate: float = setting(above=0)
     every: int = setting(above=0)
@@ -50,11 +55,20 @@ class StreamConfig:
 
 @dataclass
 class SsgpConfig(CommonConfig):
-    """`recipe=ssgp`. samplers holds a section with a `_target_` for every name."""
+    """`recipe=ssgp`."""
+
+    MOVED: ClassVar[dict[str, str]] = {
+        "ssgp.arms": f"{ONE_MODEL}; several: +experiment=ssgp contender=ssgp/iid,ssgp/orthogonal,ridge",
+        "ssgp.counts": f"{ONE_MODEL}; several: +experiment=ssgp features.count=16,32,64",
+        "ssgp.seeds": f"{ONE_MODEL}; several: +experiment=ssgp 'seed=range(8)'",
+        "samplers": f"{ONE_MODEL}; several: +experiment=ssgp contender=ssgp/iid,ssgp/orthogonal",
+    }
 
     data: Any = MISSING
+    model: Any = MISSING
     kernel: Any = MISSING
-    samplers: Any = MISSING
+    sampler: Any = MISSING
+    features: FeatureCountConfig = field(default_factory=FeatureCountConfig)
     ssgp: SsgpSectionConfig = field(default_factory=SsgpSectionConfig)
     autoencoder: AutoencoderConfig = field(default_factory=AutoencoderConfig)
     gpytorch: GpytorchConfig = field(default_factory=GpytorchConfig)
@@ -63,8 +77,11 @@ class SsgpConfig(CommonConfig):
 
 SYSTEM = System(
     settings=SsgpConfig,
-    entry="pipeline.systems.ssgp.recipe:compare",
-    check="pipeline.systems.ssgp.recipe:check",
+    entry="pipeline.systems.ssgp.recipe:train",
+    check="pipeline.systems.ssgp.checks:check",
+    comparison=PROCESSES,
+    servable="pipeline.systems.ssgp.servable:servable",
     data=("data.points:Points",),
+    model=("models.ssgp.method:PointModel",),
     redraw="pipeline.systems.ssgp.redraw:study_from",
 )

@@ -1,6 +1,7 @@
 """GPyTorch's models on the same points: the exact process, its random Fourier features, and a variational process.
 
-Only imported where an arm asks for it: GPyTorch is the extra `gp`.
+Only imported where `model=` names one: GPyTorch is the extra `gp`. Each gives the curve of its training, and what
+predicts at the point that is kept.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 import torch
@@ -15,7 +17,7 @@ from torch import Tensor
 
 from data.points import some_of
 from models.runtime.seeding import derived
-from pipeline.systems.ssgp.curves import CurveRow, Part, Predict, StandardisedPoints, curve_row, say_end
+from pipeline.systems.ssgp.curves import CurveRow, Part, Predict, StandardisedPoints, best_place, curve_row, say_end
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # torch.jit.script, at import
@@ -28,6 +30,7 @@ ROWS = 1000  # that are predicted at once
 FIRST_NOISE = 0.25  # as `models.ssgp.model`
 STARTS = (1.0, 0.5, 0.25, 0.125)  # of the exact process, which from too long a length-scale may end in noise alone
 FAILURES = (NanError, NotPSDError)  # of a decomposition
+Peer = tuple[list[CurveRow], Predict]  # the curve, and what predicts at the point that is kept
 
 
 class PeerTraining(NamedTuple):
@@ -88,46 +91,66 @@ def predictor(model: Any, likelihood: Any) -> Predict:
     return predict
 
 
-def trained_curve(
+class Kept:
+    """The curve of a training, and the parameters at each of its points."""
+
+    def __init__(self, model: Any, likelihood: Any) -> None:
+        self.modules = (model, likelihood)
+        self.curve = list[CurveRow]()
+        self.states = list[list[dict[str, Tensor]]]()
+
+    def add(self, row: CurveRow) -> None:
+        """Take the model as it stands."""
+        self.curve.append(row)
+        self.states.append([deepcopy(module.state_dict()) for module in self.modules])
+
+    def with_loss(self, loss: float) -> None:
+        """The loss of the last row is known."""
+        self.curve[-1] = self.curve[-1]._replace(loss=loss)
+
+    def restored(self) -> Peer:
+        """The best model back in place."""
+        best = best_place([row.validation.nlpd for row in self.curve])
+        for module, state in zip(self.modules, self.states[best], strict=True):
+            module.load_state_dict(state)
+        return self.curve, predictor(*self.modules)
+
+
+def trained(
     model: Any,
     likelihood: Any,
     losses: Callable[[int], Iterator[Tensor]],
     data: StandardisedPoints,
     training: PeerTraining,
-) -> list[CurveRow]:
+) -> Peer:
     """A step of Adam on each loss of an iteration; a row of the curve every `every` iterations and at the end, with the
     first loss that follows. Where a matrix cannot be decomposed any more training stops, which is said."""
-    curve = list[CurveRow]()
+    kept = Kept(model, likelihood)
     try:
-        train_into(curve, model, likelihood, losses, data, training)
+        train_into(kept, losses, data, training)
     except FAILURES as error:
-        while curve and math.isnan(curve[-1].loss):
-            curve.pop()
-        say_end(curve, f"{type(model).__name__} of GPyTorch, seed {training.seed}", error)
-    return curve
+        while kept.curve and math.isnan(kept.curve[-1].loss):
+            kept.curve.pop()
+        say_end(kept.curve, f"{type(model).__name__} of GPyTorch, seed {training.seed}", error)
+    return kept.restored()
 
 
 def train_into(
-    curve: list[CurveRow],
-    model: Any,
-    likelihood: Any,
-    losses: Callable[[int], Iterator[Tensor]],
-    data: StandardisedPoints,
-    training: PeerTraining,
+    kept: Kept, losses: Callable[[int], Iterator[Tensor]], data: StandardisedPoints, training: PeerTraining
 ) -> None:
-    """As `trained_curve`, each point added to `curve` when it is there."""
-    parameters = {id(p): p for module in (model, likelihood) for p in module.parameters()}
+    """As `trained`, each point kept when it is there."""
+    parameters = {id(p): p for module in kept.modules for p in module.parameters()}
     optimizer = torch.optim.Adam(parameters.values(), lr=training.learning_rate)
-    predict = predictor(model, likelihood)
-    model.train()
-    likelihood.train()
+    predict = predictor(*kept.modules)
+    for module in kept.modules:
+        module.train()
     for iteration in range(training.iterations + 1):
         last = iteration == training.iterations
         if iteration % training.every == 0 or last:  # before the loss, as prediction clears what that would keep
-            curve.append(curve_row(predict, data, iteration, math.nan))
+            kept.add(curve_row(predict, data, iteration, math.nan))
         for step, value in enumerate(losses(iteration)):
-            if step == 0 and curve[-1].iteration == iteration:
-                curve[-1] = curve[-1]._replace(loss=value.item())
+            if step == 0 and kept.curve[-1].iteration == iteration:
+                kept.with_loss(value.item())
             if last:
                 break
             optimizer.zero_grad()
@@ -135,9 +158,9 @@ def train_into(
             optimizer.step()
 
 
-def exact_curve(
+def exact(
     data: StandardisedPoints, part: Part, kernel: Any, training: PeerTraining, *, starts: Sequence[float] = (1.0,)
-) -> list[CurveRow]:
+) -> Peer:
     """starts: factors of the first length-scale, of which the one with the largest marginal likelihood is taken."""
     likelihood = GaussianLikelihood()
     model = ExactModel(part, kernel, likelihood)
@@ -157,28 +180,28 @@ def exact_curve(
 
     best = starts[0] if len(starts) == 1 else min(starts, key=loss_at)
     begin(model, likelihood, best * training.scale, part.inputs)
-    return trained_curve(model, likelihood, losses, data, training)
+    return trained(model, likelihood, losses, data, training)
 
 
-def full_gp_curve(data: StandardisedPoints, training: PeerTraining, *, points: int) -> list[CurveRow]:
+def full_gp(data: StandardisedPoints, training: PeerTraining, *, points: int) -> Peer:
     """The exact process on `points` training rows at most, drawn under the seed; by Cholesky, not by iteration."""
     generator = torch.Generator().manual_seed(training.seed)
     rows = some_of(torch.arange(len(data.train.targets)), points, generator)
     part = Part(data.train.inputs[rows], data.train.targets[rows])
     kernel = gpytorch.kernels.RBFKernel(ard_num_dims=part.inputs.shape[1])
     with gpytorch.settings.fast_computations(False, False, False):
-        return exact_curve(data, part, kernel, training, starts=STARTS)
+        return exact(data, part, kernel, training, starts=STARTS)
 
 
-def rff_curve(data: StandardisedPoints, training: PeerTraining, *, count: int) -> list[CurveRow]:
+def rff(data: StandardisedPoints, training: PeerTraining, *, count: int) -> Peer:
     size = data.train.inputs.shape[1]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(training.seed)
         kernel = gpytorch.kernels.RFFKernel(num_samples=count, num_dims=size, ard_num_dims=size)
-        return exact_curve(data, data.train, kernel, training)
+        return exact(data, data.train, kernel, training)
 
 
-def svgp_curve(data: StandardisedPoints, training: PeerTraining, *, inducing: int, batch_size: int) -> list[CurveRow]:
+def svgp(data: StandardisedPoints, training: PeerTraining, *, inducing: int, batch_size: int) -> Peer:
     """An iteration is a pass over the rows, in batches; as many inducing points as the sparse spectrum has features.
 
     GPyTorch adds noise to the first variational mean from torch's own generator, which is seeded and put back.
@@ -198,4 +221,4 @@ def svgp_curve(data: StandardisedPoints, training: PeerTraining, *, inducing: in
 
     with torch.random.fork_rng(devices=[inputs.device] if inputs.is_cuda else []):
         torch.manual_seed(derived(training.seed, "svgp/variational_mean"))
-        return trained_curve(model, likelihood, losses, data, training)
+        return trained(model, likelihood, losses, data, training)

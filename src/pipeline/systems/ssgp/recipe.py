@@ -1,113 +1,31 @@
-"""`recipe=ssgp`: sparse-spectrum Gaussian processes beside the full one and controls, over numbers of frequencies and
-seeds, in one run. What is finished of it is kept, so that `resume=true` goes on from there."""
+"""`recipe=ssgp`: one model of a table of points, a Gaussian process or a control: load, inputs, fit, evaluate, keep."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from pathlib import Path
-from time import perf_counter
 from typing import Any
 
-import pandas as pd
+import torch
 from tqdm import tqdm
 
 from data.points import Points
-from models.features.samplers import Iid
-from pipeline.compare.markdown import markdown_table
-from pipeline.host.atomic import written_whole
+from models.features.samplers import check_pair
+from models.ssgp.method import PointModel, arm_of
 from pipeline.host.devices import DTYPES
 from pipeline.host.errors import PipelineError
 from pipeline.host.torchrun import refuse_several
 from pipeline.job.clock import Clock
-from pipeline.job.study import Study, set_up, study
+from pipeline.job.study import Named, Study, set_up, study
 from pipeline.settings.build import build
 from pipeline.settings.job import Job
-from pipeline.settings.schema import refuse_repeated
-from pipeline.systems.ssgp.arms import Bench, Cell, arm_of, check_peers
-from pipeline.systems.ssgp.clusters import cluster_figure, pictured
+from pipeline.systems.ssgp.clusters import log_clusters
+from pipeline.systems.ssgp.comparison import PROCESSES
 from pipeline.systems.ssgp.config import SsgpConfig
-from pipeline.systems.ssgp.curves import CurveRow, best_row, standardised_points
-from pipeline.systems.ssgp.report import report, table_of
-from pipeline.systems.ssgp.streamed import cost_figure, slope, streamed_costs, untrained
-from pipeline.tracking.run import Run
-
-LEAST_PICTURE = 4  # points that t-SNE needs at least
-VERSION = 3  # of how fits are made and kept, raised when a run must not go on with those of before
-
-
-def cells(settings: SsgpConfig, rows: int) -> Iterator[Cell]:
-    """Seeds outermost, so that an interrupted run has whole seeds. rows: of the training part."""
-    for seed in range(settings.seed, settings.seed + settings.ssgp.seeds):
-        for arm in settings.ssgp.arms:
-            model, _ = arm_of(arm, settings.samplers)
-            if seed > settings.seed and model.fits_once(settings, rows):
-                continue
-            for p in settings.ssgp.counts if model.counted else [0]:
-                yield Cell(arm, p, seed)
-
-
-def finished_cells(path: Path) -> dict[Cell, dict[str, Any]]:
-    """What an interrupted run has kept. Raises PipelineError where its fits were made in another way than now."""
-    if not path.exists():
-        return {}
-    kept = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(kept, dict) or kept["version"] != VERSION:
-        raise PipelineError(f"{path} was begun by another version of recipe=ssgp; start anew, without resume=true")
-    return {Cell(**row["cell"]): row for row in kept["cells"]}
-
-
-def fit_cells(bench: Bench, wanted: list[Cell], path: Path, run: Run) -> list[dict[str, Any]]:
-    """Every cell that is not finished yet, each kept and logged when it is."""
-    done = finished_cells(path)
-    for cell in tqdm(wanted, desc="fits", unit="fit", disable=None):
-        if cell in done:
-            continue
-        start = perf_counter()
-        curve = bench.fit(cell)
-        done[cell] = {
-            "cell": cell._asdict(), "seconds": perf_counter() - start, "curve": [flat(row) for row in curve],
-            "stopped": bench.stops_early(cell, curve), "autoencoder": bench.unlogged.pop(cell.seed, {}),
-        }  # fmt: skip
-        with written_whole(path) as partial:
-            partial.write_text(json.dumps({"version": VERSION, "cells": list(done.values())}), encoding="utf-8")
-        log_cell(run, cell, best_row(curve))
-        for name, value in done[cell]["autoencoder"].items():
-            run.metric(f"autoencoder/{name}", value, cell.seed)
-    return [done[cell] for cell in wanted]
-
-
-def flat(row: CurveRow) -> dict[str, float]:
-    parts = {"validation": row.validation, "test": row.test}
-    return {"iteration": row.iteration, "loss": row.loss} | {
-        f"{part}_{name}": value for part, found in parts.items() for name, value in found._asdict().items()
-    }
-
-
-def metric_name(cell: Cell) -> str:
-    return cell.arm.replace("/", "-") + (f"-p{cell.p}" if cell.p else "")
-
-
-def log_cell(run: Run, cell: Cell, best: CurveRow) -> None:
-    """A metric per arm and number of frequencies, its steps the seeds."""
-    for key, value in flat(best).items():
-        if key.startswith("test_"):
-            run.metric(f"{metric_name(cell)}/{key}", value, cell.seed)
-
-
-def log_means(run: Run, means: pd.DataFrame) -> None:
-    """Means of the test errors over seeds: what is compared between runs."""
-    for row in means.to_dict("records"):
-        name = metric_name(Cell(row["arm"], row["p"], 0))
-        run.metric(f"{name}/mean_test_rmse", row["rmse"])
-        run.metric(f"{name}/mean_test_nlpd", row["nlpd"])
-
-
-def log_autoencoders(run: Run, found: list[dict[str, Any]]) -> None:
-    """A row per seed; one that a resumed run trained again has come to the same."""
-    rows = [{"seed": row["cell"]["seed"], **row["autoencoder"]} for row in found if row["autoencoder"]]
-    if rows:
-        run.table(pd.DataFrame(rows).drop_duplicates("seed"), "evaluate/autoencoders.csv")
+from pipeline.systems.ssgp.curves import StandardisedPoints, standardised_points
+from pipeline.systems.ssgp.evaluate import predictor_of
+from pipeline.systems.ssgp.fits import Draw, Fitted, fit
+from pipeline.systems.ssgp.inputs import inputs_for
+from pipeline.systems.ssgp.results import log_curve, log_predictions, log_scores, said
+from pipeline.systems.ssgp.streamed import log_stream
 
 
 def load_points(settings: SsgpConfig) -> Points:
@@ -120,85 +38,91 @@ def load_points(settings: SsgpConfig) -> Points:
     return points
 
 
-def log_clusters(settings: SsgpConfig, bench: Bench, opened: Study) -> None:
-    """t-SNE of test inputs before and after the first seed's autoencoder."""
-    changed, rows = bench.reconfigured(settings.seed), len(bench.points.test.targets)
-    if rows < LEAST_PICTURE:
-        tqdm.write(f"the test part has {rows} rows, too few for a t-SNE; figures/clusters is left out")
-        return
-    tables = [
-        pictured(
-            points.test.inputs[: settings.ssgp.picture], kind=kind, clusters=settings.autoencoder.components,
-            seed=settings.seed,
-        )
-        for kind, points in (("inputs", bench.points), ("reconfigured", changed))
-    ]  # fmt: skip
-    table = pd.concat(tables, ignore_index=True)
-    opened.run.table(table, "evaluate/clusters.csv")
-    opened.run.figure(cluster_figure(table, title=f"{opened.title}: clusters of the test inputs"), "figures/clusters")
+def draw_of(settings: SsgpConfig, model: PointModel) -> Draw | None:
+    """Returns what frequencies are drawn by; None for a model that draws none. Raises ValueError for a sampler that
+    cannot draw for the kernel."""
+    if not model.draws:
+        return None
+    draw = Draw(*(build(name, getattr(settings, name), settings.extensions) for name in Draw._fields))
+    check_pair(draw.kernel, draw.sampler)
+    return draw
 
 
-def log_stream(settings: SsgpConfig, bench: Bench, opened: Study) -> None:
-    """Cost of a fit against the number of generated rows."""
-    own = settings.stream
-    model = untrained(bench.kernel, Iid(), count=own.count, dimension=own.dimension, seed=settings.seed)
-    dtype = DTYPES[settings.dtype]
-    costs = streamed_costs(own.rows, model, dimension=own.dimension, seed=settings.seed, dtype=dtype)
-    opened.run.table(costs, "evaluate/stream.csv")
-    if len(costs) > 1:
-        opened.run.metric("stream/slope", slope(costs))
-    opened.run.figure(
-        cost_figure(costs, title=f"{opened.title}: a fit in a stream of generated rows"), "figures/stream"
-    )
-    print(markdown_table(costs))
+def passed_over(settings: SsgpConfig, model: PointModel, rows: int) -> tuple[str, ...]:
+    """Returns the settings that change nothing in this fit. rows: of the training part, of which the full process draws
+    some where there are more than it takes."""
+    seeded = model.random or (model.name == "full_gp" and rows > settings.gpytorch.points)
+    matters = {"sampler": model.draws, "features.count": model.counted, "seed": seeded}
+    return tuple(name for name, does in matters.items() if not does)
 
 
-def stages(settings: SsgpConfig, bench: Bench, points: Points, opened: Study) -> float:
-    """All fits, then tables and figures; returns the least validation RMSE."""
-    with opened.clock.stage("fit"):
-        wanted = list(cells(settings, len(bench.points.train.targets)))
-        found = fit_cells(bench, wanted, opened.folder / "cells.json", opened.run)
-    stopped = ["{arm} p={p} seed={seed}".format(**row["cell"]) for row in found if row["stopped"]]
-    if stopped:
-        opened.run.tags({"ssgp.stopped": ", ".join(stopped)})
-    with opened.clock.stage("report"):
-        table = table_of(found)
-        log_means(opened.run, report(opened.run, table, points, title=opened.title))
-        log_autoencoders(opened.run, found)
-    if any(arm_of(name, settings.samplers)[0].pictured for name in settings.ssgp.arms):
-        with opened.clock.stage("clusters"):
-            log_clusters(settings, bench, opened)
-    if settings.stream.rows:
-        with opened.clock.stage("stream"):
-            log_stream(settings, bench, opened)
-    return float(table.loc[table["chosen"], "validation_rmse"].min())
+def named(settings: SsgpConfig, job: Job, model: PointModel, points: Points, rows: int) -> Named:
+    """Returns what the run is called and tagged with."""
+    choices = {name: str(value).rpartition("/")[2] for name, value in job.choices.items() if value}
+    arm = arm_of(model.name, choices.get("sampler", ""))
+    words = [arm.replace("/", "-"), *([f"m{settings.features.count}"] if model.counted else [])]
+    tags = {"model": model.name, "arm": arm, "target": points.target_name}
+    tags |= {name: choices.get(name, "") if model.draws else "" for name in ("sampler", "kernel")}
+    experiment = choices.get("experiment") or settings.recipe
+    return Named(experiment, words=words, tags=tags, passed_over=passed_over(settings, model, rows))
 
 
-def check(settings: SsgpConfig) -> None:
-    """Raises PipelineError, before anything is loaded, for settings that mean nothing to the arms."""
-    own = settings.ssgp
-    if not own.arms:
-        raise PipelineError("ssgp.arms is empty; give at least one, as in ssgp.arms=[ssgp/iid]")
-    asked = [arm_of(arm, settings.samplers)[0] for arm in own.arms]
-    for key, values in {"ssgp.arms": own.arms, "ssgp.counts": own.counts}.items():
-        refuse_repeated(key, values)
-    if any(arm.pictured for arm in asked) and own.picture < LEAST_PICTURE:
-        raise PipelineError(f"ssgp.picture={own.picture}: a t-SNE takes at least {LEAST_PICTURE} points")
-    if any(arm.autoencoder for arm in asked) and settings.autoencoder.batch_size < 2:
-        raise PipelineError("autoencoder.batch_size=1: its layers normalise over a batch; give at least 2")
-    check_peers(settings)
+def evaluate(points: Points, learnt: StandardisedPoints, fitted: Fitted, here: Study, *, rows: int | None) -> str:
+    """Scores, curve, predictions and figures, all logged; returns words about them. rows: of each part at most."""
+    log_curve(here, fitted, points)
+    scores = log_scores(here, fitted)
+    if not here.full:
+        return said(scores, points)
+    predictor = predictor_of(points, learnt, fitted)
+    return said(scores | log_predictions(here, predictor, points, rows=rows), points)
 
 
-def compare(settings: SsgpConfig, job: Job) -> float:
-    """The whole recipe; returns the least validation RMSE of all fits."""
+def keep(settings: SsgpConfig, points: Points, learnt: StandardisedPoints, fitted: Fitted, here: Study) -> str:
+    """The model, logged as `tracking.log_model` says; returns words about it."""
+    from pipeline.systems.ssgp.servable import trained_model
+    from pipeline.tracking.model import keep_model
+
+    if fitted.process is None:
+        return "\n\nGPyTorch's models are here for comparison: no model is kept"
+    kept = trained_model(predictor_of(points, learnt, fitted), points, fitted.best.validation.rmse)
+    uri = keep_model(here.run, kept, settings.tracking, PROCESSES)
+    return "" if uri is None else f"\n\npredict: python -m pipeline recipe=predict model={uri} data.path=new.csv"
+
+
+def stages(settings: SsgpConfig, model: PointModel, draw: Draw | None, loaded: Any, here: Study) -> float:
+    """Inputs, fit, evaluation and what is kept; returns the validation RMSE."""
+    points, standardised = loaded
+    learnt = inputs_for(settings, model, standardised, here)
+    with here.clock.stage("fit"):
+        fitted = fit(settings, model, learnt, draw, here.folder / "fit.npz")
+    validation = fitted.best.validation.rmse
+    ended = fitted.ended_at(settings.ssgp.iterations)
+    stopped = "" if ended is None else f"iteration {ended}"
+    here.run.tags({"validation_rmse": repr(validation), "ssgp.stopped": stopped})
+    with here.clock.stage("evaluate"):
+        words = evaluate(points, learnt, fitted, here, rows=settings.size.steps)
+        if model.name == "revisited" and here.full:
+            log_clusters(settings, standardised, learnt, here)
+    if settings.stream.rows and draw is not None:
+        with here.clock.stage("stream"):
+            log_stream(settings, draw, here)
+    here.run.describe(f"{here.title}\n\n{words}\n")
+    words += keep(settings, points, learnt, fitted, here)
+    print(f"\n{here.title}\n\n{words}" if here.full else f"{here.title}: RMSE {validation:.4g} on validation")
+    return validation
+
+
+def train(settings: SsgpConfig, job: Job) -> float:
+    """The whole recipe; returns the validation RMSE of the point of the curve that is kept."""
     refuse_several("recipe=ssgp")
     device, clock = set_up(settings, job), Clock()
+    model: PointModel = build("model", settings.model, settings.extensions)
+    draw = draw_of(settings, model)
     with clock.stage("load"):
         points = load_points(settings)
-        standardised = standardised_points(
-            points, rows=settings.size.steps, dtype=DTYPES[settings.dtype], device=device
-        )
-        bench = Bench(settings, standardised)
-    tqdm.write(f"{points.name}: {len(standardised.train.targets)} training rows")
-    with study(settings, job, points, device, clock) as opened:
-        return stages(settings, bench, points, opened)
+        dtype: torch.dtype = DTYPES[settings.dtype]
+        standardised = standardised_points(points, rows=settings.size.steps, dtype=dtype, device=device)
+    rows = len(standardised.train.targets)
+    tqdm.write(f"{points.name}: {rows} training rows")
+    with study(settings, job, points, device, clock, named(settings, job, model, points, rows)) as here:
+        return stages(settings, model, draw, (points, standardised), here)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -13,7 +11,7 @@ from matplotlib.figure import Figure
 from pipeline.compare.pages import Remade, read_table
 from pipeline.host.errors import PipelineError
 from pipeline.systems.ssgp.clusters import cluster_figure
-from pipeline.systems.ssgp.report import claims_of, curve_figure, has_curves, in_words
+from pipeline.systems.ssgp.report import DataSet, claims_of, curve_figure, has_curves, in_words
 from pipeline.systems.ssgp.streamed import cost_figure
 
 TARGET = re.compile(r"<!-- test RMSE \((?P<target>.+)\) -->")
@@ -29,14 +27,14 @@ def target_of(folder: Path) -> str:
     return found["target"]
 
 
-def points_of(folder: Path, *, drawn: bool) -> Any:
+def points_of(folder: Path, *, drawn: bool) -> DataSet:
     """What is known of a study's data set: its name where it is in a table, its target where errors are drawn."""
     known = read_table(folder / "paired.csv") if (folder / "paired.csv").is_file() else None
     name, stand_in = ("", False) if known is None else (known["data"].iloc[0], bool(known["stand_in"].iloc[0]))
-    return SimpleNamespace(name=name, stand_in=stand_in, target_name=target_of(folder) if drawn else "")
+    return DataSet(name, target_of(folder) if drawn else "", stand_in)
 
 
-def study_figures(folder: Path, curves: pd.DataFrame, points: Any) -> dict[str, Figure]:
+def study_figures(folder: Path, curves: pd.DataFrame, points: DataSet) -> dict[str, Figure]:
     """Those that the folder has the tables of."""
     found = {}
     if has_curves(curves):

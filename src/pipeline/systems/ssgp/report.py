@@ -1,21 +1,21 @@
-"""What `recipe=ssgp` leaves: tables, claims paired over seeds, figures and words."""
+"""What the parent of a multirun of `recipe=ssgp` shows: means, claims paired over seeds, curves and words.
+
+A row of curves is a point of one; `arm` is a model with its sampler, `p` its number of frequencies (0: it has none).
+"""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from data.points import Points
+from models.ssgp.method import MODELS
 from pipeline.compare import statistics
 from pipeline.compare.markdown import markdown_table
 from pipeline.plotting import Grid, colour, curve, legend_beside, new_panels, whole_ticks
-from pipeline.systems.ssgp.arms import ARMS
-from pipeline.systems.ssgp.curves import best_place
-from pipeline.tracking.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,7 +30,9 @@ CLAIMS = (  # challenger, baseline; those of samplers are made by `pairs_of`
 FRONT = ["arm", "p", "seed"]
 SCORES = ("rmse", "nlpd")
 CURVES = ("ssgp/iid", "ssgp/orthogonal", "spectrum/iid", "revisited/iid", "rff/iid")
-LEVELS = ("full_gp", "ridge", "vae_ridge")  # drawn as lines at one height, in this order
+LEVELS: dict[str, Any] = {  # models without a number of frequencies, drawn at one height: how they are dashed
+    "full_gp": "-", "ridge": (0, (1, 3)), "vae_ridge": (0, (5, 4)),
+}  # fmt: skip
 LINES = 5  # of a panel, at most
 AXIS = "iteration of training the hyper-parameters, as far as all seeds have come; median over seeds, band: quartiles"
 AXIS_LETTERS = 13  # an inch of it holds
@@ -38,14 +40,12 @@ PANEL, MARGIN = (3.6, 4.2), (2.2, 0.0)  # width and height of a panel, and of wh
 SHOWN = ["challenger", "baseline", "score", "p", "pairs", "ratio", "ratio_low", "ratio_high", "p_holm"]
 
 
-def table_of(found: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """A row per point of each curve; chosen: the one that `best_place` finds; stopped: training ended early."""
-    rows = []
-    for cell in found:
-        best = best_place([point["validation_nlpd"] for point in cell["curve"]])
-        front = {**cell["cell"], "seconds": cell["seconds"], "stopped": cell["stopped"]}
-        rows += [{**front, **point, "chosen": place == best} for place, point in enumerate(cell["curve"])]
-    return pd.DataFrame(rows)
+class DataSet(NamedTuple):
+    """What is known of the points: their name, that of the target, and whether they stand in for real ones."""
+
+    name: str
+    target_name: str
+    stand_in: bool
 
 
 def means_of(chosen: Any) -> pd.DataFrame:
@@ -53,7 +53,7 @@ def means_of(chosen: Any) -> pd.DataFrame:
 
     kept: the median of the iterations that were kept; untrained: in how many seeds that is the one before any training.
     """
-    trained = ~chosen["arm"].isin([arm.model for arm in ARMS.values() if arm.linear])
+    trained = ~chosen["arm"].isin([model.name for model in MODELS.values() if model.linear])
     groups = chosen.assign(
         iteration=chosen["iteration"].where(trained), untrained=(chosen["iteration"] == 0) & trained
     ).groupby(["arm", "p"], sort=False)
@@ -66,7 +66,7 @@ def means_of(chosen: Any) -> pd.DataFrame:
     return means.reset_index()
 
 
-def jobs_of(chosen: Any, score: str, points: Points) -> pd.DataFrame:
+def jobs_of(chosen: Any, score: str, points: DataSet) -> pd.DataFrame:
     """The rows that `statistics` reads. The error is the RMSE, or exp(NLPD), whose log ratio is the difference.
 
     An arm without frequencies stands beside every number of them, one that was fitted once beside every seed.
@@ -87,12 +87,12 @@ def jobs_of(chosen: Any, score: str, points: Points) -> pd.DataFrame:
 def pairs_of(arms: Sequence[str]) -> list[tuple[str, str]]:
     """Challengers and baselines that both ran: what is done to an SSGP, its sampler in place of iid, and `CLAIMS`."""
     drawn = [arm.split("/") for arm in arms if "/" in arm]
-    done = [(f"{model}/{sampler}", f"ssgp/{sampler}") for model, sampler in drawn if ARMS[model].changes_ssgp]
+    done = [(f"{model}/{sampler}", f"ssgp/{sampler}") for model, sampler in drawn if MODELS[model].changes_ssgp]
     samplers = [(f"ssgp/{sampler}", "ssgp/iid") for model, sampler in drawn if model == "ssgp" and sampler != "iid"]
     return [pair for pair in (*done, *samplers, *CLAIMS) if set(pair) <= set(arms)]
 
 
-def claims_of(chosen: Any, points: Points) -> tuple[Any, pd.DataFrame]:
+def claims_of(chosen: Any, points: DataSet) -> tuple[Any, pd.DataFrame]:
     """Paired rows and verdicts of every pair of arms that `pairs_of` finds."""
     pairs, verdicts = [], []
     for challenger, baseline in pairs_of(list(dict.fromkeys(chosen["arm"]))):
@@ -113,7 +113,7 @@ def lines_of(arms: Sequence[str]) -> list[str]:
     return (first + [arm for arm in arms if arm not in CURVES])[:LINES]
 
 
-def curve_figure(table: Any, points: Points, *, title: str) -> Figure:
+def curve_figure(table: Any, points: DataSet, *, title: str) -> Figure:
     """Test RMSE over iterations, a panel per number of frequencies, of which there is one at least (`has_curves`): the
     thesis's figures 3.1 and 3.4."""
     counts = sorted(set(table["p"]) - {0})
@@ -149,11 +149,10 @@ def over_seeds(rows: Any) -> pd.DataFrame:
 
 def best_lines(table: Any) -> dict[str, tuple[float, Any]]:
     """Chosen errors of the arms that have no number of frequencies, with a line style each."""
-    styles = {name: ARMS[name].dashes for name in LEVELS}
     chosen = table[table["chosen"]]
     return {
         arm: (float(chosen.loc[chosen["arm"] == arm, "test_rmse"].median()), style)
-        for arm, style in styles.items()
+        for arm, style in LEVELS.items()
         if arm in set(chosen["arm"])
     }
 
@@ -162,21 +161,3 @@ def in_words(means: pd.DataFrame, paired: Any, claims: pd.DataFrame) -> str:
     """The three tables in Markdown; without pairs the means alone."""
     text = markdown_table(means, digits=4)
     return f"{text}\n\n{markdown_table(paired[SHOWN])}\n\n{markdown_table(claims)}" if len(paired) else text
-
-
-def report(run: Run, table: Any, points: Points, *, title: str) -> pd.DataFrame:
-    """Tables, the figure where there are curves, and the description; returns `means_of` the chosen points."""
-    chosen = table[table["chosen"]]
-    means = means_of(chosen)
-    paired, claims = claims_of(chosen, points)
-    run.table(table, "curves/curves.csv")
-    run.table(means, "evaluate/means.csv")
-    if len(paired):
-        run.table(paired, "evaluate/paired.csv")
-        run.table(claims, "evaluate/claims.csv")
-    text = f"{title}\n\n{in_words(means, paired, claims)}"
-    if has_curves(table):
-        run.figure(curve_figure(table, points, title=f"{title}: error over training"), "figures/rmse")
-    run.describe(text)
-    print(text)
-    return means

@@ -18,7 +18,12 @@ from models.features.samplers import Sampler, draw_frequencies
 from models.runtime.seeding import generator
 from models.ssgp.model import SSGP
 from models.ssgp.moments import Rows, RowStream
+from pipeline.compare.markdown import markdown_table
+from pipeline.host.devices import DTYPES
+from pipeline.job.study import Study
 from pipeline.plotting import legend, line, new_axes
+from pipeline.systems.ssgp.config import SsgpConfig
+from pipeline.systems.ssgp.fits import Draw
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -93,3 +98,16 @@ def cost_figure(costs: pd.DataFrame, *, title: str) -> Figure:
     memory.set_ylim(0, 1.2 * float(np.max(costs["peak_memory_mib"])))
     legend(memory)
     return figure
+
+
+def log_stream(settings: SsgpConfig, draw: Draw, here: Study) -> None:
+    """Cost of a fit against the number of generated rows."""
+    own = settings.stream
+    model = untrained(draw.kernel, draw.sampler, count=own.count, dimension=own.dimension, seed=settings.seed)
+    dtype = DTYPES[settings.dtype]
+    costs = streamed_costs(own.rows, model, dimension=own.dimension, seed=settings.seed, dtype=dtype)
+    here.run.table(costs, "evaluate/stream.csv")
+    if len(costs) > 1:
+        here.run.metric("stream/slope", slope(costs))
+    here.run.figure(cost_figure(costs, title=f"{here.title}: a fit in a stream of generated rows"), "figures/stream")
+    print(markdown_table(costs))

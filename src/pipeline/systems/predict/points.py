@@ -1,0 +1,43 @@
+"""Predictions of a logged model of points: mean and standard deviation for each row of a file."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from data.tables.points import read_inputs
+from pipeline.host.errors import PipelineError
+from pipeline.systems.predict.config import PredictConfig
+
+
+def refuse_what_sequences_have(settings: PredictConfig) -> None:
+    """Raise PipelineError for settings that mean something to forecasters alone."""
+    data = settings.data
+    asked = {"horizon": settings.horizon, "data.group": data.group, "data.time": data.time}
+    typed = [f"{name}={value}" for name, value in asked.items() if value]
+    if typed:
+        raise PipelineError(f"{typed[0]}: this model predicts each row by itself and no sequences; leave it out")
+
+
+def predicted_points(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:
+    """Returns a row for each row of the file: mean and standard deviation of the target, empty where a cell of the row
+    is; with `interval` the bounds that hold a new observation with that probability. And words about them.
+
+    Raises DataError as `data.tables.points.read_inputs`, PipelineError for settings of forecasters.
+    """
+    refuse_what_sequences_have(settings)
+    data, told = settings.data, model.metadata.metadata
+    inputs = read_inputs(data.path, columns=told["columns"], delimiter=data.delimiter, decimal=data.decimal)
+    whole = ~np.isnan(inputs).any(axis=1)
+    found = pd.DataFrame(index=np.arange(len(inputs)), columns=["mean", "standard_deviation"], dtype=np.float64)
+    if whole.any():
+        found.loc[whole] = model.predict(pd.DataFrame(inputs[whole], columns=told["columns"])).to_numpy()
+    if settings.interval:
+        wide = NormalDist().inv_cdf((1 + settings.interval) / 2) * found["standard_deviation"]
+        found = found.assign(lower=found["mean"] - wide, upper=found["mean"] + wide)
+    lost = int((~whole).sum())
+    gaps = f" ({lost} with an empty cell have none)" if lost else ""
+    return found, f"mean and standard deviation of {told['target']} for {len(found)} rows{gaps}"

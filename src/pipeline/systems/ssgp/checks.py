@@ -1,0 +1,42 @@
+"""What `recipe=ssgp` refuses before anything is loaded."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from hydra.utils import get_object
+
+from models.ssgp.method import PointModel
+from pipeline.host.errors import PipelineError
+from pipeline.systems.ssgp.config import SsgpConfig
+
+LEAST_PICTURE = 4  # points that t-SNE needs at least
+
+
+def check(settings: SsgpConfig) -> None:
+    """Raises PipelineError for settings that mean nothing to the model, or nothing together."""
+    model: type[PointModel] = get_object(settings.model["_target_"])
+    if model.inputs == "autoencoder" and settings.autoencoder.batch_size < 2:
+        raise PipelineError("autoencoder.batch_size=1: its layers normalise over a batch; give at least 2")
+    if model.inputs == "autoencoder" and settings.ssgp.picture < LEAST_PICTURE:
+        raise PipelineError(f"ssgp.picture={settings.ssgp.picture}: a t-SNE takes at least {LEAST_PICTURE} points")
+    if model.peer:
+        check_peer(settings, model.name)
+
+
+def check_peer(settings: SsgpConfig, name: str) -> None:
+    """Raises PipelineError where GPyTorch is not installed, for another kernel than its models have here, and where one
+    of them is to be kept: they are here for comparison."""
+    if find_spec("gpytorch") is None:
+        raise PipelineError(
+            f"model={name} needs GPyTorch; install it (pip install -c constraints.txt -e '.[gp]'), or leave it out"
+        )
+    if not str(settings.kernel.get("_target_")).endswith(".Gaussian"):
+        raise PipelineError(f"model={name} has the Gaussian kernel; use kernel=gaussian or leave it out")
+    tracking = settings.tracking
+    kept = tracking.register or (tracking.log_model is not None and str(tracking.log_model).lower() == "true")
+    if kept and tracking.parent is None:
+        raise PipelineError(
+            f"model={name} is GPyTorch's, for comparison, and is not kept; leave out tracking.register and "
+            "tracking.log_model=true, or take model=ssgp"
+        )

@@ -1,0 +1,146 @@
+"""How each model of points is fitted: its curve, chosen on validation rows, and what predicts at the point kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from models.features.kernels import Kernel
+from models.features.samplers import Sampler
+from models.ssgp.drawn import drawn_process, first_length_scale
+from models.ssgp.fit import MarginalLikelihood
+from models.ssgp.linear import LinearGaussian, linear_gaussians
+from models.ssgp.method import PointModel, Sparse
+from models.ssgp.model import Posterior, TrainingEnded
+from models.ssgp.moments import in_blocks
+from pipeline.job.curve import Decision, EpochRow, Measures
+from pipeline.job.fit import Fit
+from pipeline.job.fit_settings import FitSettings
+from pipeline.systems.ssgp.config import SsgpConfig
+from pipeline.systems.ssgp.curves import (
+    CurveRow,
+    Predict,
+    StandardisedPoints,
+    best_place,
+    curve_row,
+    row_of,
+    say_end,
+)
+
+
+class Fitted(NamedTuple):
+    """Holds the curve of a fit, and what predicts at the point of it that is kept.
+
+    process: what can be kept and served; None for GPyTorch's models.
+    """
+
+    curve: list[CurveRow]
+    predict: Predict
+    process: Posterior | LinearGaussian | None = None
+
+    @property
+    def best(self) -> CurveRow:
+        """Returns the point that is kept."""
+        return self.curve[best_place([row.validation.nlpd for row in self.curve])]
+
+    @property
+    def solved(self) -> bool:
+        """Returns true where the points of the curve are ridges, not iterations."""
+        return isinstance(self.process, LinearGaussian)
+
+    def ended_at(self, iterations: int) -> int | None:
+        """Returns the last iteration of a training that ended before that many; None where it did not."""
+        last = self.curve[-1].iteration
+        return None if self.solved or last >= iterations else last
+
+
+class Draw(NamedTuple):
+    """Says by what frequencies are drawn."""
+
+    kernel: Kernel
+    sampler: Sampler
+
+
+def process_loop(
+    settings: SsgpConfig, objective: MarginalLikelihood, data: StandardisedPoints, path: Path | None
+) -> tuple[Fit, list[CurveRow]]:
+    """The loop that trains a process by its marginal likelihood, and the curve that it fills.
+
+    The loop raises TrainingEnded as the objective does, and where the gradient is not finite.
+    """
+    curve, own = list[CurveRow](), settings.ssgp
+
+    def evaluate() -> dict[str, float]:
+        posterior, loss = objective.condition(loop.progress.steps)
+        return curve_row(lambda x: posterior.predict(x)[:2], data, loop.progress.steps, loss).values()
+
+    def on_row(row: EpochRow) -> None:
+        if not row.accepted:
+            raise TrainingEnded(f"the gradient is not finite at iteration {row.step}; lower the learning rate")
+        curve.append(row_of(row.step, row.values))
+
+    measures = Measures(evaluate, on_row, Decision("validation_nlpd"))
+    how = FitSettings(
+        1, "adam", own.learning_rate, steps=own.iterations, accept="always", evaluate_every=own.every, title="training"
+    )
+    loop = Fit(objective, how, generator=torch.Generator(), measures=measures, path=path)
+    return loop, curve
+
+
+def fit_process(
+    settings: SsgpConfig, data: StandardisedPoints, draw: Draw, *, train_frequencies: bool, path: Path | None = None
+) -> Fitted:
+    """Trains a sparse-spectrum process by the marginal likelihood; the parameters of least validation NLPD are kept.
+
+    Where the likelihood cannot be computed any more training stops, which is said, and the curve ends there. With a
+    `path` a training that was stopped goes on from it to the same numbers.
+    """
+    model = drawn_process(
+        data.train.inputs, draw.kernel, draw.sampler, count=settings.features.count, seed=settings.seed,
+        train_frequencies=train_frequencies,
+    )  # fmt: skip
+    objective = MarginalLikelihood(model, in_blocks(*data.train), iterations=settings.ssgp.iterations)
+    loop, curve = process_loop(settings, objective, data, path)
+    try:
+        loop.run()
+    except TrainingEnded as error:
+        say_end(curve, f"seed {settings.seed}, p = {settings.features.count}", error)
+        model.load_state_dict(loop.progress.best)
+    posterior, _ = objective.condition(loop.progress.kept.step)
+    return Fitted(curve, lambda x: posterior.predict(x)[:2], posterior)
+
+
+def fit_ridge(data: StandardisedPoints, ridges: list[float]) -> Fitted:
+    """Linear ridge regression, a row of the curve for each ridge; the variance is the mean squared residual."""
+    fits = linear_gaussians(*data.train, ridges)
+    curve = [curve_row(lambda x, fit=fit: fit.predict(x)[:2], data, place, math.nan) for place, fit in enumerate(fits)]
+    kept = fits[best_place([row.validation.nlpd for row in curve])]
+    return Fitted(curve, lambda x: kept.predict(x)[:2], kept)
+
+
+def fit_peer(name: str, settings: SsgpConfig, data: StandardisedPoints) -> Fitted:
+    """A model of GPyTorch's, trained as ours, from the same length-scale. GPyTorch is an extra."""
+    from pipeline.systems.ssgp import gpytorch_peers as peers
+
+    own, count = settings.ssgp, settings.features.count
+    scale = first_length_scale(data.train.inputs, settings.seed)
+    training = peers.PeerTraining(own.iterations, own.learning_rate, own.every, scale, settings.seed)
+    fits: dict[str, Callable[[], Any]] = {
+        "rff": lambda: peers.rff(data, training, count=count),
+        "svgp": lambda: peers.svgp(data, training, inducing=2 * count, batch_size=settings.gpytorch.batch_size),
+        "full_gp": lambda: peers.full_gp(data, training, points=settings.gpytorch.points),
+    }
+    return Fitted(*fits[name]())
+
+
+def fit(settings: SsgpConfig, model: PointModel, data: StandardisedPoints, draw: Draw | None, path: Path) -> Fitted:
+    """Returns the fit of a model to standardised points. path: of its checkpoint, of those that have one."""
+    if model.peer:
+        return fit_peer(model.name, settings, data)
+    if isinstance(model, Sparse) and draw is not None:
+        return fit_process(settings, data, draw, train_frequencies=model.trains_frequencies, path=path)
+    return fit_ridge(data, settings.ssgp.ridges)

@@ -1,0 +1,117 @@
+"""What a model learns from: the inputs as given, principal components of them, or what an autoencoder makes of them."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import nullcontext
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from models.numerics.signs import with_fixed_signs
+from models.ssgp.autoencoder import MixtureAutoencoder
+from models.ssgp.autoencoder_fit import EvidenceBound, Training, new_autoencoder
+from models.ssgp.method import PointModel
+from pipeline.job import checkpoint
+from pipeline.job.curve import EpochRow, Measures
+from pipeline.job.fit import Fit
+from pipeline.job.fit_settings import FitSettings
+from pipeline.job.shared import shared_stage
+from pipeline.job.study import Study
+from pipeline.systems.ssgp.config import AutoencoderConfig, SsgpConfig
+from pipeline.systems.ssgp.curves import StandardisedPoints, with_inputs
+
+VERSION = 1  # of how autoencoders are trained, raised when those of before must not be taken
+CHECKPOINT_STEPS = 250
+
+
+def principal_directions(inputs: Tensor, count: int) -> Tensor:
+    """Returns at most `count` directions of largest variance of inputs (row, input), as columns; the largest entry of
+    each is positive."""
+    *_, directions = torch.linalg.svd(inputs, full_matrices=False)
+    return with_fixed_signs(directions[:count].T)
+
+
+def refuse_taken_back(row: EpochRow) -> None:
+    """Raise ValueError where the gradient was not finite: the steps before it are all there is."""
+    if not row.accepted:
+        raise ValueError(f"the autoencoder's gradient is not finite at step {row.step}; lower its learning rate")
+
+
+def fit_autoencoder(
+    inputs: Tensor, own: AutoencoderConfig, *, seed: int, path: Path | None = None
+) -> MixtureAutoencoder:
+    """Returns the autoencoder that `models.ssgp.autoencoder_fit.train_autoencoder` gives for these inputs.
+
+    With a `path` a training that was stopped goes on from it.
+    """
+    model = new_autoencoder(inputs, latent=own.latent, components=own.components, seed=seed)
+    training = Training(own.steps, own.batch_size, own.learning_rate, own.alpha, own.beta)
+    how = FitSettings(
+        1, "adam", own.learning_rate, steps=own.steps, accept="always", checkpoint_every=CHECKPOINT_STEPS,
+        title="autoencoder",
+    )  # fmt: skip
+    loop = Fit(
+        EvidenceBound(model, inputs, training), how, generator=torch.Generator().manual_seed(seed),
+        measures=Measures(dict, refuse_taken_back), path=path,
+    )  # fmt: skip
+    loop.run()
+    return model
+
+
+def mark_of(inputs: Tensor, own: AutoencoderConfig, seed: int) -> str:
+    """Returns what names the autoencoder of these inputs, settings and seed among all others."""
+    said = repr((VERSION, sorted(asdict(own).items()), seed, str(inputs.dtype), inputs.device.type, inputs.shape))
+    return hashlib.sha256(said.encode() + inputs.cpu().numpy().tobytes()).hexdigest()
+
+
+def autoencoder_in(folder: Path, inputs: Tensor, own: AutoencoderConfig, seed: int) -> MixtureAutoencoder:
+    """Returns the autoencoder that a folder holds, trained there first if need be."""
+    path = folder / "trained.npz"
+    saved = checkpoint.find(path)
+    if saved is None:
+        training = folder / "training.npz"
+        model = fit_autoencoder(inputs, own, seed=seed, path=training)
+        checkpoint.save(path, model.state_dict(), {})
+        training.unlink()
+        return model
+    tqdm.write(f"autoencoder of seed {seed}: found, trained before ({folder})")
+    model = new_autoencoder(inputs, latent=own.latent, components=own.components, seed=seed)
+    with checkpoint.fitting(path):
+        model.load_state_dict(saved.tensors)
+    return model.eval()
+
+
+def explained(inputs: Tensor, reconfigured: Tensor) -> float:
+    """1 − Σ(x − x̂)²/Σ(x − x̄)² over all rows and columns: 0 is no better than the mean; not finite for equal rows."""
+    return 1 - ((inputs - reconfigured).square().sum() / (inputs - inputs.mean(0)).square().sum()).item()
+
+
+def reconfigured(settings: SsgpConfig, points: StandardisedPoints, here: Study) -> StandardisedPoints:
+    """The points on inputs that the autoencoder of the seed reconfigures, trained on the training inputs alone.
+
+    It is trained once for all runs that want it. Logged are the radius of its prior, and what it explains of the
+    validation inputs.
+    """
+    inputs, own = points.train.inputs, settings.autoencoder
+    mark = mark_of(inputs, own, settings.seed)
+    place = nullcontext(here.folder) if here.run.id == "untracked" else shared_stage("autoencoder", mark)
+    with place as folder:
+        model = autoencoder_in(folder, inputs, own, settings.seed)
+    seen = points.validation.inputs
+    here.run.metric("autoencoder/radius", model.radius.item())
+    here.run.metric("autoencoder/explained", explained(seen, model.reconfigure(seen)))
+    return with_inputs(points, model)
+
+
+def inputs_for(settings: SsgpConfig, model: PointModel, points: StandardisedPoints, here: Study) -> StandardisedPoints:
+    """Returns the points as the model learns from them."""
+    if model.inputs == "given":
+        return points
+    with here.clock.stage(model.inputs):
+        if model.inputs == "principal":
+            return with_inputs(points, principal_directions(points.train.inputs, settings.autoencoder.latent))
+        return reconfigured(settings, points, here)

@@ -1,0 +1,73 @@
+"""What a run leaves of one fitted model: its curve, its scores, its predictions and figures, and words about them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import pandas as pd
+
+from data.points import Points
+from models.ssgp.predictor import Predictor
+from pipeline.compare.markdown import markdown_table
+from pipeline.job.study import Study, log_metrics
+from pipeline.systems.ssgp import figures
+from pipeline.systems.ssgp.evaluate import HEADLINE, along_inputs, calibration, predictions, reached
+from pipeline.systems.ssgp.fits import Fitted
+
+WORDS = {
+    "test_rmse": "root mean squared error", "test_nlpd": "negative log predictive density (nats)",
+    "test_rmse_mean": "error of the training mean", "coverage_95": "targets within intervals of 95 %",
+}  # fmt: skip
+
+
+def log_curve(here: Study, fitted: Fitted, points: Points) -> None:
+    """The points of the curve as metrics by iteration; with all details as a table and a figure too."""
+    for row in fitted.curve:
+        for name, value in row.values().items():
+            if math.isfinite(value):
+                here.run.metric(f"fit/{name}", value, row.iteration)
+    if not here.full:
+        return
+    table = pd.DataFrame([{"iteration": row.iteration, **row.values()} for row in fitted.curve])
+    here.run.table(table, "curves/curve.csv")
+    if len(table) > 1:
+        title, x = f"{here.title}: training", "place in ssgp.ridges" if fitted.solved else "iteration"
+        drawn = figures.training(table, fitted.best.iteration, target=points.target_name, title=title, x=x)
+        here.run.figure(drawn, "figures/training")
+
+
+def log_scores(here: Study, fitted: Fitted) -> dict[str, float]:
+    """Errors and densities at the point that is kept, with its iteration."""
+    best = fitted.best
+    scores = {name: value for name, value in best.values().items() if name != "loss"}
+    log_metrics(
+        here.run, {f"evaluate/{name}": value for name, value in {**scores, "iteration": best.iteration}.items()}
+    )
+    return scores
+
+
+def log_predictions(here: Study, predictor: Predictor, points: Points, *, rows: int | None) -> dict[str, float]:
+    """Predictions of the test part, calibration, and the effect of each input: tables and figures. Returns the error
+    of the training mean and the coverage that intervals of 95 % reach."""
+    train, test = points.train[:rows], points.test[:rows]
+    table, along = predictions(predictor, points, test), along_inputs(predictor, points, train)
+    coverage, target, title = calibration(table), points.target_name, here.title
+    here.run.table(table, "evaluate/test_predictions.csv")
+    here.run.table(coverage, "evaluate/calibration.csv")
+    here.run.table(along, "evaluate/along_inputs.csv")
+    here.run.figure(figures.calibrated(coverage, title=f"{title}: calibration"), "figures/calibration")
+    here.run.figure(figures.against_targets(table, target=target, title=f"{title}: test rows"), "figures/targets")
+    if len(along):
+        here.run.figure(figures.along(along, target=target, title=f"{title}: along each input"), "figures/inputs")
+    away = points.targets[test] - points.targets[train].mean()
+    found = {"test_rmse_mean": float(away.square().mean().sqrt()), "coverage_95": reached(table, HEADLINE)}
+    log_metrics(here.run, {f"evaluate/{name}": value for name, value in found.items()})
+    return found
+
+
+def said(scores: Mapping[str, float], points: Points) -> str:
+    """The scores of the test part as a table, and where they come from."""
+    table = pd.DataFrame([(word, scores[name]) for name, word in WORDS.items() if name in scores])
+    table.columns = [f"{points.target_name}, test part", "value"]
+    return f"{markdown_table(table, digits=4)}\n\nData: {points.name}, source {points.source}"

@@ -1,0 +1,128 @@
+"""`+experiment=ssgp`, tiny: its jobs come to what one fit after the other comes to, and their parent compares them."""
+
+from __future__ import annotations
+
+import io
+import math
+
+import mlflow
+import pandas as pd
+import torch
+
+from data.regression.abalone import load
+from models.features.kernels import Gaussian
+from models.features.samplers import Iid, Orthogonal
+from pipeline.systems.ssgp.config import FeatureCountConfig, SsgpConfig, SsgpSectionConfig
+from pipeline.systems.ssgp.curves import standardised_points
+from pipeline.systems.ssgp.fits import Draw, fit_process, fit_ridge
+
+OWN = ("+experiment=ssgp", "size=tiny", "data.source=stand_in", "data.points=40")
+RIDGES = [1.0e-6, 1.0e-4, 1.0e-2, 1.0e-1, 1.0]
+
+
+def runs(client):
+    """The parent and its jobs, in the order in which these ran."""
+    found = client.search_runs([e.experiment_id for e in client.search_experiments()])
+    (parent,) = [run for run in found if run.data.tags.get("multirun") == "parent"]
+    return parent, sorted((r for r in found if r is not parent), key=lambda r: int(r.data.tags["job"]))
+
+
+def table(run, path: str) -> pd.DataFrame:
+    return pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{run.info.artifact_uri}/{path}")))
+
+
+def curves_one_after_the_other() -> pd.DataFrame:
+    """What the loop over seeds and arms gives that the jobs replace."""
+    points = load(root=None, source="stand_in", seed=0, points=40)
+    data = standardised_points(points, rows=100, dtype=torch.float64, device=torch.device("cpu"))
+    rows = []
+    for seed in (0, 1):
+        own = SsgpSectionConfig(iterations=2, learning_rate=0.1, every=10)
+        asked = SsgpConfig(seed=seed, features=FeatureCountConfig(10), ssgp=own)
+        curves = {
+            ("ssgp/iid", 10): fit_process(asked, data, Draw(Gaussian(), Iid()), train_frequencies=False).curve,
+            ("ssgp/orthogonal", 10): fit_process(
+                asked, data, Draw(Gaussian(), Orthogonal()), train_frequencies=False
+            ).curve,
+            **({("ridge", 0): fit_ridge(data, RIDGES).curve} if seed == 0 else {}),
+        }
+        for (arm, p), curve in curves.items():
+            front = {"arm": arm, "p": p, "seed": seed}
+            rows += [{**front, "iteration": row.iteration, **row.values()} for row in curve]
+    return pd.DataFrame(rows)
+
+
+def test_the_jobs_come_to_what_one_after_the_other_comes_to(run_pipeline, client) -> None:
+    result = run_pipeline(*OWN, "contender=ssgp/iid,ssgp/orthogonal,ridge")
+    assert result.status == 0, result.err
+    parent, jobs = runs(client)
+    assert [job.data.tags["arm"] for job in jobs] == [
+        "ssgp/iid",
+        "ssgp/orthogonal",
+        "ridge",
+        "ssgp/iid",
+        "ssgp/orthogonal",
+    ]
+    assert "ridge-seed1 comes to the same as STAND-IN-ssgp-abalone-ridge-seed0, which has finished" in result.out
+    curves = table(parent, "curves.csv")
+    expected = curves_one_after_the_other()
+    pd.testing.assert_frame_equal(curves[list(expected)], expected, check_exact=True)
+    means = table(parent, "means.csv")
+    assert means["arm"].tolist() == ["ssgp/iid", "ssgp/orthogonal", "ridge"]
+    assert means["runs"].tolist() == [2, 2, 1]
+    chosen = curves[curves["chosen"]]
+    assert means["rmse"].tolist() == chosen.groupby("arm", sort=False)["test_rmse"].mean().tolist()
+    assert set(table(parent, "claims.csv")["verdict"]) == {"no claim (stand-in data)"}
+    tables = {"jobs.csv", "curves.csv", "means.csv", "paired.csv", "claims.csv"}
+    assert {item.path for item in client.list_artifacts(parent.info.run_id)} >= {*tables, "figures"}
+    text = mlflow.artifacts.load_text(f"{parent.info.artifact_uri}/figures/rmse.svg")
+    assert "test RMSE (rings)" in text
+
+
+def test_an_autoencoder_serves_all_jobs_of_its_seed(run_pipeline, client) -> None:
+    asked = ("contender=revisited/iid,vae_ridge,pca/iid", "data=precipitation", "data.validation=20", "data.test=20")
+    result = run_pipeline(*OWN, *asked, "data.points=90")
+    assert result.status == 0, result.err
+    assert result.out.count("found, trained before") == 2  # by vae_ridge, of two seeds
+    parent, jobs = runs(client)
+    assert len(jobs) == 6
+    trained = table(parent, "autoencoders.csv")
+    assert trained["seed"].tolist() == [0, 1]
+    radii = {job.data.metrics["autoencoder/radius"] for job in jobs if "autoencoder/radius" in job.data.metrics}
+    assert sorted(radii) == sorted(trained["radius"])
+
+
+def test_a_comparison_that_was_stopped_goes_on_and_registers_its_best(run_pipeline, client, monkeypatch) -> None:
+    from pipeline.systems.ssgp import recipe
+
+    fit, fits = recipe.fit, []
+
+    def breaks(settings, *rest):
+        if settings.seed == 1 and not fits:
+            raise OSError("the disk is full")
+        return fit(settings, *rest)
+
+    asked = (*OWN, "contender=ssgp/iid", "tracking.register=abalone")
+    monkeypatch.setattr(recipe, "fit", breaks)
+    assert "the disk is full" in run_pipeline(*asked).err
+    monkeypatch.setattr(recipe, "fit", lambda settings, *rest: (fits.append(settings.seed), fit(settings, *rest))[1])
+    result = run_pipeline(*asked, "resume=true")
+    assert result.status == 0, result.err
+    assert fits == [1]
+    parent, jobs = runs(client)
+    assert parent.info.status == "FINISHED"
+    best = min(jobs, key=lambda job: float(job.data.tags["validation_rmse"]))
+    assert parent.data.tags["best.run"] == best.info.run_id
+    assert client.get_model_version_by_alias("abalone", "best").run_id == best.info.run_id
+    assert math.isfinite(parent.data.metrics["best/test_rmse"])
+
+
+def test_data_sets_are_compared_apart(run_pipeline, client) -> None:
+    result = run_pipeline(*OWN, "data=abalone,gas_turbine", "contender=ssgp/iid,ssgp/sobol", "seed=0")
+    assert result.status == 0, result.err
+    parent, _ = runs(client)
+    means = table(parent, "means.csv")
+    assert means["data"].tolist() == ["abalone", "abalone", "gas_turbine", "gas_turbine"]
+    figures = {item.path for item in client.list_artifacts(parent.info.run_id, "figures")}
+    assert {"figures/rmse_abalone.svg", "figures/rmse_gas_turbine.svg"} <= figures
+    assert "## gas_turbine" in parent.data.tags["mlflow.note.content"]
