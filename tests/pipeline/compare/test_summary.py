@@ -218,12 +218,12 @@ def noise() -> Dataset:
 
 
 def test_a_draw_that_is_worse_than_the_mean_is_unstable_and_a_poor_baseline_is_not() -> None:
-    loaded = load(noise(), window=0, first_step=1, dtype=torch.float64, device=torch.device("cpu"))
-    assert mean_predictor_mse(loaded.validation) == pytest.approx(1.0, abs=0.2)
+    parts = load(noise(), window=0, first_step=1, dtype=torch.float64, device=torch.device("cpu")).parts
+    assert mean_predictor_mse(parts.validation) == pytest.approx(1.0, abs=0.2)
     last = Persistence(dimension=2).to(torch.float64)
     with pytest.warns(UserWarning, match=r"than predicting the mean: validation error 2\.\d+, where the mean has"):
-        drawn = judge(last, loaded, FittedReadout({}, None, None))
-    poor = judge(last, loaded, FittedReadout({}, None, None), drawn=False)
+        drawn = judge(last, parts, FittedReadout({}, None, None))
+    poor = judge(last, parts, FittedReadout({}, None, None), drawn=False)
     assert not drawn.stable(drawn.train_mse, drawn.validation_mse)
     assert poor.stable(poor.train_mse, poor.validation_mse)
     assert drawn.stable(0.5, 0.5), "refinement may bring a draw below the mean"

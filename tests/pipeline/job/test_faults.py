@@ -161,7 +161,7 @@ def test_a_disk_that_is_full_in_the_middle_of_bptt(run_pipeline, client, monkeyp
 
 def test_a_checkpoint_of_another_model_is_named(run_pipeline, client, store: Path, monkeypatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.systems.psrnn.recipe.baselines", stopped_on_purpose)
+        patch.setattr("pipeline.systems.psrnn.evaluate.baselines", stopped_on_purpose)
         assert "stopped on purpose" in run_pipeline(*BARE).error
     folder = store / "checkpoints" / only_run(client).info.run_id
     for name in ("bptt", "two_stage"):
@@ -217,7 +217,7 @@ def test_two_stage_regression_halves_its_chunk(error: Exception, run_pipeline, c
         assert found[key][0][1] == pytest.approx(expected[key][0][1], rel=1e-6)
 
 
-@pytest.mark.parametrize("place", ["models.psrnn.fit.two_stage_regression", "pipeline.systems.psrnn.recipe.evaluate"])
+@pytest.mark.parametrize("place", ["models.psrnn.fit.two_stage_regression", "pipeline.systems.psrnn.evaluate.evaluate"])
 def test_no_memory_at_all_ends_with_what_to_do(place: str, run_pipeline, client, monkeypatch) -> None:
     monkeypatch.setattr(place, no_memory)
     with warnings.catch_warnings():

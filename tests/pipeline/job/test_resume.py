@@ -70,7 +70,7 @@ def test_killed_and_resumed_equals_undisturbed(run_pipeline, client, tmp_path: P
 def test_resume_refuses_a_run_that_goes_on_elsewhere(run_pipeline, client, store: Path, monkeypatch) -> None:
     tiny = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "refine=none")
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.systems.psrnn.recipe.baselines", fail)
+        patch.setattr("pipeline.systems.psrnn.evaluate.baselines", fail)
         assert "stopped on purpose" in run_pipeline(*tiny).error
     (run,) = runs(client)
     assert run.info.status == "FAILED"
@@ -91,7 +91,7 @@ def fail(*_: object) -> None:
 def test_a_damaged_checkpoint_is_named(run_pipeline, client, store: Path, monkeypatch) -> None:
     tiny = ("+experiment=mocap", "size=tiny", "data.source=stand_in")
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.systems.psrnn.recipe.baselines", fail)
+        patch.setattr("pipeline.systems.psrnn.evaluate.baselines", fail)
         assert run_pipeline(*tiny).status != 0
     path = store / "checkpoints" / runs(client)[0].info.run_id / "bptt.npz"
     path.write_bytes(path.read_bytes()[:500])
@@ -113,7 +113,7 @@ def test_what_has_finished_says_so_and_auto_begins_or_goes_on(run_pipeline, clie
     assert f"({finished.info.run_id}) has finished already, and nothing is left to do" in told.out
     assert len(runs(client)) == 1
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.systems.psrnn.recipe.baselines", fail)
+        patch.setattr("pipeline.systems.psrnn.evaluate.baselines", fail)
         again = run_pipeline(*TINY, "resume=auto")
     assert "stopped on purpose" in again.error
     name = finished.info.run_name
@@ -153,7 +153,7 @@ def test_ctrl_c_names_resume_where_there_is_something_to_resume(
     arguments: tuple[str, ...], run_pipeline, client, monkeypatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.systems.psrnn.recipe.baselines", interrupted)
+        patch.setattr("pipeline.systems.psrnn.evaluate.baselines", interrupted)
         stopped = run_pipeline(*arguments)
     assert (stopped.status, stopped.err.splitlines()[-1]) == (1, "stopped; resume=true goes on from here")
     assert run_pipeline(*arguments, "resume=true").status == 0
@@ -165,7 +165,7 @@ def test_ctrl_c_names_resume_where_there_is_something_to_resume(
     [
         ("pipeline.tracking.database.fill", TINY),
         ("pipeline.systems.psrnn.recipe.load_stage", TINY),
-        ("pipeline.systems.psrnn.recipe.baselines", (*TINY, "tracking=off")),
+        ("pipeline.systems.psrnn.evaluate.baselines", (*TINY, "tracking=off")),
         ("pipeline.multirun.parent.open_store", SWEEP),
     ],
 )

@@ -17,6 +17,7 @@ from data.swimmer.load import load_swimmer
 from pipeline.export import export, main
 from pipeline.host.errors import PipelineError, Pruned
 from pipeline.job.curve import Decision, EpochRow
+from pipeline.systems.psrnn import load
 from pipeline.systems.psrnn import recipe as psrnn
 from pipeline.systems.tune.recipe import watch
 from pipeline.tracking.run import CUT, DESCRIPTION, Run
@@ -48,7 +49,7 @@ def run_tiny(run_pipeline, client, swimmer_root: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("PIPELINE_DATA_ROOT", str(swimmer_root))
     for name, value in {"BOX": 32, "ROOM": 4, "SPEED": 0.4}.items():
         monkeypatch.setattr(moving_mnist, name, value)
-    monkeypatch.setattr("pipeline.systems.psrnn.load._last", {})
+    monkeypatch.setattr(load, "_last", {})
 
     def run(experiment: str, *settings: str):
         with pytest.warns(UserWarning, match="NOT REAL DATA"):
@@ -216,9 +217,9 @@ def test_export_from_an_empty_store_says_that_there_is_nothing_yet(tmp_path: Pat
 
 def test_jobs_of_a_multirun_share_what_was_loaded(run_pipeline, monkeypatch) -> None:
     loads = []
-    whole = psrnn.load
-    monkeypatch.setattr(psrnn, "load", lambda *given, **named: (loads.append(1), whole(*given, **named))[1])
-    monkeypatch.setattr("pipeline.systems.psrnn.load._last", {})
+    whole = load.load
+    monkeypatch.setattr(load, "load", lambda *given, **named: (loads.append(1), whole(*given, **named))[1])
+    monkeypatch.setattr(load, "_last", {})
     arguments = ("+experiment=figure3", *MOCAP, "data.source=stand_in", "seed=0,1", "sampler=iid")
     assert run_pipeline(*arguments).status == 0
     assert len(loads) == 1

@@ -10,7 +10,7 @@ from models.baselines.persistence import Persistence
 from models.baselines.seasonal_naive import seasonal_naive
 from models.forecasting.filtering import SequenceModel
 from models.forecasting.season import find_season
-from pipeline.systems.psrnn.load import Loaded
+from pipeline.systems.psrnn.load import Parts
 
 
 class Season(NamedTuple):
@@ -28,14 +28,14 @@ class Season(NamedTuple):
         return f"season of {self.steps} steps ({why})"
 
 
-def season_of(loaded: Loaded, settings: Any) -> Season | None:
+def season_of(parts: Parts, settings: Any) -> Season | None:
     """That of `evaluate.season`, else the one found in the training part; None for 0, or where none is clear.
 
     The longest test sequence has to reach beyond a season: one that is named and does not is left out with a warning.
     """
-    reach = loaded.test.values.shape[1] - 1
+    reach = parts.test.values.shape[1] - 1
     if settings.season is None:
-        season = find_season(loaded.train, most=reach)
+        season = find_season(parts.train, most=reach)
         return None if season is None else Season(*season)
     if settings.season > reach:
         warnings.warn(
@@ -45,16 +45,16 @@ def season_of(loaded: Loaded, settings: Any) -> Season | None:
     return Season(settings.season) if settings.season else None
 
 
-def baselines(loaded: Loaded, settings: Any, season: Season | None) -> dict[str, SequenceModel]:
+def baselines(parts: Parts, settings: Any, season: Season | None) -> dict[str, SequenceModel]:
     """Their ridges are chosen on the validation part."""
-    values = loaded.train.values
+    values = parts.train.values
     models: dict[str, SequenceModel] = {
         "persistence": Persistence(dimension=values.shape[2]).to(dtype=values.dtype, device=values.device)
     }
     if season is not None:
-        models["seasonal_naive"] = seasonal_naive(loaded.train, season.steps)
+        models["seasonal_naive"] = seasonal_naive(parts.train, season.steps)
     for order in settings.orders:
         models[f"ar{order}"], _ = fit_autoregression(
-            loaded.train, loaded.validation, order=order, ridges=settings.ridges, scale="none"
+            parts.train, parts.validation, order=order, ridges=settings.ridges, scale="none"
         )
     return models

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from data.base import Dataset
 from pipeline.job.curve import EpochRow
 from pipeline.plotting import (
     MSE,
@@ -61,6 +62,12 @@ def horizon_curve(errors: pd.DataFrame, *, title: str) -> Figure:
 
 
 Steps = tuple[str, np.ndarray] | None  # name and values of the times of a sequence's rows; None counts them
+
+
+def steps_of(dataset: Dataset) -> Steps:
+    """Returns name and values of the times of the first test sequence; None where they are not known."""
+    times = dataset.test.times
+    return None if times is None else (str(dataset.time_name), times[0])
 
 
 def prediction(

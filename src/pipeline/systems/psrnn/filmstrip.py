@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from data.base import Sequences
+from models.forecasting.forecaster import Forecaster
+from models.runtime.threads import threads_for
 from pipeline.plotting import new_figure
+from pipeline.tracking.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+STRIDE = 2  # frames from one that is shown to the next
 ROW, FRAME = 7, 6  # sizes of letters beside and under images that are less than an inch wide
 
 
@@ -34,3 +39,24 @@ def filmstrip(
             if i == len(rows) - 1:
                 panel.set_xlabel(f"frame {first_frame + stride * j}", fontsize=FRAME)
     return figure
+
+
+def log_filmstrip(
+    run: Run, predicted: np.ndarray, forecaster: Forecaster, videos: Sequences, shape: tuple[int, int], *, title: str
+) -> None:
+    """Every second frame of the first of the videos, in place of a table of predictions with thousands of columns.
+
+    predicted (time, pixel): one step ahead. Beside it stands the forecast that begins at the middle of the video and
+    sees nothing after it.
+    """
+    truth = videos.to_arrays(1)[0]
+    middle = len(truth) // 2
+    with threads_for(forecaster.model):
+        ahead = forecaster.forecast(truth[:middle], len(truth) - middle)
+    forecast = np.concatenate([np.full_like(truth[:middle], np.nan), ahead])
+    first = max(0, middle - 4)
+    rows = {"truth": truth, "one step": predicted, "forecast": forecast}
+    shown = {name: images[first : len(truth) : STRIDE] for name, images in rows.items()}
+    caption = f"{title}: test {videos.names[0]}"
+    figure = filmstrip(shown, shape, first_frame=first, stride=STRIDE, title=caption)
+    run.figure(figure, "figures/filmstrip")

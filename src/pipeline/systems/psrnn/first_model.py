@@ -13,7 +13,7 @@ from torch import nn
 from models.forecasting.filtering import Filtered, MaskedSequences, SequenceModel, filter_by_all_ranks, up_to_end
 from models.forecasting.fitting import Problem
 from models.forecasting.lags import settle_lags
-from models.forecasting.readout import FittedReadout, ReadoutFit
+from models.forecasting.readout import FittedReadout
 from models.forecasting.readout_settings import ReadoutSettings
 from models.numerics.ridge import masked_mse
 from models.runtime.seeding import Generators
@@ -21,7 +21,7 @@ from models.runtime.threads import threads_for
 from pipeline.host.progress import progress_bar
 from pipeline.job.study import Study
 from pipeline.systems.psrnn.lags import say_lags
-from pipeline.systems.psrnn.load import Loaded
+from pipeline.systems.psrnn.load import Parts
 from pipeline.systems.psrnn.own_models import check_fitted
 
 
@@ -50,12 +50,17 @@ def one_step_mse(model: SequenceModel, part: MaskedSequences, filtered: Filtered
     return float(masked_mse(filtered.predictions, part.values, part.scored))
 
 
+def errors_of(model: Any, parts: Parts) -> tuple[float, float]:
+    """Returns the one-step errors on the training and the validation part."""
+    return one_step_mse(model, parts.train), one_step_mse(model, parts.validation)
+
+
 def mean_predictor_mse(part: MaskedSequences) -> float:
     """The error of predicting the training mean, which is 0 in standardised units; NaN for an empty part."""
     return float(masked_mse(torch.zeros_like(part.values), part.values, part.scored))
 
 
-def judge(model: Any, loaded: Loaded, readout: FittedReadout, *, drawn: bool = True) -> Initialised:
+def judge(model: Any, parts: Parts, readout: FittedReadout, *, drawn: bool = True) -> Initialised:
     """Returns the model with its errors on the three parts. Warns of a draw of features that is of no use.
 
     readout: with what was chosen for the model, and the parts as the model filters them where that is known.
@@ -64,9 +69,9 @@ def judge(model: Any, loaded: Loaded, readout: FittedReadout, *, drawn: bool = T
     training part a readout that was solved there cannot be worse than the mean, whatever the state does. Any other
     model is of use when its errors are finite.
     """
-    train = one_step_mse(model, loaded.train, readout.train)
-    validation = one_step_mse(model, loaded.validation, readout.validation)
-    test, mean = one_step_mse(model, loaded.test), mean_predictor_mse(loaded.validation)
+    train = one_step_mse(model, parts.train, readout.train)
+    validation = one_step_mse(model, parts.validation, readout.validation)
+    test, mean = one_step_mse(model, parts.test), mean_predictor_mse(parts.validation)
     first = Initialised(model, readout.chosen, train, validation, test, mean if drawn else math.inf)
     if not first.stable(train, validation):
         advice = "take more features, update=bayes or another seed" if drawn else "its filter diverges on this data"
@@ -95,18 +100,18 @@ class MethodStages:
     def words(self) -> str:
         return str(self.method)
 
-    def first_model(self, loaded: Loaded, study: Study) -> Initialised:
+    def first_model(self, parts: Parts, study: Study) -> Initialised:
         with study.clock.stage("fit"):
-            return self.fitted(loaded)
+            return self.fitted(parts)
 
-    def fitted(self, loaded: Loaded) -> Initialised:
+    def fitted(self, parts: Parts) -> Initialised:
         """Returns the model as its method fits it, with the lags that validation chose where they are left open."""
-        parts = loaded.train, loaded.validation
+        problem = Problem(parts.train, parts.validation, self.readout, self.generators("weights"), parts.lagged)
         with progress_bar("fit"):
-            fitted = self.method.fit(Problem(*parts, self.readout, self.generators("weights"), loaded.lagged))
+            fitted = self.method.fit(problem)
         check_fitted(self.method, fitted, kept=self.kept)
         with threads_for(fitted.model), progress_bar("filtering"):
-            solve = ReadoutFit(*parts, self.readout, loaded.lagged)
+            solve = parts.readout_fit(self.readout)
             settled = settle_lags(fitted.model, FittedReadout(fitted.chosen, None, None), solve)
             say_lags(settled.model, settled.tried)
-            return judge(settled.model, loaded, settled.readout, drawn=False)
+            return judge(settled.model, parts, settled.readout, drawn=False)

@@ -11,20 +11,20 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from data.base import Dataset
 from models.forecasting.conformal import share_inside
 from models.forecasting.filtering import (
     MaskedSequences,
     SequenceModel,
     filter_sequences,
-    filter_unequal,
-    roll,
     with_padding_observed,
 )
+from models.forecasting.forecaster import Forecaster
 from models.forecasting.horizons import FORECAST_BYTES, horizon_errors
 from models.forecasting.intervals import Intervals, calibrate
 from models.runtime.threads import threads_for
-from pipeline.systems.psrnn.evaluate import Evaluation
-from pipeline.systems.psrnn.load import Loaded
+from pipeline.systems.psrnn.evaluation import Evaluation
+from pipeline.systems.psrnn.load import OwnUnits
 from pipeline.tracking.run import Run
 
 SHOWN_COVERAGE = 0.9  # coverage of the bands in figures
@@ -48,10 +48,9 @@ def calibrated_horizons(part: MaskedSequences, settings: Any, *, further: bool) 
     return longest, max(longest, min(FURTHER * asked, reach, at_once)) if further else longest
 
 
-def own_residuals(squared: Sequence[Tensor], scale: Tensor) -> np.ndarray:
+def own_residuals(squared: Sequence[Tensor], own: OwnUnits) -> np.ndarray:
     """(forecast, horizon, feature): |truth − forecast| in the data's own units; NaN where not scored."""
-    sizes = torch.stack([errors.double().cpu().sqrt().flatten(0, 1) for errors in squared], 1)
-    return (sizes * scale).numpy()
+    return np.stack([own.deviations(errors.flatten(0, 1)) for errors in squared], 1)
 
 
 def before_divergence(residuals: np.ndarray, *, longest: int) -> np.ndarray | None:
@@ -63,25 +62,26 @@ def before_divergence(residuals: np.ndarray, *, longest: int) -> np.ndarray | No
 
 
 @torch.no_grad()
-def intervals_of(model: SequenceModel, loaded: Loaded, settings: Any, *, further: bool = False) -> Intervals | None:
+def intervals_of(
+    model: SequenceModel, part: MaskedSequences, lengths: Tensor, own: OwnUnits, settings: Any, *, further: bool = False
+) -> Intervals | None:
     """From every step of the validation part forecasts for 1, 2, … steps ahead, and the radii of their residuals.
 
-    settings: `evaluate`. further: see `calibrated_horizons`. None where a forecast as far as was asked for diverged: no
-    interval can be told then.
+    lengths (sequence,): of its sequences. settings: `evaluate`. further: see `calibrated_horizons`. None where a
+    forecast as far as was asked for diverged: no interval can be told then.
     """
-    part = loaded.validation
-    mask = with_padding_observed(part.mask, loaded.dataset.validation.lengths)
+    mask = with_padding_observed(part.mask, lengths)
     longest, most = calibrated_horizons(part, settings, further=further)
     horizons = range(1, most + 1)
     with threads_for(model):
         filtered = filter_sequences(model, part.values, mask)
         errors = horizon_errors(model, filtered, part.values, part.scored, horizons, settings.first_step)
-        residuals = own_residuals([errors[horizon] for horizon in horizons], loaded.standardiser.scale)
+        residuals = own_residuals([errors[horizon] for horizon in horizons], own)
     kept = before_divergence(residuals, longest=longest)
     return None if kept is None else calibrate(kept)
 
 
-def coverage_table(intervals: Intervals, evaluation: Evaluation, loaded: Loaded) -> pd.DataFrame:
+def coverage_table(intervals: Intervals, evaluation: Evaluation, own: OwnUnits) -> pd.DataFrame:
     """A row for each coverage of `TABLED`, horizon of the evaluation and feature: the radius, and the share of the test
     forecasts inside it, NaN where none was scored; horizons that were not calibrated are left out.
 
@@ -89,7 +89,7 @@ def coverage_table(intervals: Intervals, evaluation: Evaluation, loaded: Loaded)
     """
     errors = evaluation.squared[evaluation.main]
     horizons = [horizon for horizon in errors if horizon <= intervals.radii.shape[1]]
-    sizes = own_residuals([errors[horizon] for horizon in horizons], loaded.standardiser.scale)
+    sizes = own_residuals([errors[horizon] for horizon in horizons], own)
     rows = []
     for coverage in TABLED:
         radii = intervals.radii[list(intervals.coverages).index(coverage)]
@@ -97,20 +97,19 @@ def coverage_table(intervals: Intervals, evaluation: Evaluation, loaded: Loaded)
         for i, horizon in enumerate(horizons):
             calibrated_on = intervals.scored[horizon - 1]
             numbers = radii[horizon - 1], calibrated_on, reached.share[i], reached.scored[i]
-            rows += [(coverage, horizon, *row) for row in feature_rows(loaded, *numbers)]
+            rows += [(coverage, horizon, *row) for row in feature_rows(own, *numbers)]
     names = ["coverage", "horizon", "feature", "unit", "radius", "calibrated_on", "inside", "scored"]
     return pd.DataFrame(rows, columns=names)
 
 
 def feature_rows(
-    loaded: Loaded, radius: np.ndarray, calibrated_on: np.ndarray, inside: np.ndarray, scored: np.ndarray
+    own: OwnUnits, radius: np.ndarray, calibrated_on: np.ndarray, inside: np.ndarray, scored: np.ndarray
 ) -> list[tuple[Any, ...]]:
     """Name, unit and the four numbers of each feature, or of all in one row; arrays (feature,)."""
-    dataset = loaded.dataset
-    columns = (dataset.feature_names, dataset.units, radius, calibrated_on, inside, scored)
+    numbers = radius, calibrated_on, inside, scored
     if len(radius) > MOST_FEATURES:
-        return [mean_row(loaded.standardiser.scale.numpy(), *columns[2:])]
-    return list(zip(*columns, strict=True))
+        return [mean_row(own.scale.numpy(), *numbers)]
+    return list(zip(own.names, own.units, *numbers, strict=True))
 
 
 def mean_row(
@@ -126,7 +125,7 @@ def mean_row(
     return f"all {len(radius)}", "standard deviations", mean, calibrated_on[finite].min(), share, scored[finite].sum()
 
 
-def log_intervals(run: Run, intervals: Intervals | None, evaluation: Evaluation, loaded: Loaded, *, full: bool) -> None:
+def log_intervals(run: Run, intervals: Intervals | None, evaluation: Evaluation, own: OwnUnits, *, full: bool) -> None:
     """The table (if `full`), and what share of the test forecasts the intervals of `SHOWN_COVERAGE` hold.
 
     Where there are none, a tag and a warning say so.
@@ -136,7 +135,7 @@ def log_intervals(run: Run, intervals: Intervals | None, evaluation: Evaluation,
         warnings.warn("a forecast of the validation part diverged, so the model has no intervals", stacklevel=2)
         return
     run.tags({"intervals": f"{intervals.radii.shape[1]} steps"})
-    table = coverage_table(intervals, evaluation, loaded)
+    table = coverage_table(intervals, evaluation, own)
     if full:
         run.table(table, "evaluate/intervals.csv")
     shown: Any = table[(table["coverage"] == SHOWN_COVERAGE) & np.isfinite(table["radius"]) & (table["scored"] > 0)]
@@ -146,30 +145,23 @@ def log_intervals(run: Run, intervals: Intervals | None, evaluation: Evaluation,
         run.metric(f"evaluate/coverage_{100 * SHOWN_COVERAGE:.0f}{suffix}", inside)
 
 
-@torch.no_grad()
-def log_forecast(
-    run: Run, model: SequenceModel, loaded: Loaded, intervals: Intervals, *, most: int, title: str
-) -> None:
+def log_forecast(run: Run, forecaster: Forecaster, dataset: Dataset, *, most: int, title: str) -> None:
     """A figure of the first test sequence: its end, `most` steps or fewer, as forecast from before, with bands,
     beside the truth.
 
     None for videos, for one too short, and where an interval of `SHOWN_COVERAGE` is not known.
     """
-    from pipeline.systems.psrnn.figures import Band, forecast
+    from pipeline.systems.psrnn.figures import Band, forecast, steps_of
 
-    dataset, standardiser = loaded.dataset, loaded.standardiser
-    length = int(dataset.test.lengths[0])
-    steps = min(intervals.radii.shape[1], most, length // 2)
-    radii = intervals.radii[list(intervals.coverages).index(SHOWN_COVERAGE), :steps]
-    if dataset.image_shape is not None or not steps or not np.isfinite(radii).all():
+    intervals, truth = forecaster.intervals, dataset.test.to_arrays(1)[0]
+    if intervals is None or dataset.image_shape is not None:
         return
-    origin = length - steps
-    with threads_for(model):
-        _, state = filter_unequal(model, [loaded.test.values[0, :origin]], [loaded.test.mask[0, :origin]])
-        standardised = roll(model, state, steps)[0].double().cpu()
-    ahead = (standardised * standardiser.scale + standardiser.mean).numpy()
-    truth = dataset.test.to_arrays(1)[0]
-    times = None if dataset.test.times is None else (str(dataset.time_name), dataset.test.times[0])
+    steps = min(intervals.radii.shape[1], most, len(truth) // 2)
+    radii = intervals.radii[list(intervals.coverages).index(SHOWN_COVERAGE), :steps]
+    if not steps or not np.isfinite(radii).all():
+        return
+    with threads_for(forecaster.model):
+        band = Band(forecaster.forecast(truth[:-steps], steps), radii)
     caption = f"{title}: {steps} steps of test sequence {dataset.test.names[0]}, {100 * SHOWN_COVERAGE:.0f} % intervals"
-    figure = forecast(truth, Band(ahead, radii), dataset.feature_names, dataset.units, title=caption, steps=times)
-    run.figure(figure, "figures/forecast")
+    names, units, times = dataset.feature_names, dataset.units, steps_of(dataset)
+    run.figure(forecast(truth, band, names, units, title=caption, steps=times), "figures/forecast")

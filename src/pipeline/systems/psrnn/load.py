@@ -2,32 +2,70 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable
+from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
+from torch import Tensor
+from tqdm import tqdm
 
 from data.base import Dataset, Standardiser
+from data.files.download import data_root
 from models.forecasting.filtering import MaskedSequences, scored_steps
 from models.forecasting.forecaster import Forecaster
 from models.forecasting.intervals import Intervals
-from models.forecasting.readout import LagShares
+from models.forecasting.readout import LagShares, ReadoutFit
+from models.forecasting.readout_settings import ReadoutSettings
+from pipeline.host.devices import DTYPES
 from pipeline.host.errors import PipelineError
+from pipeline.settings.build import build
+from pipeline.systems.psrnn.config import EvaluateConfig, PsrnnConfig
+from pipeline.tracking.run import Run
 
 
-class Loaded(NamedTuple):
-    """The data set in its own units, its standardisation, and the standardised parts on the run's device.
+class Parts(NamedTuple):
+    """What models are fitted to, chosen by and tested on: standardised, on the run's device.
 
     lagged: what fits of readouts along these parts share, those of several jobs too.
     """
 
-    dataset: Dataset
-    standardiser: Standardiser
     train: MaskedSequences
     validation: MaskedSequences
     test: MaskedSequences
     lagged: LagShares
+
+    def readout_fit(self, settings: ReadoutSettings) -> ReadoutFit:
+        """Returns what solves readouts on the training part and chooses among them by the validation part."""
+        return ReadoutFit(self.train, self.validation, settings, self.lagged)
+
+
+class OwnUnits(NamedTuple):
+    """Names and units of the features, and how they were standardised: mean and scale (feature,), in these units."""
+
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    mean: Tensor
+    scale: Tensor
+
+    def values(self, standardised: Tensor) -> np.ndarray:
+        """Returns standardised values (…, feature) in their own units."""
+        return (standardised.double().cpu() * self.scale + self.mean).numpy()
+
+    def deviations(self, squared: Tensor) -> np.ndarray:
+        """Returns the roots of squared errors (…, feature) of standardised values, in their own units."""
+        return (squared.double().cpu().sqrt() * self.scale).numpy()
+
+
+class Loaded(NamedTuple):
+    """The data of a run: the data set as it was read, its units, and its standardised parts."""
+
+    dataset: Dataset
+    own: OwnUnits
+    parts: Parts
 
 
 def warn_of_short_sequences(dataset: Dataset, *, steps: int) -> None:
@@ -74,16 +112,31 @@ def load(dataset: Dataset, *, window: int, first_step: int, dtype: torch.dtype, 
                 "lower evaluate.first_step or readout.lags, or give more data"
             )
         parts.append(MaskedSequences(scaled.values, scaled.mask, scored))
-    return Loaded(dataset, standardiser, *parts, lagged=LagShares())
+    own = OwnUnits(dataset.feature_names, dataset.units, standardiser.mean, standardiser.scale)
+    return Loaded(dataset, own, Parts(*parts, lagged=LagShares()))
 
 
-def forecaster_of(model: Any, loaded: Loaded, intervals: Intervals | None = None) -> Forecaster:
-    """The model between the data's own units and standardised ones."""
-    standardiser = loaded.standardiser
-    return Forecaster(
-        model, mean=standardiser.mean, scale=standardiser.scale, feature_names=loaded.dataset.feature_names,
-        intervals=intervals,
-    )  # fmt: skip
+def first_scored(settings: PsrnnConfig) -> int:
+    """The step from which on every model of the run is scored: none before the readout has the lags asked for.
+
+    Where the lags are still to be chosen, the steps that have fewer than were chosen are those of the start-up.
+    """
+    return max(settings.evaluate.first_step, settings.readout.lags or 0)
+
+
+def scored_settings(settings: PsrnnConfig) -> EvaluateConfig:
+    """The settings `evaluate`, from the step on that every model is scored from."""
+    return replace(settings.evaluate, first_step=first_scored(settings))
+
+
+def say_if_moved(settings: PsrnnConfig) -> None:
+    """Says from which step on models are scored, where that is not the step asked for."""
+    first = first_scored(settings)
+    if first > settings.evaluate.first_step:
+        tqdm.write(
+            f"scored from step {first} on, for every model: readout.lags={settings.readout.lags} "
+            f"(evaluate.first_step={settings.evaluate.first_step})"
+        )
 
 
 _last: dict[str, Loaded] = {}
@@ -95,3 +148,32 @@ def load_once(key: str, work: Callable[[], Loaded]) -> Loaded:
         _last.clear()
         _last[key] = work()
     return _last[key]
+
+
+def load_stage(settings: PsrnnConfig, device: torch.device, *, window: int, shared: bool) -> Loaded:
+    """Returns the data of the run; with `shared` those of the job before, where they are the same."""
+    first, dtype = first_scored(settings), DTYPES[settings.dtype]
+
+    def work() -> Loaded:
+        dataset = build("data", settings.data, settings.extensions)
+        dataset = cut(dataset, sequences=settings.size.sequences, steps=settings.size.steps)
+        return load(dataset, window=window, first_step=first, dtype=dtype, device=device)
+
+    say_if_moved(settings)
+    if not shared:
+        return work()
+    asked = [settings.data, asdict(settings.size), window, first, dtype, device, data_root(None)]
+    return load_once(json.dumps(asked, sort_keys=True, default=str), work)
+
+
+def log_dataset(run: Run, dataset: Dataset) -> None:
+    """The first training sequence stands for the data set in MLflow; the digest is that of all of it."""
+    from pipeline.systems.psrnn.servable import example_frame
+
+    frame = example_frame(dataset.train.to_arrays(1)[0], dataset.feature_names)
+    run.dataset(frame, name=dataset.name, source=dataset.source, digest=dataset.checksum, context="training")
+
+
+def forecaster_of(model: Any, own: OwnUnits, intervals: Intervals | None) -> Forecaster:
+    """Returns the model between the data's own units and standardised ones."""
+    return Forecaster(model, mean=own.mean, scale=own.scale, feature_names=own.names, intervals=intervals)

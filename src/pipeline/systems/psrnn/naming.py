@@ -9,12 +9,12 @@ from dataclasses import asdict
 
 import torch
 
+from data.base import Dataset
 from pipeline.compare.arms import arm_of
 from pipeline.job.study import Named, run_request
 from pipeline.settings.job import Job
 from pipeline.systems.psrnn.comparison import FORECASTS
 from pipeline.systems.psrnn.config import PsrnnConfig
-from pipeline.systems.psrnn.load import Loaded
 from pipeline.tracking.session import RunRequest
 
 LONGEST_WORD = 40
@@ -41,7 +41,7 @@ def words_typed(overrides: Sequence[str]) -> list[str]:
     return list(words.values())
 
 
-def request_of(settings: PsrnnConfig, job: Job, loaded: Loaded, device: torch.device, *, psrnn: bool) -> RunRequest:
+def request_of(settings: PsrnnConfig, job: Job, dataset: Dataset, device: torch.device, *, psrnn: bool) -> RunRequest:
     """Runs of one table are kept together, under the name of the file; jobs of a multirun under that of their parent.
 
     A run by itself is also named after the settings that were typed, so that runs which differ have different names.
@@ -49,12 +49,12 @@ def request_of(settings: PsrnnConfig, job: Job, loaded: Loaded, device: torch.de
     choices = {name: str(value).rpartition("/")[2] for name, value in job.choices.items() if value}
     arm = arm_of(settings.compare.arm, job.choices, asdict(settings), FORECASTS)
     kernel, sampler = (choices.get(name, "") if psrnn else "" for name in ("kernel", "sampler"))
-    data = loaded.dataset.name if choices.get("data") == "table" else choices.get("data")
+    data = dataset.name if choices.get("data") == "table" else choices.get("data")
     typed = [] if job.multirun else words_typed(job.overrides)
     named = Named(
-        experiment=choices.get("experiment") or loaded.dataset.name,
+        experiment=choices.get("experiment") or dataset.name,
         group=choices.get("experiment") or data or "",
         words=[arm, kernel, f"m{settings.features.count}" if psrnn else "", *typed],
         tags={"model": choices.get("model", ""), "arm": arm, "sampler": sampler, "kernel": kernel},
     )
-    return run_request(settings, job, loaded.dataset, device, named)
+    return run_request(settings, job, dataset, device, named)

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple, cast
+
+from tqdm import tqdm
 
 from models.forecasting.bptt import TruncatedBPTT
+from models.forecasting.burn_in import settle_start_up
 from models.forecasting.filtering import Filtered, MaskedSequences
-from models.forecasting.readout import ReadoutFit
 from models.forecasting.recurrent import Recurrent
 from models.psrnn.bilinear_cell import BilinearCell
 from models.psrnn.factorised import FactorisedPSRNN
 from models.psrnn.kronecker import KroneckerPreconditioner
 from models.runtime.seeding import generator
 from models.runtime.threads import threads_for
+from pipeline.compare.labels import name_of
 from pipeline.host.errors import PipelineError
 from pipeline.job.curve import Decision, EpochRow, Measures, Progress
 from pipeline.job.dropout import drops_units
 from pipeline.job.fit import Fit
 from pipeline.job.fit_settings import FitSettings
 from pipeline.job.study import Study
+from pipeline.systems.psrnn import report
 from pipeline.systems.psrnn.config import PsrnnConfig
-from pipeline.systems.psrnn.first_model import Initialised, one_step_mse
+from pipeline.systems.psrnn.first_model import Initialised, errors_of, one_step_mse
 from pipeline.systems.psrnn.lags import readout_settings
-from pipeline.systems.psrnn.load import Loaded
+from pipeline.systems.psrnn.load import Parts, first_scored
+from pipeline.systems.psrnn.stages import Stages
+from pipeline.tracking.run import Run
 
 LEARNING_RATES = {"kronecker": 2.0, "sgd": 0.1, "adam": 0.001}
 FACTORISED_RATE = 0.05  # of kronecker, where the three factors move at once
@@ -70,7 +76,7 @@ def logged(study: Study, watch: Listener) -> Listener:
     return log
 
 
-def refine(settings: PsrnnConfig, loaded: Loaded, first: Initialised, study: Study, watch: Listener) -> Progress:
+def refine(settings: PsrnnConfig, parts: Parts, first: Initialised, study: Study, watch: Listener) -> Progress:
     """Train all that is trained by gradient in place; the model keeps its best parameters.
 
     Raises TypeError for a model that is no `Recurrent`.
@@ -79,7 +85,7 @@ def refine(settings: PsrnnConfig, loaded: Loaded, first: Initialised, study: Stu
     if not isinstance(model, Recurrent):
         raise TypeError(f"{type(model).__name__} is not refined by gradient")
     chosen_readout = readout_settings(settings.readout).with_lags(model.lags).only(first.chosen)
-    fit_readout = ReadoutFit(loaded.train, loaded.validation, chosen_readout, loaded.lagged)
+    fit_readout = parts.readout_fit(chosen_readout)
 
     def solve(refined: Recurrent) -> Filtered | None:
         return fit_readout(refined).train
@@ -88,7 +94,7 @@ def refine(settings: PsrnnConfig, loaded: Loaded, first: Initialised, study: Stu
         return one_step_mse(model, part, fit_readout.filtered(model, part))
 
     objective = TruncatedBPTT(
-        model, loaded.train, horizon=refinement.horizon, batch_size=refinement.batch_size,
+        model, parts.train, horizon=refinement.horizon, batch_size=refinement.batch_size,
         solve_readout=solve if refinement.solve_readout else None,
     )  # fmt: skip
     chosen = fit_settings(refinement, model, settings.seed)
@@ -98,7 +104,7 @@ def refine(settings: PsrnnConfig, loaded: Loaded, first: Initialised, study: Stu
         chosen,
         generator=generator(settings.seed, "order"),
         measures=Measures(
-            lambda: {"validation_mse": error(loaded.validation), "test_mse": error(loaded.test)},
+            lambda: {"validation_mse": error(parts.validation), "test_mse": error(parts.test)},
             logged(study, watch), decides=DECIDES, training="train_mse",
         ),
         preconditioner=KroneckerPreconditioner(damping=refinement.damping) if by_kronecker else None,
@@ -122,7 +128,54 @@ def kept_errors(progress: Progress) -> tuple[float, float]:
     return values["train_mse"], values["validation_mse"]
 
 
-def errors_when_rounded(model: Any, loaded: Loaded) -> tuple[float, float]:
-    """Round the update of a PSRNN to bfloat16, in place; training and validation error of what that leaves."""
-    model.round_update()
-    return one_step_mse(model, loaded.train), one_step_mse(model, loaded.validation)
+def settled(model: Any, train: MaskedSequences, run: Run) -> bool:
+    """Let the start-up of the trained model last as long as it has to; whether that is longer than its lags."""
+    if not isinstance(model, Recurrent):
+        return False
+    with threads_for(model):
+        worse = settle_start_up(model, train)
+    if worse:
+        run.tags({"history.still_worse": "true"})
+        tqdm.write(
+            f"WARNING: {model.history - 1} rows after a start the readout is still worse than the last value; it is "
+            "read from the next row on, as it was watched no longer"
+        )
+    elif model.history > model.lags:
+        tqdm.write(f"the state is read from {model.history} rows on; before, an autoregression is better")
+    return model.history > model.lags
+
+
+class Trained(NamedTuple):
+    """The first model, refined in place, with its name in tables and a line of words; the validation error of what is
+    kept; and the test error before refinement, None where there was none."""
+
+    first: Initialised
+    name: str
+    line: str
+    validation_mse: float
+    before: float | None
+
+
+def refine_stage(
+    settings: PsrnnConfig, stages: Stages, parts: Parts, first: Initialised, study: Study, watch: Listener
+) -> Trained:
+    """BPTT, then what the model that is kept is like: rounded, with its history, stable or not."""
+    run, model = study.run, cast("Any", first.model)
+    trained = stages.method.trained and settings.refine.epochs > 0
+    with study.clock.stage("bptt"):
+        if trained:
+            progress = refine(settings, parts, first, study, watch)
+        else:
+            progress = unrefined(first, on_epoch=logged(study, watch))
+        errors = kept_errors(progress)
+        if settings.dtype == "bfloat16":
+            model.round_update()
+            errors = errors_of(model, parts)
+            run.metric("bptt/rounded_validation_mse", errors[1])
+        if settled(model, parts.train, run):
+            errors = errors_of(model, parts)
+        run.tags({"scored.first_step": str(first_scored(settings)), "history": str(getattr(model, "history", 0))})
+        run.tags({"stability": "stable" if first.stable(*errors) else "unstable"})
+        report.log_refinement(run, progress, title=study.title, figure=study.full)
+    line = report.model_line(stages.words(), model, settings.refine if trained else None)
+    return Trained(first, name_of(stages.method), line, errors[1], first.test_mse if trained else None)

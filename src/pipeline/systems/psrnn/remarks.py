@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pipeline.compare.labels import label
 from pipeline.host.passwords import masked
 from pipeline.systems.psrnn.baselines import Season
-from pipeline.systems.psrnn.evaluate import Evaluation
+from pipeline.systems.psrnn.evaluation import Evaluation
 from pipeline.systems.psrnn.joined import JOINED
 
 AHEAD = 0.99  # of the model's error: what a baseline has to stay below to be called ahead

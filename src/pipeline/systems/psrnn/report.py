@@ -7,20 +7,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 
-from models.forecasting.filtering import SequenceModel, final_state, roll
+from data.base import Dataset
 from models.forecasting.recurrent import trained_parameters
 from models.psrnn.features import MAPS, Features, law, radii
 from pipeline.compare.labels import label
 from pipeline.job.curve import Progress
 from pipeline.systems.psrnn import figures
-from pipeline.systems.psrnn.evaluate import Evaluation, predictions_table
-from pipeline.systems.psrnn.filmstrip import filmstrip
-from pipeline.systems.psrnn.load import Loaded
+from pipeline.systems.psrnn.evaluation import Evaluated, Evaluation, predictions_table
+from pipeline.systems.psrnn.filmstrip import log_filmstrip
+from pipeline.systems.psrnn.load import OwnUnits
 from pipeline.tracking.run import Run
-
-STRIDE = 2  # frames of a filmstrip
 
 
 def error_rows(evaluation: Evaluation) -> list[tuple[str, float]]:
@@ -28,10 +25,9 @@ def error_rows(evaluation: Evaluation) -> list[tuple[str, float]]:
 
 
 def description(
-    title: str, model: str, loaded: Loaded, evaluation: Evaluation, remarks: Sequence[str], seconds: dict[str, float]
+    title: str, model: str, dataset: Dataset, evaluation: Evaluation, remarks: Sequence[str], seconds: dict[str, float]
 ) -> str:
     """The Markdown that the UI shows first: it begins with the table, since the UI shows its first lines alone."""
-    dataset = loaded.dataset
     warning = "**STAND-IN DATA: generated, not real; no claim about the method.**\n\n" if dataset.stand_in else ""
     sizes = ", ".join(f"{len(part)} {name}" for name, part in dataset.parts.items())
     errors = "\n".join(f"| {name} | {error:.3g} |" for name, error in error_rows(evaluation))
@@ -90,75 +86,42 @@ def log_refinement(run: Run, progress: Progress, *, title: str, figure: bool) ->
         )
 
 
-def log_metrics(run: Run, evaluation: Evaluation, loaded: Loaded) -> None:
+def log_metrics(run: Run, evaluation: Evaluation, own: OwnUnits) -> None:
     """Names as documented: evaluate/test_mse for the run's own model, a suffix for the others."""
     for model, errors in evaluation.squared.items():
         suffix = "" if model == evaluation.main else f"_{model}"
         run.metric(f"evaluate/test_mse{suffix}", evaluation.mse(model))
         for horizon in errors:
             run.metric(f"evaluate/test_mse{suffix}_horizon_{horizon}", evaluation.mse(model, horizon))
-    units = set(loaded.dataset.units)
+    units = set(own.units)
     if len(units) == 1 and units != {""}:
-        own = evaluation.squared[evaluation.main][1].double().cpu() * loaded.standardiser.scale.square()
-        run.metric("evaluate/test_rmse_own_unit", float(own.nanmean().sqrt()))
+        squared = evaluation.squared[evaluation.main][1].double().cpu() * own.scale.square()
+        run.metric("evaluate/test_rmse_own_unit", float(squared.nanmean().sqrt()))
 
 
-def log_evaluation(run: Run, evaluation: Evaluation, loaded: Loaded, model: SequenceModel, *, title: str) -> None:
-    """Tables by horizon, feature and sequence, the test predictions of `model`, and their figures."""
-    dataset = loaded.dataset
+def log_evaluation(run: Run, evaluated: Evaluated, dataset: Dataset, own: OwnUnits, *, title: str) -> None:
+    """Tables of the errors by horizon, feature and sequence; predictions of the test part, or frames of a video."""
+    evaluation, _, forecaster = evaluated
     by_horizon = evaluation.by_horizon()
     run.table(by_horizon.reset_index(), "curves/horizons.csv")
-    run.table(
-        evaluation.by_feature(dataset.feature_names, dataset.units, loaded.standardiser.scale),
-        "evaluate/by_feature.csv",
-    )
+    run.table(evaluation.by_feature(own), "evaluate/by_feature.csv")
     run.table(evaluation.by_sequence(dataset.test.names), "evaluate/by_sequence.csv")
     run.figure(
         figures.horizon_curve(by_horizon.rename(columns=label), title=f"{title}: error by horizon"), "figures/horizons"
     )
     if dataset.image_shape is None:
-        log_predictions(run, evaluation, loaded, title=title)
+        log_predictions(run, own.values(evaluation.predictions), dataset, title=title)
     else:
-        log_filmstrip(run, evaluation, loaded, model, dataset.image_shape, title=title)
+        predicted = own.values(evaluation.predictions[0])
+        log_filmstrip(run, predicted, forecaster, dataset.test, dataset.image_shape, title=title)
 
 
-def log_predictions(run: Run, evaluation: Evaluation, loaded: Loaded, *, title: str) -> None:
-    dataset = loaded.dataset
-    table = predictions_table(loaded, evaluation.predictions)
-    run.table(table, "evaluate/test_predictions.csv")
-    first = table[table["sequence"] == dataset.test.names[0]]
-    truth = np.asarray(first[list(dataset.feature_names)], dtype=np.float64)
-    predicted = np.asarray(first[[f"{n}_predicted" for n in dataset.feature_names]], dtype=np.float64)
-    caption = f"{title}: test sequence {dataset.test.names[0]}"
-    steps = None if dataset.test.times is None else (str(dataset.time_name), dataset.test.times[0])
-    drawn = figures.prediction(truth, predicted, dataset.feature_names, dataset.units, title=caption, steps=steps)
+def log_predictions(run: Run, predicted: np.ndarray, dataset: Dataset, *, title: str) -> None:
+    """All test predictions (sequence, time, feature) as a table; of the first sequence a figure."""
+    run.table(predictions_table(dataset, predicted), "evaluate/test_predictions.csv")
+    truth = dataset.test.to_arrays(1)[0]
+    drawn = figures.prediction(
+        truth, predicted[0, : len(truth)], dataset.feature_names, dataset.units,
+        title=f"{title}: test sequence {dataset.test.names[0]}", steps=figures.steps_of(dataset),
+    )  # fmt: skip
     run.figure(drawn, "figures/prediction")
-
-
-def film_rows(evaluation: Evaluation, loaded: Loaded, model: SequenceModel) -> tuple[dict[str, np.ndarray], int]:
-    """Every second frame of the first test video in its own units, and the number of the first frame shown.
-
-    truth, one-step prediction, and the forecast that begins at the middle of the video and sees nothing after it.
-    """
-    scale, mean = loaded.standardiser.scale, loaded.standardiser.mean
-    part = loaded.test
-    values, steps = part.values[:1], int(loaded.dataset.test.lengths[0])
-    middle = steps // 2
-    state = final_state(model, values[:, :middle], part.mask[:1, :middle])
-    forecast = torch.full_like(values[0, :steps], torch.nan)
-    forecast[middle:] = roll(model, state, steps - middle)[0]
-    rows = {"truth": values[0, :steps], "one step": evaluation.predictions[0, :steps], "forecast": forecast}
-    first = max(0, middle - 4)
-    return {k: (v.double().cpu() * scale + mean).numpy()[first:steps:STRIDE] for k, v in rows.items()}, first
-
-
-@torch.no_grad()
-def log_filmstrip(
-    run: Run, evaluation: Evaluation, loaded: Loaded, model: SequenceModel, shape: tuple[int, int], *, title: str
-) -> None:
-    """For videos, in place of the table of predictions, which would have thousands of columns."""
-    rows, first = film_rows(evaluation, loaded, model)
-    name = loaded.dataset.test.names[0]
-    run.figure(
-        filmstrip(rows, shape, first_frame=first, stride=STRIDE, title=f"{title}: test {name}"), "figures/filmstrip"
-    )

@@ -18,7 +18,7 @@ from pipeline.settings.build import build
 from pipeline.systems.psrnn.config import PsrnnConfig
 from pipeline.systems.psrnn.first_model import Initialised, MethodStages
 from pipeline.systems.psrnn.lags import readout_settings
-from pipeline.systems.psrnn.load import Loaded
+from pipeline.systems.psrnn.load import Parts
 from pipeline.systems.psrnn.own_models import check_method, rehearse
 from pipeline.systems.psrnn.too_large import refuse_too_large
 from pipeline.systems.psrnn.two_stage import PsrnnStages
@@ -43,7 +43,7 @@ class Stages(Protocol):
         """Returns the model in a few words, without what every model has."""
         ...
 
-    def first_model(self, loaded: Loaded, study: Study) -> Initialised:
+    def first_model(self, parts: Parts, study: Study) -> Initialised:
         """Runs the stages, each of which is logged before the next begins."""
         ...
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from torch import Tensor
 from tqdm import tqdm
 
 from models.forecasting.forecaster import built, description_of
-from models.forecasting.readout import ReadoutFit
 from models.forecasting.readout_settings import ReadoutSettings
 from models.psrnn.cell import PSRNN
 from models.psrnn.factorised import FactorisedPSRNN
@@ -27,7 +27,7 @@ from pipeline.job.study import Study
 from pipeline.systems.psrnn import report
 from pipeline.systems.psrnn.first_model import Initialised, judge
 from pipeline.systems.psrnn.lags import say_lags
-from pipeline.systems.psrnn.load import Loaded
+from pipeline.systems.psrnn.load import Parts
 
 DECOMPOSITION_ERROR = "decomposition.error"
 
@@ -54,35 +54,34 @@ class PsrnnStages:
         start = "random" if self.regression.random else "two_stage"
         return f"{name}, {self.draw.count} frequencies{projected}, update={self.regression.update}, {start}"
 
-    def first_model(self, loaded: Loaded, study: Study) -> Initialised:
+    def first_model(self, parts: Parts, study: Study) -> Initialised:
         with study.clock.stage("features"):
-            features = draw_features(loaded.train, self.draw, self.generators)
+            features = draw_features(parts.train, self.draw, self.generators)
             if study.full:
                 report.log_features(study.run, features, self.draw.kernel, title=study.title)
         with study.clock.stage("two_stage"):
-            first = self.regressed(loaded, features, study.folder / "two_stage.npz")
+            first = self.regressed(parts, features, study.folder / "two_stage.npz")
             study.run.metric("two_stage/train_mse", first.train_mse)
             study.run.metric("two_stage/test_mse", first.test_mse)
             if DECOMPOSITION_ERROR in first.chosen:
                 study.run.metric("two_stage/decomposition_error", first.chosen[DECOMPOSITION_ERROR])
         return first
 
-    def regressed(self, loaded: Loaded, features: Features, path: Path) -> Initialised:
+    def regressed(self, parts: Parts, features: Features, path: Path) -> Initialised:
         """Returns the model from its checkpoint, or makes it and keeps it there."""
         saved = checkpoint.find(path)
         if saved is not None:
             with checkpoint.fitting(path):
-                return restored(saved, loaded, factorised=self.regression.rank is not None)
-        first = initialise(loaded, features, self.regression, self.readout, self.generators)
+                return restored(saved, like=parts.train.values, factorised=self.regression.rank is not None)
+        first = initialise(parts, features, self.regression, self.readout, self.generators)
         values = {name: value for name, value in first._asdict().items() if name != "model"}
         checkpoint.save(path, first.model.state_dict(), {**values, "shape": description_of(first.model)})
         return first
 
 
-def restored(saved: checkpoint.Saved, loaded: Loaded, *, factorised: bool) -> Initialised:
-    """Returns the model that a checkpoint of this stage holds."""
-    shape, dimension = saved.values.pop("shape"), loaded.train.values.shape[2]
-    model = built(FactorisedPSRNN if factorised else PSRNN, shape, dimension=dimension).to(loaded.train.values)
+def restored(saved: checkpoint.Saved, *, like: Tensor, factorised: bool) -> Initialised:
+    """Returns the model that a checkpoint of this stage holds, for values (sequence, time, feature) as `like`."""
+    model = built(FactorisedPSRNN if factorised else PSRNN, saved.values.pop("shape"), dimension=like.shape[2]).to(like)
     model.load_state_dict(saved.tensors)
     return Initialised(model, **saved.values)
 
@@ -116,14 +115,13 @@ def say_decomposition(fitted: FittedPSRNN, rank: int | None) -> dict[str, Any]:
 
 
 def initialise(
-    loaded: Loaded, features: Features, regression: Regression, readout: ReadoutSettings, generators: Generators
+    parts: Parts, features: Features, regression: Regression, readout: ReadoutSettings, generators: Generators
 ) -> Initialised:
     """Returns the model of `models.psrnn.fit.fit` with its errors. Warns of a draw of features that is of no use."""
     cell, chosen = cell_in_memory(features, regression, generators, lags=readout.lags)
     with threads_for(cell), progress_bar("filtering"):
-        solve = ReadoutFit(loaded.train, loaded.validation, readout, loaded.lagged)
-        fitted = with_readout(cell, solve, regression, generators)
+        fitted = with_readout(cell, parts.readout_fit(readout), regression, generators)
         chosen |= say_decomposition(fitted, regression.rank)
         say_lags(fitted.model, fitted.tried)
-        first = judge(fitted.model, loaded, fitted.readout)
+        first = judge(fitted.model, parts, fitted.readout)
     return first._replace(chosen=first.chosen | chosen)

@@ -69,11 +69,11 @@ def fitted_hessian(settings: TraceConfig, device: torch.device) -> FittedHessian
     )  # fmt: skip
     generators = generators_of(settings.seed)
     draw = draw_of(hessian.features, kernel, sampler, window=model.window)
-    features = draw_features(loaded.train, draw, generators)
+    features = draw_features(loaded.parts.train, draw, generators)
     fitted: Any = initialise(
-        loaded, features, regression_of(hessian), readout_settings(hessian.readout), generators
+        loaded.parts, features, regression_of(hessian), readout_settings(hessian.readout), generators
     ).model
-    objective = TruncatedBPTT(fitted, loaded.train, horizon=hessian.horizon, batch_size=hessian.chunks)
+    objective = TruncatedBPTT(fitted, loaded.parts.train, horizon=hessian.horizon, batch_size=hessian.chunks)
     objective.refresh()
     loss = ChunkLoss(objective, some_chunks(objective, settings))
     oracle = Hessian(loss, objective.parameters())

@@ -33,8 +33,8 @@ def test_missing_last_rows_are_forecast_and_padding_is_not_looked_at() -> None:
     model, generator = PSRNN(frequencies=3, dimension=2, state=4, lags=1).double(), torch.Generator().manual_seed(3)
     for tensor in model.state_dict().values():
         tensor.copy_(torch.randn(tensor.shape, generator=generator))
-    found = evaluate({"model": model}, loaded, SimpleNamespace(horizons=[1, 5], first_step=2))
-    part = loaded.test
+    part = loaded.parts.test
+    found = evaluate({"model": model}, part, dataset.test.lengths, SimpleNamespace(horizons=[1, 5], first_step=2))
     for i, length in enumerate(LENGTHS):  # each by itself has no padding
         alone = filter_sequences(model, part.values[i : i + 1, :length], part.mask[i : i + 1, :length]).predictions[0]
         torch.testing.assert_close(found.predictions[i, :length], alone, rtol=1e-10, atol=1e-10)

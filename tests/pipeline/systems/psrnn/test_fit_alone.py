@@ -19,7 +19,7 @@ from models.numerics.ridge import masked_mse
 from models.psrnn.features import FeatureDraw
 from models.psrnn.fit import FittedPSRNN, Regression, fit, fit_forecaster
 from models.runtime.seeding import generators_of
-from pipeline.systems.psrnn.load import Loaded, load
+from pipeline.systems.psrnn.load import Parts, load
 from pipeline.tracking.model import load_model
 
 SEED, COUNT, FIRST = 3, 6, 4
@@ -47,10 +47,9 @@ def run_of(client: MlflowClient) -> Run:
     return run
 
 
-def loaded_from(table: Path, *, window: int = 2) -> Loaded:
-    return load(
-        load_table(path=str(table)), window=window, first_step=FIRST, dtype=torch.float64, device=torch.device("cpu")
-    )
+def parts_of(table: Path) -> Parts:
+    dataset = load_table(path=str(table))
+    return load(dataset, window=2, first_step=FIRST, dtype=torch.float64, device=torch.device("cpu")).parts
 
 
 @torch.no_grad()
@@ -59,9 +58,9 @@ def error(model: Any, part: MaskedSequences) -> float:
     return float(masked_mse(predictions, part.values, part.scored))
 
 
-def fitted_to(loaded: Loaded, regression: Regression, readout: ReadoutSettings) -> FittedPSRNN:
+def fitted_to(parts: Parts, regression: Regression, readout: ReadoutSettings) -> FittedPSRNN:
     return fit(
-        loaded.train, loaded.validation, features=FeatureDraw(count=COUNT), regression=regression, readout=readout,
+        parts.train, parts.validation, features=FeatureDraw(count=COUNT), regression=regression, readout=readout,
         generators=generators_of(SEED),
     )  # fmt: skip
 
@@ -88,10 +87,10 @@ def test_the_errors_are_those_of_the_run_to_the_last_digit(
 ) -> None:
     result = run_pipeline(*RUN, f"data.path={table}", "tracking.log_model=false", "refine=none", *typed)
     assert result.status == 0, result.err
-    loaded = loaded_from(table)
-    fitted = fitted_to(loaded, regression, readout)
+    parts = parts_of(table)
+    fitted = fitted_to(parts, regression, readout)
     run = run_of(client)
-    assert error(fitted.model, loaded.test) == run.data.metrics["two_stage/test_mse"]
+    assert error(fitted.model, parts.test) == run.data.metrics["two_stage/test_mse"]
     assert {key: run.data.tags[key] for key in fitted.readout.chosen} == {
         key: f"{value:g}" for key, value in fitted.readout.chosen.items()
     }

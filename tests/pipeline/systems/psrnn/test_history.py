@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from mlflow.tracking import MlflowClient
 
-import pipeline.systems.psrnn.recipe as recipe
 from models.baselines.networks import GRUNetwork
 from pipeline.compare.jobs import job_row
 from pipeline.systems.predict.recipe import model_history, said_of_uneven_times
+from pipeline.systems.psrnn import refine
 from pipeline.systems.psrnn.comparison import FORECASTS
 from pipeline.tracking.model import load_model
 
@@ -72,11 +72,11 @@ def test_a_readout_that_is_still_worse_after_all_watched_rows_is_said_and_tagged
 ) -> None:
     tags: dict[str, str] = {}
     run: Any = SimpleNamespace(tags=tags.update)
-    loaded: Any = SimpleNamespace(train=None)
+    train: Any = None
     model = GRUNetwork(dimension=1, units=2, lags=LAGS)
     for still_worse in (False, True):
-        monkeypatch.setattr(recipe, "settle_start_up", lambda *_, found=still_worse: found)
-        recipe.settled(model, loaded, run)
+        monkeypatch.setattr(refine, "settle_start_up", lambda *_, found=still_worse: found)
+        refine.settled(model, train, run)
         said = capsys.readouterr()
         assert ("the readout is still worse than the last value" in said.out + said.err) == still_worse
         assert tags == ({"history.still_worse": "true"} if still_worse else {})

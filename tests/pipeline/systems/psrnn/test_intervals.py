@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 import torch
 
+from data.base import Dataset, Sequences
 from models.baselines.autoregression import Autoregression
 from models.forecasting.filtering import MaskedSequences, State, final_state, roll
-from models.forecasting.intervals import calibrate
-from pipeline.systems.psrnn.evaluate import Evaluation
-from pipeline.systems.psrnn.intervals import coverage_table, intervals_of, log_forecast, log_intervals
+from models.forecasting.intervals import Intervals, calibrate
+from pipeline.systems.psrnn.evaluation import Evaluation
+from pipeline.systems.psrnn.intervals import SHOWN_COVERAGE, coverage_table, intervals_of, log_forecast, log_intervals
+from pipeline.systems.psrnn.load import OwnUnits, forecaster_of
 
 
 class Recorder:
@@ -30,9 +32,8 @@ class Recorder:
         self.metrics[key] = value
 
 
-def loaded_with(names: list[str], *, scale: torch.Tensor) -> Any:
-    dataset = SimpleNamespace(feature_names=tuple(names), units=("m",) * len(names))
-    return SimpleNamespace(dataset=dataset, standardiser=SimpleNamespace(scale=scale.double()))
+def metres(names: list[str], *, scale: torch.Tensor) -> OwnUnits:
+    return OwnUnits(tuple(names), ("m",) * len(names), torch.zeros_like(scale).double(), scale.double())
 
 
 def test_a_horizon_that_the_test_part_never_scores_has_no_share() -> None:
@@ -40,13 +41,13 @@ def test_a_horizon_that_the_test_part_never_scores_has_no_share() -> None:
     intervals = calibrate(np.arange(1.0, 100.0)[:, None, None] * np.ones((2, 1)))
     squared = {1: torch.tensor([[[89.0**2], [91.0**2]]]), 2: torch.full((1, 2, 1), math.nan)}
     evaluation = Evaluation({"psrnn": squared}, torch.zeros(1, 2, 1))
-    loaded = loaded_with(["x"], scale=torch.ones(1))
-    table: Any = coverage_table(intervals, evaluation, loaded)
+    own = metres(["x"], scale=torch.ones(1))
+    table: Any = coverage_table(intervals, evaluation, own)
     shown = table[table["coverage"] == 0.9]
     assert shown["radius"].tolist() == [90.0, 90.0]
     assert shown["inside"].tolist() == pytest.approx([0.5, math.nan], nan_ok=True)
     run: Any = Recorder()
-    log_intervals(run, intervals, evaluation, loaded, full=False)
+    log_intervals(run, intervals, evaluation, own, full=False)
     assert run.metrics == {"evaluate/coverage_90": 0.5}
 
 
@@ -72,43 +73,37 @@ def _three_threads():
     torch.set_num_threads(before)
 
 
-class Part(MaskedSequences):
-    """Of a data set too."""
-
-    lengths = torch.tensor([80])
-    times, names = None, ("a",)
-
-    def to_arrays(self, count: int) -> list[np.ndarray]:
-        return list(self.values[:count].numpy())
-
-
 @pytest.mark.usefixtures("_three_threads")
 def test_a_small_model_is_calibrated_and_forecasts_its_figure_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = torch.randn(1, 80, 1, generator=torch.Generator().manual_seed(0))
-    mask = torch.ones_like(values, dtype=torch.bool)
-    part, model = Part(values, mask, mask), Watched()
-    standardiser = SimpleNamespace(scale=torch.full((1,), 2.0).double(), mean=torch.ones(1).double())
-    dataset = SimpleNamespace(validation=part, test=part, image_shape=None, feature_names=("x",), units=("",))
-    loaded: Any = SimpleNamespace(validation=part, test=part, dataset=dataset, standardiser=standardiser)
-    intervals = intervals_of(model, loaded, SimpleNamespace(horizons=[3], first_step=2))
+    series = torch.randn(80, 1, generator=torch.Generator().manual_seed(0)).double().numpy()
+    test = Sequences.from_arrays([series], ["a"])
+    dataset = Dataset("drawn", test, test, test, ("x",), ("",), "drawn")
+    own, model = OwnUnits(("x",), ("",), torch.ones(1).double(), torch.full((1,), 2.0).double()), Watched()
+    values = ((test.values - own.mean) / own.scale).float()
+    part = MaskedSequences(values, test.mask, test.mask)
+    intervals = intervals_of(model, part, test.lengths, own, SimpleNamespace(horizons=[3], first_step=2))
     assert intervals is not None
+    assert model.threads == {1}
     drawn: dict[str, Any] = {}
     monkeypatch.setattr(
         "pipeline.systems.psrnn.figures.forecast", lambda *arguments, **named: drawn.update(named, ahead=arguments[1])
     )
-    log_forecast(SimpleNamespace(figure=lambda *_: None), model, loaded, intervals, most=3, title="t")  # pyright: ignore
+    model.threads.clear()
+    run: Any = SimpleNamespace(figure=lambda *_: None)
+    log_forecast(run, forecaster_of(model, own, intervals), dataset, most=3, title="t")
     assert model.threads == {1}
-    expected = roll(model, final_state(model, values[:, :77], mask[:, :77]), 3)[0].double() * 2 + 1
+    expected = roll(model, final_state(model, values[:, :77], test.mask[:, :77]), 3)[0].double() * 2 + 1
     np.testing.assert_allclose(drawn["ahead"].forecast, expected.detach(), rtol=1e-6)
+    np.testing.assert_array_equal(drawn["ahead"].radii, intervals.radius(SHOWN_COVERAGE, 3))
 
 
-def waves(length: int) -> Any:
-    """A data set whose validation part is one sequence of noise, (1, length, 2)."""
+def calibrated(model: Autoregression, length: int, horizons: list[int], *, further: bool) -> Intervals | None:
+    """On one sequence of noise, (1, length, 2), scored from its third step on."""
     values = torch.randn(1, length, 2, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
     mask = torch.ones_like(values, dtype=torch.bool)
-    dataset = SimpleNamespace(validation=SimpleNamespace(lengths=torch.tensor([length])))
-    standardiser = SimpleNamespace(scale=torch.tensor([2.0, 0.5]).double())
-    return SimpleNamespace(validation=MaskedSequences(values, mask, mask), dataset=dataset, standardiser=standardiser)
+    own, asked = metres(["x", "y"], scale=torch.tensor([2.0, 0.5])), SimpleNamespace(horizons=horizons, first_step=2)
+    part = MaskedSequences(values, mask, mask)
+    return intervals_of(model, part, torch.tensor([length]), own, asked, further=further)
 
 
 def growing(factor: float) -> Autoregression:
@@ -121,8 +116,7 @@ def growing(factor: float) -> Autoregression:
 
 @pytest.mark.parametrize(("length", "known"), [(120, 10), (9, 7), (5, 3)])
 def test_intervals_of_a_table_reach_twice_as_far_and_the_others_stay(length: int, known: int) -> None:
-    asked, loaded = SimpleNamespace(horizons=[1, 5], first_step=2), waves(length)
-    short, long = (intervals_of(growing(0.9), loaded, asked, further=further) for further in (False, True))
+    short, long = (calibrated(growing(0.9), length, [1, 5], further=further) for further in (False, True))
     assert short is not None
     assert long is not None
     assert (short.radii.shape[1], long.radii.shape[1]) == (min(known, 5), known)
@@ -132,15 +126,13 @@ def test_intervals_of_a_table_reach_twice_as_far_and_the_others_stay(length: int
 @pytest.mark.parametrize(("factor", "known"), [(1e30, 5), (1e40, 3), (1e70, None)])
 def test_intervals_of_a_table_end_before_the_first_horizon_that_diverges(factor: float, known: int | None) -> None:
     """Squares of doubles are infinite from 1e154 on: 1e30 to the power of 6 steps, 1e40 of 4, 1e70 of 3."""
-    asked = SimpleNamespace(horizons=[1, 3], first_step=2)
-    found = intervals_of(growing(factor), waves(120), asked, further=True)
+    found = calibrated(growing(factor), 120, [1, 3], further=True)
     assert (None if found is None else found.radii.shape[1]) == known
 
 
 def test_forecasts_too_many_to_be_made_at_once_are_not_made_for_more_horizons(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = SimpleNamespace(horizons=[1, 5], first_step=2)
     monkeypatch.setattr("pipeline.systems.psrnn.intervals.FORECAST_BYTES", 120 * 2 * 8 * 7)
-    found = intervals_of(growing(0.9), waves(120), asked, further=True)
+    found = calibrated(growing(0.9), 120, [1, 5], further=True)
     assert found is not None
     assert found.radii.shape[1] == 7
 
@@ -152,18 +144,18 @@ def many(features: int) -> tuple[Any, ...]:
     intervals = calibrate(draws.normal(size=(60, 2, features)) * scale.numpy())
     squared = {h: torch.from_numpy(draws.normal(size=(3, 40, features)) ** 2) for h in (1, 2)}
     squared[2][:, ::3, ::2] = math.nan  # not scored
-    loaded = loaded_with([f"x{j}" for j in range(features)], scale=scale)
-    return intervals, Evaluation({"psrnn": squared}, torch.zeros(1, 2, features)), loaded
+    own = metres([f"x{j}" for j in range(features)], scale=scale)
+    return intervals, Evaluation({"psrnn": squared}, torch.zeros(1, 2, features)), own
 
 
 def test_many_features_share_a_row_and_the_metric_is_that_of_all_of_them(monkeypatch) -> None:
-    intervals, evaluation, loaded = many(21)
+    intervals, evaluation, own = many(21)
     table, joined = Recorder(), Recorder()
-    log_intervals(cast("Any", joined), intervals, evaluation, loaded, full=False)
-    one: Any = coverage_table(intervals, evaluation, loaded)
+    log_intervals(cast("Any", joined), intervals, evaluation, own, full=False)
+    one: Any = coverage_table(intervals, evaluation, own)
     monkeypatch.setattr("pipeline.systems.psrnn.intervals.MOST_FEATURES", 21)
-    each: Any = coverage_table(intervals, evaluation, loaded)
-    log_intervals(cast("Any", table), intervals, evaluation, loaded, full=False)
+    each: Any = coverage_table(intervals, evaluation, own)
+    log_intervals(cast("Any", table), intervals, evaluation, own, full=False)
     assert (len(one), len(each)) == (4 * 2, 4 * 2 * 21)
     assert table.metrics == pytest.approx(joined.metrics, rel=1e-12)
     assert 0.7 < joined.metrics["evaluate/coverage_90_horizon_2"] < 1
@@ -181,7 +173,7 @@ def test_features_whose_radius_is_not_known_do_not_count() -> None:
     residuals[3, :, 1:] = math.nan
     squared = {1: torch.full((1, 5, 21), 0.25, dtype=torch.float64)}
     evaluation = Evaluation({"psrnn": squared}, torch.zeros(1, 2, 21))
-    table: Any = coverage_table(calibrate(residuals), evaluation, loaded_with(["x"] * 21, scale=torch.ones(21)))
+    table: Any = coverage_table(calibrate(residuals), evaluation, metres(["x"] * 21, scale=torch.ones(21)))
     assert table["radius"].tolist() == [1.0, 1.0, math.inf, math.inf]
     assert table["calibrated_on"].tolist() == [3, 4, 3, 3]
     assert table["scored"].tolist() == [105, 5, 0, 0]

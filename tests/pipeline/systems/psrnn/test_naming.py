@@ -20,12 +20,11 @@ CHOICES = {"data": "table", "model": "psrnn", "sampler": "orthogonal", "kernel":
 
 def request(*typed: str, multirun: bool = False, **choices: str) -> RunRequest:
     name = "readings" if choices.get("data", "table") == "table" else choices["data"]
-    dataset = SimpleNamespace(name=name, source=f"table:{name}.csv", stand_in=False, checksum="c")
-    loaded: Any = SimpleNamespace(dataset=dataset)
+    dataset: Any = SimpleNamespace(name=name, source=f"table:{name}.csv", stand_in=False, checksum="c")
     settings = PsrnnConfig(recipe="psrnn", update="bayes")
     settings.features.count = 20
     job = Job({**CHOICES, **choices}, [*typed], 0, multirun)
-    return request_of(settings, job, loaded, torch.device("cpu"), psrnn=True)
+    return request_of(settings, job, dataset, torch.device("cpu"), psrnn=True)
 
 
 def test_runs_of_a_table_are_kept_under_the_name_of_its_file() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from pipeline.systems.psrnn.evaluate import Evaluation
+from pipeline.systems.psrnn.evaluation import Evaluation
 from pipeline.systems.psrnn.remarks import advice, reading
 
 HORIZONS = (1, 5, 10)

@@ -1,0 +1,39 @@
+"""The last stage: the description of a run, its model, and what is printed at its end."""
+
+from __future__ import annotations
+
+from data.base import Dataset
+from pipeline.job.study import Study
+from pipeline.settings.job import Job
+from pipeline.systems.psrnn import report
+from pipeline.systems.psrnn.comparison import FORECASTS
+from pipeline.systems.psrnn.config import PsrnnConfig
+from pipeline.systems.psrnn.evaluation import Evaluated
+from pipeline.systems.psrnn.refine import Trained
+from pipeline.systems.psrnn.remarks import advice, reading, remarks
+from pipeline.tracking.run import where_to_look
+
+
+def close(
+    settings: PsrnnConfig, job: Job, dataset: Dataset, trained: Trained, evaluated: Evaluated, study: Study
+) -> str:
+    """Logs description and model; returns what is printed at the end."""
+    from pipeline.systems.psrnn.servable import how_to_predict, trained_model
+    from pipeline.tracking.model import keep_model
+
+    run, (evaluation, season, forecaster) = study.run, evaluated
+    lags, chosen = getattr(forecaster.model, "lags", None), settings.readout.lags is None
+    said = remarks(evaluation, before=trained.before, season=season)
+    said += advice(evaluation, job.overrides, lags=lags, chosen=chosen)
+    run.describe(report.description(study.title, trained.line, dataset, evaluation, said, study.clock.seconds))
+    run.tags({"validation_mse": repr(trained.validation_mse)})
+    kept = trained_model(forecaster, dataset.test.to_arrays(1)[0], trained.validation_mse)
+    uri = keep_model(run, kept, settings.tracking, FORECASTS)
+    if not study.full:
+        test = "" if settings.compare.figure == "trials" else f", {evaluation.mse():.4g} on test"
+        return f"{run.name}: {trained.validation_mse:.4g} on validation{test}"
+    printed = report.printed(study.title, evaluation, said)
+    if forecaster.history:
+        printed += f"wants {forecaster.history} rows of history; with fewer it forecasts by a lower autoregression\n"
+    printed += "\n" + where_to_look(run, study.title)
+    return printed if uri is None else f"{printed}\n{how_to_predict(uri, reading(job.overrides))}"

@@ -1,0 +1,75 @@
+"""The errors of a run's model and of those beside it on the test part, over the same scored steps for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from torch import Tensor
+
+from data.base import Dataset
+from models.forecasting.forecaster import Forecaster
+from pipeline.systems.psrnn.baselines import Season
+from pipeline.systems.psrnn.load import OwnUnits
+
+
+class Evaluation(NamedTuple):
+    """squared (horizon → sequence, time, feature; NaN where not scored) per model, the run's own model first; and the
+    one-step predictions of the latter (sequence, time, feature)."""
+
+    squared: dict[str, dict[int, Tensor]]
+    predictions: Tensor
+
+    @property
+    def main(self) -> str:
+        return next(iter(self.squared))
+
+    def mse(self, model: str | None = None, horizon: int = 1) -> float:
+        """Mean squared error of a model, the run's own when none is named."""
+        return float(self.squared[model or self.main][horizon].double().nanmean())
+
+    def by_horizon(self) -> pd.DataFrame:
+        """Rows: horizons; columns: models."""
+        rows = {name: {h: self.mse(name, h) for h in errors} for name, errors in self.squared.items()}
+        return pd.DataFrame(rows).rename_axis("horizon")
+
+    def by_feature(self, own: OwnUnits) -> pd.DataFrame:
+        """One-step errors per feature, standardised and as root mean square in the feature's own unit."""
+        frame = pd.DataFrame({"feature": own.names, "unit": own.units})
+        for model, errors in self.squared.items():
+            mean = errors[1].double().nanmean((0, 1)).cpu()
+            frame[f"mse_{model}"] = mean.numpy()
+            frame[f"rmse_own_unit_{model}"] = own.deviations(mean)
+        return frame
+
+    def by_sequence(self, names: Sequence[str]) -> pd.DataFrame:
+        errors = {f"mse_{m}": e[1].double().nanmean((1, 2)).cpu().numpy() for m, e in self.squared.items()}
+        return pd.DataFrame({"sequence": names, **errors})
+
+
+class Evaluated(NamedTuple):
+    """The errors of all models, the season of one of them, and the run's own model with its units and intervals."""
+
+    evaluation: Evaluation
+    season: Season | None
+    forecaster: Forecaster
+
+
+def predictions_table(dataset: Dataset, predicted: np.ndarray) -> pd.DataFrame:
+    """One row per test step: sequence, time, and per feature the observed and the predicted value in its own unit.
+
+    predicted: (sequence, time, feature), in its own unit. time counts steps from 0; where the data have times of their
+    own, a column of their name has these.
+    """
+    frames = []
+    for i, observed in enumerate(dataset.test.to_arrays()):
+        columns: dict[str, Any] = {"sequence": dataset.test.names[i], "time": np.arange(len(observed))}
+        if dataset.test.times is not None and dataset.time_name is not None:
+            columns[dataset.time_name] = dataset.test.times[i]
+        for j, name in enumerate(dataset.feature_names):
+            columns[name] = observed[:, j]
+            columns[f"{name}_predicted"] = predicted[i, : len(observed), j]
+        frames.append(pd.DataFrame(columns))
+    return pd.concat(frames, ignore_index=True)
