@@ -70,8 +70,11 @@ def test_a_run_keeps_none(store: Path, client) -> None:
     assert tags["command"] == "pipeline tracking.uri=postgresql://user:***@host/db"  # pragma: allowlist secret
 
 
-def test_a_multirun_prints_and_keeps_none(run_pipeline, store: Path) -> None:
-    result = run_pipeline("-m", "data=table", "data.path=none.csv", f"data.group='ftp://user:{SECRET}@host'", "seed=0")
+def test_a_multirun_prints_and_keeps_none(run_pipeline, store: Path, tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"  # without the column that groups are to be read from
+    table.write_text("a\n1\n2\n", encoding="utf-8")
+    group = f"data.group='ftp://user:{SECRET}@host'"
+    result = run_pipeline("-m", "data=table", f"data.path={table}", group, "seed=0")
     assert result.error.startswith("error: job 0 failed: ")
     assert files_with("ftp://user:***@host", store)  # pragma: allowlist secret
     assert SECRET not in result.out + result.err
