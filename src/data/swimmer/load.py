@@ -76,7 +76,7 @@ def load_swimmer(
     Raises DataError for parameters out of range and when gymnasium or MuJoCo is not installed.
     """
     settings = Settings(seed, trajectories, steps, iterations, policies, elite, action_noise)
-    check_settings(settings, test=test, validation=validation)
+    check_episodes(settings, test=test, validation=validation)
     versions = simulator_versions()
     paths = cache_paths({"loader": LOADER_VERSION, **settings._asdict(), **versions}, root=root)
     shape = (trajectories, steps, len(FEATURE_NAMES))
@@ -91,7 +91,7 @@ def load_swimmer(
     return split(list(swims), seed=seed, test=test, validation=validation, source=source)
 
 
-def check_settings(settings: Settings, *, test: int, validation: int) -> None:
+def check_episodes(settings: Settings, *, test: int, validation: int) -> None:
     """Checks the parameters. Raises DataError, naming the parameter, for one out of range."""
     whole = {**settings._asdict(), "test": test, "validation": validation}
     noise = whole.pop("action_noise")
