@@ -115,8 +115,7 @@ def opened(settings: CommonConfig, job: Job, data: Data, request: RunRequest, cl
 def study(
     settings: CommonConfig, job: Job, data: Data, device: torch.device, clock: Clock, named: Named | None = None
 ) -> Iterator[Study]:
-    """The run of one study; what it was called and where to look is printed at its end, in detail=summary its name
-    alone.
+    """The run of one study; with all details, what it was called and where to look is printed at its end.
 
     Raises FinishedBefore in a multirun where this job has finished, or another that comes to the same, and as
     `open_run` does.
@@ -132,7 +131,8 @@ def study(
             if not job.multirun:  # as the parent of a multirun has them: what `pipeline.export` makes a page of
                 begun.run.tags({"command": command_line(), "jobs": "1", "jobs.failed": "0"})
             yield begun
-    print(where_to_look(begun.run, begun.title) if begun.full else begun.title)
+    if begun.full:
+        print(where_to_look(begun.run, begun.title))
 
 
 def said_before(request: RunRequest, name: str) -> str:

@@ -82,8 +82,9 @@ def check_register(config: DictConfig, values: Mapping[str, list[str]]) -> None:
         return
     if system(config.recipe).servable is None:
         raise PipelineError(f"tracking.register={name}: recipe={config.recipe} makes no model; leave it out")
-    folders = {value.rpartition("/")[0] for value in values.get("contender", [])} - {"", "refined", "refined_bayes"}
-    data = sorted(set(values.get("data", [])) or folders)
+    folders = {value.rpartition("/")[0] for value in values.get("contender", [])}
+    known = GlobalHydra.instance().config_loader().get_group_options("data")
+    data = sorted(set(values.get("data", [])) or folders & set(known))
     if len(data) > 1:
         raise PipelineError(
             f"tracking.register={name}: the jobs run on different data ({', '.join(data)}), so none is the best; "

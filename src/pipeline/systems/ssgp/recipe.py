@@ -80,10 +80,12 @@ def evaluate(points: Points, learnt: StandardisedPoints, fitted: Fitted, here: S
 def keep(settings: SsgpConfig, points: Points, learnt: StandardisedPoints, fitted: Fitted, here: Study) -> str:
     """The model, logged as `tracking.log_model` says; returns words about it."""
     from pipeline.systems.ssgp.servable import trained_model
-    from pipeline.tracking.model import keep_model
+    from pipeline.tracking.model import NOT_KEPT, keep_model
 
     if fitted.process is None:
-        return "\n\nGPyTorch's models are here for comparison: no model is kept"
+        reason = "GPyTorch's models are here for comparison: no model is kept"
+        here.run.tags({NOT_KEPT: reason})
+        return f"\n\n{reason}"
     kept = trained_model(predictor_of(points, learnt, fitted), points, fitted.best.validation.rmse)
     uri = keep_model(here.run, kept, settings.tracking, PROCESSES)
     return "" if uri is None else f"\n\npredict: python -m pipeline recipe=predict model={uri} data.path=new.csv"

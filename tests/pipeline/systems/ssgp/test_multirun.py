@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import math
+from importlib.util import find_spec
 
 import mlflow
 import pandas as pd
+import pytest
 import torch
 
 from data.regression.abalone import load
@@ -115,6 +117,17 @@ def test_a_comparison_that_was_stopped_goes_on_and_registers_its_best(run_pipeli
     assert parent.data.tags["best.run"] == best.info.run_id
     assert client.get_model_version_by_alias("abalone", "best").run_id == best.info.run_id
     assert math.isfinite(parent.data.metrics["best/test_rmse"])
+
+
+@pytest.mark.skipif(find_spec("gpytorch") is None, reason="GPyTorch is not installed: pip install -e '.[gp]'")
+def test_the_best_of_those_that_can_be_served_is_registered(run_pipeline, client) -> None:
+    result = run_pipeline(*OWN, "contender=rff/iid,ridge", "seed=0", "ssgp.ridges=[1000]", "tracking.register=mine")
+    assert result.status == 0, result.err
+    parent, (peer, ridge) = runs(client)
+    assert float(peer.data.tags["validation_rmse"]) < float(ridge.data.tags["validation_rmse"])
+    assert parent.data.tags["best.run"] == peer.info.run_id
+    assert client.get_model_version_by_alias("mine", "best").run_id == ridge.info.run_id
+    assert f"registered: models:/mine/1, the model of {ridge.info.run_name}" in result.out
 
 
 def test_data_sets_are_compared_apart(run_pipeline, client) -> None:
