@@ -37,5 +37,7 @@ def one_at_a_time(mark: str) -> Iterator[None]:
     """Has other processes that come here with the same mark wait until the block ends."""
     path = shared_path("job", mark)
     with file_lock(path):
-        yield
-        path.unlink(missing_ok=True)
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)

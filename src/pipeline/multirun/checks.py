@@ -57,6 +57,9 @@ def check_arms(config: DictConfig, values: Mapping[str, list[str]], comparison: 
         raise PipelineError(
             f"compare.arm={config.compare.arm}: arms are compared on the same data, paired by seed; name another key"
         )
+    if comparison.report is not None:
+        check_own_report(config)
+        return
     arms = planned_arms(config, values, comparison)
     named = {side: config.compare.get(side) for side in ("baseline", "challenger")}
     if named["baseline"] is not None and named["baseline"] == named["challenger"]:
@@ -73,6 +76,18 @@ def check_arms(config: DictConfig, values: Mapping[str, list[str]], comparison: 
         if any(key.startswith("compare") for key in values):
             raise PipelineError(words)
         print(f"note: {words}, so nothing is compared with it", flush=True)
+
+
+def check_own_report(config: DictConfig) -> None:
+    """Raise PipelineError where `compare` asks for what a recipe with a report of its own does not look at."""
+    compare = config.compare
+    asked = [f"compare.{key}={compare[key]}" for key in ("arm", "baseline", "challenger") if compare[key] is not None]
+    asked += [f"compare.figure={compare.figure}"] if compare.figure not in ("count", "trials") else []
+    if asked:
+        raise PipelineError(
+            f"{asked[0]}: recipe={config.recipe} draws and compares its models by itself; leave it out, or give "
+            "compare.figure=trials"
+        )
 
 
 def check_register(config: DictConfig, values: Mapping[str, list[str]]) -> None:

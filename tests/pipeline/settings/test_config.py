@@ -137,6 +137,7 @@ def test_tiny_lowers_lists_too() -> None:
 def test_the_sweeps_of_experiments_follow_size() -> None:
     assert (at_most(20, None), at_most(20, 2), at_most(1, 2)) == (20, 2, 1)
     assert (up_to([5, 10, 20], None), up_to([5, 10, 20], 10)) == ("5,10,20", "5,10")
+    assert up_to([16, 32], 10) == "10"
     assert contenders(["mocap"]).split(",")[0] == "mocap/echo_state"
     assert len(contenders(["mocap", "swimmer"]).split(",")) == 2 * 8
 

@@ -30,7 +30,10 @@ ARTIFACTS = {
 
 def test_there_are_experiments() -> None:
     assert "mocap" in EXPERIMENTS
-    tested = (Path(__file__).parents[1] / "multirun" / "test_sweeps.py").read_text()
+    folder = Path(__file__).parents[1]
+    tested = "".join(
+        (folder / path).read_text() for path in ("multirun/test_sweeps.py", "systems/ssgp/test_multirun.py")
+    )
     assert len(SWEEPS) >= 5
     run = {name for name in SWEEPS if f"+experiment={name}" in tested or f'run_tiny("{name}"' in tested}
     assert set(SWEEPS) - run == set()

@@ -130,6 +130,21 @@ def test_the_best_of_those_that_can_be_served_is_registered(run_pipeline, client
     assert f"registered: models:/mine/1, the model of {ridge.info.run_name}" in result.out
 
 
+@pytest.mark.parametrize("asked", ["compare.baseline=ridge", "compare.figure=contenders", "compare.arm=kernel"])
+def test_what_its_report_does_not_look_at_is_refused(asked: str, run_pipeline) -> None:
+    error = run_pipeline(*OWN, "contender=ssgp/iid,ridge", asked).error
+    assert f"{asked}: recipe=ssgp draws and compares its models by itself; leave it out" in error
+
+
+def test_trials_of_a_process_are_listed_by_their_validation_error(run_pipeline, client) -> None:
+    asked = ("-m", "recipe=ssgp", "size=tiny", "data.source=stand_in", "data.points=40", "tracking.detail=summary")
+    result = run_pipeline(*asked, "ssgp.learning_rate=0.1,0.01", "compare.figure=trials")
+    assert result.status == 0, result.err
+    parent, jobs = runs(client)
+    trials = table(parent, "trials.csv")
+    assert trials["validation_rmse"].tolist() == sorted(float(job.data.tags["validation_rmse"]) for job in jobs)
+
+
 def test_data_sets_are_compared_apart(run_pipeline, client) -> None:
     result = run_pipeline(*OWN, "data=abalone,gas_turbine", "contender=ssgp/iid,ssgp/sobol", "seed=0")
     assert result.status == 0, result.err

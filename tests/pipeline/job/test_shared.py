@@ -1,0 +1,62 @@
+"""Stages that runs share, and jobs that come to the same: one process at a time, under a fingerprint."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.job.shared import one_at_a_time, shared_stage
+from pipeline.tracking.session import RunRequest, without
+
+
+def together(block: Callable[[], AbstractContextManager[Any]], times: int = 4) -> int:
+    """How many threads were in such a block at once, at most."""
+    inside, most = [0], [0]
+
+    def enter() -> None:
+        with block():
+            inside[0] += 1
+            most[0] = max(most[0], inside[0])
+            time.sleep(0.01)
+            inside[0] -= 1
+
+    threads = [threading.Thread(target=enter) for _ in range(times)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return most[0]
+
+
+def test_a_stage_is_made_by_one_process_at_a_time_in_a_folder_that_stays(store: Path) -> None:
+    assert together(lambda: shared_stage("autoencoder", "a" * 64)) == 1
+    with shared_stage("autoencoder", "a" * 64) as first:
+        (first / "result").touch()
+    with shared_stage("autoencoder", "a" * 64) as again, shared_stage("autoencoder", "b" * 64) as other:
+        assert (again / "result").exists()
+        assert not (other / "result").exists()
+    assert first.parent == store / "shared"
+
+
+def test_jobs_that_come_to_the_same_run_one_after_the_other_and_leave_no_file(store: Path) -> None:
+    assert together(lambda: one_at_a_time("c" * 64), times=2) == 1
+    with pytest.raises(OSError, match="the disk is full"), one_at_a_time("c" * 64):
+        raise OSError("the disk is full")
+    assert list((store / "shared").iterdir()) == []
+
+
+@pytest.mark.parametrize(("settings", "same"), [({"seed": 1}, True), ({"model": {"count": 9}}, True),
+                                                ({"model": {"units": 9}}, False)])  # fmt: skip
+def test_what_is_passed_over_changes_no_fingerprint(settings: dict[str, Any], same: bool) -> None:
+    first: dict[str, Any] = {"seed": 0, "model": {"count": 3, "units": 4}}
+    second = {"seed": settings.get("seed", 0), "model": {**first["model"], **settings.get("model", {})}}
+    marks = {RunRequest(one, "e", "n", "c", {}, ("seed", "model.count")).mark for one in (first, second)}
+    assert (len(marks) == 1) is same
+    assert without(first, ("seed", "model.count")) == {"model": {"units": 4}}
+    assert RunRequest(first, "e", "n", "c", {}).mark != RunRequest(first, "e", "n", "c", {}, ("seed",)).mark
