@@ -15,13 +15,25 @@ import factorised
 import feature_map
 import kernel_error
 import long_series
+import loop
 import online_step
 import ssgp
 import trace_estimation
 import two_stage
 from side_by_side import machine_of, parser, report
 
-HOT_SPOTS = (feature_map, two_stage, bptt_step, online_step, epoch, long_series, factorised, trace_estimation, ssgp)
+HOT_SPOTS = (
+    feature_map,
+    two_stage,
+    bptt_step,
+    online_step,
+    epoch,
+    loop,
+    long_series,
+    factorised,
+    trace_estimation,
+    ssgp,
+)
 DIMENSIONS, FREQUENCIES, POINTS = (5, 10, 44), 128, 200
 
 
