@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import torch
 from torch import nn
@@ -61,3 +62,40 @@ def train(model: SSGP, stream: RowStream, *, iterations: int, learning_rate: flo
     optimizer = torch.optim.Adam(objective.parameters(), lr=learning_rate)
     losses = descend(objective, optimizer, generator=torch.Generator())
     return [*(float(loss.mean) for loss in losses), objective.condition(iterations)[1]]
+
+
+class Trained(NamedTuple):
+    """Holds the losses, in nats, before each step and after the last, as far as training came, and why it ended early
+    (None: it did not)."""
+
+    losses: list[float]
+    ended: str | None
+
+
+def train_to_least(model: SSGP, stream: RowStream, *, iterations: int, learning_rate: float) -> Trained:
+    """Takes the steps of `train`, and leaves the model with the least loss of all that it came by.
+
+    Where the loss stops being finite or cannot be computed any more training ends early. Raises TrainingEnded where
+    that is so before the first step.
+    """
+    objective, losses, ended = MarginalLikelihood(model, stream, iterations=iterations), list[float](), None
+    parameters, least = objective.parameters(), list[torch.Tensor]()
+    optimizer = torch.optim.Adam(parameters, lr=learning_rate)
+    try:
+        for iteration in range(iterations + 1):
+            loss = objective.loss(iteration).total
+            if not losses or loss.item() < min(losses):
+                least = [parameter.detach().clone() for parameter in parameters]
+            losses.append(loss.item())
+            if iteration < iterations:
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+    except TrainingEnded as error:
+        if not losses:
+            raise
+        ended = str(error)
+    with torch.no_grad():
+        for parameter, value in zip(parameters, least, strict=True):
+            parameter.copy_(value)
+    return Trained(losses, ended)

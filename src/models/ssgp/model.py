@@ -95,6 +95,29 @@ class Posterior(NamedTuple):
         variance = self.signal * half.square().sum(0)
         return Prediction(features @ self.weights, variance + self.noise, variance)
 
+    def draw(self, inputs: Tensor, *, functions: int, generator: torch.Generator) -> Tensor:
+        """Returns so many functions drawn from the process, at inputs (row, dimension): float64 (row, functions).
+
+        The weights of a function are normal with mean `weights` and covariance s² B⁻¹.
+        """
+        shape = len(self.weights), functions
+        normal = torch.randn(shape, generator=generator, dtype=torch.float64).to(self.factor.device)
+        spread = self.signal.sqrt() * torch.linalg.solve_triangular(self.factor.mT, normal, upper=True)
+        return random_features(inputs.double(), self.frequencies) @ (self.weights.unsqueeze(1) + spread)
+
+
+@torch.no_grad()
+def conditioned(frequencies: Tensor, moments: FeatureMoments, signal: Tensor, noise: Tensor) -> Posterior:
+    """Returns the process of these frequencies over length-scales (m, dimension) and variances s² and σ², conditioned
+    on rows that come to `moments` under the frequencies.
+
+    Raises TrainingEnded as `factor_of`.
+    """
+    ratio = signal / noise
+    factor = factor_of(moments.gram, ratio)
+    weights = ratio * torch.cholesky_solve(moments.cross.unsqueeze(1), factor).squeeze(1)
+    return Posterior(frequencies.detach(), factor, weights, signal.detach(), noise.detach())
+
 
 class SSGP(nn.Module):
     """Holds the hyper-parameters: length-scales (dimension,), s² and σ², and the frequencies, trained if asked for.
@@ -162,28 +185,16 @@ class SSGP(nn.Module):
         Raises ValueError as `feature_moments`, TrainingEnded as `factor_of` and `scaled_frequencies`.
         """
         frequencies = self.scaled_frequencies
-        return self.given(frequencies, feature_moments(frequencies, stream))
+        return conditioned(frequencies, feature_moments(frequencies, stream), self.signal, self.noise)
 
     @torch.no_grad()
     def posterior_and_loss(self, stream: RowStream) -> tuple[Posterior, Tensor]:
         """Returns what `posterior` and `loss` give, the loss without a gradient, in one pass. Errors: as theirs."""
         frequencies = self.scaled_frequencies
         moments = feature_moments(frequencies, stream)
-        return self.given(frequencies, moments), self.loss_of(moments)
+        return conditioned(frequencies, moments, self.signal, self.noise), self.loss_of(moments)
 
     def loss_of(self, moments: FeatureMoments) -> Tensor:
         """Returns `loss`, given what the rows come to under the scaled frequencies. Raises TrainingEnded as
         `factor_of`."""
         return negative_log_likelihood(moments, self.signal, self.noise) / moments.rows
-
-    @torch.no_grad()
-    def given(self, frequencies: Tensor, moments: FeatureMoments) -> Posterior:
-        """Returns the process conditioned on rows that come to `moments` under the scaled frequencies (m, dimension).
-
-        Raises TrainingEnded as `factor_of`.
-        """
-        signal, noise = self.signal, self.noise
-        ratio = signal / noise
-        factor = factor_of(moments.gram, ratio)
-        weights = ratio * torch.cholesky_solve(moments.cross.unsqueeze(1), factor).squeeze(1)
-        return Posterior(frequencies, factor, weights, signal, noise)

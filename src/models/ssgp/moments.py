@@ -30,6 +30,13 @@ class FeatureMoments(NamedTuple):
     rows: int
 
 
+def joined(first: FeatureMoments, second: FeatureMoments) -> FeatureMoments:
+    """Returns the moments of the rows of both, under the same frequencies."""
+    return FeatureMoments(
+        first.gram + second.gram, first.cross + second.cross, first.square + second.square, first.rows + second.rows
+    )
+
+
 def in_blocks(inputs: Tensor, targets: Tensor, *, block: int = BLOCK) -> RowStream:
     """Returns a stream over inputs (row, dimension) and targets (row,) in memory, `block` rows at a time.
 

@@ -1,0 +1,91 @@
+"""A fitted regressor in files, without pickle: its predictor, and what goes on learning needs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from models.features import kernels, samplers, variance_reduction
+from models.runtime.whole_folder import folder_written_whole
+from models.ssgp.model import Posterior
+from models.ssgp.moments import FeatureMoments
+from models.ssgp.predictor import load_predictor, read_saved, under, write_predictor
+from models.ssgp.regression import Learnt
+
+DESCRIPTION, ARRAYS = "regressor.json", "regressor.npz"
+TARGET = "y"
+CLASSES = {
+    kind.__name__: kind
+    for module in (kernels, samplers, variance_reduction)
+    for kind in vars(module).values()
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind) and kind.__module__ == module.__name__
+}  # kernels and samplers of the package
+
+
+class Kept(NamedTuple):
+    """Holds what is saved of a regressor: its parameters by name, what it learnt, the names of its columns, whether
+    they had these of their own, and the losses of its training."""
+
+    parameters: Mapping[str, Any]
+    learnt: Learnt
+    names: tuple[str, ...]
+    named: bool
+    losses: list[float]
+
+
+def plain(name: str, value: Any) -> Any:
+    """Returns the value of a parameter as JSON takes it: a kernel or sampler as its class and settings.
+
+    Raises ValueError for anything else that JSON cannot tell.
+    """
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if type(value) in CLASSES.values():
+        return {"class": type(value).__name__, "settings": dataclasses.asdict(value)}
+    raise ValueError(
+        f"{name}={value!r} cannot be saved as plain values; give a name, a number, or a kernel or sampler of "
+        "models.features"
+    )
+
+
+def object_of(value: Any) -> Any:
+    """Returns what `plain` was given."""
+    return CLASSES[value["class"]](**value["settings"]) if isinstance(value, dict) else value
+
+
+def save_regressor(kept: Kept, folder: Path) -> None:
+    """Writes predictor.json, predictor.npz, regressor.json and regressor.npz into a new folder, which appears under its
+    name when it is whole.
+
+    Raises ValueError as `plain`, and FileExistsError where something is there already.
+    """
+    description = {
+        "parameters": {name: plain(name, value) for name, value in kept.parameters.items()},
+        "rows": kept.learnt.moments.rows, "named": kept.named,
+    }  # fmt: skip
+    sums = {f"moments/{name}": value for name, value in kept.learnt.moments._asdict().items() if name != "rows"}
+    arrays = {name: np.asarray(value) for name, value in sums.items()}
+    arrays |= {"length_scales": kept.learnt.length_scales.numpy(), "losses": np.array(kept.losses)}
+    with folder_written_whole(folder) as partial:
+        write_predictor(kept.learnt.predictor(kept.names, TARGET), partial)
+        (partial / DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
+        np.savez(partial / ARRAYS, allow_pickle=False, **arrays)  # pyright: ignore[reportArgumentType]
+
+
+def read_regressor(folder: Path) -> Kept:
+    """Returns what `save_regressor` wrote. Nothing is unpickled. Raises ValueError for a folder without it."""
+    description, arrays = read_saved(folder, DESCRIPTION, ARRAYS)
+    predictor = load_predictor(folder)
+    if not isinstance(predictor.process, Posterior):
+        raise ValueError(f"{folder} holds a linear model in place of a sparse-spectrum process")
+    moments = FeatureMoments(**under(arrays, "moments/"), rows=description["rows"])
+    learnt = Learnt(predictor.inputs, predictor.target, predictor.process, moments, arrays["length_scales"])
+    parameters = {name: object_of(value) for name, value in description["parameters"].items()}
+    return Kept(parameters, learnt, predictor.input_names, description["named"], arrays["losses"].tolist())
