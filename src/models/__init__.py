@@ -19,7 +19,9 @@ if TYPE_CHECKING:
         SeasonalNaiveForecaster,
         VARForecaster,
     )
+    from models.features.transformer import RandomFeatures
     from models.psrnn.estimator import FactorisedPSRNNForecaster, PSRNNForecaster
+    from models.ssgp.regressor import SSGPRegressor
 
 __all__ = [
     "EchoStateForecaster",
@@ -30,11 +32,15 @@ __all__ = [
     "LastValueForecaster",
     "MinGRUForecaster",
     "PSRNNForecaster",
+    "RandomFeatures",
+    "SSGPRegressor",
     "SeasonalNaiveForecaster",
     "VARForecaster",
 ]
 
 _MODULES = {
+    "models.features.transformer": ("RandomFeatures",),
+    "models.ssgp.regressor": ("SSGPRegressor",),
     "models.psrnn.estimator": ("PSRNNForecaster", "FactorisedPSRNNForecaster"),
     "models.baselines.estimators": (
         "EchoStateForecaster", "GRUForecaster", "KalmanForecaster", "LSTMForecaster", "LastValueForecaster",

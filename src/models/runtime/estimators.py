@@ -49,7 +49,9 @@ def checked_rows(estimator: Any, X: Any, *, reset: bool = False, least: int = 1,
     in one line, for anything else than numbers, fewer than `least` rows, other columns, and values that are not finite.
     """
     with in_one_line():
-        rows: Any = validate_data(estimator, X, reset=reset, dtype=dtype, order="C", ensure_min_samples=least, ensure_all_finite=False)
+        rows: Any = validate_data(
+            estimator, X, reset=reset, dtype=dtype, order="C", ensure_min_samples=least, ensure_all_finite=False
+        )
     return finite(estimator, rows)
 
 

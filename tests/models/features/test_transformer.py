@@ -17,9 +17,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from models import RandomFeatures
 from models.features.kernels import LaplacianL1, Matern
 from models.features.names import KERNELS, SAMPLERS, kernel_of
-from models.features.transformer import RandomFeatures
 from oracles import random_features_by_rows
 
 ROWS = np.random.default_rng(0).normal(size=(40, 5)) * 2 + 1

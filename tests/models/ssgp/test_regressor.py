@@ -24,11 +24,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from torch.distributions import MultivariateNormal
 
+from models import SSGPRegressor
 from models.features.kernels import LaplacianL1, Matern
 from models.features.names import SAMPLERS
 from models.features.samplers import Hadamard, Iid
 from models.ssgp.predictor import load_predictor
-from models.ssgp.regressor import SSGPRegressor
 from oracles import random_features_by_rows
 
 SMALL = {"count": 12, "iterations": 15, "learning_rate": 0.2}
