@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from data.base import Sequences
+from data.tables.columns import in_a_setting
 from data.tables.sequences import read_sequences
 from data.tables.times import continued, uneven
 from pipeline.host.atomic import written_whole
@@ -71,6 +73,14 @@ def said_of_short_ones(rows: Sequence[int], history: int) -> None:
         )
 
 
+def said_of_times_left_out(model: Any, time: str | None) -> None:
+    """time: the setting `data.time`."""
+    known = model.metadata.metadata.get("time")
+    if known is not None and time is None:
+        setting = shlex.quote(f"data.time={in_a_setting(known)}")
+        print(f"without times: the model's data had a column {known!r}; if this file has it, {setting} adds the times")
+
+
 def predicted_sequences(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:
     """What a forecaster says of the sequences of a file, and words about it."""
     columns, data = model_columns(model), settings.data
@@ -88,6 +98,7 @@ def predicted_sequences(model: Any, settings: PredictConfig) -> tuple[pd.DataFra
         predicted.insert(2, data.time, times_of(sequences, settings.horizon))
         if settings.horizon:
             said_of_uneven_times(sequences)
+    said_of_times_left_out(model, data.time)
     said_of_short_ones([len(values) for values in sequences.to_arrays()], model_history(model))
     what = f"forecasts of {settings.horizon} steps" if settings.horizon else "one-step predictions"
     return predicted, f"{what} for {len(sequences)} sequences, {len(predicted)} rows"

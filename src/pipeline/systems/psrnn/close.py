@@ -27,7 +27,7 @@ def close(
     said += advice(evaluation, job.overrides, lags=lags, chosen=chosen)
     run.describe(report.description(study.title, trained.line, dataset, evaluation, said, study.clock.seconds))
     run.tags({"validation_mse": repr(trained.validation_mse)})
-    kept = trained_model(forecaster, dataset.test.to_arrays(1)[0], trained.validation_mse)
+    kept = trained_model(forecaster, dataset.test.to_arrays(1)[0], trained.validation_mse, time=dataset.time_name)
     uri = keep_model(run, kept, settings.tracking, FORECASTS)
     if not study.full:
         test = "" if settings.compare.figure == "trials" else f", {evaluation.mse():.4g} on test"

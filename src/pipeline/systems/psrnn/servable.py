@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Sequence
 from functools import partial
@@ -17,6 +18,7 @@ from models.forecasting.forecaster import Forecaster, read_description, save_for
 from pipeline.tracking.servable import EXAMPLE, Servable, TrainedModel, pinned
 
 SERVED = Path(__file__).with_name("served.py")
+TIME = "time.json"  # beside the saved parameters: the name of the column of times
 EXAMPLE_ROWS = 10
 MOST_ROWS = 10_000  # horizon × sequences that a served model forecasts in one answer, unless it is told otherwise
 
@@ -46,7 +48,7 @@ def servable(parameters: Path) -> Servable:
         signature=signature(names),
         example=(example, {"horizon": 0}),
         requirements=pinned(description.get("requirements", ())),
-        metadata={"columns": names, "history": description.get("history", 0)},
+        metadata={"columns": names, "history": description.get("history", 0), "time": time_column(parameters)},
         model_config={"most_rows": MOST_ROWS, "own_module": None if home == TRAVELS else home},
     )
 
@@ -56,11 +58,24 @@ def example_frame(values: np.ndarray, feature_names: Sequence[str]) -> pd.DataFr
     return pd.DataFrame(values, columns=list(feature_names)).assign(sequence="a")
 
 
-def trained_model(forecaster: Forecaster, rows: np.ndarray, error: float) -> TrainedModel:
+def save(forecaster: Forecaster, time: str | None, folder: Path) -> None:
+    """Writes the forecaster into an existing folder, and the column of times that its data had, if any."""
+    save_forecaster(forecaster, folder)
+    if time is not None:
+        (folder / TIME).write_text(json.dumps(time), encoding="utf-8")
+
+
+def time_column(folder: Path) -> str | None:
+    """Returns the column of times that `save` wrote; None where the data had none, or it was not noted yet."""
+    file = folder / TIME
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+
+
+def trained_model(forecaster: Forecaster, rows: np.ndarray, error: float, *, time: str | None = None) -> TrainedModel:
     """Returns a forecaster as it is kept. rows: (time, feature) in the data's own units, of which the first are its
-    example; error: of the validation part."""
+    example; error: of the validation part; time: the column of times of its data, if they had one."""
     example = example_frame(rows[:EXAMPLE_ROWS], forecaster.feature_names)
-    return TrainedModel(partial(save_forecaster, forecaster), servable, example, error)
+    return TrainedModel(partial(save, forecaster, time), servable, example, error)
 
 
 def how_to_predict(uri: str, reading: Sequence[str]) -> str:

@@ -88,3 +88,20 @@ def test_uneven_times_of_a_file_are_said_once(capsys: pytest.CaptureFixture[str]
         sequences: Any = SimpleNamespace(times=times)
         said_of_uneven_times(sequences)
         assert capsys.readouterr().out.count("times are uneven; the forecast's times go on by the median step") == lines
+
+
+def test_a_model_knows_which_column_had_the_times_of_its_data(run_pipeline, client, tmp_path: Path) -> None:
+    hours = pd.date_range("2024-01-01", periods=120, freq="h")
+    noise = 0.1 * np.random.default_rng(0).normal(size=120)
+    table = pd.DataFrame({"the hour": hours, "x": np.sin(np.arange(120) / 4) + noise})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    named = 'data.time="the hour"'
+    trained = run_pipeline("data=table", f"data.path={tmp_path / 't.csv'}", named, "model=last_value", "refine=none")
+    assert trained.status == 0, trained.err
+    (run,) = client.search_runs(["1"])
+    output = tmp_path / "out.csv"
+    asked = ("recipe=predict", f"model=runs:/{run.info.run_id}/model", f"data.path={tmp_path / 't.csv'}", "horizon=2")
+    without, given = (run_pipeline(*asked, f"output={output}", *more) for more in ((), (named,)))
+    told = f"without times: the model's data had a column 'the hour'; if this file has it, '{named}' adds the times"
+    assert (told in without.out, told in given.out) == (True, False)
+    assert pd.read_csv(output)["the hour"].tolist() == ["2024-01-06 00:00:00", "2024-01-06 01:00:00"]
