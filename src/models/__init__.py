@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from models.features.transformer import RandomFeatures
     from models.psrnn.estimator import FactorisedPSRNNForecaster, PSRNNForecaster
     from models.ssgp.regressor import SSGPRegressor
+    from models.trace.diagonal import estimate_diagonal
+    from models.trace.estimate import estimate_trace
+    from models.trace.logdet import estimate_logdet
 
 __all__ = [
     "EchoStateForecaster",
@@ -36,12 +39,18 @@ __all__ = [
     "SSGPRegressor",
     "SeasonalNaiveForecaster",
     "VARForecaster",
+    "estimate_diagonal",
+    "estimate_logdet",
+    "estimate_trace",
 ]
 
 _MODULES = {
     "models.features.transformer": ("RandomFeatures",),
     "models.ssgp.regressor": ("SSGPRegressor",),
     "models.psrnn.estimator": ("PSRNNForecaster", "FactorisedPSRNNForecaster"),
+    "models.trace.diagonal": ("estimate_diagonal",),
+    "models.trace.estimate": ("estimate_trace",),
+    "models.trace.logdet": ("estimate_logdet",),
     "models.baselines.estimators": (
         "EchoStateForecaster", "GRUForecaster", "KalmanForecaster", "LSTMForecaster", "LastValueForecaster",
         "MinGRUForecaster", "SeasonalNaiveForecaster", "VARForecaster",

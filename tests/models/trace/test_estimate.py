@@ -208,6 +208,15 @@ def test_a_function_of_ones_own() -> None:
     assert found.estimate == pytest.approx((values / (values + 0.5)).sum(), rel=1e-8)
 
 
+def test_it_is_imported_from_models() -> None:
+    import models
+
+    matrix = symmetric("flat") + np.eye(SIZE)
+    assert models.estimate_trace(matrix, products=SIZE).estimate == pytest.approx(matrix.trace())
+    assert models.estimate_logdet(matrix).estimate == pytest.approx(np.linalg.slogdet(matrix)[1])
+    np.testing.assert_allclose(models.estimate_diagonal(matrix, products=SIZE).estimate, matrix.diagonal())
+
+
 def test_equal_seeds_are_equal_and_others_are_not() -> None:
     matrix = symmetric("flat")
     one, same, other = (estimate_trace(matrix, products=30, seed=seed) for seed in (1, 1, 2))

@@ -13,8 +13,16 @@ from pipeline.settings.schema import CommonConfig
 from pipeline.systems.psrnn.config import FeaturesConfig, InitialiseConfig, ReadoutConfig
 from pipeline.systems.registry import System
 
-PROBLEMS = ("synthetic", "roget", "condmat", "precipitation", "smoother", "hessian")
+OWN = "own"
+PROBLEMS = ("synthetic", "roget", "condmat", "precipitation", "smoother", "hessian", OWN)
 PRODUCTS = ("exact", "implicit")
+FUNCTIONS = ("identity", "cube", "exp", "inverse", "log", "smoother")
+COMPONENTS = ("all", "largest")
+
+
+def problem_of(path: str | None) -> str:
+    """`${problem_of:${matrix.path}}`: a matrix of one's own where its file is given, else diag(1/i²)."""
+    return "synthetic" if path is None else OWN
 
 
 @dataclass
@@ -26,8 +34,12 @@ class TraceDataConfig:
 
 @dataclass
 class MatrixConfig:
-    """What the matrix is made with; each problem uses some of it."""
+    """What the matrix is made with; each problem uses some of it. path to exact_rows: a matrix of one's own."""
 
+    path: str | None = None
+    component: str = setting(choices=COMPONENTS)
+    loops: bool = True
+    exact_rows: int = setting(at_least=0)
     size: int = setting(above=0, cap="steps")
     points: int = setting(above=0, cap="steps")
     length: float = setting(above=0)
@@ -84,6 +96,7 @@ class TraceConfig(CommonConfig):
     """`recipe=trace`."""
 
     problem: str = setting(choices=PROBLEMS)
+    function: str = setting(choices=FUNCTIONS)
     data: TraceDataConfig = field(default_factory=TraceDataConfig)
     matrix: MatrixConfig = field(default_factory=MatrixConfig)
     hessian: HessianConfig = field(default_factory=HessianConfig)
@@ -95,4 +108,5 @@ SYSTEM = System(
     settings=TraceConfig,
     entry="pipeline.systems.trace.recipe:estimate",
     check="pipeline.systems.trace.recipe:check",
+    resolvers=(problem_of,),
 )

@@ -15,15 +15,16 @@ from pipeline.job.clock import Clock
 from pipeline.job.study import Study, log_metrics, set_up, study
 from pipeline.settings.job import Job
 from pipeline.settings.schema import refuse_repeated
-from pipeline.systems.trace import report
+from pipeline.systems.trace import own, own_report, report
 from pipeline.systems.trace.claims import paired
-from pipeline.systems.trace.config import TraceConfig
+from pipeline.systems.trace.config import OWN, TraceConfig
 from pipeline.systems.trace.problems import PROBLEMS, TraceProblem
 from pipeline.systems.trace.trials import all_runs, failures, products_metrics, summary, timings
 
 
 def check(settings: TraceConfig) -> None:
     """Raises PipelineError, before anything is loaded, for settings that leave nothing to estimate or mean nothing."""
+    own.check(settings)
     asked, timing = settings.estimate, settings.timing
     if settings.hessian.readout.lags is None:
         raise PipelineError("hessian.readout.lags has no value; give a number, 0 for the state alone")
@@ -73,9 +74,29 @@ def time_stage(here: Study, problem: TraceProblem, settings: TraceConfig, device
         report.log_timings(here, problem, timings(problem, settings))
 
 
+def estimate_own(settings: TraceConfig, job: Job) -> float:
+    """The recipe for a matrix of one's own; returns the relative standard error at the most queries."""
+    device, clock = set_up(settings, job), Clock()
+    with clock.stage("load"):
+        matrix = own.load(settings, device)
+        check_budgets(settings, matrix.data.size)
+    with study(settings, job, matrix.data, device, clock) as here:
+        with clock.stage("exact"):
+            trace = own.known_trace(here, matrix, settings)
+        with clock.stage("estimates"):
+            table = own.curve(matrix, settings)
+        own_report.log_curve(here, matrix, table, trace)
+        words = own_report.description(here, matrix, settings, table, trace)
+        here.run.describe(words)
+        print(words)
+    return float(table.loc[table["method"] == "auto", "relative_error"].iloc[-1])
+
+
 def estimate(settings: TraceConfig, job: Job) -> float:
-    """The whole recipe; returns the mean failures, in percent, at the most queries."""
+    """The whole recipe; returns the mean failures, in percent, at the most queries, or as `estimate_own`."""
     settings = settings_of_rank(settings)
+    if settings.problem == OWN:
+        return estimate_own(settings, job)
     device, clock = set_up(settings, job), Clock()
     with clock.stage("load"):
         problem = load_problem(settings, device)

@@ -41,7 +41,9 @@ TINY = ("size=tiny", "data.source=stand_in", "timing.processes=1", "timing.trial
 
 
 def settings(problem: str, **matrix: float | str) -> TraceConfig:
-    made = {
+    made: dict[str, Any] = {
+        "component": "all",
+        "exact_rows": 0,
         "size": 50,
         "points": 30,
         "length": 1.0,
@@ -54,7 +56,11 @@ def settings(problem: str, **matrix: float | str) -> TraceConfig:
     source = "published" if ROOT.is_dir() else "stand_in"
     estimate = EstimateConfig(list(METHODS), [10], "gaussian", 0.01, 2, 1)
     return TraceConfig(
-        problem=problem, data=TraceDataConfig(str(ROOT), source, 0), matrix=MatrixConfig(**made), estimate=estimate
+        problem=problem,
+        function="identity",
+        data=TraceDataConfig(str(ROOT), source, 0),
+        matrix=MatrixConfig(**made),
+        estimate=estimate,
     )
 
 
@@ -93,7 +99,7 @@ def test_a_tiny_run(experiment: str, run_pipeline, client) -> None:
     [
         (
             "problem=graph",
-            "problem=graph is unknown; choose one of synthetic, roget, condmat, precipitation, smoother, hessian",
+            "problem=graph is unknown; choose one of synthetic, roget, condmat, precipitation, smoother, hessian, own",
         ),
         ("estimate.methods=[hutch]", "estimate.methods=hutch is unknown; choose one of hutchinson, hutch_pp"),
         ("estimate.queries=[11]", "estimate.queries: xtrace asks for as many queries twice; 11 is odd"),

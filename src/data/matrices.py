@@ -1,0 +1,202 @@
+"""A person's own symmetric matrix or graph: Matrix Market, NPZ, NPY, or a list of edges."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.io import mmread
+from scipy.sparse.csgraph import connected_components
+
+from data.base import DataError
+from data.files.npz import read_arrays
+from data.files.textfile import fail, read_lines, read_numbers
+
+COMPONENTS = ("all", "largest")
+NEAR = 1e-8  # of the largest entry: A and Aᵀ may differ by so much
+Matrix = np.ndarray | sp.csr_array
+
+
+@dataclass(frozen=True, eq=False)
+class SymmetricMatrix:
+    """Holds a symmetric matrix (n, n) in double precision, dense or sparse.
+
+    rows_in_file: of the matrix before a component was taken. source: what `data.source` is tagged with.
+    """
+
+    kind: ClassVar[str] = "a symmetric matrix"
+
+    name: str
+    matrix: Matrix
+    rows_in_file: int
+    source: str = "file"
+    stand_in: bool = False
+
+    @property
+    def size(self) -> int:
+        """Returns n."""
+        return len(self.matrix.diagonal())
+
+    @cached_property
+    def is_graph(self) -> bool:
+        """Returns whether it is the adjacency matrix of a graph without weights and loops."""
+        values = self.matrix.data if isinstance(self.matrix, sp.csr_array) else self.matrix
+        return bool(np.isin(values, (0.0, 1.0)).all()) and not self.matrix.diagonal().any()
+
+    @cached_property
+    def checksum(self) -> str:
+        """Returns the SHA-256 over size and entries: equal matrices give equal checksums."""
+        digest = hashlib.sha256(repr(self.matrix.shape).encode())
+        own: Any = self.matrix
+        for part in (own.indptr, own.indices, own.data) if isinstance(own, sp.csr_array) else (own,):
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return digest.hexdigest()
+
+
+def read_matrix_market(path: Path) -> Any:
+    return mmread(path)
+
+
+def read_npy(path: Path) -> Any:
+    return np.load(path, allow_pickle=False)
+
+
+def read_npz(path: Path) -> Any:
+    """Reads what `scipy.sparse.save_npz` writes (CSR, CSC or COO), or the only array of the file."""
+    arrays = read_arrays(path)
+    form = arrays["format"].item() if "format" in arrays else None
+    form = form.decode() if isinstance(form, bytes) else form
+    if form in ("csr", "csc"):
+        make = sp.csr_array if form == "csr" else sp.csc_array
+        return make((arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(arrays["shape"]))
+    if form == "coo":
+        return sp.coo_array((arrays["data"], (arrays["row"], arrays["col"])), shape=tuple(arrays["shape"]))
+    if form is not None or len(arrays) != 1:
+        raise ValueError(
+            f"it holds {', '.join(arrays) or 'no array'}; save one array, or a sparse matrix as CSR or COO"
+        )
+    return next(iter(arrays.values()))
+
+
+def read_edges(path: Path) -> Any:
+    """Reads a line for each edge: two nodes, and its weight where it has one (else 1); # and % begin comments.
+
+    The nodes are those that are named, by whole numbers. An edge may stand in both directions, with one weight.
+    """
+    lines = [line for line in read_lines(path) if not line.tokens[0].startswith("%")]
+    if not lines:
+        raise DataError(f"{path}: there are no edges")
+    width = len(lines[0].tokens)
+    if width not in (2, 3):
+        fail(path, lines[0].number, f"expected two nodes and at most a weight, found {width} words")
+    table = np.array([read_numbers(path, line.number, line.tokens, width) for line in lines])
+    whole = (table[:, :2] == np.rint(table[:, :2])).all(axis=1)
+    if not whole.all():
+        bad = lines[int(np.argmin(whole))]
+        fail(path, bad.number, f"expected two whole numbers, found {' '.join(bad.tokens[:2])!r}")
+    return adjacency(path, table[:, :2].astype(np.int64), table[:, 2] if width == 3 else np.ones(len(table)))
+
+
+def adjacency(path: Path, ends: np.ndarray, weights: np.ndarray) -> sp.csr_array:
+    """Returns the adjacency matrix of edges (edge, 2) in any direction. Raises DataError for an edge of two weights."""
+    names, places = np.unique(ends, return_inverse=True)
+    pairs, first, back = np.unique(
+        np.sort(places.reshape(-1, 2), axis=1), axis=0, return_index=True, return_inverse=True
+    )
+    differ = weights != weights[first][back.ravel()]
+    if differ.any():
+        one, other = ends[int(np.argmax(differ))].tolist()
+        raise DataError(f"{path}: the edge {one} {other} stands there with two weights; keep one of them")
+    beside = pairs[:, 0] != pairs[:, 1]
+    rows, columns = np.concatenate([pairs, pairs[beside][:, ::-1]]).T
+    values = np.concatenate([weights[first], weights[first][beside]])
+    return sp.csr_array((values, (rows, columns)), shape=(len(names), len(names)))
+
+
+READERS: dict[str, Callable[[Path], Any]] = {
+    ".mtx": read_matrix_market,
+    ".mtx.gz": read_matrix_market,
+    ".npz": read_npz,
+    ".npy": read_npy,
+    ".txt": read_edges,
+    ".edges": read_edges,
+}
+UNREADABLE = (ValueError, OSError, EOFError, KeyError, MemoryError, TypeError, zlib.error, zipfile.BadZipFile)
+
+
+def read(path: Path) -> Matrix:
+    """Returns the matrix of a file in double precision. Raises DataError, in one line, for what is no real matrix."""
+    reader = next((reader for ending, reader in READERS.items() if path.name.lower().endswith(ending)), None)
+    if reader is None:
+        raise DataError(f"{path}: unknown kind of file; readable are {', '.join(READERS)}")
+    try:
+        found = reader(path)
+    except DataError:
+        raise
+    except UNREADABLE as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise DataError(f"{path}: cannot be read: {reason}") from error
+    if found.ndim != 2 or found.shape[0] != found.shape[1] or not found.shape[0]:
+        raise DataError(f"{path}: the matrix has shape {tuple(found.shape)}; a square one (n, n) with rows is needed")
+    if found.dtype.kind not in "fiub":
+        raise DataError(f"{path}: the matrix holds {found.dtype}; real numbers are needed")
+    return sp.csr_array(found, dtype=np.float64) if sp.issparse(found) else np.asarray(found, np.float64)
+
+
+def check(path: Path, matrix: Any) -> None:
+    """Raises DataError for an entry that is not finite, and for a matrix that is not symmetric, naming the entry."""
+    values = matrix.data if isinstance(matrix, sp.csr_array) else matrix
+    if not np.isfinite(values).all():
+        raise DataError(f"{path}: an entry is not finite (NaN or infinity); mend it, or leave out its row and column")
+    difference: Any = abs(matrix - matrix.T)
+    largest = float(abs(matrix).max())
+    if float(difference.max()) > NEAR * largest:
+        row, column = divmod(int(difference.argmax()), len(matrix.diagonal()))
+        raise DataError(
+            f"{path}: not symmetric: entry ({row}, {column}) is {matrix[row, column]:g} and ({column}, {row}) is "
+            f"{matrix[column, row]:g}, counted from 0; save (A + A.T)/2"
+        )
+
+
+def largest_component(matrix: Any) -> Matrix:
+    """Returns rows and columns of the largest set of rows that entries join."""
+    _, labels = connected_components(sp.csr_array(matrix), directed=False)
+    kept = np.flatnonzero(labels == np.argmax(np.bincount(labels)))
+    return matrix[kept][:, kept]
+
+
+def without_diagonal(matrix: Any) -> Matrix:
+    """Returns the matrix with a diagonal of zeros: a graph without its loops."""
+    if isinstance(matrix, sp.csr_array):
+        return sp.csr_array(matrix - sp.diags_array(matrix.diagonal()))
+    return matrix - np.diag(matrix.diagonal())
+
+
+def load(*, path: str | None, component: str = "all", loops: bool = True) -> SymmetricMatrix:
+    """Reads a symmetric matrix, or the edges of an undirected graph.
+
+    path: .mtx (Matrix Market), .npz (an array, or `scipy.sparse.save_npz`), .npy, or .txt and .edges, a line for each
+    edge with an optional weight. component: "all", or "largest": the rows of the largest connected component alone.
+    loops: keep the diagonal; False: put zeros there.
+    Raises DataError, in one line, for what cannot be read, is not square, real, finite or symmetric.
+    """
+    if component not in COMPONENTS:
+        raise DataError(f"component={component} is unknown; choose one of {', '.join(COMPONENTS)}")
+    if path is None:
+        raise DataError(f"a matrix needs a file ({', '.join(READERS)})")
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise DataError(f"{file}: there is no such file")
+    found: Any = read(file)
+    check(file, found)
+    own = largest_component(found) if component == "largest" else found
+    own = own if loops else without_diagonal(own)
+    return SymmetricMatrix(file.name.split(".")[0], own, int(found.shape[0]))

@@ -1,0 +1,150 @@
+"""A matrix of one's own: estimates of tr(f(A)) with their standard errors against the number of queries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from data import matrices
+from data.matrices import SymmetricMatrix
+from models.trace.arguments import AUTO
+from models.trace.estimate import of_budget
+from models.trace.functions import function_of, logarithm
+from models.trace.matrices import Matrix
+from models.trace.oracles import Dense, Oracle, sparse
+from models.trace.parallel import OverRanks
+from models.trace.pool import Pool
+from models.trace.solves import RidgeSmoother
+from pipeline.host.devices import DTYPES
+from pipeline.host.errors import PipelineError
+from pipeline.job.checkpoint import find, save
+from pipeline.job.study import Study
+from pipeline.systems.trace.config import OWN, TraceConfig
+
+MOST_COUNTED = 2 * 10**8  # products of two entries that are made to count triangles exactly
+WORDS = {
+    "identity": "A", "cube": "A³", "exp": "exp(A)", "inverse": "A⁻¹", "log": "log A", "smoother": "A(A + λn·I)⁻¹",
+}  # fmt: skip
+MEANINGS = {"exp": "Estrada index", "log": "log-determinant", "smoother": "statistical dimension"}
+
+
+class OwnMatrix(NamedTuple):
+    """data: the matrix as it was read. target: f(A), known by its products, on the device of the job."""
+
+    data: SymmetricMatrix
+    target: Matrix
+    what: str
+
+
+def check(settings: TraceConfig) -> None:
+    """Raises PipelineError, before anything is loaded, for settings of problem=own that do not go together."""
+    path = settings.matrix.path
+    if settings.problem != OWN:
+        if path is not None:
+            raise PipelineError(f"matrix.path={path} is for problem=own; leave problem={settings.problem} out")
+        if settings.function != "identity":
+            raise PipelineError(f"function={settings.function} is for a matrix of one's own; give matrix.path=FILE")
+        return
+    if path is None:
+        raise PipelineError("problem=own needs a matrix: matrix.path=FILE (.mtx, .npz, .npy, .txt or .edges)")
+    if settings.estimate.distribution != "gaussian":
+        raise PipelineError(
+            f"estimate.distribution={settings.estimate.distribution}: the standard errors of problem=own are those of "
+            "gaussian queries; leave it out"
+        )
+
+
+def oracle_of(matrix: np.ndarray | sp.csr_array, device: torch.device, dtype: torch.dtype) -> Oracle:
+    """The matrix as an oracle on the device."""
+    if isinstance(matrix, sp.csr_array):
+        return sparse(matrix, device, dtype)
+    return Dense(torch.from_numpy(matrix).to(device, dtype))
+
+
+def shift_of(settings: TraceConfig, size: int) -> float:
+    """λn of the smoother."""
+    return settings.matrix.smoothing * size
+
+
+def load(settings: TraceConfig, device: torch.device) -> OwnMatrix:
+    """The matrix of `matrix.path` and f of it."""
+    data = matrices.load(path=settings.matrix.path, component=settings.matrix.component, loops=settings.matrix.loops)
+    dtype, name = DTYPES[settings.dtype], settings.function
+    own = Matrix(oracle_of(data.matrix, device, dtype), data.size, dtype, device)
+    if name == "smoother":
+        target = own._replace(oracle=RidgeSmoother(own.oracle, shift_of(settings, data.size)))
+    else:
+        target = function_of(own, name, settings.matrix.steps)
+    part = "" if data.size == data.rows_in_file else f", the largest component of {data.rows_in_file:,}"
+    return OwnMatrix(data, target._replace(oracle=OverRanks(target.oracle)), f"{WORDS[name]}, {data.size:,} rows{part}")
+
+
+def values_under(settings: TraceConfig, size: int) -> Callable[[Tensor], Tensor]:
+    """f as it is applied to eigenvalues."""
+    shift = shift_of(settings, size)
+    found: dict[str, Callable[[Tensor], Tensor]] = {
+        "cube": lambda values: values**3, "exp": torch.exp, "inverse": torch.reciprocal, "log": logarithm,
+        "smoother": lambda values: values / (values + shift),
+    }  # fmt: skip
+    return found[settings.function]
+
+
+def counted_cube(matrix: np.ndarray | sp.csr_array) -> float | None:
+    """tr(A³) of a sparse matrix by Σ (A²)_ij A_ij, where that takes at most `MOST_COUNTED` products; else None."""
+    if not isinstance(matrix, sp.csr_array):
+        return None
+    degrees = np.diff(matrix.indptr).astype(float)
+    if float((degrees**2).sum()) > MOST_COUNTED:
+        return None
+    squared: Any = matrix @ matrix
+    return float(squared.multiply(matrix).sum())
+
+
+def exact(own: OwnMatrix, settings: TraceConfig) -> float | None:
+    """tr(f(A)) in another way: the diagonal for A, counted for a sparse A³, else all eigenvalues of up to
+    `matrix.exact_rows` rows; None for more."""
+    matrix = own.data.matrix
+    if settings.function == "identity":
+        return float(math.fsum(matrix.diagonal()))
+    counted = counted_cube(matrix) if settings.function == "cube" else None
+    if counted is not None:
+        return counted
+    if own.data.size > settings.matrix.exact_rows:
+        return None
+    dense = torch.from_numpy(matrix.toarray() if isinstance(matrix, sp.csr_array) else matrix)
+    return float(values_under(settings, own.data.size)(torch.linalg.eigvalsh(dense)).sum())
+
+
+def known_trace(here: Study, own: OwnMatrix, settings: TraceConfig) -> float | None:
+    """`exact`, found again where the run was stopped after it."""
+    path = here.folder / "exact.npz"
+    saved = find(path)
+    if saved is not None:
+        return saved.values["exact"]
+    found = exact(own, settings)
+    save(path, {}, {"exact": found})
+    return found
+
+
+def curve(own: OwnMatrix, settings: TraceConfig) -> pd.DataFrame:
+    """A row for each method, and for the one that is chosen, and number of queries: all ask the same queries."""
+    pool = Pool(own.target, seed=settings.seed)
+    rows = []
+    for queries in settings.estimate.queries:
+        for method in (AUTO, *settings.estimate.methods):
+            found = of_budget(pool, method, queries)
+            rows.append(
+                {
+                    "method": method, "used": found.method, "queries": queries, "estimate": found.estimate,
+                    "standard_error": found.standard_error, "relative_error": found.relative_error,
+                    "flatness": found.flatness, "tail": math.nan if found.tail is None else found.tail,
+                }
+            )  # fmt: skip
+    return pd.DataFrame(rows)

@@ -1,0 +1,133 @@
+"""Matrices of one's own: every kind of file gives the same matrix, and what is none is refused in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.io import mmwrite
+
+from data.base import DataError
+from data.matrices import load
+
+# nodes 0 … 3 in a square with one diagonal, and 4, 5 apart
+EDGES = np.array([[0, 1], [1, 2], [2, 3], [3, 0], [0, 2], [4, 5]])
+
+
+def adjacency() -> np.ndarray:
+    matrix = np.zeros((6, 6))
+    matrix[EDGES[:, 0], EDGES[:, 1]] = 1
+    return matrix + matrix.T
+
+
+def dense(found: np.ndarray | sp.csr_array) -> np.ndarray:
+    return found.toarray() if isinstance(found, sp.csr_array) else found
+
+
+WRITERS: dict[str, Callable[[Path, np.ndarray], object]] = {
+    "a.mtx": lambda path, a: mmwrite(path, sp.coo_array(a), symmetry="symmetric"),
+    "general.mtx": lambda path, a: mmwrite(path, sp.coo_array(a), symmetry="general"),
+    "dense.mtx": lambda path, a: mmwrite(path, a),
+    "a.npy": np.save,
+    "dense.npz": lambda path, a: np.savez_compressed(path, anything=a),
+    "csr.npz": lambda path, a: sp.save_npz(path, sp.csr_array(a)),
+    "csc.npz": lambda path, a: sp.save_npz(path, sp.csc_array(a)),
+    "coo.npz": lambda path, a: sp.save_npz(path, sp.coo_array(a)),
+    "edges.txt": lambda path, a: path.write_text("# a graph\n" + "".join(f"{i} {j}\n" for i, j in EDGES)),  # noqa: ARG005
+    "both.edges": lambda path, a: path.write_text("".join(f"{i}\t{j} 1.0\n" for i, j in np.argwhere(a))),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_kind_of_file_gives_the_same(name: str, tmp_path: Path) -> None:
+    WRITERS[name](tmp_path / name, adjacency())
+    found = load(path=str(tmp_path / name))
+    np.testing.assert_array_equal(dense(found.matrix), adjacency())
+    assert (found.name, found.size, found.is_graph, found.stand_in) == (name.split(".")[0], 6, True, False)
+
+
+@pytest.mark.parametrize("name", ["csr.npz", "a.npy"])
+def test_the_largest_component(name: str, tmp_path: Path) -> None:
+    WRITERS[name](tmp_path / name, adjacency())
+    found = load(path=str(tmp_path / name), component="largest")
+    np.testing.assert_array_equal(dense(found.matrix), adjacency()[:4, :4])
+    assert (found.size, found.rows_in_file) == (4, 6)
+    assert found.checksum != load(path=str(tmp_path / name)).checksum
+
+
+def test_weights_loops_and_names_of_nodes(tmp_path: Path) -> None:
+    (tmp_path / "w.txt").write_text("10 7 0.5\n7 10 0.5\n7 7 2\n% a comment\n10 30 -1\n")
+    found = load(path=str(tmp_path / "w.txt"))
+    np.testing.assert_array_equal(dense(found.matrix), [[2, 0.5, 0], [0.5, 0, -1], [0, -1, 0]])
+    assert not found.is_graph
+    bare = load(path=str(tmp_path / "w.txt"), loops=False)
+    np.testing.assert_array_equal(dense(bare.matrix).diagonal(), [0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "a.csv",
+            "1 2\n",
+            r"a\.csv: unknown kind of file; readable are \.mtx, \.mtx\.gz, \.npz, \.npy, \.txt, \.edges",
+        ),
+        ("a.txt", "", r"a\.txt: the file is empty"),
+        ("a.txt", "% none\n", r"a\.txt: there are no edges"),
+        ("a.txt", "1 2\n3\n", r"a\.txt, line 2: expected 2 numbers, found 1"),
+        ("a.txt", "1 2 3 4\n", r"a\.txt, line 1: expected two nodes and at most a weight, found 4 words"),
+        ("a.txt", "1 2\n3 x\n", r"a\.txt, line 2: expected numbers"),
+        ("a.txt", "1 2\n3 4.5\n", r"a\.txt, line 2: expected two whole numbers, found '3 4\.5'"),
+        ("a.txt", "1 2 inf\n", r"a\.txt, line 1: a number that is not finite"),
+        ("a.txt", "1 2 1\n2 1 3\n", r"a\.txt: the edge 2 1 stands there with two weights; keep one of them"),
+        ("a.mtx", "no matrix\n", r"a\.mtx: cannot be read: "),
+        ("a.npy", "no matrix\n", r"a\.npy: cannot be read: "),
+        ("a.npz", "no matrix\n", r"a\.npz: cannot be read: "),
+    ],
+)
+def test_files_that_hold_no_matrix(name: str, content: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(DataError, match=message) as caught:
+        load(path=str(tmp_path / name))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        (np.ones((2, 3)), r"the matrix has shape \(2, 3\); a square one"),
+        (np.zeros((0, 0)), r"the matrix has shape \(0, 0\); a square one"),
+        (np.eye(2) * 1j, "the matrix holds complex128; real numbers are needed"),
+        (
+            np.array([[1.0, 2.0], [2.5, 1.0]]),
+            r"not symmetric: entry \(0, 1\) is 2 and \(1, 0\) is 2\.5, counted from 0",
+        ),
+        (np.array([[1.0, np.nan], [np.nan, 1.0]]), "an entry is not finite"),
+        (np.array([None, "a"]), "cannot be read: Object arrays cannot be loaded"),
+    ],
+)
+def test_matrices_that_are_refused(matrix: np.ndarray, message: str, tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", matrix, allow_pickle=True)
+    with pytest.raises(DataError, match=message):
+        load(path=str(tmp_path / "a.npy"))
+
+
+def test_a_sparse_one_that_is_not_symmetric(tmp_path: Path) -> None:
+    sp.save_npz(tmp_path / "a.npz", sp.csr_array(np.triu(np.ones((3, 3)))))
+    with pytest.raises(DataError, match=r"not symmetric: entry \(0, 1\) is 1 and \(1, 0\) is 0"):
+        load(path=str(tmp_path / "a.npz"))
+
+
+def test_what_is_asked_for_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="there is no such file"):
+        load(path=str(tmp_path / "none.npz"))
+    with pytest.raises(DataError, match="a matrix needs a file"):
+        load(path=None)
+    with pytest.raises(DataError, match="component=giant is unknown; choose one of all, largest"):
+        load(path=None, component="giant")
+    np.savez(tmp_path / "two.npz", a=np.eye(2), b=np.eye(2))
+    with pytest.raises(DataError, match="it holds a, b; save one array"):
+        load(path=str(tmp_path / "two.npz"))
