@@ -27,7 +27,7 @@ class PointModel:
     changes_ssgp: ClassVar[bool] = False
 
 
-class Sparse(PointModel):
+class SparseSpectrum(PointModel):
     """Is the section `model=ssgp`: a sparse-spectrum Gaussian process with a length-scale for each input."""
 
     name = "ssgp"
@@ -35,21 +35,21 @@ class Sparse(PointModel):
     trains_frequencies: ClassVar[bool] = False
 
 
-class Spectrum(Sparse):
+class Spectrum(SparseSpectrum):
     """Is the section `model=spectrum`: an SSGP whose frequencies are trained too."""
 
     name = "spectrum"
     trains_frequencies = changes_ssgp = True
 
 
-class Revisited(Sparse):
+class Revisited(SparseSpectrum):
     """Is the section `model=revisited`: an SSGP on inputs that an autoencoder reconfigured."""
 
     name, inputs = "revisited", "autoencoder"
     changes_ssgp = True
 
 
-class Principal(Sparse):
+class Principal(SparseSpectrum):
     """Is the section `model=pca`: an SSGP on principal components of the inputs."""
 
     name, inputs = "pca", "principal"
@@ -93,7 +93,17 @@ class Exact(PointModel):
 
 MODELS: dict[str, type[PointModel]] = {
     kind.name: kind
-    for kind in (Sparse, Spectrum, Revisited, Principal, RandomFourier, Variational, Linear, RevisitedLinear, Exact)
+    for kind in (
+        SparseSpectrum,
+        Spectrum,
+        Revisited,
+        Principal,
+        RandomFourier,
+        Variational,
+        Linear,
+        RevisitedLinear,
+        Exact,
+    )
 }
 
 

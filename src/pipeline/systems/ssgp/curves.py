@@ -18,14 +18,14 @@ from models.ssgp.predictor import ChangedInputs
 Predict = Callable[[Tensor], tuple[Tensor, Tensor]]  # inputs ↦ mean and variance of observations, standardised
 
 
-class Part(NamedTuple):
+class StandardisedPart(NamedTuple):
     """Standardised inputs (row, input) and targets (row,)."""
 
     inputs: Tensor
     targets: Tensor
 
 
-class Units(NamedTuple):
+class PointUnits(NamedTuple):
     """Holds the standardisations of inputs (input,) and target, and a map of the standardised inputs, if there is
     one."""
 
@@ -37,10 +37,10 @@ class Units(NamedTuple):
 class StandardisedPoints(NamedTuple):
     """Holds the parts, standardised by the training part, and the units that this was done by."""
 
-    train: Part
-    validation: Part
-    test: Part
-    units: Units
+    train: StandardisedPart
+    validation: StandardisedPart
+    test: StandardisedPart
+    units: PointUnits
 
     @property
     def scale(self) -> float:
@@ -86,9 +86,9 @@ def standardised_points(
             raise ValueError(f"{points.name}: the {name} part has no row; give more rows, or another split of them")
     parts = [points.part(kept) for kept in chosen.values()]
     inputs, target = (Standardisation.of(values) for values in parts[0])
-    made = [Part(inputs.apply(x).to(device, dtype), target.apply(y).to(device, dtype)) for x, y in parts]
+    made = [StandardisedPart(inputs.apply(x).to(device, dtype), target.apply(y).to(device, dtype)) for x, y in parts]
     there = [Standardisation(*(value.to(device) for value in units)) for units in (inputs, target)]
-    return StandardisedPoints(*made, units=Units(there[0], there[1]))
+    return StandardisedPoints(*made, units=PointUnits(there[0], there[1]))
 
 
 def with_inputs(data: StandardisedPoints, change: Tensor | MixtureAutoencoder) -> StandardisedPoints:
@@ -101,7 +101,7 @@ def with_inputs(data: StandardisedPoints, change: Tensor | MixtureAutoencoder) -
     return StandardisedPoints(*made, units=data.units._replace(change=ChangedInputs(change, units)))
 
 
-def scores(predict: Predict, part: Part, scale: float) -> Scores:
+def scores(predict: Predict, part: StandardisedPart, scale: float) -> Scores:
     """NLPD: ½ log(2πv) + (y − mean)²/(2v), plus the log of the scale for the target's own unit."""
     mean, variance = (value.double() for value in predict(part.inputs))
     squared = (part.targets.double() - mean).square()

@@ -14,7 +14,7 @@ from data.points import Points
 from models.ssgp.model import Prediction
 from models.ssgp.predictor import Predictor
 from pipeline.systems.ssgp.curves import Predict, StandardisedPoints
-from pipeline.systems.ssgp.fits import Fitted
+from pipeline.systems.ssgp.fits import FittedCurve
 
 COVERAGES = (*np.linspace(0.05, 0.95, 19).round(2).tolist(), 0.99)  # of intervals, from nominal to reached
 HEADLINE = 0.95  # the coverage that is a metric
@@ -34,7 +34,7 @@ class PeerProcess(NamedTuple):
         return Prediction(mean.double(), variance.double(), torch.full_like(mean, torch.nan))
 
 
-def predictor_of(points: Points, learnt: StandardisedPoints, fitted: Fitted) -> Predictor:
+def predictor_of(points: Points, learnt: StandardisedPoints, fitted: FittedCurve) -> Predictor:
     """Returns what predicts in the points' own units. learnt: the points as the model learned from them."""
     process: Any = fitted.process or PeerProcess(fitted.predict, learnt.train.inputs)
     units = learnt.units

@@ -14,7 +14,7 @@ from models.features.samplers import Sampler
 from models.ssgp.drawn import drawn_process, first_length_scale
 from models.ssgp.fit import MarginalLikelihood
 from models.ssgp.linear import LinearGaussian, linear_gaussians
-from models.ssgp.method import PointModel, Sparse
+from models.ssgp.method import PointModel, SparseSpectrum
 from models.ssgp.model import Posterior, TrainingEnded
 from models.ssgp.moments import in_blocks
 from pipeline.job.curve import Decision, EpochRow, Measures
@@ -32,7 +32,7 @@ from pipeline.systems.ssgp.curves import (
 )
 
 
-class Fitted(NamedTuple):
+class FittedCurve(NamedTuple):
     """Holds the curve of a fit, and what predicts at the point of it that is kept.
 
     process: what can be kept and served; None for GPyTorch's models.
@@ -93,7 +93,7 @@ def process_loop(
 
 def fit_process(
     settings: SsgpConfig, data: StandardisedPoints, draw: Draw, *, train_frequencies: bool, path: Path | None = None
-) -> Fitted:
+) -> FittedCurve:
     """Trains a sparse-spectrum process by the marginal likelihood; the parameters of least validation NLPD are kept.
 
     Where the likelihood cannot be computed any more training stops, which is said, and the curve ends there. With a
@@ -111,18 +111,18 @@ def fit_process(
         say_end(curve, f"seed {settings.seed}, p = {settings.features.count}", error)
         model.load_state_dict(loop.progress.best)
     posterior, _ = objective.condition(loop.progress.kept.step)
-    return Fitted(curve, lambda x: posterior.predict(x)[:2], posterior)
+    return FittedCurve(curve, lambda x: posterior.predict(x)[:2], posterior)
 
 
-def fit_ridge(data: StandardisedPoints, ridges: list[float]) -> Fitted:
+def fit_ridge(data: StandardisedPoints, ridges: list[float]) -> FittedCurve:
     """Linear ridge regression, a row of the curve for each ridge; the variance is the mean squared residual."""
     fits = linear_gaussians(*data.train, ridges)
     curve = [curve_row(lambda x, fit=fit: fit.predict(x)[:2], data, place, math.nan) for place, fit in enumerate(fits)]
     kept = fits[best_place([row.validation.nlpd for row in curve])]
-    return Fitted(curve, lambda x: kept.predict(x)[:2], kept)
+    return FittedCurve(curve, lambda x: kept.predict(x)[:2], kept)
 
 
-def fit_peer(name: str, settings: SsgpConfig, data: StandardisedPoints) -> Fitted:
+def fit_peer(name: str, settings: SsgpConfig, data: StandardisedPoints) -> FittedCurve:
     """A model of GPyTorch's, trained as ours, from the same length-scale. GPyTorch is an extra."""
     from pipeline.systems.ssgp import gpytorch_peers as peers
 
@@ -134,13 +134,15 @@ def fit_peer(name: str, settings: SsgpConfig, data: StandardisedPoints) -> Fitte
         "svgp": lambda: peers.svgp(data, training, inducing=2 * count, batch_size=settings.gpytorch.batch_size),
         "full_gp": lambda: peers.full_gp(data, training, points=settings.gpytorch.points),
     }
-    return Fitted(*fits[name]())
+    return FittedCurve(*fits[name]())
 
 
-def fit(settings: SsgpConfig, model: PointModel, data: StandardisedPoints, draw: Draw | None, path: Path) -> Fitted:
+def fit(
+    settings: SsgpConfig, model: PointModel, data: StandardisedPoints, draw: Draw | None, path: Path
+) -> FittedCurve:
     """Returns the fit of a model to standardised points. path: of its checkpoint, of those that have one."""
     if model.peer:
         return fit_peer(model.name, settings, data)
-    if isinstance(model, Sparse) and draw is not None:
+    if isinstance(model, SparseSpectrum) and draw is not None:
         return fit_process(settings, data, draw, train_frequencies=model.trains_frequencies, path=path)
     return fit_ridge(data, settings.ssgp.ridges)

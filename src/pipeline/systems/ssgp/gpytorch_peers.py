@@ -17,7 +17,15 @@ from torch import Tensor
 
 from data.points import some_of
 from models.runtime.seeding import derived
-from pipeline.systems.ssgp.curves import CurveRow, Part, Predict, StandardisedPoints, best_place, curve_row, say_end
+from pipeline.systems.ssgp.curves import (
+    CurveRow,
+    Predict,
+    StandardisedPart,
+    StandardisedPoints,
+    best_place,
+    curve_row,
+    say_end,
+)
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # torch.jit.script, at import
@@ -46,7 +54,7 @@ class PeerTraining(NamedTuple):
 class ExactModel(gpytorch.models.ExactGP):
     """Zero mean, a scaled kernel with a length-scale for each input."""
 
-    def __init__(self, part: Part, kernel: Any, likelihood: GaussianLikelihood) -> None:
+    def __init__(self, part: StandardisedPart, kernel: Any, likelihood: GaussianLikelihood) -> None:
         super().__init__(part.inputs, part.targets, likelihood)
         self.mean_module = gpytorch.means.ZeroMean()
         self.covar_module = gpytorch.kernels.ScaleKernel(kernel)
@@ -159,7 +167,12 @@ def train_into(
 
 
 def exact(
-    data: StandardisedPoints, part: Part, kernel: Any, training: PeerTraining, *, starts: Sequence[float] = (1.0,)
+    data: StandardisedPoints,
+    part: StandardisedPart,
+    kernel: Any,
+    training: PeerTraining,
+    *,
+    starts: Sequence[float] = (1.0,),
 ) -> Peer:
     """starts: factors of the first length-scale, of which the one with the largest marginal likelihood is taken."""
     likelihood = GaussianLikelihood()
@@ -187,7 +200,7 @@ def full_gp(data: StandardisedPoints, training: PeerTraining, *, points: int) ->
     """The exact process on `points` training rows at most, drawn under the seed; by Cholesky, not by iteration."""
     generator = torch.Generator().manual_seed(training.seed)
     rows = some_of(torch.arange(len(data.train.targets)), points, generator)
-    part = Part(data.train.inputs[rows], data.train.targets[rows])
+    part = StandardisedPart(data.train.inputs[rows], data.train.targets[rows])
     kernel = gpytorch.kernels.RBFKernel(ard_num_dims=part.inputs.shape[1])
     with gpytorch.settings.fast_computations(False, False, False):
         return exact(data, part, kernel, training, starts=STARTS)

@@ -22,7 +22,7 @@ from pipeline.systems.ssgp.comparison import PROCESSES
 from pipeline.systems.ssgp.config import SsgpConfig
 from pipeline.systems.ssgp.curves import StandardisedPoints, standardised_points
 from pipeline.systems.ssgp.evaluate import predictor_of
-from pipeline.systems.ssgp.fits import Draw, Fitted, fit
+from pipeline.systems.ssgp.fits import Draw, FittedCurve, fit
 from pipeline.systems.ssgp.inputs import inputs_for
 from pipeline.systems.ssgp.results import log_curve, log_predictions, log_scores, said
 from pipeline.systems.ssgp.streamed import log_stream
@@ -67,7 +67,7 @@ def named(settings: SsgpConfig, job: Job, model: PointModel, points: Points, row
     return Named(experiment, words=words, tags=tags, passed_over=passed_over(settings, model, rows))
 
 
-def evaluate(points: Points, learnt: StandardisedPoints, fitted: Fitted, here: Study, *, rows: int | None) -> str:
+def evaluate(points: Points, learnt: StandardisedPoints, fitted: FittedCurve, here: Study, *, rows: int | None) -> str:
     """Scores, curve, predictions and figures, all logged; returns words about them. rows: of each part at most."""
     log_curve(here, fitted, points)
     scores = log_scores(here, fitted)
@@ -77,7 +77,7 @@ def evaluate(points: Points, learnt: StandardisedPoints, fitted: Fitted, here: S
     return said(scores | log_predictions(here, predictor, points, rows=rows), points)
 
 
-def keep(settings: SsgpConfig, points: Points, learnt: StandardisedPoints, fitted: Fitted, here: Study) -> str:
+def keep(settings: SsgpConfig, points: Points, learnt: StandardisedPoints, fitted: FittedCurve, here: Study) -> str:
     """The model, logged as `tracking.log_model` says; returns words about it."""
     from pipeline.systems.ssgp.servable import trained_model
     from pipeline.tracking.model import NOT_KEPT, keep_model

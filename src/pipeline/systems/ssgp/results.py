@@ -13,7 +13,7 @@ from pipeline.compare.markdown import markdown_table
 from pipeline.job.study import Study, log_metrics
 from pipeline.systems.ssgp import figures
 from pipeline.systems.ssgp.evaluate import HEADLINE, along_inputs, calibration, predictions, reached
-from pipeline.systems.ssgp.fits import Fitted
+from pipeline.systems.ssgp.fits import FittedCurve
 
 WORDS = {
     "test_rmse": "root mean squared error", "test_nlpd": "negative log predictive density (nats)",
@@ -21,7 +21,7 @@ WORDS = {
 }  # fmt: skip
 
 
-def log_curve(here: Study, fitted: Fitted, points: Points) -> None:
+def log_curve(here: Study, fitted: FittedCurve, points: Points) -> None:
     """The points of the curve as metrics by iteration; with all details as a table and a figure too."""
     for row in fitted.curve:
         for name, value in row.values().items():
@@ -37,7 +37,7 @@ def log_curve(here: Study, fitted: Fitted, points: Points) -> None:
         here.run.figure(drawn, "figures/training")
 
 
-def log_scores(here: Study, fitted: Fitted) -> dict[str, float]:
+def log_scores(here: Study, fitted: FittedCurve) -> dict[str, float]:
     """Errors and densities at the point that is kept, with its iteration."""
     best = fitted.best
     scores = {name: value for name, value in best.values().items() if name != "loss"}

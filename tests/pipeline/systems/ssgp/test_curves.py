@@ -9,15 +9,15 @@ import pandas as pd
 import pytest
 import torch
 
-from pipeline.systems.ssgp.curves import CurveRow, Part, Scores, best_place, row_of, scores
-from pipeline.systems.ssgp.fits import Fitted
+from pipeline.systems.ssgp.curves import CurveRow, Scores, StandardisedPart, best_place, row_of, scores
+from pipeline.systems.ssgp.fits import FittedCurve
 from pipeline.systems.ssgp.streamed import generated, slope
 
 
 def test_scores_are_in_the_unit_of_the_target() -> None:
     targets = torch.tensor([0.5, -1.0, 2.0], dtype=torch.float64)
     mean, variance = torch.tensor([0.0, 0.0, 1.0]).double(), torch.tensor([1.0, 0.5, 2.0]).double()
-    found = scores(lambda _: (mean, variance), Part(torch.zeros(3, 1), targets), 10.0)
+    found = scores(lambda _: (mean, variance), StandardisedPart(torch.zeros(3, 1), targets), 10.0)
     density = torch.distributions.Normal(10 * mean, 10 * variance.sqrt())
     assert found.nlpd == pytest.approx(-density.log_prob(10 * targets).mean().item())
     assert found.rmse == pytest.approx(10 * math.sqrt((0.25 + 1 + 1) / 3))
@@ -27,7 +27,7 @@ def test_the_best_row_is_chosen_on_validation_and_never_on_test() -> None:
     rows = [
         CurveRow(i, 0.0, Scores(1.0, v), Scores(1.0, t)) for i, (v, t) in enumerate([(2, 9), (1, 5), (math.nan, 0)])
     ]
-    assert Fitted(rows, lambda x: (x, x)).best.iteration == 1
+    assert FittedCurve(rows, lambda x: (x, x)).best.iteration == 1
     assert [row_of(row.iteration, row.values()) for row in rows[:2]] == rows[:2]
 
 

@@ -20,17 +20,17 @@ from models.ssgp.model import SSGP, factor_of
 from models.ssgp.moments import in_blocks
 from pipeline.job.fit import Fit
 from pipeline.systems.ssgp.config import FeatureCountConfig, SsgpConfig, SsgpSectionConfig
-from pipeline.systems.ssgp.curves import CurveRow, Part, StandardisedPoints, Units, curve_row
-from pipeline.systems.ssgp.fits import Draw, Fitted, fit_process, fit_ridge
+from pipeline.systems.ssgp.curves import CurveRow, PointUnits, StandardisedPart, StandardisedPoints, curve_row
+from pipeline.systems.ssgp.fits import Draw, FittedCurve, fit_process, fit_ridge
 
 DRAW = Draw(Gaussian(), Iid())
 ONE = Standardisation(torch.zeros(()), torch.ones(()))
-UNITS = Units(ONE, ONE)
+UNITS = PointUnits(ONE, ONE)
 
 
 def linear_problem(rows: int = 30) -> StandardisedPoints:
     inputs = torch.linspace(-2, 2, rows, dtype=torch.float64).unsqueeze(1)
-    part = Part(inputs, 0.5 * inputs[:, 0] + 0.1 * torch.sin(40 * inputs[:, 0]))
+    part = StandardisedPart(inputs, 0.5 * inputs[:, 0] + 0.1 * torch.sin(40 * inputs[:, 0]))
     return StandardisedPoints(part, part, part, UNITS)
 
 
@@ -39,12 +39,12 @@ def asked(iterations: int, every: int) -> SsgpConfig:
     return SsgpConfig(features=FeatureCountConfig(3), ssgp=section)
 
 
-def nine_iterations(path: Path | None = None) -> Fitted:
+def nine_iterations(path: Path | None = None) -> FittedCurve:
     """A row after every second iteration, as far as training gets."""
     return fit_process(asked(9, 2), linear_problem(), DRAW, train_frequencies=False, path=path)
 
 
-def assert_predicts_at_its_best(fitted: Fitted) -> None:
+def assert_predicts_at_its_best(fitted: FittedCurve) -> None:
     """What predicts gives the scores of the row that is kept."""
     best = fitted.best
     assert curve_row(fitted.predict, linear_problem(), best.iteration, best.loss).values() == pytest.approx(
@@ -132,7 +132,7 @@ def test_the_full_process_before_training_is_the_formula() -> None:
     from pipeline.systems.ssgp.gpytorch_peers import PeerTraining, full_gp
 
     whole = linear_problem()
-    new = Part(whole.test.inputs + 0.01, whole.test.targets)
+    new = StandardisedPart(whole.test.inputs + 0.01, whole.test.targets)
     problem = whole._replace(validation=new, test=new)
     inputs, targets = problem.train
     (first,), predict = full_gp(problem, PeerTraining(0, 0.1, 1, 1.5, 0), points=30)
@@ -151,7 +151,7 @@ def test_a_variational_process_is_a_function_of_its_seed_and_draws_nothing_from_
     from pipeline.systems.ssgp.gpytorch_peers import PeerTraining, svgp
 
     inputs = torch.randn(40, 2, dtype=torch.float64, generator=generator(0, "inputs"))
-    part = Part(inputs, torch.sin(inputs[:, 0]))
+    part = StandardisedPart(inputs, torch.sin(inputs[:, 0]))
     data = StandardisedPoints(part, part, part, UNITS)
 
     def curve(seed: int) -> list[CurveRow]:
