@@ -16,7 +16,7 @@ from models.forecasting.calendar import RowClock
 from models.forecasting.covariates import Columns
 from models.forecasting.estimator_input import Form
 from models.forecasting.forecaster import load_forecaster, save_forecaster
-from models.forecasting.held_out import Part
+from models.forecasting.held_out import HeldOut
 from models.forecasting.learnt import Learnt
 from models.forecasting.position import Position
 from models.runtime.whole_folder import folder_written_whole
@@ -172,7 +172,7 @@ def _learnt_of(saved: Mapping[str, Any], arrays: Mapping[str, np.ndarray], folde
         Columns(**columns),
         tuple(saved["labels"]),
         Form(**saved["form"]),
-        [Part(arrays[f"held_out/{place}"], first) for place, first in enumerate(saved["firsts"])],
+        [HeldOut(arrays[f"held_out/{place}"], first) for place, first in enumerate(saved["firsts"])],
         saved["chosen"],
         arrays["residuals"],
         {name: arrays[f"errors/{place}"] for place, name in enumerate(saved["errors"])},

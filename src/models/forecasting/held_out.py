@@ -19,7 +19,7 @@ from models.forecasting.series import Units, padded
 MOST_ORIGINS = 1000  # forecasts of the held-out part whose errors are looked at, evenly spaced
 
 
-class Part(NamedTuple):
+class HeldOut(NamedTuple):
     """Holds rows (time, d) as the model sees them, in the data's own units, and the first that is held out: the rows
     before it are there for the state and for lags."""
 
@@ -37,15 +37,15 @@ def rows_of(columns: Columns, group: Group) -> np.ndarray:
     return led(group.values[:, :seen], known, known[-1])
 
 
-def cut(rows: np.ndarray, *, share: float, context: int) -> tuple[np.ndarray, Part]:
+def cut(rows: np.ndarray, *, share: float, context: int) -> tuple[np.ndarray, HeldOut]:
     """Returns the rows to fit to, and the last `share` of the rows with `context` of those before it, as far as there
     are so many."""
     end = len(rows) - round(share * len(rows))
     begin = max(0, end - context)
-    return rows[:end], Part(rows[begin:], end - begin)
+    return rows[:end], HeldOut(rows[begin:], end - begin)
 
 
-def scored_parts(parts: Sequence[Part], units: Units, *, columns: int) -> MaskedSequences:
+def scored_parts(parts: Sequence[HeldOut], units: Units, *, columns: int) -> MaskedSequences:
     """Returns the parts as standardised sequences, scored in the first `columns` columns from where they are held
     out."""
     values, mask = padded([part.rows for part in parts])
@@ -56,7 +56,7 @@ def scored_parts(parts: Sequence[Part], units: Units, *, columns: int) -> Masked
     return MaskedSequences(torch.where(mask, (values - units.mean) / units.scale, 0.0), mask, scored)
 
 
-def origins_of(part: Part) -> np.ndarray:
+def origins_of(part: HeldOut) -> np.ndarray:
     """Returns the rows that forecasts of the held-out part begin at, at most `MOST_ORIGINS`, evenly spaced."""
     origins = np.arange(max(1, part.first), len(part.rows))
     if len(origins) <= MOST_ORIGINS:

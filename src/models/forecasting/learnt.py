@@ -15,7 +15,7 @@ from models.forecasting.filtering import MaskedSequences
 from models.forecasting.forecaster import Forecaster
 from models.forecasting.frame import step_of
 from models.forecasting.held_out import (
-    Part,
+    HeldOut,
     cut,
     forecasts_from,
     naive_forecasts,
@@ -50,7 +50,7 @@ class Learnt(NamedTuple):
     columns: Columns
     labels: tuple[Any, ...]
     form: Form
-    held_out: list[Part]
+    held_out: list[HeldOut]
     chosen: Mapping[str, Any]
     residuals: np.ndarray
     errors: Mapping[str, np.ndarray]
