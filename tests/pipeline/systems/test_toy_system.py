@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from mlflow.artifacts import load_text
@@ -39,10 +40,15 @@ def write_files(heading: str, folder: Path) -> list[str]:
 
 def run_in(folder: Path, *arguments: str, path: Path) -> subprocess.CompletedProcess[str]:
     """`python -m pipeline …` with the packages in `path`, on data that stand in for the published ones."""
-    names = {"PYTHONPATH": str(path), "PIPELINE_MLRUNS": str(folder / "mlruns"), "OMP_NUM_THREADS": "1"}
+    return in_a_process("-m", "pipeline", *arguments, folder=folder, path=str(path))
+
+
+def in_a_process(*arguments: str, folder: Path, path: str) -> subprocess.CompletedProcess[str]:
+    """`python …` with the packages in `path` and a store in `folder`."""
+    names = {"PYTHONPATH": path, "PIPELINE_MLRUNS": str(folder / "mlruns"), "OMP_NUM_THREADS": "1"}
     inherited = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}  # of another test
     return subprocess.run(
-        [sys.executable, "-m", "pipeline", *arguments],
+        [sys.executable, *arguments],
         cwd=folder, env={**inherited, **names}, capture_output=True, text=True, timeout=200, check=False,
     )  # fmt: skip
 
@@ -57,7 +63,8 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     written = write_files("How to add a system", folder)
     assert written == [
         "conf/recipe/linear.yaml", "src/models/linear/regression.py", "src/pipeline/systems/linear/config.py",
-        "src/pipeline/systems/linear/recipe.py",
+        "src/pipeline/systems/linear/recipe.py", "src/pipeline/systems/linear/servable.py",
+        "src/pipeline/systems/linear/served.py",
     ]  # fmt: skip
     for package in ("models/linear", "pipeline/systems/linear"):
         (folder / "src" / package / "__init__.py").touch()
@@ -82,9 +89,37 @@ def test_a_system_trains_and_is_tracked(toy: Path) -> None:
     assert "data.mocap.load.load_mocap gives sequences; recipe=linear takes a table of points" in other.stderr
 
 
-def test_jobs_of_a_system_are_compared(toy: Path) -> None:
+ASK = """
+import sys
+from argparse import Namespace
+
+import pandas as pd
+
+from pipeline.serving import application
+from pipeline.tracking.model import load_model
+from served_in_process import in_process
+
+uri, rows = sys.argv[1], pd.read_csv(sys.argv[2])
+app = application(Namespace(model=uri, threads=1, most_megabytes=1, most_rows=None))
+status, answer = in_process(app, {"dataframe_split": rows.to_dict("split", index=False)})
+assert status == 200, answer
+pd.testing.assert_frame_equal(pd.DataFrame(answer["predictions"]), load_model(uri).predict(rows))
+refused = in_process(app, {"dataframe_split": rows.drop(columns="length").to_dict("split", index=False)})
+unknown = in_process(app, {"dataframe_split": rows.to_dict("split", index=False), "params": {"horizon": 3}})
+print(refused[0], refused[1]["message"], unknown[0], unknown[1]["message"], sep="\\n")
+load_model(uri).predict(rows).to_csv(sys.argv[3], index=False)
+"""
+
+
+def asked(toy: Path, uri: str, rows: Path, found: Path) -> subprocess.CompletedProcess[str]:
+    """What a server says of a logged model; its answer is written to `found`."""
+    path = os.pathsep.join([str(toy / "src"), str(ROOT / "tests")])
+    return in_a_process("-c", ASK, uri, str(rows), str(found), folder=toy, path=path)
+
+
+def test_jobs_of_a_system_are_compared_and_the_best_is_registered_and_served(toy: Path) -> None:
     shutil.rmtree(toy / "mlruns", ignore_errors=True)
-    swept = ("-m", *STAND_IN, "linear.learning_rate=0.01,0.1", "seed=0,1")
+    swept = ("-m", *STAND_IN, "linear.learning_rate=0.01,0.1", "seed=0,1", "tracking.register=mine")
     result = run_in(toy, *swept, path=toy / "src")
     assert result.returncode == 0, result.stderr
     client = MlflowClient(f"sqlite:///{toy / 'mlruns' / 'mlflow.db'}")
@@ -99,8 +134,25 @@ def test_jobs_of_a_system_are_compared(toy: Path) -> None:
     table = pd.read_csv(io.StringIO(load_text(f"{parent.info.artifact_uri}/by_arm_and_count.csv")))
     assert (table["arm"].tolist(), table["jobs"].tolist()) == ([0.01, 0.1], [2, 2])
     assert f"best on abalone: {best.info.run_name}, validation error" in result.stdout
-    registered = run_in(toy, *swept, "tracking.register=mine", path=toy / "src")
-    assert "recipe=linear makes no model; leave it out" in registered.stderr
+    assert "registered: models:/mine/1" in result.stdout
+    assert "recipe=predict" not in result.stdout
+    version = client.get_model_version_by_alias("mine", "best")
+    assert (version.run_id, version.tags["validation_rmse"]) == (best.info.run_id, best.data.tags["validation_rmse"])
+    check_served(toy, Path(client.download_artifacts(best.info.run_id, "parameters", str(toy))))
+
+
+def check_served(toy: Path, parameters: Path) -> None:
+    """The registered model answers as the line that was saved, in the units of its data."""
+    rows, found = parameters / "example.csv", toy / "answer.csv"
+    said = asked(toy, "models:/mine@best", rows, found)
+    assert said.returncode == 0, said.stderr
+    assert said.stdout.startswith("400\n")
+    assert "params.horizon is unknown; params may have nothing" in said.stdout
+    with np.load(parameters / "line.npz") as line:
+        expected = pd.read_csv(rows).to_numpy() @ line["weights"] + line["intercept"]
+    rings = pd.read_csv(found)["rings"]
+    np.testing.assert_allclose(rings, expected, rtol=1e-12)
+    assert rings.between(1, 30).all()
 
 
 def test_contracts_hold_for_a_system_that_they_were_not_told_of(toy: Path) -> None:
