@@ -11,7 +11,7 @@ import mlflow
 import pytest
 from mlflow.pyfunc import scoring_server
 
-from pipeline.tracking.application import parameters_of, strict
+from pipeline.tracking.application import parameters_of, reader_of, strict
 
 
 def answered(app: Any, body: bytes | None, headers: list[tuple[bytes, bytes]]) -> tuple[int, str]:
@@ -38,7 +38,9 @@ def application(logged: str, kind: str, patch: pytest.MonkeyPatch, **settings: A
     patch.setattr(os, "environ", dict(os.environ))  # MLflow notes there that it serves
     model = mlflow.pyfunc.load_model(logged, model_config=settings)
     app = scoring_server.init(model)
-    return app if kind == "plain" else strict(app, parameters=parameters_of(model), most_bytes=2**20)
+    if kind == "plain":
+        return app
+    return strict(app, parameters=parameters_of(model), most_bytes=2**20, read=reader_of(model))
 
 
 def in_process(app: Any, payload: object) -> tuple[int, dict[str, Any]]:

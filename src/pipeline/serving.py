@@ -50,7 +50,7 @@ def application(chosen: argparse.Namespace) -> Any:
     import torch
     from mlflow.pyfunc import scoring_server
 
-    from pipeline.tracking.application import parameters_of, strict
+    from pipeline.tracking.application import parameters_of, reader_of, strict
     from pipeline.tracking.model import load_model
     from pipeline.tracking.store import open_store
 
@@ -59,7 +59,8 @@ def application(chosen: argparse.Namespace) -> Any:
     own = {} if chosen.most_rows is None else {"most_rows": chosen.most_rows}
     model = load_model(chosen.model, **own)
     most_bytes = chosen.most_megabytes * MEBIBYTE
-    return strict(scoring_server.init(model), parameters=parameters_of(model), most_bytes=most_bytes)
+    app = scoring_server.init(model)
+    return strict(app, parameters=parameters_of(model), most_bytes=most_bytes, read=reader_of(model))
 
 
 def main() -> None:

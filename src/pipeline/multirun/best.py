@@ -78,8 +78,8 @@ def log_best_model(client: MlflowClient, best: MlflowRun, comparison: Comparison
     if models:
         found = client.get_logged_model(models[0].model_id)
         return None if name is None else register(client, best.info.run_id, found, name, comparison)
-    servable = system(best.data.tags["recipe"]).servable
-    if servable is None or BEST_SO_FAR not in best.data.tags:
+    servable = system(best.data.tags["recipe"]).servable if BEST_SO_FAR in best.data.tags else None
+    if servable is None:
         return None
     with scratch_folder() as folder:
         parameters = Path(client.download_artifacts(best.info.run_id, PARAMETERS, str(folder)))

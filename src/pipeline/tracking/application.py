@@ -9,10 +9,11 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
-from models.forecasting.request import FORMATS, decoded
+from models.runtime.request import FORMATS, read_body
 
 LONGEST_REASON = 500
 Handler = Callable[[Request], Awaitable[Any]]
+Reader = Callable[[bytes], dict[str, Any]]
 
 
 def parameters_of(model: Any) -> list[str]:
@@ -21,15 +22,23 @@ def parameters_of(model: Any) -> list[str]:
     return [] if signature is None or signature.params is None else [parameter.name for parameter in signature.params]
 
 
-def fault(content_type: str, body: bytes, parameters: Sequence[str]) -> str | None:
+def reader_of(model: Any) -> Reader:
+    """Returns what reads the body of a request: `decoded` of the class that serves the model, which checks the values
+    too and raises ValueError; of a class without it, what reads a body of any model."""
+    kind = type(model.unwrap_python_model())
+    before = kind.predict.__globals__.get("decoded")  # of a model that was logged before its class said it
+    return getattr(kind, "decoded", None) or before or read_body
+
+
+def fault(content_type: str, body: bytes, parameters: Sequence[str], read: Reader = read_body) -> str | None:
     """Says in one line what is wrong with the outside of a request; None when nothing is.
 
-    parameters: the names that `params` may have.
+    parameters: the names that `params` may have. read: returns the request, and raises ValueError.
     """
     if content_type.split(";")[0].strip() != "application/json":
         return f"send Content-Type: application/json, not {content_type or 'nothing'}"
     try:
-        request = decoded(body)
+        request = read(body)
     except ValueError as error:
         return str(error)
     unknown = [key for key in request if key not in (*FORMATS, "params")]
@@ -57,8 +66,8 @@ async def in_one_line(response: Any) -> Response:
     return refusal(reason, response.status_code)
 
 
-def strict(app: FastAPI, *, parameters: Sequence[str], most_bytes: int) -> FastAPI:
-    """Adds the checks to MLflow's application. parameters: what `params` of a request may have."""
+def strict(app: FastAPI, *, parameters: Sequence[str], most_bytes: int, read: Reader = read_body) -> FastAPI:
+    """Adds the checks to MLflow's application. parameters, read: as `fault` has them."""
 
     @app.middleware("http")
     async def checked(request: Request, go_on: Handler) -> Any:
@@ -68,7 +77,7 @@ def strict(app: FastAPI, *, parameters: Sequence[str], most_bytes: int) -> FastA
                 return refusal("the request does not say its Content-Length", 411)
             if int(length) > most_bytes:  # said before a byte of it is read
                 return refusal(f"the body has {length} bytes, at most {most_bytes} are taken", 413)
-            reason = fault(request.headers.get("content-type", ""), await request.body(), parameters)
+            reason = fault(request.headers.get("content-type", ""), await request.body(), parameters, read)
             if reason is not None:
                 return refusal(reason, 400)
         response = await go_on(request)

@@ -53,7 +53,7 @@ def test_requests_are_read_as_they_are() -> None:
         ('{"inputs": [[[1]], [[1], [2]]]}', "inputs[1] has 2; send them as dataframe_split with a column sequence"),
         ('{"inputs": [[1, 2], [[1], [2]]]}', "inputs has rows of different lengths"),
         ('{"dataframe_split": {"columns": ["a"], "data": [[1], [1, 2]]}}', "data[1] has 2 entries for 1 columns"),
-        ('{"inputs": [[1]], "params": [5]}', 'params must be an object, as in {"horizon": 5}, not a list'),
+        ('{"inputs": [[1]], "params": [5]}', "params must be an object, not a list"),
         ('{"inputs": [[1]], "params": false}', "params must be an object"),
         *(
             (

@@ -93,6 +93,8 @@ def test_both_servers_answer_with_it(kind: str, before: Before, monkeypatch: pyt
     status, answer = in_process(app, {"inputs": before.said["rows"], "params": params})
     assert status == 200, answer
     before.check_forecast(pd.DataFrame(answer["predictions"]))
+    status, refused = in_process(app, {"inputs": [[0.1, True]]})
+    assert (status, refused["message"]) == (400, "inputs[0][1]: true is not a number; a gap is null")
 
 
 @pytest.mark.parametrize("module", KEPT_NAMES)

@@ -168,6 +168,7 @@ class ServedForecaster(PythonModel):
 
     # the schema comes from the signature, not from type hints of `predict`; without this MLflow warns at every load
     _skip_type_hint_validation = True
+    decoded = staticmethod(decoded)  # how the strict server reads a body for it
 
     def load_context(self, context: Any) -> None:
         settings = context.model_config or {}
