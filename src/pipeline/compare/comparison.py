@@ -18,6 +18,19 @@ def stored_error(value: float) -> float:
 
 
 @dataclass(frozen=True)
+class Agreement:
+    """A column of whole numbers in which jobs on the same data have to agree, else their errors do not compare.
+
+    broken: what is said where they do not. value: what stands before the numbers. advice: what to do.
+    """
+
+    column: str
+    broken: str
+    value: str
+    advice: str
+
+
+@dataclass(frozen=True)
 class Comparison:
     """The headline metric of a system, its direction, and the columns of its jobs.
 
@@ -25,10 +38,15 @@ class Comparison:
     chosen_by: the tag of a job with the same on the validation part, by which the best job and version are chosen.
     label: what the metric is, with its unit, at the axes of figures.
     groups: config groups whose choices tell jobs apart; `arm` makes a name of them, where `compare.arm` names no key.
-    columns: what else a table says of a finished run: any of `pipeline.compare.jobs.NEUTRAL`, and others.
+    columns: what else a table says of a finished run: any of `pipeline.compare.jobs.NEUTRAL`, and columns of its own.
+    words: of its own columns those of words, beside the arm. apart: those of them that jobs are never pooled over.
+    sizes: its own columns of whole numbers that say how large a model is.
+    agreement: its own column in which jobs have to agree.
+    named: what an arm is called in tables and figures.
     curves: "module:function" that gives the errors of jobs by epoch, given the store's client and the jobs.
     report: "module:function" that gives the `compare.summary.Summary` of jobs, given the store's client, their table
     and a title; without it, and for compare.figure=trials, it is the general one.
+    trained_by: what the epochs of the curves are epochs of.
     counted: the setting that compare.figure=count draws errors against. counted_as: what it counts, a plural.
     aside: sections that tell no jobs apart.
     shown: metrics that a version in the model registry shows.
@@ -39,10 +57,16 @@ class Comparison:
     columns: Callable[[Any], dict[str, object]]
     label: str
     higher_is_better: bool = False
+    words: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+    sizes: tuple[str, ...] = ()
+    agreement: Agreement | None = None
+    named: Callable[[str], str] = str
     groups: tuple[str, ...] = ()
     arm: Callable[[Mapping[str, Any]], str] | None = None
     curves: str | None = None
     report: str | None = None
+    trained_by: str = "training"
     counted: str | None = None
     counted_as: str | None = None
     aside: tuple[str, ...] = ()
@@ -57,6 +81,16 @@ class Comparison:
     def word(self) -> str:
         """What the metric is called in sentences: an error, or its label without unit where higher is better."""
         return self.label.partition(" (")[0] if self.higher_is_better else "error"
+
+    @property
+    def keys(self) -> list[str]:
+        """What jobs are told apart by; those that agree in all of it are pooled."""
+        return ["data", "arm", *self.apart, "count", "seed"]
+
+    @property
+    def at_end(self) -> tuple[str, ...]:
+        """The last of its own columns."""
+        return () if self.agreement is None else (self.agreement.column,)
 
     def rank(self, value: float) -> float:
         """Returns a number that is the smaller the better `value` is, infinity where it is not finite."""

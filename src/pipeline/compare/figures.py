@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pipeline.compare.comparison import Comparison
-from pipeline.compare.labels import label
 from pipeline.plotting import (
     CAP,
     MARKER,
@@ -49,10 +48,10 @@ def error_by_count(means: Any, comparison: Comparison, *, title: str) -> Figure:
         for i, (arm, rows) in enumerate(here.groupby("arm", sort=True)):
             without = rows[rows["count"] == 0]  # a model of which nothing is counted
             for error in without["error"]:
-                panel.axhline(error, **style(i, markers=False), label=label(str(arm)))
+                panel.axhline(error, **style(i, markers=False), label=comparison.named(str(arm)))
             if len(rows) > len(without):
                 counted = rows[rows["count"] > 0].sort_values("count")
-                curve(panel, i, counted, "count", label(str(arm)), markers=True)
+                curve(panel, i, counted, "count", comparison.named(str(arm)), markers=True)
         panel.set_xscale("log")
         written_out(panel, sorted(set(here["count"]) - {0}) or [1])
         legend(panel)
@@ -61,13 +60,12 @@ def error_by_count(means: Any, comparison: Comparison, *, title: str) -> Figure:
 
 def error_by_epoch(means: Any, comparison: Comparison, *, title: str) -> Figure:
     """Draws geometric means per data, arm and epoch, a line per arm."""
-    figure, axes = panels(
-        sorted(means["data"].unique()), title, x="epoch of refinement (0: before)", y=comparison.label
-    )
+    x = f"epoch of {comparison.trained_by} (0: before)"
+    figure, axes = panels(sorted(means["data"].unique()), title, x=x, y=comparison.label)
     for name, panel in axes.items():
         here = means[means["data"] == name]
         for i, (arm, rows) in enumerate(here.groupby("arm", sort=True)):
-            curve(panel, i, rows.sort_values("epoch"), "epoch", label(str(arm)), markers=False)
+            curve(panel, i, rows.sort_values("epoch"), "epoch", comparison.named(str(arm)), markers=False)
         whole_ticks(panel)
         legend(panel)
     return figure
@@ -88,5 +86,5 @@ def contender_figure(means: Any, comparison: Comparison, *, title: str) -> Figur
         panel.errorbar(
             rows["error"], places, xerr=[low, high], fmt="o", color=colour(0), markersize=MARKER, capsize=CAP
         )
-        panel.set_yticks(places, rows["arm"].map(label).tolist(), fontsize=SMALL_SIZE)
+        panel.set_yticks(places, rows["arm"].map(comparison.named).tolist(), fontsize=SMALL_SIZE)
     return figure

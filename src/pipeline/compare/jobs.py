@@ -11,12 +11,9 @@ from mlflow.entities import Run as MlflowRun
 from pipeline.compare.arms import GIVEN, varied
 from pipeline.compare.comparison import Comparison, stored_error
 
-KEYS = ["data", "arm", "kernel", "count", "seed"]
-NEUTRAL: dict[str, object] = {  # what comparisons group and count by, for a system that has none of it
-    "arm": "", "model": "", "sampler": "", "kernel": "", "count": 0, "parameters": 0, "stable": True, "first_step": 0,
-}  # fmt: skip
-BEFORE = ("run", "run_id", "data", "stand_in", "arm", "model", "sampler", "kernel", "count", "seed", "parameters")
-AFTER = ("overrides", "stable", "varied", "first_step")
+NEUTRAL: dict[str, object] = {"arm": "", "count": 0, "stable": True}  # where a system does not say it of its jobs
+BEFORE = ("run", "run_id", "data", "stand_in", "arm")
+AFTER = ("overrides", "stable", "varied")
 
 
 def is_compared(child: MlflowRun, comparison: Comparison | None) -> bool:
@@ -48,8 +45,15 @@ def job_row(child: MlflowRun, comparison: Comparison | None) -> dict[str, object
 def columns_of(rows: list[dict[str, object]], comparison: Comparison | None) -> list[str]:
     """Returns the columns of a table of jobs, in their order; studies alone have few."""
     found = {name for row in rows for name in row}
-    between = () if comparison is None else (comparison.chosen_by, comparison.column)
-    ordered = [name for name in (*BEFORE, *between, *AFTER) if name in found]
+    if comparison is None:
+        order = (*BEFORE, "seed", *AFTER)
+    else:
+        errors = (comparison.chosen_by, comparison.column)
+        order = (
+            *(*BEFORE, *comparison.words, "count", "seed", *comparison.sizes),
+            *(*errors, *AFTER, *comparison.at_end),
+        )
+    ordered = [name for name in order if name in found]
     return [*ordered, *sorted(found - set(ordered))]
 
 
@@ -60,7 +64,8 @@ def job_table(children: list[MlflowRun], compare: Any, comparison: Comparison | 
     others = varied(given, data, compare.arm, compare.figure, comparison)
     rows = [job_row(child, comparison) | {"varied": other} for child, other in zip(children, others, strict=True)]
     jobs = pd.DataFrame(rows).reindex(columns=columns_of(rows, comparison))
-    return jobs.sort_values([key for key in (*KEYS, "varied") if key in jobs], ignore_index=True)
+    keys = ["data", "seed"] if comparison is None else comparison.keys
+    return jobs.sort_values([key for key in (*keys, "varied") if key in jobs], ignore_index=True)
 
 
 def compared_jobs(jobs: pd.DataFrame, comparison: Comparison | None) -> pd.DataFrame:
@@ -68,8 +73,8 @@ def compared_jobs(jobs: pd.DataFrame, comparison: Comparison | None) -> pd.DataF
     older versions exported lack the first step that was scored."""
     if comparison is None or comparison.column not in jobs:
         return jobs.head(0)
-    found = jobs.dropna(subset=comparison.column).astype({"count": int, "parameters": int, "stable": bool})
-    return found.astype({"first_step": int}) if "first_step" in found else found
+    whole = {name: int for name in ("count", *comparison.sizes, *comparison.at_end) if name in jobs}
+    return jobs.dropna(subset=comparison.column).astype({**whole, "stable": bool})
 
 
 def metric_table(children: list[MlflowRun]) -> pd.DataFrame:
@@ -82,14 +87,16 @@ def metric_table(children: list[MlflowRun]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["run", "overrides", "metric", "value"])
 
 
-def seed_table(jobs: pd.DataFrame, error: str) -> pd.DataFrame:
-    """Returns mean and standard deviation of the stable jobs' test error (column `error`) per data set, arm, kernel and
-    count, over seeds and what else varied."""
-    grouped = jobs.assign(kept=jobs[error].where(jobs["stable"])).groupby(KEYS[:-1], as_index=False)
-    return grouped.agg(
-        jobs=(error, "size"),
-        unstable_jobs=("stable", lambda stable: int((~stable).sum())),
-        parameters=("parameters", "max"),
-        mean=("kept", "mean"),
-        sd=("kept", "std"),
-    )
+def seed_table(jobs: pd.DataFrame, comparison: Comparison) -> pd.DataFrame:
+    """Returns mean and standard deviation of the stable jobs' test error for each of the comparison's keys but the
+    seed, over seeds and what else varied."""
+    error, keys = comparison.column, comparison.keys[:-1]
+    grouped = jobs.assign(kept=jobs[error].where(jobs["stable"])).groupby(keys, as_index=False)
+    columns: Any = {
+        "jobs": (error, "size"),
+        "unstable_jobs": ("stable", lambda stable: int((~stable).sum())),
+        **{size: (size, "max") for size in comparison.sizes},
+        "mean": ("kept", "mean"),
+        "sd": ("kept", "std"),
+    }
+    return grouped.agg(**columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from matplotlib.figure import Figure
 
 from pipeline.host.errors import PipelineError
 
-WORDS = ("run", "run_id", "data", "arm", "model", "sampler", "kernel", "overrides", "varied")
+WORDS = ("run", "run_id", "data", "arm", "overrides", "varied")  # columns of any table that are words, numbers or not
 
 
 class Remade(NamedTuple):
@@ -33,10 +34,14 @@ def typed(texts: list[str]) -> list[Any]:
     return texts
 
 
-def read_table(path: Path) -> pd.DataFrame:
-    """A table, its numbers to the last digit, no gaps in its words. Raises PipelineError where it is missing."""
+def read_table(path: Path, words: Sequence[str] = ()) -> pd.DataFrame:
+    """A table, its numbers to the last digit, no gaps in its words. Raises PipelineError where it is missing.
+
+    words: columns of words beside `WORDS`, as `Comparison.words` names them.
+    """
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
     except OSError as error:
         raise PipelineError(f"{path} cannot be read ({error.strerror}); a page is made again from it") from error
-    return pd.DataFrame({name: list(table[name]) if name in WORDS else typed(list(table[name])) for name in table})
+    texts: dict[str, list[str]] = {str(name): list(table[name]) for name in table}
+    return pd.DataFrame({k: column if k in (*WORDS, *words) else typed(column) for k, column in texts.items()})

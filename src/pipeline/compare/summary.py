@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 from pipeline.compare import figures, statistics
 from pipeline.compare.claims import verdict
 from pipeline.compare.comparison import Comparison, check_ratios
-from pipeline.compare.jobs import KEYS, compared_jobs, seed_table
-from pipeline.compare.labels import label
+from pipeline.compare.jobs import compared_jobs, seed_table
 from pipeline.compare.markdown import markdown_table
 
 OF_TRACKING = re.compile(r"(?:^| )\+{0,2}tracking(?:\.\w+)?=(?:'(?:\\.|[^'\\])*'|\S+)")
@@ -40,11 +39,11 @@ class Summary(NamedTuple):
     text: str
 
 
-def in_words(table: Any) -> str:
-    """Returns a Markdown table, its models by the names that people use."""
-    named = {name: table[name].map(label) for name in ("arm", "against") if name in table}
+def in_words(table: Any, comparison: Comparison) -> str:
+    """Returns a Markdown table, its arms by the names that people use."""
+    named = {name: table[name].map(comparison.named) for name in ("arm", "against") if name in table}
     if BEHIND in table:
-        named[BEHIND] = table[BEHIND].map(lambda names: ", ".join(label(name) for name in names.split(", ")))
+        named[BEHIND] = table[BEHIND].map(lambda names: ", ".join(map(comparison.named, names.split(", "))))
     return markdown_table(table.assign(**named))
 
 
@@ -59,7 +58,7 @@ def means_in_words(means: pd.DataFrame, comparison: Comparison) -> str:
     word, values = comparison.word, "errors" if comparison.word == "error" else comparison.word
     caption = f"{word[0].upper()}{word[1:]}: geometric mean of the test {values} over seeds, {FROM}"
     named = {name: name.replace("error", word) for name in ("error", "error_low", "error_high")}
-    return f"{caption}\n\n{in_words(means.rename(columns=named))}"
+    return f"{caption}\n\n{in_words(means.rename(columns=named), comparison)}"
 
 
 def heading(kind: str, jobs: Any) -> str:
@@ -74,7 +73,9 @@ def first_columns(table: Any) -> pd.DataFrame:
     return table[[name for name in PAIRED_SHOWN if name in table]]
 
 
-def claim_tables(errors: pd.DataFrame, compare: Any, claim: str) -> tuple[dict[str, pd.DataFrame], str]:
+def claim_tables(
+    errors: pd.DataFrame, compare: Any, comparison: Comparison, claim: str
+) -> tuple[dict[str, pd.DataFrame], str]:
     """Returns paired statistics and verdicts, when the two arms of `compare` are named."""
     if compare.baseline is None or compare.challenger is None:
         return {}, ""
@@ -85,22 +86,22 @@ def claim_tables(errors: pd.DataFrame, compare: Any, claim: str) -> tuple[dict[s
     claims = statistics.verdicts(table, claim)
     divided = f"error of {compare.challenger} divided by that of {compare.baseline}"
     words = f"\n\n{claim}: {divided}, paired by seed: {RATIOS}\n\n"
-    text = f"{words}{in_words(first_columns(table))}\n\n{in_words(claims)}"
+    shown = in_words(first_columns(table), comparison)
+    text = f"{words}{shown}\n\n{in_words(claims, comparison)}"
     return {"paired.csv": table, "claims.csv": claims}, text
 
 
 def by_count(jobs: pd.DataFrame, compare: Any, curves_of: Curves, comparison: Comparison) -> Summary:  # noqa: ARG001
-    """Shows the error against what is counted, with statistics; of forecasts, against the number of
-    frequencies, it is the paper's figure 3."""
+    """Shows the error against what is counted, with statistics."""
     errors = with_error(jobs, comparison)
     means = statistics.geometric_means(errors)
-    tables, text = claim_tables(errors, compare, f"{compare.challenger} better than {compare.baseline}")
+    tables, text = claim_tables(errors, compare, comparison, f"{compare.challenger} better than {compare.baseline}")
     if tables:
         matching = statistics.matching_counts(errors, baseline=compare.baseline, challenger=compare.challenger)
         tables["matching_counts.csv"] = matching
         counted = (comparison.counted_as or "count").capitalize()
         text += f"\n\n{counted} that {compare.baseline} needs for the error of {compare.challenger} at m\n\n"
-        text += in_words(matching)
+        text += in_words(matching, comparison)
     by = f" by number of {comparison.counted_as}" if comparison.counted_as else ""
     title = heading(f"test {comparison.word}{by}", jobs)
     return Summary(
@@ -111,8 +112,7 @@ def by_count(jobs: pd.DataFrame, compare: Any, curves_of: Curves, comparison: Co
 
 
 def kept_up(curves: Any) -> pd.DataFrame:
-    """Returns every job's curve to the last epoch of its data set: a refinement that ended early stays where it
-    ended."""
+    """Returns every job's curve to the last epoch of its data set: a training that ended early stays where it ended."""
     parts = []
     for (data, *_), rows in curves.groupby(["data", "arm", "count", "seed"], sort=False):
         last = curves.loc[curves["data"] == data, "epoch"].max()
@@ -121,17 +121,15 @@ def kept_up(curves: Any) -> pd.DataFrame:
 
 
 def by_epoch(jobs: pd.DataFrame, compare: Any, curves_of: Curves, comparison: Comparison) -> Summary:
-    """Shows the error against the epoch of refinement: the paper's figure 4; the statistics are of the models that
-    are kept."""
+    """Shows the error against the epoch of training; the statistics are of the models that are kept."""
     curves = curves_of(jobs)
     errors, full = with_error(jobs, comparison), with_error(kept_up(curves), comparison)
     means = statistics.geometric_means(full.drop(columns="count").rename(columns={"epoch": "count"}))
     means = means.rename(columns={"count": "epoch"})
-    tables, text = claim_tables(
-        errors, compare, f"{compare.challenger} better than {compare.baseline} after refinement"
-    )
+    claim = f"{compare.challenger} better than {compare.baseline} after {comparison.trained_by}"
+    tables, text = claim_tables(errors, compare, comparison, claim)
     kept = statistics.geometric_means(errors)
-    title = heading(f"test {comparison.word} by epoch of refinement", jobs)
+    title = heading(f"test {comparison.word} by epoch of {comparison.trained_by}", jobs)
     return Summary(
         {"curves.csv": curves, "means_by_epoch.csv": means, "means.csv": kept, **tables},
         {"figures/error_by_epoch": figures.error_by_epoch(means, comparison, title=title)},
@@ -166,7 +164,7 @@ def by_contender(jobs: Any, compare: Any, curves_of: Curves, comparison: Compari
     """Shows model against model: `compare.challenger` beside every other arm, paired by seed."""
     errors: Any = with_error(jobs, comparison)
     means: Any = statistics.geometric_means(errors.assign(count=0)).drop(columns="count")
-    sizes = jobs.groupby(["data", "arm"], as_index=False)[["parameters", comparison.chosen_by]].mean()
+    sizes = jobs.groupby(["data", "arm"], as_index=False)[[*comparison.sizes, comparison.chosen_by]].mean()
     means = means.merge(sizes, on=["data", "arm"])
     title = heading(f"test {comparison.word} by model", jobs)
     tables, text = {"means.csv": means}, means_in_words(means, comparison)
@@ -176,7 +174,7 @@ def by_contender(jobs: Any, compare: Any, curves_of: Curves, comparison: Compari
         tables |= {"paired.csv": table, "claims.csv": claims}
         divided = f"Error of {compare.challenger} divided by that of each other model"
         text += f"\n\n{divided}, paired by seed: {RATIOS}\n\n"
-        text += f"{in_words(first_columns(table))}\n\n{in_words(claims)}"
+        text += f"{in_words(first_columns(table), comparison)}\n\n{in_words(claims, comparison)}"
     return Summary(tables, {"figures/contenders": figures.contender_figure(means, comparison, title=title)}, text)
 
 
@@ -190,10 +188,10 @@ def trials(jobs: Any, compare: Any, curves_of: Curves, comparison: Comparison) -
     keys, chosen_by = ["data", "arm"], comparison.chosen_by
     ranked = jobs.assign(rank=jobs[chosen_by].map(comparison.rank)).sort_values([*keys, "rank"], ignore_index=True)
     ranked = ranked.assign(overrides=ranked["overrides"].map(without_tracking))
-    ranked = ranked[[*keys, "overrides", "parameters", "stable", chosen_by]]
+    ranked = ranked[[*keys, "overrides", *comparison.sizes, "stable", chosen_by]]
     first: Any = ranked.groupby(keys, sort=False).head(TRIALS_SHOWN)
     words = f"Trials by validation {comparison.word} ({len(first)} of {len(ranked)}; all of them in trials.csv)"
-    return Summary({"trials.csv": ranked}, {}, f"{words}\n\n{in_words(first)}")
+    return Summary({"trials.csv": ranked}, {}, f"{words}\n\n{in_words(first, comparison)}")
 
 
 KINDS = {"count": by_count, "epoch": by_epoch, "contenders": by_contender, "trials": trials}
@@ -215,16 +213,15 @@ def summarise(jobs: Any, compare: Any, curves_of: Curves, comparison: Comparison
         return Summary({"jobs.csv": jobs}, {}, listed(jobs))
     if compare.figure == "trials":
         found = trials(compared, compare, curves_of, comparison)
-        return found._replace(text=unlike_steps(compared) + found.text)
+        return found._replace(text=disagreement(compared, comparison) + found.text)
     check_ratios(compare, comparison)
     labels, parts = with_varied(compared)
     found = compared.assign(data=labels)
     summary = KINDS[compare.figure](found, compare, curves_of, comparison)
-    tables = {"by_arm_and_count.csv": seed_table(found, comparison.column), **summary.tables}
+    tables = {"by_arm_and_count.csv": seed_table(found, comparison), **summary.tables}
     apart = {path: taken_apart(table, parts) for path, table in tables.items()}
-    return Summary(
-        {"jobs.csv": jobs, **apart}, summary.figures, unlike_steps(found) + pooled_warning(found) + summary.text
-    )
+    warned = disagreement(found, comparison) + pooled_warning(found, comparison)
+    return Summary({"jobs.csv": jobs, **apart}, summary.figures, warned + summary.text)
 
 
 def with_varied(jobs: Any) -> tuple[pd.Series, dict[str, tuple[str, str]]]:
@@ -261,30 +258,30 @@ def in_columns(lines: list[str]) -> list[str]:
     return ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def unlike_steps(jobs: Any) -> str:
-    """Returns words where jobs on the same data were not scored over the same steps: their errors do not compare."""
-    if "first_step" not in jobs:  # a file of an older version, which scored all models from evaluate.first_step
+def disagreement(jobs: Any, comparison: Comparison) -> str:
+    """Returns words where jobs on the same data do not agree as the comparison asks: their errors do not compare."""
+    asked = comparison.agreement
+    if asked is None or asked.column not in jobs:  # a file of an older version need not have the column
         return ""
-    found = [(data, sorted(rows.unique())) for data, rows in jobs.groupby("data")["first_step"] if rows.nunique() > 1]
+    values = jobs.groupby("data")[asked.column]
+    found = [(data, sorted(rows.unique())) for data, rows in values if rows.nunique() > 1]
     if not found:
         return ""
-    named = "; ".join(f"{data}: from step {', '.join(map(str, steps))}" for data, steps in found)
-    words = (
-        f"not all jobs were scored over the same steps ({named}), so their errors do not compare; give all the same "
-        "evaluate.first_step, the largest of their readout.lags or more"
-    )
+    named = "; ".join(f"{data}: {asked.value} {', '.join(map(str, numbers))}" for data, numbers in found)
+    words = f"{asked.broken} ({named}), so their errors do not compare; {asked.advice}"
     warnings.warn(words, stacklevel=2)
     return f"**{words}**\n\n"
 
 
-def pooled_warning(jobs: pd.DataFrame) -> str:
+def pooled_warning(jobs: pd.DataFrame, comparison: Comparison) -> str:
     """Returns words for a sweep over something that no column tells apart: its jobs stand in one row as if they
     were seeds."""
-    twice = jobs.duplicated(KEYS, keep=False)
+    *keys, last = comparison.keys
+    twice = jobs.duplicated([*keys, last], keep=False)
     if not bool(twice.any()):
         return ""
     words = (
-        f"{int(twice.sum())} of {len(jobs)} jobs agree in data, arm, kernel, count and seed and are pooled as if they "
+        f"{int(twice.sum())} of {len(jobs)} jobs agree in {', '.join(keys)} and {last} and are pooled as if they "
         "were seeds; jobs.csv tells them apart by their overrides, or set compare.arm"
     )
     warnings.warn(words, stacklevel=2)

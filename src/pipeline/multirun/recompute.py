@@ -57,10 +57,10 @@ def compare_of(command: str) -> Any:
 
 def multirun_from(folder: Path, command: str) -> Remade:
     """Of a multirun: from jobs.csv, and curves.csv where the errors are by epoch."""
-    jobs = read_table(folder / "jobs.csv")
-    summary = summarise(
-        jobs, compare_of(command), lambda _: read_table(folder / "curves.csv"), system(recipe_of(command)).comparison
-    )
+    comparison = system(recipe_of(command)).comparison
+    words = () if comparison is None else comparison.words
+    jobs = read_table(folder / "jobs.csv", words)
+    summary = summarise(jobs, compare_of(command), lambda _: read_table(folder / "curves.csv"), comparison)
     kept = {path: table for path, table in summary.tables.items() if path not in ("jobs.csv", "curves.csv")}
     return Remade(kept, {Path(name).name: figure for name, figure in summary.figures.items()}, summary.text)
 

@@ -22,7 +22,6 @@ from models.forecasting.readout import FittedReadout
 from pipeline.compare import figures
 from pipeline.compare.comparison import Comparison
 from pipeline.compare.jobs import stored_error
-from pipeline.compare.labels import label, name_of
 from pipeline.compare.summary import kept_up, summarise
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder
@@ -30,6 +29,7 @@ from pipeline.plotting import MSE
 from pipeline.systems.psrnn.comparison import FORECASTS
 from pipeline.systems.psrnn.figures import horizon_curve
 from pipeline.systems.psrnn.first_model import judge, mean_predictor_mse
+from pipeline.systems.psrnn.labels import label, name_of
 from pipeline.systems.psrnn.load import load
 
 NO_CLIENT: Any = None

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipeline.compare.arms import plain
-from pipeline.compare.comparison import Comparison
+from pipeline.compare.comparison import Agreement, Comparison
 from pipeline.plotting import MSE
+from pipeline.systems.psrnn.labels import label
 
 RANDOM = ("psrnn", "psrnn_cp")  # models that draw frequencies
 
@@ -35,9 +36,20 @@ FORECASTS = Comparison(
     chosen_by="validation_mse",
     columns=columns,
     label=MSE,
+    words=("model", "sampler", "kernel"),
+    apart=("kernel",),
+    sizes=("parameters",),
+    agreement=Agreement(
+        "first_step",
+        broken="not all jobs were scored over the same steps",
+        value="from step",
+        advice="give all the same evaluate.first_step, the largest of their readout.lags or more",
+    ),
+    named=label,
     groups=("model", "sampler"),
     arm=arm,
     curves="pipeline.systems.psrnn.curves:curve_table",
+    trained_by="refinement",
     counted="features.count",
     counted_as="frequencies",
     aside=("tune",),

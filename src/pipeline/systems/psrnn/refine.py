@@ -16,7 +16,6 @@ from models.psrnn.factorised import FactorisedPSRNN
 from models.psrnn.kronecker import KroneckerPreconditioner
 from models.runtime.seeding import generator
 from models.runtime.threads import threads_for
-from pipeline.compare.labels import name_of
 from pipeline.host.errors import PipelineError
 from pipeline.job.curve import Decision, EpochRow, Measures, Progress
 from pipeline.job.dropout import drops_units
@@ -26,6 +25,7 @@ from pipeline.job.study import Study
 from pipeline.systems.psrnn import report
 from pipeline.systems.psrnn.config import PsrnnConfig
 from pipeline.systems.psrnn.first_model import Initialised, errors_of, one_step_mse
+from pipeline.systems.psrnn.labels import name_of
 from pipeline.systems.psrnn.lags import readout_settings
 from pipeline.systems.psrnn.load import Parts, first_scored
 from pipeline.systems.psrnn.stages import Stages

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from pipeline.compare.labels import label
 from pipeline.host.passwords import masked
 from pipeline.systems.psrnn.baselines import Season
 from pipeline.systems.psrnn.evaluation import Evaluation
 from pipeline.systems.psrnn.joined import JOINED
+from pipeline.systems.psrnn.labels import label
 
 AHEAD = 0.99  # of the model's error: what a baseline has to stay below to be called ahead
 MODELS = {"persistence": "last_value", "seasonal_naive": "seasonal_naive", "ar": "var"}

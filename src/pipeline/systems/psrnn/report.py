@@ -11,11 +11,11 @@ import pandas as pd
 from data.base import Dataset
 from models.forecasting.recurrent import trained_parameters
 from models.psrnn.features import MAPS, Features, law, radii
-from pipeline.compare.labels import label
 from pipeline.job.curve import Progress
 from pipeline.systems.psrnn import figures
 from pipeline.systems.psrnn.evaluation import Evaluated, Evaluation, predictions_table
 from pipeline.systems.psrnn.filmstrip import log_filmstrip
+from pipeline.systems.psrnn.labels import label
 from pipeline.systems.psrnn.load import OwnUnits
 from pipeline.tracking.run import Run
 

@@ -19,13 +19,13 @@ from models.psrnn.fit import FittedPSRNN, Regression, first_cell, with_readout
 from models.psrnn.method import Psrnn
 from models.runtime.seeding import Generators
 from models.runtime.threads import threads_for
-from pipeline.compare.labels import label
 from pipeline.host.out_of_memory import halving
 from pipeline.host.progress import progress_bar
 from pipeline.job import checkpoint
 from pipeline.job.study import Study
 from pipeline.systems.psrnn import report
 from pipeline.systems.psrnn.first_model import Initialised, judge
+from pipeline.systems.psrnn.labels import label
 from pipeline.systems.psrnn.lags import say_lags
 from pipeline.systems.psrnn.load import Parts
 

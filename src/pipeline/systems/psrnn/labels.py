@@ -1,4 +1,4 @@
-"""What models are called in tables and figures."""
+"""What forecasters are called in tables and figures."""
 
 from __future__ import annotations
 
