@@ -13,16 +13,19 @@ from models.baselines.networks import GRU, LSTM, MinGRU
 from models.baselines.persistence import LastValue
 from models.baselines.seasonal_naive import Seasonal
 from models.forecasting.estimator_recurrent import (
+    READOUT,
     RIDGES,
     MethodEstimator,
     NetworkEstimator,
     RecurrentEstimator,
-    fit_method,
 )
 from models.forecasting.filtering import MaskedSequences
-from models.forecasting.fitting import Fitted, Method
+from models.forecasting.fitting import Fitted, Method, Problem
+from models.forecasting.lags_ahead import settle_ahead
+from models.forecasting.readout import ReadoutFit
 from models.runtime.parameters import number, whole_number
 from models.runtime.seeding import Generators
+from models.runtime.threads import threads_for
 
 
 def whole_numbers(name: str, given: Any) -> list[int]:
@@ -102,8 +105,12 @@ class EchoStateForecaster(RecurrentEstimator):
             spectral_radius=number("spectral_radius", self.spectral_radius),
         )  # fmt: skip
 
-    def _model(self, train: MaskedSequences, validation: MaskedSequences, generators: Generators) -> Fitted:
-        return fit_method(self._method(), train, validation, self.readout(train), generators)
+    def _model(
+        self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int
+    ) -> Fitted:
+        drawn = self._method().fit(Problem(train, validation, READOUT, generators("weights")))
+        with threads_for(drawn.model):
+            return settle_ahead(drawn, ReadoutFit(train, validation, READOUT), self.choices(train, leads), leads=leads)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -35,9 +35,9 @@ def _second_of_day(times: Any) -> np.ndarray:
 CYCLES = {
     "minute": Cycle(lambda times: (_second_of_day(times) % 3600) / 3600, 3600.0, 2),
     "hour": Cycle(lambda times: _second_of_day(times) / DAY, DAY, MOST_HARMONICS),
-    "weekday": Cycle(lambda times: (np.asarray(times.dayofweek) + _second_of_day(times) / DAY) / 7, 7 * DAY, 3),
+    "weekday": Cycle(lambda times: (np.asarray(times.day_of_week) + _second_of_day(times) / DAY) / 7, 7 * DAY, 3),
     "monthday": Cycle(lambda times: (np.asarray(times.day) - 1) / 31, 30.4 * DAY, 1),
-    "yearday": Cycle(lambda times: (np.asarray(times.dayofyear) - 1) / 366, 365.25 * DAY, 2),
+    "yearday": Cycle(lambda times: (np.asarray(times.day_of_year) - 1) / 366, 365.25 * DAY, 2),
 }
 
 

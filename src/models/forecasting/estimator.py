@@ -62,8 +62,13 @@ class ForecastingEstimator(BaseEstimator, ABC):
         """Raises ValueError or TypeError, in one line, for a parameter that makes no sense."""
 
     @abstractmethod
-    def _model(self, train: MaskedSequences, validation: MaskedSequences, generators: Generators) -> Fitted:
-        """Returns the model fitted to standardised sequences, and what was chosen by the validation part."""
+    def _model(
+        self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int
+    ) -> Fitted:
+        """Returns the model fitted to standardised sequences, and what was chosen by the validation part.
+
+        leads: how many of the last columns are known ahead.
+        """
 
     def fit(self, X: Any, y: None = None) -> Self:  # noqa: ARG002
         """Fits the model to one series or several, and returns the estimator.

@@ -11,25 +11,28 @@ from models.forecasting.estimator import ForecastingEstimator
 from models.forecasting.estimator_checks import check_lags
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Fitted, Method, Problem
-from models.forecasting.lags import settle_lags
-from models.forecasting.readout import FittedReadout, ReadoutFit
+from models.forecasting.lags_ahead import settle_ahead
+from models.forecasting.readout import ReadoutFit
 from models.forecasting.readout_settings import ReadoutSettings
 from models.forecasting.recurrent import Recurrent
-from models.forecasting.season import find_season
+from models.forecasting.season import shortest_season
 from models.forecasting.training import Descent, train_by_gradient
 from models.runtime.parameters import whole_number
 from models.runtime.seeding import Generators
 from models.runtime.threads import threads_for
 
-RIDGES = (1e-4, 1e-2, 1.0, 1e2, 1e4)
-LAGS = (0, 1, 2, 4, 8, 16, 24, 48, 96)
+RIDGES = (1e-3, 1.0, 1e2, 1e4)  # of lags, and of the state; all pairs are tried
+LAGS = (0, 1, 2, 4, 8, 16, 24)
+READOUT = ReadoutSettings(0, RIDGES, "none", RIDGES)  # of the state alone, before lags are chosen
 
 
-def lag_choices(train: MaskedSequences, season: int | None) -> Sequence[int]:
-    """Returns the numbers of lags that are tried: those of `LAGS`, and one and two seasons and a row more."""
-    found = (season, 0.0) if season else find_season(train)
-    seasons = [] if found is None else [found[0], found[0] + 1, 2 * found[0], 2 * found[0] + 1]
-    return sorted({*LAGS, *seasons})
+def lag_choices(observed: MaskedSequences, season: int | None) -> Sequence[int]:
+    """Returns the numbers of lags that are tried: those of `LAGS`, and one, two and four seasons.
+
+    observed: columns that are not known ahead. season: in rows; None finds it in them.
+    """
+    found = season or shortest_season(observed)
+    return sorted({*LAGS, *([] if found is None else [found, 2 * found, 4 * found])})
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -41,29 +44,15 @@ class RecurrentEstimator(ForecastingEstimator):
 
     lags: Any = "auto"
 
-    def readout(self, train: MaskedSequences) -> ReadoutSettings:
-        """Returns what is asked of the readout: ridges to choose from, and lags."""
-        if self.lags == "auto":
-            return ReadoutSettings(0, RIDGES, "none", RIDGES, choices=lag_choices(train, self.season))
-        return ReadoutSettings(int(self.lags), RIDGES, "none", RIDGES)
+    def choices(self, train: MaskedSequences, leads: int) -> Sequence[int]:
+        """Returns the numbers of lags to choose from; leads: how many of the last columns are known ahead."""
+        if self.lags != "auto":
+            return [int(self.lags)]
+        observed = train.values.shape[2] - leads
+        return lag_choices(MaskedSequences(*(part[:, :, :observed] for part in train)), self.season)
 
     def _check(self) -> None:
         check_lags(self.lags)
-
-
-def fit_method(
-    method: Method,
-    train: MaskedSequences,
-    validation: MaskedSequences,
-    readout: ReadoutSettings,
-    generators: Generators,
-) -> Fitted:
-    """Returns the model as its method fits it, with the lags that validation chose where they are left open."""
-    fitted = method.fit(Problem(train, validation, readout, generators("weights")))
-    with threads_for(fitted.model):
-        solve = ReadoutFit(train, validation, readout)
-        settled = settle_lags(fitted.model, FittedReadout(fitted.chosen, None, None), solve)
-    return Fitted(settled.model, settled.readout.chosen)
 
 
 def trained(fitted: Fitted, solve: ReadoutFit, *, epochs: int, descent: Descent, generators: Generators) -> Fitted:
@@ -94,9 +83,11 @@ class MethodEstimator(ForecastingEstimator):
     def _check(self) -> None:
         self._method()
 
-    def _model(self, train: MaskedSequences, validation: MaskedSequences, generators: Generators) -> Fitted:
-        readout = ReadoutSettings(0, RIDGES, "none", RIDGES)
-        return fit_method(self._method(), train, validation, readout, generators)
+    def _model(
+        self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int
+    ) -> Fitted:
+        del leads
+        return self._method().fit(Problem(train, validation, READOUT, generators("weights")))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -114,7 +105,11 @@ class NetworkEstimator(RecurrentEstimator):
         whole_number("epochs", self.epochs, least=0)
         self._method()
 
-    def _model(self, train: MaskedSequences, validation: MaskedSequences, generators: Generators) -> Fitted:
-        solve = ReadoutFit(train, validation, self.readout(train))
-        fitted = fit_method(self._method(), train, validation, solve.settings, generators)
+    def _model(
+        self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int
+    ) -> Fitted:
+        solve = ReadoutFit(train, validation, READOUT)
+        drawn = self._method().fit(Problem(train, validation, READOUT, generators("weights")))
+        with threads_for(drawn.model):
+            fitted = settle_ahead(drawn, solve, self.choices(train, leads), leads=leads)
         return trained(fitted, solve, epochs=self.epochs, descent=Descent(), generators=generators)

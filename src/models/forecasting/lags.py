@@ -88,6 +88,12 @@ def rows_beside_lags(model: Recurrent, part: MaskedSequences, lags: int) -> Regr
     return RegressionData(inputs, part.values[used], scored[used])
 
 
+def inputs_with_lags(lags: int, *, most: int, size: int, dimension: int) -> Tensor:
+    """Returns the places of the state's `size` inputs and those of the last `lags` of `most` observations (d,)."""
+    end = size + most * dimension
+    return torch.tensor([*range(size), *range(end - lags * dimension, end)])
+
+
 @torch.no_grad()
 def choose_lags(
     model: Recurrent,
@@ -106,13 +112,10 @@ def choose_lags(
     most, dimension = max(candidates), train.values.shape[2]
     moments = centred_moments(rows_beside_lags(model, train, most))  # those of fewer lags are blocks of them
     held_out = rows_beside_lags(model, validation, most)
-    inputs = held_out.inputs.shape[1]
-    size = inputs - most * dimension
+    size = held_out.inputs.shape[1] - most * dimension
     errors = {}
     for lags in sorted(candidates):
-        seen = torch.tensor(
-            [*range(size), *range(size + (most - lags) * dimension, inputs)], device=train.values.device
-        )
+        seen = inputs_with_lags(lags, most=most, size=size, dimension=dimension).to(train.values.device)
         other = held_out._replace(inputs=held_out.inputs[:, seen])
         own = [part.of(seen) for part in moments]
         best, _ = least_validation_error(solutions(own, settings._replace(lags=lags), size), other)

@@ -25,7 +25,7 @@ from models.forecasting.held_out import (
     truths,
 )
 from models.forecasting.recurrent import Recurrent
-from models.forecasting.season import find_season
+from models.forecasting.season import shortest_season
 from models.forecasting.series import ROUNDING, standardised, units_of
 from models.runtime.seeding import generators_of
 from models.runtime.threads import threads_for
@@ -79,29 +79,25 @@ def learn(estimator: Any, rows: Rows) -> Learnt:
         rows, target=estimator.target, covariates=estimator.covariates, calendar=estimator.calendar,
         season=estimator.season,
     )  # fmt: skip
+    context = max(CONTEXT, 2 * lags) if isinstance(lags := getattr(estimator, "lags", 0), int) else CONTEXT
     groups = of_labels(rows, columns.labels)
     check_rows(groups, columns, estimator.validation)
     series = [rows_of(columns, group) for group in groups]
-    fitted_to, held_out = zip(*(cut(part, share=estimator.validation, context=CONTEXT) for part in series), strict=True)
+    fitted_to, held_out = zip(*(cut(part, share=estimator.validation, context=context) for part in series), strict=True)
     units = units_of(fitted_to)
     train = standardised(fitted_to, units, first_step=FIRST_SCORED)
     validation = scored_parts(held_out, units, columns=len(columns.targets))
-    found = estimator._model(train, validation, generators_of(estimator.seed))
+    found = estimator._model(train, validation, generators_of(estimator.seed), leads=columns.leads)
     if isinstance(found.model, Recurrent):
         with threads_for(found.model):
             settle_start_up(found.model, train)
     forecaster = Forecaster(found.model, mean=units.mean, scale=units.scale, feature_names=columns.names)
-    season = estimator.season or season_of(train, len(columns.targets))
+    observed = MaskedSequences(*(part[:, :, : len(columns.observed)] for part in train))
+    season = estimator.season or shortest_season(observed)
     learnt = Learnt(
         forecaster, columns, rows.labels, rows.form, list(held_out), found.chosen, np.empty((0, 0, 0)), {}, season
     )
     return compared_with_naive(learnt)
-
-
-def season_of(train: MaskedSequences, targets: int) -> int | None:
-    """Returns the season of the targets in the part fitted to, None where it is not clear."""
-    found = find_season(MaskedSequences(*(part[:, :, :targets] for part in train)))
-    return None if found is None else found[0]
 
 
 def check_rows(groups: Sequence[Group], columns: Columns, share: float) -> None:

@@ -9,6 +9,7 @@ from models.forecasting.filtering import MaskedSequences, before_end
 
 SEASONS = 3  # whole seasons that the longest sequence has to have
 LEAST_PEAK = 0.3  # autocorrelation of a season
+NEARLY = 0.95  # of a peak's height: another one that counts as much
 LEAST_RISE = 0.2  # of the peak above the deepest trough before it
 
 
@@ -40,9 +41,8 @@ def autocorrelation(part: MaskedSequences, *, most: int) -> Tensor:
     return total / total[0]
 
 
-def find_season(part: MaskedSequences, *, most: int | None = None) -> tuple[int, float] | None:
-    """Returns the lag, in steps, of the highest peak of the `autocorrelation`, and its height; None where no peak is
-    clear.
+def clear_peaks(part: MaskedSequences, *, most: int | None = None) -> dict[int, float]:
+    """Returns the heights of the clear peaks of the `autocorrelation` by their lags, in steps, ascending.
 
     A peak is clear from `LEAST_PEAK` on and `LEAST_RISE` above the deepest trough before it. Only lags are looked at
     that fit `SEASONS` times into the longest sequence, and none above `most`.
@@ -50,12 +50,27 @@ def find_season(part: MaskedSequences, *, most: int | None = None) -> tuple[int,
     longest = int(before_end(part.mask).sum(1).max()) // SEASONS
     longest = longest if most is None else min(longest, most)
     if longest < 2:
-        return None
+        return {}
     heights = autocorrelation(part, most=longest + 1)
     before, here, after = heights[1:-2], heights[2:-1], heights[3:]
     troughs = heights[1:-1].cummin(0).values[:-1]
     clear = (here > before) & (here >= after) & (here >= LEAST_PEAK) & (here - troughs >= LEAST_RISE)
-    if not bool(clear.any()):
+    places = clear.nonzero()[:, 0].tolist()
+    return {place + 2: float(here[place]) for place in places}
+
+
+def find_season(part: MaskedSequences, *, most: int | None = None) -> tuple[int, float] | None:
+    """Returns the lag, in steps, of the highest of the `clear_peaks`, the first of equals, and its height; None where
+    there is none."""
+    peaks = clear_peaks(part, most=most)
+    return max(peaks.items(), key=lambda peak: peak[1]) if peaks else None
+
+
+def shortest_season(part: MaskedSequences) -> int | None:
+    """Returns the season of `find_season`, in steps, or the shortest of which it is a multiple and whose peak is nearly
+    as high: of a day and two days, the day."""
+    peaks = clear_peaks(part)
+    if not peaks:
         return None
-    place = int(torch.where(clear, here, -torch.inf).argmax())
-    return place + 2, float(here[place])
+    season, height = max(peaks.items(), key=lambda peak: peak[1])
+    return next(lag for lag, own in peaks.items() if season % lag == 0 and own >= NEARLY * height)

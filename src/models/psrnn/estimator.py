@@ -7,9 +7,10 @@ from typing import Any
 
 from models.features.names import kernel_of, rule_of, sampler_of
 from models.features.samplers import check_pair
-from models.forecasting.estimator_recurrent import RecurrentEstimator, trained
+from models.forecasting.estimator_recurrent import READOUT, RecurrentEstimator, trained
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Fitted
+from models.forecasting.lags_ahead import settle_ahead
 from models.forecasting.readout import ReadoutFit
 from models.forecasting.training import Descent
 from models.psrnn.features import FeatureDraw
@@ -18,6 +19,7 @@ from models.psrnn.kronecker import KroneckerPreconditioner
 from models.psrnn.update import MEANINGS
 from models.runtime.parameters import number, one_of, whole_number
 from models.runtime.seeding import Generators
+from models.runtime.threads import threads_for
 
 DAMPING = 0.01
 
@@ -73,13 +75,17 @@ class PSRNNForecaster(RecurrentEstimator):
     def _descent(self) -> Descent:
         return Descent(2.0, KroneckerPreconditioner(damping=DAMPING))
 
-    def _model(self, train: MaskedSequences, validation: MaskedSequences, generators: Generators) -> Fitted:
-        solve = ReadoutFit(train, validation, self.readout(train))
+    def _model(
+        self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int
+    ) -> Fitted:
+        solve = ReadoutFit(train, validation, READOUT)
         found = fit(
             train, validation, features=self._draw(), regression=self._regression(), readout=solve.settings,
             generators=generators,
         )  # fmt: skip
-        first = Fitted(found.model, dict(found.readout.chosen))
+        with threads_for(found.model):
+            first = Fitted(found.model, dict(found.readout.chosen))
+            first = settle_ahead(first, solve, self.choices(train, leads), leads=leads)
         return trained(first, solve, epochs=self.epochs, descent=self._descent(), generators=generators)
 
 

@@ -1,0 +1,94 @@
+"""Lags and ridges chosen by forecasts of several steps, beside forecasts made one by one; and the shortest season."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from models.baselines.echo_state import EchoState
+from models.forecasting.filtering import MaskedSequences, filter_sequences, final_state, roll
+from models.forecasting.fitting import Fitted, Problem
+from models.forecasting.lags import with_lags
+from models.forecasting.lags_ahead import candidates, choose_ahead, error_ahead, origins_in, settle_ahead
+from models.forecasting.readout import ReadoutFit
+from models.forecasting.readout_settings import ReadoutSettings
+from models.forecasting.season import find_season, shortest_season
+from models.numerics.ridge import masked_mse
+
+SETTINGS = ReadoutSettings(0, (1e-3, 1.0), "none", (1e-3, 1e2))
+
+
+def part(begin: int, end: int) -> MaskedSequences:
+    generator = torch.Generator().manual_seed(0)
+    time = torch.arange(300, dtype=torch.float64)
+    noise = 0.2 * torch.randn(1, 300, 2, generator=generator, dtype=torch.float64)
+    values = (torch.stack([torch.sin(0.5 * time), torch.cos(0.3 * time)], 1) + noise)[:, begin:end]
+    mask = torch.ones_like(values, dtype=torch.bool)
+    scored = mask.clone()
+    scored[:, :20] = False
+    return MaskedSequences(values, mask, scored)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> tuple[Fitted, ReadoutFit]:
+    train, validation = part(0, 220), part(200, 300)
+    method = EchoState(units=10)
+    model = method.fit(Problem(train, validation, SETTINGS, torch.Generator().manual_seed(1)))
+    return model, ReadoutFit(train, validation, SETTINGS)
+
+
+@torch.no_grad()
+def test_an_error_ahead_is_that_of_forecasts_one_by_one(fitted: tuple[Fitted, ReadoutFit]) -> None:
+    model, solve = fitted
+    chosen = list(candidates(model.model, solve, [0, 3]))[-1]
+    assert chosen.lags == 3
+    joined = with_lags(model.model, 3)
+    joined.set_readout(chosen.readout)
+    values, horizon = solve.validation.values, 24
+    squares: list[list[float]] = [[] for _ in range(horizon)]
+    begins = [20 + place * 79 // 63 for place in range(64)]
+    for begin in begins:
+        state = final_state(joined, values[:, :begin], torch.ones_like(values[:, :begin], dtype=torch.bool))
+        ahead = roll(joined, state, horizon)[0]
+        for step in range(min(horizon, 100 - begin)):
+            squares[step] += (ahead[step] - values[0, begin + step]).square().tolist()
+    by_hand = math.exp(sum(math.log(sum(own) / len(own)) for own in squares) / horizon)
+    origins = origins_in(model.model, solve.validation, lags=3)
+    assert error_ahead(model.model, chosen, origins, leads=0) == pytest.approx(by_hand, rel=1e-9)
+
+
+@torch.no_grad()
+def test_the_least_error_ahead_is_chosen_and_solved(fitted: tuple[Fitted, ReadoutFit]) -> None:
+    model, solve = fitted
+    best = choose_ahead(model.model, solve, [0, 2, 6], leads=0)
+    origins = origins_in(model.model, solve.validation, lags=6)
+    others = [error_ahead(model.model, each, origins, leads=0) for each in candidates(model.model, solve, [best.lags])]
+    assert error_ahead(model.model, best, origins, leads=0) == min(others)
+    settled = settle_ahead(model, solve, [0, 2, 6], leads=0)
+    assert settled.chosen == {**best.ridges, "readout.lags": best.lags}
+    validation = solve.validation
+    predictions = filter_sequences(settled.model, validation.values, validation.mask).predictions
+    assert float(masked_mse(predictions, validation.values, validation.scored)) < 0.1
+
+
+def test_a_single_number_of_lags_is_taken_or_refused(fitted: tuple[Fitted, ReadoutFit]) -> None:
+    assert settle_ahead(*fitted, [50], leads=0).chosen["readout.lags"] == 50
+    with pytest.raises(ValueError, match="lags must be at most 50 for series of this length, got 51; lower it"):
+        settle_ahead(*fitted, [51], leads=0)
+
+
+def test_of_a_day_and_two_days_the_day_is_the_season() -> None:
+    generator = torch.Generator().manual_seed(0)
+    hours = torch.arange(24 * 40, dtype=torch.float64)
+    day = torch.sin(2 * math.pi * hours / 24)
+    other = 0.15 * torch.sin(math.pi * hours / 24) + 0.02 * torch.randn(len(hours), generator=generator).double()
+    values = (day + other).view(1, -1, 1)
+    mask = torch.ones_like(values, dtype=torch.bool)
+    two_days = MaskedSequences(values, mask, mask)
+    assert find_season(two_days) == (48, pytest.approx(0.95, abs=0.03))
+    assert shortest_season(two_days) == 24
+    noise = torch.randn(1, 200, 1, generator=generator, dtype=torch.float64)
+    everywhere = torch.ones_like(noise, dtype=torch.bool)
+    assert shortest_season(MaskedSequences(noise, everywhere, everywhere)) is None
