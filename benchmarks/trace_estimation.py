@@ -11,7 +11,9 @@ from typing import Any
 import torch
 from side_by_side import Form, Machine, Row, compare, run
 
+from models.trace.estimate import trace_estimates
 from models.trace.estimators import independent_estimates
+from models.trace.matrices import Matrix
 from models.trace.oracles import Diagonal
 
 SIZE, QUERIES = 5000, (30, 150)
@@ -48,6 +50,20 @@ def measure(machine: Machine, budget: float) -> list[Row]:
             if method in PEERS and find_spec("pylops") and machine.device.type == "cpu":
                 forms["PyLops"] = peer(method, values, queries)
             rows += compare(f"trace, {method}", f"n={SIZE}, {queries} queries", forms, machine=machine, budget=budget)
+    return rows + chosen(machine, budget, values)
+
+
+def chosen(machine: Machine, budget: float, values: torch.Tensor) -> list[Row]:
+    """The method that is chosen by what is measured, with its standard error."""
+    matrix = Matrix(Diagonal(values), SIZE, values.dtype, values.device)
+    rows: list[Row] = []
+    for queries in QUERIES:
+
+        def ours(queries: int = queries) -> object:
+            return trace_estimates(matrix, method="auto", products=queries, tolerance=None, seed=0)
+
+        what = f"n={SIZE}, {queries} queries"
+        rows += compare("trace, estimate_trace", what, {"ours": ours}, machine=machine, budget=budget)
     return rows
 
 

@@ -33,7 +33,7 @@ ROWS = {
     "loop": 3,
     "long_series": 4 + 3,
     "factorised": 3,
-    "trace_estimation": 7,
+    "trace_estimation": 8,
     "ssgp": 6,
 }
 PEERS = {"feature_map": 1, "two_stage": 1, "long_series": 1, "trace_estimation": 3, "ssgp": 2}

@@ -273,3 +273,15 @@ def test_the_tiny_experiment_draws_fewer_figures() -> None:
     assert (tiny.kernels, tiny.data) == (["gaussian", "matern"], ["swimmer", "mocap"])
     assert tiny.kernels == whole.kernels[:2]
     assert (tiny.dimensions, tiny.samplers) == (whole.dimensions, whole.samplers)
+
+
+@pytest.mark.parametrize(("choice", "label"), [("points", "mine_n2"), ("table", "mine_n6")])
+def test_a_table_of_ones_own(choice: str, label: str, run_pipeline, client, tmp_path) -> None:
+    """As docs/theory.md has it: points with a target, or the windows of two observations of a sequence."""
+    values = torch.randn(200, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    pd.DataFrame(values.numpy(), columns=["a", "b", "y"]).to_csv(tmp_path / "mine.csv", index=False)
+    own = [f"+data@datasets.mine={choice}", f"datasets.mine.path={tmp_path / 'mine.csv'}"]
+    own += ["datasets.mine.target=y"] if choice == "points" else []
+    result = run_pipeline(*SMALL, *own, "theory.data=[mine]", "theory.dimensions=[]")
+    assert result.status == 0, result.err
+    assert only_run(client).data.metrics[f"exact/{label}_gaussian/statistical_dimension"] > 1
