@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from hydra.utils import get_object
 
-from models.ssgp.method import PointModel
+from models.ssgp.method import MODELS, PointModel
 from pipeline.host.errors import PipelineError
 from pipeline.systems.ssgp.config import SsgpConfig
 
@@ -16,6 +16,14 @@ LEAST_PICTURE = 4  # points that t-SNE needs at least
 def check(settings: SsgpConfig) -> None:
     """Raises PipelineError for settings that mean nothing to the model, or nothing together."""
     model: type[PointModel] = get_object(settings.model["_target_"])
+    if model not in MODELS.values():
+        raise PipelineError(
+            f"model._target_={settings.model['_target_']} cannot be fitted; choose model=ssgp or another"
+        )
+    if settings.stream.rows and not model.draws:
+        raise PipelineError(
+            f"stream.rows: model={model.name} draws no frequencies to stream rows through; use model=ssgp"
+        )
     if model.inputs == "autoencoder" and settings.autoencoder.batch_size < 2:
         raise PipelineError("autoencoder.batch_size=1: its layers normalise over a batch; give at least 2")
     if model.inputs == "autoencoder" and settings.ssgp.picture < LEAST_PICTURE:

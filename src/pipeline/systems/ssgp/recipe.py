@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import shlex
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from tqdm import tqdm
@@ -10,6 +12,7 @@ from tqdm import tqdm
 from data.points import Points
 from models.features.samplers import check_pair
 from models.ssgp.method import PointModel, arm_of
+from models.ssgp.predictor import Predictor
 from pipeline.host.devices import DTYPES
 from pipeline.host.errors import PipelineError
 from pipeline.host.torchrun import refuse_several
@@ -38,14 +41,21 @@ def load_points(settings: SsgpConfig) -> Points:
     return points
 
 
-def draw_of(settings: SsgpConfig, model: PointModel) -> Draw | None:
-    """Returns what frequencies are drawn by; None for a model that draws none. Raises ValueError for a sampler that
-    cannot draw for the kernel."""
+class Chosen(NamedTuple):
+    """Holds the model, and by what its frequencies are drawn; None for a model that draws none."""
+
+    model: PointModel
+    draw: Draw | None
+
+
+def chosen_in(settings: SsgpConfig) -> Chosen:
+    """Raises ValueError for a sampler that cannot draw for the kernel."""
+    model: PointModel = build("model", settings.model, settings.extensions)
     if not model.draws:
-        return None
+        return Chosen(model, None)
     draw = Draw(*(build(name, getattr(settings, name), settings.extensions) for name in Draw._fields))
     check_pair(draw.kernel, draw.sampler)
-    return draw
+    return Chosen(model, draw)
 
 
 def passed_over(settings: SsgpConfig, model: PointModel, rows: int) -> tuple[str, ...]:
@@ -67,17 +77,23 @@ def named(settings: SsgpConfig, job: Job, model: PointModel, points: Points, row
     return Named(experiment, words=words, tags=tags, passed_over=passed_over(settings, model, rows))
 
 
-def evaluate(points: Points, learnt: StandardisedPoints, fitted: FittedCurve, here: Study, *, rows: int | None) -> str:
+def evaluate(points: Points, predictor: Predictor, fitted: FittedCurve, here: Study, *, rows: int | None) -> str:
     """Scores, curve, predictions and figures, all logged; returns words about them. rows: of each part at most."""
     log_curve(here, fitted, points)
     scores = log_scores(here, fitted)
-    if not here.full:
-        return said(scores, points)
-    predictor = predictor_of(points, learnt, fitted)
-    return said(scores | log_predictions(here, predictor, points, rows=rows), points)
+    if here.full:
+        scores |= log_predictions(here, predictor, points, rows=rows)
+    return said(scores, points)
 
 
-def keep(settings: SsgpConfig, points: Points, learnt: StandardisedPoints, fitted: FittedCurve, here: Study) -> str:
+def how_to_predict(uri: str, overrides: Sequence[str]) -> str:
+    """Returns the command that predicts a new file, which is read as the table of the run was."""
+    reading = [typed for typed in overrides if typed.startswith(("data.delimiter=", "data.decimal="))]
+    asked = shlex.join(["recipe=predict", f"model={uri}", "data.path=new.csv", *reading])
+    return f"predict: python -m pipeline {asked}"
+
+
+def keep(settings: SsgpConfig, job: Job, predictor: Predictor, points: Points, fitted: FittedCurve, here: Study) -> str:
     """The model, logged as `tracking.log_model` says; returns words about it."""
     from pipeline.systems.ssgp.servable import trained_model
     from pipeline.tracking.model import NOT_KEPT, keep_model
@@ -86,30 +102,37 @@ def keep(settings: SsgpConfig, points: Points, learnt: StandardisedPoints, fitte
         reason = "GPyTorch's models are here for comparison: no model is kept"
         here.run.tags({NOT_KEPT: reason})
         return f"\n\n{reason}"
-    kept = trained_model(predictor_of(points, learnt, fitted), points, fitted.best.validation.rmse)
+    kept = trained_model(predictor, points, fitted.best.validation.rmse)
     uri = keep_model(here.run, kept, settings.tracking, PROCESSES)
-    return "" if uri is None else f"\n\npredict: python -m pipeline recipe=predict model={uri} data.path=new.csv"
+    return "" if uri is None else f"\n\n{how_to_predict(uri, job.overrides)}"
 
 
-def stages(settings: SsgpConfig, model: PointModel, draw: Draw | None, loaded: Any, here: Study) -> float:
+class Loaded(NamedTuple):
+    """Holds the points in their own units, and standardised."""
+
+    points: Points
+    standardised: StandardisedPoints
+
+
+def stages(settings: SsgpConfig, job: Job, chosen: Chosen, loaded: Loaded, here: Study) -> float:
     """Inputs, fit, evaluation and what is kept; returns the validation RMSE."""
-    points, standardised = loaded
+    (model, draw), (points, standardised) = chosen, loaded
     learnt = inputs_for(settings, model, standardised, here)
     with here.clock.stage("fit"):
         fitted = fit(settings, model, learnt, draw, here.folder / "fit.npz")
-    validation = fitted.best.validation.rmse
-    ended = fitted.ended_at(settings.ssgp.iterations)
+    validation, ended = fitted.best.validation.rmse, fitted.ended_at(settings.ssgp.iterations)
     stopped = "" if ended is None else f"iteration {ended}"
     here.run.tags({"validation_rmse": repr(validation), "ssgp.stopped": stopped})
+    predictor = predictor_of(points, learnt, fitted)
     with here.clock.stage("evaluate"):
-        words = evaluate(points, learnt, fitted, here, rows=settings.size.steps)
+        words = evaluate(points, predictor, fitted, here, rows=settings.size.steps)
         if model.name == "revisited" and here.full:
             log_clusters(settings, standardised, learnt, here)
     if settings.stream.rows and draw is not None:
         with here.clock.stage("stream"):
             log_stream(settings, draw, here)
     here.run.describe(f"{here.title}\n\n{words}\n")
-    words += keep(settings, points, learnt, fitted, here)
+    words += keep(settings, job, predictor, points, fitted, here)
     print(f"\n{here.title}\n\n{words}" if here.full else f"{here.title}: RMSE {validation:.4g} on validation")
     return validation
 
@@ -118,13 +141,12 @@ def train(settings: SsgpConfig, job: Job) -> float:
     """The whole recipe; returns the validation RMSE of the point of the curve that is kept."""
     refuse_several("recipe=ssgp")
     device, clock = set_up(settings, job), Clock()
-    model: PointModel = build("model", settings.model, settings.extensions)
-    draw = draw_of(settings, model)
+    chosen = chosen_in(settings)
     with clock.stage("load"):
         points = load_points(settings)
         dtype: torch.dtype = DTYPES[settings.dtype]
         standardised = standardised_points(points, rows=settings.size.steps, dtype=dtype, device=device)
     rows = len(standardised.train.targets)
     tqdm.write(f"{points.name}: {rows} training rows")
-    with study(settings, job, points, device, clock, named(settings, job, model, points, rows)) as here:
-        return stages(settings, model, draw, (points, standardised), here)
+    with study(settings, job, points, device, clock, named(settings, job, chosen.model, points, rows)) as here:
+        return stages(settings, job, chosen, Loaded(points, standardised), here)

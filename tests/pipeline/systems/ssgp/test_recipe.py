@@ -73,9 +73,14 @@ def test_a_tiny_run_leaves_curve_scores_figures_and_a_model(run_pipeline, client
 def test_a_table_of_ones_own_is_learned_registered_and_predicted(run_pipeline, client, tmp_path, monkeypatch) -> None:
     rows = houses(tmp_path / "houses.csv")
     asked = ("recipe=ssgp", "data=points", f"data.path={tmp_path / 'houses.csv'}", "data.target=price")
-    result = run_pipeline(*asked, "ssgp.iterations=20", "features.count=20", "tracking.register=houses")
+    result = run_pipeline(
+        *asked, "ssgp.iterations=20", "features.count=20", "tracking.register=houses", "data.decimal=point"
+    )
     assert result.status == 0, result.err
-    assert "predict: python -m pipeline recipe=predict model=models:/houses/1 data.path=new.csv" in result.out
+    assert (
+        "predict: python -m pipeline recipe=predict model=models:/houses/1 data.path=new.csv data.decimal=point"
+        in result.out
+    )
     run = only_run(client)
     assert run.info.run_name == "ssgp-houses-ssgp-orthogonal-m20-seed0"
     assert run.data.metrics["evaluate/test_rmse"] < 0.2 < run.data.metrics["evaluate/test_rmse_mean"]
@@ -225,6 +230,8 @@ def test_a_peer_that_is_not_installed_is_named(run_pipeline, monkeypatch) -> Non
         (("ssgp.iteration=3",), "did you mean ssgp.iterations?"),
         (("model=revisited", "ssgp.picture=3"), "ssgp.picture=3: a t-SNE takes at least 4 points"),
         (("model=vae_ridge", "autoencoder.batch_size=1"), "its layers normalise over a batch; give at least 2"),
+        (("model=ridge", "stream.rows=[50]"), "stream.rows: model=ridge draws no frequencies"),
+        (("model._target_=models.ssgp.method.PointModel",), "cannot be fitted; choose model=ssgp or another"),
         (("model=rff", "kernel=laplacian"), "model=rff has the Gaussian kernel"),
         (("model=revisited", "autoencoder.components=9"), "the cross-polytope has 8 vertices"),
         (("autoencoder.beta=-1",), "must be 0 or greater"),
