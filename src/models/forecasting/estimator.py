@@ -27,6 +27,8 @@ from models.runtime.threads import threads_for
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+MOST_STEPS = 100_000  # of a forecast
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ForecastingEstimator(BaseEstimator, ABC):
@@ -138,7 +140,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
         those of `fit`, and for other rows of `known`.
         """
         learnt = self._fitted()
-        whole_number("horizon", horizon)
+        whole_number("horizon", horizon, most=MOST_STEPS)
         positions, form = self._positions_of(X)
         indices = {key: index_ahead(position.tail, horizon) for key, position in positions.items()}
         covariates = known_ahead(known, learnt.columns.known, indices, horizon, form)
@@ -172,7 +174,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
         """
         learnt = self._fitted()
         check_coverage(coverage)
-        whole_number("horizon", horizon)
+        whole_number("horizon", horizon, most=MOST_STEPS)
         radii = interval_radii(learnt, horizon, coverage)
         ahead = self.predict(horizon, X, known=known)
         labels = learnt.columns.targets

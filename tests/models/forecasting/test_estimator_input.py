@@ -246,3 +246,8 @@ def test_a_folder_is_saved_as_a_whole_or_not_at_all(
     with pytest.raises(OSError, match="no space left"):
         fitted.save(tmp_path / "other")
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_horizon_has_an_end(unharmed: VARForecaster) -> None:
+    with pytest.raises(ValueError, match="horizon must be at most 100000, got 1000000000"):
+        unharmed.predict(10**9)
