@@ -13,6 +13,7 @@ import bptt_step
 import epoch
 import factorised
 import feature_map
+import gp_regression
 import kernel_error
 import long_series
 import loop
@@ -33,6 +34,7 @@ HOT_SPOTS = (
     factorised,
     trace_estimation,
     ssgp,
+    gp_regression,
 )
 DIMENSIONS, FREQUENCIES, POINTS = (5, 10, 44), 128, 200
 

@@ -23,6 +23,7 @@ TINY: dict[str, dict[str, Any]] = {
     "factorised": {"SIZES": ((6, (2, 3)),)},
     "trace_estimation": {"SIZE": 50, "QUERIES": (12,)},
     "ssgp": {"ROWS": 60, "COUNT": 3},
+    "gp_regression": {"ROWS": 40, "TEST_ROWS": 9, "STREAMED": 50, "CHUNK": 20},
 }
 ROWS = {
     "feature_map": 3 + 3 + 2,
@@ -35,8 +36,9 @@ ROWS = {
     "factorised": 3,
     "trace_estimation": 8,
     "ssgp": 6,
+    "gp_regression": 3 + 3 + 1,
 }
-PEERS = {"feature_map": 1, "two_stage": 1, "long_series": 1, "trace_estimation": 3, "ssgp": 2}
+PEERS = {"feature_map": 1, "two_stage": 1, "long_series": 1, "trace_estimation": 3, "ssgp": 2, "gp_regression": 2}
 
 
 @pytest.fixture

@@ -43,8 +43,8 @@ class SSGPRegressor(RegressorMixin, BaseEstimator):
     "rational_quadratic" (of shape 1), or one of `models.features.kernels`.
     iterations, learning_rate: of Adam on the marginal likelihood; each iteration takes all rows. Of all that training
     comes by, the greatest likelihood is kept. iterations=0 trains nothing.
-    train_frequencies: whether the frequencies are trained too. They fit the rows better, and predictions are less
-    careful far from them.
+    train_frequencies: whether the frequencies are trained too. With some thousands of rows a smaller count then does;
+    with some hundreds they fit the noise, and the standard deviations are far too small.
     random_state: the seed of all that is drawn, a whole number, by which equal rows give equal numbers; a RandomState
     of NumPy, or None for its own, draws a seed in each `fit`.
 
@@ -56,12 +56,12 @@ class SSGPRegressor(RegressorMixin, BaseEstimator):
 
     def __init__(
         self,
-        count: int = 100,
+        count: int = 200,
         *,
         sampler: Any = "orthogonal",
         kernel: Any = "gaussian",
-        iterations: int = 50,
-        learning_rate: float = 0.2,
+        iterations: int = 30,
+        learning_rate: float = 0.3,
         train_frequencies: bool = False,
         random_state: Any = 0,
     ) -> None:
