@@ -237,7 +237,12 @@ def test_every_model_of_the_configuration_has_an_estimator() -> None:
         "kalman": "KalmanForecaster", "var": "VARForecaster", "seasonal_naive": "SeasonalNaiveForecaster",
         "last_value": "LastValueForecaster",
     }  # fmt: skip
-    assert {path.stem for path in (ROOT / "conf/model").glob("*.yaml")} == set(names)
+    forecasting = {
+        path.stem
+        for path in (ROOT / "conf/model").glob("*.yaml")
+        if "_target_: models.psrnn." in (text := path.read_text()) or "_target_: models.baselines." in text
+    }
+    assert forecasting == set(names)
     for file, name in names.items():
         kind = getattr(models, name)
         assert issubclass(kind, ForecastingEstimator)
