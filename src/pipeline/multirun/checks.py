@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import product
 
-from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig, OmegaConf
 
 from pipeline.compare.arms import arm_of, plain, swept_values
 from pipeline.compare.comparison import Comparison, check_ratios
 from pipeline.host.errors import PipelineError
+from pipeline.settings.choices import choices_of, data_of_contender
 from pipeline.settings.fields import check_rules, rules
 from pipeline.settings.nearest import no_such_choice
 from pipeline.settings.own_table import refuse_missing_file
@@ -97,9 +97,8 @@ def check_register(config: DictConfig, values: Mapping[str, list[str]]) -> None:
         return
     if system(config.recipe).servable is None:
         raise PipelineError(f"tracking.register={name}: recipe={config.recipe} makes no model; leave it out")
-    folders = {value.rpartition("/")[0] for value in values.get("contender", [])}
-    known = GlobalHydra.instance().config_loader().get_group_options("data")
-    data = sorted(set(values.get("data", [])) or folders & set(known))
+    chosen_for = {data_of_contender(value) for value in values.get("contender", [])} - {None}
+    data = sorted(map(str, set(values.get("data", [])) or chosen_for))
     if len(data) > 1:
         raise PipelineError(
             f"tracking.register={name}: the jobs run on different data ({', '.join(data)}), so none is the best; "
@@ -109,9 +108,8 @@ def check_register(config: DictConfig, values: Mapping[str, list[str]]) -> None:
 
 def check_choices(values: Mapping[str, list[str]]) -> None:
     """Raise PipelineError for a swept choice that its config group does not have; Hydra finds it job by job."""
-    loader = GlobalHydra.instance().config_loader()
     for group, asked in values.items():
-        options = loader.get_group_options(group) if "." not in group else []
+        options = choices_of(group) if "." not in group else []
         unknown = [choice for choice in asked if options and "/" not in choice and choice not in (*options, "null")]
         if unknown:
             raise PipelineError(no_such_choice(group, unknown[0], options))

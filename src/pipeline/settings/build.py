@@ -13,6 +13,7 @@ from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from pipeline.host.errors import PipelineError
+from pipeline.settings.fields import free_sections
 from pipeline.settings.nearest import did_you_mean
 from pipeline.settings.schema import validate
 from pipeline.settings.unknown import refuse_unknown
@@ -110,8 +111,8 @@ def settings_of(config: DictConfig) -> Any:
     validate(config)
     settings: Any = OmegaConf.to_object(config)
     import_extensions(settings.extensions)
-    for section in ("data", "kernel", "sampler", "model"):
-        node = getattr(settings, section, None)
+    for section in free_sections(type(settings)):
+        node = getattr(settings, section)
         if isinstance(node, dict):
             check_section(section, node, settings.extensions)
     return settings

@@ -98,6 +98,14 @@ def settings_in(schema: type) -> Iterator[tuple[str, Any, Rule | None]]:
 
 
 @cache
+def free_sections(schema: type) -> tuple[str, ...]:
+    """The settings that are of any kind and have to be given: sections whose keys are those of the class or function
+    that their `_target_` names."""
+    given = {item.name for item in fields(schema) if item.default is MISSING}
+    return tuple(key for key, kind, _ in settings_in(schema) if kind is Any and key in given)
+
+
+@cache
 def rules_of(schema: type) -> dict[str, Rule]:
     """The rules of a schema by dotted key."""
     return {key: rule for key, _, rule in settings_in(schema) if rule is not None}

@@ -11,6 +11,7 @@ from hydra.types import RunMode
 from omegaconf import OmegaConf
 
 from pipeline.host.errors import PipelineError
+from pipeline.settings.choices import data_of_contender
 
 STARTED_ONCE_MORE = ("SLURM_RESTART_COUNT", "TORCHELASTIC_RESTART_COUNT")
 
@@ -46,10 +47,10 @@ class Job:
 
 def refuse_other_data(job: Job) -> None:
     """Raise PipelineError when a contender chosen for one data set is to run on another (`data=` wins over it)."""
-    folder = str(job.choices.get("contender") or "").rpartition("/")[0]
-    data = job.choices.get("data")
-    if folder not in ("", data) and not folder.startswith("refined"):
+    contender, data = job.choices.get("contender"), job.choices.get("data")
+    own = data_of_contender(contender) if contender else None
+    if own not in (None, data):
         raise PipelineError(
-            f"contender={job.choices['contender']} was chosen for data={folder}, not for data={data}; "
-            "leave data= out and choose contenders, as in contender=swimmer/psrnn,swimmer/lstm"
+            f"contender={contender} was chosen for data={own}, not for data={data}; leave data= out, or choose one of "
+            f"conf/contender/{data}"
         )

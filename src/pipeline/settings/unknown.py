@@ -10,10 +10,10 @@ from omegaconf import DictConfig, OmegaConf
 
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder
+from pipeline.settings.fields import free_sections
 from pipeline.settings.nearest import did_you_mean
 from pipeline.settings.schema import registered_schemas
 
-FREE = ("data", "kernel", "sampler", "model")  # sections whose keys are those of the class they name
 ADDED = ("experiment", "contender")  # groups that the defaults leave out, so that one types + before them
 
 
@@ -62,7 +62,7 @@ def not_a_setting(key: str) -> str:
         before, _, name = key.rpartition(".")
         nearest = did_you_mean(name, beside, before=f"{before}.")
         return f"{key} is not a setting; choose one of {', '.join(beside)}{nearest}"
-    if section not in FREE:
+    if not any(section in free_sections(schema) for schema in registered_schemas()):
         return f"{key} is not a setting; see python -m pipeline --cfg job"
     swept = f"in a sweep over {section} each needs it, so sweep those that lack it by themselves"
     nearest = did_you_mean(rest, settings_of_choices(section), before=f"{section}.")

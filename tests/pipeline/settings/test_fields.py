@@ -10,7 +10,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from pipeline.host.errors import PipelineError
-from pipeline.settings.fields import Rule, apply_caps, check_rules, rules_of, setting, settings_in
+from pipeline.settings.fields import Rule, apply_caps, check_rules, free_sections, rules_of, setting, settings_in
 from pipeline.settings.schema import SizeConfig
 from pipeline.systems.registry import SYSTEMS, schemas
 
@@ -56,6 +56,12 @@ def test_every_number_of_every_recipe_has_a_rule(recipe: str) -> None:
 
 def test_a_number_without_a_rule_is_found() -> None:
     assert unbounded(OuterConfig) == {"loose", "inner.free"}
+
+
+def test_sections_of_any_keys_are_told_by_the_schema() -> None:
+    assert free_sections(schemas()["psrnn"]) == ("data", "kernel", "sampler", "model")
+    assert free_sections(schemas()["trace"]) == ()  # its data are known by their keys
+    assert not free_sections(SizeConfig)
 
 
 @pytest.mark.parametrize("recipe", SYSTEMS)

@@ -1,0 +1,16 @@
+"""The choices of config groups, those of a person's own folder (--config-dir) among them."""
+
+from __future__ import annotations
+
+from hydra.core.global_hydra import GlobalHydra
+
+
+def choices_of(group: str) -> list[str]:
+    """The names of a group's choices; none for a group that there is not."""
+    return GlobalHydra.instance().config_loader().get_group_options(group)
+
+
+def data_of_contender(contender: str) -> str | None:
+    """The data set that a contender was chosen for, "swimmer" of "swimmer/lstm"; None where its folder names none."""
+    folder = contender.rpartition("/")[0]
+    return folder if folder in choices_of("data") else None
