@@ -398,3 +398,17 @@ def test_questions_that_make_no_sense_are_refused_in_one_line(call: Any, message
 def test_nothing_is_answered_before_fit(call: Any) -> None:
     with pytest.raises(NotFittedError, match="not fitted"):
         call(SSGPRegressor())
+
+
+def test_two_threads_find_what_one_does() -> None:
+    inputs, targets = rows_of(5000)
+    found, before = [], torch.get_num_threads()
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        try:
+            estimator = SSGPRegressor(**SMALL).fit(inputs[:4500], targets[:4500])
+            found.append(numbers(estimator.partial_fit(inputs[4500:], targets[4500:])))
+        finally:
+            torch.set_num_threads(before)
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
