@@ -14,7 +14,8 @@ from models.forecasting.estimator_input import Group
 from models.forecasting.filtering import MaskedSequences, filter_sequences, forecast_from_everywhere
 from models.forecasting.forecaster import Forecaster
 from models.forecasting.known_ahead import KnownAhead, known_windows, led
-from models.forecasting.series import Units, padded
+from models.forecasting.series import padded
+from models.numerics.standardisation import Standardisation
 
 MOST_ORIGINS = 1000  # forecasts of the held-out part whose errors are looked at, evenly spaced
 
@@ -45,7 +46,7 @@ def cut(rows: np.ndarray, *, share: float, context: int) -> tuple[np.ndarray, He
     return rows[:end], HeldOut(rows[begin:], end - begin)
 
 
-def scored_parts(parts: Sequence[HeldOut], units: Units, *, columns: int) -> MaskedSequences:
+def scored_parts(parts: Sequence[HeldOut], units: Standardisation, *, columns: int) -> MaskedSequences:
     """Returns the parts as standardised sequences, scored in the first `columns` columns from where they are held
     out."""
     values, mask = padded([part.rows for part in parts])

@@ -26,7 +26,8 @@ from models.forecasting.held_out import (
 )
 from models.forecasting.recurrent import Recurrent
 from models.forecasting.season import shortest_season
-from models.forecasting.series import ROUNDING, standardised, units_of
+from models.forecasting.series import standardised, units_of
+from models.numerics.standardisation import ROUNDING
 from models.runtime.seeding import generators_of
 from models.runtime.threads import threads_for
 

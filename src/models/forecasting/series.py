@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -12,19 +12,12 @@ from torch.nn.utils.rnn import pad_sequence
 
 from models.forecasting.filtering import MaskedSequences, scored_steps
 from models.forecasting.frame import is_frame, values_of
+from models.numerics.standardisation import Standardisation
 
 if TYPE_CHECKING:
     import pandas as pd
 
 HELD_OUT = 0.1  # of each series, its end
-ROUNDING = 1e-12  # of a feature's mean: a deviation of no more is none
-
-
-class Units(NamedTuple):
-    """Holds the mean and the standard deviation of each feature, float64 (feature,)."""
-
-    mean: Tensor
-    scale: Tensor
 
 
 def check_series(series: Sequence[np.ndarray]) -> None:
@@ -72,7 +65,7 @@ def padded(series: Sequence[np.ndarray]) -> tuple[Tensor, Tensor]:
     return values.nan_to_num(nan=0.0), ~values.isnan()
 
 
-def units_of(series: Sequence[np.ndarray]) -> Units:
+def units_of(series: Sequence[np.ndarray]) -> Standardisation:
     """Returns the units of the series, 1 for a constant feature's deviation.
 
     Raises ValueError for a feature without any observation.
@@ -81,12 +74,11 @@ def units_of(series: Sequence[np.ndarray]) -> Units:
     unobserved = np.flatnonzero(np.isnan(rows).all(0))
     if len(unobserved):
         raise ValueError(f"feature {unobserved[0]} has no observed value; leave it out or fill it")
-    mean, scale = np.nanmean(rows, 0), np.nanstd(rows, 0)
-    scale = np.where(scale <= ROUNDING * np.maximum(np.abs(mean), 1.0), 1.0, scale)
-    return Units(torch.from_numpy(mean), torch.from_numpy(scale))
+    mean, deviation = (torch.from_numpy(of(rows, 0)) for of in (np.nanmean, np.nanstd))
+    return Standardisation.from_moments(mean, deviation)
 
 
-def standardised(series: Sequence[np.ndarray], units: Units, *, first_step: int) -> MaskedSequences:
+def standardised(series: Sequence[np.ndarray], units: Standardisation, *, first_step: int) -> MaskedSequences:
     """Returns the series in standard deviations from the mean, scored from step `first_step` on.
 
     Raises ValueError where no step is left to score.
@@ -95,4 +87,4 @@ def standardised(series: Sequence[np.ndarray], units: Units, *, first_step: int)
     scored = scored_steps(mask, first_step=first_step)
     if not bool(scored.any()):
         raise ValueError(f"no series has an observed step from step {first_step} on; give longer ones")
-    return MaskedSequences(torch.where(mask, (values - units.mean) / units.scale, 0.0), mask, scored)
+    return MaskedSequences(torch.where(mask, units.apply(values), 0.0), mask, scored)

@@ -22,7 +22,11 @@ class Standardisation(NamedTuple):
 
         A constant column keeps scale 1, and so does one that varies by rounding alone.
         """
-        mean, deviation = values.mean(0), values.std(0, correction=0)
+        return cls.from_moments(values.mean(0), values.std(0, correction=0))
+
+    @classmethod
+    def from_moments(cls, mean: Tensor, deviation: Tensor) -> Standardisation:
+        """Returns the standardisation of columns with this mean and standard deviation, with scale 1 as `of`."""
         return cls(mean, torch.where(varies_by_rounding(mean, deviation), torch.ones_like(deviation), deviation))
 
     def apply(self, values: Tensor) -> Tensor:
