@@ -45,6 +45,14 @@ class Job:
         )
 
 
+def own_configuration() -> list[str]:
+    """The option that names a person's own folder of configuration, for a command that is suggested; empty without."""
+    if not HydraConfig.initialized():
+        return []
+    sources = HydraConfig.get().runtime.config_sources
+    return [f"--config-dir={source.path}" for source in sources if source.provider == "command-line"]
+
+
 def refuse_other_data(job: Job) -> None:
     """Raise PipelineError when a contender chosen for one data set is to run on another (`data=` wins over it)."""
     contender, data = job.choices.get("contender"), job.choices.get("data")

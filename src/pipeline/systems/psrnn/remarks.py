@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 
 from pipeline.host.passwords import masked
+from pipeline.settings.job import own_configuration
 from pipeline.systems.psrnn.baselines import Season
 from pipeline.systems.psrnn.evaluation import Evaluation
 from pipeline.systems.psrnn.joined import JOINED
@@ -77,4 +78,5 @@ def advice(evaluation: Evaluation, typed: Sequence[str], *, lags: int | None, ch
     repeated = [
         each for key, each in named if key.split(".")[0] not in (*replaced, *NOT_REPEATED) and key not in dropped
     ]
-    return [masked(f"{words}; to try: {shlex.join(['python', '-m', 'pipeline', *repeated, *changed])}")]
+    command = ["python", "-m", "pipeline", *own_configuration(), *repeated, *changed]
+    return [masked(f"{words}; to try: {shlex.join(command)}")]
