@@ -23,20 +23,29 @@ if TYPE_CHECKING:
     from pipeline.tracking.run import Run
 
 OPEN_PARENTS: list[ParentRun] = []
+OF_SIGNALS = 128  # exit statuses above it are those of signals: 143 of SIGTERM
 
 
 @contextmanager
 def parents_closed() -> Iterator[None]:
-    """Close what is still open when the process ends: Hydra skips `on_multirun_end` when a job failed."""
+    """Close what is still open when the process ends: Hydra skips `on_multirun_end` when a job failed.
+
+    A multirun that was stopped, by Ctrl-C or by a signal such as SIGTERM, is KILLED, as its job is.
+    """
+    status = "FAILED"
     try:
         yield
     except KeyboardInterrupt as stop:
+        status = "KILLED"
         if OPEN_PARENTS:
             stop.add_note(GOES_ON)
         raise
+    except SystemExit as end:
+        status = "KILLED" if isinstance(end.code, int) and end.code > OF_SIGNALS else "FAILED"
+        raise
     finally:
         while OPEN_PARENTS:
-            OPEN_PARENTS.pop().close("FAILED")
+            OPEN_PARENTS.pop().close(status)
 
 
 def arrived() -> ParentRun:

@@ -204,6 +204,9 @@ def ending(run: Run, children: list[MlflowRun], finished: list[MlflowRun], faile
     comparison = comparison_of(finished)
     compared = [child for child in finished if is_compared(child, comparison)]
     pruned = len(children) - len(finished) - failed
-    words = f"{len(children)} jobs, {failed} failed" + (f", {pruned} pruned" if pruned else "")
+    stopped = sum(child.info.status == "KILLED" and PRUNED not in child.data.tags for child in children)
+    counts = {"stopped": stopped, "pruned": pruned}
+    said = "".join(f", {number} {what}" for what, number in counts.items() if number)
+    words = f"{len(children)} jobs, {failed - stopped} failed{said}"
     best = [best_in_words(compared, comparison)] if compared and comparison is not None else []
     return "\n".join([words, *best, where_to_look(run, name)])

@@ -156,10 +156,12 @@ def test_a_sweep_that_was_stopped_goes_on(run_pipeline, client, monkeypatch) -> 
         return whole(*given, **named)
 
     monkeypatch.setattr(psrnn, "refine_stage", stopped)
-    assert run_pipeline(*arguments).status != 0
+    ended = run_pipeline(*arguments)
+    assert ended.status != 0
+    assert "3 jobs, 0 failed, 1 stopped" in ended.out
     before, children = parent_and_children(client)
     done = {child.info.run_id for child in children if child.info.status == "FINISHED"}
-    assert (len(children), len(done), before.info.status) == (3, 2, "FAILED")
+    assert (len(children), len(done), before.info.status) == (3, 2, "KILLED")
     monkeypatch.setattr(psrnn, "refine_stage", lambda *given, **named: (begun.append(0), whole(*given, **named))[1])
     result = run_pipeline(*arguments, "resume=true")
     assert result.status == 0, result.err
