@@ -16,6 +16,7 @@ from pipeline.compare.claims import verdict
 from pipeline.compare.comparison import Comparison, check_ratios
 from pipeline.compare.jobs import compared_jobs, seed_table
 from pipeline.compare.markdown import markdown_table
+from pipeline.compare.matching import matching_counts
 
 OF_TRACKING = re.compile(r"(?:^| )\+{0,2}tracking(?:\.\w+)?=(?:'(?:\\.|[^'\\])*'|\S+)")
 TRIALS_SHOWN = 20  # of each arm, in words
@@ -97,7 +98,7 @@ def by_count(jobs: pd.DataFrame, compare: Any, curves_of: Curves, comparison: Co
     means = statistics.geometric_means(errors)
     tables, text = claim_tables(errors, compare, comparison, f"{compare.challenger} better than {compare.baseline}")
     if tables:
-        matching = statistics.matching_counts(errors, baseline=compare.baseline, challenger=compare.challenger)
+        matching = matching_counts(errors, baseline=compare.baseline, challenger=compare.challenger)
         tables["matching_counts.csv"] = matching
         counted = (comparison.counted_as or "count").capitalize()
         text += f"\n\n{counted} that {compare.baseline} needs for the error of {compare.challenger} at m\n\n"

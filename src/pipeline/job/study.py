@@ -23,7 +23,8 @@ from pipeline.job.shared import one_at_a_time
 from pipeline.settings.job import Job
 from pipeline.settings.schema import CommonConfig
 from pipeline.tracking.run import Run, where_to_look
-from pipeline.tracking.session import RunRequest, finished_before, open_run
+from pipeline.tracking.run_request import RunRequest
+from pipeline.tracking.session import finished_before, open_run
 
 
 class Data(Protocol):

@@ -19,8 +19,9 @@ from pipeline.host.errors import FinishedBefore, PipelineError
 from pipeline.host.process import command_line
 from pipeline.multirun.best import best_child, best_in_words, keep_best, log_best
 from pipeline.systems.registry import function, system
+from pipeline.tracking.origin import git_commit, origin_tags
 from pipeline.tracking.run import Run, create_run, where_to_look
-from pipeline.tracking.session import PRUNED, begins_anew, git_commit, nothing_left, origin_tags
+from pipeline.tracking.session import PRUNED, begins_anew, nothing_left
 from pipeline.tracking.store import experiment_id, newest_run, open_store
 
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import getpass
-import hashlib
-import json
 import os
 import shutil
 import signal
-import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -20,12 +15,14 @@ from typing import TYPE_CHECKING, Any
 from models.runtime.collectives import text_of_first_rank
 from pipeline.host.errors import GOES_ON, FinishedBefore, PipelineError, Pruned
 from pipeline.host.passwords import masked
-from pipeline.host.paths import checkout, store_folder
+from pipeline.host.paths import store_folder
 from pipeline.host.torchrun import first_failure
 from pipeline.tracking.failures import forget_failure
 from pipeline.tracking.off import Untracked
+from pipeline.tracking.origin import origin_tags
 from pipeline.tracking.registry import refuse_other_data
 from pipeline.tracking.run import Run, create_run
+from pipeline.tracking.run_request import RunRequest
 from pipeline.tracking.server import say
 from pipeline.tracking.store import experiment_id, file_lock, open_store
 
@@ -34,82 +31,6 @@ if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 PRUNED = "pruned"
-NOT_IN_FINGERPRINT = ("resume", "run_name", "tracking", "compare")
-
-
-@dataclass(frozen=True)
-class RunRequest:
-    """Holds what a run is opened with. settings: the resolved configuration; tags: beside those that every run has.
-
-    passed_over: settings, by dotted keys, that change nothing in this run: jobs of a multirun that differ in them alone
-    come to the same, and only the first of them is run.
-    """
-
-    settings: Mapping[str, Any]
-    experiment: str
-    name: str
-    checksum: str
-    tags: Mapping[str, str]
-    passed_over: tuple[str, ...] = ()
-
-    @property
-    def mark(self) -> str:
-        """Returns the `fingerprint` of what the run follows from."""
-        return fingerprint(without(self.settings, self.passed_over), self.checksum)
-
-
-def without(settings: Mapping[str, Any], keys: Sequence[str], prefix: str = "") -> dict[str, Any]:
-    """Returns nested settings less those that the dotted keys name."""
-    return {
-        name: without(value, keys, f"{prefix}{name}.") if isinstance(value, Mapping) else value
-        for name, value in settings.items()
-        if f"{prefix}{name}" not in keys
-    }
-
-
-def fingerprint(settings: Mapping[str, Any], checksum: str) -> str:
-    """Returns the SHA-256 of configuration (but resume, run name, tracking) and data: equal means equal results."""
-    kept = {key: value for key, value in settings.items() if key not in NOT_IN_FINGERPRINT}
-    return hashlib.sha256(json.dumps([kept, checksum], sort_keys=True, default=str).encode()).hexdigest()
-
-
-def git_commit() -> str:
-    """Returns the checkout's commit, with "-dirty" when files differ from it; "unknown" without git.
-
-    Without a checkout it is what PIPELINE_COMMIT says, as in a container.
-    """
-    root = checkout()
-    if root is None:
-        return os.environ.get("PIPELINE_COMMIT") or "unknown"
-    if shutil.which("git") is None:
-        return "unknown"
-
-    def git(*arguments: str) -> str:
-        result = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False)
-        return result.stdout.strip()
-
-    commit = git("rev-parse", "HEAD") or "unknown"
-    return f"{commit}-dirty" if git("status", "--porcelain", "--untracked-files=no") else commit
-
-
-def user_name() -> str:
-    """Returns the login name; in a container a user id may have none."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return f"uid {os.getuid()}"
-
-
-def origin_tags() -> dict[str, str]:
-    """Returns who started the run from which code: the columns "created by" and "source" of the UI."""
-    commit = git_commit()
-    return {
-        "git.commit": commit,
-        "mlflow.user": user_name(),
-        "mlflow.source.name": "python -m pipeline",
-        "mlflow.source.type": "LOCAL",
-        "mlflow.source.git.commit": commit,
-    }
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:  # noqa: ARG001

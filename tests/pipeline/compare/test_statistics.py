@@ -14,7 +14,8 @@ from scipy import stats
 from pipeline.compare import statistics
 from pipeline.compare.claims import NO_CLAIM
 from pipeline.compare.markdown import markdown_table
-from pipeline.compare.statistics import holm, matching_counts, paired, verdicts, wilcoxon_p
+from pipeline.compare.matching import count_that_reaches, matching_counts
+from pipeline.compare.statistics import holm, paired, verdicts, wilcoxon_p
 
 
 def arm_jobs(arm: str, errors: list[float], **columns: str | int | bool) -> pd.DataFrame:
@@ -278,7 +279,7 @@ def test_matching_count_of_equal_arms_is_one() -> None:
 
 def test_rounding_is_not_called_unreached() -> None:
     logs = np.log([[1.0, 0.5], [1.0, 0.5]])
-    reached = statistics.count_that_reaches(np.array([20, 80]), logs, logs[:, 1] - [1e-14, 1e-9])
+    reached = count_that_reaches(np.array([20, 80]), logs, logs[:, 1] - [1e-14, 1e-9])
     assert reached == pytest.approx([80, np.inf])
 
 

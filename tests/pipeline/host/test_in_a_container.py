@@ -18,7 +18,7 @@ from conftest import Result
 from pipeline.host import process
 from pipeline.host.devices import EXPECT_GPU, gpu_missing, pick_device
 from pipeline.host.errors import PipelineError
-from pipeline.tracking import session
+from pipeline.tracking import origin
 
 TINY = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "tracking.log_model=false", "tracking.detail=summary")
 
@@ -79,11 +79,11 @@ def test_the_run_is_tagged(
 
 
 def test_commit_of_an_image(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "checkout", lambda: None)
+    monkeypatch.setattr(origin, "checkout", lambda: None)
     monkeypatch.setenv("PIPELINE_COMMIT", "0123abc")
-    assert session.git_commit() == "0123abc"
+    assert origin.git_commit() == "0123abc"
     monkeypatch.delenv("PIPELINE_COMMIT")
-    assert session.git_commit() == "unknown"
+    assert origin.git_commit() == "unknown"
 
 
 def test_a_user_without_name_and_home_gets_both(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

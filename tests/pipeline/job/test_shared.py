@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pipeline.job.shared import one_at_a_time, shared_stage
-from pipeline.tracking.session import RunRequest, without
+from pipeline.tracking.run_request import RunRequest, without
 
 
 def together(block: Callable[[], AbstractContextManager[Any]], times: int = 4) -> int:

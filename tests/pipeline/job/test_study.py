@@ -10,7 +10,7 @@ import torch
 from pipeline.job.study import Named, run_request, title_of
 from pipeline.settings.job import Job
 from pipeline.systems.trace.config import TraceConfig
-from pipeline.tracking.session import RunRequest
+from pipeline.tracking.run_request import RunRequest
 
 CPU = torch.device("cpu")
 

@@ -15,7 +15,7 @@ from pipeline.job.study import Named, run_request
 from pipeline.settings.job import Job
 from pipeline.systems.psrnn.comparison import FORECASTS
 from pipeline.systems.psrnn.config import PsrnnConfig
-from pipeline.tracking.session import RunRequest
+from pipeline.tracking.run_request import RunRequest
 
 LONGEST_WORD = 40
 SAID_ALREADY = ("recipe", "data", "data.path", "model", "sampler", "kernel", "features.count", "seed")

@@ -17,7 +17,8 @@ from pipeline.systems.psrnn.load import Parts, load_stage, log_dataset, scored_s
 from pipeline.systems.psrnn.naming import request_of
 from pipeline.systems.psrnn.refine import Listener, refine_stage, unwatched
 from pipeline.systems.psrnn.stages import Stages, stages_of
-from pipeline.tracking.session import fingerprint, finished_before
+from pipeline.tracking.run_request import fingerprint
+from pipeline.tracking.session import finished_before
 
 
 def first_model(stages: Stages, parts: Parts, study: Study) -> Initialised:

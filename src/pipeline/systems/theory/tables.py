@@ -8,14 +8,15 @@ together.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from models.theory.bounds import theorem_2
 from pipeline.compare import claims, statistics
+from pipeline.compare.draws import JOB_COLUMNS, groups
 from pipeline.compare.mcnemar import mcnemar_p
 from pipeline.systems.theory.config import TheorySettings
 from pipeline.systems.theory.draws import KernelOnInputs, Measured
@@ -49,18 +50,12 @@ def problems_table(problems: Sequence[KernelOnInputs], measured: Sequence[Measur
     return pd.DataFrame(rows)
 
 
-def groups(table: pd.DataFrame, *keys: str) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """Two or more keys, in the order of the table."""
-    for key, rows in table.groupby(list(keys), sort=False):
-        yield cast("tuple[Any, ...]", key), rows
-
-
 def failure_table(draws: pd.DataFrame, theory: TheorySettings, rows: int) -> pd.DataFrame:
     """Share of draws with Δ > a, its 95 % Wilson interval, and theorem 2's bound for independent frequencies."""
     from scipy import stats
 
     entries = []
-    for key, group in groups(draws, *PLACE, "sampler", "count"):
+    for key, group in groups(draws, *PLACE, "sampler", "count", sort=False):
         for threshold in theory.thresholds:
             test = stats.binomtest(int((group["delta"] > threshold).sum()), len(group))
             interval = test.proportion_ci(method="wilson")
@@ -79,7 +74,7 @@ def comparisons(theory: TheorySettings) -> list[tuple[str, str]]:
 def jobs_of(draws: Any, quantity: str) -> pd.DataFrame:
     """The columns that `statistics` reads."""
     names = {"problem": "data", "sampler": "arm", "draw": "seed", quantity: "error"}
-    return draws.rename(columns=names).assign(stable=True)[statistics.JOB_COLUMNS]
+    return draws.rename(columns=names).assign(stable=True)[JOB_COLUMNS]
 
 
 def with_place(table: pd.DataFrame, draws: pd.DataFrame) -> pd.DataFrame:
@@ -107,7 +102,7 @@ def paired_failures(draws: pd.DataFrame, baseline: str, challenger: str, thresho
     only_baseline, only_challenger: draws in which that one alone fails. p: `mcnemar_p` of these.
     """
     rows = []
-    for key, group in groups(draws, *PLACE, "count"):
+    for key, group in groups(draws, *PLACE, "count", sort=False):
         delta = group.pivot(index="draw", columns="sampler", values="delta")
         for threshold in thresholds:
             failed = delta > threshold
@@ -130,7 +125,7 @@ def claim_rows(table: pd.DataFrame, claim: str, pair: tuple[str, str]) -> pd.Dat
     """A verdict per problem: `statistics.verdict` where there are ratios, `failure_verdict` for failures."""
     judge = statistics.verdict if "ratio" in table else failure_verdict
     rows = []
-    for key, group in groups(table, *PLACE):
+    for key, group in groups(table, *PLACE, sort=False):
         mean = math.exp(float(np.log(group["ratio"]).mean())) if "ratio" in table else math.nan
         rows.append([claim, *pair, *key, mean, judge(group)])
     return pd.DataFrame(rows, columns=pd.Index(["claim", "baseline", "challenger", *PLACE, "mean_ratio", "verdict"]))
@@ -150,7 +145,9 @@ def from_which_dimension(rows: pd.DataFrame) -> str:
 def ordering_table(judged: pd.DataFrame) -> pd.DataFrame:
     """A row per claim, pair and kernel: from which n on it holds for Gaussian inputs, and for which inputs it does."""
     rows = []
-    for (claim, baseline, challenger, kernel), group in groups(judged, "claim", "baseline", "challenger", "kernel"):
+    for (claim, baseline, challenger, kernel), group in groups(
+        judged, "claim", "baseline", "challenger", "kernel", sort=False
+    ):
         normal = group.loc[group["family"] == GENERATED]
         rows.append(
             {
@@ -168,7 +165,7 @@ def ordering_table(judged: pd.DataFrame) -> pd.DataFrame:
 def theorem_1_table(draws: pd.DataFrame) -> pd.DataFrame:
     """Per problem: how often Δ < 1, so that theorem 1 says something, how often it was violated, how tight it is."""
     rows = []
-    for key, group in groups(draws, *PLACE):
+    for key, group in groups(draws, *PLACE, sort=False):
         said = group.loc[group["delta"] < 1]
         ratio = said["theorem_1"] / said["risk"]
         numbers = [len(group), len(said), int((ratio < 1).sum()), float(ratio.median()) if len(said) else math.nan]

@@ -13,7 +13,7 @@ from pipeline.multirun.parent import experiment_name
 from pipeline.settings.job import Job
 from pipeline.systems.psrnn.config import PsrnnConfig
 from pipeline.systems.psrnn.naming import request_of, short_word, words_typed
-from pipeline.tracking.session import RunRequest
+from pipeline.tracking.run_request import RunRequest
 
 CHOICES = {"data": "table", "model": "psrnn", "sampler": "orthogonal", "kernel": "gaussian"}
 
