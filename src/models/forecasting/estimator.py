@@ -252,15 +252,23 @@ class ForecastingEstimator(BaseEstimator, ABC):
         seen = max(1, learnt.forecaster.history) if first is None else whole_number("first", first)
         return backtested(learnt, rows, first=seen, step=step, horizon=horizon)
 
-    def plot(self, horizon: int, coverage: float | None = 0.9, *, known: Any = None, rows: int | None = None) -> Axes:
+    def plot(
+        self,
+        horizon: int,
+        coverage: float | None = 0.9,
+        *,
+        known: Any = None,
+        rows: int | None = None,
+        ax: Axes | None = None,
+    ) -> Axes:
         """Draws the end of the first series and its forecast with a band, and returns the axes of matplotlib.
 
         coverage: of the band; None leaves it out. rows: how many of the last rows are drawn; None takes four times the
-        horizon. Raises ValueError as `predict_interval` does.
+        horizon. ax: the axes to draw into; None makes a figure of pyplot. Raises ValueError as `predict_interval` does.
         """
         from models.forecasting.estimator_figure import draw
 
-        return draw(self, horizon, coverage, known=known, rows=rows)
+        return draw(self, horizon, coverage, known=known, rows=rows, ax=ax)
 
     def save(self, folder: str | Path) -> None:
         """Writes the fitted model into a folder that is not there yet, as plain numbers and texts, without pickle.

@@ -10,12 +10,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def draw(estimator: Any, horizon: int, coverage: float | None, *, known: Any, rows: int | None) -> Axes:
-    """Draws the first series of a fitted estimator into a new figure, one colour a target, and returns its axes."""
-    from matplotlib.figure import Figure
+def draw(
+    estimator: Any, horizon: int, coverage: float | None, *, known: Any, rows: int | None, ax: Axes | None
+) -> Axes:
+    """Draws the first series of a fitted estimator, one colour a target, and returns the axes: `ax`, or those of a new
+    figure of pyplot, which a notebook shows."""
+    import matplotlib.pyplot as plt
 
     ahead = _first(estimator.predict(horizon, known=known), horizon)
-    axes = Figure(figsize=(8, 4), layout="constrained").add_subplot()
+    axes = plt.subplots(figsize=(8, 4), layout="constrained")[1] if ax is None else ax
     band = None
     if coverage is not None:
         band = _first(estimator.predict_interval(horizon, coverage, known=known), horizon)
@@ -28,6 +31,7 @@ def draw(estimator: Any, horizon: int, coverage: float | None, *, known: Any, ro
         if band is not None:
             lower, upper = _sides(band, place)
             axes.fill_between(to_come, lower, upper, color=line.get_color(), alpha=0.2, linewidth=0)
+    axes.set_xlabel(str(getattr(getattr(ahead, "index", None), "name", None) or "row"))
     axes.legend()
     axes.set_title(f"{horizon} steps" + ("" if coverage is None else f", {100 * coverage:g} % intervals"))
     return axes

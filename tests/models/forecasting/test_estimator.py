@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from pathlib import Path
 
-import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -284,7 +284,9 @@ def test_a_figure_shows_the_past_the_forecast_and_the_band(fitted: PSRNNForecast
     assert len(axes.lines) == 6
     assert len(axes.collections) == 3
     assert axes.lines[0].get_xdata()[0] == HOURS[200]
-    assert mpl.get_backend() is not None
+    own = axes.figure.subplots()
+    assert fitted.plot(6, None, ax=own) is own
+    plt.close(axes.figure)
 
 
 def test_models_stay_light_until_an_estimator_is_asked_for(tmp_path: Path) -> None:

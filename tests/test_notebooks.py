@@ -1,0 +1,38 @@
+"""The notebooks run without a warning, and their pages have the code that they have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from render_notebooks import PAGES, SOURCES, cells_of, run
+
+NAMES = sorted(path.stem for path in SOURCES.glob("*.ipynb"))
+
+
+def code_of(name: str) -> list[str]:
+    notebook = nbformat.read(SOURCES / f"{name}.ipynb", as_version=4)
+    return [cell.source.rstrip() for cell in notebook.cells if cell.cell_type == "code"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_it_runs_without_a_warning(name: str) -> None:
+    notebook = run(SOURCES / f"{name}.ipynb")
+    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+    assert [output.text for output in outputs if output.output_type == "stream" and output.name == "stderr"] == []
+    assert any("image/svg+xml" in output.get("data", {}) for output in outputs)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_page_has_its_code(name: str) -> None:
+    assert cells_of((PAGES / f"{name}.md").read_text(encoding="utf-8")) == code_of(name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_is_kept_without_output(name: str) -> None:
+    notebook = nbformat.read(SOURCES / f"{name}.ipynb", as_version=4)
+    assert all(not cell.outputs and cell.execution_count is None for cell in notebook.cells if cell.cell_type == "code")
+    assert Path(SOURCES / f"{name}.ipynb").stat().st_size < 20_000
