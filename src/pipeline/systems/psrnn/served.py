@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import reprlib
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +13,13 @@ from mlflow.exceptions import MlflowException
 from mlflow.models import set_model
 from mlflow.protos.databricks_pb2 import BAD_REQUEST
 from mlflow.pyfunc.model import PythonModel
-from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from models.forecasting.forecaster import load_forecaster
-from models.forecasting.request import LONGEST_VALUE, decoded
+from models.forecasting.request import LONGEST_VALUE, SERIES, decoded
+from models.runtime.request_values import numbers_in_column
+from models.runtime.scoring_server import check_before_mlflow
 
 SEQUENCE = "sequence"
-MLFLOWS_SERVER = "mlflow.pyfunc.scoring_server"
 
 
 class BadRequest(MlflowException, ValueError):
@@ -67,21 +65,12 @@ def as_frame(data: Any, names: tuple[str, ...]) -> pd.DataFrame:
     return data if SEQUENCE in data.columns else data.assign(**{SEQUENCE: ""})
 
 
-def is_number(value: Any) -> bool:
-    return value is None or (isinstance(value, (int, float, np.number)) and not isinstance(value, bool))
-
-
-def numbers(column: pd.Series) -> np.ndarray:
-    """Returns the columns as doubles, NaN for a gap. Text is refused, that of a number too."""
-    if not is_numeric_dtype(column) or is_bool_dtype(column):
-        for row, value in enumerate(column):
-            if not is_number(value):
-                shown = reprlib.repr(value)[:LONGEST_VALUE]  # the whole of one that is nested deep is not to be had
-                raise BadRequest(f"column {column.name}, row {row}: {shown} is not a number; a gap is null")
+def numbers_of(columns: list[pd.Series]) -> np.ndarray:
+    """Returns the columns as doubles (row, column), NaN for a gap. Text is refused, that of a number too."""
     try:
-        return column.to_numpy(np.float64)
-    except OverflowError as error:
-        raise BadRequest(f"column {column.name} has a number that is too large") from error
+        return np.column_stack([numbers_in_column(column, SERIES.advice) for column in columns])
+    except ValueError as error:
+        raise BadRequest(str(error)) from error
 
 
 def numbered(labels: pd.Series) -> tuple[np.ndarray, Any]:
@@ -138,17 +127,6 @@ def checked_bound(most: Any) -> int | None:
     return most
 
 
-def check_before_mlflow() -> None:
-    """Has the server of `mlflow models serve`, if this is its process, read bodies by `models.forecasting.request`.
-
-    It reads them before any model sees them, and its own reader (MLflow 3.17) ends in a status of 500 where they are
-    nested deep or a number has thousands of digits, and turns `true` among numbers into 1.
-    """
-    server: Any = sys.modules.get(MLFLOWS_SERVER)
-    if server is not None and server._SERVER_MODEL_PATH in os.environ:
-        server._decode_json_input = read_body
-
-
 def read_body(body: Any) -> dict[str, Any]:
     """Returns the request in a body of JSON, in place of MLflow's function. Raises BadRequest."""
     try:
@@ -176,7 +154,7 @@ class ServedForecaster(PythonModel):
         own = settings.get("own_module")  # whose source travelled with the model
         parameters = Path(context.artifacts["parameters"])
         self.forecaster = load_forecaster(parameters, extensions=[own] if own else [])
-        check_before_mlflow()
+        check_before_mlflow(read_body)
 
     def predict(self, context, model_input, params=None):  # noqa: ARG002  # pyright: ignore[reportIncompatibleMethodOverride]
         """Answers a request. Raises BadRequest, a ValueError, for input that is no table of numbers with the
@@ -187,7 +165,7 @@ class ServedForecaster(PythonModel):
         if frame.empty:
             raise BadRequest("there are no rows")
         *columns, label = (frame.loc[:, name] for name in (*names, SEQUENCE))
-        values = np.column_stack([numbers(column) for column in columns])
+        values = numbers_of(columns)
         codes, labels = numbered(label)
         refuse_too_many(horizon, len(labels), self.most_rows)
         order = np.argsort(codes, kind="stable")

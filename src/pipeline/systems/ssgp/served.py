@@ -13,7 +13,10 @@ from mlflow.models import set_model
 from mlflow.protos.databricks_pb2 import BAD_REQUEST
 from mlflow.pyfunc.model import PythonModel
 
+from models.runtime.request_values import numbers_in_column
+from models.runtime.scoring_server import check_before_mlflow
 from models.ssgp.predictor import load_predictor
+from models.ssgp.request import POINTS, decoded
 
 
 class BadRequest(MlflowException, ValueError):
@@ -28,6 +31,33 @@ class BadRequest(MlflowException, ValueError):
         return json.dumps({"error_code": self.error_code, "message": self.reason})
 
 
+def read_body(body: Any) -> dict[str, Any]:
+    """Returns the request in a body of JSON, in place of MLflow's function. Raises BadRequest."""
+    try:
+        return body if isinstance(body, dict) else decoded(body)
+    except ValueError as error:
+        raise BadRequest(str(error)) from None
+
+
+def named(rows: Any, names: tuple[str, ...]) -> pd.DataFrame:
+    """Returns rows as a table with the model's columns; without their names, which MLflow takes from an array, they
+    are in order. Raises BadRequest for an array that is not (row, input)."""
+    if isinstance(rows, pd.DataFrame):
+        unnamed = not set(names) & set(rows.columns) and len(rows.columns) == len(names)
+        return rows.set_axis(list(names), axis=1) if unnamed else rows
+    array = rows if isinstance(rows, np.ndarray) else np.asarray(rows, dtype=object)
+    if array.ndim != 2 or array.shape[1] != len(names):
+        raise BadRequest(f"expected (row, {len(names)}) inputs {', '.join(names)}, got shape {array.shape}")
+    return pd.DataFrame(array, columns=list(names))
+
+
+def with_numbers(rows: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
+    """Returns the table with the columns `names` as doubles. Raises ValueError where one of them holds anything else
+    than numbers; those that are missing or there twice are left to the predictor."""
+    once = [name for name in names if list(rows.columns).count(name) == 1]
+    return rows.assign(**{name: numbers_in_column(rows.loc[:, name], POINTS.advice) for name in once})
+
+
 class ServedPredictor(PythonModel):
     """Takes rows of inputs in their own units, by the names of the columns or in their order; gives for each the mean
     of the target and the standard deviation of a new observation, in the target's unit."""
@@ -35,28 +65,23 @@ class ServedPredictor(PythonModel):
     # the schema comes from the signature, not from type hints of `predict`; without this MLflow warns at every load
     _skip_type_hint_validation = True
 
+    decoded = staticmethod(decoded)  # how the strict server reads a body for it
+
     def load_context(self, context: Any) -> None:
         self.predictor = load_predictor(Path(context.artifacts["parameters"]))
+        check_before_mlflow(read_body)
 
     def predict(self, context, model_input, params=None):  # noqa: ARG002  # pyright: ignore[reportIncompatibleMethodOverride]
         """Answers a request. Raises BadRequest, a ValueError, for input that is no table of finite numbers with the
         model's columns."""
-        rows = self.in_order(model_input)
+        rows = named(model_input, self.predictor.input_names)
         if not len(rows):
             raise BadRequest("there are no rows")
         try:
-            mean, deviation = self.predictor.predict(rows)
+            mean, deviation = self.predictor.predict(with_numbers(rows, self.predictor.input_names))
         except (ValueError, TypeError) as error:
             raise BadRequest(str(error)) from error
-        return pd.DataFrame({"mean": mean, "standard_deviation": deviation}, index=getattr(rows, "index", None))
-
-    def in_order(self, rows: Any) -> Any:
-        """Returns the rows; without the names of the columns, which MLflow takes from an array, they are in order."""
-        names = self.predictor.input_names
-        if isinstance(rows, pd.DataFrame):
-            unnamed = not set(names) & set(rows.columns) and len(rows.columns) == len(names)
-            return rows.set_axis(list(names), axis=1) if unnamed else rows
-        return rows if isinstance(rows, np.ndarray) else np.asarray(rows, dtype=object)
+        return pd.DataFrame({"mean": mean, "standard_deviation": deviation}, index=rows.index)
 
 
 set_model(ServedPredictor())

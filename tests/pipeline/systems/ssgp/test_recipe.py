@@ -127,11 +127,23 @@ def test_what_the_served_model_answers(run_pipeline, client, tmp_path, monkeypat
     for body, reason in (
         ({"dataframe_records": [{"room": 4, "age": 2}]}, "column rooms is missing; the model needs rooms"),
         ({"dataframe_split": {"columns": ["rooms"], "data": [[None]]}}, "row 0, column rooms: not a finite number"),
-        ({"dataframe_split": {"columns": ["rooms"], "data": [["red"]]}}, "column rooms holds no numbers"),
+        ({"dataframe_split": {"columns": ["rooms"], "data": [["red"]]}}, "column rooms, row 0: 'red' is not a number"),
+        ({"dataframe_split": {"columns": ["rooms"], "data": [[4], ["4"]]}}, "column rooms, row 1: '4' is not a number"),
+        ({"dataframe_records": [{"rooms": True}]}, "column rooms, row 0: True is not a number; leave the row out"),
+        ({"inputs": [[4], [True]]}, "inputs[1][0]: true is not a number; leave the row out"),
+        ({"instances": [["4"]]}, 'instances[0][0]: "4" is not a number; leave the row out'),
+        ({"inputs": [[[4]]]}, "inputs[0] is nested too deep; an array has at most (row, input)"),
         ({"inputs": [[1.0, 2.0]]}, "expected (row, 1) inputs rooms"),
         ({"inputs": [[1.0]], "params": {"horizon": 2}}, "params.horizon is unknown; params may have nothing"),
     ):
         status, answer = in_process(app, body)
+        assert (status, reason in answer["message"]) == (400, True), answer
+    plain = application(uri, "plain", monkeypatch)
+    for body, reason in (
+        ({"inputs": [[4], [True]]}, "inputs[1][0]: true is not a number; leave the row out"),
+        ({"dataframe_split": {"columns": ["rooms"], "data": [["4"]]}}, "column rooms, row 0: '4' is not a number"),
+    ):
+        status, answer = in_process(plain, body)
         assert (status, reason in answer["message"]) == (400, True), answer
 
 
