@@ -90,7 +90,7 @@ def test_numbers_of_the_readme_are_those_of_the_files() -> None:
 
 
 def test_the_larger_reservoir_is_paired_with_the_committed_jobs() -> None:
-    seeds = pd.read_csv(RESULTS / "reservoir-1000-seeds.csv")
+    seeds = pd.read_csv(RESULTS / "reservoir-1000-seeds.csv", float_precision="round_trip")
     jobs = read_table(RESULTS / "beyond-mocap" / "jobs.csv")
     committed = jobs[jobs["arm"] == "psrnn"].set_index("seed")["test_mse"]
     np.testing.assert_array_equal(seeds["test_mse_psrnn"], committed.loc[seeds["seed"]])

@@ -82,7 +82,9 @@ def read_csv(path: Path, text: TextFormat) -> Table:
     delimiter, decimal = text.characters(path)
     header = pd.read_csv(path, sep=delimiter, skipinitialspace=True, header=None, nrows=1, dtype=str).iloc[0]
     check_columns(header, delimiter)
-    return pd.read_csv(path, sep=delimiter, decimal=decimal, skipinitialspace=True, low_memory=False), None
+    return pd.read_csv(
+        path, sep=delimiter, decimal=decimal, skipinitialspace=True, low_memory=False, float_precision="round_trip"
+    ), None
 
 
 def read_parquet(path: Path, text: TextFormat) -> Table:

@@ -77,7 +77,11 @@ def read_sensors(folder: Path) -> pd.DataFrame:
         if lacking:
             raise DataError(f"{file}: no column {lacking[0]!r}; put the original files there")
         try:
-            tables.append(pd.read_csv(file, usecols=[*SENSOR_INPUTS, SENSOR_TARGET], dtype=np.float64))
+            tables.append(
+                pd.read_csv(
+                    file, usecols=[*SENSOR_INPUTS, SENSOR_TARGET], dtype=np.float64, float_precision="round_trip"
+                )
+            )
         except ValueError as error:
             raise DataError(f"{file}: cannot be read ({error}); put the original files there") from error
     return pd.concat(tables, ignore_index=True)
@@ -100,7 +104,7 @@ def load(
     if source == SENSOR:
         return gas_sensor(read_sensors(data_root(root) / SENSOR), points=points, seed=seed)
     files = PUBLISHED.find(root, source=source, others=(SENSOR,))
-    real = [pd.read_csv(file, header=None, names=list(COLUMNS)) for file in files or []]
+    real = [pd.read_csv(file, header=None, names=list(COLUMNS), float_precision="round_trip") for file in files or []]
     return gas_turbine(real or stand_in_years(seed=seed), points=points, seed=seed, stand_in=not real)
 
 

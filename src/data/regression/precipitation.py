@@ -51,7 +51,7 @@ def load(
     """
     files = PUBLISHED.find(root, source=source)
     table = (
-        pd.read_csv(files[0], usecols=list(COLUMN_NAMES)).rename(columns=COLUMN_NAMES)
+        pd.read_csv(files[0], usecols=list(COLUMN_NAMES), float_precision="round_trip").rename(columns=COLUMN_NAMES)
         if files
         else stand_in_table(seed=seed)
     )

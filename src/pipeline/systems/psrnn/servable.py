@@ -41,7 +41,7 @@ def servable(parameters: Path) -> Servable:
     a class of one's own is among the files."""
     description = read_description(parameters)
     names, home = description["feature_names"], top(description["class"])
-    example = pd.read_csv(parameters / EXAMPLE, dtype={"sequence": str})
+    example = pd.read_csv(parameters / EXAMPLE, dtype={"sequence": str}, float_precision="round_trip")
     return Servable(
         code=SERVED,
         parameters=parameters,

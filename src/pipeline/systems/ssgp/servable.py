@@ -29,7 +29,7 @@ def servable(parameters: Path) -> Servable:
         code=SERVED,
         parameters=parameters,
         signature=ModelSignature(outputs=Schema([ColSpec(DataType.double, name) for name in OUTPUTS])),
-        example=pd.read_csv(parameters / EXAMPLE),
+        example=pd.read_csv(parameters / EXAMPLE, float_precision="round_trip"),
         requirements=pinned(),
         metadata={"takes": "points", "columns": list(predictor.input_names), "target": predictor.target_name},
     )
