@@ -18,6 +18,7 @@ from data.base import DataError, Dataset, Sequences
 from data.files.download import Opener, open_https
 from data.files.idx import read_idx
 from data.files.published import Published
+from data.ranges import Count, Seed
 
 FOLDER = "mnist"
 FILE = "t10k-images-idx3-ubyte.gz"
@@ -38,11 +39,11 @@ def load_moving_mnist(
     *,
     root: str | None,
     source: str = "auto",
-    seed: int = 0,
-    videos: int = 1000,
-    test: int = 500,
-    validation: int = 100,
-    steps: int = 20,
+    seed: Seed = 0,
+    videos: Count = 1000,
+    test: Count = 500,
+    validation: Count = 100,
+    steps: Count = 20,
     opener: Opener = open_https,
 ) -> Dataset:
     """Generates `videos` videos of `steps` frames under `seed`; pixels go from 0 (black) to 1, without unit, row by

@@ -17,6 +17,7 @@ from data.files.download import Opener, open_https
 from data.mocap import acclaim, bvh, walker
 from data.mocap.features import BODY_PARTS, FEATURE_NAMES, UNITS, stack_features
 from data.mocap.files import PUBLISHED
+from data.ranges import Count, Held, Seed
 
 BVH_TRIALS = {"35": (*range(1, 17), *range(28, 35)), "07": tuple(range(1, 12))}
 ACCLAIM_TRIALS = {"39": (*range(1, 10), 12, 13, 14)}
@@ -46,9 +47,9 @@ def load_mocap(
     *,
     root: str | None,
     source: str = "auto",
-    seed: int = 0,
-    validation: int = 6,
-    steps: int = 300,
+    seed: Seed = 0,
+    validation: Held = 6,
+    steps: Count = 300,
     opener: Opener = open_https,
 ) -> Dataset:
     """Returns the first `steps` frames of every track, split into training, validation and eight fixed test tracks.

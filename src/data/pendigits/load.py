@@ -18,6 +18,7 @@ from data.files.download import Opener, open_https
 from data.files.published import Published
 from data.pendigits.sigma_lognormal import DIGITS, draw_hand, write_digit
 from data.pendigits.unipen import Digit, read_digits
+from data.ranges import Count, Seed
 
 TRAJECTORIES = ("writer", "digit")
 FOLDER = "pendigits_orig"
@@ -39,11 +40,11 @@ def load_handwriting(
     root: str | None,
     source: str = "auto",
     trajectory: str = "writer",
-    seed: int = 0,
-    trajectories: int = 25,
-    test: int = 5,
-    validation: int = 4,
-    steps: int | None = 1000,
+    seed: Seed = 0,
+    trajectories: Count = 25,
+    test: Count = 5,
+    validation: Count = 4,
+    steps: Count | None = 1000,
     opener: Opener = open_https,
 ) -> Dataset:
     """Returns trajectories of `trajectories` writers (of 30, drawn under `seed`), one each, so split by writer.

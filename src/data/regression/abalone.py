@@ -12,6 +12,7 @@ import torch
 
 from data.files.published import Published
 from data.points import Points, cut_split
+from data.ranges import Count, Held, Seed
 
 # A public copy over https, pinned to a commit.
 PUBLISHED = Published(
@@ -38,10 +39,10 @@ def stand_in_table(*, seed: int) -> pd.DataFrame:
 
 def load(
     *,
-    points: int | None = None,
+    points: Count | None = None,
     sex: bool = True,
-    validation: int = 500,
-    seed: int = 0,
+    validation: Held = 500,
+    seed: Seed = 0,
     source: str = "auto",
     root: str | None = None,
 ) -> Points:

@@ -21,6 +21,7 @@ from data.base import DataError
 from data.files.download import data_root
 from data.files.published import Published
 from data.points import Points, check_points, random_split, some_of
+from data.ranges import Count, Seed
 
 # Public copies over https, pinned to a commit.
 PUBLISHED = Published(
@@ -89,8 +90,8 @@ def read_sensors(folder: Path) -> pd.DataFrame:
 
 def load(
     *,
-    points: int | None = None,
-    seed: int = 0,
+    points: Count | None = None,
+    seed: Seed = 0,
     source: str = "auto",
     root: str | None = None,
 ) -> Points:

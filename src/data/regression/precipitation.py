@@ -13,6 +13,7 @@ import torch
 from data.base import DataError
 from data.files.published import Published
 from data.points import Points, random_split
+from data.ranges import Count, Held, Seed
 
 # A public copy over https, pinned to a commit.
 PUBLISHED = Published(
@@ -38,10 +39,10 @@ def stand_in_table(*, seed: int) -> pd.DataFrame:
 
 def load(
     *,
-    points: int | None = None,
-    validation: int = 0,
-    test: int = 0,
-    seed: int = 0,
+    points: Count | None = None,
+    validation: Held = 0,
+    test: Held = 0,
+    seed: Seed = 0,
     source: str = "auto",
     root: str | None = None,
 ) -> Points:

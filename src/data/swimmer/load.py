@@ -22,6 +22,7 @@ import numpy as np
 
 from data.base import DataError, Dataset, Sequences
 from data.files.download import data_root, preparing
+from data.ranges import Count, Deviation, Seed
 from data.swimmer.cross_entropy import cross_entropy_maximise
 
 # To be raised whenever the same parameters give other trajectories than before.
@@ -47,15 +48,15 @@ class Settings(NamedTuple):
 def load_swimmer(
     *,
     root: str | None = None,
-    seed: int = 0,
-    trajectories: int = 25,
-    test: int = 5,
-    validation: int = 4,
-    steps: int = 300,
-    iterations: int = 15,
-    policies: int = 30,
-    elite: int = 6,
-    action_noise: float = 0.0,
+    seed: Seed = 0,
+    trajectories: Count = 25,
+    test: Count = 5,
+    validation: Count = 4,
+    steps: Count = 300,
+    iterations: Count = 15,
+    policies: Count = 30,
+    elite: Count = 6,
+    action_noise: Deviation = 0.0,
 ) -> Dataset:
     """Returns `trajectories` roll-outs of `steps` steps from different initial states; the last `test` are the test
     part.

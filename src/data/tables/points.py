@@ -11,6 +11,7 @@ import torch
 from data.base import DataError
 from data.files.table_files import TextFormat, read_frame, takes_decimal_comma
 from data.points import Points, check_points, random_split, some_of
+from data.ranges import Count, Seed, Share
 from data.tables.columns import numbers
 from data.tables.sequences import existing_file, feature_columns
 
@@ -20,10 +21,10 @@ def load(
     path: str | None,
     target: str | None,
     columns: Sequence[str] | None = None,
-    validation: float = 0.1,
-    test: float = 0.2,
-    points: int | None = None,
-    seed: int = 0,
+    validation: Share = 0.1,
+    test: Share = 0.2,
+    points: Count | None = None,
+    seed: Seed = 0,
     delimiter: str | None = None,
     decimal: str = "point",
 ) -> Points:

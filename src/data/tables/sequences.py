@@ -12,6 +12,7 @@ import pandas as pd
 
 from data.base import DataError, Dataset, Sequences
 from data.files.table_files import TextFormat, read_frame, takes_decimal_comma
+from data.ranges import Seed, Share
 from data.split import split_sequences
 from data.tables.columns import in_a_setting, numbers
 from data.tables.times import as_numbers, in_words, read_times
@@ -146,9 +147,9 @@ def load_table(
     group: str | None = None,
     time: str | None = None,
     split: str = "time",
-    validation: float = 0.1,
-    test: float = 0.2,
-    seed: int = 0,
+    validation: Share = 0.1,
+    test: Share = 0.2,
+    seed: Seed = 0,
     units: dict[str, str] | None = None,
     delimiter: str | None = None,
     decimal: str = "point",

@@ -14,6 +14,7 @@ from models.forecasting.filtering import Filtered, MaskedSequences, State, one_s
 from models.forecasting.fitting import Fitted, Problem
 from models.forecasting.start_up import StartUp, lag_rows, lower_map, mean_map, start_up_of, start_up_orders
 from models.numerics.ridge import affine_from_moments, centred_moments, least_validation_error
+from models.ranges import Count, NotNegative
 
 
 class Autoregression(nn.Module):
@@ -133,8 +134,8 @@ class VAR:
 
     name: ClassVar[str] = "var"
     trained: ClassVar[bool] = False
-    orders: list[int] = field(default_factory=lambda: [1, 2, 4, 8, 16])
-    ridges: list[float] = field(default_factory=lambda: [1e-4, 1e-2, 1.0, 1e2, 1e4])
+    orders: list[Count] = field(default_factory=lambda: [1, 2, 4, 8, 16])
+    ridges: list[NotNegative] = field(default_factory=lambda: [1e-4, 1e-2, 1.0, 1e2, 1e4])
     scale: str = "none"
 
     def __post_init__(self) -> None:

@@ -11,6 +11,7 @@ from torch import Tensor
 from models.forecasting.filtering import State
 from models.forecasting.fitting import Fitted, Problem, with_readout
 from models.forecasting.recurrent import Recurrent
+from models.ranges import Count, NotNegative, Positive, Share
 
 
 class EchoStateNetwork(Recurrent):
@@ -51,10 +52,10 @@ class EchoState:
 
     name: ClassVar[str] = "echo_state"
     trained: ClassVar[bool] = False
-    units: int = 200
-    spectral_radius: float = 0.9
-    leak: float = 0.5
-    input_scale: float = 0.5
+    units: Count = 200
+    spectral_radius: NotNegative = 0.9
+    leak: Share = 0.5
+    input_scale: Positive = 0.5
 
     def __post_init__(self) -> None:
         if self.units < 1:

@@ -19,6 +19,7 @@ from models.baselines.subspace import (
 )
 from models.forecasting.filtering import MaskedSequences, State, one_step_error
 from models.forecasting.fitting import Fitted, Problem
+from models.ranges import Count
 
 LARGEST_WINDOW = 2000
 
@@ -146,9 +147,9 @@ class KalmanFilter:
 
     name: ClassVar[str] = "kalman"
     trained: ClassVar[bool] = False
-    blocks: list[int] = field(default_factory=lambda: [2, 4])
-    orders: list[int] = field(default_factory=lambda: [2, 4, 8, 16, 32, 64])
-    components: int = 64
+    blocks: list[Count] = field(default_factory=lambda: [2, 4])
+    orders: list[Count] = field(default_factory=lambda: [2, 4, 8, 16, 32, 64])
+    components: Count = 64
 
     def __post_init__(self) -> None:
         if not self.blocks:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from models.forecasting.filtering import State
 from models.forecasting.fitting import Fitted, Problem, with_readout
 from models.forecasting.recurrent import Recurrent
+from models.ranges import Count
 
 
 def draw_uniform(module: nn.Module, bound: float, generator: torch.Generator) -> None:
@@ -117,7 +118,7 @@ class _Network:
     name: ClassVar[str]
     trained: ClassVar[bool] = True
     network: ClassVar[type[LSTMNetwork | GRUNetwork | MinGRUNetwork]]
-    units: int = 32
+    units: Count = 32
 
     def __post_init__(self) -> None:
         if self.units < 1:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from models.forecasting.filtering import Filtered, MaskedSequences, State
 from models.forecasting.fitting import Fitted, Problem
 from models.forecasting.season import find_season
+from models.ranges import Count
 
 
 class SeasonalNaive(nn.Module):
@@ -94,7 +95,7 @@ class Seasonal:
 
     name: ClassVar[str] = "seasonal_naive"
     trained: ClassVar[bool] = False
-    season: int | None = None
+    season: Count | None = None
 
     def fit(self, problem: Problem) -> Fitted:
         """Returns the model and its season, in steps. Raises ValueError where none is found."""

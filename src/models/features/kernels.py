@@ -19,6 +19,8 @@ import torch
 from scipy import special
 from torch import Tensor
 
+from models.ranges import Positive
+
 NEGLIGIBLE = 1e-40  # tail probability at which quadratures over log-gammas are cut off
 LARGEST_BESSEL_ORDER = 50.0  # above it K_ν overflows at distances that matter
 
@@ -74,7 +76,7 @@ class Matern(IsotropicKernel):
     Raises ValueError unless the smoothness is positive and finite.
     """
 
-    smoothness: float
+    smoothness: Positive
 
     def __post_init__(self) -> None:
         _check_positive("smoothness", self.smoothness)
@@ -116,7 +118,7 @@ class RationalQuadratic(IsotropicKernel):
     Raises ValueError unless the shape is positive and finite.
     """
 
-    shape: float
+    shape: Positive
 
     def __post_init__(self) -> None:
         _check_positive("shape", self.shape)

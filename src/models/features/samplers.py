@@ -16,6 +16,7 @@ from torch import Tensor
 
 from models.features.kernels import IsotropicKernel, Kernel
 from models.numerics.hadamard import next_power_of_two, transform_in_place
+from models.ranges import Count
 from models.runtime.scratch import empty_rows
 
 BLOCK_BYTES = 2**21  # rows that go through all factors of a Hadamard product before the next ones
@@ -81,7 +82,7 @@ class Hadamard(Sampler):
     """
 
     orthogonal: ClassVar[bool] = True
-    blocks: int = 3
+    blocks: Count = 3
 
     def __post_init__(self) -> None:
         if self.blocks < 1:

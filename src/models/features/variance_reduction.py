@@ -17,6 +17,7 @@ from torch.quasirandom import SobolEngine
 
 from models.features.kernels import IsotropicKernel
 from models.features.samplers import Orthogonal, Sampler
+from models.ranges import NotNegative, Steps
 
 LARGEST_SOBOL_INPUT = SobolEngine.MAXDIM - 1  # columns; one coordinate of the points is the radius
 
@@ -54,8 +55,8 @@ class NearOrthogonal(Sampler):
     """
 
     orthogonal: ClassVar[bool] = True
-    steps: int = 100
-    square_weight: float = 1.0
+    steps: Steps = 100
+    square_weight: NotNegative = 1.0
     stratified: bool = True
 
     def __post_init__(self) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from models.ranges import Count
+
 
 @dataclass(frozen=True, kw_only=True)
 class Psrnn:
@@ -17,7 +19,7 @@ class Psrnn:
 
     trained: ClassVar[bool] = True
     name: ClassVar[str] = "psrnn"
-    window: int = 2
+    window: Count = 2
 
     def __post_init__(self) -> None:
         if self.window < 1:
@@ -37,7 +39,7 @@ class FactorisedPsrnn(Psrnn):
     """
 
     name: ClassVar[str] = "psrnn_cp"
-    rank: int = 80
+    rank: Count = 80
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -15,6 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 from pipeline.host.errors import PipelineError
 from pipeline.settings.fields import free_sections
 from pipeline.settings.nearest import did_you_mean
+from pipeline.settings.parameters import check_numbers
 from pipeline.settings.schema import validate
 from pipeline.settings.unknown import refuse_unknown
 
@@ -88,11 +89,12 @@ def check_target(section: str, node: dict[str, Any], extensions: list[str]) -> N
 
 
 def check_section(section: str, node: dict[str, Any], extensions: list[str]) -> None:
-    """`check_target` for the section and for everything inside it that would be called."""
-    check_target(section, node, extensions)
-    for key, inner in nested_targets(section, node):
-        if inner is not node:
-            check_target(key, inner, extensions)
+    """`check_target` for the section and for everything inside it that would be called, then for each its numbers."""
+    called = [(section, node), *((key, inner) for key, inner in nested_targets(section, node) if inner is not node)]
+    for key, inner in called:
+        check_target(key, inner, extensions)
+    for key, inner in called:
+        check_numbers(key, inner, target_of(key, inner, extensions))
 
 
 def build(section: str, node: dict[str, Any], extensions: list[str]) -> Any:

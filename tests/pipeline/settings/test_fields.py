@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from inspect import signature
 from typing import Any, get_args
 
 import pytest
+from hydra.utils import get_object
 from omegaconf import OmegaConf
 
+from data.ranges import Count, Share
+from models.ranges import NotNegative
 from pipeline.host.errors import PipelineError
 from pipeline.settings.fields import Rule, apply_caps, check_rules, free_sections, rules_of, setting, settings_in
+from pipeline.settings.parameters import check_numbers, parameters_of, ranges_in
 from pipeline.settings.schema import SizeConfig
-from pipeline.systems.registry import SYSTEMS, schemas
+from pipeline.systems.registry import SYSTEMS, schemas, targets_of
 
 
 def counts(kind: Any) -> bool:
@@ -25,6 +30,20 @@ def unbounded(schema: type) -> set[str]:
     return {
         key for key, kind, rule in settings_in(schema) if counts(kind) and (rule is None or not rule.bounded)
     }  # fmt: skip
+
+
+def unbounded_parameters(target: Any) -> set[str]:
+    """The parameters of a class or function that are numbers and that no range holds."""
+    return {
+        name for name, kind in parameters_of(target).items()
+        if counts(kind) and not any(rule.bounded for _, rule in ranges_in(kind))
+    }  # fmt: skip
+
+
+def loaded(
+    *, path: str, held: Count, share: Share | None, ridges: list[NotNegative], loose: int, free: list[float] | None
+) -> None:
+    """A loader that says of some numbers what they must be."""
 
 
 @dataclass
@@ -56,6 +75,17 @@ def test_every_number_of_every_recipe_has_a_rule(recipe: str) -> None:
 
 def test_a_number_without_a_rule_is_found() -> None:
     assert unbounded(OuterConfig) == {"loose", "inner.free"}
+    assert unbounded_parameters(loaded) == {"loose", "free"}
+
+
+@pytest.mark.parametrize("group", ["data", "kernel", "sampler", "model"])
+def test_every_number_that_a_target_takes_has_a_range(group: str) -> None:
+    targets = [get_object(target) for target in targets_of(group).values()]
+    assert len(targets) >= 5
+    assert any(counts(kind) for target in targets for kind in parameters_of(target).values())
+    for target in targets:
+        assert set(parameters_of(target)) == set(signature(target).parameters), target
+        assert unbounded_parameters(target) == set(), target
 
 
 def test_sections_of_any_keys_are_told_by_the_schema() -> None:
@@ -113,3 +143,35 @@ def test_of_a_list_of_words_the_first_are_kept() -> None:
     assert rule.lowered(words, OmegaConf.create({"names": 9})) == ["c", "a", "b"]
     assert rule.lowered(words, OmegaConf.create({"names": None})) is words
     assert rule.lowered(OmegaConf.create([]), OmegaConf.create({"names": 2})) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"held": 0}, r"data\.held=0 must be 1 or greater"),
+        ({"held": "abc"}, r"data\.held=abc must be a whole number"),
+        ({"held": 1.5}, r"data\.held=1\.5 must be a whole number"),
+        ({"held": True}, r"data\.held=True must be a whole number"),
+        ({"held": [1]}, r"data\.held=\[1\] must be a whole number"),
+        ({"held": None}, r"data\.held must have a value, not null"),
+        ({"share": 1}, r"data\.share=1 must be below 1"),
+        ({"share": "much"}, r"data\.share=much must be a number"),
+        ({"share": math.nan}, r"data\.share=nan must be greater than 0"),
+        ({"ridges": 1.0}, r"data\.ridges must be a list, as in data\.ridges=\[…\]"),
+        ({"ridges": [1.0, -0.5]}, r"data\.ridges=\[1\.0, -0\.5\] must be 0 or greater"),
+        ({"ridges": [math.inf]}, r"data\.ridges=\[inf\] must be finite"),
+    ],
+)
+def test_what_a_target_cannot_take_is_refused(given: dict[str, Any], message: str) -> None:
+    fitting = {"_target_": "loaded", "path": "x", "held": 1, "share": None, "ridges": [0, 1e3], "loose": "any"}
+    check_numbers("data", fitting, loaded)
+    check_numbers("data", {**fitting, "share": 0.5, "held": {"_target_": "gives.a.number"}}, loaded)
+    with pytest.raises(PipelineError, match=message):
+        check_numbers("data", {**fitting, **given}, loaded)
+
+
+def test_types_that_are_imported_for_checkers_alone_are_not_known() -> None:
+    def own(seed: int) -> None: ...
+
+    own.__annotations__["seed"] = "NotThere"
+    assert parameters_of(own) == {}

@@ -68,4 +68,4 @@ def test_a_decomposition_that_was_stopped_early_is_warned_of(run_pipeline, monke
 
 
 def test_a_wrong_rank_is_refused(run_pipeline) -> None:
-    assert "model.rank must be at least 1, got 0" in run_pipeline(*TINY, "tracking=off", "model.rank=0").error
+    assert "model.rank=0 must be 1 or greater" in run_pipeline(*TINY, "tracking=off", "model.rank=0").error

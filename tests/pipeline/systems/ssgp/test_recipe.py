@@ -238,7 +238,7 @@ def test_a_peer_that_is_not_installed_is_named(run_pipeline, monkeypatch) -> Non
         (("ssgp.ridges=[]",), "ssgp.ridges is empty; give at least one value"),
         (("data.validation=3133",), "data.validation=3133 of 3133 training rows leaves none"),
         (("data.validation=0",), "abalone: the validation part has no row"),
-        (("data.points=0",), "data.points=0 must be at least 1"),
+        (("data.points=0",), "data.points=0 must be 1 or greater"),
         (("ssgp.iteration=3",), "did you mean ssgp.iterations?"),
         (("model=revisited", "ssgp.picture=3"), "ssgp.picture=3: a t-SNE takes at least 4 points"),
         (("model=vae_ridge", "autoencoder.batch_size=1"), "its layers normalise over a batch; give at least 2"),
