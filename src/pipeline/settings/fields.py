@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from omegaconf import MISSING, DictConfig, OmegaConf
 
@@ -20,7 +20,8 @@ RULE = "rule"  # under which the metadata of a field hold its rule
 class Rule:
     """What each number of a setting, or of its list, must be; `choices`: the words that it may be.
 
-    cap: the setting of `size` that it is lowered to. said_below: what is said of `below` in place of the number.
+    finite: it must be a finite number, whatever its size. cap: the setting of `size` that it is lowered to. said_below:
+    what is said of `below` in place of the number.
     """
 
     above: float | None = None
@@ -31,12 +32,14 @@ class Rule:
     cap: str | None = None
     may_be_empty: bool = False
     may_be_infinite: bool = False
+    finite: bool = False
     said_below: str | None = None
 
     @property
     def bounded(self) -> bool:
         """Whether any number is refused by it."""
-        return any(bound is not None for bound in (self.above, self.at_least, self.below, self.at_most))
+        bounds = (self.above, self.at_least, self.below, self.at_most)
+        return self.finite or any(bound is not None for bound in bounds)
 
     def broken_by(self, number: float) -> str | None:
         """What the number must be and is not, in words; None where it obeys. NaN obeys no bound."""
@@ -87,12 +90,16 @@ def setting(default: Any = MISSING, **rule: Any) -> Any:
 
 
 def settings_in(schema: type) -> Iterator[tuple[str, Any, Rule | None]]:
-    """Every setting of a schema and of the sections inside it: dotted key, type and rule."""
+    """Every setting of a schema and of the sections inside it: dotted key, type and rule.
+
+    Of a list of sections each setting stands there once, `tune.space[].low`.
+    """
     hints = get_type_hints(schema)
     for item in fields(schema):
         kind = hints[item.name]
-        if isinstance(kind, type) and is_dataclass(kind):
-            yield from ((f"{item.name}.{key}", inner, rule) for key, inner, rule in settings_in(kind))
+        section, many = (get_args(kind)[0], "[]") if get_origin(kind) is list else (kind, "")
+        if isinstance(section, type) and is_dataclass(section):
+            yield from ((f"{item.name}{many}.{key}", inner, rule) for key, inner, rule in settings_in(section))
         else:
             yield item.name, kind, item.metadata.get(RULE)
 
@@ -117,18 +124,28 @@ def rules(config: DictConfig) -> dict[str, Rule]:
     return rules_of(schema) if is_dataclass(schema) else {}
 
 
+def places(config: DictConfig, key: str) -> list[str]:
+    """Where a setting stands: at its key, and one of a list of sections in each of them, `tune.space[0].low`."""
+    before, many, after = key.partition("[]")
+    sections = OmegaConf.select(config, before) if many else None
+    if not many:
+        return [key]
+    return [place for i in range(len(sections or ())) for place in places(config, f"{before}[{i}]{after}")]
+
+
 def check_rules(config: DictConfig, *, section: str = "") -> None:
     """Raise PipelineError for the first setting, of those that begin with `section`, that breaks its rule."""
     for key, rule in rules(config).items():
         if key.startswith(section):
-            rule.check(key, OmegaConf.select(config, key))
+            for place in places(config, key):
+                rule.check(place, OmegaConf.select(config, place))
 
 
 def apply_caps(config: DictConfig) -> None:
-    """Lower what exceeds the limits of `size`; done after composition, so that it wins over an experiment."""
+    """Lower what exceeds the limits of `size`, done after composition, so that it wins over an experiment."""
     for key, rule in rules(config).items():
-        if rule.cap is not None:
-            value = OmegaConf.select(config, key)
+        for place in places(config, key) if rule.cap is not None else ():
+            value = OmegaConf.select(config, place)
             lowered = rule.lowered(value, config.size)
             if lowered is not value:
-                OmegaConf.update(config, key, lowered)
+                OmegaConf.update(config, place, lowered)

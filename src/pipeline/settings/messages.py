@@ -15,7 +15,11 @@ UNKNOWN_CHOICE = re.compile(
 )
 UNKNOWN_KEY = re.compile(r"full_key: (?P<key>\S+)")
 NUMBERS = {"Integer": "a whole number", "Float": "a number"}
-NO_NUMBER = re.compile(rf"Value '(?P<value>.*?)' of type '\w+' could not be converted to (?P<kind>{'|'.join(NUMBERS)})")
+NO_NUMBER = re.compile(
+    r"(?:Value|container) '(?P<value>.*?)' of type '\w+' "
+    r"(?:could not be converted to|is incompatible with type hint|to) "
+    rf"'?(?P<kind>{'|'.join(NUMBERS)}|(?:Optional\[)?Union\[int, float\])"
+)
 NO_LIST = re.compile(r"Invalid value assigned: \w+ is not a ListConfig, list or tuple")
 NO_VALUE = re.compile(r"field '\w+' is not Optional")
 
@@ -47,7 +51,7 @@ def wrong_kind(text: str) -> str | None:
     if key is None:
         return None
     if number:
-        return f"{key['key']}={number['value']} must be {NUMBERS[number['kind']]}"
+        return f"{key['key']}={number['value']} must be {NUMBERS.get(number['kind'], NUMBERS['Float'])}"
     if NO_LIST.search(text):
         return f"{key['key']} must be a list, as in {key['key']}=[…]"
     return f"{key['key']} must have a value, not null" if NO_VALUE.search(text) else None

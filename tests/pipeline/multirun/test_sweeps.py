@@ -294,6 +294,10 @@ def test_a_trial_that_is_worse_than_the_median_is_pruned() -> None:
         ("[{key:refine.learning_rate,choices:[]}]", "tune.space: refine.learning_rate has no choices"),
         ("[{key: refine.learning_rate, low: 2, high: 1}]", "refine.learning_rate needs low < high"),
         ("[{key: refine.learning_rate, low: 0, high: 1, log: true}]", "low=0 must be above 0"),
+        ("[{key: refine.learning_rate, low: 1, high: inf}]", "tune.space[0].high=inf must be finite"),
+        ("[{key: a, choices: [1]}, {key: b, low: nan, high: 1}]", "tune.space[1].low=nan must be finite"),
+        ("[{key: refine.learning_rate, low: abc, high: 1}]", "low=abc must be a number"),
+        ("[{key: refine.learning_rate, low: [1], high: 1}]", "low=[1] must be a number"),
         ("[{key: refine.learningrate, low: 1, high: 2}]", "refine.learningrate is not a setting; choose one of epochs"),
     ],
 )

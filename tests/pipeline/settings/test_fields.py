@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import pytest
 from hydra.utils import get_object
-from omegaconf import OmegaConf
+from omegaconf import MISSING, OmegaConf
 
 from data.ranges import Count, Share
 from models.ranges import NotNegative
@@ -125,6 +125,32 @@ def test_numbers_are_finite_and_words_may_replace_a_bound() -> None:
     with pytest.raises(PipelineError, match=r"x=2 must be less than two"):
         Rule(below=2, said_below="less than two").check("x", 2)
     Rule(above=0).check("x", None)
+
+
+@dataclass
+class DrawnConfig:
+    low: float = setting(0.0, finite=True)
+    high: float = 1.0
+    most: int = setting(9, above=0, cap="count")
+
+
+@dataclass
+class ListedConfig:
+    drawn: list[DrawnConfig] = MISSING
+    size: SizeConfig = field(default_factory=SizeConfig)
+
+
+def test_a_list_of_sections_has_the_rules_of_each() -> None:
+    assert unbounded(ListedConfig) == {"drawn[].high"}
+    config: Any = OmegaConf.merge(OmegaConf.structured(ListedConfig), {"size": {"count": 4}})
+    check_rules(config)  # the list has no value yet
+    config.drawn = [DrawnConfig(), DrawnConfig(low=-1.0, most=3)]
+    check_rules(config)
+    apply_caps(config)
+    assert [one.most for one in config.drawn] == [4, 3]
+    config.drawn[1].low = math.inf
+    with pytest.raises(PipelineError, match=r"drawn\[1\]\.low=inf must be finite"):
+        check_rules(config)
 
 
 def test_caps_lower_numbers_and_lists_and_nothing_else() -> None:

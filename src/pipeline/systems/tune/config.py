@@ -7,8 +7,9 @@ from typing import Any
 
 from omegaconf import MISSING
 
+from pipeline.host.errors import PipelineError
 from pipeline.settings.fields import setting
-from pipeline.systems.registry import system
+from pipeline.systems.registry import function, system
 
 SEARCHED = system("psrnn")
 Searched: Any = SEARCHED.settings
@@ -19,8 +20,8 @@ class DrawnConfig:
     """A setting that a search draws: from `low` to `high` (both whole: whole numbers), or one of `choices`."""
 
     key: str = MISSING
-    low: Any = None
-    high: Any = None
+    low: int | float | None = setting(None, finite=True)
+    high: int | float | None = setting(None, finite=True)
     log: bool = False
     choices: list[Any] | None = None
 
@@ -41,4 +42,31 @@ class TuneConfig(Searched):
     tune: SearchConfig = field(default_factory=SearchConfig)
 
 
-SYSTEM = replace(SEARCHED, settings=TuneConfig, entry="pipeline.systems.tune.recipe:trial")
+def check(settings: TuneConfig) -> None:
+    """Raise PipelineError for settings that the searched recipe refuses, and for a space that nothing is drawn from."""
+    if SEARCHED.check is not None:
+        function(SEARCHED.check)(settings)
+    if not settings.tune.space:
+        raise PipelineError("tune.space is empty; name what is to be drawn, as in conf/experiment/tune.yaml")
+    for drawn in settings.tune.space:
+        check_drawn(drawn)
+
+
+def check_drawn(drawn: DrawnConfig) -> None:
+    """Raise PipelineError for a setting without choices, or without numbers to draw between."""
+    if drawn.choices is not None:
+        if not drawn.choices:
+            raise PipelineError(f"tune.space: {drawn.key} has no choices; name at least one")
+        return
+    if drawn.low is None or drawn.high is None or not drawn.low < drawn.high:
+        raise PipelineError(f"tune.space: {drawn.key} needs low < high, or choices")
+    if drawn.log and drawn.low <= 0:
+        raise PipelineError(f"tune.space: {drawn.key} is drawn by its logarithm, so low={drawn.low} must be above 0")
+
+
+SYSTEM = replace(
+    SEARCHED,
+    settings=TuneConfig,
+    entry="pipeline.systems.tune.recipe:trial",
+    check="pipeline.systems.tune.config:check",
+)

@@ -30,26 +30,10 @@ except ImportError as error:
     raise PipelineError("recipe=tune needs Optuna: pip install 'orthogonal-psrnn[tune]'") from error
 
 
-def check(settings: TuneConfig) -> None:
-    """Raise PipelineError for a search that cannot run."""
+def check_trial(settings: TuneConfig) -> None:
+    """Raise PipelineError for a job that is no trial of a search."""
     if settings.tracking.parent is None or settings.tune.trial is None:
         raise PipelineError("recipe=tune is a multirun that is tracked; start it by +experiment=tune")
-    if not settings.tune.space:
-        raise PipelineError("tune.space is empty; name what is to be drawn, as in conf/experiment/tune.yaml")
-    for drawn in settings.tune.space:
-        check_range(drawn)
-
-
-def check_range(drawn: DrawnConfig) -> None:
-    if drawn.choices is not None:
-        if not drawn.choices:
-            raise PipelineError(f"tune.space: {drawn.key} has no choices; name at least one")
-        return
-    numbers = [value for value in (drawn.low, drawn.high) if isinstance(value, int | float)]
-    if len(numbers) != 2 or not numbers[0] < numbers[1]:
-        raise PipelineError(f"tune.space: {drawn.key} needs low < high, or choices")
-    if drawn.log and numbers[0] <= 0:
-        raise PipelineError(f"tune.space: {drawn.key} is drawn by its logarithm, so low={drawn.low} must be above 0")
 
 
 def local_storage(path: Path) -> str:
@@ -88,9 +72,10 @@ def trial_of(search: optuna.Study, number: int) -> optuna.Trial:
 def draw(trial: optuna.Trial, drawn: DrawnConfig) -> Any:
     if drawn.choices is not None:
         return trial.suggest_categorical(drawn.key, drawn.choices)
-    if isinstance(drawn.low, int) and isinstance(drawn.high, int):
-        return trial.suggest_int(drawn.key, drawn.low, drawn.high, log=drawn.log)
-    return trial.suggest_float(drawn.key, drawn.low, drawn.high, log=drawn.log)
+    low: Any = drawn.low  # two numbers: `check_drawn`
+    high: Any = drawn.high
+    suggest = trial.suggest_int if isinstance(low, int) and isinstance(high, int) else trial.suggest_float
+    return suggest(drawn.key, low, high, log=drawn.log)
 
 
 def with_values(settings: TuneConfig, values: dict[str, Any]) -> TuneConfig:
@@ -125,7 +110,7 @@ def finite(error: float) -> float:
 
 def trial(settings: TuneConfig, job: Job) -> float:
     """Draw, train, tell; returns the validation error, of a pruned trial that of its last epoch."""
-    check(settings)
+    check_trial(settings)
     train, search = function(SEARCHED.entry), open_search(settings)
     here = trial_of(search, job.number)
     known = search.get_trials(deepcopy=False)[here.number]
