@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -14,19 +14,10 @@ from models.forecasting.filtering import Filtered, MaskedSequences
 from models.forecasting.readout import ReadoutFit
 from models.forecasting.recurrent import Recurrent
 from models.numerics.ridge import masked_mse
-from models.runtime.objective import mean_gradient
+from models.runtime.objective import PLAIN_SHARE, Preconditioner, mean_gradient
 
 HORIZON, BATCH, CLIP = 20, 8, 10.0  # steps of a chunk, chunks of a gradient step, the largest norm of a gradient
-PLAIN_SHARE = 0.05  # of the learning rate, for parameters that a preconditioner leaves alone
 SMALLEST_STEP = 2.0**-12  # of the learning rate, after which training ends
-
-
-class Preconditioner(Protocol):
-    """Changes gradients in place. `handles` returns the parameters that then take the whole learning rate."""
-
-    def handles(self, model: Any) -> list[nn.Parameter]: ...
-    def refresh(self, objective: Any) -> None: ...
-    def apply(self, model: Any) -> None: ...
 
 
 class Descent(NamedTuple):

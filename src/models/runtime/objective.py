@@ -13,6 +13,8 @@ from torch import Tensor, nn
 
 from models.runtime.collectives import sum_gradients, world
 
+PLAIN_SHARE = 0.05  # of the learning rate, for parameters that a preconditioner leaves alone
+
 
 class Loss(NamedTuple):
     """Holds a sum of losses and the weight of what was summed, for example how many entries. Their ratio is the mean.
@@ -66,6 +68,18 @@ class RefreshedObjective(Protocol):
     def refresh(self, *, solve: bool = True) -> float: ...
     def remembered(self) -> Any: ...
     def recall(self, remembered: Any) -> None: ...
+
+
+class Preconditioner(Protocol):
+    """Changes gradients in place.
+
+    handles: returns the parameters that take the whole learning rate; of most of them `apply` changes the gradient. The
+    others take `PLAIN_SHARE` of it. refresh: forms anew, from the training samples, what gradients are changed by.
+    """
+
+    def handles(self, model: Any) -> list[nn.Parameter]: ...
+    def refresh(self, objective: Any) -> None: ...
+    def apply(self, model: Any) -> None: ...
 
 
 def divisor(weight: Tensor | float) -> Tensor | float:

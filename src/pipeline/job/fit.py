@@ -15,13 +15,12 @@ from torch import nn
 from tqdm import tqdm
 
 from models.runtime.collectives import take_from_first_rank
-from models.runtime.objective import Loss, Objective, RefreshedObjective
+from models.runtime.objective import Loss, Objective, Preconditioner, RefreshedObjective
 from pipeline.job import checkpoint
 from pipeline.job.curve import EpochRow, Measures, Progress, better, no_worse
 from pipeline.job.feed import Feed
 from pipeline.job.fit_files import FitFiles, Snapshot, snapshot
 from pipeline.job.fit_settings import FitSettings, check_settings
-from pipeline.job.optimisers import Preconditioner
 from pipeline.job.step import Stepper
 
 SMALLEST_STEP = 2.0**-12

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import nn
 
+from models.runtime.objective import PLAIN_SHARE, Preconditioner
 from pipeline.host.errors import PipelineError
 
-PLAIN_SHARE = 0.05  # of the learning rate, for parameters that a preconditioner leaves alone
 Groups = list[dict[str, Any]]
 PRECONDITIONED = "kronecker"  # plain steps along a gradient that a preconditioner has changed
 OPTIMISERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
@@ -20,14 +20,6 @@ OPTIMISERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "adamw": torch.optim.AdamW,
 }
 DECAYING = ("adamw",)  # decoupled from the gradient (Loshchilov and Hutter 2019)
-
-
-class Preconditioner(Protocol):
-    """`handles`: the parameters that take the whole learning rate; of most of them `apply` changes the gradient."""
-
-    def handles(self, model: Any) -> list[nn.Parameter]: ...
-    def refresh(self, objective: Any) -> None: ...
-    def apply(self, model: Any) -> None: ...
 
 
 def check_optimiser(name: str, *, weight_decay: float, preconditioned: bool) -> None:

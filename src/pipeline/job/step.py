@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from models.runtime.objective import Loss, Objective, mean_gradient
+from models.runtime.objective import Loss, Objective, Preconditioner, mean_gradient
 from pipeline.job.dropout import repeatable
 from pipeline.job.fit_settings import FitSettings
-from pipeline.job.optimisers import Preconditioner, make_optimiser
+from pipeline.job.optimisers import make_optimiser
 from pipeline.job.schedules import share_of_rate
 
 

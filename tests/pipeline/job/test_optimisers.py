@@ -8,8 +8,9 @@ import pytest
 import torch
 from torch import nn
 
+from models.runtime.objective import PLAIN_SHARE
 from pipeline.host.errors import PipelineError
-from pipeline.job.optimisers import OPTIMISERS, PLAIN_SHARE, make_optimiser
+from pipeline.job.optimisers import OPTIMISERS, make_optimiser
 
 
 class OfTheFirst:
