@@ -138,17 +138,17 @@ def read(path: Path) -> Matrix:
     if reader is None:
         raise DataError(f"{path}: unknown kind of file; readable are {', '.join(READERS)}")
     try:
-        found = reader(path)
+        matrix = reader(path)
     except DataError:
         raise
     except UNREADABLE as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise DataError(f"{path}: cannot be read: {reason}") from error
-    if found.ndim != 2 or found.shape[0] != found.shape[1] or not found.shape[0]:
-        raise DataError(f"{path}: the matrix has shape {tuple(found.shape)}; a square one (n, n) with rows is needed")
-    if found.dtype.kind not in "fiub":
-        raise DataError(f"{path}: the matrix holds {found.dtype}; real numbers are needed")
-    return sp.csr_array(found, dtype=np.float64) if sp.issparse(found) else np.asarray(found, np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.shape[0]:
+        raise DataError(f"{path}: the matrix has shape {tuple(matrix.shape)}; a square one (n, n) with rows is needed")
+    if matrix.dtype.kind not in "fiub":
+        raise DataError(f"{path}: the matrix holds {matrix.dtype}; real numbers are needed")
+    return sp.csr_array(matrix, dtype=np.float64) if sp.issparse(matrix) else np.asarray(matrix, np.float64)
 
 
 def check(path: Path, matrix: Any) -> None:
@@ -195,8 +195,8 @@ def load(*, path: str | None, component: str = "all", loops: bool = True) -> Sym
     file = Path(path).expanduser()
     if not file.is_file():
         raise DataError(f"{file}: there is no such file")
-    found: Any = read(file)
-    check(file, found)
-    own = largest_component(found) if component == "largest" else found
+    matrix: Any = read(file)
+    check(file, matrix)
+    own = largest_component(matrix) if component == "largest" else matrix
     own = own if loops else without_diagonal(own)
-    return SymmetricMatrix(file.name.split(".")[0], own, int(found.shape[0]))
+    return SymmetricMatrix(file.name.split(".")[0], own, int(matrix.shape[0]))

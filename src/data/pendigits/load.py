@@ -105,7 +105,7 @@ def stand_in_digits(*, seed: int) -> list[Digit]:
     return digits
 
 
-def rows_of(digit: Digit) -> np.ndarray:
+def trajectory_rows(digit: Digit) -> np.ndarray:
     """Returns rows (row, 3): every stroke's points with pen 1, then one row with pen 0 at its last point."""
     parts = []
     for stroke in digit.strokes:
@@ -130,7 +130,7 @@ def draw_trajectories(
         written = own[str(writer)]
         if trajectory == "digit":
             written = [written[generator.integers(len(written))]]
-        arrays.append(np.concatenate([rows_of(digit) for digit in written])[:steps])
+        arrays.append(np.concatenate([trajectory_rows(digit) for digit in written])[:steps])
         names.append(f"writer_{writer}")
     return arrays, names
 

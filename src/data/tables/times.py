@@ -77,7 +77,7 @@ def uneven(times: np.ndarray) -> bool:
     return not np.allclose(steps, np.median(steps), rtol=1e-6, atol=0.0)
 
 
-def continued(times: np.ndarray, count: int) -> np.ndarray:
+def times_after(times: np.ndarray, count: int) -> np.ndarray:
     """Returns the times after the last one, (count,), by the median step; of dates by the step that pandas sees in
     them (days, working days, ends of months, …), or by whole months, where there is one.
 

@@ -60,7 +60,7 @@ def season_harmonics(season: int) -> int:
     return max(1, min(MOST_HARMONICS, (season - 1) // 2))
 
 
-def times_of(index: Any) -> pd.DatetimeIndex | None:
+def times_in(index: Any) -> pd.DatetimeIndex | None:
     """Returns the times of an index of times or of periods (their begin); None for any other index."""
     import pandas as pd
 
@@ -79,13 +79,13 @@ class RowClock(NamedTuple):
     unit: str = "rows"
     step: int = 1
 
-    def numbers(self, index: Any, count: int, *, first: int) -> np.ndarray:
+    def row_numbers(self, index: Any, count: int, *, first: int) -> np.ndarray:
         """Returns the numbers of so many rows, (count,); first: of the first of them where rows are counted."""
         if self.unit == "rows" or index is None:
             return first + np.arange(count)
         if self.unit == "numbers":
             return np.asarray(index) // self.step
-        times: Any = times_of(index)
+        times: Any = times_in(index)
         if self.unit == "months":
             return np.asarray(times.year * 12 + times.month) // self.step
         return np.rint(times.as_unit("ns").asi8 / self.step).astype(np.int64)
@@ -97,7 +97,7 @@ def clock_of(index: Any) -> RowClock:
 
     if isinstance(index, pd.RangeIndex):
         return RowClock("numbers", index.step)
-    times = None if index is None else times_of(index)
+    times = None if index is None else times_in(index)
     if times is None or len(times) < 3:
         return RowClock()
     step = months_apart(times) or step_of(times)
@@ -116,7 +116,7 @@ def calendar_waves(index: Any, cycles: Sequence[str]) -> np.ndarray:
     """
     if not cycles:
         return np.zeros((0 if index is None else len(index), 0))
-    times = None if index is None else times_of(index)
+    times = None if index is None else times_in(index)
     if times is None:
         raise ValueError(
             "calendar needs a table whose index holds times; set one with set_index, or leave calendar out"
@@ -134,7 +134,7 @@ def cycles_that_fit(index: Any) -> tuple[str, ...]:
 
     A cycle is told apart by at least four rows.
     """
-    times = None if index is None else times_of(index)
+    times = None if index is None else times_in(index)
     if times is None or len(times) < 2:
         return ()
     seconds = (times.as_unit("ns").asi8 - times.as_unit("ns").asi8[0]) / 1e9

@@ -63,7 +63,7 @@ class Columns(NamedTuple):
         """
         parts = [covariates, calendar_waves(index, self.cycles)] if self.cycles else [covariates]
         if self.season is not None:
-            parts.append(season_waves(self.clock.numbers(index, len(covariates), first=first), self.season))
+            parts.append(season_waves(self.clock.row_numbers(index, len(covariates), first=first), self.season))
         return np.concatenate(parts, axis=1)
 
 

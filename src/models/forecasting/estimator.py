@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from models.forecasting.backtest import BacktestResult
-from models.forecasting.estimator_checks import check_common, check_coverage
+from models.forecasting.estimator_checks import check_coverage, check_shared_parameters
 from models.forecasting.estimator_input import Form, Rows, handed_back, of_labels, read
 from models.forecasting.estimator_scores import backtested, bounds, interval_radii, one_step, skill
 from models.forecasting.filtering import MaskedSequences
@@ -80,7 +80,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
         Raises TypeError and ValueError, in one line, for parameters and data that make no sense; what was fitted
         before is then still there.
         """
-        check_common(self)
+        check_shared_parameters(self)
         self._check()
         self._fit_to(read(X))
         return self
@@ -145,8 +145,8 @@ class ForecastingEstimator(BaseEstimator, ABC):
         indices = {key: index_ahead(position.tail, horizon) for key, position in positions.items()}
         covariates = known_ahead(known, learnt.columns.known, indices, horizon, form)
         with threads_for(learnt.forecaster.model):
-            found = [self._forecast(positions[key], indices[key], covariates[key]) for key in positions]
-        return handed_back(found, list(positions), list(indices.values()), learnt.columns.targets, form)
+            forecasts = [self._forecast(positions[key], indices[key], covariates[key]) for key in positions]
+        return handed_back(forecasts, list(positions), list(indices.values()), learnt.columns.targets, form)
 
     def _forecast(self, position: Position, index: Any, covariates: np.ndarray) -> np.ndarray:
         learnt = self._fitted()
@@ -159,8 +159,8 @@ class ForecastingEstimator(BaseEstimator, ABC):
             return self._positions, learnt.form
         rows = read(data, labels=learnt.columns.labels)
         with threads_for(learnt.forecaster.model):
-            found = {group.key: begun(learnt.forecaster, learnt.columns, group) for group in rows.groups}
-        return found, rows.form
+            positions = {group.key: begun(learnt.forecaster, learnt.columns, group) for group in rows.groups}
+        return positions, rows.form
 
     def predict_interval(self, horizon: int, coverage: float = 0.9, X: Any = None, *, known: Any = None) -> Any:
         """Returns the lower and the upper bound of intervals around the forecast that hold the truth with about the
@@ -200,8 +200,8 @@ class ForecastingEstimator(BaseEstimator, ABC):
         with threads_for(learnt.forecaster.model):
             for group in of_labels(rows, learnt.columns.labels):
                 positions[group.key] = moved(learnt.forecaster, learnt.columns, positions[group.key], group)
-        kept = self._with(rows) if getattr(self, "_rows", None) is not None else None
-        self._positions, self._rows = positions, kept
+        all_rows = self._with(rows) if getattr(self, "_rows", None) is not None else None
+        self._positions, self._rows = positions, all_rows
         return self
 
     def _following(self, data: Any, learnt: Learnt) -> Rows:

@@ -22,7 +22,7 @@ def check_coverage(value: Any) -> None:
     number("coverage", value, above=0.0, below=1.0)
 
 
-def check_common(estimator: Any) -> None:
+def check_shared_parameters(estimator: Any) -> None:
     """Raises TypeError or ValueError for the parameters that all forecasters have."""
     whole_number("seed", estimator.seed, least=0)
     number("validation", estimator.validation, above=0.0, below=1.0)

@@ -37,17 +37,17 @@ def draw(
     return axes
 
 
-def _first(found: Any, horizon: int) -> Any:
+def _first(forecasts: Any, horizon: int) -> Any:
     """The first series, without its group."""
-    if isinstance(found, list):
-        return found[0]
-    if hasattr(found, "columns") and found.index.nlevels > 1:
-        return found.iloc[:horizon].droplevel(0)
-    return found
+    if isinstance(forecasts, list):
+        return forecasts[0]
+    if hasattr(forecasts, "columns") and forecasts.index.nlevels > 1:
+        return forecasts.iloc[:horizon].droplevel(0)
+    return forecasts
 
 
-def _values(found: Any) -> np.ndarray:
-    values = np.asarray(found)
+def _values(forecasts: Any) -> np.ndarray:
+    values = np.asarray(forecasts)
     return values[:, np.newaxis] if values.ndim == 1 else values
 
 

@@ -183,8 +183,8 @@ def _learnt_of(saved: Mapping[str, Any], arrays: Mapping[str, np.ndarray], folde
 def _positions_of(
     series: Sequence[Mapping[str, Any]], tensors: int, arrays: Mapping[str, np.ndarray]
 ) -> dict[Any, Position]:
-    found = {}
+    positions = {}
     for place, each in enumerate(series):
         state = tuple(torch.from_numpy(arrays[f"state/{place}/{i}"]) for i in range(tensors))
-        found[each["key"]] = Position(state, arrays[f"last/{place}"], each["rows"], index_of(each["index"]))
-    return found
+        positions[each["key"]] = Position(state, arrays[f"last/{place}"], each["rows"], index_of(each["index"]))
+    return positions

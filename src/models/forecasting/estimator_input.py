@@ -93,24 +93,24 @@ def _as_table(series: pd.Series, labels: Sequence[Any] | None) -> pd.DataFrame:
 def _read_list(data: Sequence[Any], name: str, labels: Sequence[Any] | None) -> Rows:
     parts = []
     for place, part in enumerate(data):
-        found = read(part, name=f"{name}[{place}]", labels=labels)
-        if found.form.grouping != "one":
+        rows = read(part, name=f"{name}[{place}]", labels=labels)
+        if rows.form.grouping != "one":
             raise ValueError(
                 f"{name}[{place}] holds several series; give a list of single ones, or one table of groups"
             )
         if labels is None:
-            labels = found.labels
-        if parts and found.form.kind != parts[0].form.kind:
+            labels = rows.labels
+        if parts and rows.form.kind != parts[0].form.kind:
             raise ValueError(
-                f"{name}[{place}] is {KINDS[found.form.kind]} and {name}[0] {KINDS[parts[0].form.kind]}; give one kind"
+                f"{name}[{place}] is {KINDS[rows.form.kind]} and {name}[0] {KINDS[parts[0].form.kind]}; give one kind"
             )
-        parts.append(found)
+        parts.append(rows)
     groups = [replace(part.groups[0], key=place) for place, part in enumerate(parts)]
     return Rows(groups, parts[0].labels, Form(parts[0].form.kind, "list"))
 
 
 def _read_array(data: Any, name: str, labels: Sequence[Any] | None) -> Rows:
-    values = numbers(data, name)
+    values = array_of_numbers(data, name)
     kind: Kind = "vector" if values.ndim == 1 else "array"
     values = values[:, np.newaxis] if values.ndim == 1 else values
     if values.ndim != 2 or not values.shape[1]:
@@ -123,7 +123,7 @@ def _read_array(data: Any, name: str, labels: Sequence[Any] | None) -> Rows:
     return Rows([Group(0, values, None)], used, Form(kind, "one"))
 
 
-def numbers(data: Any, name: str) -> np.ndarray:
+def array_of_numbers(data: Any, name: str) -> np.ndarray:
     """Returns the data as an array of doubles. Raises TypeError where it holds no numbers."""
     try:
         array = np.asarray(data)
@@ -192,11 +192,11 @@ def check_labels(frame: pd.DataFrame, name: str) -> tuple[Any, ...]:
 
 
 def _check_present(frame: pd.DataFrame, labels: Sequence[Any], name: str) -> None:
-    found = list(frame.columns)
-    absent = [label for label in labels if label not in found]
+    present = list(frame.columns)
+    absent = [label for label in labels if label not in present]
     if absent:
-        raise ValueError(f"{name} has no column {_list(absent)}; it needs {_list(labels)} and has {_list(found)}")
-    twice = [label for label in labels if found.count(label) > 1]
+        raise ValueError(f"{name} has no column {_list(absent)}; it needs {_list(labels)} and has {_list(present)}")
+    twice = [label for label in labels if present.count(label) > 1]
     if twice:
         raise ValueError(f"{name} has the column {_list(dict.fromkeys(twice))} twice; leave one out")
 
@@ -265,7 +265,7 @@ def handed_back(
 
     A vector has the shape (time,) where there is one column.
     """
-    made: Callable[[np.ndarray, Any], Any]
+    shaped: Callable[[np.ndarray, Any], Any]
     if form.kind == "frame":
         import pandas as pd
 
@@ -277,8 +277,8 @@ def handed_back(
             inner = indices[0].name if len(indices) else None
             return pd.concat(frames, keys=list(keys), names=[form.group_name, inner])
         return frames if form.grouping == "list" else frames[0]
-    made = (
+    shaped = (
         (lambda values, _: values[:, 0]) if form.kind == "vector" and len(columns) == 1 else (lambda values, _: values)
     )
-    arrays = [made(values, None) for values in results]
+    arrays = [shaped(values, None) for values in results]
     return arrays if form.grouping == "list" else arrays[0]

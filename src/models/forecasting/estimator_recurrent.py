@@ -31,8 +31,8 @@ def lag_choices(observed: MaskedSequences, season: int | None) -> Sequence[int]:
 
     observed: columns that are not known ahead. season: in rows; None finds it in them.
     """
-    found = season or shortest_season(observed)
-    return sorted({*LAGS, *([] if found is None else [found, 2 * found, 4 * found])})
+    length = season or shortest_season(observed)
+    return sorted({*LAGS, *([] if length is None else [length, 2 * length, 4 * length])})
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -21,8 +21,8 @@ def one_step(learnt: Learnt, rows: Rows) -> list[np.ndarray]:
     rows: their columns are `Columns.labels`.
     """
     with threads_for(learnt.forecaster.model):
-        found = learnt.forecaster.predict_all([rows_of(learnt.columns, group) for group in rows.groups])
-    return [values[:, : len(learnt.columns.targets)] for values in found]
+        predictions = learnt.forecaster.predict_all([rows_of(learnt.columns, group) for group in rows.groups])
+    return [values[:, : len(learnt.columns.targets)] for values in predictions]
 
 
 def skill(learnt: Learnt, rows: Rows) -> float:
@@ -48,15 +48,15 @@ def interval_radii(learnt: Learnt, horizon: int, coverage: float) -> np.ndarray:
 
     Raises ValueError where the held-out part has too few forecasts for the coverage, and where one diverges.
     """
-    found = residuals(learnt, horizon)
-    scored, needed = (~np.isnan(found)).sum(0), smallest_calibration(coverage)
+    errors = residuals(learnt, horizon)
+    scored, needed = (~np.isnan(errors)).sum(0), smallest_calibration(coverage)
     if (scored < needed).any():
         step = int(np.argmax((scored < needed).any(1))) + 1
         raise ValueError(
             f"an interval of {coverage:g} needs {needed} forecasts of the validation part, and {step} steps ahead "
             f"there are {scored[step - 1].min()}; ask for fewer steps or less coverage, or fit with a larger validation"
         )
-    return conformal_radii(found, coverage=coverage)
+    return conformal_radii(errors, coverage=coverage)
 
 
 def backtested(learnt: Learnt, rows: Rows, *, first: int, step: int, horizon: int) -> BacktestResult:
@@ -76,17 +76,17 @@ def backtested(learnt: Learnt, rows: Rows, *, first: int, step: int, horizon: in
     return compared([values[:, :targets] for values in series], origins, forecasts)
 
 
-def bounds(found: Any, radii: np.ndarray, labels: Sequence[Any]) -> Any:
+def bounds(forecasts: Any, radii: np.ndarray, labels: Sequence[Any]) -> Any:
     """Returns the bounds of forecasts of one form of `handed_back`; radii (horizon, target). Several groups in a table
     follow one another."""
-    if not hasattr(found, "columns"):
-        radii = radii[:, 0] if found.ndim == 1 else radii
-        return np.stack([found - radii, found + radii], axis=-1)
+    if not hasattr(forecasts, "columns"):
+        radii = radii[:, 0] if forecasts.ndim == 1 else radii
+        return np.stack([forecasts - radii, forecasts + radii], axis=-1)
     import pandas as pd
 
-    radii = np.tile(radii, (len(found) // len(radii), 1))
-    made = {}
+    radii = np.tile(radii, (len(forecasts) // len(radii), 1))
+    columns = {}
     for place, label in enumerate(labels):
-        made[f"{label}_lower"] = found[label] - radii[:, place]
-        made[f"{label}_upper"] = found[label] + radii[:, place]
-    return pd.DataFrame(made, index=found.index)
+        columns[f"{label}_lower"] = forecasts[label] - radii[:, place]
+        columns[f"{label}_upper"] = forecasts[label] + radii[:, place]
+    return pd.DataFrame(columns, index=forecasts.index)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from models.forecasting.estimator_input import KINDS, Form, Group, Rows, read
-from models.forecasting.frame import continued
+from models.forecasting.frame import index_after
 from models.forecasting.position import Position
 
 GROUPINGS = {"one": "", "list": ", one for each series in a list", "groups": " whose index has the group first"}
@@ -29,7 +29,7 @@ def index_ahead(tail: Any, horizon: int) -> Any:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return continued(tail, horizon)
+        return index_after(tail, horizon)
 
 
 def known_ahead(
@@ -48,12 +48,12 @@ def known_ahead(
     if given is None:
         raise ValueError(wanted)
     rows = read(given, name="known", labels=labels)
-    found = {group.key: group for group in rows.groups}
-    if rows.form.grouping != form.grouping or set(found) != set(indices):
+    groups = {group.key: group for group in rows.groups}
+    if rows.form.grouping != form.grouping or set(groups) != set(indices):
         raise ValueError(f"{wanted}, for each series of the data")
     for key, index in indices.items():
-        _check_known(found[key], index, horizon, wanted)
-    return {key: found[key].values for key in indices}
+        _check_known(groups[key], index, horizon, wanted)
+    return {key: groups[key].values for key in indices}
 
 
 def _check_known(group: Group, index: Any, horizon: int, wanted: str) -> None:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from models.forecasting.extensions import baggage, check_class, class_of, copy_sources
 from models.forecasting.filtering import State, batches, filter_unequal, roll
-from models.forecasting.frame import as_frame, continued, in_order, is_frame, is_row, values_of
+from models.forecasting.frame import as_frame, in_order, index_after, is_frame, is_row, values_of
 from models.forecasting.intervals import Intervals
 from models.forecasting.start_up import StartUp
 from models.runtime.bfloat16 import fits, from_bits, to_bits
@@ -123,11 +123,11 @@ class Forecaster:
         Raises ValueError for a horizon that is no whole number of at least 1.
 
         For a table of pandas with the model's columns by name, in any order, it is a table with the same columns whose
-        index goes on where that of the table ends (`models.forecasting.frame.continued`).
+        index goes on where that of the table ends (`models.forecasting.frame.index_after`).
         """
         if is_frame(series):
             predictions = self.forecast(values_of(series, self.feature_names), horizon)
-            return as_frame(predictions, self.feature_names, series, continued(series.index, horizon))
+            return as_frame(predictions, self.feature_names, series, index_after(series.index, horizon))
         return self.forecast_all([series], horizon)[0]
 
     @torch.no_grad()

@@ -60,7 +60,7 @@ def as_frame(values: np.ndarray, names: Sequence[str], like: pd.DataFrame, index
     return pd.DataFrame(values, columns=list(names), index=index).loc[:, ordered]
 
 
-def continued(index: Any, horizon: int) -> pd.Index:
+def index_after(index: Any, horizon: int) -> pd.Index:
     """Returns the index of the `horizon` rows after a table's last one: times, periods or numbers that go on with its
     step.
 

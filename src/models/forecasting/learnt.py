@@ -88,15 +88,15 @@ def learn(estimator: Any, rows: Rows) -> Learnt:
     units = units_of(fitted_to)
     train = standardised(fitted_to, units, first_step=FIRST_SCORED)
     validation = scored_parts(held_out, units, columns=len(columns.targets))
-    found = estimator._model(train, validation, generators_of(estimator.seed), leads=columns.leads)
-    if isinstance(found.model, Recurrent):
-        with threads_for(found.model):
-            settle_start_up(found.model, train)
-    forecaster = Forecaster(found.model, mean=units.mean, scale=units.scale, feature_names=columns.names)
+    fitted = estimator._model(train, validation, generators_of(estimator.seed), leads=columns.leads)
+    if isinstance(fitted.model, Recurrent):
+        with threads_for(fitted.model):
+            settle_start_up(fitted.model, train)
+    forecaster = Forecaster(fitted.model, mean=units.mean, scale=units.scale, feature_names=columns.names)
     observed = MaskedSequences(*(part[:, :, : len(columns.observed)] for part in train))
     season = estimator.season or shortest_season(observed)
     learnt = Learnt(
-        forecaster, columns, rows.labels, rows.form, list(held_out), found.chosen, np.empty((0, 0, 0)), {}, season
+        forecaster, columns, rows.labels, rows.form, list(held_out), fitted.chosen, np.empty((0, 0, 0)), {}, season
     )
     return compared_with_naive(learnt)
 
@@ -152,7 +152,7 @@ def residuals(learnt: Learnt, horizon: int) -> np.ndarray:
 def errors_of(learnt: Learnt, horizon: int) -> dict[str, np.ndarray]:
     """Returns truth − forecast (forecast, horizon, target), NaN where not scored, of model and naive forecasts."""
     targets = len(learnt.columns.targets)
-    found: dict[str, list[np.ndarray]] = {}
+    errors: dict[str, list[np.ndarray]] = {}
     for part in learnt.held_out:
         origins = origins_of(part)
         if not len(origins):
@@ -167,8 +167,8 @@ def errors_of(learnt: Learnt, horizon: int) -> dict[str, np.ndarray]:
                 part.rows, origins, horizon, targets=targets, season=learnt.season
             )
         for name, ahead in forecasts.items():
-            found.setdefault(name, []).append(truth - ahead)
-    return {name: np.concatenate(parts) for name, parts in found.items()}
+            errors.setdefault(name, []).append(truth - ahead)
+    return {name: np.concatenate(parts) for name, parts in errors.items()}
 
 
 def compared_with_naive(learnt: Learnt) -> Learnt:
@@ -176,12 +176,12 @@ def compared_with_naive(learnt: Learnt) -> Learnt:
     longest = max(len(part.rows) - part.first for part in learnt.held_out)
     horizon = max(1, min(COMPARED, longest // 2))
     with threads_for(learnt.forecaster.model):
-        found = errors_of(learnt, horizon)
+        residuals = errors_of(learnt, horizon)
     scale = learnt.forecaster.scale[: len(learnt.columns.targets)].cpu().numpy()
-    naive = [name for name in found if name != "model"]
-    scored = np.logical_and.reduce([~np.isnan(found[name]) for name in naive])
-    errors = {name: _mean_square(part / scale, scored) for name, part in found.items()}
-    return learnt._replace(residuals=found["model"], errors=errors)
+    naive = [name for name in residuals if name != "model"]
+    scored = np.logical_and.reduce([~np.isnan(residuals[name]) for name in naive])
+    errors = {name: _mean_square(part / scale, scored) for name, part in residuals.items()}
+    return learnt._replace(residuals=residuals["model"], errors=errors)
 
 
 def _mean_square(residual: np.ndarray, scored: np.ndarray) -> np.ndarray:

@@ -61,10 +61,12 @@ def moved(forecaster: Forecaster, columns: Columns, position: Position, group: G
         known = np.concatenate([np.zeros((1, known.shape[1])), known])
     rows = led(observed, known, known[-1])[:-1]
     state = moved_on(forecaster.model, position.state, *forecaster.standardised(rows))
-    return Position(state, observed[-1].copy(), position.rows + len(group.values), joined(position.tail, group.index))
+    return Position(
+        state, observed[-1].copy(), position.rows + len(group.values), longer_tail(position.tail, group.index)
+    )
 
 
-def joined(tail: Any, index: Any) -> Any:
+def longer_tail(tail: Any, index: Any) -> Any:
     """Returns the end of an index that goes on with another one; both may be None."""
     if index is None or tail is None or not len(tail):
         return None if index is None else index[-TAIL:]
@@ -91,8 +93,8 @@ def forecast(forecaster: Forecaster, columns: Columns, position: Position, known
     unit = slice(len(forecaster.mean) - columns.leads, None)
     to_come = (torch.from_numpy(known[1:]).to(forecaster.mean) - forecaster.mean[unit]) / forecaster.scale[unit]
     rolled = roll(ahead, ahead.with_known(state, to_come.unsqueeze(0)), len(known))[0]
-    found = (rolled * forecaster.scale + forecaster.mean)[:, : len(columns.targets)].cpu().numpy()
-    if not np.isfinite(found).all():
-        step = int(np.argmin(np.isfinite(found).all(1))) + 1
+    forecasts = (rolled * forecaster.scale + forecaster.mean)[:, : len(columns.targets)].cpu().numpy()
+    if not np.isfinite(forecasts).all():
+        step = int(np.argmin(np.isfinite(forecasts).all(1))) + 1
         raise ValueError(f"the forecast diverges {step} steps ahead; ask for fewer steps or fit another model")
-    return found
+    return forecasts

@@ -125,8 +125,8 @@ class MixtureAutoencoder(nn.Module):
     def objective(self, x: Tensor, noise: Tensor, *, alpha: float, beta: float) -> Tensor:
         """Returns the objective of equation 3.50, to be maximised: a scalar. x (row, input) and noise: as for
         `terms`."""
-        found = self.terms(x, noise)
-        return found.likelihood - found.divergence - alpha * found.pooled_divergence + beta * found.separation
+        terms = self.terms(x, noise)
+        return terms.likelihood - terms.divergence - alpha * terms.pooled_divergence + beta * terms.separation
 
     @torch.no_grad()
     def encode(self, x: Tensor) -> Tensor:

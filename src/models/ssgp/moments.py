@@ -30,7 +30,7 @@ class FeatureMoments(NamedTuple):
     rows: int
 
 
-def joined(first: FeatureMoments, second: FeatureMoments) -> FeatureMoments:
+def sum_of_moments(first: FeatureMoments, second: FeatureMoments) -> FeatureMoments:
     """Returns the moments of the rows of both, under the same frequencies."""
     return FeatureMoments(
         first.gram + second.gram, first.cross + second.cross, first.square + second.square, first.rows + second.rows

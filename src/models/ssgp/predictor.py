@@ -94,9 +94,9 @@ class Predictor:
 
     @torch.no_grad()
     def _of_block(self, inputs: Tensor, *, noise: bool) -> tuple[Tensor, Tensor]:
-        found = self.process.predict(self.standardised(inputs))
-        variance = found.variance if noise else found.function_variance
-        return self.target.restore(found.mean), variance.sqrt() * self.target.scale
+        prediction = self.process.predict(self.standardised(inputs))
+        variance = prediction.variance if noise else prediction.function_variance
+        return self.target.restore(prediction.mean), variance.sqrt() * self.target.scale
 
 
 def array_of(inputs: Any) -> np.ndarray:
@@ -191,10 +191,10 @@ def units_in(arrays: Mapping[str, Tensor], prefix: str) -> Standardisation:
 
 def process_in(description: Mapping[str, Any], arrays: Mapping[str, Tensor]) -> Posterior | LinearGaussian:
     """Returns the process of a saved predictor."""
-    found = under(arrays, "process/")
+    own = under(arrays, "process/")
     if description["process"] == "linear":
-        return LinearGaussian(AffineMap(found["weight"], found["bias"]), found["variance"])
-    return Posterior(**found)
+        return LinearGaussian(AffineMap(own["weight"], own["bias"]), own["variance"])
+    return Posterior(**own)
 
 
 def change_in(description: Mapping[str, Any], arrays: Mapping[str, Tensor]) -> ChangedInputs | None:

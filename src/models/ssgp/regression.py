@@ -14,7 +14,7 @@ from models.numerics.standardisation import Standardisation
 from models.ssgp.drawn import drawn_process
 from models.ssgp.fit import Trained, train_to_least
 from models.ssgp.model import Posterior, conditioned, negative_log_likelihood
-from models.ssgp.moments import FeatureMoments, feature_moments, in_blocks, joined
+from models.ssgp.moments import FeatureMoments, feature_moments, in_blocks, sum_of_moments
 from models.ssgp.predictor import Predictor
 
 SOME_SPREAD = 0.5  # of standardised values, whose standard deviation is 1 unless they vary by rounding alone
@@ -58,7 +58,7 @@ class Learnt(NamedTuple):
         all rows at once. Raises TrainingEnded as `models.ssgp.model.factor_of`.
         """
         own, rows = self.process, in_blocks(self.inputs.apply(inputs), self.target.apply(targets))
-        moments = joined(self.moments, feature_moments(own.frequencies, rows))
+        moments = sum_of_moments(self.moments, feature_moments(own.frequencies, rows))
         return self._replace(process=conditioned(own.frequencies, moments, own.signal, own.noise), moments=moments)
 
     def log_marginal_likelihood(self) -> float:

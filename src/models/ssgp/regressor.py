@@ -20,7 +20,7 @@ from models.runtime.seeding import generator
 from models.ssgp.fit import Trained
 from models.ssgp.predictor import Predictor
 from models.ssgp.regression import Learning, Learnt, learn
-from models.ssgp.regressor_files import TARGET, Kept, read_regressor, save_regressor
+from models.ssgp.regressor_files import TARGET, SavedRegressor, read_regressor, save_regressor
 
 MOST_FREQUENCIES = 10_000  # whose sums take 3.2 GB
 
@@ -147,8 +147,10 @@ class SSGPRegressor(RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
-        kept = Kept(self.get_params(deep=False), self._learnt, column_names(self), names is not None, self.loss_curve_)
-        save_regressor(kept, Path(folder))
+        saved = SavedRegressor(
+            self.get_params(deep=False), self._learnt, column_names(self), names is not None, self.loss_curve_
+        )
+        save_regressor(saved, Path(folder))
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -157,11 +159,11 @@ class SSGPRegressor(RegressorMixin, BaseEstimator):
 
         Nothing is unpickled. Raises ValueError for a folder without one.
         """
-        kept = read_regressor(Path(folder))
-        fitted = {"_learnt": kept.learnt, "loss_curve_": kept.losses, "n_features_in_": len(kept.names)}
-        if kept.named:
-            fitted["feature_names_in_"] = np.array(kept.names, dtype=object)
-        estimator = cls(**kept.parameters)
+        saved = read_regressor(Path(folder))
+        fitted = {"_learnt": saved.learnt, "loss_curve_": saved.losses, "n_features_in_": len(saved.names)}
+        if saved.named:
+            fitted["feature_names_in_"] = np.array(saved.names, dtype=object)
+        estimator = cls(**saved.parameters)
         vars(estimator).update(fitted)
         return estimator
 

@@ -27,7 +27,7 @@ CLASSES = {
 }  # kernels and samplers of the package
 
 
-class Kept(NamedTuple):
+class SavedRegressor(NamedTuple):
     """Holds what is saved of a regressor: its parameters by name, what it learnt, the names of its columns, whether
     they had these of their own, and the losses of its training."""
 
@@ -60,26 +60,26 @@ def object_of(value: Any) -> Any:
     return CLASSES[value["class"]](**value["settings"]) if isinstance(value, dict) else value
 
 
-def save_regressor(kept: Kept, folder: Path) -> None:
+def save_regressor(saved: SavedRegressor, folder: Path) -> None:
     """Writes predictor.json, predictor.npz, regressor.json and regressor.npz into a new folder, which appears under its
     name when it is whole.
 
     Raises ValueError as `plain`, and FileExistsError where something is there already.
     """
     description = {
-        "parameters": {name: plain(name, value) for name, value in kept.parameters.items()},
-        "rows": kept.learnt.moments.rows, "named": kept.named,
+        "parameters": {name: plain(name, value) for name, value in saved.parameters.items()},
+        "rows": saved.learnt.moments.rows, "named": saved.named,
     }  # fmt: skip
-    sums = {f"moments/{name}": value for name, value in kept.learnt.moments._asdict().items() if name != "rows"}
+    sums = {f"moments/{name}": value for name, value in saved.learnt.moments._asdict().items() if name != "rows"}
     arrays = {name: np.asarray(value) for name, value in sums.items()}
-    arrays |= {"length_scales": kept.learnt.length_scales.numpy(), "losses": np.array(kept.losses)}
+    arrays |= {"length_scales": saved.learnt.length_scales.numpy(), "losses": np.array(saved.losses)}
     with folder_written_whole(folder) as partial:
-        write_predictor(kept.learnt.predictor(kept.names, TARGET), partial)
+        write_predictor(saved.learnt.predictor(saved.names, TARGET), partial)
         (partial / DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
         np.savez(partial / ARRAYS, allow_pickle=False, **arrays)  # pyright: ignore[reportArgumentType]
 
 
-def read_regressor(folder: Path) -> Kept:
+def read_regressor(folder: Path) -> SavedRegressor:
     """Returns what `save_regressor` wrote. Nothing is unpickled. Raises ValueError for a folder without it."""
     description, arrays = read_saved(folder, DESCRIPTION, ARRAYS)
     predictor = load_predictor(folder)
@@ -88,4 +88,4 @@ def read_regressor(folder: Path) -> Kept:
     moments = FeatureMoments(**under(arrays, "moments/"), rows=description["rows"])
     learnt = Learnt(predictor.inputs, predictor.target, predictor.process, moments, arrays["length_scales"])
     parameters = {name: object_of(value) for name, value in description["parameters"].items()}
-    return Kept(parameters, learnt, predictor.input_names, description["named"], arrays["losses"].tolist())
+    return SavedRegressor(parameters, learnt, predictor.input_names, description["named"], arrays["losses"].tolist())

@@ -65,16 +65,16 @@ class Sure(Protocol):
 
 def until_sure(estimates: Iterable[Estimate], tolerance: float | None) -> list[Estimate]:
     """Returns the estimates up to the first one within the tolerance; all of them, with a warning, where none is."""
-    found: list[Estimate] = []
+    so_far: list[Estimate] = []
     for estimate in estimates:
-        found.append(estimate)
+        so_far.append(estimate)
         if tolerance is not None and estimate.relative_error <= tolerance:
-            return found
+            return so_far
     if tolerance is not None:
-        last = found[-1]
+        last = so_far[-1]
         warnings.warn(
             f"the relative standard error is {last.relative_error:.2g} after {last.products} products, and "
             f"{tolerance:g} was asked for; give more products",
             stacklevel=3,
         )
-    return found
+    return so_far

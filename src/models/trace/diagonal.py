@@ -74,10 +74,10 @@ def estimate_diagonal(
     if method != AUTO:
         check_budget(METHODS[method], most, own.size)
     pool = Pool(own, seed=seed, distribution="rademacher")
-    return until_sure(looks(pool, method, most, tolerance), tolerance)[-1]
+    return until_sure(diagonals_by_budget(pool, method, most, tolerance), tolerance)[-1]
 
 
-def looks(pool: Pool, method: str, most: int, tolerance: float | None) -> Iterator[DiagonalEstimate]:
+def diagonals_by_budget(pool: Pool, method: str, most: int, tolerance: float | None) -> Iterator[DiagonalEstimate]:
     """Yields the estimate at each budget up to `most`; see `models.trace.arguments.budgets`."""
     for budget in budgets(most, tolerance):
         if method == AUTO and pool.affords_all(budget, most):

@@ -92,10 +92,10 @@ def trace_estimates(
     most = check_budget_arguments(products, tolerance, seed)
     if method != AUTO:
         check_budget(method, most, matrix.size)
-    return until_sure(looks(Pool(matrix, seed=seed), method, most, tolerance), tolerance)
+    return until_sure(traces_by_budget(Pool(matrix, seed=seed), method, most, tolerance), tolerance)
 
 
-def looks(pool: Pool, method: str, most: int, tolerance: float | None) -> Iterator[TraceEstimate]:
+def traces_by_budget(pool: Pool, method: str, most: int, tolerance: float | None) -> Iterator[TraceEstimate]:
     """Yields the estimate at each budget up to `most`: of all at once without a tolerance, else of 32, 64, …"""
     for budget in budgets(most, tolerance):
         if method == AUTO and pool.affords_all(budget, most):

@@ -46,10 +46,10 @@ class Hessian:
     def products(self, gradient: Tensor, rows: Tensor) -> Tensor:
         """Returns the products with all rows (query, n) at once, (query, n): the backward pass of the gradient (n,)
         is vectorised over them."""
-        found = torch.autograd.grad(
+        products = torch.autograd.grad(
             gradient, self.parameters, rows, retain_graph=True, allow_unused=True, is_grads_batched=True
         )
-        pairs = zip(found, self.parameters, strict=True)
+        pairs = zip(products, self.parameters, strict=True)
         return torch.cat([rows.new_zeros(len(rows), p.numel()) if f is None else f.flatten(1) for f, p in pairs], 1)
 
 

@@ -68,10 +68,10 @@ def lanczos(oracle: Oracle, start: Tensor, steps: int) -> Tridiagonal:
     return Tridiagonal(basis, diagonal, beside, norm)
 
 
-def ritz(found: Tridiagonal, steps: int) -> tuple[Tensor, Tensor]:
+def ritz(tridiagonal: Tridiagonal, steps: int) -> tuple[Tensor, Tensor]:
     """Returns eigenvalues (row, step) and eigenvectors (row, step, step), in columns, of T after so many steps."""
-    matrix = torch.diag_embed(found.diagonal[:, :steps])
-    beside = found.beside[:, : steps - 1]
+    matrix = torch.diag_embed(tridiagonal.diagonal[:, :steps])
+    beside = tridiagonal.beside[:, : steps - 1]
     values, vectors = torch.linalg.eigh(matrix + torch.diag_embed(beside, 1) + torch.diag_embed(beside, -1))
     return values, vectors
 
@@ -99,10 +99,10 @@ def function_of_values(function: Callable[[Tensor], Tensor], values: Tensor) -> 
 def function_of_matrix(oracle: Oracle, function: Callable[[Tensor], Tensor], start: Tensor, steps: int) -> Tensor:
     """Returns f(A)x for each row x of start (row, n), in that shape, by so many steps. Errors: as
     `function_of_values`."""
-    found = lanczos(oracle, start, steps)
-    values, vectors = ritz(found, found.diagonal.shape[1])
+    tridiagonal = lanczos(oracle, start, steps)
+    values, vectors = ritz(tridiagonal, tridiagonal.diagonal.shape[1])
     weights = torch.bmm(vectors, (function_of_values(function, values) * vectors[:, 0]).unsqueeze(2))
-    return found.norm * torch.bmm(weights.transpose(1, 2), found.basis).squeeze(1)
+    return tridiagonal.norm * torch.bmm(weights.transpose(1, 2), tridiagonal.basis).squeeze(1)
 
 
 @dataclass(frozen=True)

@@ -86,22 +86,24 @@ def estimate_logdet(
             f"products={most} are fewer than {FEWEST} vectors of {steps} Lanczos steps need; give "
             f"{FEWEST * steps + LOOKED_AT} or more"
         )
-    found = until_sure(looks(own, (most - LOOKED_AT) // steps, tolerance, steps, seed), tolerance)[-1]
-    warn_of_steps(found, steps)
-    return found
+    estimate = until_sure(logdets_by_budget(own, (most - LOOKED_AT) // steps, tolerance, steps, seed), tolerance)[-1]
+    warn_of_steps(estimate, steps)
+    return estimate
 
 
-def warn_of_steps(found: LogdetEstimate, steps: int) -> None:
+def warn_of_steps(estimate: LogdetEstimate, steps: int) -> None:
     """Warns where the larger part of the standard error is that of the Lanczos steps."""
-    if found.quadrature_error > 0.5**0.5 * found.standard_error:
+    if estimate.quadrature_error > 0.5**0.5 * estimate.standard_error:
         warnings.warn(
-            f"{steps} Lanczos steps leave an error of about {found.quadrature_error:.2g}, more than the vectors do; "
+            f"{steps} Lanczos steps leave an error of about {estimate.quadrature_error:.2g}, more than the vectors do; "
             "give more steps",
             stacklevel=3,
         )
 
 
-def looks(matrix: Matrix, vectors: int, tolerance: float | None, steps: int, seed: int) -> Iterator[LogdetEstimate]:
+def logdets_by_budget(
+    matrix: Matrix, vectors: int, tolerance: float | None, steps: int, seed: int
+) -> Iterator[LogdetEstimate]:
     """Yields the estimate after 8, 16, 32, … vectors, or after all of them without a tolerance."""
     generator = torch.Generator(matrix.device).manual_seed(seed)
     draw = QueryDraw(size=matrix.size, distribution="rademacher", dtype=matrix.dtype)
@@ -136,14 +138,14 @@ def of_terms(terms: Tensor, steps: int) -> LogdetEstimate:
 def quadratures(matrix: Matrix, start: Tensor, steps: int) -> Tensor:
     """Returns gᵀ log(A) g of each row g of start (row, n), after half, three quarters and all of
     the steps, (row, 3)."""
-    oracle, found = Checked(matrix.oracle), []
+    oracle, terms = Checked(matrix.oracle), []
     for part in start.split(rows_at_once(steps, start)):
         tridiagonal = lanczos(oracle, part, steps)
         sums = [
             quadrature(*ritz(tridiagonal, count)) for count in (steps - 2 * (steps // 4), steps - steps // 4, steps)
         ]
-        found.append(tridiagonal.norm.square() * torch.stack(sums, 1))
-    return torch.cat(found).double().cpu()
+        terms.append(tridiagonal.norm.square() * torch.stack(sums, 1))
+    return torch.cat(terms).double().cpu()
 
 
 def quadrature(values: Tensor, vectors: Tensor) -> Tensor:
@@ -166,8 +168,8 @@ def refuse(least: float) -> NoReturn:
 
 def exact_logdet(matrix: Matrix) -> LogdetEstimate:
     """Returns log det A from Cholesky's factor of all of A. Raises OracleError where A is not positive definite."""
-    found = whole(matrix)
-    factor, info = torch.linalg.cholesky_ex(found)
+    dense = whole(matrix)
+    factor, info = torch.linalg.cholesky_ex(dense)
     if int(info):
-        refuse(float(torch.linalg.eigvalsh(found)[0]))
+        refuse(float(torch.linalg.eigvalsh(dense)[0]))
     return LogdetEstimate(float(2 * factor.diagonal().log().sum()), 0.0, matrix.size, EXACT)

@@ -133,9 +133,9 @@ class Checked:
     def __call__(self, queries: Tensor) -> Tensor:
         products: Any = self.oracle(queries)
         if not isinstance(products, Tensor) or products.shape != queries.shape:
-            found = tuple(products.shape) if isinstance(products, Tensor) else type(products).__name__
+            answered = tuple(products.shape) if isinstance(products, Tensor) else type(products).__name__
             raise OracleError(
-                f"the oracle answers {tuple(queries.shape)} by {found}; it has to return a product for each query"
+                f"the oracle answers {tuple(queries.shape)} by {answered}; it has to return a product for each query"
             )
         if not (products.sum().isfinite() or products.isfinite().all()):  # the sum alone is read in one pass
             raise OracleError("the oracle returned a number that is not finite; is the matrix, or its inverse, finite?")

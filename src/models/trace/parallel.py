@@ -51,8 +51,8 @@ class OverProcesses:
 
     def __call__(self, queries: Tensor) -> Tensor:
         rows = queries.reshape(-1, queries.shape[-1]).numpy()
-        found = self.pool.map(answer, np.array_split(rows, min(self.processes, len(rows))))
-        return torch.from_numpy(np.concatenate(list(found))).view(queries.shape)
+        products = self.pool.map(answer, np.array_split(rows, min(self.processes, len(rows))))
+        return torch.from_numpy(np.concatenate(list(products))).view(queries.shape)
 
 
 def prepare_worker(oracle: Oracle) -> None:

@@ -60,7 +60,7 @@ class Pool:
             return
         vectors = self.products[:, old:count]
         if old:
-            corner, rows, factor = continued(self.basis, vectors)
+            corner, rows, factor = extended_basis(self.basis, vectors)
             below = torch.cat([torch.zeros_like(corner).mT, factor], -1)
             self.factor = torch.cat([torch.cat([self.factor, corner], -1), below], -2)
         else:
@@ -69,7 +69,7 @@ class Pool:
         self.basis_products = torch.cat([self.basis_products, self.oracle(rows)], 1)
 
 
-def continued(basis: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def extended_basis(basis: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Returns what continues an orthonormal basis (1, k, n) to that of further vectors Y (1, j, n): the shares C of
     the old basis (1, k, j), the new rows Q (1, j, n) and the factor R (1, j, j), with Y = CᵀQ_old + RᵀQ.
 
@@ -123,6 +123,6 @@ def whole(matrix: Matrix, block: int = 256) -> Tensor:
     """Returns A (n, n) by a product with every basis vector, so many at a time. Raises OracleError as `Checked`, and
     for a matrix that is not symmetric."""
     unit = torch.eye(matrix.size, dtype=matrix.dtype, device=matrix.device)
-    found = torch.cat([Checked(matrix.oracle)(rows) for rows in unit.split(block)])
-    refuse_asymmetric_products(unit, found)
-    return (found + found.T) / 2
+    products = torch.cat([Checked(matrix.oracle)(rows) for rows in unit.split(block)])
+    refuse_asymmetric_products(unit, products)
+    return (products + products.T) / 2

@@ -29,7 +29,7 @@ class Inverse:
         if not columns.isfinite().all():
             raise OracleError("a query holds a number that is not finite")
         try:
-            found = conjugate_gradients(lambda v: oracle(v.T).T, columns, tolerance=self.tolerance, most=self.most)
+            solutions = conjugate_gradients(lambda v: oracle(v.T).T, columns, tolerance=self.tolerance, most=self.most)
         except NotPositiveDefinite as error:
             raise OracleError(
                 "the matrix is not positive definite (pᵀAp ≤ 0 for some p); add a ridge to its diagonal"
@@ -39,7 +39,7 @@ class Inverse:
                 f"{error.products} conjugate-gradient steps leave a relative residual of {error.residual:.2g}, asked "
                 f"for {error.tolerance:.2g}; is the matrix singular? Allow more steps, or add a ridge to its diagonal"
             ) from error
-        return found.values.T.reshape(queries.shape)
+        return solutions.values.T.reshape(queries.shape)
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def job_row(child: MlflowRun, comparison: Comparison | None) -> dict[str, object
     return row | compared_columns(child, comparison)
 
 
-def columns_of(rows: list[dict[str, object]], comparison: Comparison | None) -> list[str]:
+def job_columns(rows: list[dict[str, object]], comparison: Comparison | None) -> list[str]:
     """Returns the columns of a table of jobs, in their order; studies alone have few."""
     found = {name for row in rows for name in row}
     if comparison is None:
@@ -63,7 +63,7 @@ def job_table(children: list[MlflowRun], compare: Any, comparison: Comparison | 
     given, data = zip(*[(json.loads(c.data.tags.get(GIVEN, "{}")), c.data.tags["data"]) for c in children], strict=True)
     others = varied(given, data, compare.arm, compare.figure, comparison)
     rows = [job_row(child, comparison) | {"varied": other} for child, other in zip(children, others, strict=True)]
-    jobs = pd.DataFrame(rows).reindex(columns=columns_of(rows, comparison))
+    jobs = pd.DataFrame(rows).reindex(columns=job_columns(rows, comparison))
     keys = ["data", "seed"] if comparison is None else comparison.keys
     return jobs.sort_values([key for key in (*keys, "varied") if key in jobs], ignore_index=True)
 

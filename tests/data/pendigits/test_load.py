@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from data.base import DataError
 from data.pendigits import load as handwriting
-from data.pendigits.load import CHECKSUMS, FILE, FOLDER, PUBLISHED, draw_trajectories, load_handwriting, rows_of
+from data.pendigits.load import CHECKSUMS, FILE, FOLDER, PUBLISHED, draw_trajectories, load_handwriting, trajectory_rows
 from data.pendigits.unipen import Digit, read_digits
 
 
@@ -73,7 +73,7 @@ def test_arguments_out_of_range_are_refused(arguments, message):
 def test_a_pause_follows_every_stroke_where_the_pen_left():
     digit = Digit("4", "1", [np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[5.0, 6.0]])])
     expected = [[1, 2, 1], [3, 4, 1], [3, 4, 0], [5, 6, 1], [5, 6, 0]]
-    np.testing.assert_array_equal(rows_of(digit), expected)
+    np.testing.assert_array_equal(trajectory_rows(digit), expected)
 
 
 def test_all_digits_of_a_writer_are_joined_in_the_files_order(root, forbidden):

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from data.tables.sequences import load_table, read_sequences
-from data.tables.times import continued, uneven
+from data.tables.times import times_after, uneven
 from small_times import REGULAR, UNEVEN
 
 
@@ -20,7 +20,7 @@ from small_times import REGULAR, UNEVEN
     ],
 )
 def test_dates_go_on_by_their_calendar(times: list[str], expected: list[str]) -> None:
-    found = continued(np.array(times, dtype="datetime64[ns]"), 2)
+    found = times_after(np.array(times, dtype="datetime64[ns]"), 2)
     np.testing.assert_array_equal(found, np.array(expected, dtype="datetime64[ns]"))
 
 
@@ -35,13 +35,13 @@ def test_times_without_one_step_are_uneven() -> None:
 def test_working_days_go_on_after_the_weekend() -> None:
     days = pd.bdate_range("2024-01-01", "2024-01-12").to_numpy()
     np.testing.assert_array_equal(
-        continued(days, 3), np.array(["2024-01-15", "2024-01-16", "2024-01-17"], dtype=days.dtype)
+        times_after(days, 3), np.array(["2024-01-15", "2024-01-16", "2024-01-17"], dtype=days.dtype)
     )
 
 
 def test_numbers_go_on_by_the_median_step() -> None:
-    np.testing.assert_array_equal(continued(np.array([0.0, 2.0, 4.0, 9.0]), 2), [11.0, 13.0])
-    assert np.isnan(continued(np.array([1.0]), 3)).all()
+    np.testing.assert_array_equal(times_after(np.array([0.0, 2.0, 4.0, 9.0]), 2), [11.0, 13.0])
+    assert np.isnan(times_after(np.array([1.0]), 3)).all()
 
 
 @pytest.mark.parametrize("split", ["time", "fraction", "group"])

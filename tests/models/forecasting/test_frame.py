@@ -14,7 +14,7 @@ import models
 from models.baselines.autoregression import Autoregression
 from models.forecasting.extensions import imports
 from models.forecasting.forecaster import Forecaster
-from models.forecasting.frame import continued
+from models.forecasting.frame import index_after
 from small_times import REGULAR, UNEVEN
 
 
@@ -62,7 +62,7 @@ def test_columns_go_by_name_and_come_back_in_their_order(forecaster: Forecaster)
     ],
 )
 def test_an_index_goes_on_where_it_has_a_step(index: pd.Index, expected: list) -> None:
-    found = continued(index, 2)
+    found = index_after(index, 2)
     wanted = type(found)(expected, freq="Q") if isinstance(index, pd.PeriodIndex) else expected
     assert list(found) == list(pd.DatetimeIndex(expected) if isinstance(found, pd.DatetimeIndex) else wanted)
     assert found.name == ("step" if expected == [1, 2] else None)
@@ -71,7 +71,7 @@ def test_an_index_goes_on_where_it_has_a_step(index: pd.Index, expected: list) -
 @pytest.mark.parametrize(("times", "expected"), REGULAR)
 def test_times_go_on_as_those_of_a_file_do(times: list[str], expected: list[str]) -> None:
     for zone in (None, "Europe/Berlin"):
-        found = continued(pd.DatetimeIndex(times, name="day", tz=zone), 2)
+        found = index_after(pd.DatetimeIndex(times, name="day", tz=zone), 2)
         assert list(found) == list(pd.DatetimeIndex(expected, tz=zone))
         assert found.name == "day"
 
@@ -79,7 +79,7 @@ def test_times_go_on_as_those_of_a_file_do(times: list[str], expected: list[str]
 @pytest.mark.parametrize("times", [UNEVEN, ["2024-01-01"] * 2])
 def test_uneven_times_are_counted_with_a_warning(times: list[str]) -> None:
     with pytest.warns(UserWarning, match="times of the table's index are uneven; the forecast's rows count 1, 2"):
-        found = continued(pd.DatetimeIndex(times), 2)
+        found = index_after(pd.DatetimeIndex(times), 2)
     assert (list(found), found.name) == ([1, 2], "step")
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from data.base import Sequences
 from data.tables.columns import in_a_setting
 from data.tables.sequences import read_sequences
-from data.tables.times import continued, uneven
+from data.tables.times import times_after, uneven
 from pipeline.host.atomic import written_whole
 from pipeline.host.errors import PipelineError
 from pipeline.host.torchrun import refuse_several
@@ -33,10 +33,10 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
         raise PipelineError(f"output={path} cannot be written ({error.strerror})") from error
 
 
-def times_of(sequences: Sequences, horizon: int) -> np.ndarray:
+def times_of_predictions(sequences: Sequences, horizon: int) -> np.ndarray:
     """The time of every row of the predictions: those of the file, or with a horizon those that come after them."""
     times = sequences.times or ()
-    return np.concatenate([continued(own, horizon) for own in times] if horizon else list(times))
+    return np.concatenate([times_after(own, horizon) for own in times] if horizon else list(times))
 
 
 def said_of_uneven_times(sequences: Sequences) -> None:
@@ -95,7 +95,7 @@ def predicted_sequences(model: Any, settings: PredictConfig) -> tuple[pd.DataFra
     predicted.insert(0, "sequence", predicted.pop("sequence"))
     predicted.insert(1, "step", predicted.groupby("sequence", sort=False).cumcount() + (1 if settings.horizon else 0))
     if sequences.times is not None and data.time not in columns:
-        predicted.insert(2, data.time, times_of(sequences, settings.horizon))
+        predicted.insert(2, data.time, times_of_predictions(sequences, settings.horizon))
         if settings.horizon:
             said_of_uneven_times(sequences)
     said_of_times_left_out(model, data.time)

@@ -14,7 +14,7 @@ JOINED = "joined"  # followed by the number of observations, as the order follow
 LAGS = 4
 
 
-def joined(model: Any, parts: Parts, ridges: Sequence[float]) -> dict[str, SequenceModel]:
+def joined_models(model: Any, parts: Parts, ridges: Sequence[float]) -> dict[str, SequenceModel]:
     """The model with a readout of its state and the last `LAGS` observations, solved by ridge regression.
 
     The belief is that of `model`, refined or not. The ridges of state and observations are chosen on the validation

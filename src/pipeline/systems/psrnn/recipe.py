@@ -12,7 +12,7 @@ from pipeline.systems.psrnn.close import close
 from pipeline.systems.psrnn.config import PsrnnConfig
 from pipeline.systems.psrnn.evaluate import evaluate_stage, say_left_out
 from pipeline.systems.psrnn.first_model import Initialised
-from pipeline.systems.psrnn.joined import joined
+from pipeline.systems.psrnn.joined import joined_models
 from pipeline.systems.psrnn.load import Parts, load_stage, log_dataset, scored_settings
 from pipeline.systems.psrnn.naming import request_of
 from pipeline.systems.psrnn.refine import Listener, refine_stage, unwatched
@@ -53,7 +53,7 @@ def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> fl
         log_dataset(study.run, dataset)
         first = first_model(stages, parts, study)
         trained = refine_stage(settings, stages, parts, first, study, watch)
-        beside = joined(first.model, parts, settings.evaluate.ridges) if study.full else {}
+        beside = joined_models(first.model, parts, settings.evaluate.ridges) if study.full else {}
         if rank() > 0:
             return trained.validation_mse
         evaluated = evaluate_stage(settings, loaded, trained, beside, study)

@@ -32,8 +32,8 @@ def pictured(inputs: Tensor, *, kind: str, clusters: int, seed: int) -> pd.DataF
     from sklearn.metrics import silhouette_score
 
     values = inputs.double().cpu().numpy()
-    found = min(clusters, len(np.unique(values, axis=0)))
-    cluster = KMeans(found, random_state=seed).fit_predict(values)
+    count = min(clusters, len(np.unique(values, axis=0)))
+    cluster = KMeans(count, random_state=seed).fit_predict(values)
     place = TSNE(perplexity=min(PERPLEXITY, (len(values) - 1) / 3), init="random", random_state=seed)
     x, y = place.fit_transform(values).T
     known = 1 < len(set(cluster)) < len(values)

@@ -66,7 +66,7 @@ class CurveRow(NamedTuple):
     def values(self) -> dict[str, float]:
         """Returns all but the iteration, by the names of metrics and of columns."""
         parts = {"validation": self.validation, "test": self.test}
-        scores = {f"{part}_{name}": value for part, found in parts.items() for name, value in found._asdict().items()}
+        scores = {f"{part}_{name}": value for part, scored in parts.items() for name, value in scored._asdict().items()}
         return {"loss": self.loss, **scores}
 
 
@@ -81,14 +81,16 @@ def standardised_points(
 ) -> StandardisedPoints:
     """rows: keep as many of each part at most; None: all. Raises ValueError for an empty part."""
     chosen = {name: getattr(points, name)[:rows] for name in ("train", "validation", "test")}
-    for name, kept in chosen.items():
-        if len(kept) == 0:
+    for name, places in chosen.items():
+        if len(places) == 0:
             raise ValueError(f"{points.name}: the {name} part has no row; give more rows, or another split of them")
-    parts = [points.part(kept) for kept in chosen.values()]
+    parts = [points.part(places) for places in chosen.values()]
     inputs, target = (Standardisation.of(values) for values in parts[0])
-    made = [StandardisedPart(inputs.apply(x).to(device, dtype), target.apply(y).to(device, dtype)) for x, y in parts]
+    standardised = [
+        StandardisedPart(inputs.apply(x).to(device, dtype), target.apply(y).to(device, dtype)) for x, y in parts
+    ]
     there = [Standardisation(*(value.to(device) for value in units)) for units in (inputs, target)]
-    return StandardisedPoints(*made, units=PointUnits(there[0], there[1]))
+    return StandardisedPoints(*standardised, units=PointUnits(there[0], there[1]))
 
 
 def with_inputs(data: StandardisedPoints, change: Tensor | MixtureAutoencoder) -> StandardisedPoints:
@@ -97,8 +99,8 @@ def with_inputs(data: StandardisedPoints, change: Tensor | MixtureAutoencoder) -
     unscaled = Standardisation(torch.zeros(()), torch.ones(()))
     changed = [ChangedInputs(change, unscaled).apply(part.inputs) for part in parts]
     units = Standardisation.of(changed[0])
-    made = [part._replace(inputs=units.apply(inputs)) for part, inputs in zip(parts, changed, strict=True)]
-    return StandardisedPoints(*made, units=data.units._replace(change=ChangedInputs(change, units)))
+    mapped = [part._replace(inputs=units.apply(inputs)) for part, inputs in zip(parts, changed, strict=True)]
+    return StandardisedPoints(*mapped, units=data.units._replace(change=ChangedInputs(change, units)))
 
 
 def scores(predict: Predict, part: StandardisedPart, scale: float) -> Scores:

@@ -25,12 +25,12 @@ TAILS = (0.01, 0.99)  # quantiles of an input between which they lie
 class PeerProcess(NamedTuple):
     """Is a model of GPyTorch's as a process; the variance of its function is not known."""
 
-    made: Predict
+    mean_and_variance: Predict
     like: Tensor
 
     def predict(self, inputs: Tensor) -> Prediction:
         """Returns mean and variance (row,) at inputs (row, input), standardised."""
-        mean, variance = self.made(inputs.to(self.like))
+        mean, variance = self.mean_and_variance(inputs.to(self.like))
         return Prediction(mean.double(), variance.double(), torch.full_like(mean, torch.nan))
 
 
@@ -73,7 +73,7 @@ def along_inputs(predictor: Predictor, points: Points, rows: Tensor) -> pd.DataF
         asked = np.tile(middle, (GRID, 1))
         asked[:, column] = np.linspace(low[column], high[column], GRID)
         mean, deviation = predictor.predict(asked)
-        found = {"input": name, "value": asked[:, column], "mean": mean, "standard_deviation": deviation}
-        tables.append(pd.DataFrame(found))
+        curve = {"input": name, "value": asked[:, column], "mean": mean, "standard_deviation": deviation}
+        tables.append(pd.DataFrame(curve))
     columns = ["input", "value", "mean", "standard_deviation"]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)

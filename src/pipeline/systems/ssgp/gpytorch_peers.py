@@ -90,8 +90,8 @@ def predictor(model: Any, likelihood: Any) -> Predict:
         model.eval()
         likelihood.eval()
         with torch.no_grad():
-            found = [likelihood(model(rows)) for rows in inputs.split(ROWS)]
-            result = torch.cat([one.mean for one in found]), torch.cat([one.variance for one in found])
+            answers = [likelihood(model(rows)) for rows in inputs.split(ROWS)]
+            result = torch.cat([one.mean for one in answers]), torch.cat([one.variance for one in answers])
         model.train()
         likelihood.train()
         return result
@@ -186,10 +186,10 @@ def exact(
         begin(model, likelihood, factor * training.scale, part.inputs)
         try:
             with torch.no_grad():
-                found = next(losses(0)).item()
+                loss = next(losses(0)).item()
         except FAILURES:
             return math.inf
-        return found if math.isfinite(found) else math.inf
+        return loss if math.isfinite(loss) else math.inf
 
     best = starts[0] if len(starts) == 1 else min(starts, key=loss_at)
     begin(model, likelihood, best * training.scale, part.inputs)

@@ -84,4 +84,4 @@ def summarise(client: MlflowClient, jobs: Any, title: str) -> Summary:
             tables.setdefault(path, []).append(rest)
     figures = {f"{path}_{label}": figure for label, part in parts.items() for path, figure in part.figures.items()}
     text = "\n\n".join(f"## {label}\n\n{part.text}" for label, part in parts.items())
-    return Summary({path: pd.concat(found, ignore_index=True) for path, found in tables.items()}, figures, text)
+    return Summary({path: pd.concat(by_data, ignore_index=True) for path, by_data in tables.items()}, figures, text)

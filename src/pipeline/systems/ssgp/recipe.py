@@ -66,7 +66,7 @@ def passed_over(settings: SsgpConfig, model: PointModel, rows: int) -> tuple[str
     return tuple(name for name, does in matters.items() if not does)
 
 
-def named(settings: SsgpConfig, job: Job, model: PointModel, points: Points, rows: int) -> Named:
+def names_of_run(settings: SsgpConfig, job: Job, model: PointModel, points: Points, rows: int) -> Named:
     """Returns what the run is called and tagged with."""
     choices = {name: str(value).rpartition("/")[2] for name, value in job.choices.items() if value}
     arm = arm_of(model.name, choices.get("sampler", ""))
@@ -148,5 +148,5 @@ def train(settings: SsgpConfig, job: Job) -> float:
         standardised = standardised_points(points, rows=settings.size.steps, dtype=dtype, device=device)
     rows = len(standardised.train.targets)
     tqdm.write(f"{points.name}: {rows} training rows")
-    with study(settings, job, points, device, clock, named(settings, job, chosen.model, points, rows)) as here:
+    with study(settings, job, points, device, clock, names_of_run(settings, job, chosen.model, points, rows)) as here:
         return stages(settings, job, chosen, Loaded(points, standardised), here)

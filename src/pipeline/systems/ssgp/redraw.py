@@ -21,10 +21,10 @@ def target_of(folder: Path) -> str:
     """What a study predicts, from the axis of its earlier figure: matplotlib writes texts as comments too. Raises
     PipelineError where that does not say it."""
     figure = folder / "rmse.svg"
-    found = TARGET.search(figure.read_text(encoding="utf-8")) if figure.is_file() else None
-    if found is None:
+    match = TARGET.search(figure.read_text(encoding="utf-8")) if figure.is_file() else None
+    if match is None:
         raise PipelineError(f"{figure} does not say what the target is; export the study again from the store")
-    return found["target"]
+    return match["target"]
 
 
 def points_of(folder: Path, *, drawn: bool) -> DataSet:
@@ -36,16 +36,16 @@ def points_of(folder: Path, *, drawn: bool) -> DataSet:
 
 def study_figures(folder: Path, curves: pd.DataFrame, points: DataSet) -> dict[str, Figure]:
     """Those that the folder has the tables of."""
-    found = {}
+    figures = {}
     if has_curves(curves):
-        found["rmse"] = curve_figure(curves, points, title=f"{folder.name}: error over training")
+        figures["rmse"] = curve_figure(curves, points, title=f"{folder.name}: error over training")
     if (folder / "clusters.csv").is_file():
         title = f"{folder.name}: clusters of the test inputs"
-        found["clusters"] = cluster_figure(read_table(folder / "clusters.csv"), title=title)
+        figures["clusters"] = cluster_figure(read_table(folder / "clusters.csv"), title=title)
     if (folder / "stream.csv").is_file():
         title = f"{folder.name}: a fit in a stream of generated rows"
-        found["stream"] = cost_figure(read_table(folder / "stream.csv"), title=title)
-    return found
+        figures["stream"] = cost_figure(read_table(folder / "stream.csv"), title=title)
+    return figures
 
 
 def study_from(folder: Path) -> Remade:

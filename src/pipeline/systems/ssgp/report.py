@@ -143,8 +143,8 @@ def over_seeds(rows: Any) -> pd.DataFrame:
     """Quartiles at the iterations that all seeds have come to."""
     seeds = rows.groupby("iteration")["seed"].transform("nunique")
     complete = rows[seeds == rows["seed"].nunique()]
-    found = complete.groupby("iteration")["test_rmse"].quantile([0.25, 0.5, 0.75]).unstack().reset_index()
-    return found.rename(columns={0.25: "error_low", 0.5: "error", 0.75: "error_high"})
+    quartiles = complete.groupby("iteration")["test_rmse"].quantile([0.25, 0.5, 0.75]).unstack().reset_index()
+    return quartiles.rename(columns={0.25: "error_low", 0.5: "error", 0.75: "error_high"})
 
 
 def best_lines(table: Any) -> dict[str, tuple[float, Any]]:

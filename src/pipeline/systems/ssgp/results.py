@@ -61,9 +61,9 @@ def log_predictions(here: Study, predictor: Predictor, points: Points, *, rows: 
     if len(along):
         here.run.figure(figures.along(along, target=target, title=f"{title}: along each input"), "figures/inputs")
     away = points.targets[test] - points.targets[train].mean()
-    found = {"test_rmse_mean": float(away.square().mean().sqrt()), "coverage_95": reached(table, HEADLINE)}
-    log_metrics(here.run, {f"evaluate/{name}": value for name, value in found.items()})
-    return found
+    metrics = {"test_rmse_mean": float(away.square().mean().sqrt()), "coverage_95": reached(table, HEADLINE)}
+    log_metrics(here.run, {f"evaluate/{name}": value for name, value in metrics.items()})
+    return metrics
 
 
 def said(scores: Mapping[str, float], points: Points) -> str:

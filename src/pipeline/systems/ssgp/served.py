@@ -39,7 +39,7 @@ def read_body(body: Any) -> dict[str, Any]:
         raise BadRequest(str(error)) from None
 
 
-def named(rows: Any, names: tuple[str, ...]) -> pd.DataFrame:
+def as_table(rows: Any, names: tuple[str, ...]) -> pd.DataFrame:
     """Returns rows as a table with the model's columns; without their names, which MLflow takes from an array, they
     are in order. Raises BadRequest for an array that is not (row, input)."""
     if isinstance(rows, pd.DataFrame):
@@ -74,7 +74,7 @@ class ServedPredictor(PythonModel):
     def predict(self, context, model_input, params=None):  # noqa: ARG002  # pyright: ignore[reportIncompatibleMethodOverride]
         """Answers a request. Raises BadRequest, a ValueError, for input that is no table of finite numbers with the
         model's columns."""
-        rows = named(model_input, self.predictor.input_names)
+        rows = as_table(model_input, self.predictor.input_names)
         if not len(rows):
             raise BadRequest("there are no rows")
         try:

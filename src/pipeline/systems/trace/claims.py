@@ -49,16 +49,16 @@ def judged(difference: float, p_holm: float, *, stand_in: bool) -> str:
     return verdict(supported=sure and difference < 0, contradicted=sure and difference > 0, stand_in=stand_in)
 
 
-def paired(found: dict[str, Tensor], problem: TraceProblem, settings: TraceConfig) -> pd.DataFrame:
+def paired(trials: dict[str, Tensor], problem: TraceProblem, settings: TraceConfig) -> pd.DataFrame:
     """For each claim and number of queries: how much less often the challenger fails, and the verdict.
 
-    found: estimates (run, budget, trial). difference: of the shares of failed trials of all runs, challenger less
+    trials: estimates (run, budget, trial). difference: of the shares of failed trials of all runs, challenger less
     baseline, in percent; low, high: its 95 % interval. only_baseline, only_challenger: trials in which that one alone
     fails. p: `mcnemar_p` of these; p_holm: adjusted by Holm over the numbers of queries. Stand-in data gives no
     claim.
     """
     limit = settings.estimate.epsilon * abs(problem.trace)
-    failed = {name: (estimates - problem.trace).abs() > limit for name, estimates in found.items()}
+    failed = {name: (estimates - problem.trace).abs() > limit for name, estimates in trials.items()}
     chosen = [pair for pair in CLAIMS if set(pair) <= set(failed)]
     parts = [compared(failed, *pair, settings.estimate.queries) for pair in chosen]
     table = (

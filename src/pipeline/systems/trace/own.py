@@ -89,11 +89,11 @@ def load(settings: TraceConfig, device: torch.device) -> OwnMatrix:
 def values_under(settings: TraceConfig, size: int) -> Callable[[Tensor], Tensor]:
     """f as it is applied to eigenvalues."""
     shift = shift_of(settings, size)
-    found: dict[str, Callable[[Tensor], Tensor]] = {
+    functions: dict[str, Callable[[Tensor], Tensor]] = {
         "cube": lambda values: values**3, "exp": torch.exp, "inverse": torch.reciprocal, "log": logarithm,
         "smoother": lambda values: values / (values + shift),
     }  # fmt: skip
-    return found[settings.function]
+    return functions[settings.function]
 
 
 def counted_cube(matrix: np.ndarray | sp.csr_array) -> float | None:
@@ -128,9 +128,9 @@ def known_trace(here: Study, own: OwnMatrix, settings: TraceConfig) -> float | N
     saved = find(path)
     if saved is not None:
         return saved.values["exact"]
-    found = exact(own, settings)
-    save(path, {}, {"exact": found})
-    return found
+    trace = exact(own, settings)
+    save(path, {}, {"exact": trace})
+    return trace
 
 
 def curve(own: OwnMatrix, settings: TraceConfig) -> pd.DataFrame:
@@ -139,12 +139,12 @@ def curve(own: OwnMatrix, settings: TraceConfig) -> pd.DataFrame:
     rows = []
     for queries in settings.estimate.queries:
         for method in (AUTO, *settings.estimate.methods):
-            found = of_budget(pool, method, queries)
+            estimate = of_budget(pool, method, queries)
             rows.append(
                 {
-                    "method": method, "used": found.method, "queries": queries, "estimate": found.estimate,
-                    "standard_error": found.standard_error, "relative_error": found.relative_error,
-                    "flatness": found.flatness, "tail": math.nan if found.tail is None else found.tail,
+                    "method": method, "used": estimate.method, "queries": queries, "estimate": estimate.estimate,
+                    "standard_error": estimate.standard_error, "relative_error": estimate.relative_error,
+                    "flatness": estimate.flatness, "tail": math.nan if estimate.tail is None else estimate.tail,
                 }
             )  # fmt: skip
     return pd.DataFrame(rows)

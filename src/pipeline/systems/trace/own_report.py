@@ -41,8 +41,8 @@ def log_curve(study: Study, own: OwnMatrix, table: pd.DataFrame, trace: float | 
     """Every number of the table, and the last chosen estimate as `trace/estimate` and so on."""
     last = table[table["method"] == AUTO].iloc[-1]
     names = ("estimate", "standard_error", "flatness", "tail")
-    found = {f"trace/{name}": float(last[name]) for name in names} | {"trace/size": float(own.data.size)}
-    log_metrics(study.run, found if trace is None else {**found, "trace/reference": trace})
+    metrics = {f"trace/{name}": float(last[name]) for name in names} | {"trace/size": float(own.data.size)}
+    log_metrics(study.run, metrics if trace is None else {**metrics, "trace/reference": trace})
     for row in table.to_dict("records"):
         for name in ("estimate", "standard_error"):
             study.run.metric(f"trace/{row['method']}/{name}", float(row[name]), int(row["queries"]))

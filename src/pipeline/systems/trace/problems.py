@@ -96,8 +96,8 @@ def by_eigenvalues(
 ) -> tuple[Dense, Tensor]:
     """f(A) whole, and its eigenvalues in float64; spectrum: as of `eigh`."""
     values, vectors = spectrum
-    found = function(values)
-    return Dense(((vectors * found) @ vectors.T).to(device, DTYPES[settings.dtype])), found
+    transformed = function(values)
+    return Dense(((vectors * transformed) @ vectors.T).to(device, DTYPES[settings.dtype])), transformed
 
 
 def roget(settings: TraceConfig, device: torch.device) -> TraceProblem:
@@ -129,10 +129,10 @@ def precipitation_kernel(settings: TraceConfig) -> tuple[Source, Tensor]:
     """Of points of the precipitation data; Gaussian, with `matrix.ridge` added to the diagonal."""
     matrix, data = settings.matrix, settings.data
     source = "noaa" if data.source == "published" else data.source
-    found = precipitation.load(points=matrix.points, seed=data.seed, source=source, root=data.root)
-    kernel = kernel_matrix(Gaussian(), found.inputs, bandwidth=matrix.length)
+    table = precipitation.load(points=matrix.points, seed=data.seed, source=source, root=data.root)
+    kernel = kernel_matrix(Gaussian(), table.inputs, bandwidth=matrix.length)
     kernel.diagonal().add_(matrix.ridge)
-    return Source(found.name, found.source, found.stand_in, found.checksum), kernel
+    return Source(table.name, table.source, table.stand_in, table.checksum), kernel
 
 
 def kernel_inverse(settings: TraceConfig, device: torch.device) -> TraceProblem:

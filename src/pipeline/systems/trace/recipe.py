@@ -59,9 +59,9 @@ def load_problem(settings: TraceConfig, device: torch.device) -> TraceProblem:
 
 
 def log_problem(here: Study, problem: TraceProblem, settings: TraceConfig, device: torch.device) -> None:
-    found = {"trace/reference": problem.trace, "trace/size": problem.size}
+    metrics = {"trace/reference": problem.trace, "trace/size": problem.size}
     flat = report.flatness(problem)
-    log_metrics(here.run, found if flat is None else {**found, "trace/flatness": flat})
+    log_metrics(here.run, metrics if flat is None else {**metrics, "trace/flatness": flat})
     if problem.timed is not problem.oracle:
         log_metrics(here.run, products_metrics(problem, settings, device))
 
@@ -103,11 +103,11 @@ def estimate(settings: TraceConfig, job: Job) -> float:
     with study(settings, job, problem.data, device, clock) as here:
         log_problem(here, problem, settings, device)
         with clock.stage("trials"):
-            found = all_runs(problem, settings, device, here.folder)
-            runs = failures(found, problem, settings)
+            estimates = all_runs(problem, settings, device, here.folder)
+            runs = failures(estimates, problem, settings)
             table = summary(runs, problem, settings)
             report.log_failures(here, problem, settings, runs, table)
-            verdicts = report.log_claims(here, paired(found, problem, settings))
+            verdicts = report.log_claims(here, paired(estimates, problem, settings))
         time_stage(here, problem, settings, device)
         words = report.description(here, problem, settings, table, verdicts)
         here.run.describe(words)

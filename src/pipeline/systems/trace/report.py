@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 NAMES = {"hutchinson": "Hutchinson", "hutch_pp": "Hutch++", "na_hutch_pp": "NA-Hutch++", "xtrace": "XTrace"}
 
 
-def named(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+def rows_by_method(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     return [(NAMES[str(method)], rows) for method, rows in table.groupby("method", sort=False)]
 
 
 def failure_curves(panel: Axes, table: pd.DataFrame) -> None:
     from matplotlib.ticker import PercentFormatter
 
-    for i, (name, rows) in enumerate(named(table)):
+    for i, (name, rows) in enumerate(rows_by_method(table)):
         spread = rows["failures_sd"].fillna(0.0)
         panel.errorbar(rows["queries"], rows["failures"], yerr=spread, capsize=CAP, label=name, **style(i))
     expected = table.dropna(subset="expected_failures")
@@ -44,7 +44,7 @@ def failures_figure(table: pd.DataFrame, settings: TraceConfig, *, title: str) -
     figure, (above, below) = new_axes(title, x="queries (products with A)", y="", rows=2, height=6.5)
     failure_curves(above, table)
     above.set_ylabel(f"estimates further than {settings.estimate.epsilon:.2g}·tr(A)")
-    for i, (name, rows) in enumerate(named(table)):
+    for i, (name, rows) in enumerate(rows_by_method(table)):
         line(below, i, rows["queries"], rows["rms_error"], name)
     below.axhline(settings.estimate.epsilon, **REFERENCE)
     below.set_yscale("log")
@@ -58,7 +58,7 @@ def timing_figure(table: pd.DataFrame, *, title: str) -> Figure:
     figure, panels = new_axes(title, x="queries (products with A)", y="seconds", rows=2, height=5.5)
     labels = "in one process", f"products over {table['processes'].iloc[0]} processes"
     for panel, column, label in zip(panels, ("sequential", "parallel"), labels, strict=True):
-        for i, (name, rows) in enumerate(named(table)):
+        for i, (name, rows) in enumerate(rows_by_method(table)):
             line(panel, i, rows["queries"], rows[column], f"{name}, rounds: {rows['rounds'].iloc[0]}")
         panel.set_ylim(bottom=0)
         panel.set_title(label, fontsize=HEADING)

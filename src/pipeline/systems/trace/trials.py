@@ -80,10 +80,10 @@ def expected_failures(problem: TraceProblem, settings: TraceConfig, queries: int
     return 100 * math.erfc(settings.estimate.epsilon * abs(problem.trace) / deviation / math.sqrt(2))
 
 
-def failures(found: dict[str, Tensor], problem: TraceProblem, settings: TraceConfig) -> pd.DataFrame:
+def failures(trials: dict[str, Tensor], problem: TraceProblem, settings: TraceConfig) -> pd.DataFrame:
     """A row for each method, number of queries and run: failures in percent of its trials, errors relative to tr(A)."""
     rows = []
-    for name, estimates in found.items():
+    for name, estimates in trials.items():
         errors = (estimates - problem.trace) / abs(problem.trace)
         for run, of_run in enumerate(errors):
             for queries, error in zip(settings.estimate.queries, of_run, strict=True):
