@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,7 @@ from models.trace.estimators import METHODS, check_budget
 from models.trace.functions import function_of
 from models.trace.matrices import Matrix, matrix_of
 from models.trace.pool import Pool, flatness, tail, whole
-from models.trace.standard_errors import ERRORS
+from models.trace.standard_errors import ERRORS, share_of_estimate
 
 GAIN = 0.5  # of ‖A‖_F², below which what XTrace leaves of it makes up for the half of the products that find it
 
@@ -40,9 +39,7 @@ class TraceEstimate:
     @property
     def relative_error(self) -> float:
         """Returns the standard error over |estimate|; infinite for an estimate of 0 with an error."""
-        if self.standard_error == 0:
-            return 0.0
-        return self.standard_error / abs(self.estimate) if self.estimate else math.inf
+        return share_of_estimate(self.standard_error, self.estimate)
 
     def __str__(self) -> str:
         return (

@@ -21,7 +21,7 @@ from models.trace.matrices import Matrix, matrix_of
 from models.trace.oracles import Checked, OracleError
 from models.trace.pool import refuse_asymmetric_products, whole
 from models.trace.queries import QueryDraw
-from models.trace.standard_errors import few
+from models.trace.standard_errors import few, share_of_estimate
 
 STEPS, VECTORS, MOST_VECTORS = 40, 30, 240  # by default; vectors without, and with a tolerance
 FEWEST, LOOKED_AT = 4, 2  # vectors: whose spread says something; of which the products say that A is symmetric
@@ -45,9 +45,7 @@ class LogdetEstimate:
     @property
     def relative_error(self) -> float:
         """Returns the standard error over |estimate|; infinite for an estimate of 0 with an error."""
-        if self.standard_error == 0:
-            return 0.0
-        return self.standard_error / abs(self.estimate) if self.estimate else math.inf
+        return share_of_estimate(self.standard_error, self.estimate)
 
     def __str__(self) -> str:
         return f"{self.estimate:,.6g} ± {self.standard_error:.2g} ({self.method}, {self.products} products)"

@@ -8,6 +8,7 @@ Webber, 2024, section 2.4), raised: the terms depend on each other, the more so 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -19,6 +20,13 @@ from models.trace.xtrace import xtrace_moments, xtrace_terms
 
 DEPENDENT = 1.3  # times the spread of XTrace's terms over √k: the largest ratio that was found for k ≪ n
 SURE, NORMAL = 0.975, 1.96  # quantile of the t-distribution, in place of the normal one's
+
+
+def share_of_estimate(standard_error: float, estimate: float) -> float:
+    """Returns the standard error over |estimate|; 0 without an error, infinite for an estimate of 0 with one."""
+    if standard_error == 0:
+        return 0.0
+    return standard_error / abs(estimate) if estimate else math.inf
 
 
 def of_test_queries(products: Tensor) -> Tensor:
