@@ -5,6 +5,8 @@ Hydra makes one in every process, for a single run too, so MLflow and pandas wai
 
 from __future__ import annotations
 
+import os
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -15,6 +17,7 @@ from omegaconf import DictConfig, open_dict
 
 from pipeline.host.errors import GOES_ON, FinishedBefore
 from pipeline.host.passwords import masked
+from pipeline.host.process import TRACEBACK
 from pipeline.host.torchrun import refuse_several
 from pipeline.settings.messages import expected_errors, one_line
 from pipeline.systems.registry import prepare_composition, system
@@ -54,6 +57,16 @@ def arrived() -> ParentRun:
     return ParentRun()
 
 
+def not_begun(error: Exception) -> str:
+    """One line for what kept a multirun from its first job; the traceback goes before it with HYDRA_FULL_ERROR=1."""
+    if os.environ.get(TRACEBACK) == "1":
+        traceback.print_exception(error)
+    if isinstance(error, expected_errors()):
+        return one_line(error)
+    where = "HYDRA_FULL_ERROR=1 shows where"
+    return f"the multirun has not begun: {type(error).__name__} ({one_line(error)}); {where}"
+
+
 class ParentRun(Callback):
     """Hydra callback. The parent's id travels as an override, which every launcher passes on.
 
@@ -77,8 +90,8 @@ class ParentRun(Callback):
         except FinishedBefore as end:
             print(end)
             raise SystemExit(0) from end
-        except expected_errors() as error:
-            raise SystemExit(f"error: {one_line(error)}") from error
+        except Exception as error:
+            raise SystemExit(f"error: {not_begun(error)}") from error
 
     def open(self, config: DictConfig) -> None:
         """Make the parent, where jobs are tracked."""

@@ -13,6 +13,7 @@ from pipeline.systems.registry import function, system
 
 SEARCHED = system("psrnn")
 Searched: Any = SEARCHED.settings
+NO_TRIAL = "recipe=tune is a multirun that is tracked; start it by +experiment=tune"
 
 
 @dataclass
@@ -47,7 +48,8 @@ def check(settings: TuneConfig) -> None:
     if SEARCHED.check is not None:
         function(SEARCHED.check)(settings)
     if not settings.tune.space:
-        raise PipelineError("tune.space is empty; name what is to be drawn, as in conf/experiment/tune.yaml")
+        empty = "tune.space is empty; name what is to be drawn, as in conf/experiment/tune.yaml"
+        raise PipelineError(NO_TRIAL if settings.tracking.parent is None else empty)
     for drawn in settings.tune.space:
         check_drawn(drawn)
 

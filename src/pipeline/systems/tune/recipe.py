@@ -21,7 +21,7 @@ from pipeline.job.curve import EpochRow
 from pipeline.settings.job import Job
 from pipeline.settings.unknown import not_a_setting
 from pipeline.systems.registry import checked, function
-from pipeline.systems.tune.config import SEARCHED, DrawnConfig, TuneConfig
+from pipeline.systems.tune.config import NO_TRIAL, SEARCHED, DrawnConfig, TuneConfig
 from pipeline.tracking.store import file_lock
 
 try:
@@ -33,7 +33,7 @@ except ImportError as error:
 def check_trial(settings: TuneConfig) -> None:
     """Raise PipelineError for a job that is no trial of a search."""
     if settings.tracking.parent is None or settings.tune.trial is None:
-        raise PipelineError("recipe=tune is a multirun that is tracked; start it by +experiment=tune")
+        raise PipelineError(NO_TRIAL)
 
 
 def local_storage(path: Path) -> str:
