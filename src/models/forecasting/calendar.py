@@ -73,22 +73,35 @@ class RowClock(NamedTuple):
     """Says which number a row has whatever series it stands in, so that a season means the same in all of them.
 
     unit: "nanoseconds" of times, "months" of times that go on by whole months, "numbers" of an index that counts; then
-    a row's number is its index over `step`. "rows" counts the rows of each series from 0.
+    a row's number is its index less `origin`, over `step`. "rows" counts the rows of each series from 0. origin: lies
+    less than a step above 0; the rows that the clock was made of are a whole number of steps from it.
     """
 
     unit: str = "rows"
     step: int = 1
+    origin: int = 0
 
     def row_numbers(self, index: Any, count: int, *, first: int) -> np.ndarray:
-        """Returns the numbers of so many rows, (count,); first: of the first of them where rows are counted."""
-        if self.unit == "rows" or index is None:
+        """Returns the numbers of so many rows, (count,), the nearest where a row lies between two; first: of the first
+        of them where rows are counted.
+
+        Raises ValueError for an index without times, or without numbers, where the clock goes by these.
+        """
+        if self.unit == "rows":
             return first + np.arange(count)
-        if self.unit == "numbers":
-            return np.asarray(index) // self.step
-        times: Any = times_in(index)
-        if self.unit == "months":
-            return np.asarray(times.year * 12 + times.month) // self.step
-        return np.rint(times.as_unit("ns").asi8 / self.step).astype(np.int64)
+        return (self._places(index) - self.origin + self.step // 2) // self.step
+
+    def _places(self, index: Any) -> np.ndarray:
+        times = None if index is None else times_in(index)
+        if self.unit == "numbers" and times is None and index is not None and index.dtype.kind in "iu":
+            return np.asarray(index)
+        if self.unit == "numbers" or times is None:
+            kind = "numbers" if self.unit == "numbers" else "times"
+            raise ValueError(
+                f"season goes by the {kind} in the index of the data fitted to, and these rows have none (after uneven "
+                "ones none are known); give a table with them in even steps"
+            )
+        return months_of(times) if self.unit == "months" else times.as_unit("ns").asi8
 
 
 def clock_of(index: Any) -> RowClock:
@@ -96,7 +109,7 @@ def clock_of(index: Any) -> RowClock:
     import pandas as pd
 
     if isinstance(index, pd.RangeIndex):
-        return RowClock("numbers", index.step)
+        return RowClock("numbers", index.step, index.start % index.step)
     times = None if index is None else times_in(index)
     if times is None or len(times) < 3:
         return RowClock()
@@ -104,9 +117,15 @@ def clock_of(index: Any) -> RowClock:
     if step is None:
         return RowClock()
     if isinstance(step, int):
-        return RowClock("months", step)
-    steps = np.diff(times.as_unit("ns").asi8)
-    return RowClock("nanoseconds", int(steps[0])) if len(set(steps.tolist())) == 1 else RowClock()
+        return RowClock("months", step, int(months_of(times)[0]) % step)
+    places = times.as_unit("ns").asi8
+    steps = set(np.diff(places).tolist())
+    return RowClock("nanoseconds", step := steps.pop(), int(places[0]) % step) if len(steps) == 1 else RowClock()
+
+
+def months_of(times: Any) -> np.ndarray:
+    """Returns the months of times since the year 0, (time,)."""
+    return np.asarray(times.year * 12 + times.month)
 
 
 def calendar_waves(index: Any, cycles: Sequence[str]) -> np.ndarray:
@@ -119,7 +138,8 @@ def calendar_waves(index: Any, cycles: Sequence[str]) -> np.ndarray:
     times = None if index is None else times_in(index)
     if times is None:
         raise ValueError(
-            "calendar needs a table whose index holds times; set one with set_index, or leave calendar out"
+            "calendar needs a table whose index holds times, in even steps where it goes on; set one with set_index, "
+            "put in missing rows with asfreq, or leave calendar out"
         )
     return np.concatenate([waves(CYCLES[name].phase(times), CYCLES[name].harmonics) for name in cycles], axis=1)
 

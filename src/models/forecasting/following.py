@@ -106,9 +106,14 @@ def _check_follows(group: Group, tail: Any) -> None:
         return
     if not last < first:
         raise ValueError(f"new_rows begins at {first}, and the rows so far end at {last}; give rows that follow")
-    expected = index_ahead(tail, 1)
-    if expected.name != "step" and _kind(expected) == _kind(tail) and first != expected[0]:
-        raise ValueError(f"new_rows begins at {first}, not at {expected[0]}; put in empty rows for those in between")
+    expected = index_ahead(tail, len(group.index))
+    if expected.name == "step" or _kind(expected) != _kind(tail):
+        return
+    differs = np.asarray(group.index != expected)
+    if differs.any():
+        row = int(np.argmax(differs))
+        begins = f"new_rows goes on in row {row} at" if row else "new_rows begins at"
+        raise ValueError(f"{begins} {group.index[row]}, not at {expected[row]}; put in empty rows for those in between")
 
 
 def _kind(index: Any) -> tuple[Any, ...]:

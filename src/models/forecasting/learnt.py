@@ -35,6 +35,7 @@ FIRST_SCORED = 4  # rows before this one of a series are not fitted to
 FEWEST_ROWS = 10  # of the longest series
 CONTEXT = 256  # rows before the held-out part that its state and its lags come from
 COMPARED = 24  # steps ahead over which the model is compared with naive forecasts
+BEFORE = "season before"  # the naive forecast that is there where the data reach back so far
 NEAR_TIE = 1.001  # times the model's error, below which a naive one is not called better
 
 
@@ -80,7 +81,8 @@ def learn(estimator: Any, rows: Rows) -> Learnt:
         rows, target=estimator.target, covariates=estimator.covariates, calendar=estimator.calendar,
         season=estimator.season,
     )  # fmt: skip
-    context = max(CONTEXT, 2 * lags) if isinstance(lags := getattr(estimator, "lags", 0), int) else CONTEXT
+    lags, season = getattr(estimator, "lags", 0), estimator.season or 0
+    context = max(CONTEXT, season, 0 if isinstance(lags, str) else 2 * lags)
     groups = of_labels(rows, columns.labels)
     check_rows(groups, columns, estimator.validation)
     series = [rows_of(columns, group) for group in groups]
@@ -163,12 +165,11 @@ def errors_of(learnt: Learnt, horizon: int) -> dict[str, np.ndarray]:
             "last value": naive_forecasts(part.rows, origins, horizon, targets=targets, season=1),
         }
         if learnt.season is not None:
-            forecasts["season before"] = naive_forecasts(
-                part.rows, origins, horizon, targets=targets, season=learnt.season
-            )
+            forecasts[BEFORE] = naive_forecasts(part.rows, origins, horizon, targets=targets, season=learnt.season)
         for name, ahead in forecasts.items():
             errors.setdefault(name, []).append(truth - ahead)
-    return {name: np.concatenate(parts) for name, parts in errors.items()}
+    joined = {name: np.concatenate(parts) for name, parts in errors.items()}
+    return {name: own for name, own in joined.items() if name != BEFORE or not np.isnan(own).all()}
 
 
 def compared_with_naive(learnt: Learnt) -> Learnt:

@@ -1,0 +1,88 @@
+"""Seasons that an estimator is told: which number a row has in them, and naive forecasts that reach back a season."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from models import PSRNNForecaster, VARForecaster
+from models.forecasting.calendar import clock_of
+
+
+@pytest.mark.parametrize(
+    ("start", "step"),
+    [("2024-01-01 12:00", "D"), ("2024-01-01 00:30", "h"), ("1969-12-28 00:15", "30min"), ("2024-01-31", "ME")],
+)
+def test_rows_in_even_steps_count_one_by_one(start: str, step: str) -> None:
+    index = pd.date_range(start, periods=50, freq=step)
+    numbers = clock_of(index).row_numbers(index, 50, first=0)
+    np.testing.assert_array_equal(np.diff(numbers), 1)
+    np.testing.assert_array_equal(clock_of(index).row_numbers(index[7:9], 2, first=0), numbers[7:9])
+
+
+def test_a_range_counts_one_by_one_and_rows_beside_it_take_the_nearest_number() -> None:
+    clock = clock_of(pd.RangeIndex(7, 107, 10))
+    assert clock.row_numbers(pd.Index([7, 11, 13, 17]), 4, first=0).tolist() == [0, 0, 1, 1]
+
+
+def noisy(rows: int, index: pd.Index, season: int) -> pd.DataFrame:
+    generator = np.random.default_rng(0)
+    wave = np.resize(generator.normal(size=season), rows)
+    return pd.DataFrame({"y": wave + 0.05 * generator.normal(size=rows)}, index=index)
+
+
+def test_the_time_of_day_of_daily_rows_changes_no_forecast() -> None:
+    midnight = noisy(200, pd.date_range("2024-01-01", periods=200, freq="D"), 7)
+    noon = midnight.set_axis(midnight.index + pd.Timedelta(hours=12))
+    forecaster = PSRNNForecaster(count=5, lags=8, season=7)
+    at_midnight, at_noon = (forecaster.fit(data).predict(7).to_numpy() for data in (midnight, noon))
+    np.testing.assert_allclose(at_noon, at_midnight, rtol=1e-9)
+
+
+@pytest.fixture(scope="module")
+def hourly() -> PSRNNForecaster:
+    return PSRNNForecaster(count=5, lags=2, season=24).fit(hours(100))
+
+
+def hours(rows: int) -> pd.DataFrame:
+    load = np.sin(np.arange(rows) / 3) + 0.1 * np.random.default_rng(0).normal(size=rows)
+    return pd.DataFrame({"load": load}, index=pd.date_range("2024-01-01", periods=rows, freq="h"))
+
+
+@pytest.mark.parametrize(
+    "series",
+    [hours(60).to_numpy(), hours(60).reset_index(drop=True), hours(60).iloc[np.r_[0:30, 31:60]]],
+    ids=["array", "numbers", "uneven"],
+)
+def test_rows_without_times_to_go_on_have_no_place_in_the_season(series: object, hourly: PSRNNForecaster) -> None:
+    with pytest.raises(ValueError, match="season goes by the times in the index of the data fitted to") as refused:
+        hourly.predict(2, series)
+    assert "\n" not in str(refused.value)
+
+
+def test_new_rows_may_leave_none_out_in_between(hourly: PSRNNForecaster) -> None:
+    before = hourly.predict(3)
+    with pytest.raises(ValueError, match=r"goes on in row 1 at 2024-01-05 06.*, not at 2024-01-05 05.*put in empty"):
+        hourly.update(hours(110).iloc[[100, 102, 105]])
+    pd.testing.assert_frame_equal(hourly.predict(3), before)
+
+
+@pytest.mark.parametrize("season", [300, 5000])
+def test_a_season_longer_than_the_validation_part_or_the_data(season: int) -> None:
+    data = noisy(1000, pd.RangeIndex(1000), 300)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "on the validation part a naive forecast")
+        errors = VARForecaster(orders=2, season=season).fit(data).validation_errors_
+    assert all(np.isfinite(values).all() for values in errors.values())
+    assert ("season before" in errors) == (season == 300)
+    if season == 300:
+        assert errors["season before"][0] == pytest.approx(2 * 0.05**2 / data[:900].to_numpy().var(), rel=0.3)
+
+
+def test_lags_are_whole_numbers_of_numpy_too() -> None:
+    data = np.sin(np.arange(1000) / 50)
+    chosen = [PSRNNForecaster(count=3, lags=lags).fit(data).chosen_ for lags in (200, np.int64(200))]
+    assert chosen[0] == chosen[1]
