@@ -21,6 +21,7 @@ from data.files.npz import read_arrays
 from data.files.textfile import fail, read_lines, read_numbers
 
 COMPONENTS = ("all", "largest")
+LARGEST_NODE = 2**53  # from which doubles leave whole numbers out
 NEAR = 1e-8  # of the largest entry: A and Aᵀ may differ by so much
 Matrix = np.ndarray | sp.csr_array
 
@@ -76,7 +77,9 @@ def read_npz(path: Path) -> Any:
     form = form.decode() if isinstance(form, bytes) else form
     if form in ("csr", "csc"):
         make = sp.csr_array if form == "csr" else sp.csc_array
-        return make((arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(arrays["shape"]))
+        made = make((arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(arrays["shape"]))
+        made.check_format()  # a place outside of the matrix would be read beyond the memory of its arrays
+        return made
     if form == "coo":
         return sp.coo_array((arrays["data"], (arrays["row"], arrays["col"])), shape=tuple(arrays["shape"]))
     if form is not None or len(arrays) != 1:
@@ -98,10 +101,10 @@ def read_edges(path: Path) -> Any:
     if width not in (2, 3):
         fail(path, lines[0].number, f"expected two nodes and at most a weight, found {width} words")
     table = np.array([read_numbers(path, line.number, line.tokens, width) for line in lines])
-    whole = (table[:, :2] == np.rint(table[:, :2])).all(axis=1)
+    whole = ((table[:, :2] == np.rint(table[:, :2])) & (np.abs(table[:, :2]) < LARGEST_NODE)).all(axis=1)
     if not whole.all():
         bad = lines[int(np.argmin(whole))]
-        fail(path, bad.number, f"expected two whole numbers, found {' '.join(bad.tokens[:2])!r}")
+        fail(path, bad.number, f"expected two whole numbers, found {' '.join(bad.tokens[:2])!r} (2^53 is too large)")
     return adjacency(path, table[:, :2].astype(np.int64), table[:, 2] if width == 3 else np.ones(len(table)))
 
 
@@ -148,7 +151,16 @@ def read(path: Path) -> Matrix:
         raise DataError(f"{path}: the matrix has shape {tuple(matrix.shape)}; a square one (n, n) with rows is needed")
     if matrix.dtype.kind not in "fiub":
         raise DataError(f"{path}: the matrix holds {matrix.dtype}; real numbers are needed")
-    return sp.csr_array(matrix, dtype=np.float64) if sp.issparse(matrix) else np.asarray(matrix, np.float64)
+    return (
+        without_zeros(sp.csr_array(matrix, dtype=np.float64)) if sp.issparse(matrix) else np.asarray(matrix, np.float64)
+    )
+
+
+def without_zeros(matrix: sp.csr_array) -> sp.csr_array:
+    """Returns the matrix without entries of 0 that are written down, and with each entry once."""
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix
 
 
 def check(path: Path, matrix: Any) -> None:

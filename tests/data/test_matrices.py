@@ -81,6 +81,7 @@ def test_weights_loops_and_names_of_nodes(tmp_path: Path) -> None:
         ("a.txt", "1 2 3 4\n", r"a\.txt, line 1: expected two nodes and at most a weight, found 4 words"),
         ("a.txt", "1 2\n3 x\n", r"a\.txt, line 2: expected numbers"),
         ("a.txt", "1 2\n3 4.5\n", r"a\.txt, line 2: expected two whole numbers, found '3 4\.5'"),
+        ("a.txt", "9007199254740993 2\n", r"a\.txt, line 1: expected two whole numbers, found '9007199254740993 2' "),
         ("a.txt", "1 2 inf\n", r"a\.txt, line 1: a number that is not finite"),
         ("a.txt", "1 2 1\n2 1 3\n", r"a\.txt: the edge 2 1 stands there with two weights; keep one of them"),
         ("a.mtx", "no matrix\n", r"a\.mtx: cannot be read: "),
@@ -131,3 +132,15 @@ def test_what_is_asked_for_must_be_there(tmp_path: Path) -> None:
     np.savez(tmp_path / "two.npz", a=np.eye(2), b=np.eye(2))
     with pytest.raises(DataError, match="it holds a, b; save one array"):
         load(path=str(tmp_path / "two.npz"))
+
+
+def test_entries_of_0_join_no_rows(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("0 1 0\n1 2 0\n3 4 1\n")
+    assert load(path=str(tmp_path / "a.txt"), component="largest").size == 2
+
+
+def test_a_sparse_one_with_places_outside_of_it(tmp_path: Path) -> None:
+    parts = {"data": np.ones(2), "indices": np.array([0, 9]), "indptr": np.array([0, 1, 2]), "shape": np.array([2, 2])}
+    np.savez(tmp_path / "a.npz", format=b"csr", allow_pickle=False, **parts)
+    with pytest.raises(DataError, match=r"a\.npz: cannot be read: indices must be < 2"):
+        load(path=str(tmp_path / "a.npz"))

@@ -137,7 +137,7 @@ def curve(own: OwnMatrix, settings: TraceConfig) -> pd.DataFrame:
     """A row for each method, and for the one that is chosen, and number of queries: all ask the same queries."""
     pool = Pool(own.target, seed=settings.seed)
     rows = []
-    for queries in settings.estimate.queries:
+    for queries in sorted(settings.estimate.queries):
         for method in (AUTO, *settings.estimate.methods):
             estimate = of_budget(pool, method, queries)
             rows.append(

@@ -39,12 +39,18 @@ def check(settings: TraceConfig) -> None:
 
 
 def check_budgets(settings: TraceConfig, size: int) -> None:
-    """Raises PipelineError, before anything is drawn, for a budget that a method cannot be given."""
-    for key, budgets in (("estimate", settings.estimate.queries), ("timing", settings.timing.queries)):
+    """Raises PipelineError, before anything is drawn, for a budget that a method cannot be given.
+
+    For a matrix of one's own nothing is timed, and any budget may come to XTrace, in even numbers.
+    """
+    own_matrix = settings.problem == OWN
+    asked = {"estimate": settings.estimate.queries, **({} if own_matrix else {"timing": settings.timing.queries})}
+    for key, budgets in asked.items():
         for queries in budgets:
-            for name in settings.estimate.methods:
+            chosen = [("xtrace", queries - queries % 2)] if own_matrix else []
+            for name, count in [*((name, queries) for name in settings.estimate.methods), *chosen]:
                 try:
-                    check_budget(name, queries, size)
+                    check_budget(name, count, size)
                 except ValueError as error:
                     raise PipelineError(f"{key}.queries: {error}") from error
 

@@ -138,8 +138,18 @@ def test_functions_that_the_matrix_has_not(
     assert message in error, error
 
 
-def test_more_queries_than_the_matrix_has_rows(files: dict[str, str], run_pipeline) -> None:
+@pytest.mark.parametrize("methods", ["[xtrace]", "[hutchinson]"])  # beside which one is chosen
+def test_more_queries_than_the_matrix_has_rows(methods: str, files: dict[str, str], run_pipeline) -> None:
     error = run_pipeline(
-        "recipe=trace", f"matrix.path={files['kernel.npy']}", "tracking=off", "estimate.queries=[300]"
-    ).error
+        "recipe=trace", f"matrix.path={files['kernel.npy']}", "tracking=off", "estimate.queries=[300]",
+        f"estimate.methods={methods}",
+    ).error  # fmt: skip
     assert "with 300 queries makes a sketch of 150 vectors of a matrix of size 120; ask for fewer" in error, error
+
+
+def test_queries_come_in_any_order_and_those_of_timing_play_no_part(tmp_path: Path, run_pipeline) -> None:
+    np.save(tmp_path / "small.npy", kernel()[:40, :40])
+    arguments = (f"matrix.path={tmp_path / 'small.npy'}", "size=tiny", "estimate.queries=[40,8]")
+    result = run_pipeline("recipe=trace", *arguments, "timing.queries=[90]")  # more than 40 rows can be asked
+    assert result.status == 0, result.err
+    assert "with 40 queries" in result.out
