@@ -47,8 +47,10 @@ def stop(error: Exception) -> None:
 def run(settings: Any, current: Any) -> Any:
     """The recipe of settings that were checked; torch is imported here at the earliest."""
     from pipeline.host.out_of_memory import said_in_one_line
+    from pipeline.settings.job import refuse_other_data
     from pipeline.systems.registry import function, system
 
+    refuse_other_data(current)
     with said_in_one_line():
         return function(system(settings.recipe).entry)(settings, current)
 

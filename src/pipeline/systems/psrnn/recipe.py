@@ -7,7 +7,7 @@ from models.runtime.collectives import rank
 from pipeline.host.torchrun import refuse_unlike, settings_of_rank
 from pipeline.job.clock import Clock
 from pipeline.job.study import Study, opened, set_up
-from pipeline.settings.job import Job, refuse_other_data
+from pipeline.settings.job import Job
 from pipeline.systems.psrnn.close import close
 from pipeline.systems.psrnn.config import PsrnnConfig
 from pipeline.systems.psrnn.evaluate import evaluate_stage, say_left_out
@@ -36,7 +36,6 @@ def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> fl
 
     Of several ranks rank 0 alone evaluates; the others are done with the validation error.
     """
-    refuse_other_data(job)
     settings = settings_of_rank(settings)
     device, stages, clock = set_up(settings, job), stages_of(settings), Clock()
     with clock.stage("load"):
