@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -36,6 +36,8 @@ class Graph:
     pair of equal nodes. source: what `data.source` is tagged with. stand_in: generated; no claim is made from it.
     Raises DataError where an edge names a node that is not there.
     """
+
+    kind: ClassVar[str] = "a graph"
 
     name: str
     nodes: int

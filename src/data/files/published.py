@@ -10,6 +10,8 @@ from pathlib import Path
 from data.base import DataError
 from data.files import download
 
+PUBLISHED = "published"  # the published files of any data set, whatever their own `data.source`
+
 
 @dataclass(frozen=True)
 class Published:
@@ -37,9 +39,9 @@ class Published:
         return download.data_root(root) / (self.folder or self.name)
 
     def check_source(self, source: str, others: tuple[str, ...] = ()) -> None:
-        """Raises DataError, naming the choices, for a `data.source` that is not one of them."""
+        """Raises DataError, naming the choices, for a `data.source` that is not one of them, nor "published"."""
         choices = ("auto", self.source, "stand_in", *others)
-        if source not in choices:
+        if source not in (*choices, PUBLISHED):
             raise DataError(f"{self.name}: data.source={source} is unknown; choose one of {', '.join(choices)}")
 
     def find(
@@ -53,8 +55,10 @@ class Published:
         """Returns the paths of the files, whole and in order, or None where a stand-in is to take their place: with
         source=stand_in, and with auto, said in a warning, where one is missing and there is no network.
 
-        others: sources of the loader's own. Raises DataError for a source that is unknown, for a file that is damaged,
-        for a download that fails, and for a file that is missing without a network, where the source is not auto.
+        "published" asks for the files in every data set. others: sources of the loader's own.
+
+        Raises DataError for a source that is unknown, for a file that is damaged, for a download that fails, and
+        for a file that is missing without a network, where the source is not auto.
         """
         self.check_source(source, others)
         if source == "stand_in":
@@ -64,7 +68,7 @@ class Published:
         for file in (file for file in self.checksums if file not in missing):
             download.check_file(folder / file, self.checksums[file])
         if missing and not self.fetched(missing, folder, opener=opener):
-            self.say_lack(missing, folder, required=source == self.source)
+            self.say_lack(missing, folder, required=source in (self.source, PUBLISHED))
             return None
         return [folder / file for file in self.checksums]
 

@@ -26,8 +26,10 @@ from pipeline.tracking.store import experiment_id, newest_run, open_store
 
 
 def experiment_name(config: DictConfig) -> str:
-    """As of a single run: jobs on one table are kept under the name of its file."""
+    """As of a single run: jobs on one table are kept under the name of its file, and studies under their recipe's."""
     choices = config.hydra.runtime.choices
+    if system(config.recipe).comparison is None:
+        return str(config.tracking.experiment or choices.get("experiment") or config.recipe)
     table = OmegaConf.select(config, "data.path") if choices.get("data") == "table" else None
     data = Path(str(table)).name.split(".")[0] if table else choices.get("data")
     return str(config.tracking.experiment or choices.get("experiment") or data or config.recipe)

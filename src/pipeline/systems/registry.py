@@ -109,18 +109,23 @@ def choices_that_give(records: tuple[type, ...]) -> list[str]:
     return [name for name, target in targets_of("data").items() if returned_by(target) in records]
 
 
-def check_data(settings: Any) -> None:
-    """Raise PipelineError, before anything is loaded, for data that the recipe cannot take, as their loader says."""
-    data, taken = getattr(settings, "data", None), system(settings.recipe).data
-    if not taken or not isinstance(data, dict):
-        return
-    given, records = returned_by(data["_target_"]), tuple(function(name) for name in taken)
+def refuse_other_records(target: str, taken: tuple[str, ...], by: str) -> None:
+    """Raise PipelineError for data whose loader says that it returns none of the records, "module:Class", that are
+    taken. by: what takes them, as it was typed."""
+    given, records = returned_by(target), tuple(function(name) for name in taken)
     if not isinstance(given, type) or issubclass(given, records):
         return
     raise PipelineError(
-        f"data: {data['_target_']} gives {what(given)}; recipe={settings.recipe} takes "
-        f"{' or '.join(map(what, records))}: choose data={', '.join(choices_that_give(records))}"
+        f"data: {target} gives {what(given)}; {by} takes {' or '.join(map(what, records))}: choose "
+        f"data={', '.join(choices_that_give(records))}"
     )
+
+
+def check_data(settings: Any) -> None:
+    """Raise PipelineError, before anything is loaded, for data that the recipe cannot take, as their loader says."""
+    data, taken = getattr(settings, "data", None), system(settings.recipe).data
+    if taken and isinstance(data, dict):
+        refuse_other_records(data["_target_"], taken, f"recipe={settings.recipe}")
 
 
 def owner_of(model: str) -> str | None:

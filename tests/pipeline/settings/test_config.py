@@ -18,6 +18,7 @@ from pipeline.settings.schema import register_schemas
 from pipeline.systems.predict.config import PredictConfig
 from pipeline.systems.psrnn.config import PsrnnConfig, readout_for, refine_for
 from pipeline.systems.registry import checked, schemas
+from pipeline.systems.trace.config import problem_of
 
 OPTIONS = sorted(
     (str(path.parent.relative_to(conf_folder())), path.stem)
@@ -36,7 +37,12 @@ CONTENDERS = sorted(
 )
 OF_POINTS = ("ssgp", "spectrum", "revisited", "pca", "rff", "svgp", "full_gp", "ridge", "vae_ridge")
 POINTS = ("abalone", "gas_turbine", "points", "precipitation")  # tables of points, which recipe=ssgp takes
+GRAPHS = ("roget", "condmat")
 NEEDED = {
+    **{("data", name): ["recipe=trace", f"problem={name}"] for name in GRAPHS},
+    ("data", "matrix"): ["recipe=trace", f"data.path={__file__}"],
+    **{("problem", path.stem): ["recipe=trace"] for path in (conf_folder() / "problem").glob("*.yaml")},
+    ("problem", "own"): ["recipe=trace", "matrix.path=a.npz"],
     ("tracking", "server"): ["tracking.uri=http://127.0.0.1:5000"],
     ("kernel", "laplacian_l1"): ["sampler=iid"],
     **{("data", name): ["recipe=ssgp"] for name in POINTS},
@@ -50,7 +56,7 @@ NEEDED = {
 def composer():
     register_schemas(schemas())
     OmegaConf.register_new_resolver("pipeline_store", lambda: "/tmp", replace=True)
-    for resolver in (at_most, up_to, contenders, readout_for, refine_for):
+    for resolver in (at_most, up_to, contenders, readout_for, refine_for, problem_of):
         OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
     GlobalHydra.instance().clear()
     with initialize_config_dir(str(conf_folder()), version_base="1.3"):
@@ -77,7 +83,7 @@ def test_the_options_are_found() -> None:
 @pytest.mark.parametrize(("group", "option"), [pair for pair in OPTIONS if pair != ("data", "new")])
 def test_every_option_composes_and_its_target_takes_its_keys(group: str, option: str) -> None:
     settings = checked(compose("config", [f"{group}={option}", *NEEDED.get((group, option), [])]))
-    assert settings.recipe in ("psrnn", "ssgp")
+    assert settings.recipe in ("psrnn", "ssgp", "trace")
     section = getattr(settings, group)
     if isinstance(section, dict) and "_target_" in section:
         check_target(group, section, [])

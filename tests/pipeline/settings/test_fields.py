@@ -90,7 +90,8 @@ def test_every_number_that_a_target_takes_has_a_range(group: str) -> None:
 
 def test_sections_of_any_keys_are_told_by_the_schema() -> None:
     assert free_sections(schemas()["psrnn"]) == ("data", "kernel", "sampler", "model")
-    assert free_sections(schemas()["trace"]) == ()  # its data are known by their keys
+    assert free_sections(schemas()["trace"]) == ("data",)
+    assert free_sections(schemas()["theory"]) == ()
     assert not free_sections(SizeConfig)
 
 

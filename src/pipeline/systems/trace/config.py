@@ -20,21 +20,19 @@ FUNCTIONS = ("identity", "cube", "exp", "inverse", "log", "smoother")
 COMPONENTS = ("all", "largest")
 
 
+GRAPH, POINTS, MATRIX = "data.graphs:Graph", "data.points:Points", "data.matrices:SymmetricMatrix"
+RECORDS = {"roget": GRAPH, "condmat": GRAPH, "precipitation": POINTS, "smoother": POINTS, OWN: MATRIX}  # of `data`
+
+
 def problem_of(path: str | None) -> str:
-    """`${problem_of:${matrix.path}}`: a matrix of one's own where its file is given, else diag(1/i²)."""
+    """`${problem_of:${data.path}}`: a matrix of one's own where its file is given, else diag(1/i²)."""
     return "synthetic" if path is None else OWN
 
 
 @dataclass
-class TraceDataConfig:
-    root: str | None = None
-    source: str = MISSING
-    seed: int = setting(at_least=0)
-
-
-@dataclass
 class MatrixConfig:
-    """What the matrix is made with; each problem uses some of it. path to exact_rows: a matrix of one's own."""
+    """What the matrix is made with; each problem uses some of it. path to exact_rows: a matrix of one's own; the first
+    three are what data=matrix is read with."""
 
     path: str | None = None
     component: str = setting(choices=COMPONENTS)
@@ -97,7 +95,7 @@ class TraceConfig(CommonConfig):
 
     problem: str = setting(choices=PROBLEMS)
     function: str = setting(choices=FUNCTIONS)
-    data: TraceDataConfig = field(default_factory=TraceDataConfig)
+    data: Any = MISSING
     matrix: MatrixConfig = field(default_factory=MatrixConfig)
     hessian: HessianConfig = field(default_factory=HessianConfig)
     estimate: EstimateConfig = field(default_factory=EstimateConfig)
@@ -108,5 +106,6 @@ SYSTEM = System(
     settings=TraceConfig,
     entry="pipeline.systems.trace.recipe:estimate",
     check="pipeline.systems.trace.recipe:check",
+    data=(GRAPH, POINTS, MATRIX),
     resolvers=(problem_of,),
 )

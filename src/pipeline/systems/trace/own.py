@@ -12,7 +12,6 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from data import matrices
 from data.matrices import SymmetricMatrix
 from models.trace.arguments import AUTO
 from models.trace.estimate import of_budget
@@ -26,6 +25,7 @@ from pipeline.host.devices import DTYPES
 from pipeline.host.errors import PipelineError
 from pipeline.job.checkpoint import find, save
 from pipeline.job.study import Study
+from pipeline.systems.trace import records
 from pipeline.systems.trace.config import OWN, TraceConfig
 
 MOST_COUNTED = 2 * 10**8  # products of two entries that are made to count triangles exactly
@@ -52,8 +52,6 @@ def check(settings: TraceConfig) -> None:
         if settings.function != "identity":
             raise PipelineError(f"function={settings.function} is for a matrix of one's own; give matrix.path=FILE")
         return
-    if path is None:
-        raise PipelineError("problem=own needs a matrix: matrix.path=FILE (.mtx, .npz, .npy, .txt or .edges)")
     if settings.estimate.distribution != "gaussian":
         raise PipelineError(
             f"estimate.distribution={settings.estimate.distribution}: the standard errors of problem=own are those of "
@@ -74,8 +72,8 @@ def shift_of(settings: TraceConfig, size: int) -> float:
 
 
 def load(settings: TraceConfig, device: torch.device) -> OwnMatrix:
-    """The matrix of `matrix.path` and f of it."""
-    data = matrices.load(path=settings.matrix.path, component=settings.matrix.component, loops=settings.matrix.loops)
+    """The matrix and f of it."""
+    data: SymmetricMatrix = records.load(settings)
     dtype, name = DTYPES[settings.dtype], settings.function
     own = Matrix(oracle_of(data.matrix, device, dtype), data.size, dtype, device)
     if name == "smoother":

@@ -12,8 +12,6 @@ import torch
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from torch import Tensor
 
-from data import graphs
-from data.regression import precipitation
 from models.features.kernel_matrix import kernel_matrix
 from models.features.kernels import Gaussian
 from models.trace.hessian import dense
@@ -22,6 +20,8 @@ from models.trace.oracles import Dense, Diagonal, Oracle, Power, Reordered, spar
 from models.trace.solves import RidgeSmoother
 from pipeline.host.devices import DTYPES
 from pipeline.host.errors import PipelineError
+from pipeline.job.study import Data
+from pipeline.systems.trace import records
 from pipeline.systems.trace.config import TraceConfig
 from pipeline.systems.trace.hessian import fitted_hessian
 
@@ -62,13 +62,8 @@ def synthetic(settings: TraceConfig, device: torch.device) -> TraceProblem:
     return TraceProblem(data, size, oracle, oracle, math.fsum(values), norm, f"diag(1/i²), n = {size}", "trace")
 
 
-def published(graph: graphs.Graph) -> Source:
-    return Source(graph.name, graph.source, graph.stand_in, graph.checksum)
-
-
-def load_graph(settings: TraceConfig) -> graphs.Graph:
-    data = settings.data
-    return graphs.load(name=settings.problem, source=data.source, root=data.root, seed=data.seed)
+def source_of(data: Data) -> Source:
+    return Source(data.name, data.source, data.stand_in, data.checksum)
 
 
 def adjacency(nodes: int, edges: np.ndarray) -> sp.csr_array:
@@ -102,7 +97,7 @@ def by_eigenvalues(
 
 def roget(settings: TraceConfig, device: torch.device) -> TraceProblem:
     """exp(A), the loop kept; its trace from all eigenvalues."""
-    graph = load_graph(settings)
+    graph = records.load(settings)
     matrix = adjacency(graph.nodes, graph.edges)
     own = sparse(matrix, device, DTYPES[settings.dtype])
     whole, values = by_eigenvalues(torch.linalg.eigh(torch.from_numpy(matrix.toarray())), torch.exp, settings, device)
@@ -110,37 +105,35 @@ def roget(settings: TraceConfig, device: torch.device) -> TraceProblem:
     oracle = counted(whole, timed, settings)
     what = f"exp(A), {graph.nodes} nodes"
     return TraceProblem(
-        published(graph), graph.nodes, oracle, timed, float(values.sum()), float(values.norm()), what, "Estrada index"
+        source_of(graph), graph.nodes, oracle, timed, float(values.sum()), float(values.norm()), what, "Estrada index"
     )
 
 
 def condmat(settings: TraceConfig, device: torch.device) -> TraceProblem:
     """A³ without loops; its trace by counting: Σ over the edges of the common neighbours of their ends."""
-    graph = load_graph(settings)
+    graph = records.load(settings)
     matrix = adjacency(graph.nodes, graph.without_loops())
     squared: Any = matrix @ matrix
     trace = float(squared.multiply(matrix).sum())
     oracle = power(matrix, 3, device, DTYPES[settings.dtype])
     what = f"A³, {graph.nodes} nodes, {graph.loops} loops dropped"
-    return TraceProblem(published(graph), graph.nodes, oracle, oracle, trace, None, what, "triangles", per=6.0)
+    return TraceProblem(source_of(graph), graph.nodes, oracle, oracle, trace, None, what, "triangles", per=6.0)
 
 
-def precipitation_kernel(settings: TraceConfig) -> tuple[Source, Tensor]:
-    """Of points of the precipitation data; Gaussian, with `matrix.ridge` added to the diagonal."""
-    matrix, data = settings.matrix, settings.data
-    source = "noaa" if data.source == "published" else data.source
-    table = precipitation.load(points=matrix.points, seed=data.seed, source=source, root=data.root)
-    kernel = kernel_matrix(Gaussian(), table.inputs, bandwidth=matrix.length)
-    kernel.diagonal().add_(matrix.ridge)
-    return Source(table.name, table.source, table.stand_in, table.checksum), kernel
+def kernel_of_points(settings: TraceConfig) -> tuple[Source, Tensor]:
+    """Gaussian, of the inputs of points, with `matrix.ridge` added to the diagonal."""
+    points = records.load_points(settings)
+    kernel = kernel_matrix(Gaussian(), points.inputs, bandwidth=settings.matrix.length)
+    kernel.diagonal().add_(settings.matrix.ridge)
+    return source_of(points), kernel
 
 
 def kernel_inverse(settings: TraceConfig, device: torch.device) -> TraceProblem:
-    """K⁻¹ of `precipitation_kernel`; its trace from all eigenvalues.
+    """K⁻¹ of `kernel_of_points`; its trace from all eigenvalues.
 
     Raises PipelineError for a kernel that is singular.
     """
-    name, kernel = precipitation_kernel(settings)
+    name, kernel = kernel_of_points(settings)
     spectrum = torch.linalg.eigh(kernel)
     refuse_singular(spectrum.eigenvalues)
     own = Dense(kernel.to(device, DTYPES[settings.dtype]))
@@ -152,9 +145,9 @@ def kernel_inverse(settings: TraceConfig, device: torch.device) -> TraceProblem:
 
 
 def smoother(settings: TraceConfig, device: torch.device) -> TraceProblem:
-    """K(K + λN·I)⁻¹ of `precipitation_kernel`, whose trace is the statistical dimension of ridge regression: that from
+    """K(K + λN·I)⁻¹ of `kernel_of_points`, whose trace is the statistical dimension of ridge regression: that from
     all eigenvalues; products by conjugate gradients."""
-    name, kernel = precipitation_kernel(settings)
+    name, kernel = kernel_of_points(settings)
     shift = settings.matrix.smoothing * len(kernel)
     timed = RidgeSmoother(Dense(kernel.to(device, DTYPES[settings.dtype])), shift)
     whole, values = by_eigenvalues(torch.linalg.eigh(kernel), lambda v: v / (v + shift), settings, device)
@@ -189,8 +182,7 @@ def loss_hessian(settings: TraceConfig, device: torch.device) -> TraceProblem:
         )
     matrix, size = dense(fitted.oracle), fitted.oracle.size
     oracle = counted(Dense(matrix), fitted.oracle, settings)
-    data = fitted.dataset
-    name = Source(data.name, data.source, data.stand_in, data.checksum)
+    name = source_of(fitted.dataset)
     what = f"Hessian, {size} parameters, {fitted.chunks} chunks, loss {fitted.loss:.3g}"
     return TraceProblem(name, size, oracle, fitted.oracle, float(matrix.trace()), float(matrix.norm()), what, "trace")
 

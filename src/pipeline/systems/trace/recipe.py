@@ -15,7 +15,7 @@ from pipeline.job.clock import Clock
 from pipeline.job.study import Study, log_metrics, set_up, study
 from pipeline.settings.job import Job
 from pipeline.settings.schema import refuse_repeated
-from pipeline.systems.trace import own, own_report, report
+from pipeline.systems.trace import own, own_report, records, report
 from pipeline.systems.trace.claims import paired
 from pipeline.systems.trace.config import OWN, TraceConfig
 from pipeline.systems.trace.problems import PROBLEMS, TraceProblem
@@ -25,6 +25,7 @@ from pipeline.systems.trace.trials import all_runs, failures, products_metrics, 
 def check(settings: TraceConfig) -> None:
     """Raises PipelineError, before anything is loaded, for settings that leave nothing to estimate or mean nothing."""
     own.check(settings)
+    records.check(settings)
     asked, timing = settings.estimate, settings.timing
     if settings.hessian.readout.lags is None:
         raise PipelineError("hessian.readout.lags has no value; give a number, 0 for the state alone")

@@ -31,13 +31,28 @@ from pipeline.settings.build import settings_of
 from pipeline.settings.schema import register_schemas
 from pipeline.systems.registry import schemas
 from pipeline.systems.trace.claims import CLAIMS, claims, paired
-from pipeline.systems.trace.config import EstimateConfig, MatrixConfig, TraceConfig, TraceDataConfig
+from pipeline.systems.trace.config import EstimateConfig, MatrixConfig, TraceConfig
 from pipeline.systems.trace.hessian import fitted_hessian
 from pipeline.systems.trace.problems import PROBLEMS, Source, TraceProblem, refuse_singular
 from pipeline.systems.trace.trials import products_metrics
 from test_real_data import ROOT
 
-TINY = ("size=tiny", "data.source=stand_in", "timing.processes=1", "timing.trials=1", "timing.queries=[10]")
+TINY = ("size=tiny", "timing.processes=1", "timing.trials=1", "timing.queries=[10]")
+
+
+NO_DATA = ("trace", "trace_hessian")  # experiments
+
+
+def data_of(problem: str) -> dict[str, Any] | None:
+    """The section `data` of a problem."""
+    where = {"root": str(ROOT), "source": "published" if ROOT.is_dir() else "stand_in", "seed": 0}
+    if problem in ("roget", "condmat"):
+        return {"_target_": "data.graphs.load", "name": problem, **where}
+    return (
+        {"_target_": "data.regression.precipitation.load", **where}
+        if problem in ("precipitation", "smoother")
+        else None
+    )
 
 
 def settings(problem: str, **matrix: float | str) -> TraceConfig:
@@ -53,12 +68,11 @@ def settings(problem: str, **matrix: float | str) -> TraceConfig:
         "products": "exact",
         **matrix,
     }
-    source = "published" if ROOT.is_dir() else "stand_in"
     estimate = EstimateConfig(list(METHODS), [10], "gaussian", 0.01, 2, 1)
     return TraceConfig(
         problem=problem,
         function="identity",
-        data=TraceDataConfig(str(ROOT), source, 0),
+        data=data_of(problem),
         matrix=MatrixConfig(**made),
         estimate=estimate,
     )
@@ -71,7 +85,10 @@ WALKER = ("data@hessian.data=mocap", "hessian.data.source=stand_in", "hessian.ho
     "experiment", ["trace", "trace_roget", "trace_precipitation", "trace_smoother", "trace_hessian"]
 )
 def test_a_tiny_run(experiment: str, run_pipeline, client) -> None:
-    result = run_pipeline(f"+experiment={experiment}", *TINY, *(WALKER if experiment == "trace_hessian" else ()))
+    source = () if experiment in NO_DATA else ("data.source=stand_in",)
+    result = run_pipeline(
+        f"+experiment={experiment}", *TINY, *source, *(WALKER if experiment == "trace_hessian" else ())
+    )
     assert result.status == 0, result.err
     (run,) = (
         run for run in client.search_runs([e.experiment_id for e in client.search_experiments()]) if run.data.metrics
@@ -99,7 +116,7 @@ def test_a_tiny_run(experiment: str, run_pipeline, client) -> None:
     [
         (
             "problem=graph",
-            "problem=graph is unknown; choose one of synthetic, roget, condmat, precipitation, smoother, hessian, own",
+            "problem=graph is unknown; choose one of auto, condmat, hessian, own, precipitation, roget, smoother",
         ),
         ("estimate.methods=[hutch]", "estimate.methods=hutch is unknown; choose one of hutchinson, hutch_pp"),
         ("estimate.queries=[11]", "estimate.queries: xtrace asks for as many queries twice; 11 is odd"),
@@ -120,6 +137,38 @@ def test_wrong_settings(argument: str, message: str, run_pipeline) -> None:
     problem = ("problem=roget",) if argument.startswith("data.") else ()
     error = run_pipeline("recipe=trace", "size=tiny", "tracking=off", *problem, argument).error
     assert message in error, error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("problem=roget", "data=mocap"), "gives sequences; problem=roget takes a graph: choose data=condmat, roget"),
+        (("problem=smoother", "data=roget"), "gives a graph; problem=smoother takes a table of points: choose data=ab"),
+        (("problem=own", "data=roget"), "gives a graph; problem=own takes a symmetric matrix: choose data=matrix"),
+        (("data=roget",), "problem=synthetic takes no data: leave data out, or choose problem=roget, condmat, precipi"),
+        (("problem=hessian", "data=mocap"), "problem=hessian takes no data: leave data out, and choose hessian's own"),
+        (("problem=synthetic", "data.source=published"), "data.source is not a setting of the data chosen"),
+        (("problem=synthetic", "+experiment=own_roget"), "problem=roget has no data; choose both by problem=roget"),
+    ],
+)
+def test_data_of_another_kind_are_refused_before_loading(
+    arguments: tuple[str, ...], message: str, run_pipeline, tmp_path
+) -> None:
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "own_roget.yaml").write_text("# @package _global_\nproblem: roget\n")
+    result = run_pipeline("recipe=trace", "tracking=off", *arguments, f"--config-dir={tmp_path}")
+    assert message in result.error, result.error
+    assert "load" not in result.out
+
+
+def test_a_problem_takes_any_data_of_its_kind(run_pipeline, client) -> None:
+    table = ("data=abalone", "data.source=stand_in", "matrix.ridge=0.1")
+    assert run_pipeline("recipe=trace", "problem=smoother", *table, *TINY).status == 0
+    (run,) = client.search_runs([e.experiment_id for e in client.search_experiments()])
+    assert run.data.tags["data"] == "abalone"
+    few = ("data.points=5", "data.validation=0", "data.test=0", "data.source=stand_in")
+    error = run_pipeline("recipe=trace", "problem=smoother", *few, "tracking=off").error
+    assert "matrix.points=1000: there are 5 points; lower it, or raise data.points" in error, error
 
 
 @pytest.mark.parametrize(
@@ -201,7 +250,7 @@ def test_the_hessian_is_that_of_the_loss_that_refinement_minimises() -> None:
 def test_queries_do_not_depend_on_the_order_that_a_graph_is_multiplied_in(monkeypatch) -> None:
     """Which order reverse Cuthill–McKee finds differs between processors."""
     small = settings("condmat")
-    small.data.source = "stand_in"
+    small.data["source"] = "stand_in"
     here = PROBLEMS["condmat"](small, torch.device("cpu"))
     x = torch.randn(3, here.size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     expected = here.oracle(x)
@@ -288,7 +337,7 @@ def test_a_tiny_run_by_products_with_the_hessian(run_pipeline, client) -> None:
 def test_the_smoother_has_the_statistical_dimension_as_its_trace() -> None:
     """That of recipe=theory, on the same points."""
     asked = settings("smoother", ridge=0.5)
-    asked.data.source = "stand_in"
+    asked.data["source"] = "stand_in"
     points = precipitation.load(points=30, seed=0, source="stand_in").inputs
     kernel = kernel_matrix(Gaussian(), points, bandwidth=1.0) + 0.5 * torch.eye(30)
     found = PROBLEMS["smoother"](asked, torch.device("cpu"))
