@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from models.runtime.whole_folder import beside
-
 
 def remove_leftovers(path: Path) -> None:
     """Deletes what killed writers of `path` left under temporary names; it is to be called where nobody else writes
@@ -21,6 +19,8 @@ def remove_leftovers(path: Path) -> None:
 def written_whole(path: Path) -> Iterator[Path]:
     """Gives a temporary name beside `path` to write to; it takes the final name when the block ends without an
     error."""
+    from models.runtime.whole_folder import beside  # when it is known that nothing hides `models`
+
     temporary = beside(path)
     try:
         yield temporary
