@@ -22,6 +22,7 @@ from data.base import DataError
 from data.files.download import Opener, open_https
 from data.files.published import Published
 from data.files.textfile import Line, fail, read_lines
+from data.ranges import Seed
 
 FOLDER = "trace_graphs"
 # A public copy over https, pinned to a commit.
@@ -159,7 +160,7 @@ FILES = {"roget": File(ROGET, read_pajek, 1022), "condmat": File(CONDMAT, read_e
 
 
 def load(
-    *, name: str, source: str = "auto", root: str | None = None, seed: int = 0, opener: Opener = open_https
+    *, name: str, source: str = "auto", root: str | None = None, seed: Seed = 0, opener: Opener = open_https
 ) -> Graph:
     """Returns the graph `roget` or `condmat`.
 
