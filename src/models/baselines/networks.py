@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +22,12 @@ def draw_uniform(module: nn.Module, bound: float, generator: torch.Generator) ->
             parameter.copy_(bound * (2 * torch.rand(parameter.shape, generator=generator, dtype=torch.float64) - 1))
 
 
+def undrawn(kind: Callable[[int, int], nn.Module], inputs: int, units: int) -> Any:
+    """Returns a module of torch's, to be drawn by `draw_uniform`; torch's global generator is left as it was."""
+    with torch.random.fork_rng(devices=[]):
+        return kind(inputs, units)
+
+
 class LSTMNetwork(Recurrent):
     """Is long short-term memory (Hochreiter and Schmidhuber 1997) with forget gate.
 
@@ -30,7 +37,7 @@ class LSTMNetwork(Recurrent):
     def __init__(self, *, dimension: int, units: int, lags: int) -> None:
         super().__init__(dimension=dimension, exposed=units, lags=lags)
         self.architecture = {"dimension": dimension, "units": units, "lags": lags}
-        self.cell = nn.LSTMCell(dimension, units)
+        self.cell = undrawn(nn.LSTMCell, dimension, units)
 
     def draw(self, generator: torch.Generator) -> None:
         """Draws weights uniform in ±1/√units, and a forget gate that starts open (bias 1; Jozefowicz et al. 2015)."""
@@ -54,7 +61,7 @@ class GRUNetwork(Recurrent):
     def __init__(self, *, dimension: int, units: int, lags: int) -> None:
         super().__init__(dimension=dimension, exposed=units, lags=lags)
         self.architecture = {"dimension": dimension, "units": units, "lags": lags}
-        self.cell = nn.GRUCell(dimension, units)
+        self.cell = undrawn(nn.GRUCell, dimension, units)
 
     def draw(self, generator: torch.Generator) -> None:
         """Draws weights uniform in ±1/√units."""
@@ -73,8 +80,8 @@ class MinGRULayer(nn.Module):
 
     def __init__(self, inputs: int, units: int) -> None:
         super().__init__()
-        self.gate = nn.Linear(inputs, units)
-        self.candidate = nn.Linear(inputs, units)
+        self.gate = undrawn(nn.Linear, inputs, units)
+        self.candidate = undrawn(nn.Linear, inputs, units)
 
     def forward(self, x: Tensor, hidden: Tensor) -> Tensor:
         """Returns h (batch, units) after x (batch, inputs), from `hidden` (batch, units)."""

@@ -246,8 +246,8 @@ class ForecastingEstimator(BaseEstimator, ABC):
         `.by_horizon()` of the result has the errors. Raises ValueError as `models.forecasting.backtest.backtest` does.
         """
         learnt = self._fitted()
-        for name, value in (("horizon", horizon), ("step", step)):
-            whole_number(name, value)
+        whole_number("horizon", horizon, most=MOST_STEPS)
+        whole_number("step", step)
         rows = read(X, labels=learnt.columns.labels)
         seen = max(1, learnt.forecaster.history) if first is None else whole_number("first", first)
         return backtested(learnt, rows, first=seen, step=step, horizon=horizon)

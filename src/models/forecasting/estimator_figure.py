@@ -18,10 +18,10 @@ def draw(
     import matplotlib.pyplot as plt
 
     ahead = _first(estimator.predict(horizon, known=known), horizon)
-    axes = plt.subplots(figsize=(8, 4), layout="constrained")[1] if ax is None else ax
     band = None
     if coverage is not None:
         band = _first(estimator.predict_interval(horizon, coverage, known=known), horizon)
+    axes = plt.subplots(figsize=(8, 4), layout="constrained")[1] if ax is None else ax
     past, times, to_come = _past(estimator, rows or 4 * horizon, ahead, horizon)
     values = _values(ahead)
     for place, label in enumerate(estimator._fitted().columns.targets):

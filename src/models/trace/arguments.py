@@ -7,8 +7,11 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
+import numpy as np
+
 AUTO, EXACT = "auto", "exact"
 PRODUCTS, MOST = 100, 1000  # by default: without, and with a tolerance
+LARGEST_SEED = 2**63 - 1
 FIRST = 32  # products, after which an estimate with a tolerance is looked at first
 
 
@@ -23,7 +26,7 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
 
 def check_whole(name: str, value: int, least: int) -> None:
     """Raises TypeError for what is no whole number, ValueError for one that is below the least."""
-    if isinstance(value, bool) or not isinstance(value, int):
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name}={value!r} is no whole number")
     if value < least:
         raise ValueError(f"{name}={value} must be at least {least}")
@@ -35,11 +38,15 @@ def check_budget_arguments(products: int | None, tolerance: float | None, seed: 
     Raises ValueError or TypeError for a value that makes no sense whatever the matrix is.
     """
     check_whole("seed", seed, 0)
+    if seed > LARGEST_SEED:
+        raise ValueError(f"seed={seed} must be below 2^63")
+    if isinstance(tolerance, bool) or not isinstance(tolerance, float | int | np.number | None):
+        raise TypeError(f"tolerance={tolerance!r} must be a number greater than 0, such as 0.01")
     if tolerance is not None and not 0 < tolerance < math.inf:
         raise ValueError(f"tolerance={tolerance} must be a number greater than 0, such as 0.01")
     if products is not None:
         check_whole("products", products, 4)
-        return products
+        return int(products)
     return PRODUCTS if tolerance is None else MOST
 
 

@@ -48,6 +48,6 @@ def function_of(matrix: Matrix, function: str | Callable[[Tensor], Tensor], step
     """
     if callable(function):
         return matrix._replace(oracle=Function(matrix.oracle, function, steps))
-    if function not in FUNCTIONS:
+    if function not in list(FUNCTIONS):
         raise ValueError(f"function={function!r} is unknown; choose one of {', '.join(FUNCTIONS)}, or give a callable")
     return matrix._replace(oracle=FUNCTIONS[function](matrix, steps))

@@ -103,7 +103,7 @@ def logdets_by_budget(
     matrix: Matrix, vectors: int, tolerance: float | None, steps: int, seed: int
 ) -> Iterator[LogdetEstimate]:
     """Yields the estimate after 8, 16, 32, … vectors, or after all of them without a tolerance."""
-    generator = torch.Generator(matrix.device).manual_seed(seed)
+    generator = torch.Generator(matrix.device).manual_seed(int(seed))
     draw = QueryDraw(size=matrix.size, distribution="rademacher", dtype=matrix.dtype)
     terms: list[Tensor] = []
     for count in budgets(vectors, tolerance, first=8):

@@ -22,7 +22,7 @@ class Pool:
     def __init__(self, matrix: Matrix, *, seed: int, distribution: str = "gaussian") -> None:
         self.matrix, self.oracle = matrix, Checked(matrix.oracle)
         self.draw = QueryDraw(size=matrix.size, distribution=distribution, dtype=matrix.dtype)
-        self.generator = torch.Generator(matrix.device).manual_seed(seed)
+        self.generator = torch.Generator(matrix.device).manual_seed(int(seed))
         self.queries = torch.empty(1, 0, matrix.size, dtype=matrix.dtype, device=matrix.device)
         self.products = self.basis = self.basis_products = self.queries
         self.factor = self.queries[:, :, :0]

@@ -101,3 +101,8 @@ def test_a_tolerance() -> None:
 def test_settings_that_make_no_sense(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         estimate_diagonal(symmetric("flat"), **settings)
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers() -> None:
+    one, other = (estimate_diagonal(np.eye(300), products=kind(20), seed=kind(3)) for kind in (int, np.int64))
+    np.testing.assert_array_equal(one.estimate, other.estimate)
