@@ -92,8 +92,8 @@ class ForecastingEstimator(BaseEstimator, ABC):
                 group.key: begun(learnt.forecaster, learnt.columns, group)
                 for group in of_labels(rows, learnt.columns.labels)
             }
+        learnt.say()  # may raise, where warnings are errors
         self._learnt, self._positions, self._rows = learnt, positions, rows
-        learnt.say()
 
     @property
     def forecaster_(self) -> Any:

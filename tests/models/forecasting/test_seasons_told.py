@@ -86,3 +86,11 @@ def test_lags_are_whole_numbers_of_numpy_too() -> None:
     data = np.sin(np.arange(1000) / 50)
     chosen = [PSRNNForecaster(count=3, lags=lags).fit(data).chosen_ for lags in (200, np.int64(200))]
     assert chosen[0] == chosen[1]
+
+
+def test_a_warning_that_is_an_error_leaves_the_model_as_it_was() -> None:
+    forecaster = VARForecaster(orders=1).fit(np.sin(np.arange(200) / 5))
+    before = forecaster.predict(3)
+    with pytest.raises(UserWarning, match=r"a naive forecast \(season before\) is better"):
+        forecaster.fit(np.resize(np.random.default_rng(0).normal(size=31), 500))
+    np.testing.assert_array_equal(forecaster.predict(3), before)
