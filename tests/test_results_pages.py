@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from data.files.exact_numbers import EXACT
 from pipeline.export import export_again
 from pipeline.host.errors import PipelineError
 from pipeline.multirun.recompute import compare_of, read_table
@@ -90,7 +91,7 @@ def test_numbers_of_the_readme_are_those_of_the_files() -> None:
 
 
 def test_the_larger_reservoir_is_paired_with_the_committed_jobs() -> None:
-    seeds = pd.read_csv(RESULTS / "reservoir-1000-seeds.csv", float_precision="round_trip")
+    seeds = pd.read_csv(RESULTS / "reservoir-1000-seeds.csv", **EXACT)
     jobs = read_table(RESULTS / "beyond-mocap" / "jobs.csv")
     committed = jobs[jobs["arm"] == "psrnn"].set_index("seed")["test_mse"]
     np.testing.assert_array_equal(seeds["test_mse_psrnn"], committed.loc[seeds["seed"]])

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from data.base import DataError
+from data.files.exact_numbers import EXACT
 from data.files.npz import MOST_UNPACKED, read_arrays
 
 SEQUENCE = "sequence"
@@ -82,9 +83,7 @@ def read_csv(path: Path, text: TextFormat) -> Table:
     delimiter, decimal = text.characters(path)
     header = pd.read_csv(path, sep=delimiter, skipinitialspace=True, header=None, nrows=1, dtype=str).iloc[0]
     check_columns(header, delimiter)
-    return pd.read_csv(
-        path, sep=delimiter, decimal=decimal, skipinitialspace=True, low_memory=False, float_precision="round_trip"
-    ), None
+    return pd.read_csv(path, sep=delimiter, decimal=decimal, skipinitialspace=True, low_memory=False, **EXACT), None
 
 
 def read_parquet(path: Path, text: TextFormat) -> Table:

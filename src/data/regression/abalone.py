@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from data.files.exact_numbers import EXACT
 from data.files.published import Published
 from data.points import Points, cut_split
 from data.ranges import Count, Held, Seed
@@ -53,11 +54,7 @@ def load(
     Raises DataError for an argument out of range, and for a missing file that cannot be fetched with source=uci.
     """
     files = PUBLISHED.find(root, source=source)
-    table = (
-        pd.read_csv(files[0], header=0, names=list(COLUMNS), float_precision="round_trip")
-        if files
-        else stand_in_table(seed=seed)
-    )
+    table = pd.read_csv(files[0], header=0, names=list(COLUMNS), **EXACT) if files else stand_in_table(seed=seed)
     indicators = [(table["sex"] == one).to_numpy(dtype=float) for one in SEXES] if sex else []
     inputs = np.stack([*indicators, *(table[name].to_numpy(dtype=float) for name in SIZES)], axis=1)
     split = cut_split(len(table), train=TRAIN, validation=validation, points=points, seed=seed)

@@ -19,6 +19,7 @@ import torch
 
 from data.base import DataError
 from data.files.download import data_root
+from data.files.exact_numbers import EXACT
 from data.files.published import Published
 from data.points import Points, check_points, random_split, some_of
 from data.ranges import Count, Seed
@@ -78,11 +79,7 @@ def read_sensors(folder: Path) -> pd.DataFrame:
         if lacking:
             raise DataError(f"{file}: no column {lacking[0]!r}; put the original files there")
         try:
-            tables.append(
-                pd.read_csv(
-                    file, usecols=[*SENSOR_INPUTS, SENSOR_TARGET], dtype=np.float64, float_precision="round_trip"
-                )
-            )
+            tables.append(pd.read_csv(file, usecols=[*SENSOR_INPUTS, SENSOR_TARGET], dtype=np.float64, **EXACT))
         except ValueError as error:
             raise DataError(f"{file}: cannot be read ({error}); put the original files there") from error
     return pd.concat(tables, ignore_index=True)
@@ -105,7 +102,7 @@ def load(
     if source == SENSOR:
         return gas_sensor(read_sensors(data_root(root) / SENSOR), points=points, seed=seed)
     files = PUBLISHED.find(root, source=source, others=(SENSOR,))
-    real = [pd.read_csv(file, header=None, names=list(COLUMNS), float_precision="round_trip") for file in files or []]
+    real = [pd.read_csv(file, header=None, names=list(COLUMNS), **EXACT) for file in files or []]
     return gas_turbine(real or stand_in_years(seed=seed), points=points, seed=seed, stand_in=not real)
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 import torch
 
 from data.base import DataError
+from data.files.exact_numbers import EXACT
 from data.files.published import Published
 from data.points import Points, random_split
 from data.ranges import Count, Held, Seed
@@ -52,7 +53,7 @@ def load(
     """
     files = PUBLISHED.find(root, source=source)
     table = (
-        pd.read_csv(files[0], usecols=list(COLUMN_NAMES), float_precision="round_trip").rename(columns=COLUMN_NAMES)
+        pd.read_csv(files[0], usecols=list(COLUMN_NAMES), **EXACT).rename(columns=COLUMN_NAMES)
         if files
         else stand_in_table(seed=seed)
     )

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from data.base import DataError
+from data.files.exact_numbers import EXACT
 from data.tables.points import load
 
 
@@ -31,7 +32,7 @@ def test_rows_are_points_and_parts_are_drawn_under_the_seed(houses: Path) -> Non
     assert (found.input_names, found.target_name) == (("rooms", "age"), "price")
     assert [len(part) for part in (found.train, found.validation, found.test)] == [35, 5, 10]
     assert sorted(torch.cat([found.train, found.validation, found.test]).tolist()) == list(range(50))
-    table = pd.read_csv(houses, float_precision="round_trip")
+    table = pd.read_csv(houses, **EXACT)
     np.testing.assert_array_equal(found.inputs.numpy(), table[INPUTS].to_numpy(np.float64))
     np.testing.assert_array_equal(found.targets.numpy(), table["price"].to_numpy())
     again = load(path=str(houses), target="price", columns=INPUTS, seed=4)
@@ -46,7 +47,7 @@ def test_as_many_rows_as_asked_for_are_drawn(houses: Path) -> None:
 
 
 def test_rows_with_an_empty_cell_are_left_out_and_counted(houses: Path) -> None:
-    table = pd.read_csv(houses, float_precision="round_trip")
+    table = pd.read_csv(houses, **EXACT)
     table.loc[[4, 9], "age"] = np.nan
     table.loc[30, "price"] = np.nan
     table.to_csv(houses, index=False)

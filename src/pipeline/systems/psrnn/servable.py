@@ -13,6 +13,7 @@ import pandas as pd
 from mlflow.models import ModelSignature
 from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
 
+from data.files.exact_numbers import EXACT
 from models.forecasting.extensions import TRAVELS, top
 from models.forecasting.forecaster import Forecaster, read_description, save_forecaster
 from pipeline.tracking.servable import EXAMPLE, Servable, TrainedModel, pinned
@@ -41,7 +42,7 @@ def servable(parameters: Path) -> Servable:
     a class of one's own is among the files."""
     description = read_description(parameters)
     names, home = description["feature_names"], top(description["class"])
-    example = pd.read_csv(parameters / EXAMPLE, dtype={"sequence": str}, float_precision="round_trip")
+    example = pd.read_csv(parameters / EXAMPLE, dtype={"sequence": str}, **EXACT)
     return Servable(
         code=SERVED,
         parameters=parameters,

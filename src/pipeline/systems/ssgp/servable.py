@@ -9,6 +9,7 @@ import pandas as pd
 from mlflow.models import ModelSignature
 from mlflow.types import ColSpec, DataType, Schema
 
+from data.files.exact_numbers import EXACT
 from data.points import Points
 from models.ssgp.predictor import Predictor, load_predictor, write_predictor
 from pipeline.tracking.servable import EXAMPLE, Servable, TrainedModel, pinned
@@ -29,7 +30,7 @@ def servable(parameters: Path) -> Servable:
         code=SERVED,
         parameters=parameters,
         signature=ModelSignature(outputs=Schema([ColSpec(DataType.double, name) for name in OUTPUTS])),
-        example=pd.read_csv(parameters / EXAMPLE, float_precision="round_trip"),
+        example=pd.read_csv(parameters / EXAMPLE, **EXACT),
         requirements=pinned(),
         metadata={"takes": "points", "columns": list(predictor.input_names), "target": predictor.target_name},
     )

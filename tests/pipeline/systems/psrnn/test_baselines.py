@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from data.files.exact_numbers import EXACT
+
 
 @pytest.fixture
 def hourly(tmp_path: Path) -> Path:
@@ -34,7 +36,7 @@ def test_the_seasonal_naive_stands_in_the_table_and_its_season_beneath(run_pipel
     assert result.status == 0, result.err
     run = only_run(client)
     metrics, note = run.data.metrics, run.data.tags["mlflow.note.content"]
-    values = pd.read_csv(hourly, float_precision="round_trip").to_numpy()
+    values = pd.read_csv(hourly, **EXACT).to_numpy()
     train, test = values[:336], values[384:]
     naive = ((test[24:] - test[:-24]) / train.std(0)) ** 2
     last = ((test[4:24] - test[3:23]) / train.std(0)) ** 2
