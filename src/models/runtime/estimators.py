@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from pandas.api.types import is_numeric_dtype
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
@@ -42,12 +43,33 @@ def in_one_line() -> Iterator[None]:
         raise type(error)(" ".join(kept.split())) from None
 
 
+def refuse_texts(X: Any) -> None:
+    """Raises ValueError for a table with a column that does not hold numbers, and names it."""
+    dtypes = getattr(X, "dtypes", None)
+    for name, dtype in dtypes.items() if hasattr(dtypes, "items") else ():
+        if not is_numeric_dtype(dtype) and not holds_numbers(X[name]):
+            raise ValueError(
+                f"column {name} of X holds {dtype}, not numbers; leave it out, or turn it into numbers, by "
+                "OneHotEncoder say"
+            )
+
+
+def holds_numbers(column: Any) -> bool:
+    """Returns whether a column of Python's objects can be read as numbers."""
+    try:
+        np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def checked_rows(estimator: Any, X: Any, *, reset: bool = False, least: int = 1, dtype: Any = np.float64) -> np.ndarray:
     """Returns X as (row, column), from an array or a table, in the first of the dtypes unless it has another of them.
 
     reset: the columns are noted as those of the estimator; else they have to be those. Raises TypeError and ValueError,
     in one line, for anything else than numbers, fewer than `least` rows, other columns, and values that are not finite.
     """
+    refuse_texts(X)
     with in_one_line():
         rows: Any = validate_data(
             estimator, X, reset=reset, dtype=dtype, order="C", ensure_min_samples=least, ensure_all_finite=False
@@ -58,6 +80,7 @@ def checked_rows(estimator: Any, X: Any, *, reset: bool = False, least: int = 1,
 def checked_pair(estimator: Any, X: Any, y: Any, *, reset: bool, least: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """Returns X as `checked_rows` does, and y as float64 (row,). Raises TypeError and ValueError as that does, for
     fewer than `least` rows, and where there is not one number of y for each row."""
+    refuse_texts(X)
     with in_one_line():
         found: Any = validate_data(
             estimator, X, y, reset=reset, dtype=np.float64, ensure_min_samples=least, ensure_all_finite=False,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
@@ -41,9 +40,9 @@ def check_budget_arguments(products: int | None, tolerance: float | None, seed: 
     if seed > LARGEST_SEED:
         raise ValueError(f"seed={seed} must be below 2^63")
     if isinstance(tolerance, bool) or not isinstance(tolerance, float | int | np.number | None):
-        raise TypeError(f"tolerance={tolerance!r} must be a number greater than 0, such as 0.01")
-    if tolerance is not None and not 0 < tolerance < math.inf:
-        raise ValueError(f"tolerance={tolerance} must be a number greater than 0, such as 0.01")
+        raise TypeError(f"tolerance={tolerance!r} must be a share of the estimate between 0 and 1, such as 0.01")
+    if tolerance is not None and not 0 < tolerance < 1:
+        raise ValueError(f"tolerance={tolerance} must be a share of the estimate between 0 and 1, such as 0.01")
     if products is not None:
         check_whole("products", products, 4)
         return int(products)

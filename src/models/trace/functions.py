@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -39,15 +41,23 @@ FUNCTIONS: dict[str, Callable[[Matrix, int], Oracle]] = {
 }
 
 
+def of_tensors(function: Callable[[Any], Any]) -> Callable[[Tensor], Tensor]:
+    """Returns the function itself, and one of NumPy as a function of tensors."""
+    if not isinstance(function, np.ufunc):
+        return function
+    return lambda values: torch.from_numpy(function(values.cpu().numpy())).to(values)
+
+
 def function_of(matrix: Matrix, function: str | Callable[[Tensor], Tensor], steps: int = STEPS) -> Matrix:
     """Returns f(A) as a matrix that is known by its products.
 
-    function: a name of `FUNCTIONS`, or f itself, which takes and returns a tensor of eigenvalues. cube is A³ by three
+    function: a name of `FUNCTIONS`, or f itself, which takes and returns a tensor of eigenvalues, or is a function of
+    NumPy such as `np.sqrt`. cube is A³ by three
     products, inverse by conjugate gradients; the others by so many steps of the Lanczos process (`lanczos.Function`).
     Raises ValueError for another name.
     """
     if callable(function):
-        return matrix._replace(oracle=Function(matrix.oracle, function, steps))
+        return matrix._replace(oracle=Function(matrix.oracle, of_tensors(function), steps))
     if function not in list(FUNCTIONS):
         raise ValueError(f"function={function!r} is unknown; choose one of {', '.join(FUNCTIONS)}, or give a callable")
     return matrix._replace(oracle=FUNCTIONS[function](matrix, steps))

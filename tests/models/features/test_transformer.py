@@ -108,6 +108,7 @@ def test_it_works_in_a_pipeline_and_a_search() -> None:
         ({}, ROWS[:1], r"1 sample\(s\) .* while a minimum of 2 is required"),
         ({}, ROWS[:0], "0 sample"),
         ({}, np.where(ROWS > 1, np.nan, ROWS), "X holds NaN or inf in row .*, column x"),
+        ({}, pd.DataFrame(ROWS).assign(town="x"), "column town of X holds .*, not numbers; leave it out"),
         ({}, [["a"]], "could not convert string to float: 'a'"),
         ({}, ROWS[0], "Expected 2D array, got 1D array instead: Reshape your data"),
     ],

@@ -303,6 +303,7 @@ BAD_DATA = [
     (X[None], Y, "Found array with dim 3"),
     (X + 1j, Y, "Complex data not supported"),
     (X, ["a"] * 30, "could not convert string to float"),
+    (pd.DataFrame(X).assign(town="x"), Y, "column town of X holds .*, not numbers; leave it out"),
     ([["b"] * 3] * 30, Y, "could not convert string to float: 'b'"),
     ([[1, 2], [3]], [1, 2], "inhomogeneous shape"),
     (None, Y, "Expected 2D array, got scalar array instead: Reshape"),
