@@ -76,7 +76,8 @@ class ForecastingEstimator(BaseEstimator, ABC):
         """Fits the model to one series or several, and returns the estimator.
 
         X: see the class. y is there for scikit-learn's sake and left aside. Where a naive forecast, the last value or
-        that of a season before, is better on the validation part, a `UserWarning` says so.
+        that of a season before, is better on the validation part, a `UserWarning` says so; so does one where the times
+        of the index are uneven, or its dates are texts.
         Raises TypeError and ValueError, in one line, for parameters and data that make no sense; what was fitted
         before is then still there.
         """
@@ -261,7 +262,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
         rows: int | None = None,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draws the end of the first series and its forecast with a band, and returns the axes of matplotlib.
+        """Draws the end of the first series and its forecast, dashed, with a band, and returns the axes of matplotlib.
 
         coverage: of the band; None leaves it out. rows: how many of the last rows are drawn; None takes four times the
         horizon. ax: the axes to draw into; None makes a figure of pyplot. Raises ValueError as `predict_interval` does.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -10,6 +11,9 @@ import numpy as np
 
 if TYPE_CHECKING:
     import pandas as pd
+
+DATED = re.compile(r"(?!\d+$).*\d{4}|\d{1,2}[-/]\d{1,2}[-/]\d{2}\b")  # a year among other signs, or 31/12/24
+LOOKED_AT = 3  # texts at each end of an index
 
 
 def is_frame(series: Any) -> TypeGuard[pd.DataFrame]:
@@ -117,3 +121,20 @@ def step_of(index: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # pandas 3 announces that it will be an object, not a text
         return index.inferred_freq or months_apart(index)
+
+
+def holds_dates_as_texts(index: Any) -> bool:
+    """Says whether the first and the last few entries of an index are all texts that pandas reads as dates.
+
+    Names, numbers written as texts and times of day without a date are none.
+    """
+    entries = [*index[:LOOKED_AT], *index[-LOOKED_AT:]]
+    return bool(entries) and all(isinstance(entry, str) and _is_date(entry) for entry in entries)
+
+
+def _is_date(text: str) -> bool:
+    import pandas as pd
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pandas says that it had to guess the format
+        return DATED.match(text) is not None and not pd.isna(pd.to_datetime(text, errors="coerce"))

@@ -13,7 +13,7 @@ from models.forecasting.covariates import Columns, columns_of
 from models.forecasting.estimator_input import Form, Group, Rows, of_labels
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.forecaster import Forecaster
-from models.forecasting.frame import step_of
+from models.forecasting.frame import holds_dates_as_texts, step_of
 from models.forecasting.held_out import (
     HeldOut,
     cut,
@@ -105,7 +105,7 @@ def learn(estimator: Any, rows: Rows) -> Learnt:
 
 def check_rows(groups: Sequence[Group], columns: Columns, share: float) -> None:
     """Raises ValueError for too few rows, a column without a value or without change in the part fitted to, and
-    targets that were not observed in the held-out part. Warns of uneven times."""
+    targets that were not observed in the held-out part. Warns of uneven times, and of dates that are texts."""
     longest = max(len(group.values) for group in groups)
     if longest < FEWEST_ROWS:
         raise ValueError(f"X has {longest} row{'s' * (longest > 1)} in its longest series; give at least {FEWEST_ROWS}")
@@ -116,6 +116,7 @@ def check_rows(groups: Sequence[Group], columns: Columns, share: float) -> None:
         _check_column(fitted_to[:, place], label)
     if np.isnan(held_out).all():
         raise ValueError(f"no target was observed in the last {share:g} of the rows; fit with a larger validation")
+    _say_texts(groups)
     for group in groups:
         _say_uneven(group)
 
@@ -126,6 +127,15 @@ def _check_column(values: np.ndarray, label: Any) -> None:
         raise ValueError(f"column {label} has no value in the rows fitted to; leave it out or fill it")
     if np.ptp(seen) <= ROUNDING * max(abs(float(seen[0])), 1.0):
         raise ValueError(f"column {label} is constant ({seen[0]:g}) in the rows fitted to; leave it out")
+
+
+def _say_texts(groups: Sequence[Group]) -> None:
+    if any(group.index is not None and holds_dates_as_texts(group.index) for group in groups):
+        warnings.warn(
+            "the index holds dates as texts, so that forecasts count 1, 2, … without times; read the table with "
+            "parse_dates=True, or turn its index into times with pd.to_datetime",
+            stacklevel=6,
+        )
 
 
 def _say_uneven(group: Group) -> None:

@@ -224,6 +224,20 @@ def test_uneven_times_are_warned_of_once_and_then_counted() -> None:
     assert list(forecaster.predict(2).index) == [1, 2]
 
 
+def test_dates_that_were_not_parsed_are_warned_of_once(tmp_path: Path) -> None:
+    table().to_csv(tmp_path / "readings.csv", index_label="time")
+    read = pd.read_csv(tmp_path / "readings.csv", index_col="time")
+    for data in (read, pd.concat({"north": read, "south": read})):
+        with pytest.warns(
+            UserWarning, match=r"^the index holds dates as texts.*parse_dates=True.*pd.to_datetime$"
+        ) as said:
+            forecaster = VARForecaster(orders=2).fit(data)
+        assert len([warning for warning in said if "dates as texts" in str(warning.message)]) == 1
+        assert {Path(warning.filename).name for warning in said} == {Path(__file__).name}
+    assert list(forecaster.predict(2).loc["north"].index) == [1, 2]
+    VARForecaster(orders=2).fit(pd.read_csv(tmp_path / "readings.csv", index_col="time", parse_dates=True))
+
+
 def test_a_folder_is_saved_as_a_whole_or_not_at_all(
     tmp_path: Path, fitted: VARForecaster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,7 @@ import models
 from models.baselines.autoregression import Autoregression
 from models.forecasting.extensions import imports
 from models.forecasting.forecaster import Forecaster
-from models.forecasting.frame import index_after
+from models.forecasting.frame import holds_dates_as_texts, index_after
 from small_times import REGULAR, UNEVEN
 
 
@@ -105,3 +105,22 @@ def test_gaps_of_nullable_columns_are_gaps(forecaster: Forecaster) -> None:
 def test_models_are_imported_without_pandas() -> None:
     for file in Path(models.__file__ or "").parent.rglob("*.py"):
         assert "pandas" not in {name for name, at_once in imports(ast.parse(file.read_text())) if at_once}, file
+
+
+DATES = ("2024-01-01", "2024-01-31T23:00:00+01:00", "31.12.2024 05:00", "01/02/24", "2024-01", "Jan 2024", "2024Q1")
+NO_DATES = ("north", "may", "row 1", "sample-2024", "2024", "20240101", "1.2.3", "12:30", "-2024-", "2024-13-45", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [*((text, True) for text in DATES), *((text, False) for text in NO_DATES)]
+)
+def test_texts_that_are_dates_are_told_from_names(text: str, expected: bool) -> None:
+    assert holds_dates_as_texts(pd.Index([text])) is expected
+
+
+def test_all_that_is_looked_at_has_to_be_a_date() -> None:
+    days = pd.date_range("2024-01-01", periods=9)
+    assert holds_dates_as_texts(days.astype(str))
+    assert not holds_dates_as_texts(days)
+    assert not holds_dates_as_texts(pd.Index([*days.astype(str), "total"]))
+    assert not holds_dates_as_texts(pd.Index([]))
