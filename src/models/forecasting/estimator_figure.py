@@ -14,7 +14,7 @@ def draw(
     estimator: Any, horizon: int, coverage: float | None, *, known: Any, rows: int | None, ax: Axes | None
 ) -> Axes:
     """Draws the first series of a fitted estimator, one colour a target, and returns the axes: `ax`, or those of a new
-    figure of pyplot, which a notebook shows."""
+    figure of pyplot, which a notebook shows. The past is a thin line, and the forecast a dashed one, or a point."""
     import matplotlib.pyplot as plt
 
     ahead = _first(estimator.predict(horizon, known=known), horizon)
@@ -23,18 +23,31 @@ def draw(
         band = _first(estimator.predict_interval(horizon, coverage, known=known), horizon)
     axes = plt.subplots(figsize=(8, 4), layout="constrained")[1] if ax is None else ax
     past, times, to_come = _past(estimator, rows or 4 * horizon, ahead, horizon)
-    values = _values(ahead)
-    for place, label in enumerate(estimator._fitted().columns.targets):
-        (line,) = axes.plot(to_come, values[:, place], label=str(label))
+    values, targets = _values(ahead), [_name(label) for label in estimator._fitted().columns.targets]
+    for place, name in enumerate(targets):
+        colour = None  # the next of the axes' own
         if past is not None:
-            axes.plot(times, past[:, place], color=line.get_color(), linewidth=0.8)
+            colour = axes.plot(times, past[:, place], linewidth=0.8, label=name)[0].get_color()
+        style = "--" if horizon > 1 else "."
+        (line,) = axes.plot(to_come, values[:, place], style, color=colour, label=f"{name}, forecast")
         if band is not None:
             lower, upper = _sides(band, place)
-            axes.fill_between(to_come, lower, upper, color=line.get_color(), alpha=0.2, linewidth=0)
+            label = _band(coverage) if place == 0 else None  # one entry for all
+            axes.fill_between(to_come, lower, upper, color=line.get_color(), alpha=0.2, linewidth=0, label=label)
     axes.set_xlabel(str(getattr(getattr(ahead, "index", None), "name", None) or "row"))
+    if len(targets) == 1:
+        axes.set_ylabel(targets[0])
     axes.legend()
     axes.set_title(f"{horizon} steps" + ("" if coverage is None else f", {100 * coverage:g} % intervals"))
     return axes
+
+
+def _name(label: Any) -> str:
+    return label if isinstance(label, str) else f"column {label}"
+
+
+def _band(coverage: float | None) -> str:
+    return f"{100 * (coverage or 0):g} % interval"
 
 
 def _first(forecasts: Any, horizon: int) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 import torch
 import yaml
+from matplotlib.axes import Axes
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 
@@ -276,16 +278,43 @@ def test_each_goes_all_the_way(name: str, tmp_path: Path) -> None:
     forecaster.update(table()[210:])
     loaded.update(table()[210:])
     pd.testing.assert_frame_equal(loaded.predict(4), forecaster.predict(4))
-    assert forecaster.backtest(table(), horizon=2, first=30, step=50).forecast.shape[1] == 3
+    past = forecaster.backtest(table(), horizon=2, first=30, step=50)
+    assert past.forecast.shape == past.truth.shape == (2 * 5, 3)
+    assert past.by_horizon().rmse.shape == (2, 3)
+
+
+def legend_of(axes: Axes) -> list[str]:
+    return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
 def test_a_figure_shows_the_past_the_forecast_and_the_band(fitted: PSRNNForecaster) -> None:
     axes = fitted.plot(6, 0.8)
     assert len(axes.lines) == 6
     assert len(axes.collections) == 3
-    assert axes.lines[0].get_xdata()[0] == HOURS[200]
+    assert [line.get_linestyle() for line in axes.lines] == ["-", "--"] * 3
+    assert axes.lines[1].get_xdata()[0] == HOURS[200]
+    assert legend_of(axes) == [
+        "load", "load, forecast", "80 % interval", "price", "price, forecast", "heat", "heat, forecast",
+    ]  # fmt: skip
+    assert axes.get_ylabel() == ""
     own = axes.figure.subplots()
     assert fitted.plot(6, None, ax=own) is own
+    plt.close(axes.figure)
+
+
+@pytest.mark.parametrize(
+    ("data", "name"), [(table(200)[["load"]], "load"), (table(200)[["load"]].to_numpy(), "column 0")]
+)
+def test_a_figure_of_one_target_names_it_and_tells_its_forecast_in_grey_too(data: Any, name: str) -> None:
+    forecaster = SeasonalNaiveForecaster(season=24).fit(data)
+    axes = forecaster.plot(6)
+    assert axes.get_ylabel() == name
+    assert legend_of(axes) == [name, f"{name}, forecast", "90 % interval"]
+    past, ahead = axes.lines
+    assert past.get_color() == ahead.get_color()
+    assert (past.get_linestyle(), ahead.get_linestyle()) == ("-", "--")
+    (_, point) = forecaster.plot(1, None, ax=axes.figure.subplots()).lines
+    assert point.get_marker() == "."
     plt.close(axes.figure)
 
 
