@@ -238,6 +238,8 @@ def test_a_table_keeps_its_names(tmp_path: Path) -> None:
         ValueError, match=r"unseen at fit time: - d Feature names seen .* yet now missing: - c"
     ) as refused:
         loaded.predict(table.rename(columns={"c": "d"}))
+    with pytest.raises(ValueError, match="must be in the same order as they were in fit"):
+        loaded.predict(table[["c", "a", "b"]])
     assert "\n" not in str(refused.value)
 
 
