@@ -43,7 +43,7 @@ def test_foreign_files_and_pickles_are_refused(tmp_path: Path) -> None:
 def test_a_full_disk_keeps_the_old_file_and_leaves_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "c.npz"
     checkpoint.save(path, {}, {"epoch": 1})
-    monkeypatch.setattr("pipeline.host.atomic.beside", lambda path: path.with_name(".partial"))
+    monkeypatch.setattr("models.runtime.whole_folder.beside", lambda path: path.with_name(".partial"))
     (tmp_path / ".partial").symlink_to("/dev/full")
     with pytest.raises(PipelineError, match=r"c\.npz cannot be written \(No space left on device\); make room there"):
         checkpoint.save(path, {"a": torch.zeros(100_000)}, {"epoch": 2})
