@@ -151,6 +151,8 @@ class SeasonalNaiveForecaster(MethodEstimator):
     `models.forecasting.estimator.ForecastingEstimator`.
     """
 
+    sees_season = False
+
     def _method(self) -> Method:
         return Seasonal(season=self.season)
 
@@ -158,6 +160,8 @@ class SeasonalNaiveForecaster(MethodEstimator):
 @dataclass(kw_only=True, eq=False, repr=False)
 class LastValueForecaster(MethodEstimator):
     """Forecasts the last value. See `models.forecasting.estimator.ForecastingEstimator` for its parameters."""
+
+    sees_season = False
 
     def _method(self) -> Method:
         return LastValue()

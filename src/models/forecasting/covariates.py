@@ -17,7 +17,7 @@ from models.forecasting.calendar import (
     season_waves,
     wave_count,
 )
-from models.forecasting.estimator_input import Rows
+from models.forecasting.estimator_input import Rows, read
 
 
 class Columns(NamedTuple):
@@ -108,6 +108,21 @@ def columns_of(rows: Rows, *, target: Any, covariates: Any, calendar: Any, seaso
     others = tuple(label for label in free if label not in targets)
     longest = max(rows.groups, key=lambda group: len(group.values)).index
     return Columns(targets, others, known, _cycles(longest, calendar), season, clock_of(longest))
+
+
+def read_histories(data: Any, columns: Columns) -> Rows:
+    """Returns series that the model was not fitted to, with the columns in the order of `Columns.labels`.
+
+    Raises TypeError and ValueError as `models.forecasting.estimator_input.read` does, and ValueError where the season
+    counts the rows fitted to, so that it is not known which row of it the series begin in.
+    """
+    rows = read(data, labels=columns.labels)
+    if columns.season is not None and columns.clock.unit == "rows":
+        raise ValueError(
+            "nothing says which row of the season X begins in: the data fitted to have no index of times or row "
+            "numbers in even steps; fit a table with one and give X with it, or go on from its end with update"
+        )
+    return rows
 
 
 def _check_roles(labels: Sequence[Any], known: Sequence[Any], targets: Sequence[Any]) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from models.forecasting.backtest import BacktestResult
+from models.forecasting.covariates import read_histories
 from models.forecasting.estimator_checks import check_coverage, check_shared_parameters
 from models.forecasting.estimator_input import Form, Rows, handed_back, of_labels, read
 from models.forecasting.estimator_scores import backtested, bounds, interval_radii, one_step, skill
@@ -44,8 +45,9 @@ class ForecastingEstimator(BaseEstimator, ABC):
     covariates: columns that are known ahead, such as a price that is announced; `predict` takes them as `known`.
     calendar: "auto" or names of cycles ("minute", "hour", "weekday", "monthday", "yearday") that the model is told of;
     the index has to hold times. season: in rows; the model is told where in it a row lies, and a naive forecast knows
-    it. validation: the share of each series, its end, that the model is not fitted to: it makes the model's choices,
-    and the widths of its intervals. seed: of everything that is drawn.
+    it. Other series than those fitted to have a place in it where both have an index of times, or of row numbers, in
+    even steps. validation: the share of each series, its end, that the model is not fitted to: it makes the model's
+    choices, and the widths of its intervals. seed: of everything that is drawn.
 
     After `fit`: `forecaster_`, the model with its units; `chosen_`, what the validation part chose;
     `validation_errors_`, the mean squared error of the forecasts of the validation part by horizon, in standard
@@ -58,6 +60,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
     season: int | None = None
     validation: float = 0.1
     seed: int = 0
+    sees_season: ClassVar[bool] = True  # whether the model is told where in its season a row lies
 
     @abstractmethod
     def _check(self) -> None:
@@ -158,7 +161,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
         learnt = self._fitted()
         if data is None:
             return self._positions, learnt.form
-        rows = read(data, labels=learnt.columns.labels)
+        rows = read_histories(data, learnt.columns)
         with threads_for(learnt.forecaster.model):
             positions = {group.key: begun(learnt.forecaster, learnt.columns, group) for group in rows.groups}
         return positions, rows.form
@@ -223,7 +226,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
         the mean. Raises ValueError for other columns than those of `fit`.
         """
         learnt = self._fitted()
-        rows = read(X, labels=learnt.columns.labels)
+        rows = read_histories(X, learnt.columns)
         keys, indices = zip(*((group.key, group.index) for group in rows.groups), strict=True)
         return handed_back(one_step(learnt, rows), keys, indices, learnt.columns.targets, rows.form)
 
@@ -235,7 +238,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
         higher is better. Raises ValueError for other columns, and where nothing changes from row to row.
         """
         learnt = self._fitted()
-        rows = read(X, labels=learnt.columns.labels)
+        rows = read_histories(X, learnt.columns)
         return skill(learnt, rows)
 
     def backtest(self, X: Any, *, horizon: int = 24, first: int | None = None, step: int = 1) -> BacktestResult:
@@ -249,7 +252,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
         learnt = self._fitted()
         whole_number("horizon", horizon, most=MOST_STEPS)
         whole_number("step", step)
-        rows = read(X, labels=learnt.columns.labels)
+        rows = read_histories(X, learnt.columns)
         seen = max(1, learnt.forecaster.history) if first is None else whole_number("first", first)
         return backtested(learnt, rows, first=seen, step=step, horizon=horizon)
 

@@ -79,7 +79,7 @@ def learn(estimator: Any, rows: Rows) -> Learnt:
     be fitted to."""
     columns = columns_of(
         rows, target=estimator.target, covariates=estimator.covariates, calendar=estimator.calendar,
-        season=estimator.season,
+        season=estimator.season if estimator.sees_season else None,
     )  # fmt: skip
     lags, season = getattr(estimator, "lags", 0), estimator.season or 0
     context = max(CONTEXT, season, 0 if isinstance(lags, str) else 2 * lags)

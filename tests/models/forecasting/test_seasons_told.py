@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from copy import deepcopy
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from models import PSRNNForecaster, VARForecaster
+from models import PSRNNForecaster, SeasonalNaiveForecaster, VARForecaster
 from models.forecasting.calendar import clock_of
 
 
@@ -61,6 +63,54 @@ def test_rows_without_times_to_go_on_have_no_place_in_the_season(series: object,
     with pytest.raises(ValueError, match="season goes by the times in the index of the data fitted to") as refused:
         hourly.predict(2, series)
     assert "\n" not in str(refused.value)
+
+
+HISTORIES = [
+    lambda forecaster, X: forecaster.predict(2, X),
+    lambda forecaster, X: forecaster.predict_interval(1, 0.5, X),
+    lambda forecaster, X: forecaster.predict_one_step(X),
+    lambda forecaster, X: forecaster.score(X),
+    lambda forecaster, X: forecaster.backtest(X, horizon=2),
+]
+
+
+@pytest.fixture(scope="module")
+def counted() -> VARForecaster:
+    return VARForecaster(orders=2, season=7).fit(noisy(200, pd.RangeIndex(200), 7).to_numpy())
+
+
+@pytest.mark.parametrize("use", HISTORIES)
+@pytest.mark.parametrize("rows", [np.s_[3:60], np.s_[0:60]])
+def test_an_array_has_no_place_in_the_season(
+    use: Callable[[VARForecaster, object], object], rows: slice, counted: VARForecaster
+) -> None:
+    series = noisy(200, pd.RangeIndex(200), 7)
+    for X in (series.to_numpy()[rows], [series.to_numpy()[rows]]):
+        with pytest.raises(ValueError, match=r"nothing says which row of the season X begins in.*update") as refused:
+            use(counted, X)
+        assert "\n" not in str(refused.value)
+
+
+def test_a_naive_forecast_of_an_array_needs_no_place_in_the_season() -> None:
+    values = noisy(200, pd.RangeIndex(200), 7).to_numpy()
+    forecaster = SeasonalNaiveForecaster(season=7).fit(values)
+    np.testing.assert_allclose(forecaster.predict(7, values[3:60]), values[53:60])
+
+
+def test_an_array_goes_on_in_its_season_by_update(counted: VARForecaster) -> None:
+    series = noisy(203, pd.RangeIndex(203), 7)
+    told = VARForecaster(orders=2, season=7).fit(series[:200])
+    ahead = deepcopy(counted).update(series[200:].to_numpy()).predict(7)
+    np.testing.assert_allclose(ahead, told.update(series[200:]).predict(7).to_numpy(), rtol=1e-9)
+
+
+def test_a_slice_of_a_table_with_row_numbers_keeps_its_place_in_the_season() -> None:
+    series = noisy(220, pd.RangeIndex(220), 7)
+    forecaster = VARForecaster(orders=2, season=7).fit(series[:200])
+    whole, part = (forecaster.predict(7, series[first:]) for first in (0, 103))
+    pd.testing.assert_frame_equal(part, whole, rtol=1e-9)
+    one_step = forecaster.predict_one_step(series)
+    pd.testing.assert_frame_equal(forecaster.predict_one_step(series[103:])[5:], one_step[108:], rtol=1e-9)
 
 
 def test_new_rows_may_leave_none_out_in_between(hourly: PSRNNForecaster) -> None:
