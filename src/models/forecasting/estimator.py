@@ -289,7 +289,8 @@ class ForecastingEstimator(BaseEstimator, ABC):
     def load(cls, folder: str | Path) -> Self:
         """Returns the estimator that `save` wrote; nothing is unpickled and nothing in the folder is run.
 
-        Raises FileNotFoundError where there is no such folder, and ValueError for one that another class wrote.
+        Raises FileNotFoundError where there is no such folder, and ValueError for one that another class wrote or
+        that is damaged.
         """
         from models.forecasting.estimator_files import load
 
