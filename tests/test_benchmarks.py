@@ -196,3 +196,23 @@ def test_what_a_program_ended_with_is_said(load: Any) -> None:
     found = load("gpu").ended(["-c", "print('one'); print('two'); raise SystemExit(3)"])
     assert found.startswith("exit status 3, ")
     assert found.endswith(": two")
+
+
+def test_series_are_scored_and_a_run_goes_on(load: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    module, data, models = load("ten_series"), load("ten_series_data"), load("ten_series_models")
+    fits = {name: models.MODELS[name] for name in ("ridge over lags", "seasonal naive")}
+    monkeypatch.setattr(module, "MODELS", fits)
+    series = data.two_oscillations(400)
+    errors = module.measured([series], tmp_path / "errors.csv")
+    assert errors["horizons_1_to_24"][0] < errors["horizons_1_to_24"][1]
+    assert "| **0." in module.table_of(errors, "horizons_1_to_24")
+    monkeypatch.setattr(module, "score", None)  # what is finished is not measured again
+    assert len(module.measured([series], tmp_path / "errors.csv")) == 2
+
+
+def test_the_page_of_ten_series_has_the_tables_that_were_made() -> None:
+    results = FOLDER.parent / "docs" / "results"
+    tables = (results / "ten-series" / "tables.md").read_text(encoding="utf-8").splitlines()
+    page = (results / "ten-series.md").read_text(encoding="utf-8").splitlines()
+    assert [line for line in tables if line.startswith("| ") and line not in page] == []
+    assert len(tables) > 20

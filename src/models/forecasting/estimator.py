@@ -289,8 +289,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
     def load(cls, folder: str | Path) -> Self:
         """Returns the estimator that `save` wrote; nothing is unpickled and nothing in the folder is run.
 
-        Raises FileNotFoundError where there is no such folder, and ValueError for one that another class wrote or
-        that is damaged.
+        Raises FileNotFoundError where there is no such folder, and ValueError for one that another class wrote.
         """
         from models.forecasting.estimator_files import load
 

@@ -19,7 +19,7 @@ from models.forecasting.forecaster import load_forecaster, save_forecaster
 from models.forecasting.held_out import HeldOut
 from models.forecasting.learnt import Learnt
 from models.forecasting.position import Position
-from models.runtime.whole_folder import folder_written_whole, read_as_a_whole
+from models.runtime.whole_folder import folder_written_whole
 
 DESCRIPTION, NUMBERS = "estimator.json", "estimator.npz"
 Estimator = TypeVar("Estimator")
@@ -147,19 +147,14 @@ def index_of(saved: Mapping[str, Any] | None) -> Any:
 
 def load(kind: type[Estimator], folder: Path) -> Estimator:
     """Returns the estimator that `save` wrote. Raises FileNotFoundError where there is none, and ValueError for one
-    that another class wrote or that is damaged."""
+    that another class wrote."""
     if not (folder / DESCRIPTION).is_file():
         raise FileNotFoundError(f"{folder} holds no saved estimator: {DESCRIPTION} is not there")
-    with read_as_a_whole(folder):
-        return _loaded(kind, folder)
-
-
-def _loaded(kind: type[Estimator], folder: Path) -> Estimator:
     saved = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
     if saved["class"] != class_name(kind):
         raise ValueError(f"{folder} was saved by {saved['class']}; load it by that class")
     estimator: Any = kind(**{name: made_of(value) for name, value in saved["parameters"].items()})
-    with (folder / NUMBERS).open("rb") as whole, np.load(whole, allow_pickle=False) as file:
+    with np.load(folder / NUMBERS, allow_pickle=False) as file:
         arrays = dict(file)
     estimator._learnt = _learnt_of(saved, arrays, folder)
     estimator._positions = _positions_of(saved["series"], saved["tensors"], arrays)

@@ -270,7 +270,7 @@ def load_forecaster(folder: Path, *, extensions: Sequence[str] = ()) -> Forecast
     """
     description = read_description(folder)
     kind = class_of(str(description["class"]), folder, extensions)
-    with (folder / PARAMETERS).open("rb") as whole, np.load(whole, allow_pickle=False) as file:
+    with np.load(folder / PARAMETERS, allow_pickle=False) as file:
         halved = set(description.get("bfloat16", ()))
         arrays = {key: (from_bits if key in halved else torch.from_numpy)(file[key]) for key in file.files}
     model = built(kind, description, dimension=len(description["feature_names"]))

@@ -5,16 +5,9 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-DAMAGE = (  # what readers of JSON, of archives and of parameters raise for files that are not as they were written
-    ValueError, LookupError, TypeError, AttributeError, RuntimeError, ImportError, EOFError, zipfile.BadZipFile,
-    zlib.error,
-)  # fmt: skip
 
 
 def beside(path: Path) -> Path:
@@ -39,19 +32,3 @@ def folder_written_whole(path: Path) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-
-
-@contextmanager
-def read_as_a_whole(folder: Path) -> Iterator[None]:
-    """Raises ValueError, in one line with the folder's name, for whatever cannot be read inside: a file that is cut
-    off or is no JSON, and entries that are missing or of another kind.
-
-    Errors of the file system are passed on, as are those that name the folder already.
-    """
-    try:
-        yield
-    except DAMAGE as error:
-        if isinstance(error, ValueError) and str(error).startswith(str(folder)):
-            raise
-        what = f"no entry {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
-        raise ValueError(f"{folder} is damaged or was not written by save ({what}); save the model anew") from error

@@ -15,7 +15,7 @@ from torch import Tensor
 from models.forecasting.frame import is_frame, values_of
 from models.numerics.ridge import AffineMap
 from models.numerics.standardisation import Standardisation
-from models.runtime.whole_folder import folder_written_whole, read_as_a_whole
+from models.runtime.whole_folder import folder_written_whole
 from models.ssgp.autoencoder import MixtureAutoencoder
 from models.ssgp.linear import LinearGaussian
 from models.ssgp.model import Posterior
@@ -159,28 +159,22 @@ def load_predictor(folder: Path) -> Predictor:
     """Returns the predictor that `save_predictor` wrote into a folder, on the CPU. Nothing is unpickled, and no code
     of the folder is run.
 
-    Raises FileNotFoundError for a folder without one, and ValueError for one that is damaged.
+    Raises ValueError for a folder without one.
     """
-    with read_as_a_whole(Path(folder)):
-        description, arrays = read_saved(Path(folder), DESCRIPTION, ARRAYS)
-        return Predictor(
-            inputs=units_in(arrays, "inputs/"), target=units_in(arrays, "target/"),
-            change=change_in(description, arrays), process=process_in(description, arrays),
-            input_names=tuple(description["inputs"]), target_name=description["target"],
-        )  # fmt: skip
+    description, arrays = read_saved(Path(folder), DESCRIPTION, ARRAYS)
+    return Predictor(
+        inputs=units_in(arrays, "inputs/"), target=units_in(arrays, "target/"), change=change_in(description, arrays),
+        process=process_in(description, arrays), input_names=tuple(description["inputs"]),
+        target_name=description["target"],
+    )  # fmt: skip
 
 
 def read_saved(folder: Path, description: str, arrays: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Returns what the two files hold: plain values, and tensors by name.
-
-    Raises FileNotFoundError where one is not there.
-    """
+    """Returns what the two files hold: plain values, and tensors by name. Raises ValueError where one is not there."""
     for name in (description, arrays):
         if not (folder / name).is_file():
-            raise FileNotFoundError(
-                f"{folder} holds no saved model: {name} is not there; name the folder given to save"
-            )
-    with (folder / arrays).open("rb") as whole, np.load(whole, allow_pickle=False) as file:
+            raise ValueError(f"{folder} holds no saved model: {name} is not there; name the folder given to save")
+    with np.load(folder / arrays, allow_pickle=False) as file:
         tensors = {key: torch.from_numpy(file[key]) for key in file.files}
     return json.loads((folder / description).read_text(encoding="utf-8")), tensors
 

@@ -157,7 +157,7 @@ class SSGPRegressor(RegressorMixin, BaseEstimator):
         """Returns the estimator that `save` wrote into a folder; it predicts the same, and `partial_fit` goes on with
         it.
 
-        Nothing is unpickled. Raises FileNotFoundError for a folder without one, and ValueError for one that is damaged.
+        Nothing is unpickled. Raises ValueError for a folder without one.
         """
         saved = read_regressor(Path(folder))
         fitted = {"_learnt": saved.learnt, "loss_curve_": saved.losses, "n_features_in_": len(saved.names)}

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from models.features import kernels, samplers, variance_reduction
-from models.runtime.whole_folder import folder_written_whole, read_as_a_whole
+from models.runtime.whole_folder import folder_written_whole
 from models.ssgp.model import Posterior
 from models.ssgp.moments import FeatureMoments
 from models.ssgp.predictor import load_predictor, read_saved, under, write_predictor
@@ -80,15 +80,7 @@ def save_regressor(saved: SavedRegressor, folder: Path) -> None:
 
 
 def read_regressor(folder: Path) -> SavedRegressor:
-    """Returns what `save_regressor` wrote. Nothing is unpickled.
-
-    Raises FileNotFoundError for a folder without it, and ValueError for one that is damaged.
-    """
-    with read_as_a_whole(folder):
-        return _read(folder)
-
-
-def _read(folder: Path) -> SavedRegressor:
+    """Returns what `save_regressor` wrote. Nothing is unpickled. Raises ValueError for a folder without it."""
     description, arrays = read_saved(folder, DESCRIPTION, ARRAYS)
     predictor = load_predictor(folder)
     if not isinstance(predictor.process, Posterior):

@@ -113,10 +113,10 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"holds no saved model: predictor.json is not there"):
+    with pytest.raises(ValueError, match=r"holds no saved model: predictor.json is not there"):
         load_predictor(tmp_path)
     (tmp_path / "predictor.json").write_text(json.dumps({}))
-    with pytest.raises(FileNotFoundError, match=r"holds no saved model: predictor.npz is not there"):
+    with pytest.raises(ValueError, match=r"holds no saved model: predictor.npz is not there"):
         load_predictor(tmp_path)
 
 
