@@ -90,6 +90,8 @@ def check_calendar(calendar: Any) -> None:
     unknown = [name for name in calendar if name not in CYCLES]
     if unknown:
         raise ValueError(f"calendar knows {', '.join(CYCLES)}, got {', '.join(map(str, unknown))}")
+    if len(set(calendar)) < len(calendar):
+        raise ValueError(f"calendar names a cycle twice: {', '.join(calendar)}; name each once")
 
 
 def columns_of(rows: Rows, *, target: Any, covariates: Any, calendar: Any, season: int | None) -> Columns:
@@ -100,6 +102,8 @@ def columns_of(rows: Rows, *, target: Any, covariates: Any, calendar: Any, seaso
     a calendar without times.
     """
     known, targets = as_labels(covariates, "covariates"), as_labels(target, "target")
+    if target is not None and not targets:
+        raise ValueError("target names no column; name those to forecast, or leave it None for all")
     _check_roles(rows.labels, known, targets)
     free = tuple(label for label in rows.labels if label not in known)
     targets = targets or free

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from models.forecasting.estimator_input import KINDS, Form, Group, Rows, read
+from models.forecasting.covariates import Columns
+from models.forecasting.estimator_input import KINDS, TAIL, Form, Group, Rows, read
 from models.forecasting.frame import index_after
 from models.forecasting.position import Position
 
@@ -30,6 +31,19 @@ def index_ahead(tail: Any, horizon: int) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return index_after(tail, horizon)
+
+
+def check_goes_on(columns: Columns, index: Any) -> None:
+    """Raises ValueError where calendar or season go by an index whose end does not tell the one of the next row."""
+    unit = "rows" if columns.season is None else columns.clock.unit
+    by_times = bool(columns.cycles) or unit in ("nanoseconds", "months")
+    if index is None or not (by_times or unit == "numbers"):
+        return
+    if not (_dated(index_ahead(index[-TAIL:], 1)) if by_times else hasattr(index, "step")):
+        raise ValueError(
+            f"calendar and season go by the index, which has no even step where it ends, at {index[-1]}, so they are "
+            "not known of the rows to come; put in empty rows for missing ones, with asfreq say, or leave both out"
+        )
 
 
 def known_ahead(

@@ -12,6 +12,7 @@ from models.forecasting.burn_in import settle_start_up
 from models.forecasting.covariates import Columns, columns_of
 from models.forecasting.estimator_input import Form, Group, Rows, of_labels
 from models.forecasting.filtering import MaskedSequences
+from models.forecasting.following import check_goes_on
 from models.forecasting.forecaster import Forecaster
 from models.forecasting.frame import holds_dates_as_texts, step_of
 from models.forecasting.held_out import (
@@ -85,9 +86,15 @@ def learn(estimator: Any, rows: Rows) -> Learnt:
     context = max(CONTEXT, season, 0 if isinstance(lags, str) else 2 * lags)
     groups = of_labels(rows, columns.labels)
     check_rows(groups, columns, estimator.validation)
+    check_season(groups, season, estimator.validation)
+    for group in groups:
+        check_goes_on(columns, group.index)
     series = [rows_of(columns, group) for group in groups]
     fitted_to, held_out = zip(*(cut(part, share=estimator.validation, context=context) for part in series), strict=True)
-    units = units_of(fitted_to)
+    with np.errstate(over="ignore", invalid="ignore"):  # of which the next line speaks
+        units = units_of(fitted_to)
+    if not all(bool(part.isfinite().all()) for part in units):
+        raise ValueError("values of X are too large for a standard deviation in double precision; rescale them")
     train = standardised(fitted_to, units, first_step=FIRST_SCORED)
     validation = scored_parts(held_out, units, columns=len(columns.targets))
     fitted = estimator._model(train, validation, generators_of(estimator.seed), leads=columns.leads)
@@ -119,6 +126,13 @@ def check_rows(groups: Sequence[Group], columns: Columns, share: float) -> None:
     _say_texts(groups)
     for group in groups:
         _say_uneven(group)
+
+
+def check_season(groups: Sequence[Group], season: int, share: float) -> None:
+    """Raises ValueError for a season of more rows than the longest part fitted to; season 0: none."""
+    rows = max(len(cut(group.values, share=share, context=0)[0]) for group in groups)
+    if season > rows:
+        raise ValueError(f"season is {season} rows, and the longest series has {rows} to fit to; give a shorter season")
 
 
 def _check_column(values: np.ndarray, label: Any) -> None:

@@ -18,6 +18,7 @@ from models.ssgp.moments import FeatureMoments, feature_moments, in_blocks, sum_
 from models.ssgp.predictor import Predictor
 
 SOME_SPREAD = 0.5  # of standardised values, whose standard deviation is 1 unless they vary by rounding alone
+MOST_STANDARDISED = 1e100  # of later rows; the phases and sums of larger ones say nothing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,9 +56,15 @@ class Learnt(NamedTuple):
         """Returns the process conditioned on more rows, inputs (row, input) and targets (row,) in their own units.
 
         Units, frequencies, length-scales and variances stay as they are, so that this is the process conditioned on
-        all rows at once. Raises TrainingEnded as `models.ssgp.model.factor_of`.
+        all rows at once. Raises ValueError for values beyond `MOST_STANDARDISED`, and TrainingEnded as
+        `models.ssgp.model.factor_of`.
         """
-        own, rows = self.process, in_blocks(self.inputs.apply(inputs), self.target.apply(targets))
+        own, scaled = self.process, (self.inputs.apply(inputs), self.target.apply(targets))
+        if any(bool((part.abs() > MOST_STANDARDISED).any()) for part in scaled):
+            raise ValueError(
+                f"values of X or y are over {MOST_STANDARDISED:g} standard deviations from those of fit; rescale them"
+            )
+        rows = in_blocks(*scaled)
         moments = sum_of_moments(self.moments, feature_moments(own.frequencies, rows))
         return self._replace(process=conditioned(own.frequencies, moments, own.signal, own.noise), moments=moments)
 

@@ -217,6 +217,11 @@ def test_known_values_are_those_of_the_rows_to_come() -> None:
         VARForecaster(calendar=["weekday"]).fit(table().to_numpy())
 
 
+def test_values_too_large_for_a_standard_deviation_are_to_be_rescaled() -> None:
+    with pytest.raises(ValueError, match=r"values of X are too large for a standard deviation .*; rescale them"):
+        VARForecaster(orders=2).fit(table() * 1e200)
+
+
 def test_uneven_times_are_warned_of_once_and_then_counted() -> None:
     uneven = table().drop(DAYS[[20, 21, 40]])
     with pytest.warns(UserWarning, match="times of the index are uneven"):

@@ -257,6 +257,16 @@ def test_what_plain_values_cannot_tell_is_not_saved(tmp_path: Path) -> None:
         SSGPRegressor().save(tmp_path / "model")
 
 
+def test_more_rows_that_are_far_too_large_are_refused() -> None:
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    estimator = SSGPRegressor(count=3, iterations=0).fit(rows, rows[:, 0])
+    before = estimator.predict(rows)
+    for X, y in ((rows * 1e300, rows[:, 0]), (rows, rows[:, 0] * 1e200)):
+        with pytest.raises(ValueError, match=r"over 1e\+100 standard deviations from those of fit; rescale them"):
+            estimator.partial_fit(X, y)
+    np.testing.assert_array_equal(estimator.predict(rows), before)
+
+
 def test_a_saved_linear_model_is_refused(tmp_path: Path) -> None:
     fitted(iterations=0).save(tmp_path / "model")
     file = tmp_path / "model" / "predictor.json"
