@@ -77,8 +77,14 @@ def _check_known(group: Group, index: Any, horizon: int, wanted: str) -> None:
     if gaps.any():
         raise ValueError(f"{wanted}, and row {int(np.argmax(gaps))} has a gap; fill it")
     own: Any = group.index
-    if _dated(index) and _dated(own) and list(index) != list(own):
+    both_dated, both_counted = _dated(index) and _dated(own), _counts(index) and _counts(own)
+    if (both_dated or both_counted) and list(index) != list(own):
         raise ValueError(f"{wanted}, {index[0]} to {index[-1]}; it has {own[0]} to {own[-1]}")
+
+
+def _counts(index: Any) -> bool:
+    """Whether an index goes on with row numbers of the data, not with 1, 2, … for want of them (`index_after`)."""
+    return index is not None and index.dtype.kind in "iu" and index.name != "step"
 
 
 def _dated(index: Any) -> bool:

@@ -217,6 +217,15 @@ def test_known_values_are_those_of_the_rows_to_come() -> None:
         VARForecaster(calendar=["weekday"]).fit(table().to_numpy())
 
 
+def test_known_rows_go_by_the_row_numbers_of_the_data() -> None:
+    numbered = table().reset_index(drop=True)
+    forecaster = VARForecaster(orders=2, covariates="heat").fit(numbered[:50])
+    ahead = forecaster.predict(3, known=numbered[["heat"]][50:53])
+    with pytest.raises(ValueError, match="for the 3 rows to come, 50 to 52; it has 51 to 53"):
+        forecaster.predict(3, known=numbered[["heat"]][51:54])
+    pd.testing.assert_frame_equal(forecaster.predict(3, known=numbered[["heat"]][50:53].to_numpy()), ahead)
+
+
 def test_values_too_large_for_a_standard_deviation_are_to_be_rescaled() -> None:
     with pytest.raises(ValueError, match=r"values of X are too large for a standard deviation .*; rescale them"):
         VARForecaster(orders=2).fit(table() * 1e200)
