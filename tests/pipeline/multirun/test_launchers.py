@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from pipeline.host.devices import gpu_of_job, pick_device
-from pipeline.systems.psrnn import recipe as psrnn
+from pipeline.systems.psrnn import evaluate as psrnn
 
 QUICK = ("refine=none", "features.count=2", "evaluate.horizons=[1]", "evaluate.orders=[]", "tracking.detail=summary")
 

@@ -70,9 +70,8 @@ def test_long_words_are_cut_and_still_differ(word: str, expected: str | None) ->
 def test_a_multirun_over_one_table_is_kept_with_its_runs() -> None:
     def where(path: str | None) -> str:
         hydra = {"runtime": {"choices": {"data": "table"}}}
-        return experiment_name(
-            OmegaConf.create({"data": {"path": path}, "tracking": {"experiment": None}, "hydra": hydra})
-        )
+        own = {"recipe": "psrnn", "data": {"path": path}, "tracking": {"experiment": None}, "hydra": hydra}
+        return experiment_name(OmegaConf.create(own))
 
     assert where("/there/readings.2020.csv") == "readings"
     assert where(None) == "table"

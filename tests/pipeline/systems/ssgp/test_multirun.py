@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import torch
 
+from data.files.exact_numbers import EXACT
 from data.regression.abalone import load
 from models.features.kernels import Gaussian
 from models.features.samplers import Iid, Orthogonal
@@ -30,7 +31,7 @@ def runs(client):
 
 
 def table(run, path: str) -> pd.DataFrame:
-    return pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{run.info.artifact_uri}/{path}")))
+    return pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{run.info.artifact_uri}/{path}")), **EXACT)
 
 
 def curves_one_after_the_other() -> pd.DataFrame:

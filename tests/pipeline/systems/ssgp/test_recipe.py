@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from data.files.exact_numbers import EXACT
 from models.ssgp.predictor import load_predictor
 from served_in_process import application, in_process
 
@@ -26,7 +27,7 @@ def only_run(client):
 
 
 def table(run, path: str) -> pd.DataFrame:
-    return pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{run.info.artifact_uri}/{path}")))
+    return pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{run.info.artifact_uri}/{path}")), **EXACT)
 
 
 def artifacts(client, run, folder: str) -> set[str]:
@@ -94,7 +95,7 @@ def test_a_table_of_ones_own_is_learned_registered_and_predicted(run_pipeline, c
     result = run_pipeline(*ask, "interval=0.9")
     assert result.status == 0, result.err
     assert "mean and standard deviation of price for 3 rows (1 with an empty cell have none)" in result.out
-    found = pd.read_csv("new-predictions.csv")
+    found = pd.read_csv("new-predictions.csv", **EXACT)
     mean, deviation = load_predictor(
         mlflow.artifacts.download_artifacts(f"{run.info.artifact_uri}/parameters")
     ).predict(new[["rooms"]].dropna())
@@ -155,7 +156,9 @@ def test_every_model_is_kept_and_predicts_what_was_scored(model: str, run_pipeli
     predicted = table(run, "evaluate/test_predictions.csv")
     error = np.sqrt(((predicted["target"] - predicted["mean"]) ** 2).mean())
     assert run.data.metrics["evaluate/test_rmse"] == pytest.approx(error)
-    example = pd.read_csv(mlflow.artifacts.download_artifacts(f"{run.info.artifact_uri}/parameters/example.csv"))
+    example = pd.read_csv(
+        mlflow.artifacts.download_artifacts(f"{run.info.artifact_uri}/parameters/example.csv"), **EXACT
+    )
     served = mlflow.pyfunc.load_model(f"runs:/{run.info.run_id}/model").predict(example)
     assert served["mean"].to_numpy() == pytest.approx(predicted["mean"].to_numpy()[: len(served)])
     assert ("autoencoder/radius" in run.data.metrics) == (model in ("revisited", "vae_ridge"))
