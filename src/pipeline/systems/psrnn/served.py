@@ -43,7 +43,10 @@ def frames_of_array(data: Any, names: tuple[str, ...]) -> pd.DataFrame:
     array = array[None] if array.ndim == 2 else array
     if array.ndim != 3 or array.shape[2] != len(names):
         raise BadRequest(f"expected an array (time, {len(names)}) or (sequence, time, {len(names)}), got {array.shape}")
-    frame = pd.DataFrame(array.reshape(-1, len(names)), columns=list(names))
+    try:
+        frame = pd.DataFrame(array.reshape(-1, len(names)), columns=list(names))
+    except OverflowError as error:  # of pandas before 3.1
+        raise BadRequest("the rows have a number that is too large") from error
     return frame.assign(**{SEQUENCE: np.repeat([str(i) for i in range(len(array))], array.shape[1])})
 
 

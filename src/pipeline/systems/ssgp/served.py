@@ -48,7 +48,10 @@ def as_table(rows: Any, names: tuple[str, ...]) -> pd.DataFrame:
     array = rows if isinstance(rows, np.ndarray) else np.asarray(rows, dtype=object)
     if array.ndim != 2 or array.shape[1] != len(names):
         raise BadRequest(f"expected (row, {len(names)}) inputs {', '.join(names)}, got shape {array.shape}")
-    return pd.DataFrame(array, columns=list(names))
+    try:
+        return pd.DataFrame(array, columns=list(names))
+    except OverflowError as error:  # of pandas before 3.1
+        raise BadRequest("the rows have a number that is too large") from error
 
 
 def with_numbers(rows: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
