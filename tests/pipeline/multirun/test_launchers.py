@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from pipeline.host.devices import gpu_of_job, pick_device
-from pipeline.systems.psrnn import evaluate as psrnn
+from pipeline.systems.psrnn import recipe as psrnn
 
 QUICK = ("refine=none", "features.count=2", "evaluate.horizons=[1]", "evaluate.orders=[]", "tracking.detail=summary")
 
@@ -118,7 +118,7 @@ def test_a_requeued_job_goes_on_in_its_run(variable: str, run_pipeline, client, 
     write_table(tmp_path / "first.csv", 1)
     single = ("data=table", "data.path=first.csv", *QUICK)
     with monkeypatch.context() as patch:
-        patch.setattr(psrnn, "baselines", fail)
+        patch.setattr("pipeline.systems.psrnn.evaluate.baselines", fail)
         assert "stopped on purpose" in run_pipeline(*single).error
     monkeypatch.setenv(variable, "1")
     assert run_pipeline(*single).status == 0
