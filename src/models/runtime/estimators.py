@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from pandas.api.types import is_numeric_dtype
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
@@ -46,7 +45,11 @@ def in_one_line() -> Iterator[None]:
 def refuse_texts(X: Any) -> None:
     """Raises ValueError for a table with a column that does not hold numbers, and names it."""
     dtypes = getattr(X, "dtypes", None)
-    for name, dtype in dtypes.items() if hasattr(dtypes, "items") else ():
+    if not hasattr(dtypes, "items"):
+        return
+    from pandas.api.types import is_numeric_dtype
+
+    for name, dtype in dtypes.items():
         if not is_numeric_dtype(dtype) and not holds_numbers(X[name]):
             raise ValueError(
                 f"column {name} of X holds {dtype}, not numbers; leave it out, or turn it into numbers, by "
