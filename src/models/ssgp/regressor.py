@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,6 +26,7 @@ from models.ssgp.regressor_files import TARGET, SavedRegressor, read_regressor, 
 MOST_FREQUENCIES = 10_000  # whose sums take 3.2 GB
 
 
+@dataclass(eq=False, repr=False)
 class SSGPRegressor(RegressorMixin, BaseEstimator):
     """Gaussian process regression whose cost is linear in the rows, by a sparse spectrum of random frequencies.
 
@@ -54,24 +56,14 @@ class SSGPRegressor(RegressorMixin, BaseEstimator):
     `feature_names_in_` where X had names; `predictor_`, the fitted `models.ssgp.predictor.Predictor`.
     """
 
-    def __init__(
-        self,
-        count: int = 200,
-        *,
-        sampler: Any = "orthogonal",
-        kernel: Any = "gaussian",
-        iterations: int = 30,
-        learning_rate: float = 0.3,
-        train_frequencies: bool = False,
-        random_state: Any = 0,
-    ) -> None:
-        self.count = count
-        self.sampler = sampler
-        self.kernel = kernel
-        self.iterations = iterations
-        self.learning_rate = learning_rate
-        self.train_frequencies = train_frequencies
-        self.random_state = random_state
+    count: int = 200
+    _: KW_ONLY
+    sampler: Any = "orthogonal"
+    kernel: Any = "gaussian"
+    iterations: int = 30
+    learning_rate: float = 0.3
+    train_frequencies: bool = False
+    random_state: Any = 0
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learns from rows X (row, input), an array or a table, and their targets y (row,), and returns the estimator.
