@@ -4,69 +4,54 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
-from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-import yaml
-from matplotlib.axes import Axes
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 
-import models
+from hourly_load import HOURS, hourly_load
 from models import KalmanForecaster, LastValueForecaster, PSRNNForecaster, SeasonalNaiveForecaster, VARForecaster
 from models.forecasting.conformal import conformal_radii
-from models.forecasting.estimator import ForecastingEstimator
 from models.forecasting.filtering import filter_sequences
 
 ROOT = Path(__file__).parents[3]
-HOURS = pd.date_range("2024-01-01", periods=260, freq="h", name="time")
 FAST = {"count": 5, "lags": 2}
-
-
-def table(rows: int = 260) -> pd.DataFrame:
-    """A load that follows the price of its own hour and a day's wave, and heat."""
-    generator = np.random.default_rng(0)
-    hour, price = 2 * np.pi * np.arange(260) / 24, generator.normal(size=260)
-    load = np.sin(hour) + 0.5 * price + 0.05 * generator.normal(size=260)
-    heat = 20 + 3 * np.cos(hour) + 0.1 * generator.normal(size=260)
-    return pd.DataFrame({"load": load, "price": price, "heat": heat}, index=HOURS)[:rows]
 
 
 @pytest.fixture(scope="module")
 def fitted() -> PSRNNForecaster:
-    return PSRNNForecaster(**FAST).fit(table(200))
+    return PSRNNForecaster(**FAST).fit(hourly_load(200))
 
 
 @pytest.fixture(scope="module")
 def told() -> PSRNNForecaster:
     """With a covariate, the calendar and a season."""
     told = PSRNNForecaster(**FAST, covariates="price", calendar=["hour"], season=24)
-    return told.fit(table(200))
+    return told.fit(hourly_load(200))
 
 
 def test_a_forecast_goes_on_where_the_table_ends(fitted: PSRNNForecaster) -> None:
     ahead = fitted.predict(3)
     pd.testing.assert_index_equal(ahead.index, HOURS[200:203], exact="equiv")
     assert list(ahead.columns) == ["load", "price", "heat"]
-    whole = fitted.forecaster_.forecast(table(200).to_numpy(), 3)
+    whole = fitted.forecaster_.forecast(hourly_load(200).to_numpy(), 3)
     np.testing.assert_allclose(ahead.to_numpy(), whole, rtol=1e-9)
 
 
 def test_update_equals_filtering_the_whole_series(fitted: PSRNNForecaster) -> None:
     moved = pickle.loads(pickle.dumps(fitted))  # noqa: S301
     for begin, end in ((200, 201), (201, 240), (240, 260)):
-        moved.update(table()[begin:end])
-    pd.testing.assert_frame_equal(moved.predict(5), fitted.predict(5, table()), rtol=1e-9)
-    whole = fitted.forecaster_.forecast(table().to_numpy(), 5)
+        moved.update(hourly_load()[begin:end])
+    pd.testing.assert_frame_equal(moved.predict(5), fitted.predict(5, hourly_load()), rtol=1e-9)
+    whole = fitted.forecaster_.forecast(hourly_load().to_numpy(), 5)
     np.testing.assert_allclose(moved.predict(5).to_numpy(), whole, rtol=1e-9)
 
 
 def test_update_takes_gaps_as_filtering_does(fitted: PSRNNForecaster) -> None:
-    gaps = table().mask(np.random.default_rng(1).random((260, 3)) < 0.03)
+    gaps = hourly_load().mask(np.random.default_rng(1).random((260, 3)) < 0.03)
     moved = clone(fitted).fit(gaps[:200]).update(gaps[200:])
     whole = moved.forecaster_.forecast(gaps.to_numpy(), 5)
     np.testing.assert_allclose(moved.predict(5).to_numpy(), whole, rtol=1e-9)
@@ -81,13 +66,13 @@ def test_the_cost_of_an_update_is_that_of_its_rows(fitted: PSRNNForecaster, monk
         return filter_sequences(model, values, mask, start)
 
     monkeypatch.setattr(position, "filter_sequences", watched)
-    pickle.loads(pickle.dumps(fitted)).update(table()[200:210])  # noqa: S301
+    pickle.loads(pickle.dumps(fitted)).update(hourly_load()[200:210])  # noqa: S301
     assert seen == [10]
 
 
 def test_refit_is_a_fit_to_all_rows(fitted: PSRNNForecaster) -> None:
-    refitted = pickle.loads(pickle.dumps(fitted)).update(table()[200:], refit=True)  # noqa: S301
-    pd.testing.assert_frame_equal(refitted.predict(4), clone(fitted).fit(table()).predict(4))
+    refitted = pickle.loads(pickle.dumps(fitted)).update(hourly_load()[200:], refit=True)  # noqa: S301
+    pd.testing.assert_frame_equal(refitted.predict(4), clone(fitted).fit(hourly_load()).predict(4))
 
 
 def test_known_values_are_taken_step_by_step(told: PSRNNForecaster) -> None:
@@ -95,23 +80,27 @@ def test_known_values_are_taken_step_by_step(told: PSRNNForecaster) -> None:
     by_hand = pickle.loads(pickle.dumps(told))  # noqa: S301
     steps = []
     for place in range(200, 206):
-        known = table()[["price"]].iloc[place : place + 1]
+        known = hourly_load()[["price"]].iloc[place : place + 1]
         steps.append(by_hand.predict(1, known=known))
         by_hand.update(pd.concat([steps[-1], known], axis=1))
-    ahead = told.predict(6, known=table()[["price"]].iloc[200:206])
+    ahead = told.predict(6, known=hourly_load()[["price"]].iloc[200:206])
     pd.testing.assert_frame_equal(ahead, pd.concat(steps), rtol=1e-9, check_freq=False)
 
 
 def test_a_covariate_of_the_hour_to_come_is_used(told: PSRNNForecaster) -> None:
-    known = table()[["price"]].iloc[200:224]
-    error = (told.predict(24, known=known)["load"] - table()["load"].iloc[200:224]).abs().mean()
-    blind = (PSRNNForecaster(**FAST).fit(table(200)).predict(24)["load"] - table()["load"].iloc[200:224]).abs().mean()
+    known = hourly_load()[["price"]].iloc[200:224]
+    error = (told.predict(24, known=known)["load"] - hourly_load()["load"].iloc[200:224]).abs().mean()
+    blind = (
+        (PSRNNForecaster(**FAST).fit(hourly_load(200)).predict(24)["load"] - hourly_load()["load"].iloc[200:224])
+        .abs()
+        .mean()
+    )
     assert error < 0.15 < 0.3 < blind
     assert list(told.predict(24, known=known).columns) == ["load", "heat"]
 
 
 def test_intervals_are_quantiles_of_forecasts_made_one_by_one(fitted: PSRNNForecaster) -> None:
-    rows, residuals = table(200).to_numpy(), np.full((20, 3, 3), np.nan)
+    rows, residuals = hourly_load(200).to_numpy(), np.full((20, 3, 3), np.nan)
     for place, origin in enumerate(range(180, 200)):
         truth = rows[origin : origin + 3]
         residuals[place, : len(truth)] = truth - fitted.forecaster_.forecast(rows[:origin], 3)[: len(truth)]
@@ -135,7 +124,7 @@ def test_intervals_hold_about_the_share_they_say() -> None:
 
 @pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
 def test_forms_of_data_come_back_as_they_went_in() -> None:
-    array = table(200).to_numpy()
+    array = hourly_load(200).to_numpy()
     assert PSRNNForecaster(**FAST).fit(array).predict(2).shape == (2, 3)
     vector = PSRNNForecaster(**FAST).fit(array[:, 0])
     assert vector.predict(2).shape == (2,)
@@ -144,49 +133,49 @@ def test_forms_of_data_come_back_as_they_went_in() -> None:
     assert vector.update(array[:5, 0]).predict(1).shape == (1,)
     several = PSRNNForecaster(**FAST).fit([array, array[50:]])
     assert [part.shape for part in several.predict(2)] == [(2, 3), (2, 3)]
-    frames = PSRNNForecaster(**FAST).fit([table(200), table(150)])
+    frames = PSRNNForecaster(**FAST).fit([hourly_load(200), hourly_load(150)])
     assert [part.index[0] for part in frames.predict(2)] == [HOURS[200], HOURS[150]]
     assert several.predict_interval(2)[1].shape == (2, 3, 2)
 
 
 def test_groups_share_a_model_and_keep_their_index() -> None:
-    both = pd.concat({"north": table(200), "south": table(180)}, names=["site"])
+    both = pd.concat({"north": hourly_load(200), "south": hourly_load(180)}, names=["site"])
     forecaster = PSRNNForecaster(**FAST).fit(both)
     ahead = forecaster.predict(2)
     assert ahead.index.names == ["site", "time"]
     assert list(ahead.loc["south"].index) == list(HOURS[180:182])
     assert len(forecaster.predict_interval(2, 0.5)) == 4
-    south = forecaster.predict(2, table(180))
+    south = forecaster.predict(2, hourly_load(180))
     pd.testing.assert_frame_equal(ahead.loc["south"], south, check_freq=False, rtol=1e-9)
-    forecaster.update(pd.concat({"south": table()[180:190]}, names=["site"]))
+    forecaster.update(pd.concat({"south": hourly_load()[180:190]}, names=["site"]))
     assert list(forecaster.predict(1).index) == [("north", HOURS[200]), ("south", HOURS[190])]
 
 
 def test_only_targets_are_forecast_and_the_rest_is_observed() -> None:
-    forecaster = PSRNNForecaster(**FAST, target="load").fit(table(200))
+    forecaster = PSRNNForecaster(**FAST, target="load").fit(hourly_load(200))
     assert list(forecaster.predict(2).columns) == ["load"]
     assert list(forecaster.predict_interval(2).columns) == ["load_lower", "load_upper"]
     assert forecaster.forecaster_.feature_names == ("load", "price", "heat")
-    assert list(forecaster.predict_one_step(table()).columns) == ["load"]
+    assert list(forecaster.predict_one_step(hourly_load()).columns) == ["load"]
 
 
 def test_one_step_predictions_and_their_skill(fitted: PSRNNForecaster) -> None:
-    later = table()[200:]
-    ours, scale = fitted.predict_one_step(later), table(180).std(ddof=0)
+    later = hourly_load()[200:]
+    ours, scale = fitted.predict_one_step(later), hourly_load(180).std(ddof=0)
     error = (((later - ours) / scale) ** 2)[1:].to_numpy().sum()
     last = ((later.diff() / scale) ** 2)[1:].to_numpy().sum()
     assert fitted.score(later) == pytest.approx(1 - error / last)
     with pytest.warns(UserWarning, match="season before"):
-        naive = LastValueForecaster().fit(table(200))
+        naive = LastValueForecaster().fit(hourly_load(200))
     assert naive.score(later) == pytest.approx(0.0)
 
 
 def test_a_season_is_counted_by_the_index_not_by_the_rows(told: PSRNNForecaster) -> None:
-    assert told.score(table()[205:]) > 0.5
+    assert told.score(hourly_load()[205:]) > 0.5
 
 
 def test_a_backtest_is_forecasts_one_by_one(told: PSRNNForecaster) -> None:
-    later = table()[180:]
+    later = hourly_load()[180:]
     result = told.backtest(later, horizon=4, first=30, step=17)
     for place, origin in enumerate((30, 47, 64)):
         known = later[["price"]].iloc[origin : origin + 4]
@@ -206,9 +195,9 @@ def test_fit_warns_where_a_naive_forecast_is_better() -> None:
 
 
 def test_the_same_seed_gives_the_same_numbers() -> None:
-    first, second = (PSRNNForecaster(**FAST, seed=3).fit(table(200)).predict(3) for _ in range(2))
+    first, second = (PSRNNForecaster(**FAST, seed=3).fit(hourly_load(200)).predict(3) for _ in range(2))
     pd.testing.assert_frame_equal(first, second)
-    assert not first.equals(PSRNNForecaster(**FAST, seed=4).fit(table(200)).predict(3))
+    assert not first.equals(PSRNNForecaster(**FAST, seed=4).fit(hourly_load(200)).predict(3))
 
 
 def test_parameters_are_kept_as_given_and_cloned() -> None:
@@ -222,116 +211,19 @@ def test_parameters_are_kept_as_given_and_cloned() -> None:
 
 
 def test_a_grid_of_parameters_is_searched() -> None:
-    search = GridSearchCV(VARForecaster(), {"orders": [1, 4]}, cv=TimeSeriesSplit(2)).fit(table(200))
+    search = GridSearchCV(VARForecaster(), {"orders": [1, 4]}, cv=TimeSeriesSplit(2)).fit(hourly_load(200))
     assert search.best_params_["orders"] in (1, 4)
     assert search.predict(2).shape == (2, 3)
 
 
 @pytest.mark.parametrize("sampler", ["orthogonal", "iid", "hadamard", "stratified", "near_orthogonal", "sobol"])
 def test_all_samplers_go_by_name(sampler: str) -> None:
-    assert np.isfinite(PSRNNForecaster(**FAST, sampler=sampler).fit(table(200)).predict(2)).all(axis=None)
-
-
-def test_every_model_of_the_configuration_has_an_estimator() -> None:
-    names = {
-        "psrnn": "PSRNNForecaster", "psrnn_cp": "FactorisedPSRNNForecaster", "lstm": "LSTMForecaster",
-        "gru": "GRUForecaster", "min_gru": "MinGRUForecaster", "echo_state": "EchoStateForecaster",
-        "kalman": "KalmanForecaster", "var": "VARForecaster", "seasonal_naive": "SeasonalNaiveForecaster",
-        "last_value": "LastValueForecaster",
-    }  # fmt: skip
-    forecasting = {
-        path.stem
-        for path in (ROOT / "conf/model").glob("*.yaml")
-        if "_target_: models.psrnn." in (text := path.read_text()) or "_target_: models.baselines." in text
-    }
-    assert forecasting == set(names)
-    for file, name in names.items():
-        kind = getattr(models, name)
-        assert issubclass(kind, ForecastingEstimator)
-        defaults = yaml.safe_load((ROOT / f"conf/model/{file}.yaml").read_text())
-        own = kind().get_params()
-        for key in ("units", "window", "rank", "leak", "spectral_radius", "input_scale"):
-            assert own.get(key) == defaults.get(key)
-
-
-SMALL = {
-    "PSRNNForecaster": {"count": 4, "epochs": 1},
-    "FactorisedPSRNNForecaster": {"count": 4, "rank": 5},
-    "LSTMForecaster": {"units": 3, "epochs": 1},
-    "GRUForecaster": {"units": 3, "epochs": 1},
-    "MinGRUForecaster": {"units": 3, "epochs": 1},
-    "EchoStateForecaster": {"units": 10},
-}
-
-
-@pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
-@pytest.mark.parametrize("name", [name for name in models.__all__ if name.endswith("Forecaster")])
-def test_each_goes_all_the_way(name: str, tmp_path: Path) -> None:
-    kind = getattr(models, name)
-    forecaster = kind(**SMALL.get(name, {})).fit(table(200))
-    forecaster.update(table()[200:210])
-    forecaster.save(tmp_path / "model")
-    loaded = kind.load(tmp_path / "model")
-    assert loaded.get_params() == forecaster.get_params()
-    pd.testing.assert_frame_equal(loaded.predict(4), forecaster.predict(4))
-    pd.testing.assert_frame_equal(loaded.predict_interval(4, 0.7), forecaster.predict_interval(4, 0.7))
-    forecaster.update(table()[210:])
-    loaded.update(table()[210:])
-    pd.testing.assert_frame_equal(loaded.predict(4), forecaster.predict(4))
-    past = forecaster.backtest(table(), horizon=2, first=30, step=50)
-    assert past.forecast.shape == past.truth.shape == (2 * 5, 3)
-    assert past.by_horizon().rmse.shape == (2, 3)
-
-
-def legend_of(axes: Axes) -> list[str]:
-    return [text.get_text() for text in axes.get_legend().get_texts()]
-
-
-def test_a_figure_shows_the_past_the_forecast_and_the_band(fitted: PSRNNForecaster) -> None:
-    axes = fitted.plot(6, 0.8)
-    assert len(axes.lines) == 6
-    assert len(axes.collections) == 3
-    assert [line.get_linestyle() for line in axes.lines] == ["-", "--"] * 3
-    assert axes.lines[1].get_xdata()[0] == HOURS[200]
-    assert legend_of(axes) == [
-        "load", "load, forecast", "80 % interval", "price", "price, forecast", "heat", "heat, forecast",
-    ]  # fmt: skip
-    assert axes.get_ylabel() == ""
-    own = axes.figure.subplots()
-    assert fitted.plot(6, None, ax=own) is own
-    plt.close(axes.figure)
-
-
-@pytest.mark.parametrize(
-    ("data", "name"), [(table(200)[["load"]], "load"), (table(200)[["load"]].to_numpy(), "column 0")]
-)
-def test_a_figure_of_one_target_names_it_and_tells_its_forecast_in_grey_too(data: Any, name: str) -> None:
-    forecaster = SeasonalNaiveForecaster(season=24).fit(data)
-    axes = forecaster.plot(6)
-    assert axes.get_ylabel() == name
-    assert legend_of(axes) == [name, f"{name}, forecast", "90 % interval"]
-    past, ahead = axes.lines
-    assert past.get_color() == ahead.get_color()
-    assert (past.get_linestyle(), ahead.get_linestyle()) == ("-", "--")
-    (_, point) = forecaster.plot(1, None, ax=axes.figure.subplots()).lines
-    assert point.get_marker() == "."
-    plt.close(axes.figure)
-
-
-def test_models_stay_light_until_an_estimator_is_asked_for(tmp_path: Path) -> None:
-    import subprocess
-    import sys
-
-    program = "import models, sys; assert not {'torch', 'sklearn', 'pandas'} & set(sys.modules); models.PSRNNForecaster"
-    subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path)
-    assert set(models.__all__) <= set(dir(models))
-    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
-        models.Nothing  # noqa: B018
+    assert np.isfinite(PSRNNForecaster(**FAST, sampler=sampler).fit(hourly_load(200)).predict(2)).all(axis=None)
 
 
 def test_states_of_a_kalman_filter_move_on_too() -> None:
-    forecaster = KalmanForecaster().fit(table(200)).update(table()[200:])
-    whole = forecaster.forecaster_.forecast(table().to_numpy(), 3)
+    forecaster = KalmanForecaster().fit(hourly_load(200)).update(hourly_load()[200:])
+    whole = forecaster.forecaster_.forecast(hourly_load().to_numpy(), 3)
     np.testing.assert_allclose(forecaster.predict(3).to_numpy(), whole, rtol=1e-9)
     assert torch.is_tensor(forecaster.forecaster_.mean)
 

@@ -1,0 +1,52 @@
+"""Figures of forecasters: the past, the forecast and the band."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pytest
+from matplotlib.axes import Axes
+
+from hourly_load import HOURS, hourly_load
+from models import PSRNNForecaster, SeasonalNaiveForecaster
+
+
+def legend_of(axes: Axes) -> list[str]:
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+@pytest.fixture(scope="module")
+def fitted() -> PSRNNForecaster:
+    return PSRNNForecaster(count=5, lags=2).fit(hourly_load(200))
+
+
+def test_a_figure_shows_the_past_the_forecast_and_the_band(fitted: PSRNNForecaster) -> None:
+    axes = fitted.plot(6, 0.8)
+    assert len(axes.lines) == 6
+    assert len(axes.collections) == 3
+    assert [line.get_linestyle() for line in axes.lines] == ["-", "--"] * 3
+    assert axes.lines[1].get_xdata()[0] == HOURS[200]
+    assert legend_of(axes) == [
+        "load", "load, forecast", "80 % interval", "price", "price, forecast", "heat", "heat, forecast",
+    ]  # fmt: skip
+    assert axes.get_ylabel() == ""
+    own = axes.figure.subplots()
+    assert fitted.plot(6, None, ax=own) is own
+    plt.close(axes.figure)
+
+
+@pytest.mark.parametrize(
+    ("data", "name"), [(hourly_load(200)[["load"]], "load"), (hourly_load(200)[["load"]].to_numpy(), "column 0")]
+)
+def test_a_figure_of_one_target_names_it_and_tells_its_forecast_in_grey_too(data: Any, name: str) -> None:
+    forecaster = SeasonalNaiveForecaster(season=24).fit(data)
+    axes = forecaster.plot(6)
+    assert axes.get_ylabel() == name
+    assert legend_of(axes) == [name, f"{name}, forecast", "90 % interval"]
+    past, ahead = axes.lines
+    assert past.get_color() == ahead.get_color()
+    assert (past.get_linestyle(), ahead.get_linestyle()) == ("-", "--")
+    (_, point) = forecaster.plot(1, None, ax=axes.figure.subplots()).lines
+    assert point.get_marker() == "."
+    plt.close(axes.figure)

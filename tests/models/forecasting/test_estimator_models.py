@@ -1,0 +1,77 @@
+"""Every model of the configuration has an estimator, which goes all the way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+import models
+from hourly_load import hourly_load
+from models.forecasting.estimator import ForecastingEstimator
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_every_model_of_the_configuration_has_an_estimator() -> None:
+    names = {
+        "psrnn": "PSRNNForecaster", "psrnn_cp": "FactorisedPSRNNForecaster", "lstm": "LSTMForecaster",
+        "gru": "GRUForecaster", "min_gru": "MinGRUForecaster", "echo_state": "EchoStateForecaster",
+        "kalman": "KalmanForecaster", "var": "VARForecaster", "seasonal_naive": "SeasonalNaiveForecaster",
+        "last_value": "LastValueForecaster",
+    }  # fmt: skip
+    forecasting = {
+        path.stem
+        for path in (ROOT / "conf/model").glob("*.yaml")
+        if "_target_: models.psrnn." in (text := path.read_text()) or "_target_: models.baselines." in text
+    }
+    assert forecasting == set(names)
+    for file, name in names.items():
+        kind = getattr(models, name)
+        assert issubclass(kind, ForecastingEstimator)
+        defaults = yaml.safe_load((ROOT / f"conf/model/{file}.yaml").read_text())
+        own = kind().get_params()
+        for key in ("units", "window", "rank", "leak", "spectral_radius", "input_scale"):
+            assert own.get(key) == defaults.get(key)
+
+
+SMALL = {
+    "PSRNNForecaster": {"count": 4, "epochs": 1},
+    "FactorisedPSRNNForecaster": {"count": 4, "rank": 5},
+    "LSTMForecaster": {"units": 3, "epochs": 1},
+    "GRUForecaster": {"units": 3, "epochs": 1},
+    "MinGRUForecaster": {"units": 3, "epochs": 1},
+    "EchoStateForecaster": {"units": 10},
+}
+
+
+@pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
+@pytest.mark.parametrize("name", [name for name in models.__all__ if name.endswith("Forecaster")])
+def test_each_goes_all_the_way(name: str, tmp_path: Path) -> None:
+    kind = getattr(models, name)
+    forecaster = kind(**SMALL.get(name, {})).fit(hourly_load(200))
+    forecaster.update(hourly_load()[200:210])
+    forecaster.save(tmp_path / "model")
+    loaded = kind.load(tmp_path / "model")
+    assert loaded.get_params() == forecaster.get_params()
+    pd.testing.assert_frame_equal(loaded.predict(4), forecaster.predict(4))
+    pd.testing.assert_frame_equal(loaded.predict_interval(4, 0.7), forecaster.predict_interval(4, 0.7))
+    forecaster.update(hourly_load()[210:])
+    loaded.update(hourly_load()[210:])
+    pd.testing.assert_frame_equal(loaded.predict(4), forecaster.predict(4))
+    past = forecaster.backtest(hourly_load(), horizon=2, first=30, step=50)
+    assert past.forecast.shape == past.truth.shape == (2 * 5, 3)
+    assert past.by_horizon().rmse.shape == (2, 3)
+
+
+def test_models_stay_light_until_an_estimator_is_asked_for(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    program = "import models, sys; assert not {'torch', 'sklearn', 'pandas'} & set(sys.modules); models.PSRNNForecaster"
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path)
+    assert set(models.__all__) <= set(dir(models))
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        models.Nothing  # noqa: B018
