@@ -32,6 +32,7 @@ STAND_IN_TEST_TRACKS = (
     "walker3_05",
     "walker3_11",
 )
+TESTED = ("named", "drawn")
 # CMU lengths are inches × 0.45.
 METRES = 0.0254 / 0.45
 ACCLAIM_BONES = dict(
@@ -48,17 +49,20 @@ def load_mocap(
     root: str | None,
     source: str = "auto",
     seed: Seed = 0,
+    test_tracks: str = "named",
     validation: Held = 6,
     steps: Count = 300,
     opener: Opener = open_https,
 ) -> Dataset:
-    """Returns the first `steps` frames of every track, split into training, validation and eight fixed test tracks.
+    """Returns the first `steps` frames of every track, split into training, validation and eight test tracks.
 
     root: folder that holds `cmu_mocap_walk/`; None: $PIPELINE_DATA_ROOT, else a cache of the user's own.
     source: "cmu": the recordings, fetched over https where files are missing. "stand_in": simulated walks (see
         `data.mocap.walker`); nothing in them is real. "auto": the recordings, or, where files are missing and there is
         no network, the stand-in with a warning. The two never mix.
     seed: draws the validation tracks (spread over the subjects in proportion) and, for the stand-in, the walks.
+    test_tracks: "named": `TEST_TRACKS`, whatever the seed. "drawn": as many tracks that the seed draws, spread over the
+        subjects in proportion, so that another seed is another split altogether.
     opener: opens web addresses, as `data.files.download.open_https` does.
 
     Raises DataError for an argument out of range, for missing files that cannot be fetched, and always for a file
@@ -67,11 +71,15 @@ def load_mocap(
     PUBLISHED.check_source(source)
     if steps < 1:
         raise DataError(f"mocap: steps must be at least 1, not {steps}")
+    if test_tracks not in TESTED:
+        raise DataError(f"mocap: data.test_tracks={test_tracks!r} is unknown; choose one of {', '.join(TESTED)}")
     if PUBLISHED.find(root, source=source, opener=opener):
         arrays, names = read_tracks(PUBLISHED.folder_below(root), steps=steps)
-        return _dataset(arrays, names, TEST_TRACKS, seed=seed, validation=validation, stand_in=False)
+        test = TEST_TRACKS if test_tracks == "named" else draw_test(names, seed=seed)
+        return _dataset(arrays, names, test, seed=seed, validation=validation, stand_in=False)
     arrays, names = walker.walk_tracks(seed=seed, steps=steps)
-    return _dataset(arrays, names, STAND_IN_TEST_TRACKS, seed=seed, validation=validation, stand_in=True)
+    test = STAND_IN_TEST_TRACKS if test_tracks == "named" else draw_test(names, seed=seed)
+    return _dataset(arrays, names, test, seed=seed, validation=validation, stand_in=True)
 
 
 def read_tracks(folder: Path, *, steps: int) -> tuple[list[np.ndarray], list[str]]:
@@ -117,7 +125,18 @@ def draw_validation(names: Sequence[str], *, count: int, seed: int) -> set[str]:
     """
     if not 0 <= count < len(names):
         raise DataError(f"mocap: validation must be between 0 and {len(names) - 1} tracks, not {count}")
-    generator = np.random.default_rng(seed)
+    return draw_tracks(names, count=count, generator=np.random.default_rng(seed))
+
+
+def draw_test(names: Sequence[str], *, seed: int) -> tuple[str, ...]:
+    """Draws as many of `names` as `TEST_TRACKS` has, spread over the subjects in proportion to their tracks; they
+    stay in the order of `names`."""
+    drawn = draw_tracks(names, count=len(TEST_TRACKS), generator=np.random.default_rng([seed, 1]))
+    return tuple(name for name in names if name in drawn)
+
+
+def draw_tracks(names: Sequence[str], *, count: int, generator: np.random.Generator) -> set[str]:
+    """Draws `count` of `names` ("<subject>_<trial>"), of each subject its proportional share."""
     own: dict[str, list[str]] = {}
     for name in names:
         own.setdefault(name.split("_")[0], []).append(name)

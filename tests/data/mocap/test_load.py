@@ -21,6 +21,7 @@ from data.mocap.load import (
     TEST_TRACKS,
     acclaim_features,
     bvh_features,
+    draw_test,
     draw_validation,
     load_mocap,
     proportional_quotas,
@@ -56,6 +57,7 @@ def test_an_unknown_source_lists_the_choices():
         ({"steps": 0}, "steps must be at least 1, not 0"),
         ({"validation": 40}, "validation must be between 0 and 39 tracks, not 40"),
         ({"validation": -1}, "validation must be between 0 and 39 tracks, not -1"),
+        ({"test_tracks": "any"}, r"data\.test_tracks='any' is unknown; choose one of named, drawn"),
     ],
 )
 def test_arguments_out_of_range_are_refused(arguments, message):
@@ -146,6 +148,36 @@ def test_validation_tracks_are_spread_over_subjects_and_depend_on_the_seed():
     assert draws[0] == draw_validation(candidates, count=6, seed=0)
     assert len(set(map(frozenset, draws))) > 10
     assert draw_validation(candidates, count=0, seed=0) == set()
+
+
+def test_drawn_test_tracks_are_spread_over_subjects_and_depend_on_the_seed():
+    draws = [draw_test(NAMES, seed=seed) for seed in range(20)]
+    for drawn in draws:
+        assert [name for name in NAMES if name in drawn] == list(drawn)
+        assert [sum(name.startswith(s) for name in drawn) for s in ("35", "07", "39")] == [4, 2, 2]
+    assert draws[0] == draw_test(NAMES, seed=0)
+    assert len(set(draws)) > 10
+
+
+def test_another_seed_is_another_split_where_test_tracks_are_drawn():
+    def parts(seed, **settings):
+        dataset = load_mocap(root=None, source="stand_in", steps=5, seed=seed, **settings)
+        return {name: set(part.names) for name, part in dataset.parts.items()}
+
+    first, second = (parts(seed, test_tracks="drawn") for seed in (0, 1))
+    assert first["test"] != second["test"]
+    for split in (first, second):
+        assert [len(names) for names in split.values()] == [34, 6, 8]
+        assert len(set.union(*split.values())) == 48
+    assert parts(1)["test"] == parts(0)["test"] == set(STAND_IN_TEST_TRACKS)
+
+
+@needs_recordings
+def test_drawn_test_tracks_of_the_recordings_are_none_of_training(forbidden):
+    dataset = load_mocap(root=str(recordings()), seed=1, test_tracks="drawn", steps=5, opener=forbidden)
+    assert [len(part) for part in dataset.parts.values()] == [32, 6, 8]
+    assert sorted(all_names(dataset)) == sorted(NAMES)
+    assert dataset.test.names == draw_test(NAMES, seed=1) != TEST_TRACKS
 
 
 @needs_recordings
