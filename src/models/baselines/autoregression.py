@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -147,14 +147,20 @@ class VAR:
     def fit(self, problem: Problem) -> Fitted:
         """Returns the autoregression of the chosen order and ridge, and these. Raises ValueError as
         `fit_autoregression`."""
+        fits = self.by_order(problem)
+        models: list[Any] = [fitted.model for fitted in fits]
+        errors = [one_step_error(model, problem.validation) for model in models]
+        return fits[errors.index(min(errors))]
+
+    def by_order(self, problem: Problem) -> list[Fitted]:
+        """Returns the autoregression of each order that the data are long enough for, in the order of `orders`, with
+        the ridge chosen for it. Raises ValueError as `fit`."""
         if len(self.orders) > 1 and not bool(problem.validation.scored.any()):
             raise ValueError("several model.orders to choose from and no validation step to choose by; give one order")
-        fits = {
-            order: fit_autoregression(
+        fits = []
+        for order in usable_orders(self.orders, [problem.train, problem.validation]):
+            model, ridge = fit_autoregression(
                 problem.train, problem.validation, order=order, ridges=self.ridges, scale=self.scale
             )
-            for order in usable_orders(self.orders, [problem.train, problem.validation])
-        }
-        order = min(fits, key=lambda order: one_step_error(fits[order][0], problem.validation))
-        model, ridge = fits[order]
-        return Fitted(model, {"order": order, "ridge": ridge})
+            fits.append(Fitted(model, {"order": order, "ridge": ridge}))
+        return fits

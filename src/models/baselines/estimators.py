@@ -12,6 +12,7 @@ from models.baselines.kalman import KalmanFilter
 from models.baselines.networks import GRU, LSTM, MinGRU
 from models.baselines.persistence import LastValue
 from models.baselines.seasonal_naive import Seasonal
+from models.forecasting.errors_ahead import least_ahead
 from models.forecasting.estimator_recurrent import (
     READOUT,
     RIDGES,
@@ -133,14 +134,21 @@ class KalmanForecaster(MethodEstimator):
 class VARForecaster(MethodEstimator):
     """Forecasts by a vector autoregression with a ridge.
 
-    orders: numbers of recent rows that the next one is a linear map of, one or several to choose from; those that the
-    data are too short for are left out. The rest: see `models.forecasting.estimator.ForecastingEstimator`.
+    orders: numbers of recent rows that the next one is a linear map of, one or several to choose from, by forecasts of
+    1 to 24 steps; those that the data are too short for are left out. The rest: see
+    `models.forecasting.estimator.ForecastingEstimator`.
     """
 
     orders: Any = (1, 2, 4, 8, 16, 24)
 
-    def _method(self) -> Method:
-        return VAR(orders=whole_numbers("orders", self.orders), ridges=list(RIDGES))
+    def _method(self) -> VAR:
+        return VAR(orders=sorted(whole_numbers("orders", self.orders)), ridges=list(RIDGES))
+
+    def _model(
+        self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int
+    ) -> Fitted:
+        problem = Problem(train, validation, READOUT, generators("weights"))
+        return least_ahead(self._method().by_order(problem), validation, leads=leads)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

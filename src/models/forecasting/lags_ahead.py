@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from models.forecasting.burn_in import spread
+from models.forecasting.errors_ahead import mean_error_ahead, truth_ahead
 from models.forecasting.filtering import MaskedSequences, State, roll
 from models.forecasting.fitting import Fitted
 from models.forecasting.known_ahead import KnownAhead
@@ -31,9 +31,8 @@ from models.forecasting.lags import (
 )
 from models.forecasting.readout import ReadoutFit, unread
 from models.forecasting.recurrent import Recurrent
-from models.numerics.ridge import AffineMap, centred_moments, masked_mse, validation_error
+from models.numerics.ridge import AffineMap, centred_moments, validation_error
 
-STEPS, ORIGINS = 24, 64  # of the forecasts that are compared
 CLOSE = 1.1  # times the least one-step error, up to which a number of lags is looked at further ahead
 
 
@@ -61,22 +60,11 @@ class Origins(NamedTuple):
 
 
 def origins_in(model: Recurrent, part: MaskedSequences, *, lags: int) -> Origins:
-    """Returns at most `ORIGINS` evenly spaced rows with something to score, and at least `lags` rows before them."""
+    """Returns the evenly spaced rows of `truth_ahead` that have at least `lags` rows before them."""
     states, filled = unread(model, part)
-    begins = part.scored.any(2)
-    begins[:, :lags] = False
-    sequence, time = spread(begins.nonzero(), ORIGINS).unbind(1)
-    longest = min(STEPS, int(begins.any(0).sum()))
-    steps = time.unsqueeze(1) + torch.arange(longest, device=time.device)
-    inside = steps < part.values.shape[1]
-    places = sequence.unsqueeze(1), steps.clamp(max=part.values.shape[1] - 1)
+    sequence, time, ahead, scored = truth_ahead(part, first=lags)
     recent = recent_observations(filled, lags)[sequence, time].unflatten(1, (lags, -1)) if lags else filled[:0]
-    return Origins(
-        tuple(tensor[sequence, time] for tensor in model.belief(states)),
-        recent,
-        part.values[places],
-        part.scored[places] & inside.unsqueeze(2),
-    )
+    return Origins(tuple(tensor[sequence, time] for tensor in model.belief(states)), recent, ahead, scored)
 
 
 def candidates(model: Recurrent, fit: ReadoutFit, choices: Sequence[int]) -> Iterator[Candidate]:
@@ -98,8 +86,7 @@ def candidates(model: Recurrent, fit: ReadoutFit, choices: Sequence[int]) -> Ite
 
 
 def error_ahead(model: Recurrent, candidate: Candidate, origins: Origins, *, leads: int) -> float:
-    """Returns the geometric mean of the mean squared errors of forecasts 1, 2, … steps ahead with the readout, so that
-    one step counts as much as many. It is infinite where a forecast diverges.
+    """Returns the error of forecasts 1, 2, … steps ahead with the readout, see `mean_error_ahead`.
 
     leads: how many of the last columns are known ahead.
     """
@@ -113,15 +100,12 @@ def error_ahead(model: Recurrent, candidate: Candidate, origins: Origins, *, lea
     known = origins.ahead[..., origins.ahead.shape[2] - leads :]
     ahead: Any = KnownAhead(joined, leads)
     forecasts = roll(ahead, ahead.with_known((*origins.belief, recent, seen), known), horizon)
-    steps = range(horizon)
-    errors = [masked_mse(forecasts[:, h], origins.ahead[:, h], origins.scored[:, h]) for h in steps]
-    scored = torch.stack([error for h, error in zip(steps, errors, strict=True) if bool(origins.scored[:, h].any())])
-    return float(scored.nan_to_num(nan=math.inf).log().mean().exp())
+    return mean_error_ahead(forecasts, origins.ahead, origins.scored)
 
 
 @torch.no_grad()
 def choose_ahead(model: Recurrent, fit: ReadoutFit, choices: Sequence[int], *, leads: int) -> Candidate:
-    """Returns the readout whose forecasts of 1 to `STEPS` steps have the least error on the validation part
+    """Returns the readout whose forecasts of several steps have the least error on the validation part
     (`error_ahead`), of nearly equal ones the one with the fewest lags.
 
     model: its readout sees no lags and is solved. Numbers of lags whose best one-step error is far from the least are
