@@ -12,6 +12,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
+from models.forecasting.divergence import warn_if_diverged
 from models.forecasting.extensions import baggage, check_class, class_of, copy_sources
 from models.forecasting.filtering import State, batches, filter_unequal, roll
 from models.forecasting.frame import as_frame, in_order, index_after, is_frame, is_row, values_of
@@ -140,11 +141,15 @@ class Forecaster:
 
     @torch.no_grad()
     def forecast_all(self, sequences: Sequence[np.ndarray], horizon: int) -> list[np.ndarray]:
-        """Returns `forecast` of each of several sequences, which may differ in length, many at a time."""
+        """Returns `forecast` of each of several sequences, which may differ in length, many at a time.
+
+        Warns of forecasts that diverge (`models.forecasting.divergence`).
+        """
         check_horizon(horizon)
         by_place: dict[int, np.ndarray] = {}
         for places, _, state in self._passes(sequences, horizon):
             rolled = roll(self.model, state, horizon)  # pyright: ignore[reportArgumentType]
+            warn_if_diverged(rolled, stacklevel=2)
             by_place |= zip(places, self._in_own_units(rolled), strict=True)
         return [by_place[i] for i in range(len(sequences))]
 

@@ -37,6 +37,7 @@ FEWEST_ROWS = 10  # of the longest series
 CONTEXT = 256  # rows before the held-out part that its state and its lags come from
 COMPARED = 24  # steps ahead over which the model is compared with naive forecasts
 BEFORE = "season before"  # the naive forecast that is there where the data reach back so far
+DIVERGED = 2.0  # times the error of the mean, from which on a forecast is said to diverge
 NEAR_TIE = 1.001  # times the model's error, below which a naive one is not called better
 
 
@@ -70,9 +71,16 @@ class Learnt(NamedTuple):
             steps = len(self.errors["model"])
             warnings.warn(
                 f"on the validation part a naive forecast ({name}) is better than this model over 1 to {steps} steps: "
-                f"mean squared error {least:.3g}, not {ours:.3g}, in standard deviations; try other parameters or that",
+                f"mean squared error {least:.3g}, not {ours:.3g}, in standard deviations{self._diverging()}; try other "
+                "parameters or that",
                 stacklevel=4,
             )
+
+    def _diverging(self) -> str:
+        """Returns words about the first step at which the model has more than `DIVERGED` times the error of the mean;
+        none where there is none."""
+        steps = np.flatnonzero(self.errors["model"] > DIVERGED * mean_errors(self)) + 1
+        return f"; {steps[0]} steps ahead it diverges, beyond {DIVERGED:g} times that of the mean" if len(steps) else ""
 
 
 def learn(estimator: Any, rows: Rows) -> Learnt:
@@ -207,6 +215,17 @@ def compared_with_naive(learnt: Learnt) -> Learnt:
     scored = np.logical_and.reduce([~np.isnan(residuals[name]) for name in naive])
     errors = {name: _mean_square(part / scale, scored) for name, part in residuals.items()}
     return learnt._replace(residuals=residuals["model"], errors=errors)
+
+
+def mean_errors(learnt: Learnt) -> np.ndarray:
+    """Returns the mean squared error of the mean of the part fitted to, (horizon,), on the held-out part, for the steps
+    compared."""
+    targets = len(learnt.columns.targets)
+    mean, scale = (part[:targets].cpu().numpy() for part in (learnt.forecaster.mean, learnt.forecaster.scale))
+    horizon = len(learnt.errors["model"])
+    parts = [truths(part.rows, origins_of(part), horizon, targets) for part in learnt.held_out]
+    deviations = (np.concatenate(parts) - mean) / scale
+    return _mean_square(deviations, ~np.isnan(deviations))
 
 
 def _mean_square(residual: np.ndarray, scored: np.ndarray) -> np.ndarray:

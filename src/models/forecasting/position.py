@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from models.forecasting.covariates import Columns
+from models.forecasting.divergence import warn_if_diverged
 from models.forecasting.estimator_input import TAIL, Group
 from models.forecasting.filtering import State, filter_sequences, roll
 from models.forecasting.forecaster import Forecaster
@@ -84,7 +85,8 @@ def longer_tail(tail: Any, index: Any) -> Any:
 def forecast(forecaster: Forecaster, columns: Columns, position: Position, known: np.ndarray) -> np.ndarray:
     """Returns the forecast (horizon, target) from a position, in the data's own units.
 
-    known (horizon, leads): what is known of the rows to come. Raises ValueError where it is not finite.
+    known (horizon, leads): what is known of the rows to come. Raises ValueError where it is not finite, and warns where
+    it diverges (`models.forecasting.divergence`).
     """
     row = np.concatenate([position.last, known[0]])[np.newaxis]
     values, mask = forecaster.standardised(row)
@@ -97,4 +99,5 @@ def forecast(forecaster: Forecaster, columns: Columns, position: Position, known
     if not np.isfinite(forecasts).all():
         step = int(np.argmin(np.isfinite(forecasts).all(1))) + 1
         raise ValueError(f"the forecast diverges {step} steps ahead; ask for fewer steps or fit another model")
+    warn_if_diverged(rolled[:, : len(columns.targets)], stacklevel=4)
     return forecasts
