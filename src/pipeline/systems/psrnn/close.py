@@ -8,6 +8,7 @@ from pipeline.settings.job import Job
 from pipeline.systems.psrnn import report
 from pipeline.systems.psrnn.comparison import FORECASTS
 from pipeline.systems.psrnn.config import PsrnnConfig
+from pipeline.systems.psrnn.divergence import diverged_line
 from pipeline.systems.psrnn.evaluation import Evaluated
 from pipeline.systems.psrnn.refine import Trained
 from pipeline.systems.psrnn.remarks import advice, reading, remarks
@@ -21,9 +22,10 @@ def close(
     from pipeline.systems.psrnn.servable import how_to_predict, trained_model
     from pipeline.tracking.model import keep_model
 
-    run, (evaluation, season, forecaster) = study.run, evaluated
+    run, (evaluation, season, forecaster, diverged) = study.run, evaluated
     lags, chosen = getattr(forecaster.model, "lags", None), settings.readout.lags is None
     said = remarks(evaluation, before=trained.before, season=season)
+    said += diverged_line(diverged)
     said += advice(evaluation, job.overrides, lags=lags, chosen=chosen)
     run.describe(report.description(study.title, trained.line, dataset, evaluation, said, study.clock.seconds))
     run.tags({"validation_mse": repr(trained.validation_mse)})

@@ -1,4 +1,4 @@
-"""Stage five: errors on the test part, over the same scored steps for every model, and intervals of the run's own."""
+"""Errors on the test part, over the same scored steps for every model, and intervals of the run's own."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from pipeline.job.study import Study
 from pipeline.systems.psrnn import report
 from pipeline.systems.psrnn.baselines import baselines, season_of
 from pipeline.systems.psrnn.config import PsrnnConfig
+from pipeline.systems.psrnn.divergence import NAIVE, diverged_models, diverged_tags
 from pipeline.systems.psrnn.evaluation import Evaluated, Evaluation
 from pipeline.systems.psrnn.intervals import intervals_of, log_forecast, log_intervals
 from pipeline.systems.psrnn.load import Loaded, forecaster_of, scored_settings
@@ -25,13 +26,13 @@ from pipeline.systems.psrnn.refine import Trained
 
 
 def reachable_horizons(part: MaskedSequences, settings: Any) -> list[int]:
-    """1 and the horizons asked for, but those that no test sequence is long enough for."""
+    """1 and the horizons asked for, but those that no sequence is long enough for."""
     reach = longest_reach(part, settings)
     return sorted({1, *(h for h in settings.horizons if h <= reach)})
 
 
 def longest_reach(part: MaskedSequences, settings: Any) -> int:
-    """The longest horizon for which a step of the test part is scored."""
+    """The longest horizon for which a step of the part is scored."""
     return part.values.shape[1] - settings.first_step
 
 
@@ -49,9 +50,9 @@ def say_left_out(part: MaskedSequences, settings: Any) -> None:
 
 @torch.no_grad()
 def evaluate(models: Mapping[str, SequenceModel], part: MaskedSequences, lengths: Tensor, settings: Any) -> Evaluation:
-    """Filter the test part with every model, and forecast from each of its steps by feeding predictions back.
+    """Filter a part with every model, and forecast from each of its steps by feeding predictions back, or directly.
 
-    lengths (sequence,): of its sequences. settings: `evaluate`.
+    lengths (sequence,): of its sequences. settings: `evaluate`. Horizons that the part is too short for are left out.
     """
     mask = with_padding_observed(part.mask, lengths)
     horizons = reachable_horizons(part, settings)
@@ -67,6 +68,15 @@ def evaluate(models: Mapping[str, SequenceModel], part: MaskedSequences, lengths
     return Evaluation(squared, predictions[0])
 
 
+def diverged_on_validation(models: Mapping[str, SequenceModel], loaded: Loaded, scoring: Any) -> dict[str, list[int]]:
+    """The models, but the naive ones, whose forecasts diverge on the validation part, with their horizons."""
+    part = loaded.parts.validation
+    others = {name: model for name, model in models.items() if name not in NAIVE}
+    if not others:
+        return {}
+    return diverged_models(evaluate(others, part, loaded.dataset.validation.lengths, scoring), part)
+
+
 def evaluate_stage(
     settings: PsrnnConfig, loaded: Loaded, trained: Trained, beside: Mapping[str, SequenceModel], study: Study
 ) -> Evaluated:
@@ -78,10 +88,12 @@ def evaluate_stage(
         models = {name: model, **beside, **baselines(loaded.parts, settings.evaluate, season)}
         evaluation = evaluate(models, loaded.parts.test, loaded.dataset.test.lengths, scoring)
         report.log_metrics(run, evaluation, loaded.own)
+        diverged = diverged_on_validation(models, loaded, scoring)
+        run.tags(diverged_tags(diverged, main=name))
         lengths = loaded.dataset.validation.lengths
         intervals = intervals_of(model, loaded.parts.validation, lengths, loaded.own, scoring, further=own_table)
         log_intervals(run, intervals, evaluation, loaded.own, full=study.full)
-        evaluated = Evaluated(evaluation, season, forecaster_of(model, loaded.own, intervals))
+        evaluated = Evaluated(evaluation, season, forecaster_of(model, loaded.own, intervals), diverged)
         if study.full:
             report.log_evaluation(run, evaluated, loaded.dataset, loaded.own, title=study.title)
             log_forecast(run, evaluated.forecaster, loaded.dataset, most=max(scoring.horizons), title=study.title)

@@ -50,11 +50,15 @@ class Evaluation(NamedTuple):
 
 
 class Evaluated(NamedTuple):
-    """The errors of all models, the season of one of them, and the run's own model with its units and intervals."""
+    """The errors of all models, the season of one of them, and the run's own model with its units and intervals.
+
+    diverged: the models that diverge on the validation part, with the horizons at which they do.
+    """
 
     evaluation: Evaluation
     season: Season | None
     forecaster: Forecaster
+    diverged: dict[str, list[int]]
 
 
 def predictions_table(dataset: Dataset, predicted: np.ndarray) -> pd.DataFrame:
