@@ -50,6 +50,10 @@ class Kalman(nn.Module):
         """Returns the expected next observation, (batch, d)."""
         return nn.functional.linear(state[0], self.readout, self.bias)
 
+    def exposed(self, state: State) -> Tensor:
+        """Returns x_t (…, state), what a readout may see of the state."""
+        return state[0]
+
     def update(self, state: State, observation: Tensor) -> State:
         """Returns the state after one more observation (batch, d)."""
         innovation = observation - self.predict(state)

@@ -80,6 +80,16 @@ class FiltersMasked(Protocol):
     def filter_masked(self, start: State, values: Tensor, mask: Tensor) -> Filtered: ...
 
 
+@runtime_checkable
+class ForecastsAhead(Protocol):
+    """Is a model that forecasts some horizons without feeding predictions back.
+
+    horizons: 1 or more and ascending; the result is (batch, len(horizons), feature).
+    """
+
+    def forecast_ahead(self, state: State, horizons: Sequence[int]) -> Tensor: ...
+
+
 def before_end(mask: Tensor) -> Tensor:
     """Returns, of a mask (sequence, time, feature), the rows (sequence, time) up to the last that has an
     observation."""
@@ -260,7 +270,17 @@ def roll(model: SequenceModel, state: State, horizon: int) -> Tensor:
 
 def roll_to(model: SequenceModel, state: State, horizons: Sequence[int]) -> Tensor:
     """Returns (batch, len(horizons), feature): of `roll` the horizons asked for, 1 or more and ascending; no other
-    is kept."""
+    is kept.
+
+    A model that `ForecastsAhead` is asked itself.
+    """
+    if isinstance(model, ForecastsAhead):
+        return model.forecast_ahead(state, horizons)
+    return iterated(model, state, horizons)
+
+
+def iterated(model: SequenceModel, state: State, horizons: Sequence[int]) -> Tensor:
+    """Returns what `roll_to` does, by feeding predictions back."""
     asked, forecasts, prediction = set(horizons), list[Tensor](), model.predict(state)
     for step in range(1, max(horizons) + 1):
         if step > 1:

@@ -17,13 +17,14 @@ from models.forecasting.extensions import baggage, check_class, class_of, copy_s
 from models.forecasting.filtering import State, batches, filter_unequal, roll
 from models.forecasting.frame import as_frame, in_order, index_after, is_frame, is_row, values_of
 from models.forecasting.intervals import Intervals
+from models.forecasting.readouts.model import GroupedReadout
 from models.forecasting.start_up import StartUp
 from models.runtime.bfloat16 import fits, from_bits, to_bits
 
 if TYPE_CHECKING:
     import pandas as pd
 
-ROUNDED = "model/update_tensor"
+ROUNDED = "update_tensor"  # the parameter that may be saved in bfloat16
 ARCHITECTURE, PARAMETERS = "architecture.json", "parameters.npz"
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
 INTERVALS = "intervals/"
@@ -173,7 +174,10 @@ def describe_class(model: nn.Module) -> str:
 
 
 def description_of(model: nn.Module) -> dict[str, Any]:
-    """Returns what `built` makes a model of the same shape from, in plain values."""
+    """Returns what `built` makes a model of the same shape from, in plain values: of a model beneath a grouped readout,
+    and the readout."""
+    if isinstance(model, GroupedReadout):
+        return {**description_of(model.base), "readout": model.architecture}
     start_up = getattr(model, "start_up", None)
     description: dict[str, Any] = {"architecture": model.architecture}
     if start_up is not None:
@@ -189,7 +193,7 @@ def built(kind: type[nn.Module], description: Mapping[str, Any], *, dimension: i
     model = kind(**description["architecture"])
     if "start_up" in description:
         model.start_up = StartUp(dimension=dimension, **description["start_up"])
-    return model
+    return GroupedReadout(model, **description["readout"]) if "readout" in description else model
 
 
 class OnlineForecaster:
@@ -236,18 +240,20 @@ def save_forecaster(forecaster: Forecaster, folder: Path) -> None:
     Raises ValueError, in one line that says what to do, for a class that could not be loaded again.
     """
     model = forecaster.model
-    check_class(model)
-    own = baggage(model)
+    below = model.base if isinstance(model, GroupedReadout) else model
+    check_class(below)
+    own = baggage(below)
     copy_sources(own.sources, folder)
     description: dict[str, Any] = {
-        "class": describe_class(model),
+        "class": describe_class(below),
         **description_of(model),
         "dtype": str(forecaster.mean.dtype).removeprefix("torch."),
         "feature_names": list(forecaster.feature_names),
         "history": forecaster.history,
     }
     tensors = {f"model/{name}": tensor for name, tensor in model.state_dict().items()}
-    halved = [ROUNDED] if description["architecture"].get("rounded") and fits(tensors[ROUNDED]) else []
+    update = f"model/{ROUNDED}" if below is model else f"model/base.{ROUNDED}"
+    halved = [update] if description["architecture"].get("rounded") and fits(tensors[update]) else []
     if halved:
         description["bfloat16"] = halved
     if own.requirements:

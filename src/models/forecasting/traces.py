@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from scipy.signal import lfilter
 from torch import Tensor
 
 
@@ -38,13 +37,12 @@ def traces_along(values: Tensor, constants: Sequence[float], start: Tensor | Non
     batch, steps, dimension = values.shape
     if not constants:
         return values[..., :0]
-    begin = np.zeros((batch, len(constants) * dimension)) if start is None else start.detach().cpu().double().numpy()
-    rows = values.detach().cpu().double().numpy()
-    along = np.empty((batch, steps, len(constants), dimension))
-    for place, (decay, first) in enumerate(
-        zip(decays(constants), np.split(begin, len(constants), axis=1), strict=True)
-    ):
-        along[:, 0, place] = first
-        after, _ = lfilter([1 - decay], [1.0, -decay], rows[:, :-1], axis=1, zi=decay * first[:, np.newaxis])
-        along[:, 1:, place] = after
-    return torch.from_numpy(along.reshape(batch, steps, -1)).to(values)
+    decay = decays(constants)[:, np.newaxis]
+    traces = np.zeros((batch, len(decay), dimension))
+    if start is not None:
+        traces += start.detach().cpu().double().numpy().reshape(traces.shape)
+    rows, along = values.detach().cpu().double().numpy(), np.empty((steps, *traces.shape))
+    for t in range(steps):
+        along[t] = traces
+        traces = decay * traces + (1 - decay) * rows[:, t, np.newaxis]
+    return torch.from_numpy(np.moveaxis(along, 0, 1).reshape(batch, steps, -1)).to(values)

@@ -306,7 +306,7 @@ def test_wheel_holds_the_configuration(tmp_path: Path) -> None:
         (
             ("model=ridge",),
             "model=ridge is a model of recipe=ssgp; recipe=psrnn takes model=echo_state, gru, kalman, last_value, "
-            "lstm, min_gru, psrnn, psrnn_cp, seasonal_naive, var",
+            "lstm, min_gru, no_state, psrnn, psrnn_cp, seasonal_naive, var",
         ),
         (
             ("data=abalone",),

@@ -1,0 +1,45 @@
+"""What a readout with groups of inputs is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from models.features.kernels import Gaussian, Kernel
+from models.features.samplers import Orthogonal, Sampler
+from models.forecasting.traces import decays
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupedSettings:
+    """Says which inputs a readout has beside the model's state, and how far ahead it is regressed.
+
+    lags: recent observations. traces: time constants τ of exponential traces, in steps. count: frequencies of random
+    features Φ over h, which is the lags and traces together; 0: none. kernel, sampler: how the frequencies are drawn.
+    bandwidth: a factor of the median distance between rows of h. whiten: g of h̃ = S^(−g/2)(h − mean), S the covariance
+    of h with 10⁻⁶ of its largest eigenvalue on the diagonal; 0: columns in standard deviations. direct: horizons 1 to
+    this have a regression each; longer ones are iterated.
+
+    Raises ValueError for numbers out of range, and for features of nothing, without lags or traces.
+    """
+
+    lags: int = 4
+    traces: tuple[float, ...] = ()
+    count: int = 0
+    bandwidth: float = 1.0
+    whiten: float = 0.0
+    direct: int = 1
+    kernel: Kernel = field(default_factory=Gaussian)
+    sampler: Sampler = field(default_factory=Orthogonal)
+
+    def __post_init__(self) -> None:
+        decays(self.traces)
+        if self.lags < 0 or self.count < 0:
+            raise ValueError(f"readout.lags ({self.lags}) and readout.count ({self.count}) must be 0 or more")
+        if self.bandwidth <= 0 or not 0 <= self.whiten <= 1:
+            raise ValueError(
+                f"readout.bandwidth ({self.bandwidth}) must be above 0, readout.whiten ({self.whiten}) from 0 to 1"
+            )
+        if self.direct < 1:
+            raise ValueError(f"readout.direct must be at least 1, got {self.direct}")
+        if self.count and not (self.lags or self.traces):
+            raise ValueError("readout.count asks for features of recent observations; give readout.lags or .traces")

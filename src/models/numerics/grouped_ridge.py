@@ -1,0 +1,127 @@
+"""Ridge regression on standardised columns with one ridge for each group of them, chosen on a validation part."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from models.numerics.ridge import (
+    AffineMap,
+    CentredMoments,
+    RegressionData,
+    affine_from_moments,
+    centred_moments,
+    validation_error,
+)
+from models.numerics.standardisation import Standardisation
+
+POWERS = range(-10, 5)  # ridges are 10 to these, on means over rows of standardised columns
+WORTH = 1e-4  # share of the error that another ridge has to save, so that a near tie is not left to rounding
+
+Exponents = tuple[int, ...]
+
+
+class GroupedRidge(NamedTuple):
+    """Holds the map of the inputs as they are given, the power of ten of each group's ridge, and the validation
+    error."""
+
+    readout: AffineMap
+    exponents: Exponents
+    error: float
+
+
+class Search:
+    """Looks for the powers of ten, one for each group, of least error; each combination is tried once.
+
+    error: of a combination; infinite where it cannot be solved.
+    """
+
+    def __init__(self, error: Callable[[Exponents], float], groups: int) -> None:
+        self._error, self._groups = error, groups
+        self.errors: dict[Exponents, float] = {}
+
+    def error(self, exponents: Exponents) -> float:
+        """Returns the error of a combination, from memory where it was tried before."""
+        if exponents not in self.errors:
+            self.errors[exponents] = self._error(exponents)
+        return self.errors[exponents]
+
+    def common(self) -> Exponents:
+        """Returns the best combination with the same power for all groups, of near ties the largest ridge."""
+        best = (max(POWERS),) * self._groups
+        for power in reversed(POWERS):
+            best = self.better((power,) * self._groups, best)
+        return best
+
+    def better(self, candidate: Exponents, held: Exponents) -> Exponents:
+        """Returns the candidate where its error is smaller by more than the share `WORTH`, else what is held."""
+        return candidate if self.error(candidate) < (1 - WORTH) * self.error(held) else held
+
+    def descend(self, start: Exponents) -> Exponents:
+        """Returns where coordinate descent ends: group after group steps by powers of ten while the error falls."""
+        here = start
+        for _ in POWERS:  # far more rounds than it takes
+            before = here
+            for group in range(self._groups):
+                here = self._along(group, self._along(group, here, 1), -1)
+            if here == before:
+                break
+        return here
+
+    def _along(self, group: int, here: Exponents, step: int) -> Exponents:
+        while here[group] + step in POWERS:
+            moved = (*here[:group], here[group] + step, *here[group + 1 :])
+            if self.better(moved, here) == here:
+                return here
+            here = moved
+        return here
+
+
+def solve_groups(
+    moments: Sequence[CentredMoments], groups: Tensor, exponents: Exponents, units: Standardisation
+) -> AffineMap:
+    """Returns the ridge regression with 10 to its group's power for each column, as a map of the inputs as given.
+
+    moments: of standardised columns. groups (input,): the place of each column's group. Raises ValueError as
+    `models.numerics.ridge.factor_ridge`.
+    """
+    ridge = torch.tensor([10.0**power for power in exponents], dtype=torch.float64, device=groups.device)[groups]
+    fit = affine_from_moments(moments, ridge, scale="samples")
+    weight = fit.weight / units.scale
+    return AffineMap(weight, fit.bias - weight @ units.mean)
+
+
+def fit_groups(
+    train: RegressionData, validation: RegressionData, groups: Tensor, *, start: Exponents | None = None
+) -> GroupedRidge:
+    """Returns the ridge regression of the training rows whose ridges have the least error on the validation rows.
+
+    minimise  mean‖y − Mz − c‖² + Σ_g 10^{p_g} ‖M_g‖²,  z the columns standardised over the training rows, M_g the
+    columns of group g. The powers p are found by coordinate descent from `start`, or from the best p that is the same
+    for all groups. groups (input,): 0 … G − 1. Solved in float64.
+
+    Raises ValueError without inputs, for an output without a training row, for an empty validation part, and where no
+    combination can be solved.
+    """
+    if not len(groups):
+        raise ValueError("a readout needs inputs; give it lags, traces or a model with a state")
+    units = Standardisation.of(train.inputs.double())
+    moments = centred_moments(train._replace(inputs=units.apply(train.inputs.double())))
+
+    def error(exponents: Exponents) -> float:
+        try:
+            return validation_error(solve_groups(moments, groups, exponents, units), validation)
+        except ValueError:
+            if not bool(validation.mask.any()):
+                raise
+            return math.inf
+
+    search = Search(error, int(groups.max()) + 1)
+    best = search.descend(search.common() if start is None else start)
+    if not math.isfinite(search.error(best)):
+        raise ValueError("no ridge gives a readout with finite errors on the validation part; give other data")
+    return GroupedRidge(solve_groups(moments, groups, best, units), best, search.error(best))

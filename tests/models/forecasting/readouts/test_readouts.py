@@ -1,0 +1,237 @@
+"""Grouped readouts: written out step by step, on every kind of base, with gaps, saved and loaded."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from models.baselines.echo_state import EchoState
+from models.baselines.kalman import KalmanFilter
+from models.baselines.networks import LSTM
+from models.baselines.no_state import NoState
+from models.baselines.persistence import LastValue
+from models.features.maps import random_features
+from models.forecasting.filtering import MaskedSequences, filter_sequences, iterated, roll_to, scored_steps
+from models.forecasting.fitting import Problem
+from models.forecasting.forecaster import Forecaster, load_forecaster, save_forecaster
+from models.forecasting.horizons import horizon_errors
+from models.forecasting.readout_settings import ReadoutSettings
+from models.forecasting.readouts.fit import fit_grouped, reachable
+from models.forecasting.readouts.settings import GroupedSettings
+from models.runtime.seeding import generators_of
+
+RIDGES = (1e-4, 1e-2, 1.0)
+KERNEL = GroupedSettings(lags=3, traces=(2.0, 6.0), count=12, bandwidth=1.5, whiten=0.5, direct=6)
+
+
+@pytest.fixture(autouse=True)
+def _no_gradient():
+    with torch.no_grad():
+        yield
+
+
+METHODS = {
+    "no_state": NoState(),
+    "echo_state": EchoState(units=12),
+    "lstm": LSTM(units=6),
+    "kalman": KalmanFilter(blocks=[2], orders=[3]),
+    "last_value": LastValue(),
+}
+
+
+def sequences(count: int, *, seed: int, steps: int = 80, gaps: bool = False) -> MaskedSequences:
+    """Noisy circles whose speed depends on where they are, seen through two features."""
+    noise = np.random.default_rng(seed)
+    angle = np.cumsum(0.3 + 0.2 * np.sin(np.cumsum(0.1 * np.ones((count, steps)), 1)), 1)
+    angle += noise.uniform(0, 6, (count, 1))
+    values = np.stack([np.cos(angle), np.sin(2 * angle)], 2) + 0.05 * noise.normal(size=(count, steps, 2))
+    mask = np.ones(values.shape, bool)
+    if gaps:
+        mask[:, 20:26, 0] = False
+        mask[0, 40] = False
+    tensors = torch.from_numpy(np.where(mask, values, 0.0)), torch.from_numpy(mask)
+    return MaskedSequences(*tensors, scored_steps(tensors[1], first_step=4))
+
+
+def base(name: str, train: MaskedSequences, validation: MaskedSequences):
+    readout = ReadoutSettings(3, RIDGES, "none", RIDGES)
+    return METHODS[name].fit(Problem(train, validation, readout, generators_of(0)("weights"))).model
+
+
+def fitted(name: str, settings: GroupedSettings = KERNEL, *, gaps: bool = False):
+    train, validation = sequences(6, seed=0, gaps=gaps), sequences(3, seed=1, gaps=gaps)
+    return fit_grouped(base(name, train, validation), train, validation, settings, generators_of(0))
+
+
+def model_of(name: str, settings: GroupedSettings = KERNEL):
+    return fitted(name, settings).model
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_filtering_at_once_is_filtering_step_by_step(name):
+    model, values = model_of(name), sequences(2, seed=2).values
+    state, predictions = model.initial_state(2), []
+    for row in values.unbind(1):
+        predictions.append(model.predict(state))
+        state = model.update(state, row)
+    filtered = filter_sequences(model, values, torch.ones_like(values, dtype=torch.bool))
+    torch.testing.assert_close(filtered.predictions, torch.stack(predictions, 1))
+    torch.testing.assert_close(model.update(tuple(part[:, -1] for part in filtered.states), values[:, -1]), state)
+
+
+def test_predictions_are_the_map_of_the_inputs_written_out():
+    model, values = model_of("echo_state"), sequences(1, seed=2).values
+    filtered = filter_sequences(model, values, torch.ones_like(values, dtype=torch.bool))
+    t, traces = 30, []
+    for tau in KERNEL.traces:
+        c, trace = np.exp(-1 / tau), torch.zeros(2, dtype=torch.float64)
+        for row in values[0, :t]:
+            trace = c * trace + (1 - c) * row
+        traces.append(trace)
+    history = torch.cat([*values[0, t - 3 : t], *traces])
+    features = random_features(history - model.features.centre, model.features.frequencies)
+    inputs = torch.cat([filtered.states[0][0, t], history, features])
+    torch.testing.assert_close(filtered.predictions[0, t], model.weight[0] @ inputs + model.bias[0])
+    assert model.group_sizes == (12, 6, 4, 24)
+
+
+def test_before_enough_rows_were_seen_the_base_predicts():
+    model, values = model_of("echo_state"), sequences(2, seed=2).values
+    mask = torch.ones_like(values, dtype=torch.bool)
+    ours, bases = (filter_sequences(each, values, mask).predictions for each in (model, model.base))
+    torch.testing.assert_close(ours[:, : model.history], bases[:, : model.history])
+    assert not torch.allclose(ours[:, model.history :], bases[:, model.history :])
+
+
+def test_the_first_map_is_no_worse_than_the_base_on_training_rows():
+    train = sequences(6, seed=0)
+    model = model_of("no_state")
+    errors = [
+        float((filter_sequences(each, *train[:2]).predictions - train.values)[:, 4:].square().mean())
+        for each in (model, model.base)
+    ]
+    assert errors[0] < errors[1]
+
+
+def test_horizons_are_direct_or_iterated_as_was_chosen():
+    model, values = model_of("echo_state"), sequences(2, seed=2).values
+    model.direct[:] = torch.tensor([True, False, True, False, True, True])
+    states = model.states_observed(model.initial_state(2), values)
+    state = tuple(part[:, 50] for part in states)
+    ahead, fed_back = (
+        roll_to(model, state, [1, 2, 3, 4, 5, 6, 8]),
+        iterated(model, state, [1, 2, 3, 4, 5, 6, 8]),
+    )
+    inputs = model.inputs(state)
+    for place, horizon in enumerate([1, 2, 3, 4, 5, 6]):
+        own = inputs @ model.weight[horizon - 1].T + model.bias[horizon - 1]
+        expected = own if bool(model.direct[horizon - 1]) else fed_back[:, place]
+        torch.testing.assert_close(ahead[:, place], expected)
+    torch.testing.assert_close(ahead[:, -1], fed_back[:, -1])
+
+
+def test_sequences_that_are_not_read_yet_are_iterated():
+    model, values = model_of("echo_state"), sequences(2, seed=2).values
+    model.direct[:] = True
+    early = tuple(part[:, 1] for part in model.states_observed(model.initial_state(2), values))
+    late = tuple(part[:, 40] for part in model.states_observed(model.initial_state(2), values))
+    mixed = tuple(torch.cat([a[:1], b[1:]]) for a, b in zip(early, late, strict=True))
+    ahead = roll_to(model, mixed, [2, 5])
+    torch.testing.assert_close(ahead[:1], iterated(model, tuple(part[:1] for part in early), [2, 5]))
+    torch.testing.assert_close(ahead[1:], roll_to(model, tuple(part[1:] for part in late), [2, 5]))
+
+
+def test_direct_maps_are_regressions_of_later_rows():
+    train, validation = sequences(6, seed=0), sequences(3, seed=1)
+    settings = GroupedSettings(lags=2, direct=4)
+    fit = fit_grouped(base("no_state", train, validation), train, validation, settings, generators_of(0))
+    ridge = fit.horizons[3].ridges["lags"]
+    rows, targets = [], []
+    for sequence in train.values.numpy():
+        for t in range(4, len(sequence) - 3):
+            rows.append(sequence[t - 2 : t].ravel())
+            targets.append(sequence[t + 3])
+    inputs, outputs = np.array(rows), np.array(targets)
+    z = (inputs - inputs.mean(0)) / inputs.std(0)
+    gram = z.T @ z / len(z) + ridge * np.eye(4)
+    weight = np.linalg.solve(gram, z.T @ (outputs - outputs.mean(0)) / len(z)).T / inputs.std(0)
+    np.testing.assert_allclose(fit.model.weight[3].numpy(), weight, rtol=1e-8)
+
+
+def test_gaps_are_filled_and_fitted_around():
+    fit = fitted("echo_state", gaps=True)
+    part = sequences(3, seed=3, gaps=True)
+    filtered = filter_sequences(fit.model, part.values, part.mask)
+    assert bool(filtered.filled.isfinite().all())
+    scored = (filtered.predictions - part.values)[part.scored].square().mean()
+    assert float(scored) < float(part.values[part.scored].square().mean())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_saved_model_forecasts_the_same(name, tmp_path):
+    model = model_of(name)
+    units = torch.ones(2, dtype=torch.float64)
+    first = Forecaster(model, mean=0.5 * units, scale=2 * units, feature_names=("a", "b"))
+    save_forecaster(first, tmp_path)
+    second = load_forecaster(tmp_path)
+    series = sequences(1, seed=4, gaps=True)
+    table = np.where(series.mask[0], series.values[0], np.nan)
+    np.testing.assert_array_equal(first.predict(table), second.predict(table))
+    np.testing.assert_array_equal(first.forecast(table, 9), second.forecast(table, 9))
+
+
+def test_errors_of_horizons_are_those_of_direct_forecasts():
+    model, part = model_of("no_state"), sequences(3, seed=1)
+    model.direct[:] = True
+    filtered = filter_sequences(model, part.values, part.mask)
+    errors = horizon_errors(model, filtered, part.values, part.scored, [1, 5], 4)
+    states = tuple(part_[:, 10] for part_ in filtered.states)
+    expected = (roll_to(model, states, [5])[:, 0] - part.values[:, 14]).square()
+    torch.testing.assert_close(errors[5][:, 10], expected)
+
+
+def test_the_choice_is_that_of_the_validation_part():
+    fit = fitted("echo_state")
+    for each in fit.horizons:
+        assert each.direct == (not each.iterated_error < (1 - 1e-4) * each.direct_error)
+    assert fit.chosen["readout.direct.used"] == sum(each.direct for each in fit.horizons)
+    assert fit.horizons[0].direct_error == pytest.approx(fit.horizons[0].iterated_error)
+
+
+def test_horizons_too_long_for_the_data_are_left_out():
+    train, validation = sequences(6, seed=0), sequences(3, seed=1, steps=12)
+    fit = fit_grouped(
+        base("no_state", train, validation), train, validation, GroupedSettings(lags=3, direct=30), generators_of(0)
+    )
+    assert len(fit.horizons) == 8
+    assert fit.left_out == 22
+    assert reachable(train, validation, history=3, most=30) == 8
+
+
+def test_data_that_are_too_short_are_refused():
+    train = sequences(2, seed=0, steps=12)
+    with pytest.raises(ValueError, match=r"20 rows before it; lower readout\.lags"):
+        fit_grouped(base("lstm", train, train), train, train, GroupedSettings(lags=20), generators_of(0))
+
+
+def test_nothing_to_see_is_refused():
+    train = sequences(2, seed=0)
+    with pytest.raises(ValueError, match="a readout needs inputs"):
+        fit_grouped(base("last_value", train, train), train, train, GroupedSettings(lags=0), generators_of(0))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"lags": -1}, r"readout.lags \(-1\)"),
+        ({"bandwidth": 0.0}, r"readout.bandwidth \(0.0\)"),
+        ({"whiten": 1.5}, r"readout.whiten \(1.5\)"),
+        ({"direct": 0}, "readout.direct must be at least 1"),
+        ({"lags": 0, "count": 5}, "features of recent observations"),
+        ({"traces": (0.0,)}, "time constants of traces"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(wrong, said):
+    with pytest.raises(ValueError, match=said):
+        GroupedSettings(**wrong)
