@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from models.baselines.estimators import LastValueForecaster
+from models.forecasting.covariates import FromStart
 from models.psrnn.estimator import PSRNNForecaster
 
 try:
@@ -104,7 +105,6 @@ class SktimeForecaster(BaseForecaster):
 
         steps = self._steps(fh)
         ahead, seen = steps > 0, self._seen()
-        found = np.empty((len(steps), len(self.forecaster_.forecaster_.feature_names)))
         found = np.empty((len(steps), len(self._get_varnames())))
         if ahead.any():
             forecasts = self.forecaster_.predict(int(steps.max()), **self._from(seen, steps, X))
@@ -117,7 +117,7 @@ class SktimeForecaster(BaseForecaster):
         places = len(seen) - 1 + steps
         if (places < 0).any():
             raise ValueError(f"fh goes {-steps.min()} rows back, and {len(seen)} rows were seen")
-        return self.forecaster_.predict_one_step(seen).to_numpy()[places]
+        return self.forecaster_.predict_one_step(FromStart(seen)).to_numpy()[places]
 
     def _predict_interval(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, fh: ForecastingHorizon, X: pd.DataFrame | None, coverage: Sequence[float]
@@ -153,7 +153,7 @@ class SktimeForecaster(BaseForecaster):
 
     def _from(self, seen: pd.DataFrame, steps: np.ndarray, X: pd.DataFrame | None) -> dict[str, Any]:
         """Returns the arguments of `predict`: the history, unless it is what the state has seen, and what is known."""
-        history = None if len(seen) == len(self._rows) else seen
+        history = None if len(seen) == len(self._rows) else FromStart(seen)
         return {"X": history, "known": self._known_ahead(int(steps.max()), X)}
 
     def _known_ahead(self, horizon: int, X: pd.DataFrame | None) -> pd.DataFrame | None:

@@ -109,6 +109,19 @@ def test_wrong_covariates_are_refused() -> None:
         forecaster.predict(fh=[-84], X=price)
 
 
+@pytest.mark.parametrize("index", [pd.date_range("2024-01-01", periods=120, freq="B"), pd.RangeIndex(5, 125)])
+def test_a_season_of_rows_is_known_in_the_sample(index: pd.Index) -> None:
+    """Working days are no even times, so that a season counts rows: those of y are counted from its first one."""
+    noise = 0.05 * np.random.default_rng(0).normal(size=120)
+    y = pd.Series(np.resize([0.0, 1.0, 3.0, 2.0, 5.0], 120) + noise, index=index, name="sales")
+    forecaster = SktimeForecaster(VARForecaster(orders=1, season=5)).fit(y[:100])
+    np.testing.assert_allclose(forecaster.predict(fh=range(-40, 1)), y.iloc[59:100], atol=0.5)
+    earlier = forecaster.predict(fh=[1, 2, 3])
+    forecaster.update(y[100:], update_params=False)
+    forecaster.update(y[95:100], update_params=False)  # sets the cutoff back
+    np.testing.assert_allclose(forecaster.predict(fh=[1, 2, 3]), earlier, rtol=1e-9)
+
+
 def test_tuning_takes_it() -> None:
     from sktime.forecasting.model_selection import ForecastingGridSearchCV
     from sktime.split import ExpandingWindowSplitter

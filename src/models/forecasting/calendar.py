@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from models.forecasting.estimator_input import TAIL, as_range
 from models.forecasting.frame import months_apart, step_of
 
 if TYPE_CHECKING:
@@ -105,22 +106,30 @@ class RowClock(NamedTuple):
 
 
 def clock_of(index: Any) -> RowClock:
-    """Returns how the rows of an index count; rows where it holds neither times in even steps nor numbers in such."""
+    """Returns how the rows of an index count: by its times or numbers, in the even steps that it has as a whole, or
+    else where it ends; by rows where it has neither."""
+    if index is None:
+        return RowClock()
+    return next((clock for part in (index, index[-TAIL:]) if (clock := _even_clock(part)) is not None), RowClock())
+
+
+def _even_clock(index: Any) -> RowClock | None:
     import pandas as pd
 
+    index = as_range(index)
     if isinstance(index, pd.RangeIndex):
         return RowClock("numbers", index.step, index.start % index.step)
-    times = None if index is None else times_in(index)
+    times = times_in(index)
     if times is None or len(times) < 3:
-        return RowClock()
+        return None
     step = months_apart(times) or step_of(times)
     if step is None:
-        return RowClock()
+        return None
     if isinstance(step, int):
         return RowClock("months", step, int(months_of(times)[0]) % step)
     places = times.as_unit("ns").asi8
     steps = set(np.diff(places).tolist())
-    return RowClock("nanoseconds", step := steps.pop(), int(places[0]) % step) if len(steps) == 1 else RowClock()
+    return RowClock("nanoseconds", step := steps.pop(), int(places[0]) % step) if len(steps) == 1 else None
 
 
 def months_of(times: Any) -> np.ndarray:

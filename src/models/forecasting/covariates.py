@@ -114,12 +114,21 @@ def columns_of(rows: Rows, *, target: Any, covariates: Any, calendar: Any, seaso
     return Columns(targets, others, known, _cycles(longest, calendar), season, clock_of(longest))
 
 
+class FromStart(NamedTuple):
+    """Holds series that begin with the first row of the data fitted to, so that their place in a season is known."""
+
+    data: Any
+
+
 def read_histories(data: Any, columns: Columns) -> Rows:
-    """Returns series that the model was not fitted to, with the columns in the order of `Columns.labels`.
+    """Returns series that the model was not fitted to, or that begin as those it was fitted to (`FromStart`), with the
+    columns in the order of `Columns.labels`.
 
     Raises TypeError and ValueError as `models.forecasting.estimator_input.read` does, and ValueError where the season
     counts the rows fitted to, so that it is not known which row of it the series begin in.
     """
+    if isinstance(data, FromStart):
+        return read(data.data, labels=columns.labels)
     rows = read(data, labels=columns.labels)
     if columns.season is not None and columns.clock.unit == "rows":
         raise ValueError(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from models.forecasting.covariates import Columns
-from models.forecasting.estimator_input import KINDS, TAIL, Form, Group, Rows, read
+from models.forecasting.estimator_input import KINDS, TAIL, Form, Group, Rows, as_range, read
 from models.forecasting.frame import index_after
 from models.forecasting.position import Position
 
@@ -39,7 +39,8 @@ def check_goes_on(columns: Columns, index: Any) -> None:
     by_times = bool(columns.cycles) or unit in ("nanoseconds", "months")
     if index is None or not (by_times or unit == "numbers"):
         return
-    if not (_dated(index_ahead(index[-TAIL:], 1)) if by_times else hasattr(index, "step")):
+    tail = as_range(index[-TAIL:])
+    if not (_dated(index_ahead(tail, 1)) if by_times else hasattr(tail, "step")):
         raise ValueError(
             f"calendar and season go by the index, which has no even step where it ends, at {index[-1]}, so they are "
             "not known of the rows to come; put in empty rows for missing ones, with asfreq say, or leave both out"

@@ -25,6 +25,7 @@ from models.forecasting.held_out import (
     scored_parts,
     truths,
 )
+from models.forecasting.lags import MOST_INPUTS
 from models.forecasting.recurrent import Recurrent
 from models.forecasting.season import shortest_season
 from models.forecasting.series import standardised, units_of
@@ -90,20 +91,20 @@ def learn(estimator: Any, rows: Rows) -> Learnt:
         rows, target=estimator.target, covariates=estimator.covariates, calendar=estimator.calendar,
         season=estimator.season if estimator.sees_season else None,
     )  # fmt: skip
-    lags, season = getattr(estimator, "lags", 0), estimator.season or 0
-    context = max(CONTEXT, season, 0 if isinstance(lags, str) else 2 * lags)
     groups = of_labels(rows, columns.labels)
     check_rows(groups, columns, estimator.validation)
-    check_season(groups, season, estimator.validation)
+    check_season(groups, estimator.season or 0, estimator.validation)
     for group in groups:
         check_goes_on(columns, group.index)
     series = [rows_of(columns, group) for group in groups]
-    fitted_to, held_out = zip(*(cut(part, share=estimator.validation, context=context) for part in series), strict=True)
+    fitted_to = [cut(part, share=estimator.validation, context=0)[0] for part in series]
     with np.errstate(over="ignore", invalid="ignore"):  # of which the next line speaks
         units = units_of(fitted_to)
     if not all(bool(part.isfinite().all()) for part in units):
         raise ValueError("values of X are too large for a standard deviation in double precision; rescale them")
     train = standardised(fitted_to, units, first_step=FIRST_SCORED)
+    context = context_of(estimator, train, columns, max(len(part) for part in series))
+    held_out = [cut(part, share=estimator.validation, context=context)[1] for part in series]
     validation = scored_parts(held_out, units, columns=len(columns.targets))
     fitted = estimator._model(train, validation, generators_of(estimator.seed), leads=columns.leads)
     if isinstance(fitted.model, Recurrent):
@@ -113,14 +114,29 @@ def learn(estimator: Any, rows: Rows) -> Learnt:
     observed = MaskedSequences(*(part[:, :, : len(columns.observed)] for part in train))
     season = estimator.season or shortest_season(observed)
     learnt = Learnt(
-        forecaster, columns, rows.labels, rows.form, list(held_out), fitted.chosen, np.empty((0, 0, 0)), {}, season
+        forecaster, columns, rows.labels, rows.form, held_out, fitted.chosen, np.empty((0, 0, 0)), {}, season
     )
     return compared_with_naive(learnt)
 
 
+def context_of(estimator: Any, train: MaskedSequences, columns: Columns, longest: int) -> int:
+    """Returns how many rows before the held-out part go with it.
+
+    To be tried, lags need twice as many rows: a number of them in the context alone; those to choose from, but for the
+    largest, together with the held-out part. longest: rows of the longest series.
+    """
+    lags, least = getattr(estimator, "lags", 0), max(CONTEXT, estimator.season or 0)
+    if not isinstance(lags, str):
+        return max(least, 2 * lags)
+    *_, wanted, _ = estimator.choices(train, columns.leads)
+    reached = min(wanted, MOST_INPUTS // train.values.shape[2])
+    return max(least, 2 * reached - round(estimator.validation * longest))
+
+
 def check_rows(groups: Sequence[Group], columns: Columns, share: float) -> None:
     """Raises ValueError for too few rows, a column without a value or without change in the part fitted to, and
-    targets that were not observed in the held-out part. Warns of uneven times, and of dates that are texts."""
+    targets that were not observed in the held-out part. Warns of uneven times, of uneven numbers
+    where a season counts rows, and of dates that are texts."""
     longest = max(len(group.values) for group in groups)
     if longest < FEWEST_ROWS:
         raise ValueError(f"X has {longest} row{'s' * (longest > 1)} in its longest series; give at least {FEWEST_ROWS}")
@@ -133,7 +149,7 @@ def check_rows(groups: Sequence[Group], columns: Columns, share: float) -> None:
         raise ValueError(f"no target was observed in the last {share:g} of the rows; fit with a larger validation")
     _say_texts(groups)
     for group in groups:
-        _say_uneven(group)
+        _say_uneven(group, columns)
 
 
 def check_season(groups: Sequence[Group], season: int, share: float) -> None:
@@ -160,15 +176,23 @@ def _say_texts(groups: Sequence[Group]) -> None:
         )
 
 
-def _say_uneven(group: Group) -> None:
-    if group.index is None or group.index.dtype.kind != "M" or len(group.index) < 3:
+def _say_uneven(group: Group, columns: Columns) -> None:
+    index = group.index
+    if index is None or len(index) < 3:
         return
-    if step_of(group.index) is None:
-        warnings.warn(
-            "the times of the index are uneven, and each row counts as one step; put in empty rows for missing times, "
-            "with DataFrame.asfreq say",
-            stacklevel=6,
-        )
+    told = columns.season is not None and columns.clock.unit == "rows"
+    if index.dtype.kind == "M" and step_of(index) is None:
+        noun, how = "times", "asfreq"
+    elif told and index.dtype.kind in "iu" and not hasattr(index, "step"):
+        noun, how = "numbers", "reindex"
+    else:
+        return
+    counted = ", in the season too" if told else ""
+    warnings.warn(
+        f"the {noun} of the index are uneven, and each row counts as one step{counted}; put in empty rows for missing "
+        f"{noun}, with DataFrame.{how} say",
+        stacklevel=6,
+    )
 
 
 def residuals(learnt: Learnt, horizon: int) -> np.ndarray:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from models.forecasting.covariates import Columns
 from models.forecasting.divergence import warn_if_diverged
-from models.forecasting.estimator_input import TAIL, Group
+from models.forecasting.estimator_input import TAIL, Group, as_range
 from models.forecasting.filtering import State, filter_sequences, roll
 from models.forecasting.forecaster import Forecaster
 from models.forecasting.known_ahead import KnownAhead, led
@@ -70,10 +70,8 @@ def moved(forecaster: Forecaster, columns: Columns, position: Position, group: G
 def longer_tail(tail: Any, index: Any) -> Any:
     """Returns the end of an index that goes on with another one; both may be None."""
     if index is None or tail is None or not len(tail):
-        return None if index is None else index[-TAIL:]
+        return None if index is None else as_range(index[-TAIL:])
     import pandas as pd
-
-    from models.forecasting.estimator_input import as_range
 
     both = tail.append(index)
     if isinstance(both, pd.DatetimeIndex) and both.freq is None and tail.freq is not None:

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from models import PSRNNForecaster, SeasonalNaiveForecaster, VARForecaster
+from models import EchoStateForecaster, PSRNNForecaster, SeasonalNaiveForecaster, VARForecaster
 from models.forecasting.calendar import clock_of
+from models.forecasting.lags_ahead import choose_ahead
 
 
 @pytest.mark.parametrize(
@@ -29,6 +30,51 @@ def test_rows_in_even_steps_count_one_by_one(start: str, step: str) -> None:
 def test_a_range_counts_one_by_one_and_rows_beside_it_take_the_nearest_number() -> None:
     clock = clock_of(pd.RangeIndex(7, 107, 10))
     assert clock.row_numbers(pd.Index([7, 11, 13, 17]), 4, first=0).tolist() == [0, 0, 1, 1]
+
+
+DAYS = pd.date_range("2024-01-31", periods=200, freq="D")
+
+
+@pytest.mark.parametrize(
+    "index",
+    [DAYS, pd.date_range("2004-01-31", periods=200, freq="ME"), pd.Index(np.arange(7, 407, 2)), pd.RangeIndex(200)],
+    ids=["days", "months", "even numbers", "range"],
+)
+def test_a_row_that_is_missing_moves_no_other_row_in_its_season(index: pd.Index) -> None:
+    holed = index.delete([50, 51])
+    clock = clock_of(holed)
+    np.testing.assert_array_equal(
+        clock.row_numbers(holed, 198, first=0), np.delete(clock_of(index).row_numbers(index, 200, first=0), [50, 51])
+    )
+
+
+@pytest.mark.filterwarnings("ignore:the times of the index are uneven, and each row counts as one step; put")
+@pytest.mark.parametrize("index", [DAYS, pd.RangeIndex(1, 201)], ids=["days", "numbers"])
+def test_a_forecast_after_a_missing_row_is_in_its_place_in_the_season(index: pd.Index) -> None:
+    data = noisy(200, index, 7)
+    whole, holed = (VARForecaster(orders=1, season=7).fit(rows) for rows in (data, data.drop(index[100])))
+    pd.testing.assert_index_equal(holed.predict(7).index, whole.predict(7).index, exact="equiv")
+    np.testing.assert_allclose(holed.predict(7), whole.predict(7), atol=0.2)
+    with pytest.raises(ValueError, match="put in empty rows for those in between"):
+        holed.update(data.iloc[-1:].set_axis(whole.predict(2).index[1:]))
+
+
+@pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
+@pytest.mark.parametrize(
+    ("index", "noun", "how"),
+    [(DAYS, "times", "asfreq"), (pd.RangeIndex(200), "numbers", "reindex")],
+    ids=["times", "numbers"],
+)
+def test_a_season_of_rows_is_said_where_the_index_ends_uneven(index: pd.Index, noun: str, how: str) -> None:
+    said = f"the {noun} of the index are uneven, and each row counts as one step, in the season too; .* DataFrame.{how}"
+    data = noisy(200, index, 7).drop(index[[180]])
+    with pytest.warns(UserWarning, match=said):
+        forecaster = VARForecaster(orders=8, season=7).fit(data)
+    assert list(forecaster.predict(2).index) == [1, 2]
+
+
+def test_uneven_numbers_need_no_word_without_a_season() -> None:
+    assert len(VARForecaster(orders=8).fit(noisy(200, pd.RangeIndex(200), 7).drop([180])).predict(2)) == 2
 
 
 def noisy(rows: int, index: pd.Index, season: int) -> pd.DataFrame:
@@ -127,6 +173,19 @@ def test_a_season_longer_than_the_validation_part() -> None:
         errors = VARForecaster(orders=2, season=300).fit(data).validation_errors_
     assert all(np.isfinite(values).all() for values in errors.values())
     assert errors["season before"][0] == pytest.approx(2 * 0.05**2 / data[:900].to_numpy().var(), rel=0.3)
+
+
+@pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
+def test_two_seasons_are_tried_where_one_is_longer_than_the_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+
+    def watched(model: Any, fit: Any, choices: list[int], *, leads: int) -> Any:
+        tried.append(list(choices))
+        return choose_ahead(model, fit, choices, leads=leads)
+
+    monkeypatch.setattr("models.forecasting.lags_ahead.choose_ahead", watched)
+    EchoStateForecaster(units=3).fit(noisy(4000, pd.RangeIndex(4000), 300))
+    assert tried == [[0, 1, 2, 4, 8, 16, 24, 300, 600]]
 
 
 def even(rows: int = 60) -> pd.DataFrame:
