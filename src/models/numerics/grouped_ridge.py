@@ -81,6 +81,38 @@ class Search:
         return here
 
 
+class Columns:
+    """Holds columns in standard deviations from their mean, and their Gram matrix: regressions on nearly all of the
+    rows, of one horizon after another say, share it.
+
+    inputs (row, input), as they are given. Raises ValueError without inputs.
+    """
+
+    def __init__(self, inputs: Tensor) -> None:
+        if not inputs.shape[1]:
+            raise ValueError("a readout needs inputs; give it lags, traces or a model with a state")
+        self.units = Standardisation.of(inputs.double())
+        self.values = self.units.apply(inputs.double())
+        self._gram, self._sum = self.values.T @ self.values, self.values.sum(0)
+
+    def moments(self, kept: Tensor, targets: Tensor, mask: Tensor) -> list[CentredMoments]:
+        """Returns the centred moments of the rows that are kept, (row,) bools; targets and mask (kept row, output).
+
+        Where every output was observed the Gram matrix is that of all rows less that of those that are left out.
+        """
+        dropped = self.values[~kept]
+        rows = len(targets)
+        if not bool(mask.all()) or rows < len(self._sum) or len(dropped) > rows:
+            return centred_moments(RegressionData(self.values[kept], targets, mask))
+        outputs = targets.double()
+        mean, output_mean = (self._sum - dropped.sum(0)) / rows, outputs.mean(0)
+        first = (self._gram - dropped.T @ dropped) / rows - torch.outer(mean, mean)
+        placed = outputs.new_zeros(len(kept), outputs.shape[1])  # spares a copy of the rows that are kept
+        placed[kept] = outputs - output_mean
+        second = self.values.T @ placed / rows
+        return [CentredMoments(mask.all(0), rows, mean, output_mean, first, second)]
+
+
 def solve_groups(
     moments: Sequence[CentredMoments], groups: Tensor, exponents: Exponents, units: Standardisation
 ) -> AffineMap:
@@ -95,22 +127,23 @@ def solve_groups(
     return AffineMap(weight, fit.bias - weight @ units.mean)
 
 
-def fit_groups(
-    train: RegressionData, validation: RegressionData, groups: Tensor, *, start: Exponents | None = None
+def choose_ridges(
+    moments: Sequence[CentredMoments],
+    units: Standardisation,
+    validation: RegressionData,
+    groups: Tensor,
+    *,
+    start: Exponents | None = None,
 ) -> GroupedRidge:
-    """Returns the ridge regression of the training rows whose ridges have the least error on the validation rows.
+    """Returns the ridge regression whose ridges have the least error on the validation rows.
 
-    minimise  mean‖y − Mz − c‖² + Σ_g 10^{p_g} ‖M_g‖²,  z the columns standardised over the training rows, M_g the
-    columns of group g. The powers p are found by coordinate descent from `start`, or from the best p that is the same
-    for all groups. groups (input,): 0 … G − 1. Solved in float64.
+    minimise  mean‖y − Mz − c‖² + Σ_g 10^{p_g} ‖M_g‖²,  z the standardised columns, M_g those of group g. The powers p
+    are found by coordinate descent from `start`, or from the best p that is the same for all groups. groups (input,):
+    0 … G − 1. Solved in float64.
 
-    Raises ValueError without inputs, for an output without a training row, for an empty validation part, and where no
+    moments, units: of the training rows, see `Columns`. Raises ValueError for an empty validation part, and where no
     combination can be solved.
     """
-    if not len(groups):
-        raise ValueError("a readout needs inputs; give it lags, traces or a model with a state")
-    units = Standardisation.of(train.inputs.double())
-    moments = centred_moments(train._replace(inputs=units.apply(train.inputs.double())))
 
     def error(exponents: Exponents) -> float:
         try:

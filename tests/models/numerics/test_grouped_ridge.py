@@ -9,7 +9,7 @@ import pytest
 import torch
 from sklearn.linear_model import Ridge
 
-from models.numerics.grouped_ridge import POWERS, Search, fit_groups, solve_groups
+from models.numerics.grouped_ridge import POWERS, Columns, Search, choose_ridges, solve_groups
 from models.numerics.ridge import RegressionData, centred_moments, validation_error
 from models.numerics.standardisation import Standardisation
 
@@ -31,6 +31,22 @@ def data(rows: int, *, seed: int = 0, noise: float = 0.5) -> RegressionData:
 def moments_of(rows: RegressionData):
     units = Standardisation.of(rows.inputs)
     return centred_moments(rows._replace(inputs=units.apply(rows.inputs))), units
+
+
+def fit_groups(train: RegressionData, validation: RegressionData, groups: torch.Tensor, start=None):
+    columns = Columns(train.inputs)
+    moments = columns.moments(torch.ones(len(train.inputs), dtype=torch.bool), train.targets, train.mask)
+    return choose_ridges(moments, columns.units, validation, groups, start=start)
+
+
+def test_rows_left_out_leave_the_moments_of_the_others():
+    rows = data(60)
+    columns, kept = Columns(rows.inputs), torch.arange(60) % 7 > 0
+    full = torch.ones_like(rows.mask[kept])
+    (ours,) = columns.moments(kept, rows.targets[kept], full)
+    (oracle,) = centred_moments(RegressionData(columns.units.apply(rows.inputs)[kept], rows.targets[kept], full))
+    for mine, expected in zip(ours, oracle, strict=True):
+        torch.testing.assert_close(mine, expected)
 
 
 def test_solution_is_ridge_of_standardised_columns():

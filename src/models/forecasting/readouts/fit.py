@@ -21,7 +21,7 @@ from models.forecasting.horizons import horizon_targets
 from models.forecasting.readouts.inputs import GROUPS
 from models.forecasting.readouts.model import GroupedReadout
 from models.forecasting.readouts.settings import GroupedSettings
-from models.numerics.grouped_ridge import Exponents, fit_groups
+from models.numerics.grouped_ridge import Columns, Exponents, choose_ridges
 from models.numerics.ridge import RegressionData, masked_mse
 from models.runtime.seeding import Generators
 
@@ -75,6 +75,13 @@ class Part(NamedTuple):
         used = keep.any(2)
         return RegressionData(self.inputs[used], targets[used], keep[used])
 
+    @property
+    def begins(self) -> Tensor:
+        """Returns which rows (sequence, time) forecasts are made from: those from `first` to the last scored one."""
+        begins = self.scored.any(2).flip(1).cumsum(1).flip(1) > 0
+        begins[:, : self.first] = False
+        return begins
+
 
 def targets_ahead(values: Tensor, scored: Tensor, horizon: int, first: int) -> tuple[Tensor, Tensor]:
     """Returns what `horizon_targets` does, but that nothing counts before the row `first`."""
@@ -121,9 +128,13 @@ def solve_maps(model: GroupedReadout, train: Part, validation: Part) -> Iterator
     """Sets the map of each horizon, the search for whose ridges begins where that of the one before ended; yields the
     powers of ten of its ridges, and its validation error."""
     groups, _ = groups_of(model)
-    start: Exponents | None = None
+    begins = train.begins
+    columns, start = Columns(train.inputs[begins]), None
     for horizon in range(1, len(model.direct) + 1):
-        fit = fit_groups(train.rows(horizon), validation.rows(horizon), groups, start=start)
+        targets, keep = train.ahead(horizon)
+        used = keep.any(2)
+        moments = columns.moments(used[begins], targets[used], keep[used])
+        fit = choose_ridges(moments, columns.units, validation.rows(horizon), groups, start=start)
         model.set_map(horizon, fit.readout)
         start = fit.exponents
         yield fit.exponents, fit.error
@@ -163,7 +174,7 @@ def fit_grouped(
 
     train, validation: standardised sequences (sequence, time, feature). Gaps are filled by the base, then, in a second
     fit, by the model itself. Horizons for which the parts are too short are left out.
-    Raises ValueError where no row is left to fit to, and as `fit_groups` and the drawing of frequencies do.
+    Raises ValueError where no row is left to fit to, and as `choose_ridges` and the drawing of frequencies do.
     """
     dimension = train.values.shape[2]
     history = max(settings.lags, int(getattr(base, "history", 0)))

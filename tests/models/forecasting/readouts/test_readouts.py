@@ -147,15 +147,16 @@ def test_direct_maps_are_regressions_of_later_rows():
     settings = GroupedSettings(lags=2, direct=4)
     fit = fit_grouped(base("no_state", train, validation), train, validation, settings, generators_of(0))
     ridge = fit.horizons[3].ridges["lags"]
-    rows, targets = [], []
+    rows, targets, every = [], [], []
     for sequence in train.values.numpy():
+        every += [sequence[t - 2 : t].ravel() for t in range(4, len(sequence))]
         for t in range(4, len(sequence) - 3):
             rows.append(sequence[t - 2 : t].ravel())
             targets.append(sequence[t + 3])
-    inputs, outputs = np.array(rows), np.array(targets)
-    z = (inputs - inputs.mean(0)) / inputs.std(0)
+    deviations = np.std(every, 0)
+    z, outputs = (np.array(rows) - np.mean(rows, 0)) / deviations, np.array(targets)
     gram = z.T @ z / len(z) + ridge * np.eye(4)
-    weight = np.linalg.solve(gram, z.T @ (outputs - outputs.mean(0)) / len(z)).T / inputs.std(0)
+    weight = np.linalg.solve(gram, z.T @ (outputs - outputs.mean(0)) / len(z)).T / deviations
     np.testing.assert_allclose(fit.model.weight[3].numpy(), weight, rtol=1e-8)
 
 
