@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -17,6 +18,23 @@ from torch import Tensor
 class DataError(ValueError):
     """Says that input data cannot be used. The message is one line: what is wrong, where (file, column, row), what
     to do."""
+
+
+def check_whole_numbers(data_set: str, values: Mapping[str, Any], *, least: int = 1) -> None:
+    """Raises DataError, naming data set and parameter, for a value that is no whole number of at least `least`."""
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise DataError(f"{data_set}: data.{name} must be a whole number of at least {least}, got {value!r}")
+
+
+def check_numbers(data_set: str, values: Mapping[str, Any], *, positive: bool = False) -> None:
+    """Raises DataError, naming data set and parameter, for a value that is no finite number of at least 0, or none
+    above 0 where it must be `positive`."""
+    wanted = "a number above 0" if positive else "a number of at least 0"
+    for name, value in values.items():
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not 0 <= value < math.inf or (positive and value == 0):
+            raise DataError(f"{data_set}: data.{name} must be {wanted}, got {value!r}")
 
 
 @dataclass(frozen=True, eq=False)

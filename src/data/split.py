@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from data.base import DataError, Sequences
+from data.base import DataError, Sequences, check_whole_numbers
 
 SPLITS = ("time", "fraction", "group")
 Parts = tuple[Sequences, Sequences, Sequences]
@@ -80,3 +81,31 @@ def split_sequences(sequences: Sequences, *, how: str, validation: float, test: 
         order = np.random.default_rng(seed).permutation(len(sequences))
         return split_whole(sequences, order, validation=validation, test=test)
     raise DataError(f"data.split={how!r} is unknown; choose one of {', '.join(SPLITS)}")
+
+
+def check_trajectories(data_set: str, *, trajectories: int, validation: int, test: int) -> None:
+    """Raises DataError, naming data set and parameter, for numbers of trajectories that leave a part empty."""
+    check_whole_numbers(data_set, {"trajectories": trajectories, "test": test, "validation": validation})
+    if trajectories - test - validation < 1:
+        raise DataError(
+            f"{data_set}: {trajectories} trajectories cannot give {test} for test, {validation} for validation "
+            "and at least one for training; change data.trajectories, data.test or data.validation"
+        )
+
+
+def split_trajectories(
+    arrays: Sequence[np.ndarray], *, word: str, validation: int, test: int, generator: np.random.Generator
+) -> Parts:
+    """Returns simulated trajectories in three parts, in order training, validation, test.
+
+    The last `test` are the test part, and `validation` of the others are drawn. The i-th is named by `word` and i, as
+    in "swim_03".
+    """
+    training = len(arrays) - test
+    held_out = set(generator.choice(training, size=validation, replace=False).tolist())
+
+    def part(members: Sequence[int]) -> Sequences:
+        return Sequences.from_arrays([arrays[i] for i in members], [f"{word}_{i:02d}" for i in members])
+
+    fitted = [i for i in range(training) if i not in held_out]
+    return part(fitted), part(sorted(held_out)), part(range(training, len(arrays)))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,9 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from data.base import DataError, Dataset, Sequences
+from data.base import DataError, Dataset, check_numbers, check_whole_numbers
 from data.files.download import data_root, preparing
 from data.ranges import Count, Deviation, Seed
+from data.split import check_trajectories, split_trajectories
 from data.swimmer.cross_entropy import cross_entropy_maximise
 
 # To be raised whenever the same parameters give other trajectories than before.
@@ -88,29 +88,23 @@ def load_swimmer(
             if swims is None:
                 swims = simulate(settings)
                 keep(paths, swims)
+    draws = np.random.default_rng([seed, 3])
+    parts = split_trajectories(list(swims), word="swim", validation=validation, test=test, generator=draws)
     source = f"simulated: gymnasium {versions['gymnasium']}, mujoco {versions['mujoco']}"
-    return split(list(swims), seed=seed, test=test, validation=validation, source=source)
+    return Dataset("swimmer", *parts, FEATURE_NAMES, UNITS, source)
 
 
 def check_episodes(settings: Settings, *, test: int, validation: int) -> None:
     """Checks the parameters. Raises DataError, naming the parameter, for one out of range."""
-    whole = {**settings._asdict(), "test": test, "validation": validation}
-    noise = whole.pop("action_noise")
-    for name, value in whole.items():
-        least = 0 if name == "seed" else 1
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise DataError(f"swimmer: data.{name} must be a whole number of at least {least}, got {value!r}")
+    counts = {name: getattr(settings, name) for name in ("steps", "iterations", "policies", "elite")}
+    check_whole_numbers("swimmer", {"seed": settings.seed}, least=0)
+    check_whole_numbers("swimmer", counts)
+    check_trajectories("swimmer", trajectories=settings.trajectories, test=test, validation=validation)
+    check_numbers("swimmer", {"action_noise": settings.action_noise})
     if settings.elite > settings.policies:
         raise DataError(
             f"swimmer: data.elite={settings.elite} is more than data.policies={settings.policies}; lower it"
         )
-    if settings.trajectories - test - validation < 1:
-        raise DataError(
-            f"swimmer: {settings.trajectories} trajectories cannot give {test} for test, {validation} for validation "
-            "and at least one for training; change data.trajectories, data.test or data.validation"
-        )
-    if isinstance(noise, bool) or not isinstance(noise, int | float) or not 0 <= noise < math.inf:
-        raise DataError(f"swimmer: data.action_noise must be a number of at least 0, got {noise!r}")
 
 
 def swimmer_class() -> Any:
@@ -180,25 +174,6 @@ def features(observed: np.ndarray) -> np.ndarray:
     """Returns the features (step, 5) of the simulator's (step, 8): angles of nose and both joints come first."""
     nose, first, second = observed[:, :3].T
     return np.stack([nose, np.sin(first), np.cos(first), np.sin(second), np.cos(second)], axis=1)
-
-
-def split(arrays: Sequence[np.ndarray], *, seed: int, test: int, validation: int, source: str) -> Dataset:
-    """Splits the trajectories: the last `test` are the test part; `validation` of the others are drawn under `seed`."""
-    training = len(arrays) - test
-    held_out = set(np.random.default_rng([seed, 3]).choice(training, size=validation, replace=False).tolist())
-
-    def part(members: Sequence[int]) -> Sequences:
-        return Sequences.from_arrays([arrays[i] for i in members], [f"swim_{i:02d}" for i in members])
-
-    return Dataset(
-        name="swimmer",
-        train=part([i for i in range(training) if i not in held_out]),
-        validation=part(sorted(held_out)),
-        test=part(range(training, len(arrays))),
-        feature_names=FEATURE_NAMES,
-        units=UNITS,
-        source=source,
-    )
 
 
 def cache_paths(key: Mapping[str, Any], *, root: str | None) -> list[Path]:
