@@ -1,0 +1,91 @@
+"""The data set ecg: electrocardiograms of one lead, made by a dynamical model.
+
+McSharry, Clifford, Tarassenko and Smith, "A dynamical model for generating synthetic electrocardiogram signals", IEEE
+Transactions on Biomedical Engineering 50(3), 2003. It needs no files.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from data.base import DataError, Dataset, check_numbers, check_whole_numbers
+from data.ecg.model import electrocardiogram, shortest_beat
+from data.ranges import Count, Deviation, Range, Seed
+from data.split import check_trajectories, split_trajectories
+
+LEAST_BEAT = 0.2  # seconds: 300 beats a minute
+LOWEST_FREQUENCY, HIGHEST_FREQUENCY = 1.0, 100_000.0  # rows a second
+# What the generators of different draws under one seed are told apart by.
+HEART, NOISE, SPLIT = range(3)
+
+Positive = Annotated[float, Range(above=0)]
+Frequency = Annotated[float, Range(at_least=LOWEST_FREQUENCY, at_most=HIGHEST_FREQUENCY)]
+
+
+def load_ecg(
+    *,
+    seed: Seed = 0,
+    trajectories: Count = 25,
+    test: Count = 5,
+    validation: Count = 4,
+    steps: Count = 500,
+    frequency: Frequency = 50.0,
+    heart_rate: Positive = 60.0,
+    heart_rate_spread: Deviation = 10.0,
+    beat_spread: Deviation = 0.05,
+    noise: Deviation = 0.025,
+) -> Dataset:
+    """Returns `trajectories` records of `steps` rows, of as many hearts; the last `test` are the test part.
+
+    The one feature is the voltage between two electrodes (mV) with noise. The angle in the heart's cycle, the length of
+    the beat and breathing are hidden.
+    seed: draws hearts, noise and, among all but the test part, the `validation` records.
+    frequency: rows a second.
+    heart_rate: beats a minute; the mean rate of a record is uniform within `heart_rate_spread` of it.
+    beat_spread: standard deviation of the length of a beat within a record, as a share of its mean.
+    noise: standard deviation (mV) of the Gaussian noise of the measurement.
+
+    The motion is not chaotic: rounding that differs between processors stays in the last digits.
+
+    Raises DataError for parameters out of range, and for beats that could become shorter than 0.2 s.
+    """
+    check_whole_numbers("ecg", {"seed": seed}, least=0)
+    check_trajectories("ecg", trajectories=trajectories, test=test, validation=validation)
+    check_whole_numbers("ecg", {"steps": steps})
+    check_numbers("ecg", {"noise": noise})
+    check_frequency(frequency)
+    check_beats(heart_rate, heart_rate_spread, beat_spread)
+    arrays = []
+    for i in range(trajectories):
+        heart = np.random.default_rng([seed, HEART, i])
+        beat = 60.0 / (heart_rate + heart_rate_spread * heart.uniform(-1.0, 1.0))
+        voltage = electrocardiogram(heart, beat=beat, spread=beat_spread * beat, frequency=frequency, steps=steps)
+        arrays.append((voltage + noise * np.random.default_rng([seed, NOISE, i]).standard_normal(steps))[:, None])
+    draws = np.random.default_rng([seed, SPLIT])
+    parts = split_trajectories(arrays, word="record", validation=validation, test=test, generator=draws)
+    return Dataset("ecg", *parts, ("voltage",), ("mV",), "simulated")
+
+
+def check_frequency(frequency: float) -> None:
+    check_numbers("ecg", {"frequency": frequency})
+    if not LOWEST_FREQUENCY <= frequency <= HIGHEST_FREQUENCY:
+        raise DataError(
+            f"ecg: data.frequency={frequency} must be at least {LOWEST_FREQUENCY:g} and at most {HIGHEST_FREQUENCY:g}"
+        )
+
+
+def check_beats(heart_rate: float, heart_rate_spread: float, beat_spread: float) -> None:
+    """Checks what the parameters of the same names say of the heart."""
+    check_numbers("ecg", {"heart_rate": heart_rate}, positive=True)
+    check_numbers("ecg", {"heart_rate_spread": heart_rate_spread, "beat_spread": beat_spread})
+    if heart_rate_spread >= heart_rate:
+        raise DataError("ecg: data.heart_rate_spread must be below data.heart_rate; lower it")
+    mean = 60.0 / (heart_rate + heart_rate_spread)
+    least = shortest_beat(mean, beat_spread * mean)
+    if least < LEAST_BEAT:
+        raise DataError(
+            f"ecg: beats could become as short as {least:.3g} s, below {LEAST_BEAT} s; lower data.heart_rate, "
+            "data.heart_rate_spread or data.beat_spread"
+        )
