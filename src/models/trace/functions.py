@@ -19,12 +19,22 @@ STEPS = 40  # of the Lanczos process
 
 def logarithm(values: Tensor) -> Tensor:
     """Returns log λ of eigenvalues. Raises OracleError where one is not positive."""
+    return positive(values, "whose logarithm is not a number").log()
+
+
+def reciprocal(values: Tensor) -> Tensor:
+    """Returns 1/λ of eigenvalues. Raises OracleError where one is not positive, as conjugate gradients do."""
+    return positive(values, "and conjugate gradients cannot solve with it").reciprocal()
+
+
+def positive(values: Tensor, why: str) -> Tensor:
+    """Returns eigenvalues that are all positive. Raises OracleError where one is not; why: what that means."""
     if bool((values <= 0).any()):
         raise OracleError(
-            f"the matrix is not positive definite: it has an eigenvalue of {float(values.min()):.3g} or below, whose "
-            "logarithm is not a number; add a ridge to its diagonal"
+            f"the matrix is not positive definite: it has an eigenvalue of {float(values.min()):.3g} or below, {why}; "
+            "add a ridge to its diagonal"
         )
-    return values.log()
+    return values
 
 
 def inverse(matrix: Matrix) -> Oracle:
@@ -61,3 +71,15 @@ def function_of(matrix: Matrix, function: str | Callable[[Tensor], Tensor], step
     if function not in list(FUNCTIONS):
         raise ValueError(f"function={function!r} is unknown; choose one of {', '.join(FUNCTIONS)}, or give a callable")
     return matrix._replace(oracle=FUNCTIONS[function](matrix, steps))
+
+
+def iterated(matrix: Matrix) -> tuple[Matrix, Callable[[Tensor], Tensor]] | None:
+    """Returns A and f on its eigenvalues, of f(A) whose products come from Lanczos steps or conjugate gradients; None
+    for any other matrix."""
+    match matrix.oracle:
+        case Function(oracle, function, _):
+            return matrix._replace(oracle=oracle), function
+        case Inverse(oracle, _, _):
+            return matrix._replace(oracle=oracle), reciprocal
+        case _:
+            return None

@@ -1,0 +1,46 @@
+"""Functions of small matrices, whose trace is exact: not by Lanczos steps or conjugate gradients, which are not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from models import estimate_trace
+from models.trace.functions import function_of
+from models.trace.matrices import matrix_of
+from models.trace.oracles import OracleError
+
+SIZE = 80
+SPECTRUM = np.logspace(-6, 1, SIZE)
+FUNCTIONS = {"log": np.log, "inverse": np.reciprocal, "exp": np.exp, "root": np.sqrt}
+
+
+def matrix(values: np.ndarray = SPECTRUM) -> np.ndarray:
+    rotation, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(len(values), len(values))))
+    made = (rotation * values) @ rotation.T
+    return (made + made.T) / 2
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_trace_that_is_called_exact_is(name: str) -> None:
+    expected = FUNCTIONS[name](SPECTRUM)
+    found = estimate_trace(matrix(), function=torch.sqrt if name == "root" else name)
+    assert (found.method, found.products, found.standard_error) == ("exact", SIZE, 0.0)
+    assert found.estimate == pytest.approx(expected.sum(), rel=1e-6 if name == "inverse" else 1e-9)
+    assert found.flatness == pytest.approx(expected.sum() ** 2 / (SIZE * np.square(expected).sum()), rel=1e-5)
+
+
+def test_lanczos_steps_alone_are_not_exact_here() -> None:
+    products = function_of(matrix_of(matrix()), "log").oracle(torch.eye(SIZE, dtype=torch.float64))
+    assert abs(float(products.trace()) - np.log(SPECTRUM).sum()) > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [("log", "whose logarithm is not a number"), ("inverse", "conjugate gradients cannot solve with it")],
+)
+def test_an_indefinite_matrix_is_refused(function: str, why: str) -> None:
+    message = f"not positive definite: it has an eigenvalue of -2 or below, .*{why}; add a ridge"
+    with pytest.raises(OracleError, match=message):
+        estimate_trace(matrix(np.linspace(-2, 3, SIZE)), function=function)
