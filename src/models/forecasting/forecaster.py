@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from models.forecasting.divergence import warn_if_diverged
 from models.forecasting.extensions import baggage, check_class, class_of, copy_sources
 from models.forecasting.filtering import State, batches, filter_unequal, roll
-from models.forecasting.frame import as_frame, in_order, index_after, is_frame, is_row, values_of
+from models.forecasting.frame import as_frame, index_after, is_frame, values_of
 from models.forecasting.intervals import Intervals
 from models.forecasting.readouts.model import GroupedReadout
 from models.forecasting.start_up import StartUp
@@ -23,6 +22,8 @@ from models.runtime.bfloat16 import fits, from_bits, to_bits
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from models.forecasting.online import OnlineForecaster
 
 ROUNDED = "update_tensor"  # the parameter that may be saved in bfloat16
 ARCHITECTURE, PARAMETERS = "architecture.json", "parameters.npz"
@@ -97,7 +98,9 @@ class Forecaster:
         return torch.where(mask, (values - self.mean) / self.scale, 0.0), mask
 
     def online(self) -> OnlineForecaster:
-        """Returns a filter for a live signal, at its beginning. Raises TypeError for a model other than a PSRNN."""
+        """Returns a filter for a live signal, at its beginning."""
+        from models.forecasting.online import OnlineForecaster
+
         return OnlineForecaster(self)
 
     @overload
@@ -194,41 +197,6 @@ def built(kind: type[nn.Module], description: Mapping[str, Any], *, dimension: i
     if "start_up" in description:
         model.start_up = StartUp(dimension=dimension, **description["start_up"])
     return GroupedReadout(model, **description["readout"]) if "readout" in description else model
-
-
-class OnlineForecaster:
-    """Takes one reading at a time, in the data's own units, and gives the predictions of `Forecaster.predict` as they
-    come.
-
-    prediction (feature,): of the next reading. Raises TypeError for a model other than a PSRNN.
-    """
-
-    def __init__(self, forecaster: Forecaster) -> None:
-        online_step = getattr(forecaster.model, "online_step", None)
-        if online_step is None:
-            kind = type(forecaster.model).__name__
-            raise TypeError(f"only a PSRNN filters one reading at a time, this model is a {kind}; use predict")
-        self.forecaster = forecaster
-        self.step = online_step()
-        self.state = self.step.initial()
-
-    @property
-    def prediction(self) -> np.ndarray:
-        """Returns the prediction of the next reading, (feature,), in the data's own units."""
-        return (self.state[2] * self.forecaster.scale + self.forecaster.mean).cpu().numpy()
-
-    @torch.inference_mode()
-    def update(self, reading: ArrayLike | pd.Series) -> np.ndarray:
-        """Returns the next prediction, (feature,), after one more reading (feature,), NaN where it is missing.
-
-        A row of a table of pandas goes by the names of the columns, in any order. Raises ValueError for another shape,
-        a name that is missing and infinite values.
-        """
-        own = in_order(reading, self.forecaster.feature_names) if is_row(reading) else reading
-        values, mask = self.forecaster.standardised(np.asarray(own, np.float64)[np.newaxis])
-        belief, recent, prediction = self.state
-        self.state = self.step(belief, recent, torch.where(mask[0], values[0], prediction))
-        return self.prediction
 
 
 def save_forecaster(forecaster: Forecaster, folder: Path) -> None:

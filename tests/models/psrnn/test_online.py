@@ -156,9 +156,14 @@ def test_lists_are_readings_and_rows_of_a_table_go_by_name() -> None:
         by_name.update(pd.Series({"a": 1.0, "c": 2.0}))
 
 
+def test_other_models_are_filtered_one_reading_at_a_time_too() -> None:
+    whole, readings = forecaster(Persistence(dimension=2).double()), readings_with_gaps()
+    online = whole.online()
+    found = [online.prediction, *(online.update(reading) for reading in readings)]
+    np.testing.assert_allclose(found[:-1], whole.predict(readings), rtol=1e-12)
+
+
 def test_what_cannot_be_filtered_online_is_refused() -> None:
-    with pytest.raises(TypeError, match="only a PSRNN filters one reading at a time, this model is a Persistence"):
-        forecaster(Persistence(dimension=2).double()).online()
     online = forecaster(random_psrnn()).online()
     with pytest.raises(ValueError, match=r"expected \(time, 2\) values of a, b, got shape \(1, 3\)"):
         online.update(np.zeros(3))

@@ -236,3 +236,13 @@ def test_nothing_to_see_is_refused():
 def test_settings_that_make_no_sense_are_refused(wrong, said):
     with pytest.raises(ValueError, match=said):
         GroupedSettings(**wrong)
+
+
+def test_one_reading_at_a_time_gives_the_same_predictions():
+    model, units = model_of("echo_state"), torch.ones(2, dtype=torch.float64)
+    whole = Forecaster(model, mean=0.5 * units, scale=2 * units, feature_names=("a", "b"))
+    series = sequences(1, seed=4, gaps=True)
+    table = np.where(series.mask[0], series.values[0], np.nan)
+    online = whole.online()
+    found = [online.prediction, *map(online.update, table)]
+    np.testing.assert_allclose(found[:-1], whole.predict(table), rtol=1e-9)

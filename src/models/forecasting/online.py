@@ -1,0 +1,75 @@
+"""A live signal filtered one reading at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from models.forecasting.filtering import SequenceModel, State
+from models.forecasting.forecaster import Forecaster
+from models.forecasting.frame import in_order, is_row
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+AnyState = tuple[State, None, Tensor]
+
+
+class AnyStep:
+    """Takes one step of the filter of any model for a single sequence.
+
+    The state is that of the model, then None, where a PSRNN's own step has recent rows, and the prediction (d,) of the
+    next row.
+    """
+
+    def __init__(self, model: SequenceModel) -> None:
+        self.model = model
+
+    def initial(self) -> AnyState:
+        """Returns the state before the first observation."""
+        return self._read(self.model.initial_state(1))
+
+    def __call__(self, state: State, recent: None, observation: Tensor) -> AnyState:  # noqa: ARG002
+        """Returns the state after one more observation (d,), which has to be complete."""
+        return self._read(self.model.update(state, observation.unsqueeze(0)))
+
+    def _read(self, state: State) -> AnyState:
+        return state, None, self.model.predict(state)[0]
+
+
+class OnlineForecaster:
+    """Takes one reading at a time, in the data's own units, and gives the predictions of `Forecaster.predict` as they
+    come.
+
+    prediction (feature,): of the next reading. A PSRNN has a step of its own for it, which is faster than its filter of
+    many sequences; other models take the step that they filter by.
+    """
+
+    @torch.inference_mode()
+    def __init__(self, forecaster: Forecaster) -> None:
+        model: Any = forecaster.model
+        self.forecaster = forecaster
+        self.step = model.online_step() if hasattr(model, "online_step") else AnyStep(model)
+        self.state = self.step.initial()
+
+    @property
+    def prediction(self) -> np.ndarray:
+        """Returns the prediction of the next reading, (feature,), in the data's own units."""
+        return (self.state[2] * self.forecaster.scale + self.forecaster.mean).cpu().numpy()
+
+    @torch.inference_mode()
+    def update(self, reading: ArrayLike | pd.Series) -> np.ndarray:
+        """Returns the next prediction, (feature,), after one more reading (feature,), NaN where it is missing.
+
+        A row of a table of pandas goes by the names of the columns, in any order. Raises ValueError for another shape,
+        a name that is missing and infinite values.
+        """
+        own = in_order(reading, self.forecaster.feature_names) if is_row(reading) else reading
+        values, mask = self.forecaster.standardised(np.asarray(own, np.float64)[np.newaxis])
+        belief, recent, prediction = self.state
+        self.state = self.step(belief, recent, torch.where(mask[0], values[0], prediction))
+        return self.prediction
