@@ -73,10 +73,12 @@ def arm_of(arm: str | None, choices: Mapping[str, Any], settings: Any, compariso
 
 def told_apart(arm: str | None, figure: str, keys: Sequence[str], comparison: Comparison | None) -> set[str]:
     """Returns those of the keys that have a column of their own in the tables of a multirun: all but these say what
-    else was varied. `figure` is `compare.figure`: by epoch and by contender the number of frequencies has none."""
+    else was varied. `figure` is `compare.figure`: by epoch and by contender the number of frequencies has none, by
+    seconds the epochs have one."""
     groups = () if comparison is None else comparison.groups
     own = {"data", "seed"}
     own |= {comparison.counted} if comparison is not None and figure == "count" else set()
+    own |= {comparison.effort} if comparison is not None and figure == "seconds" else set()
     own |= {arm} if arm is not None else {"contender"} if "contender" in keys else set(groups)
     aside = ("resume", "run_name", "tracking", "compare", "hydra", *(comparison.aside if comparison else ()))
     return {key for key in keys if key in own or key.partition(".")[0] in aside}

@@ -49,6 +49,9 @@ class Comparison:
     trained_by: what the epochs of the curves are epochs of.
     counted: the setting that compare.figure=count draws errors against. counted_as: what it counts, a plural.
     aside: sections that tell no jobs apart.
+    without: the model that has no state, beside which the others are seen to have one.
+    horizon: what the columns of jobs begin with that hold the metric at further horizons, followed by the horizon.
+    effort: the setting that says how long a model is trained, which compare.figure=seconds draws errors against.
     shown: metrics that a version in the model registry shows.
     """
 
@@ -70,6 +73,9 @@ class Comparison:
     counted: str | None = None
     counted_as: str | None = None
     aside: tuple[str, ...] = ()
+    without: str | None = None
+    horizon: str = ""
+    effort: str | None = None
     shown: tuple[str, ...] = ()
 
     @property
@@ -99,7 +105,7 @@ class Comparison:
 
 def check_ratios(compare: Any, comparison: Comparison) -> None:
     """Raises PipelineError where `compare` asks for ratios of a metric of which higher values are better: a ratio below
-    one would count as better."""
+    one would count as better; the front of errors and seconds is of errors too."""
     if not comparison.higher_is_better:
         return
     sides = [
@@ -107,7 +113,7 @@ def check_ratios(compare: Any, comparison: Comparison) -> None:
         for side in ("baseline", "challenger")
         if getattr(compare, side) is not None
     ]
-    asked = [*sides, *(["compare.figure=contenders"] if compare.figure == "contenders" else [])]
+    asked = [*sides, *([f"compare.figure={compare.figure}"] if compare.figure in ("contenders", "seconds") else [])]
     if asked:
         raise PipelineError(
             f"{', '.join(asked)}: pairs are compared by the ratio of their errors, and {comparison.metric} is none, as "

@@ -10,11 +10,14 @@ from pipeline.compare.comparison import Comparison
 from pipeline.plotting import (
     CAP,
     MARKER,
+    REFERENCE,
     SMALL_SIZE,
     Grid,
     colour,
     curve,
     legend,
+    legend_beside,
+    line,
     new_panels,
     style,
     whole_ticks,
@@ -88,3 +91,37 @@ def contender_figure(means: Any, comparison: Comparison, *, title: str) -> Figur
         )
         panel.set_yticks(places, rows["arm"].map(comparison.named).tolist(), fontsize=SMALL_SIZE)
     return figure
+
+
+def error_by_seconds(means: Any, comparison: Comparison, *, title: str) -> Figure:
+    """Draws a point per row at its seconds of training, numbered by its arm, which the legend names; an arm that was
+    trained for several numbers of epochs is a line, and a grey line joins the rows of `front`."""
+    data, arms = means["data"].unique().tolist(), sorted(means["arm"].unique())
+    figure, axes = panels(data, title, x="seconds of training", y=comparison.label)
+    for name, panel in axes.items():
+        panel.set_xscale("log")
+        panel.margins(x=0.2)
+        here = means[means["data"] == name].dropna(subset="error")
+        front = here[here["front"]].sort_values("seconds")
+        panel.plot(front["seconds"], front["error"], drawstyle="steps-post", label="smallest error so far", **REFERENCE)
+        for i, arm in enumerate(arms):
+            numbered_points(panel, i, here[here["arm"] == arm], comparison.named(arm))
+    legend_beside(figure)
+    return figure
+
+
+def numbered_points(panel: Axes, i: int, rows: Any, label: str) -> None:
+    """Draws the rows of one arm with its number beside the last of them, and the epochs beside each where there are
+    several."""
+    rows = rows.sort_values("seconds")
+    low, high = ((rows["error"] - rows[side]).abs().fillna(0.0) for side in ("error_low", "error_high"))
+    panel.errorbar(rows["seconds"], rows["error"], yerr=[low, high], fmt="none", ecolor=colour(i), capsize=CAP)
+    line(panel, i, rows["seconds"], rows["error"], f"{i + 1}: {label}")
+    several = "epochs" in rows and len(rows) > 1
+    for place, row in enumerate(rows.itertuples()):
+        epochs = f" ({row.epochs})" if several else ""
+        number = f"{i + 1}" if place == len(rows) - 1 else ""
+        panel.annotate(
+            f"{number}{epochs}", (row.seconds, row.error), textcoords="offset points", xytext=(4, 3),
+            fontsize=SMALL_SIZE,
+        )  # fmt: skip

@@ -6,72 +6,21 @@ import re
 import warnings
 from collections.abc import Callable
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
-from matplotlib.figure import Figure
 
-from pipeline.compare import figures, statistics
-from pipeline.compare.claims import verdict
+from pipeline.compare import contenders, figures, seconds, statistics
 from pipeline.compare.comparison import Comparison, check_ratios
 from pipeline.compare.jobs import compared_jobs, seed_table
 from pipeline.compare.markdown import markdown_table
 from pipeline.compare.matching import matching_counts
+from pipeline.compare.words import RATIOS, Summary, first_columns, heading, in_words, means_in_words, with_error
 
 OF_TRACKING = re.compile(r"(?:^| )\+{0,2}tracking(?:\.\w+)?=(?:'(?:\\.|[^'\\])*'|\S+)")
 TRIALS_SHOWN = 20  # of each arm, in words
-BEHIND = "not ahead of"  # column of the claims
-FROM = f"with its 95 % interval from {statistics.FEWEST_FOR_INTERVAL} seeds on (jobs that are unstable left out)"
-RATIOS = (
-    f"geometric mean of the ratios, with its 95 % interval from {statistics.FEWEST_FOR_INTERVAL} pairs on and "
-    f"Wilcoxon's p after Holm's adjustment from {statistics.FEWEST_FOR_WILCOXON} on"
-)
-PAIRED_SHOWN = ["data", "against", "count", "pairs", "unstable_pairs", "ratio", "ratio_low", "ratio_high", "p_holm"]
-
 
 Curves = Callable[[pd.DataFrame], pd.DataFrame]  # from jobs to their errors by epoch
-
-
-class Summary(NamedTuple):
-    """Holds tables by path, figures by path without ending, and Markdown."""
-
-    tables: dict[str, pd.DataFrame]
-    figures: dict[str, Figure]
-    text: str
-
-
-def in_words(table: Any, comparison: Comparison) -> str:
-    """Returns a Markdown table, its arms by the names that people use."""
-    named = {name: table[name].map(comparison.named) for name in ("arm", "against") if name in table}
-    if BEHIND in table:
-        named[BEHIND] = table[BEHIND].map(lambda names: ", ".join(map(comparison.named, names.split(", "))))
-    return markdown_table(table.assign(**named))
-
-
-def with_error(jobs: pd.DataFrame, comparison: Comparison) -> pd.DataFrame:
-    """Returns the columns that `statistics` reads."""
-    return jobs.rename(columns={comparison.column: "error"})
-
-
-def means_in_words(means: pd.DataFrame, comparison: Comparison) -> str:
-    """Returns the table of `statistics.geometric_means` under a caption that says what its columns are, both in the
-    word for the metric."""
-    word, values = comparison.word, "errors" if comparison.word == "error" else comparison.word
-    caption = f"{word[0].upper()}{word[1:]}: geometric mean of the test {values} over seeds, {FROM}"
-    named = {name: name.replace("error", word) for name in ("error", "error_low", "error_high")}
-    return f"{caption}\n\n{in_words(means.rename(columns=named), comparison)}"
-
-
-def heading(kind: str, jobs: Any) -> str:
-    seeds = jobs.groupby("data")["seed"].nunique()
-    counted = ", ".join(f"{data}: {number} seeds" for data, number in seeds.items())
-    mark = "STAND-IN DATA (not real) · " if jobs["stand_in"].any() else ""
-    return f"{mark}{kind} ({counted})"
-
-
-def first_columns(table: Any) -> pd.DataFrame:
-    """Returns the columns of `statistics.paired` that are read first; all of them are in paired.csv."""
-    return table[[name for name in PAIRED_SHOWN if name in table]]
 
 
 def claim_tables(
@@ -138,45 +87,14 @@ def by_epoch(jobs: pd.DataFrame, compare: Any, curves_of: Curves, comparison: Co
     )
 
 
-def against_all(jobs: Any, challenger: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Shows the challenger beside every other arm, and a verdict per data set: ahead of all of them, or not.
-
-    *holds*: `statistics.better` than each of them, Holm's adjustment over the other arms; *does not hold*:
-    `statistics.worse` than one of them; else *undecided*.
-    """
-    parts = []
-    for (data, stand_in), here in jobs.assign(count=0).groupby(["data", "stand_in"], sort=True):
-        for other in sorted(set(here["arm"]) - {challenger}):
-            table = statistics.paired(here, baseline=other, challenger=challenger)
-            parts.append(table.drop(columns=["count", "p_holm"]).assign(against=other, data=data, stand_in=stand_in))
-    table = pd.concat(parts, ignore_index=True)
-    table["p_holm"] = table.groupby("data")["p"].transform(lambda p: statistics.holm(p.to_numpy()))
-    return table, pd.DataFrame([ahead_of_all(str(d), rows, challenger) for d, rows in table.groupby("data")])
-
-
-def ahead_of_all(data: str, rows: Any, challenger: str) -> dict[str, str]:
-    ahead, behind = statistics.better(rows), statistics.worse(rows)
-    word = verdict(supported=bool(ahead.all()), contradicted=bool(behind.any()), stand_in=rows["stand_in"].any())
-    missed = ", ".join(rows.loc[~ahead, "against"])
-    return {"data": data, "claim": f"{challenger} ahead of every baseline", "verdict": word, BEHIND: missed}
-
-
 def by_contender(jobs: Any, compare: Any, curves_of: Curves, comparison: Comparison) -> Summary:  # noqa: ARG001
-    """Shows model against model: `compare.challenger` beside every other arm, paired by seed."""
-    errors: Any = with_error(jobs, comparison)
-    means: Any = statistics.geometric_means(errors.assign(count=0)).drop(columns="count")
-    sizes = jobs.groupby(["data", "arm"], as_index=False)[[*comparison.sizes, comparison.chosen_by]].mean()
-    means = means.merge(sizes, on=["data", "arm"])
-    title = heading(f"test {comparison.word} by model", jobs)
-    tables, text = {"means.csv": means}, means_in_words(means, comparison)
-    compared = errors.groupby("data").filter(lambda rows: {compare.challenger} < set(rows["arm"]))
-    if len(compared):
-        table, claims = against_all(compared, compare.challenger)
-        tables |= {"paired.csv": table, "claims.csv": claims}
-        divided = f"Error of {compare.challenger} divided by that of each other model"
-        text += f"\n\n{divided}, paired by seed: {RATIOS}\n\n"
-        text += f"{in_words(first_columns(table), comparison)}\n\n{in_words(claims, comparison)}"
-    return Summary(tables, {"figures/contenders": figures.contender_figure(means, comparison, title=title)}, text)
+    """Shows model against model, see `contenders.model_against_model`."""
+    return contenders.model_against_model(jobs, compare.challenger, comparison)
+
+
+def by_seconds(jobs: Any, compare: Any, curves_of: Curves, comparison: Comparison) -> Summary:  # noqa: ARG001
+    """Shows errors against seconds of training, see `seconds.by_seconds`."""
+    return seconds.by_seconds(jobs, comparison)
 
 
 def without_tracking(overrides: str) -> str:
@@ -195,7 +113,9 @@ def trials(jobs: Any, compare: Any, curves_of: Curves, comparison: Comparison) -
     return Summary({"trials.csv": ranked}, {}, f"{words}\n\n{in_words(first, comparison)}")
 
 
-KINDS = {"count": by_count, "epoch": by_epoch, "contenders": by_contender, "trials": trials}
+KINDS = {
+    "count": by_count, "epoch": by_epoch, "contenders": by_contender, "seconds": by_seconds, "trials": trials
+}  # fmt: skip
 
 
 def listed(jobs: pd.DataFrame) -> str:
@@ -219,9 +139,11 @@ def summarise(jobs: Any, compare: Any, curves_of: Curves, comparison: Comparison
     labels, parts = with_varied(compared)
     found = compared.assign(data=labels)
     summary = KINDS[compare.figure](found, compare, curves_of, comparison)
-    tables = {"by_arm_and_count.csv": seed_table(found, comparison), **summary.tables}
+    pooled = {} if compare.figure == "seconds" else {"by_arm_and_count.csv": seed_table(found, comparison)}
+    tables = pooled | summary.tables
     apart = {path: taken_apart(table, parts) for path, table in tables.items()}
-    warned = disagreement(found, comparison) + pooled_warning(found, comparison)
+    apart_too = [seconds.EPOCHS] if compare.figure == "seconds" else []
+    warned = disagreement(found, comparison) + pooled_warning(found, [*comparison.keys[:-1], *apart_too, "seed"])
     return Summary({"jobs.csv": jobs, **apart}, summary.figures, warned + summary.text)
 
 
@@ -274,10 +196,10 @@ def disagreement(jobs: Any, comparison: Comparison) -> str:
     return f"**{words}**\n\n"
 
 
-def pooled_warning(jobs: pd.DataFrame, comparison: Comparison) -> str:
-    """Returns words for a sweep over something that no column tells apart: its jobs stand in one row as if they
-    were seeds."""
-    *keys, last = comparison.keys
+def pooled_warning(jobs: pd.DataFrame, columns: list[str]) -> str:
+    """Returns words for a sweep over something that none of the columns, the last of which is the seed, tells apart:
+    its jobs stand in one row as if they were seeds."""
+    *keys, last = columns
     twice = jobs.duplicated([*keys, last], keep=False)
     if not bool(twice.any()):
         return ""

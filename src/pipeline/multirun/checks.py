@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 
 from omegaconf import DictConfig, OmegaConf
@@ -50,6 +50,11 @@ def planned_arms(config: DictConfig, values: Mapping[str, list[str]], comparison
     )
 
 
+def is_planned(name: str, arms: Sequence[str], figure: str) -> bool:
+    """Returns whether an arm has that name; of contenders also whether one is a model of that name and its readout."""
+    return name in arms or (figure == "contenders" and any(arm.startswith(f"{name}_") for arm in arms))
+
+
 def check_arms(config: DictConfig, values: Mapping[str, list[str]], comparison: Comparison) -> None:
     """Raise PipelineError where `compare` names on the command line an arm that no job will have; where an experiment
     names it, say that nothing will be compared."""
@@ -70,7 +75,7 @@ def check_arms(config: DictConfig, values: Mapping[str, list[str]], comparison: 
     if arms is None or config.compare.figure == "trials":
         return
     for side, name in named.items():
-        if name is None or plain(config.compare.arm or "", name) in arms:
+        if name is None or is_planned(plain(config.compare.arm or "", name), arms, config.compare.figure):
             continue
         words = f"compare.{side}={name}: no job of this sweep has that arm; there are {', '.join(arms)}"
         if any(key.startswith("compare") for key in values):

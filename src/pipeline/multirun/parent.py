@@ -14,7 +14,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from pipeline.compare.comparison import Comparison
 from pipeline.compare.jobs import compared_jobs, is_compared, job_table, metric_table
-from pipeline.compare.summary import Summary, aligned, summarise
+from pipeline.compare.summary import aligned, summarise
+from pipeline.compare.words import Summary
 from pipeline.host.errors import FinishedBefore, PipelineError
 from pipeline.host.process import command_line
 from pipeline.multirun.best import best_child, best_in_words, keep_best, log_best

@@ -80,7 +80,7 @@ def test_pages_show_the_names_that_people_use_and_tables_those_of_the_settings()
     table = jobs(psrnn=[0.2, 0.2, 0.3], last_value=[0.1, 0.1, 0.1], var=[0.3, 0.3, 0.3])
     summary = summarise(table, compare("contenders", challenger="psrnn"), NO_CLIENT, FORECASTS)
     assert summary.tables["means.csv"]["arm"].tolist() == ["last_value", "psrnn", "var"]
-    for words in ("| waves | last value | 3 |", "| waves | PSRNN | 3 |", "| waves | ridge VAR | 3 |"):
+    for words in ("| waves | 1 | last value | 3 |", "| waves | 1 | PSRNN | 3 |", "| waves | 1 | ridge VAR | 3 |"):
         assert words in summary.text
     assert "undecided | last value, ridge VAR |" in summary.text
     (panel,) = summary.figures["figures/contenders"].axes

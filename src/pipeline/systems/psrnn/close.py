@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from data.base import Dataset
+from pipeline.compare.arms import plain
 from pipeline.job.study import Study
 from pipeline.settings.job import Job
 from pipeline.systems.psrnn import report
@@ -28,7 +29,8 @@ def close(
     said += diverged_line(diverged)
     said += advice(evaluation, job.overrides, lags=lags, chosen=chosen)
     run.describe(report.description(study.title, trained.line, dataset, evaluation, said, study.clock.seconds))
-    run.tags({"validation_mse": repr(trained.validation_mse)})
+    readout = "" if lags is None else plain("readout", job.choices.get("readout") or "")
+    run.tags({"validation_mse": repr(trained.validation_mse), "readout": readout})
     kept = trained_model(forecaster, dataset.test.to_arrays(1)[0], trained.validation_mse, time=dataset.time_name)
     uri = keep_model(run, kept, settings.tracking, FORECASTS)
     if not study.full:

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipeline.compare.arms import plain
-from pipeline.compare.comparison import Agreement, Comparison
+from pipeline.compare.comparison import Agreement, Comparison, stored_error
 from pipeline.plotting import MSE
 from pipeline.systems.psrnn.labels import label
 
 RANDOM = ("psrnn", "psrnn_cp")  # models that draw frequencies
+TRAINING = ("features", "two_stage", "fit", "bptt", "readout")  # stages between data and evaluation
+HORIZON = "test_mse_horizon_"
 
 
 def arm(choices: Mapping[str, Any]) -> str:
@@ -28,7 +30,18 @@ def columns(run: Any) -> dict[str, object]:
         "parameters": int(metrics["model/parameters"]),
         "stable": tags["stability"] == "stable",
         "first_step": int(tags.get("scored.first_step") or parameters.get("evaluate.first_step", 0)),
+        "readout": tags.get("readout", ""),
+        "epochs": int(parameters["refine.epochs"]),
+        "seconds": sum(metrics.get(f"{stage}/seconds", 0.0) for stage in TRAINING),
+        **further_horizons(metrics),
     }
+
+
+def further_horizons(metrics: Mapping[str, float]) -> dict[str, float]:
+    """Returns the errors of the run's own model at horizons beyond 1, by the names of their columns."""
+    start = f"evaluate/{HORIZON}"
+    named = {name.removeprefix("evaluate/"): value for name, value in metrics.items() if name.startswith(start)}
+    return {name: stored_error(value) for name, value in named.items() if name != f"{HORIZON}1"}
 
 
 FORECASTS = Comparison(
@@ -36,7 +49,7 @@ FORECASTS = Comparison(
     chosen_by="validation_mse",
     columns=columns,
     label=MSE,
-    words=("model", "sampler", "kernel"),
+    words=("model", "readout", "sampler", "kernel"),
     apart=("kernel",),
     sizes=("parameters",),
     agreement=Agreement(
@@ -53,5 +66,8 @@ FORECASTS = Comparison(
     counted="features.count",
     counted_as="frequencies",
     aside=("tune",),
+    without="no_state",
+    horizon=HORIZON,
+    effort="refine.epochs",
     shown=("evaluate/test_mse", "evaluate/test_mse_persistence", "evaluate/test_mse_ar2", "model/parameters"),
 )

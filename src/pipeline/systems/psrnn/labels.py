@@ -16,7 +16,9 @@ LABELS = {
     "lstm": "LSTM",
     "gru": "GRU",
     "min_gru": "minGRU",
+    "no_state": "no state",
 }
+READOUTS = ("linear", "skip", "grouped", "kernel")
 NUMBERED = {"ar": "AR({})", "joined": "state + last {} observations"}
 
 
@@ -27,8 +29,11 @@ def name_of(method: Any) -> str:
 
 
 def label(model: str) -> str:
-    """Returns the words for a model's name: "ar2" is AR(2), "joined4" the state with the last 4 observations;
-    another name (a sampler's) stays as it is."""
+    """Returns the words for a model's name: "ar2" is AR(2), "joined4" the state with the last 4 observations, and
+    "psrnn_kernel" a PSRNN with that readout; another name (a sampler's) stays as it is."""
+    own, _, readout = model.rpartition("_")
+    if own in LABELS and readout in READOUTS:
+        return f"{LABELS[own]} ({readout})"
     kind = model.rstrip("0123456789")
     number = model.removeprefix(kind)
     if number and kind in NUMBERED:

@@ -41,10 +41,13 @@ def words_typed(overrides: Sequence[str]) -> list[str]:
     return list(words.values())
 
 
-def request_of(settings: PsrnnConfig, job: Job, dataset: Dataset, device: torch.device, *, psrnn: bool) -> RunRequest:
+def request_of(
+    settings: PsrnnConfig, job: Job, dataset: Dataset, device: torch.device, *, psrnn: bool, trained: bool
+) -> RunRequest:
     """Runs of one table are kept together, under the name of the file; jobs of a multirun under that of their parent.
 
     A run by itself is also named after the settings that were typed, so that runs which differ have different names.
+    Of a model that is not `trained` by gradient the section `refine` changes nothing.
     """
     choices = {name: str(value).rpartition("/")[2] for name, value in job.choices.items() if value}
     arm = arm_of(settings.compare.arm, job.choices, asdict(settings), FORECASTS)
@@ -56,5 +59,6 @@ def request_of(settings: PsrnnConfig, job: Job, dataset: Dataset, device: torch.
         group=choices.get("experiment") or data or "",
         words=[arm, kernel, f"m{settings.features.count}" if psrnn else "", *typed],
         tags={"model": choices.get("model", ""), "arm": arm, "sampler": sampler, "kernel": kernel},
+        passed_over=() if trained else ("refine",),
     )
     return run_request(settings, job, dataset, device, named)

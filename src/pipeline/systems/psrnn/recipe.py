@@ -6,7 +6,7 @@ from models.forecasting.recurrent import trained_parameters
 from models.runtime.collectives import rank
 from pipeline.host.torchrun import refuse_unlike, settings_of_rank
 from pipeline.job.clock import Clock
-from pipeline.job.study import Study, opened, set_up
+from pipeline.job.study import Study, opened, said_before, set_up
 from pipeline.settings.job import Job
 from pipeline.systems.psrnn.close import close
 from pipeline.systems.psrnn.config import PsrnnConfig
@@ -41,10 +41,11 @@ def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> fl
     with clock.stage("load"):
         loaded = load_stage(settings, device, window=stages.window, shared=job.multirun)
     dataset, parts = loaded.dataset, loaded.parts
-    request = request_of(settings, job, dataset, device, psrnn=stages.drawn)
+    request = request_of(settings, job, dataset, device, psrnn=stages.drawn, trained=stages.method.trained)
     refuse_unlike(fingerprint(request.settings, request.checksum))
     done = finished_before(settings.tracking, request, resume=settings.resume, requeued=job.requeued)
     if done is not None:
+        print(said_before(request, str(done.info.run_name)))
         return float(done.data.tags["validation_mse"])
     if rank() == 0:
         say_left_out(parts.test, scored_settings(settings))

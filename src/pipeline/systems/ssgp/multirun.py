@@ -9,7 +9,8 @@ import pandas as pd
 from mlflow.tracking import MlflowClient
 
 from pipeline.compare.comparison import stored_error
-from pipeline.compare.summary import Summary, with_varied
+from pipeline.compare.summary import with_varied
+from pipeline.compare.words import Summary
 from pipeline.systems.ssgp.curves import best_place
 from pipeline.systems.ssgp.report import DataSet, claims_of, curve_figure, has_curves, in_words, means_of
 

@@ -24,7 +24,7 @@ def request(*typed: str, multirun: bool = False, **choices: str) -> RunRequest:
     settings = PsrnnConfig(recipe="psrnn", update="bayes")
     settings.features.count = 20
     job = Job({**CHOICES, **choices}, [*typed], 0, multirun)
-    return request_of(settings, job, dataset, torch.device("cpu"), psrnn=True)
+    return request_of(settings, job, dataset, torch.device("cpu"), psrnn=True, trained=True)
 
 
 def test_runs_of_a_table_are_kept_under_the_name_of_its_file() -> None:

@@ -1,0 +1,202 @@
+"""Claims of models against models, and errors against seconds, from tables of jobs made by hand."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pipeline.compare import figures
+from pipeline.compare.contenders import ADDED, EQUAL, PUBLISHED, rivals
+from pipeline.compare.horizons import by_horizon, drawn
+from pipeline.compare.seconds import on_front
+from pipeline.compare.statistics import holm
+from pipeline.compare.summary import summarise
+from pipeline.systems.psrnn.comparison import FORECASTS, columns
+from pipeline.systems.psrnn.labels import label
+
+NO_CLIENT: Any = None
+SEEDS = 12
+CHANCE = np.random.default_rng(0).normal(scale=0.01, size=(50, SEEDS))
+MODELS = {"psrnn": "skip", "lstm": "skip", "var": "", "psrnn_kernel": "kernel", "lstm_kernel": "kernel"}
+MODELS |= {"no_state_kernel": "kernel"}
+
+
+def model_of(arm: str) -> str:
+    return arm.removesuffix("_kernel")
+
+
+def jobs(data: str = "waves", seconds: float = 1.0, epochs: int = 0, **errors: tuple[float, float]) -> pd.DataFrame:
+    """An arm a keyword, with its error at horizons 1 and 5; `SEEDS` seeds each, with a little noise of its own."""
+    rows = []
+    for place, (arm, (first, fifth)) in enumerate(errors.items()):
+        for seed in range(SEEDS):
+            noise = math.exp(CHANCE[place, seed])
+            rows.append({
+                "run": f"{arm}{seed}", "run_id": f"{arm}{seed}", "data": data, "stand_in": False, "arm": arm,
+                "model": model_of(arm), "readout": MODELS.get(arm, "kernel"), "sampler": "", "kernel": "", "count": 10,
+                "seed": seed, "parameters": 7, "epochs": epochs, "seconds": seconds * (place + 1),
+                "overrides": f"seed={seed}", "validation_mse": first, "test_mse": first * noise,
+                "test_mse_horizon_5": fifth * noise, "stable": True, "first_step": 4,
+            })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def compare(figure: str, challenger: str | None = None) -> SimpleNamespace:
+    return SimpleNamespace(figure=figure, baseline=None, challenger=challenger)
+
+
+ALL = jobs(
+    psrnn=(1.0, 4.0), lstm=(1.0, 4.0), var=(1.2, 5.0), psrnn_kernel=(0.8, 3.0), lstm_kernel=(0.9, 2.5),
+    no_state_kernel=(0.8, 3.5),
+)  # fmt: skip
+
+
+def test_who_is_claimed_to_be_behind_whom() -> None:
+    found = [tuple(each) for each in rivals(ALL, "psrnn", "no_state")]
+    assert found == [
+        (PUBLISHED, "psrnn", ["lstm", "var"]), (EQUAL, "psrnn", ["lstm"]), (PUBLISHED, "psrnn_kernel", ["lstm", "var"]),
+        (EQUAL, "psrnn_kernel", ["lstm_kernel"]), (ADDED, "psrnn_kernel", ["no_state_kernel"]),
+    ]  # fmt: skip
+    alone = rivals(ALL, "psrnn_kernel", "no_state")
+    assert tuple(alone[0]) == (PUBLISHED, "psrnn_kernel", ["lstm", "psrnn", "var"])
+    assert alone[1:] == rivals(ALL, "psrnn", "no_state")[3:]
+    assert rivals(ALL, "gru", "no_state") == []
+
+
+def test_a_model_without_a_readout_has_no_equal() -> None:
+    table = jobs(var=(1.0, 1.0), last_value=(1.0, 1.0)).assign(readout="")
+    assert [each.claim for each in rivals(table, "var", "no_state")] == [PUBLISHED]
+
+
+def test_claims_by_horizon() -> None:
+    tables = summarise(ALL, compare("contenders", "psrnn"), NO_CLIENT, FORECASTS).tables
+    claims = tables["claims.csv"].set_index(["arm", "claim", "horizon"])["verdict"]
+    expected = {
+        ("psrnn_kernel", PUBLISHED, 1): "holds", ("psrnn_kernel", PUBLISHED, 5): "holds",
+        ("psrnn_kernel", EQUAL, 1): "holds", ("psrnn_kernel", EQUAL, 5): "does not hold",
+        ("psrnn_kernel", ADDED, 1): "undecided", ("psrnn_kernel", ADDED, 5): "holds",
+        ("psrnn", PUBLISHED, 1): "undecided", ("psrnn", EQUAL, 1): "undecided", ("psrnn", PUBLISHED, 5): "undecided",
+        ("psrnn", EQUAL, 5): "undecided",
+    }  # fmt: skip
+    assert claims.to_dict() == expected
+    behind = tables["claims.csv"].set_index(["arm", "claim", "horizon"])["not ahead of"]
+    assert behind["psrnn_kernel", EQUAL, 5] == "lstm_kernel"
+    assert behind["psrnn_kernel", PUBLISHED, 1] == ""
+    paired = tables["paired.csv"]
+    assert len(paired) == 2 * 7  # horizons × pairs of arms, as often as a claim is about them
+    np.testing.assert_array_equal(paired["p_holm"], holm(paired["p"].to_numpy()))
+    row = paired.set_index(["claim", "arm", "against", "horizon"]).loc[(EQUAL, "psrnn_kernel", "lstm_kernel", 5)]
+    wide = ALL.pivot(index="seed", columns="arm", values="test_mse_horizon_5")
+    assert row["ratio"] == pytest.approx(np.exp(np.log(wide["psrnn_kernel"] / wide["lstm_kernel"]).mean()))
+
+
+def test_holm_adjusts_each_data_set_and_split_by_itself() -> None:
+    both = pd.concat([ALL.assign(varied=""), ALL.assign(varied="data.seed=1", run_id=ALL["run_id"] + "b")])
+    table = summarise(both, compare("contenders", "psrnn"), NO_CLIENT, FORECASTS).tables["paired.csv"]
+    assert set(table["varied"]) == {"", "data.seed=1"}
+    alone = summarise(ALL, compare("contenders", "psrnn"), NO_CLIENT, FORECASTS).tables["paired.csv"]
+    for _, rows in table.groupby("varied"):
+        np.testing.assert_array_equal(rows["p_holm"], alone["p_holm"])
+
+
+def test_stand_in_data_give_no_claim() -> None:
+    table = ALL.assign(stand_in=True)
+    claims = summarise(table, compare("contenders", "psrnn"), NO_CLIENT, FORECASTS).tables["claims.csv"]
+    assert set(claims["verdict"]) == {"no claim (stand-in data)"}
+
+
+def test_jobs_of_older_versions_have_one_horizon_and_one_claim() -> None:
+    old = ALL.drop(columns=["readout", "seconds", "epochs", "test_mse_horizon_5"])
+    old = old[~old["arm"].str.endswith("_kernel")]
+    summary = summarise(old, compare("contenders", "psrnn"), NO_CLIENT, FORECASTS)
+    assert set(summary.figures) == {"figures/contenders"}
+    assert summary.tables["claims.csv"][["claim", "arm", "horizon"]].to_numpy().tolist() == [[PUBLISHED, "psrnn", 1]]
+    assert "seconds" not in summary.tables["means.csv"]
+
+
+def test_a_horizon_that_some_jobs_were_not_scored_at_leaves_them_out() -> None:
+    table = ALL.copy()
+    table.loc[table["arm"] == "var", "test_mse_horizon_5"] = math.nan
+    long = by_horizon(table, FORECASTS)
+    assert len(long) == 2 * len(table) - SEEDS
+    assert set(long.loc[long["arm"] == "var", "count"]) == {1}
+
+
+def test_the_page_says_what_it_shows() -> None:
+    summary = summarise(ALL, compare("contenders", "psrnn"), NO_CLIENT, FORECASTS)
+    for words in (
+        "### Ahead of every published baseline", "### Ahead of every model at equal readout",
+        "### Better than the same readout without a state", "| waves | 5 | PSRNN (kernel) | LSTM (kernel) |",
+        "`front` says that no other row",
+    ):  # fmt: skip
+        assert words in summary.text
+    titles = [panel.get_title() for panel in summary.figures["figures/contenders"].axes]
+    assert titles == ["waves", "waves, 5 steps ahead"]
+
+
+def front(rows: list[tuple[float, float]]) -> list[bool]:
+    return on_front(pd.DataFrame(rows, columns=["error", "seconds"])).tolist()
+
+
+def test_the_front_of_error_and_seconds() -> None:
+    assert front([(1.0, 1.0), (0.5, 2.0), (0.7, 3.0), (0.5, 2.5)]) == [True, True, False, False]
+    assert front([(1.0, 1.0), (1.0, 1.0)]) == [True, True]
+    assert front([(math.nan, 0.1), (1.0, 1.0)]) == [False, True]
+
+
+def test_errors_against_seconds_of_models_that_were_trained_for_several_epochs() -> None:
+    trained = [jobs(seconds=1.0 + epochs, epochs=epochs, lstm_kernel=(1 / (1 + epochs), 3.0)) for epochs in (1, 5)]
+    table = pd.concat([*trained, jobs(seconds=0.5, no_state_kernel=(0.9, 3.0))], ignore_index=True)
+    summary = summarise(table, compare("seconds"), NO_CLIENT, FORECASTS)
+    means = summary.tables["means.csv"]
+    assert means[["horizon", "arm", "epochs"]].to_numpy().tolist() == [
+        [1, "lstm_kernel", 1], [1, "lstm_kernel", 5], [1, "no_state_kernel", 0],
+        [5, "lstm_kernel", 1], [5, "lstm_kernel", 5], [5, "no_state_kernel", 0],
+    ]  # fmt: skip
+    assert means["seconds"].tolist() == [2.0, 6.0, 0.5] * 2
+    assert means.loc[means["horizon"] == 1, "front"].all()
+    (panel, _) = summary.figures["figures/seconds"].axes
+    words = [text.get_text() for text in panel.texts]
+    assert words == [" (1)", "1 (5)", "2"]
+    assert (panel.get_xscale(), panel.get_yscale()) == ("log", "log")
+
+
+def test_the_lines_of_many_arms_are_told_apart_by_their_numbers() -> None:
+    arms = {f"model{i:02d}": (1.0 + i, 1.0) for i in range(9)}
+    means = summarise(jobs(**arms), compare("contenders"), NO_CLIENT, FORECASTS).tables["means.csv"]
+    figure = figures.error_by_seconds(drawn(means[means["horizon"] == 1]), FORECASTS, title="t")
+    assert figure.get_suptitle() == "t"
+    (panel,) = figure.axes
+    assert [text.get_text() for text in panel.texts] == [str(i + 1) for i in range(9)]
+    labels = panel.get_legend_handles_labels()[1]
+    assert labels == ["smallest error so far", *(f"{i + 1}: model{i:02d}" for i in range(9))]
+
+
+def test_what_is_read_of_a_run() -> None:
+    tags = {"arm": "psrnn_kernel", "model": "psrnn", "sampler": "iid", "kernel": "gaussian", "stability": "stable"}
+    metrics = {
+        "model/parameters": 3.0, "load/seconds": 9.0, "two_stage/seconds": 2.0, "bptt/seconds": 0.5,
+        "evaluate/seconds": 7.0, "evaluate/test_mse": 1.0, "evaluate/test_mse_horizon_1": 1.0,
+        "evaluate/test_mse_horizon_20": 5.0, "evaluate/test_mse_persistence_horizon_20": 6.0,
+    }  # fmt: skip
+    parameters = {"features.count": "10", "refine.epochs": "20"}
+    data = SimpleNamespace(tags={**tags, "readout": "kernel"}, params=parameters, metrics=metrics)
+    row = columns(SimpleNamespace(data=data))
+    assert row["seconds"] == 2.5
+    assert row["test_mse_horizon_20"] == 5.0
+    assert (row["readout"], row["epochs"]) == ("kernel", 20)
+    assert not any("persistence" in name or name.endswith("_1") for name in row)
+    data.tags = tags
+    assert columns(SimpleNamespace(data=data))["readout"] == ""
+
+
+def test_names_of_models_with_their_readouts() -> None:
+    names = ("psrnn_kernel", "echo_state_linear", "psrnn_cp", "psrnn_cp_skip", "own_kernel")
+    assert [label(name) for name in names] == [
+        "PSRNN (kernel)", "echo state network (linear)", "factorised PSRNN", "factorised PSRNN (skip)", "own_kernel",
+    ]  # fmt: skip
