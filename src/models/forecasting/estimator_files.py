@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +17,7 @@ from models.forecasting.forecaster import load_forecaster, save_forecaster
 from models.forecasting.held_out import HeldOut
 from models.forecasting.learnt import Learnt
 from models.forecasting.position import Position
+from models.runtime.plain import class_name, made_of, plain
 from models.runtime.whole_folder import folder_written_whole
 
 DESCRIPTION, NUMBERS = "estimator.json", "estimator.npz"
@@ -37,11 +36,6 @@ def save(estimator: Any, folder: Path) -> None:
         save_forecaster(learnt.forecaster, beside)
         np.savez(beside / NUMBERS, allow_pickle=False, **_numbers(learnt, estimator._positions))  # pyright: ignore[reportArgumentType]
         (beside / DESCRIPTION).write_text(description, encoding="utf-8")
-
-
-def class_name(kind: type) -> str:
-    """Returns the full name of a class."""
-    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _description(estimator: Any, learnt: Learnt) -> dict[str, Any]:
@@ -72,39 +66,6 @@ def _numbers(learnt: Learnt, positions: Mapping[Any, Position]) -> dict[str, np.
         arrays[f"last/{place}"] = position.last
         arrays |= {f"state/{place}/{i}": part.cpu().numpy() for i, part in enumerate(position.state)}
     return arrays
-
-
-def plain(value: Any, name: str) -> Any:
-    """Returns a value as JSON has it; a tuple by that name, a record of this package as its class and its fields.
-
-    Raises ValueError for what could not be read again.
-    """
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, list | tuple):
-        parts = [plain(part, name) for part in value]
-        return parts if isinstance(value, list) else {"tuple": parts}
-    if is_dataclass(value) and not isinstance(value, type) and type(value).__module__.startswith("models."):
-        own = {field.name: plain(getattr(value, field.name), name) for field in fields(value) if field.init}
-        return {"class": class_name(type(value)), "fields": own}
-    raise ValueError(f"{name} is {value!r}, which cannot be saved as a text or a number")
-
-
-def made_of(value: Any) -> Any:
-    """Returns what `plain` was given. Raises ValueError for a class that is no record of this package."""
-    if isinstance(value, list):
-        return [made_of(part) for part in value]
-    if not isinstance(value, dict):
-        return value
-    if "tuple" in value:
-        return tuple(made_of(value["tuple"]))
-    module, _, name = str(value["class"]).rpartition(".")
-    kind = getattr(import_module(module), name, None) if module.startswith("models.") else None
-    if not (isinstance(kind, type) and is_dataclass(kind) and kind.__module__ == module):
-        raise ValueError(f"the saved estimator names {value['class']}, which is no record of this package")
-    return kind(**{key: made_of(part) for key, part in value["fields"].items()})
 
 
 def index_as_plain(index: Any) -> dict[str, Any] | None:

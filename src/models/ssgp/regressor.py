@@ -69,12 +69,14 @@ class SSGPRegressor(RegressorMixin, BaseEstimator):
         """Learns from rows X (row, input), an array or a table, and their targets y (row,), and returns the estimator.
 
         Where training cannot go on, as with targets that are free of noise, the best that it came by is kept, and a
-        `ConvergenceWarning` says so. Raises TypeError and ValueError, in one line, for parameters and data that make no
-        sense: fewer than two rows, constant targets, gaps. What was fitted before is then still there.
+        `ConvergenceWarning` says so; another warning says where there are too few rows to train by. Raises TypeError
+        and ValueError, in one line, for parameters and data that make no sense: fewer than two rows, constant targets,
+        gaps. What was fitted before is then still there.
         """
         with left_as_it_was(self):
             how = self._learning()
             inputs, targets = checked_pair(self, X, y, reset=True, least=2)
+            say_few_rows(len(inputs), inputs.shape[1], how)
             learnt, trained = learn(torch.tensor(inputs), torch.tensor(targets), how)
             self._keep(learnt, trained)
         return self
@@ -205,3 +207,15 @@ class SSGPRegressor(RegressorMixin, BaseEstimator):
     def n_rows_(self) -> int:
         """Returns how many rows the process is conditioned on."""
         return self._learnt.moments.rows
+
+
+def say_few_rows(rows: int, inputs: int, how: Learning) -> None:
+    """Warns where a length-scale for each of so many inputs and two variances are trained by no more rows than these
+    are."""
+    trained = inputs + 2
+    if how.iterations and rows <= trained:
+        warnings.warn(
+            f"{rows} rows are too few to train {inputs} length-scale{'s' * (inputs > 1)} and two variances by, so that "
+            f"the standard deviations mean little; give more than {trained} rows, or iterations=0",
+            stacklevel=3,
+        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from models.features import kernels, samplers, variance_reduction
+from models.runtime.plain import made_of, plain
 from models.runtime.whole_folder import folder_written_whole
 from models.ssgp.model import Posterior
 from models.ssgp.moments import FeatureMoments
@@ -19,12 +18,6 @@ from models.ssgp.regression import Learnt
 
 DESCRIPTION, ARRAYS = "regressor.json", "regressor.npz"
 TARGET = "y"
-CLASSES = {
-    kind.__name__: kind
-    for module in (kernels, samplers, variance_reduction)
-    for kind in vars(module).values()
-    if isinstance(kind, type) and dataclasses.is_dataclass(kind) and kind.__module__ == module.__name__
-}  # kernels and samplers of the package
 
 
 class SavedRegressor(NamedTuple):
@@ -38,28 +31,6 @@ class SavedRegressor(NamedTuple):
     losses: list[float]
 
 
-def plain(name: str, value: Any) -> Any:
-    """Returns the value of a parameter as JSON takes it: a kernel or sampler as its class and settings.
-
-    Raises ValueError for anything else that JSON cannot tell.
-    """
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    if isinstance(value, np.generic):
-        return value.item()
-    if type(value) in CLASSES.values():
-        return {"class": type(value).__name__, "settings": dataclasses.asdict(value)}
-    raise ValueError(
-        f"{name}={value!r} cannot be saved as plain values; give a name, a number, or a kernel or sampler of "
-        "models.features"
-    )
-
-
-def object_of(value: Any) -> Any:
-    """Returns what `plain` was given."""
-    return CLASSES[value["class"]](**value["settings"]) if isinstance(value, dict) else value
-
-
 def save_regressor(saved: SavedRegressor, folder: Path) -> None:
     """Writes predictor.json, predictor.npz, regressor.json and regressor.npz into a new folder, which appears under its
     name when it is whole.
@@ -67,7 +38,7 @@ def save_regressor(saved: SavedRegressor, folder: Path) -> None:
     Raises ValueError as `plain`, and FileExistsError where something is there already.
     """
     description = {
-        "parameters": {name: plain(name, value) for name, value in saved.parameters.items()},
+        "parameters": {name: plain(value, name) for name, value in saved.parameters.items()},
         "rows": saved.learnt.moments.rows, "named": saved.named,
     }  # fmt: skip
     sums = {f"moments/{name}": value for name, value in saved.learnt.moments._asdict().items() if name != "rows"}
@@ -87,5 +58,5 @@ def read_regressor(folder: Path) -> SavedRegressor:
         raise ValueError(f"{folder} holds a linear model in place of a sparse-spectrum process")
     moments = FeatureMoments(**under(arrays, "moments/"), rows=description["rows"])
     learnt = Learnt(predictor.inputs, predictor.target, predictor.process, moments, arrays["length_scales"])
-    parameters = {name: object_of(value) for name, value in description["parameters"].items()}
+    parameters = {name: made_of(value) for name, value in description["parameters"].items()}
     return SavedRegressor(parameters, learnt, predictor.input_names, description["named"], arrays["losses"].tolist())

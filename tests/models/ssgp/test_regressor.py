@@ -243,6 +243,15 @@ def test_a_table_keeps_its_names(tmp_path: Path) -> None:
     assert "\n" not in str(refused.value)
 
 
+def test_too_few_rows_to_train_by_are_said() -> None:
+    rows, targets = np.random.default_rng(0).normal(size=(5, 2)), np.arange(5.0)
+    for count in (2, 4):
+        with pytest.warns(UserWarning, match=f"{count} rows are too few to train 2 length-scales and two variances by"):
+            SSGPRegressor(count=5, iterations=2).fit(rows[:count], targets[:count])
+    SSGPRegressor(count=5, iterations=2).fit(rows, targets)
+    SSGPRegressor(count=5, iterations=0).fit(rows[:2], targets[:2])
+
+
 def test_what_plain_values_cannot_tell_is_not_saved(tmp_path: Path) -> None:
     class Own(Iid):
         pass
