@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -11,18 +12,18 @@ from torch import Tensor, nn
 from models.forecasting.burn_in import spread
 from models.forecasting.filtering import (
     MaskedSequences,
-    State,
     filter_sequences,
     has_gaps,
     iterated,
     up_to_end,
 )
-from models.forecasting.horizons import horizon_targets
+from models.forecasting.readouts.differences import Differences
 from models.forecasting.readouts.inputs import GROUPS
 from models.forecasting.readouts.model import GroupedReadout
+from models.forecasting.readouts.parts import Part, first_row, part_of, targets_ahead
 from models.forecasting.readouts.settings import GroupedSettings
 from models.numerics.grouped_ridge import Columns, Exponents, choose_ridges
-from models.numerics.ridge import RegressionData, masked_mse
+from models.numerics.ridge import AffineMap, masked_mse
 from models.runtime.seeding import Generators
 
 ORIGINS = 512  # rows of the validation part from which direct and iterated forecasts are compared
@@ -31,7 +32,8 @@ WORTH = 1e-4  # share of the error that iterated forecasts have to save, so that
 
 class HorizonFit(NamedTuple):
     """Holds, for one horizon: the validation errors of its own map and of iterated forecasts, over the same rows;
-    whether its own map is used; and the ridge of each group that there is, by its name."""
+    whether its own map is used; and the ridge of each group that there is, by its name. The error of iterated forecasts
+    is NaN where there were none."""
 
     horizon: int
     direct_error: float
@@ -53,53 +55,6 @@ class GroupedFit(NamedTuple):
         """Returns the ridges of horizon 1, and how many horizons are forecast directly, by names for tables."""
         ridges = {f"readout.ridge.{name}": ridge for name, ridge in self.horizons[0].ridges.items()}
         return {**ridges, "readout.direct.used": sum(each.direct for each in self.horizons)}
-
-
-class Part(NamedTuple):
-    """Holds the states and the inputs of the maps along a part, each (sequence, time, …), its values, its scored
-    entries, and the first row that forecasts are made from."""
-
-    states: State
-    inputs: Tensor
-    values: Tensor
-    scored: Tensor
-    first: int
-
-    def ahead(self, horizon: int) -> tuple[Tensor, Tensor]:
-        """Returns what `targets_ahead` does for this part."""
-        return targets_ahead(self.values, self.scored, horizon, self.first)
-
-    def rows(self, horizon: int) -> RegressionData:
-        """Returns inputs, and the rows `horizon` steps after the last that was seen, where these are scored."""
-        targets, keep = self.ahead(horizon)
-        used = keep.any(2)
-        return RegressionData(self.inputs[used], targets[used], keep[used])
-
-    @property
-    def begins(self) -> Tensor:
-        """Returns which rows (sequence, time) forecasts are made from: those from `first` to the last scored one."""
-        begins = self.scored.any(2).flip(1).cumsum(1).flip(1) > 0
-        begins[:, : self.first] = False
-        return begins
-
-
-def targets_ahead(values: Tensor, scored: Tensor, horizon: int, first: int) -> tuple[Tensor, Tensor]:
-    """Returns what `horizon_targets` does, but that nothing counts before the row `first`."""
-    targets, keep = horizon_targets(values, scored, horizon)
-    keep[:, :first] = False
-    return targets, keep
-
-
-def first_row(part: MaskedSequences, history: int) -> int:
-    """Returns the first row that forecasts are made from: the first that is scored, or `history`, whichever is
-    later."""
-    return max(history, int(part.scored.any(2).any(0).int().argmax()))
-
-
-def part_of(model: GroupedReadout, part: MaskedSequences, filled: Tensor) -> Part:
-    """Returns the part as the model sees it. filled (sequence, time, d): its values, with something in the gaps."""
-    states = model.states_observed(model.initial_state(len(filled)), filled)
-    return Part(states, model.inputs(states), part.values, part.scored, first_row(part, model.history))
 
 
 def groups_of(model: GroupedReadout) -> tuple[Tensor, list[str]]:
@@ -124,9 +79,14 @@ def reachable(train: MaskedSequences, validation: MaskedSequences, *, history: i
     return reach
 
 
-def solve_maps(model: GroupedReadout, train: Part, validation: Part) -> Iterator[tuple[Exponents, float]]:
+def solve_maps(
+    model: GroupedReadout, train: Part, validation: Part, differences: Differences | None = None
+) -> Iterator[tuple[Exponents, float]]:
     """Sets the map of each horizon, the search for whose ridges begins where that of the one before ended; yields the
-    powers of ten of its ridges, and its validation error."""
+    powers of ten of its ridges, and its validation error.
+
+    differences: taken in both parts, if any.
+    """
     groups, _ = groups_of(model)
     begins = train.begins
     columns, start = Columns(train.inputs[begins]), None
@@ -135,9 +95,27 @@ def solve_maps(model: GroupedReadout, train: Part, validation: Part) -> Iterator
         used = keep.any(2)
         moments = columns.moments(used[begins], targets[used], keep[used])
         fit = choose_ridges(moments, columns.units, validation.rows(horizon), groups, start=start)
-        model.set_map(horizon, fit.readout)
+        model.set_map(horizon, fit.readout if differences is None else differences.undone(fit.readout))
         start = fit.exponents
         yield fit.exponents, fit.error
+
+
+def solve_shared(
+    model: GroupedReadout, train: Part, validation: Part, differences: Differences | None = None
+) -> Exponents:
+    """Sets the maps of all horizons by one regression, whose ridges have the least mean error over them; returns their
+    powers of ten. Raises ValueError as `Part.rows_of_all`."""
+    groups, _ = groups_of(model)
+    horizons = len(model.direct)
+    rows, held_out = (part.rows_of_all(horizons) for part in (train, validation))
+    columns = Columns(rows.inputs)
+    moments = columns.moments(rows.mask.all(1), rows.targets, rows.mask)
+    fit = choose_ridges(moments, columns.units, held_out, groups)
+    readout = fit.readout if differences is None else differences.undone(fit.readout)
+    parts = zip(*(each.unflatten(0, (horizons, -1)).unbind() for each in readout), strict=True)
+    for horizon, (weight, bias) in enumerate(parts, start=1):
+        model.set_map(horizon, AffineMap(weight, bias))
+    return fit.exponents
 
 
 def compared(model: GroupedReadout, part: Part) -> tuple[list[float], list[float]]:
@@ -189,24 +167,30 @@ def fit_grouped(
     filled = [filled_by(base, part) for part in (train, validation)]
     if settings.count:
         draw_features(model, train, filled[0], settings, generators)
-    held_out, exponents = solved(model, train, validation, filled)
+    held_out, exponents = solved(model, train, validation, filled, settings)
     if has_gaps(train.mask) or has_gaps(validation.mask):
         filled = [filled_by(model, part) for part in (train, validation)]
-        held_out, exponents = solved(model, train, validation, filled)
-    return GroupedFit(model, choose_direct(model, held_out, exponents), settings.direct - horizons)
+        held_out, exponents = solved(model, train, validation, filled, settings)
+    fits = choose_direct(model, held_out, exponents, iterate=not settings.shared)
+    return GroupedFit(model, fits, settings.direct - horizons)
 
 
 def solved(
-    model: GroupedReadout, train: MaskedSequences, validation: MaskedSequences, filled: list[Tensor]
-) -> tuple[Part, list[Exponents]]:
+    model: GroupedReadout, train: MaskedSequences, validation: MaskedSequences, filled: list[Tensor],
+    settings: GroupedSettings,
+) -> tuple[Part, list[Exponents]]:  # fmt: skip
     """Sets the maps; returns the validation part as the model sees it, and the powers of ten of each map's ridges.
 
     filled: the values of both parts, with something in the gaps.
     """
-    fitted_to, held_out = (
-        part_of(model, part, values) for part, values in zip((train, validation), filled, strict=True)
-    )
-    return held_out, [powers for powers, _ in solve_maps(model, fitted_to, held_out)]
+    seen = [part_of(model, part, values) for part, values in zip((train, validation), filled, strict=True)]
+    fitted_to, held_out, differences = *seen, None
+    if settings.difference:
+        differences = model.differences
+        fitted_to, held_out = (part.differenced(differences) for part in seen)
+    if settings.shared:
+        return seen[1], [solve_shared(model, fitted_to, held_out, differences)] * len(model.direct)
+    return seen[1], [powers for powers, _ in solve_maps(model, fitted_to, held_out, differences)]
 
 
 def draw_features(
@@ -217,12 +201,24 @@ def draw_features(
     model.features.draw(model.history_of(seen.states)[seen.ahead(1)[1].any(2)], settings, generators)
 
 
-def choose_direct(model: GroupedReadout, validation: Part, exponents: list[Exponents]) -> list[HorizonFit]:
+def own_errors(model: GroupedReadout, part: Part) -> list[float]:
+    """Returns the error of each map, from the rows of the part from which all horizons are scored."""
+    rows = part.rows_of_all(len(model.direct))
+    forecasts = nn.functional.linear(rows.inputs, model.weight.flatten(0, 1), model.bias.flatten())
+    squared = (forecasts - rows.targets).square().unflatten(1, (len(model.direct), -1))
+    return squared.double().mean((0, 2)).tolist()
+
+
+def choose_direct(
+    model: GroupedReadout, validation: Part, exponents: list[Exponents], *, iterate: bool
+) -> list[HorizonFit]:
     """Sets which horizons are forecast by their own maps: those where iterated forecasts do not have less error on the
-    validation part. Returns the fit of each horizon."""
+    validation part, or all where `iterate` is false, and the errors of these are NaN. Returns the fit of each
+    horizon."""
     _, names = groups_of(model)
     fits = []
-    for place, (own, fed_back) in enumerate(zip(*compared(model, validation), strict=True)):
+    errors = compared(model, validation) if iterate else (own_errors(model, validation), [math.nan] * len(exponents))
+    for place, (own, fed_back) in enumerate(zip(*errors, strict=True)):
         direct = not fed_back < (1 - WORTH) * own
         model.direct[place] = direct
         ridges = {name: 10.0**power for name, power in zip(names, exponents[place], strict=True)}

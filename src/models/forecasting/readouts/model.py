@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from models.forecasting.filtering import Filtered, State, filter_sequences, iterated, recent_along
+from models.forecasting.readouts.differences import Differences
 from models.forecasting.readouts.inputs import HistoryFeatures
 from models.forecasting.recurrent import Recurrent
 from models.forecasting.traces import next_traces, traces_along
@@ -74,6 +75,12 @@ class GroupedReadout(nn.Module):
         dimension = self.bias.shape[1]
         features = 2 * len(self.features.frequencies)
         return self.state_size, self.lags * dimension, len(self.traces) * dimension, features
+
+    @property
+    def differences(self) -> Differences:
+        """Returns what takes the last row from its inputs."""
+        dimension = self.bias.shape[1]
+        return Differences(self.state_size, self.lags, self.lags + len(self.traces), dimension)
 
     def history_of(self, state: State) -> Tensor:
         """Returns h_t = [l_t, e_t], (…, (lags + traces) · d)."""

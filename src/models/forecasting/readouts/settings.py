@@ -17,9 +17,12 @@ class GroupedSettings:
     features Φ over h, which is the lags and traces together; 0: none. kernel, sampler: how the frequencies are drawn.
     bandwidth: a factor of the median distance between rows of h. whiten: g of h̃ = S^(−g/2)(h − mean), S the covariance
     of h with 10⁻⁶ of its largest eigenvalue on the diagonal; 0: columns in standard deviations. direct: horizons 1 to
-    this have a regression each; longer ones are iterated.
+    this have a regression each; longer ones are iterated. difference: whether the last row is taken from rows, traces
+    and what is forecast, see `Differences`. shared: whether one regression gives all horizons up to `direct`, with the
+    same ridges and from the rows that all of them are scored from; none is iterated then.
 
-    Raises ValueError for numbers out of range, and for features of nothing, without lags or traces.
+    Raises ValueError for numbers out of range, for features of nothing, without lags or traces, and for differences
+    without lags.
     """
 
     lags: int = 4
@@ -28,6 +31,8 @@ class GroupedSettings:
     bandwidth: float = 1.0
     whiten: float = 0.0
     direct: int = 1
+    difference: bool = False
+    shared: bool = False
     kernel: Kernel = field(default_factory=Gaussian)
     sampler: Sampler = field(default_factory=Orthogonal)
 
@@ -41,5 +46,7 @@ class GroupedSettings:
             )
         if self.direct < 1:
             raise ValueError(f"readout.direct must be at least 1, got {self.direct}")
+        if self.difference and not self.lags:
+            raise ValueError("readout.difference takes the last row from what is seen; give readout.lags of 1 or more")
         if self.count and not (self.lags or self.traces):
             raise ValueError("readout.count asks for features of recent observations; give readout.lags or .traces")

@@ -1,0 +1,84 @@
+"""A part of the data as a readout is fitted to it: inputs of the maps, and the rows ahead of each of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from models.forecasting.filtering import MaskedSequences, State
+from models.forecasting.horizons import horizon_targets
+from models.forecasting.readouts.differences import Differences
+from models.forecasting.readouts.model import GroupedReadout
+from models.numerics.ridge import RegressionData
+
+
+class Part(NamedTuple):
+    """Holds the states and the inputs of the maps along a part, each (sequence, time, …), its values, its scored
+    entries, the first row that forecasts are made from, and what is taken from all that is forecast from a row, if
+    anything is (sequence, time, d)."""
+
+    states: State
+    inputs: Tensor
+    values: Tensor
+    scored: Tensor
+    first: int
+    taken: Tensor | None = None
+
+    def ahead(self, horizon: int) -> tuple[Tensor, Tensor]:
+        """Returns what `targets_ahead` does for this part."""
+        targets, keep = targets_ahead(self.values, self.scored, horizon, self.first)
+        return (targets if self.taken is None else targets - self.taken), keep
+
+    def differenced(self, differences: Differences) -> Part:
+        """Returns the part as a regression of differences sees it."""
+        return self._replace(inputs=differences.apply(self.inputs), taken=differences.last(self.inputs))
+
+    def rows(self, horizon: int) -> RegressionData:
+        """Returns inputs, and the rows `horizon` steps after the last that was seen, where these are scored."""
+        targets, keep = self.ahead(horizon)
+        used = keep.any(2)
+        return RegressionData(self.inputs[used], targets[used], keep[used])
+
+    def rows_of_all(self, horizons: int) -> RegressionData:
+        """Returns inputs, and side by side the rows 1 to `horizons` steps after the last that was seen, where all of
+        these are scored: targets (row, horizons · d). Raises ValueError where that is nowhere."""
+        begins = self.scored.all(2).unfold(1, horizons, 1).all(2)
+        begins[:, : self.first] = False
+        if not bool(begins.any()):
+            raise ValueError(
+                f"no row has all of its next {horizons} rows scored; lower readout.direct, or give readout.shared=false"
+            )
+        sequence, time = begins.nonzero().unbind(1)
+        targets = self.values.unfold(1, horizons, 1)[sequence, time].transpose(1, 2)
+        if self.taken is not None:
+            targets = targets - self.taken[sequence, time].unsqueeze(1)
+        targets = targets.flatten(1)
+        return RegressionData(self.inputs[sequence, time], targets, torch.ones_like(targets, dtype=torch.bool))
+
+    @property
+    def begins(self) -> Tensor:
+        """Returns which rows (sequence, time) forecasts are made from: those from `first` to the last scored one."""
+        begins = self.scored.any(2).flip(1).cumsum(1).flip(1) > 0
+        begins[:, : self.first] = False
+        return begins
+
+
+def targets_ahead(values: Tensor, scored: Tensor, horizon: int, first: int) -> tuple[Tensor, Tensor]:
+    """Returns what `horizon_targets` does, but that nothing counts before the row `first`."""
+    targets, keep = horizon_targets(values, scored, horizon)
+    keep[:, :first] = False
+    return targets, keep
+
+
+def first_row(part: MaskedSequences, history: int) -> int:
+    """Returns the first row that forecasts are made from: the first that is scored, or `history`, whichever is
+    later."""
+    return max(history, int(part.scored.any(2).any(0).int().argmax()))
+
+
+def part_of(model: GroupedReadout, part: MaskedSequences, filled: Tensor) -> Part:
+    """Returns the part as the model sees it. filled (sequence, time, d): its values, with something in the gaps."""
+    states = model.states_observed(model.initial_state(len(filled)), filled)
+    return Part(states, model.inputs(states), part.values, part.scored, first_row(part, model.history))
