@@ -52,6 +52,7 @@ class ReadoutConfig:
 @dataclass
 class RefineConfig:
     epochs: int = setting(at_least=0, cap="epochs")
+    patience: int | None = setting(None, at_least=1)
     optimizer: str = setting(choices=("auto", "kronecker", "sgd", "adam"))
     learning_rate: float | None = setting(None, above=0)
     horizon: int = setting(above=0)

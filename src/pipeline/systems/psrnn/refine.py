@@ -59,7 +59,7 @@ def fit_settings(settings: Any, model: Recurrent, seed: int) -> FitSettings:
         raise PipelineError("refine.optimizer=kronecker is for model=psrnn and psrnn_cp; use refine.optimizer=adam")
     return FitSettings(
         settings.epochs, name, settings.learning_rate or default_rate(name, model), settings.clip, title="BPTT",
-        seed=seed if drops_units(model) else None,
+        patience=settings.patience, seed=seed if drops_units(model) else None,
     )  # fmt: skip
 
 
