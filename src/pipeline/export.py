@@ -31,15 +31,23 @@ if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 EXPORTED = (".csv", ".svg")
+STOPPED = " It was stopped before all of its jobs; the same command with resume=true goes on."
 MADE_AGAIN = " Made again from the files below."
 NOT_EXPORTED = ("config.yaml", "draws.csv")  # of a study, every draw: in the store, too large for a page
 
 
-def finished_parents(client: MlflowClient) -> list[MlflowRun]:
-    """Parents and studies (both say their command) that finished, the newest first."""
+def ended_parents(client: MlflowClient) -> list[MlflowRun]:
+    """Parents and studies (both say their command) that finished, the newest first; then those that were stopped and
+    have something to show."""
+    stopped = [run for run in parents_with(client, "KILLED") if "mlflow.note.content" in run.data.tags]
+    return [*parents_with(client, "FINISHED"), *stopped]
+
+
+def parents_with(client: MlflowClient, status: str) -> list[MlflowRun]:
+    """Those of a status, the newest first."""
     parents: list[MlflowRun] = []
     where = [experiment.experiment_id for experiment in client.search_experiments()]
-    wanted, token = "tags.command LIKE '%' and attributes.status = 'FINISHED'", None
+    wanted, token = f"tags.command LIKE '%' and attributes.status = '{status}'", None
     while True:
         page = client.search_runs(where, wanted, order_by=["attributes.start_time DESC"], page_token=token)
         parents += page
@@ -53,9 +61,10 @@ def alphabetical(names: Iterable[str]) -> str:
     return ", ".join(sorted(set(names))) or "none yet"
 
 
-def finished_parent(client: MlflowClient, name: str) -> MlflowRun:
-    """The newest parent or study of that name that finished. Raises PipelineError, with the names there are, else."""
-    known = finished_parents(client)
+def ended_parent(client: MlflowClient, name: str) -> MlflowRun:
+    """The newest parent or study of that name that finished, else that was stopped. Raises PipelineError, with the
+    names there are, where there is neither."""
+    known = ended_parents(client)
     for run in known:
         if run.info.run_name == name:
             return run
@@ -110,11 +119,15 @@ def fetch(client: MlflowClient, run: MlflowRun, folder: Path) -> list[str]:
 def export(name: str, folder: Path) -> Path:
     """Write page and files; returns the page's path."""
     client = open_store(None)
-    run = finished_parent(client, name)
+    run = ended_parent(client, name)
     files = fetch(client, run, folder / name)
-    target = folder / f"{name}.md"
+    target, tags, note = folder / f"{name}.md", dict(run.data.tags), ""
+    if run.info.status == "KILLED":
+        stopped = int(tags.get("jobs.stopped", "0"))
+        counts = {"jobs": int(tags["jobs"]) - stopped, "jobs.failed": int(tags["jobs.failed"]) - stopped}
+        tags, note = tags | {key: str(count) for key, count in counts.items()}, STOPPED
     with written_whole(target) as temporary:
-        temporary.write_text(page(name, run.data.tags, description(client, run), files), encoding="utf-8")
+        temporary.write_text(page(name, tags, description(client, run), files, note=note), encoding="utf-8")
     return target
 
 
@@ -145,7 +158,7 @@ def export_again(folder: Path) -> Path:
 
 def usage() -> str:
     """How the program is called, and the names that it may be given."""
-    names = [str(run.info.run_name) for run in finished_parents(open_store(None))]
+    names = [str(run.info.run_name) for run in ended_parents(open_store(None))]
     return f"{(__doc__ or '').splitlines()[0]} Names: {alphabetical(names)}"
 
 

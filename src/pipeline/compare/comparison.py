@@ -40,6 +40,7 @@ class Comparison:
     groups: config groups whose choices tell jobs apart; `arm` makes a name of them, where `compare.arm` names no key.
     columns: what else a table says of a finished run: any of `pipeline.compare.jobs.NEUTRAL`, and columns of its own.
     words: of its own columns those of words, beside the arm. apart: those of them that jobs are never pooled over.
+    noted: its own column of truth values that tables by contender show, and name the arm by where most jobs have it.
     sizes: its own columns of whole numbers that say how large a model is.
     agreement: its own column in which jobs have to agree.
     named: what an arm is called in tables and figures.
@@ -63,6 +64,7 @@ class Comparison:
     words: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
     sizes: tuple[str, ...] = ()
+    noted: str | None = None
     agreement: Agreement | None = None
     named: Callable[[str], str] = str
     groups: tuple[str, ...] = ()

@@ -94,11 +94,12 @@ def verdicts(table: Any) -> pd.DataFrame:
 
 
 def means_of(jobs: Any, errors: pd.DataFrame, comparison: Comparison) -> pd.DataFrame:
-    """Returns geometric means per data set, horizon and arm, with sizes and the error that was chosen by; and where
-    jobs say the seconds of their training, their median and `seconds.on_front`."""
+    """Returns geometric means per data set, horizon and arm, with sizes, the error that was chosen by and the share
+    that is `noted`; and where jobs say the seconds of their training, their median and `seconds.on_front`."""
     means: Any = statistics.geometric_means(errors).rename(columns={"count": "horizon"})
     grouped = jobs.groupby(["data", "arm"], as_index=False)
-    means = means.merge(grouped[[*comparison.sizes, comparison.chosen_by]].mean(), on=["data", "arm"])
+    noted = [comparison.noted] if comparison.noted in jobs else []
+    means = means.merge(grouped[[*comparison.sizes, comparison.chosen_by, *noted]].mean(), on=["data", "arm"])
     if "seconds" in jobs:
         means = with_front(means.merge(grouped[["seconds"]].median(), on=["data", "arm"]))
     first = ["data", "horizon", "arm"]

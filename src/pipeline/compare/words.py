@@ -34,6 +34,8 @@ class Summary(NamedTuple):
 def in_words(table: Any, comparison: Comparison) -> str:
     """Returns a Markdown table, its arms by the names that people use."""
     named = {name: table[name].map(comparison.named) for name in ("arm", "against") if name in table}
+    if "arm" in named and comparison.noted in table:
+        named["arm"] = named["arm"].where(table[comparison.noted] <= 1 / 2, named["arm"] + f" ({comparison.noted})")
     if BEHIND in table:
         named[BEHIND] = table[BEHIND].map(lambda names: ", ".join(map(comparison.named, names.split(", "))))
     return markdown_table(table.assign(**named))

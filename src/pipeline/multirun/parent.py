@@ -19,6 +19,7 @@ from pipeline.compare.words import Summary
 from pipeline.host.errors import FinishedBefore, PipelineError
 from pipeline.host.process import command_line
 from pipeline.multirun.best import best_child, best_in_words, keep_best, log_best
+from pipeline.multirun.trials import trial_table
 from pipeline.systems.registry import function, system
 from pipeline.tracking.origin import git_commit, origin_tags
 from pipeline.tracking.run import Run, create_run, where_to_look
@@ -97,7 +98,10 @@ def finish(run: Run, compare: Any, register: str | None, status: str) -> None:
         pruned = [child for child in children if PRUNED in child.data.tags]
         failed = len(children) - len(finished) - len(pruned)
         run.tags({"jobs": str(len(children)), "jobs.failed": str(failed), "jobs.pruned": str(len(pruned))})
+        run.tags({"jobs.stopped": str(len(stopped_before_end(children)))})
         done = not finished or summarised(run, finished, compare, register, status)
+        if done and finished and compare.figure == "trials":
+            log_trials(run, [*finished, *pruned])
         print(ending(run, children, finished, failed))
         status = status if done else "FAILED"
     except BaseException:
@@ -202,13 +206,28 @@ def log_summary(run: Run, children: list[MlflowRun], compare: Any, comparison: C
     print(f"\n{name}\n\n{aligned(summary.text)}\n")
 
 
+def stopped_before_end(children: list[MlflowRun]) -> list[MlflowRun]:
+    """The jobs that were stopped, but for pruned ones, which have ended."""
+    return [child for child in children if child.info.status == "KILLED" and PRUNED not in child.data.tags]
+
+
+def log_trials(run: Run, children: list[MlflowRun]) -> None:
+    """The table of all trials that ended, pruned ones too."""
+    comparison = comparison_of(children)
+    if comparison is not None:
+        run.table(
+            trial_table([c for c in children if PRUNED in c.data.tags or is_compared(c, comparison)], comparison),
+            "trials.csv",
+        )
+
+
 def ending(run: Run, children: list[MlflowRun], finished: list[MlflowRun], failed: int) -> str:
     """The last lines of a multirun: its jobs, the best of them, its name and where to look."""
     name = str(run.client.get_run(run.id).info.run_name)
     comparison = comparison_of(finished)
     compared = [child for child in finished if is_compared(child, comparison)]
     pruned = len(children) - len(finished) - failed
-    stopped = sum(child.info.status == "KILLED" and PRUNED not in child.data.tags for child in children)
+    stopped = len(stopped_before_end(children))
     counts = {"stopped": stopped, "pruned": pruned}
     said = "".join(f", {number} {what}" for what, number in counts.items() if number)
     words = f"{len(children)} jobs, {failed - stopped} failed{said}"

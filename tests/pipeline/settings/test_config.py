@@ -38,6 +38,8 @@ CONTENDERS = sorted(
 OF_POINTS = ("ssgp", "spectrum", "revisited", "pca", "rff", "svgp", "full_gp", "ridge", "vae_ridge")
 POINTS = ("abalone", "gas_turbine", "points", "precipitation")  # tables of points, which recipe=ssgp takes
 GRAPHS = ("roget", "condmat")
+SPACES = [path.stem for path in (conf_folder() / "space").glob("*.yaml")]  # of models, or parts of them
+OF_SPACES = {**{name: [f"model={name}"] for name in SPACES}, "default": [], "network": ["model=lstm"]}
 NEEDED = {
     **{("data", name): ["recipe=trace", f"problem={name}"] for name in GRAPHS},
     ("data", "matrix"): ["recipe=trace", f"data.path={__file__}"],
@@ -45,6 +47,8 @@ NEEDED = {
     ("problem", "own"): ["recipe=trace", "matrix.path=a.npz"],
     ("tracking", "server"): ["tracking.uri=http://127.0.0.1:5000"],
     ("kernel", "laplacian_l1"): ["sampler=iid"],
+    **{("space", name): ["recipe=tune", "tracking.parent=x", *typed] for name, typed in OF_SPACES.items()},
+    ("space", "readouts"): ["recipe=tune", "tracking.parent=x", "tune.space=[{key: seed, choices: [1]}]"],
     **{("data", name): ["recipe=ssgp"] for name in POINTS},
     **{("model", name): ["recipe=ssgp"] for name in OF_POINTS},
     ("data", "table"): [f"data.path={__file__}"],  # a file that is there; it is not read
@@ -83,8 +87,8 @@ def test_the_options_are_found() -> None:
 @pytest.mark.parametrize(("group", "option"), [pair for pair in OPTIONS if pair != ("data", "new")])
 def test_every_option_composes_and_its_target_takes_its_keys(group: str, option: str) -> None:
     settings = checked(compose("config", [f"{group}={option}", *NEEDED.get((group, option), [])]))
-    assert settings.recipe in ("psrnn", "ssgp", "trace")
-    section = getattr(settings, group)
+    assert settings.recipe in ("psrnn", "ssgp", "trace", "tune")
+    section = getattr(settings, group, None)  # `space` is no section: it says what is drawn
     if isinstance(section, dict) and "_target_" in section:
         check_target(group, section, [])
         if group in ("kernel", "sampler"):

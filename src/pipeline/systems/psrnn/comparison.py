@@ -29,6 +29,7 @@ def columns(run: Any) -> dict[str, object]:
         "count": int(parameters["features.count"]) if tags["model"] in RANDOM else 0,
         "parameters": int(metrics["model/parameters"]),
         "stable": tags["stability"] == "stable",
+        "reservoir": tags.get("reservoir") == "true",
         "first_step": int(tags.get("scored.first_step") or parameters.get("evaluate.first_step", 0)),
         "readout": tags.get("readout", ""),
         "epochs": int(parameters["refine.epochs"]),
@@ -52,6 +53,7 @@ FORECASTS = Comparison(
     words=("model", "readout", "sampler", "kernel"),
     apart=("kernel",),
     sizes=("parameters",),
+    noted="reservoir",
     agreement=Agreement(
         "first_step",
         broken="not all jobs were scored over the same steps",

@@ -25,7 +25,7 @@ from pipeline.job.study import Study
 from pipeline.systems.psrnn import report
 from pipeline.systems.psrnn.config import PsrnnConfig
 from pipeline.systems.psrnn.first_model import Initialised, errors_of, one_step_mse
-from pipeline.systems.psrnn.labels import name_of
+from pipeline.systems.psrnn.labels import label, name_of
 from pipeline.systems.psrnn.lags import readout_settings
 from pipeline.systems.psrnn.load import Parts, first_scored
 from pipeline.systems.psrnn.stages import Stages
@@ -33,6 +33,7 @@ from pipeline.tracking.run import Run
 
 LEARNING_RATES = {"kronecker": 2.0, "sgd": 0.1, "adam": 0.001}
 FACTORISED_RATE = 0.05  # of kronecker, where the three factors move at once
+LEAST_FALL = 0.1  # of the training error, below which a trained network is called a reservoir
 DECIDES = Decision("validation_mse")
 Listener = Callable[[EpochRow], None]
 
@@ -128,6 +129,21 @@ def kept_errors(progress: Progress) -> tuple[float, float]:
     return values["train_mse"], values["validation_mse"]
 
 
+def is_reservoir(model: Any, progress: Progress) -> bool:
+    """Whether refinement left a network about as it was drawn: its training error fell by less than a tenth.
+
+    The errors are those of the solved readout before refinement and of the model that is kept. A PSRNN is none: it was
+    fitted before.
+    """
+    before, kept = progress.rows[0].values["train_mse"], kept_errors(progress)[0]
+    return not isinstance(model, BilinearCell) and not kept < (1 - LEAST_FALL) * before
+
+
+def say_reservoir(name: str, progress: Progress) -> None:
+    fall = 1 - kept_errors(progress)[0] / progress.rows[0].values["train_mse"]
+    tqdm.write(f"{label(name)}: a reservoir, since refinement lowered its training error by {fall:.1%} (below 10 %)")
+
+
 def settled(model: Any, train: MaskedSequences, run: Run) -> bool:
     """Let the start-up of the trained model last as long as it has to; whether that is longer than its lags."""
     if not isinstance(model, Recurrent):
@@ -165,6 +181,9 @@ def refine_stage(
     with study.clock.stage("bptt"):
         if trained:
             progress = refine(settings, parts, first, study, watch)
+            if is_reservoir(model, progress):
+                say_reservoir(name_of(stages.method), progress)
+                run.tags({"reservoir": "true"})
         else:
             progress = unrefined(first, on_epoch=logged(study, watch))
         errors = kept_errors(progress)

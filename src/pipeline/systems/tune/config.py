@@ -18,13 +18,18 @@ NO_TRIAL = "recipe=tune is a multirun that is tracked; start it by +experiment=t
 
 @dataclass
 class DrawnConfig:
-    """A setting that a search draws: from `low` to `high` (both whole: whole numbers), or one of `choices`."""
+    """A setting that a search draws: from `low` to `high` (both whole: whole numbers), or one of `choices`.
+
+    key: of the setting, or a config group, whose choices are drawn. where: values, by key, that others drawn before
+    have to have; else this one is not drawn.
+    """
 
     key: str = MISSING
     low: int | float | None = setting(None, finite=True)
     high: int | float | None = setting(None, finite=True)
     log: bool = False
     choices: list[Any] | None = None
+    where: dict[str, list[Any]] = field(default_factory=dict)
 
 
 @dataclass
@@ -32,6 +37,8 @@ class SearchConfig:
     trials: int = setting(above=0, cap="trials")
     trial: int | None = setting(None, at_least=0)
     space: list[DrawnConfig] = MISSING
+    readouts: list[DrawnConfig] = field(default_factory=list)
+    prune: bool = True
     warmup: int = setting(at_least=0)
     storage: str | None = None
 
@@ -50,8 +57,23 @@ def check(settings: TuneConfig) -> None:
     if not settings.tune.space:
         empty = "tune.space is empty; name what is to be drawn, as in conf/experiment/tune.yaml"
         raise PipelineError(NO_TRIAL if settings.tracking.parent is None else empty)
-    for drawn in settings.tune.space:
+    before: set[str] = set()
+    for drawn in drawn_settings(settings):
         check_drawn(drawn)
+        check_where(drawn, before)
+        before.add(drawn.key)
+
+
+def drawn_settings(settings: TuneConfig) -> list[DrawnConfig]:
+    """All that is drawn, in its order: the model's settings, then those of its readout."""
+    return [*settings.tune.space, *settings.tune.readouts]
+
+
+def check_where(drawn: DrawnConfig, before: set[str]) -> None:
+    """Raise PipelineError for a setting that hangs on one that is not drawn before it."""
+    for key in drawn.where:
+        if key not in before:
+            raise PipelineError(f"tune.space: {drawn.key} hangs on {key}, which is not drawn before it")
 
 
 def check_drawn(drawn: DrawnConfig) -> None:

@@ -6,22 +6,26 @@ the name of the parent run. Test errors are neither drawn on nor looked at.
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hydra import compose
+from hydra.core.hydra_config import HydraConfig
 from omegaconf import OmegaConf
 
 from pipeline.host.atomic import remove_leftovers, written_whole
 from pipeline.host.errors import PipelineError, Pruned
 from pipeline.host.paths import store_folder
 from pipeline.job.curve import EpochRow
+from pipeline.settings.choices import choices_of
 from pipeline.settings.job import Job
 from pipeline.settings.unknown import not_a_setting
 from pipeline.systems.registry import checked, function
-from pipeline.systems.tune.config import NO_TRIAL, SEARCHED, DrawnConfig, TuneConfig
+from pipeline.systems.tune.config import NO_TRIAL, SEARCHED, DrawnConfig, TuneConfig, drawn_settings
 from pipeline.tracking.store import file_lock
 
 try:
@@ -55,7 +59,7 @@ def open_search(settings: TuneConfig) -> optuna.Study:
             storage=tune.storage or local_storage(store_folder() / "tune.db"),
             load_if_exists=True,
             sampler=optuna.samplers.TPESampler(seed=settings.seed + (tune.trial or 0)),
-            pruner=optuna.pruners.MedianPruner(n_startup_trials=tune.warmup, n_warmup_steps=tune.warmup),
+            pruner=pruner_of(tune),
         )
 
 
@@ -69,24 +73,63 @@ def trial_of(search: optuna.Study, number: int) -> optuna.Trial:
     return begun
 
 
+def pruner_of(tune: Any) -> optuna.pruners.BasePruner:
+    if not tune.prune:
+        return optuna.pruners.NopPruner()
+    return optuna.pruners.MedianPruner(n_startup_trials=tune.warmup, n_warmup_steps=tune.warmup)
+
+
+def name_of(drawn: DrawnConfig) -> str:
+    """What Optuna knows a setting by: where it is drawn is said too, since each place may have a range of its own."""
+    return drawn.key if not drawn.where else f"{drawn.key} {as_text(drawn.where)}"
+
+
 def draw(trial: optuna.Trial, drawn: DrawnConfig) -> Any:
+    """The value of one setting; a list, which Optuna does not take, is drawn by its text."""
     if drawn.choices is not None:
-        return trial.suggest_categorical(drawn.key, drawn.choices)
+        texts = [each if is_plain(each) else as_text(each) for each in drawn.choices]
+        return drawn.choices[texts.index(trial.suggest_categorical(name_of(drawn), texts))]
     low: Any = drawn.low  # two numbers: `check_drawn`
     high: Any = drawn.high
     suggest = trial.suggest_int if isinstance(low, int) and isinstance(high, int) else trial.suggest_float
-    return suggest(drawn.key, low, high, log=drawn.log)
+    return suggest(name_of(drawn), low, high, log=drawn.log)
 
 
-def with_values(settings: TuneConfig, values: dict[str, Any]) -> TuneConfig:
-    """The settings with drawn values in place, checked as if they had been typed."""
-    config = OmegaConf.structured(settings)
-    for key, value in values.items():
+def draw_all(trial: optuna.Trial, settings: TuneConfig) -> dict[str, Any]:
+    """Value by key, of those that the values drawn before them ask for."""
+    values: dict[str, Any] = {}
+    for drawn in drawn_settings(settings):
+        if all(values.get(key) in taken for key, taken in drawn.where.items()):
+            values[drawn.key] = draw(trial, drawn)
+    return values
+
+
+def is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, bool | int | float | str)
+
+
+def as_text(value: Any) -> str:
+    """The value as it is typed."""
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+
+
+def check_keys(settings: TuneConfig, keys: Iterable[str]) -> None:
+    """Raise PipelineError for a key that is neither a group nor a setting; one inside a section whose group is drawn
+    is checked when that is composed."""
+    config, known = OmegaConf.structured(settings), set(keys)
+    for key in known:
         section, _, name = key.rpartition(".")
-        if name not in ((OmegaConf.select(config, section) if section else config) or {}):
+        inside = (OmegaConf.select(config, section) if section else config) or {}
+        if name not in inside and section not in known and not choices_of(key):
             raise PipelineError(f"tune.space: {not_a_setting(key)}")
-        OmegaConf.update(config, key, value)
-    return checked(config)
+
+
+def with_values(settings: TuneConfig, typed: list[str], values: dict[str, Any]) -> tuple[TuneConfig, list[str]]:
+    """The settings with drawn values in place, composed and checked as if they had been typed after `typed`; and all
+    that is typed then."""
+    check_keys(settings, values)
+    overrides = [*typed, *(f"{key}={as_text(value)}" for key, value in values.items())]
+    return checked(compose(HydraConfig.get().job.config_name, overrides)), overrides
 
 
 def watch(trial: optuna.Trial) -> Callable[[EpochRow], None]:
@@ -116,12 +159,10 @@ def trial(settings: TuneConfig, job: Job) -> float:
     known = search.get_trials(deepcopy=False)[here.number]
     if known.value is not None:
         return known.value
-    values = {drawn.key: draw(here, drawn) for drawn in settings.tune.space}
-    told = replace(
-        job, label=f"trial{settings.tune.trial}", overrides=[*job.overrides, *(f"{k}={v}" for k, v in values.items())]
-    )
+    drawn, overrides = with_values(settings, job.overrides, draw_all(here, settings))
+    told = replace(job, label=f"trial{settings.tune.trial}", overrides=overrides)
     try:
-        error = finite(train(with_values(settings, values), told, watch=watch(here)))
+        error = finite(train(drawn, told, watch=watch(here)))
     except Pruned as end:
         print(f"trial {settings.tune.trial}: pruned at {end}")
         return float(search.tell(here, state=optuna.trial.TrialState.PRUNED).value or math.inf)

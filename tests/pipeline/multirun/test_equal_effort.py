@@ -1,0 +1,147 @@
+"""Searches of equal effort: spaces of settings, groups and lists that are drawn, stopped and exported searches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import optuna
+import pandas as pd
+import pytest
+from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
+
+from pipeline.export import export
+from pipeline.host.paths import conf_folder
+from pipeline.settings.composition import register_resolvers
+from pipeline.settings.schema import register_schemas
+from pipeline.systems.psrnn import recipe as psrnn
+from pipeline.systems.registry import checked, resolvers, schemas
+from pipeline.systems.tune.config import DrawnConfig, drawn_settings
+from pipeline.systems.tune.recipe import as_text, draw, draw_all
+
+MODELS = ("psrnn", "psrnn_cp", "echo_state", "lstm", "gru", "min_gru", "kalman", "var")
+QUICK = (
+    "+experiment=equal_effort", "data=mocap", "data.source=stand_in", "size=tiny", "tune.trials=3", "tune.warmup=1",
+    "run_name=search", "threads=1",
+)  # fmt: skip
+
+STAND_IN = "STAND-IN-search (data not real)"  # what the parent is called then
+
+
+@pytest.fixture
+def composed():
+    register_schemas(schemas())
+    register_resolvers(resolvers())
+    GlobalHydra.instance().clear()
+    with initialize_config_dir(str(conf_folder()), version_base="1.3"):
+        yield lambda *typed: compose("config", list(typed))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_each_model_has_a_space_whose_every_draw_is_a_setting(model: str, composed) -> None:
+    """Fifty draws by chance, each composed and checked as a trial's is; readouts of every kind are among them."""
+    typed = ("+experiment=equal_effort", f"model={model}", "tracking.parent=x")
+    settings = checked(composed(*typed))
+    assert settings.tune.trials == 40
+    search = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    draws = [draw_all(search.ask(), settings) for _ in range(50)]
+    for values in draws[:10]:
+        drawn = checked(composed(*typed, *(f"{key}={as_text(value)}" for key, value in values.items())))
+        assert (
+            drawn.model.items() >= {k.removeprefix("model."): v for k, v in values.items() if k[:6] == "model."}.items()
+        )
+    kinds = {kind for each in drawn_settings(settings) if each.key == "readout" for kind in each.choices or ()}
+    assert {values["readout"] for values in draws if "readout" in values} == kinds
+
+
+def test_lists_are_drawn_by_their_text_and_settings_where_others_ask_for_them() -> None:
+    search = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    lists = DrawnConfig("model.orders", choices=[[1], [2, 4]])
+    assert {tuple(draw(search.ask(), lists)) for _ in range(20)} == {(1,), (2, 4)}
+    assert [as_text(value) for value in ([2, 4], None, True, "skip", 1e-5)] == [
+        "[2,4]",
+        "null",
+        "true",
+        "skip",
+        "1e-05",
+    ]
+
+
+def test_a_setting_that_hangs_on_nothing_drawn_is_refused(run_pipeline) -> None:
+    space = "tune.space=[{key: model.window, low: 1, high: 2, where: {readout: [skip]}}]"
+    error = run_pipeline("+experiment=tune", "data.source=stand_in", "size=tiny", space).error
+    assert "tune.space: model.window hangs on readout, which is not drawn before it" in error
+
+
+def runs(client):
+    return client.search_runs([e.experiment_id for e in client.search_experiments()])
+
+
+def table(client, parent, name: str) -> Any:
+    return pd.read_csv(client.download_artifacts(parent.info.run_id, name))
+
+
+def test_a_stopped_search_is_exported_and_goes_on(run_pipeline, tmp_path, monkeypatch) -> None:
+    """Stopped in the third of three trials: two stand on the page; resumed, all do, the two as they were."""
+    whole, begun = psrnn.refine_stage, []
+
+    def stopped(*given, **named):
+        begun.append(given[0].tune.trial)
+        if begun == [0, 1, 2]:
+            raise SystemExit(143)
+        return whole(*given, **named)
+
+    monkeypatch.setattr(psrnn, "refine_stage", stopped)
+    space = "tune.space=[{key: model.units, low: 3, high: 5}]"
+    assert run_pipeline(*QUICK, "model=echo_state", space).status == 143
+    page = export(STAND_IN, tmp_path).read_text()
+    assert "2 jobs, 0 failed. It was stopped before all of its jobs" in page
+    first: Any = pd.read_csv(tmp_path / STAND_IN / "trials.csv")
+    assert run_pipeline(*QUICK, "model=echo_state", space, "resume=true").status == 0
+    page = export(STAND_IN, tmp_path).read_text()
+    assert "3 jobs, 0 failed." in page
+    assert "stopped" not in page
+    trials: Any = pd.read_csv(tmp_path / STAND_IN / "trials.csv")
+    assert sorted(trials["trial"]) == [0, 1, 2]
+    kept = ["trial", "overrides", "validation_mse"]
+    both = trials[trials["trial"].isin(first["trial"])].sort_values("trial")[kept]
+    pd.testing.assert_frame_equal(both.reset_index(drop=True), first.sort_values("trial", ignore_index=True)[kept])
+    assert trials["validation_mse"].is_monotonic_increasing
+    assert (trials["seconds"] > 0).all()
+    assert not any("test" in column for path in (tmp_path / STAND_IN).glob("*.csv") for column in pd.read_csv(path))
+
+
+def test_pruned_trials_are_in_the_table_with_their_last_error(run_pipeline, client) -> None:
+    space = "tune.space=[{key: refine.learning_rate, choices: [0.1, 1.0e-8]}]"
+    result = run_pipeline(*QUICK, "model=gru", "tune.trials=4", "size.trials=8", "tune.trials=8", space)
+    assert result.status == 0, result.err
+    parent = next(run for run in runs(client) if run.data.tags.get("multirun") == "parent")
+    trials = table(client, parent, "trials.csv")
+    assert len(trials) == 8
+    pruned = trials[trials["state"] != "finished"]
+    assert str(len(pruned)) == parent.data.tags["jobs.pruned"] != "0"
+    assert pruned["state"].str.fullmatch(r"pruned at epoch \d").all()
+    assert pruned["validation_mse"].notna().all()
+    assert trials["state"].iloc[: -len(pruned)].eq("finished").all()
+
+
+@pytest.mark.parametrize(("rate", "named"), [("1.0e-9", True), ("0.03", False)])
+def test_a_network_that_refinement_left_alone_is_named_a_reservoir(
+    rate: str, named: bool, run_pipeline, client
+) -> None:
+    arguments = ("data=mocap", "data.source=stand_in", "size=tiny", "size.epochs=10", "refine.epochs=10", "model=gru")
+    arguments = (
+        "-m",
+        *arguments,
+        "model.units=4",
+        f"refine.learning_rate={rate}",
+        "compare.figure=contenders",
+        "seed=0,1,2",
+    )
+    result = run_pipeline(*arguments, "tracking.log_model=false", "threads=1")
+    assert result.status == 0, result.err
+    parent = next(run for run in runs(client) if run.data.tags.get("multirun") == "parent")
+    assert ("GRU (reservoir)" in parent.data.tags["mlflow.note.content"]) == named
+    assert ("GRU: a reservoir, since refinement lowered its training error by" in result.out + result.err) == named
+    jobs = table(client, parent, "jobs.csv")
+    assert jobs["reservoir"].tolist() == [named] * 3
