@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy import integrate, special
+from scipy import integrate, linalg, special
 from torch import Tensor
 
 # --- random features: Hadamard matrices, kernels, radial laws ---------------------------------------------------------
@@ -77,6 +77,47 @@ def two_stage_written_out(
     return w, initial / initial.norm(), first
 
 
+def metric_written_out(points: Tensor, whiten: float, linear: float) -> tuple[np.ndarray, np.ndarray, float]:
+    """Mean, S^(−g/2) by a matrix power and a/√E‖x̃‖² of points (row, n), S their covariance + 1e-6 λ_max I."""
+    x = points.double().numpy()
+    mean = x.sum(0) / len(x)
+    covariance = np.zeros((x.shape[1], x.shape[1]))
+    for row in x:
+        covariance += np.outer(row - mean, row - mean) / len(x)
+    moved = covariance + 1e-6 * np.linalg.eigvalsh(covariance).max() * np.eye(len(covariance))
+    root = np.real(linalg.fractional_matrix_power(moved, -whiten / 2))
+    squares = [float(np.sum((root @ (row - mean)) ** 2)) for row in x]
+    return mean, root, linear / math.sqrt(sum(squares) / len(squares))
+
+
+def joint_features_written_out(
+    x: np.ndarray, frequencies: np.ndarray, metric: tuple[np.ndarray, np.ndarray, float]
+) -> np.ndarray:
+    """[Φ(x̃); a x̃/√E‖x̃‖²] of rows x (row, n), one after the other; without the second part where a = 0."""
+    mean, root, weight = metric
+    rows = []
+    for row in x:
+        moved = root @ (row - mean)
+        waves = [math.cos(w @ moved) for w in frequencies] + [math.sin(w @ moved) for w in frequencies]
+        rows.append([*(wave / math.sqrt(len(frequencies)) for wave in waves), *(weight * moved if weight else [])])
+    return np.array(rows)
+
+
+def delayed_windows_by_loop(
+    values: Tensor, mask: Tensor, *, history: int, future: int, delay: int
+) -> list[tuple[int, int, Tensor, Tensor]]:
+    """(sequence, time, o_{t−history} … o_{t+future}, o_{t−delay+1} … o_t) of every usable step, found one at a time."""
+    found = []
+    for s in range(len(values)):
+        for t in range(history, values.shape[1] - future):
+            delayed = range(t + 1 - delay, t + 1)
+            needed = {*range(t - history, t + future + 1), *(i for i in delayed if i >= 0)}
+            if all(bool(mask[s, i].all()) for i in needed):
+                rows = [values[s, i] if i >= 0 else torch.zeros_like(values[s, 0]) for i in delayed]
+                found.append((s, t, values[s, t - history : t + future + 1], torch.stack(rows)))
+    return found
+
+
 def windows_by_loop(values: Tensor, mask: Tensor, length: int) -> list[tuple[int, int, Tensor]]:
     """(sequence, time, o_{t−k} … o_{t+k}) of every usable step, found one at a time."""
     found = []
@@ -89,23 +130,32 @@ def windows_by_loop(values: Tensor, mask: Tensor, length: int) -> list[tuple[int
 
 def filter_by_loop(model: Any, values: Tensor, mask: Tensor) -> Tensor:
     """One-step predictions of a PSRNN, one sequence and one step at a time, by einsum."""
-    w, lags = model.update_tensor, model.lags
+    w, lags, delay, projection = model.update_tensor, model.lags, model.architecture["delay"], model.features.projection
     out = torch.zeros_like(values)
     for s in range(len(values)):
         q = model.initial / model.initial.norm()
-        seen = [torch.zeros(values.shape[2], dtype=values.dtype)] * lags
+        seen = [torch.zeros(values.shape[2], dtype=values.dtype)] * (lags + delay)
         for t in range(values.shape[1]):
             inputs = torch.cat([q, *seen[len(seen) - lags :]])
             out[s, t] = model.readout_weight @ inputs + model.readout_bias
             observation = torch.where(mask[s, t], values[s, t], out[s, t])
-            phase = model.features.frequencies @ observation
-            omega = torch.cat([phase.cos(), phase.sin()]) / len(phase) ** 0.5
+            seen.append(observation)
+            omega = observation_features(model.features, torch.cat(seen[-delay:]))
+            omega = omega if projection is None else projection.T @ omega
             z = torch.einsum("abc,b,c->a", w, q, omega) + model.bias
             q = z / z.norm()
             if model.architecture["keep_sign"] and float(q @ model.reference) < 0:
                 q = -q
-            seen.append(observation)
     return out
+
+
+def observation_features(features: Any, x: Tensor) -> Tensor:
+    """Cosines and sines of one delayed observation (n,), and it itself where the map keeps it."""
+    moved = x if features.centre is None else x - features.centre
+    moved = moved if features.root is None else features.root.T @ moved
+    phase = features.frequencies @ moved
+    beside = [] if features.linear is None else [features.linear * moved]
+    return torch.cat([phase.cos() / len(phase) ** 0.5, phase.sin() / len(phase) ** 0.5, *beside])
 
 
 def recursion_by_entries(

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from models.features.metric import Metric
 from models.runtime.scratch import empty_rows
 from models.runtime.threads import share_out
 
@@ -117,33 +118,62 @@ def _write_by_numpy(blocks: Iterator[tuple[Tensor, Tensor]], frequencies: Tensor
             np.divide(written, written.dtype.type(count**0.5), out=written)
 
 
+def joint_features(x: Tensor, frequencies: Tensor, metric: Metric | None) -> Tensor:
+    """Returns Φ_a(x) = [Φ(x̃); a x̃/√E‖x̃‖²], whose inner products are k(x̃, ỹ) + a² ⟨x̃, ỹ⟩/E‖x̃‖²; Φ(x) without a metric.
+
+    x: (..., n); frequencies: (m, n). Returns (..., 2m), and n columns more where the metric has a weight for x̃. Raises
+    ValueError as `random_features`.
+    """
+    if metric is None:
+        return random_features(x, frequencies)
+    moved = metric.applied(x)
+    features = random_features(moved, frequencies)
+    return features if metric.linear is None else torch.cat([features, metric.linear * moved], -1)
+
+
 class RandomFeatureMap(torch.nn.Module):
-    """Maps x ↦ Pᵀ Φ(x), Φ as in `random_features`; its frequencies are a parameter, not trained unless asked to.
+    """Maps x ↦ Pᵀ Φ_a(x), Φ_a as in `joint_features`; its frequencies are a parameter, not trained unless asked to.
 
     frequencies: (m, dimension), at least one row and column, finite; see `samplers.draw_frequencies`.
-    projection: P (2m, p), or None for Φ itself.
+    projection: P (features, p), or None for Φ_a itself. metric: of the inputs; None for Φ.
     Raises ValueError for frequencies of another shape, empty or not finite, and a projection that does not fit.
     """
 
     projection: Tensor | None
+    centre: Tensor | None
+    root: Tensor | None
+    linear: Tensor | None
 
-    def __init__(self, frequencies: Tensor, projection: Tensor | None = None) -> None:
+    def __init__(self, frequencies: Tensor, projection: Tensor | None = None, metric: Metric | None = None) -> None:
         super().__init__()
         if frequencies.ndim != 2 or frequencies.numel() == 0:
             raise ValueError(f"frequencies must have shape (count, dimension), got {tuple(frequencies.shape)}")
         if not bool(frequencies.isfinite().all()):
             raise ValueError("frequencies must be finite")
-        if projection is not None and (projection.ndim != 2 or len(projection) != 2 * len(frequencies)):
-            raise ValueError(f"projection must have {2 * len(frequencies)} rows, got shape {tuple(projection.shape)}")
         self.frequencies = torch.nn.Parameter(frequencies, requires_grad=False)
+        for name, part in zip(Metric._fields, metric or (None, None, None), strict=True):
+            self.register_buffer(name, part)
+        if projection is not None and (projection.ndim != 2 or len(projection) != self.unprojected):
+            raise ValueError(f"projection must have {self.unprojected} rows, got shape {tuple(projection.shape)}")
         self.register_buffer("projection", projection)
 
     @property
+    def metric(self) -> Metric | None:
+        """Returns the metric of the inputs; None where they are taken as they are."""
+        return None if self.centre is None else Metric(self.centre, self.root, self.linear)
+
+    @property
+    def unprojected(self) -> int:
+        """Returns the number of features before a projection: 2m, and one for each input beside them."""
+        count, dimension = self.frequencies.shape
+        return 2 * count + (0 if self.linear is None else dimension)
+
+    @property
     def size(self) -> int:
-        """Returns the number of features: 2m, or p with a projection."""
-        return 2 * len(self.frequencies) if self.projection is None else self.projection.shape[1]
+        """Returns the number of features: all of them, or p with a projection."""
+        return self.unprojected if self.projection is None else self.projection.shape[1]
 
     def forward(self, x: Tensor) -> Tensor:
         """Returns the features (..., size) of inputs (..., dimension). Raises ValueError as `random_features`."""
-        features = random_features(x, self.frequencies)
+        features = joint_features(x, self.frequencies, self.metric)
         return features if self.projection is None else features @ self.projection
