@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from models.features.maps import RandomFeatureMap
-from models.forecasting.filtering import State
+from models.features.metric import empty_metric
+from models.forecasting.filtering import State, recent_along
 from models.forecasting.recurrent import Recurrent
 from models.psrnn.fused import signed_norms
 from models.psrnn.shape import CellShape
@@ -23,21 +24,32 @@ def normalise(z: Tensor, reference: Tensor | None) -> Tensor:
     return z / signed_norms(z, reference)
 
 
-class BilinearCell(Recurrent):
-    """q_{t+1} = ± z/‖z‖ with z = W ×₂ q_t ×₃ ω(o_t) + b;  ô_t = M [q_t, o_{t−lags}, …, o_{t−1}] + c  (paper, section 3)
+def feature_map(shape: CellShape) -> RandomFeatureMap:
+    """Returns the map of observations of a cell of that shape, whose numbers are still to be loaded."""
+    projection = None if shape.projected is None else torch.zeros(shape.unprojected, shape.projected)
+    metric = empty_metric(shape.inputs, whitened=shape.whitened, linear=shape.linear)
+    features = RandomFeatureMap(torch.zeros(shape.frequencies, shape.inputs), projection, metric)
+    features.frequencies.requires_grad_(shape.learn_frequencies)
+    return features
 
-    It is the base of every cell with a bilinear update and a state of unit norm. update: the shapes of the parameters
-    that stand for W, by name.
-    Trained: those, bias, initial, readout. Fixed: reference, projection, and the frequencies unless they are learned.
+
+class BilinearCell(Recurrent):
+    """q_{t+1} = ± z/‖z‖ with z = W ×₂ q_t ×₃ ω(u_t) + b;  ô_t = M [q_t, o_{t−lags}, …, o_{t−1}] + c  (paper, section 3)
+
+    It is the base of every cell with a bilinear update and a state of unit norm. u_t = (o_{t−j+1}, …, o_t) is the
+    delayed observation, o_t alone where the delay j is 1. The belief is q_t, and with a delay the last j − 1
+    observations, oldest first, which are 0 before the first. update: the shapes of the parameters that stand for W, by
+    name.
+    Trained: those, bias, initial, readout. Fixed: reference, projection, metric, and the frequencies unless they are
+    learned.
     """
 
     def __init__(self, shape: CellShape, *, update: dict[str, tuple[int, ...]]) -> None:
         super().__init__(dimension=shape.dimension, exposed=shape.state, lags=shape.lags)
         self.architecture = asdict(shape)
         self.keep_sign = shape.keep_sign
-        projection = None if shape.projected is None else torch.zeros(2 * shape.frequencies, shape.projected)
-        self.features = RandomFeatureMap(torch.zeros(shape.frequencies, shape.dimension), projection)
-        self.features.frequencies.requires_grad_(shape.learn_frequencies)
+        self.before = (shape.delay - 1) * shape.dimension  # numbers of the observations that the belief holds
+        self.features = feature_map(shape)
         for name, sizes in update.items():
             self.register_parameter(name, nn.Parameter(torch.zeros(sizes)))
         self.bias = nn.Parameter(torch.zeros(shape.state))
@@ -71,8 +83,22 @@ class BilinearCell(Recurrent):
         return self.reference if self.keep_sign else None
 
     def initial_belief(self, batch: int) -> State:
-        return ((self.initial / self.initial.norm()).expand(batch, -1),)
+        first = (self.initial / self.initial.norm()).expand(batch, -1)
+        return (first, first.new_zeros(batch, self.before)) if self.before else (first,)
 
     def advance(self, belief: State, observation: Tensor) -> State:
-        z = self.bilinear(belief[0], self.features(observation))
-        return (normalise(z, self.sign_reference),)
+        delayed = torch.cat([*belief[1:], observation], 1) if self.before else observation
+        state = normalise(self.bilinear(belief[0], self.features(delayed)), self.sign_reference)
+        return (state, delayed[:, observation.shape[1] :]) if self.before else (state,)
+
+    def delayed(self, values: Tensor, before: State = ()) -> tuple[Tensor, State]:
+        """Returns u_t for each of the observations (batch, time, d), (batch, time, j·d), and the observations *before*
+        each that a belief holds, a tuple of none or one tensor (batch, time, (j − 1)·d).
+
+        before: the observations before the first, as a belief holds them; 0 where they are left out.
+        """
+        if not self.before:
+            return values, ()
+        start = before[0] if before else values.new_zeros(len(values), self.before)
+        along = recent_along(start, values)
+        return torch.cat([along, values], 2), (along,)

@@ -84,14 +84,16 @@ class PSRNN(BilinearCell):
         return {"update_tensor": (metric, *moments)}
 
     def beliefs_along(self, belief: State, values: Tensor) -> State:
-        """Returns the states before each of the observations (batch, time, d), a tuple of one tensor (batch, time, s).
+        """Returns the beliefs before each of the observations (batch, time, d): states (batch, time, s), and with a
+        delay the observations before them.
 
         They are found as in `psrnn.fused`; step by step where the gradient would keep too many matrices.
         """
-        features = self.features(values.transpose(0, 1))
+        delayed, before = self.delayed(values, belief[1:])
+        features = self.features(delayed.transpose(0, 1))
         parts = self.update_tensor, self.bias, belief[0], features, self.sign_reference
         if not torch.is_grad_enabled():
-            return (states_without_gradient(*parts).transpose(0, 1),)
+            return (states_without_gradient(*parts).transpose(0, 1), *before)
         if scratch_bytes(self.update_tensor, features) > SCRATCH_BYTES:
             return super().beliefs_along(belief, values)
-        return (states_with_gradient(*parts).transpose(0, 1),)
+        return (states_with_gradient(*parts).transpose(0, 1), *before)

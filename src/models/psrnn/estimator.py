@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +18,7 @@ from models.psrnn.features import FeatureDraw
 from models.psrnn.fit import Regression, fit
 from models.psrnn.kronecker import KroneckerPreconditioner
 from models.psrnn.update import MEANINGS
-from models.runtime.parameters import number, one_of, whole_number
+from models.runtime.parameters import not_negative, number, one_of, whole_number
 from models.runtime.seeding import Generators
 from models.runtime.threads import threads_for
 
@@ -36,10 +37,13 @@ class PSRNNForecaster(RecurrentEstimator):
     `models.features.samplers.Sampler`. kernel: "gaussian", "laplacian", "laplacian_l1", "matern",
     "rational_quadratic", or one of `models.features.kernels`. window: rows in a history and in a future. bandwidth: of
     the kernel, "median_pairs", "median_neighbours", a number of standard deviations, or a
-    `models.features.bandwidth.BandwidthRule`. state_update: how the state takes a step, "bayes", "sign", "whitened" or
-    "paper" (`models.psrnn.update`). ridge: of both stages of the regression, on means. lags: recent rows that the
-    readout sees beside the state, "auto" or a number. epochs: of refinement by gradient after the regression; 0 leaves
-    it as it is, and takes seconds.
+    `models.features.bandwidth.BandwidthRule`. history, future: rows of a history and of a future where they are not
+    `window`; delay: the last rows by which the state takes a step; traces: time constants, in rows, of exponential
+    traces that the history has beside its rows. whiten: windows are taken times the power −whiten/2 of their covariance
+    (0.5 is half-whitened); linear: the weight of the windows themselves beside their features. state_update: how the
+    state takes a step, "bayes", "sign", "whitened" or "paper" (`models.psrnn.update`). ridge: of both stages of the
+    regression, on means. lags: recent rows that the readout sees beside the state, "auto" or a number. epochs: of
+    refinement by gradient after the regression; 0 leaves it as it is, and takes seconds.
 
     The rest (target, covariates, calendar, season, validation, seed) and what there is after `fit` is as in
     `models.forecasting.estimator.ForecastingEstimator`.
@@ -53,6 +57,12 @@ class PSRNNForecaster(RecurrentEstimator):
     state_update: str = "bayes"
     ridge: float = 0.01
     epochs: int = 0
+    history: int | None = None
+    future: int | None = None
+    delay: int = 1
+    traces: Sequence[float] = ()
+    whiten: float = 0.0
+    linear: float = 0.0
 
     def _check(self) -> None:
         super()._check()
@@ -64,9 +74,16 @@ class PSRNNForecaster(RecurrentEstimator):
         sampler, kernel = sampler_of(self.sampler), kernel_of(self.kernel)
         check_pair(kernel, sampler)
         return FeatureDraw(
-            count=whole_number("count", self.count), window=whole_number("window", self.window), kernel=kernel,
-            sampler=sampler, bandwidth=rule_of(self.bandwidth),
+            count=whole_number("count", self.count), window=whole_number("window", self.window),
+            history=self._rows("history"), future=self._rows("future"), delay=whole_number("delay", self.delay),
+            traces=tuple(number("traces", each) for each in self.traces), kernel=kernel, sampler=sampler,
+            bandwidth=rule_of(self.bandwidth), whiten=not_negative("whiten", self.whiten, most=1),
+            linear=not_negative("linear", self.linear),
         )  # fmt: skip
+
+    def _rows(self, name: str) -> int | None:
+        given = getattr(self, name)
+        return None if given is None else whole_number(name, given)
 
     def _regression(self) -> Regression:
         update = one_of("state_update", self.state_update, MEANINGS)

@@ -61,13 +61,15 @@ class FactorisedPSRNN(BilinearCell):
         }
 
     def beliefs_along(self, belief: State, values: Tensor) -> State:
-        """Returns the states before each of the observations (batch, time, d), a tuple of one tensor (batch, time, s).
+        """Returns the beliefs before each of the observations (batch, time, d): states (batch, time, s), and with a
+        delay the observations before them.
 
         They are found as in `psrnn.fused_factorised`.
         """
-        features = self.features(values[:, :-1].transpose(0, 1))
+        delayed, before = self.delayed(values, belief[1:])
+        features = self.features(delayed[:, :-1].transpose(0, 1))
         parts = features @ self.of_features, self.bias, belief[0], self.sign_reference
-        return (factorised_states(self.left, self.of_state, *parts).transpose(0, 1),)
+        return (factorised_states(self.left, self.of_state, *parts).transpose(0, 1), *before)
 
 
 def empty_factorised(full: PSRNN, rank: int) -> FactorisedPSRNN:

@@ -106,8 +106,10 @@ def first_cell(features: Features, regression: Regression, generators: Generator
     """
     projections = None
     if regression.random:
-        count = 2 * len(features.frequencies.future)
-        parameters = random_parameters(state=count, features=count, history=count, generator=generators("weights"))
+        history, state, observation = features.frequencies.sizes()
+        parameters = random_parameters(
+            state=state, features=observation, history=history, generator=generators("weights")
+        )
     else:
         parameters, projections = regress(features, regression)
     return build_psrnn(

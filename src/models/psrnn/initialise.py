@@ -9,7 +9,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.features.maps import random_features
+from models.features.maps import joint_features
+from models.features.metric import Metric
 from models.psrnn.cell import PSRNN
 from models.psrnn.projection import Projections
 from models.psrnn.shape import CellShape
@@ -18,13 +19,34 @@ from models.psrnn.windows import Windows
 from models.runtime.collectives import own_rows
 
 
+class Metrics(NamedTuple):
+    """Holds the metrics of the three maps; None where a map takes its windows as they are."""
+
+    history: Metric | None = None
+    future: Metric | None = None
+    observation: Metric | None = None
+
+
 class Frequencies(NamedTuple):
-    """Holds the frequencies (count, dimension) of the three maps: history and future (k·d columns), observation (d
-    columns)."""
+    """Holds the frequencies (count, dimension) of the three maps, a column for each number of a window, with their
+    metrics.
+
+    delay: j, the observations that the map `observation` is of.
+    """
 
     history: Tensor
     future: Tensor
     observation: Tensor
+    metrics: Metrics = Metrics()
+    delay: int = 1
+
+    def sizes(self) -> tuple[int, int, int]:
+        """Returns the number of features of history, future and observation."""
+        history, future, observation = (
+            2 * len(each) + (0 if metric is None or metric.linear is None else each.shape[1])
+            for each, metric in zip(self[:3], self.metrics, strict=True)
+        )
+        return history, future, observation
 
 
 def feature_stream(windows: Windows, frequencies: Frequencies, *, chunk: int) -> FeatureStream:
@@ -35,16 +57,16 @@ def feature_stream(windows: Windows, frequencies: Frequencies, *, chunk: int) ->
     if chunk < 1:
         raise ValueError(f"initialise.chunk must be at least 1, got {chunk}")
 
-    own = own_rows(len(windows.history))
+    own, metrics = own_rows(len(windows.history)), frequencies.metrics
 
     def batches() -> Iterator[FeatureBatch]:
         for i in range(own.start, own.stop, chunk):
             rows = slice(i, min(i + chunk, own.stop))
             yield FeatureBatch(
-                random_features(windows.history[rows], frequencies.history),
-                random_features(windows.future[rows], frequencies.future),
-                random_features(windows.shifted_future[rows], frequencies.future),
-                random_features(windows.observation[rows], frequencies.observation),
+                joint_features(windows.history[rows], frequencies.history, metrics.history),
+                joint_features(windows.future[rows], frequencies.future, metrics.future),
+                joint_features(windows.shifted_future[rows], frequencies.future, metrics.future),
+                joint_features(windows.observation[rows], frequencies.observation, metrics.observation),
             )
 
     return batches
@@ -79,16 +101,20 @@ def build_psrnn(
     learn_frequencies: bool = False,
 ) -> PSRNN:
     """Returns a PSRNN with these parameters, in the dtype and on the device of the frequencies; its readout is 0."""
-    count, dimension = frequencies.observation.shape
+    (count, inputs), metric = frequencies.observation.shape, frequencies.metrics.observation
     shape = CellShape(
-        frequencies=count, dimension=dimension, state=len(parameters.initial),
+        frequencies=count, dimension=inputs // frequencies.delay, state=len(parameters.initial),
         projected=None if projections is None else projections.observation.shape[1],
-        lags=lags, keep_sign=keep_sign, learn_frequencies=learn_frequencies,
+        lags=lags, keep_sign=keep_sign, learn_frequencies=learn_frequencies, delay=frequencies.delay,
+        whitened=metric is not None and metric.root is not None,
+        linear=metric is not None and metric.linear is not None,
     )  # fmt: skip
     model = PSRNN(**asdict(shape)).to(frequencies.observation)
-    with torch.no_grad():
-        model.features.frequencies.copy_(frequencies.observation)
-        if projections is not None and model.features.projection is not None:
-            model.features.projection.copy_(projections.observation)
+    given = {
+        "frequencies": frequencies.observation,
+        "projection": None if projections is None else projections.observation,
+        **({} if metric is None else metric._asdict()),
+    }
+    model.features.load_state_dict({name: part for name, part in given.items() if part is not None})
     model.set_update(parameters.update, parameters.initial)
     return model

@@ -35,7 +35,7 @@ def curvature_along(
     """
     used = scored.any(2)
     belief = states[used].double()
-    omega = model.features(filled[used]).double()
+    omega = model.features(model.delayed(filled)[0][used]).double()
     readout = model.readout_weight[:, : belief.shape[1]].double()
     metric = readout.T @ readout
     return model.curvature(belief, omega, metric) | {"bias": (metric,)}

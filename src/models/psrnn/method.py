@@ -12,18 +12,24 @@ from models.ranges import Count
 class Psrnn:
     """Is the section `model=psrnn` of the configuration.
 
-    window: k, observations in history and future. Features and regression are stages of their own.
+    window: k, observations in history and future; history, future: other numbers than k. delay: j, the observations
+    by which the state takes a step, the newest and those before it. Features and regression are stages of their own.
     name: of the model, in tables and figures.
-    Raises ValueError for a window below 1.
+    Raises ValueError for a number below 1.
     """
 
     trained: ClassVar[bool] = True
     name: ClassVar[str] = "psrnn"
     window: Count = 2
+    history: Count | None = None
+    future: Count | None = None
+    delay: Count = 1
 
     def __post_init__(self) -> None:
-        if self.window < 1:
-            raise ValueError(f"model.window must be at least 1, got {self.window}")
+        for name in ("window", "history", "future", "delay"):
+            rows = getattr(self, name)
+            if rows is not None and rows < 1:
+                raise ValueError(f"model.{name} must be at least 1, got {rows}")
 
     @property
     def terms(self) -> int | None:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from models.features.maps import RandomFeatureMap
 from models.forecasting.start_up import StartUp
 
 OnlineState = tuple[Tensor, Tensor, Tensor]
@@ -20,10 +21,12 @@ class OnlineStep(nn.Module):
 
     W₍₁₎ (s, s·w) is W as it lies in memory: one product that reads it once, along rows of s·w numbers. Forming
     A = W ×₃ ω first would read it along s² rows of w, which is slower, or want a transposed copy. Cosines are sines
-    shifted by π/2. The features' factor 1/√m is left to the division by the norm, with b scaled in its place.
+    shifted by π/2. The features' factor 1/√m is left to the division by the norm, with b scaled in its place. Whitening
+    is folded into the frequencies and the shift.
 
-    The state is a belief q (s,), the last observations (lags·d,), oldest first, followed by the number of rows seen
-    where the model has a start-up (`models.forecasting.start_up`), and the prediction ô (d,) of the next:
+    The state is a belief q (s,), the last observations (n·d,), oldest first, followed by the number of rows seen
+    where the model has a start-up (`models.forecasting.start_up`), and the prediction ô (d,) of the next. n is the
+    number of lags, or of the observations that the delay wants beside the newest, whichever is more.
 
         belief, recent, prediction = step.initial()
         belief, recent, prediction = step(belief, recent, observation)
@@ -37,11 +40,13 @@ class OnlineStep(nn.Module):
     def __init__(self, model: Any) -> None:
         super().__init__()
         frequencies, projection = model.features.frequencies.detach(), model.features.projection
-        self.dimension, self.lags = frequencies.shape[1], model.lags
+        self.dimension, self.lags = len(model.readout_bias), model.lags
+        self.waves = 2 * len(frequencies)  # the features after them are the inputs themselves
+        self.lagged, self.before = self.lags * self.dimension, model.before
+        self.kept = max(self.lagged, self.before)  # numbers of the recent observations
         self.tiny = torch.finfo(model.bias.dtype).tiny
         # plain attributes: looking up a buffer costs as much as a small product
-        self.frequencies = torch.cat([frequencies, frequencies])
-        self.shift = frequencies.new_tensor([math.pi / 2, 0.0]).repeat_interleave(len(frequencies))
+        self.frequencies, self.shift = phases_of(model.features)
         self.projection = None if projection is None else projection.T.contiguous()
         self.update = model.update_tensor.detach().flatten(1)
         self.bias = model.bias.detach() * len(frequencies) ** 0.5
@@ -55,7 +60,7 @@ class OnlineStep(nn.Module):
 
     def initial(self) -> OnlineState:
         """Returns the state before the first observation."""
-        recent = self.first.new_zeros(self.lags * self.dimension + (self.start_up is not None))
+        recent = self.first.new_zeros(self.kept + (self.start_up is not None))
         return self.first, recent, self._read(self.first, recent)
 
     def forward(self, belief: Tensor, recent: Tensor, observation: Tensor) -> OnlineState:
@@ -63,7 +68,10 @@ class OnlineStep(nn.Module):
 
         It has to be complete: put the last prediction where an entry is missing.
         """
-        features = torch.addmv(self.shift, self.frequencies, observation).sin_()
+        held = recent[: self.kept]
+        delayed = torch.cat([held[self.kept - self.before :], observation]) if self.before else observation
+        features = torch.addmv(self.shift, self.frequencies, delayed)
+        features[: self.waves].sin_()
         if self.projection is not None:
             features = torch.mv(self.projection, features)
         z = torch.addmv(self.bias, self.update, torch.outer(belief, features).view(-1))
@@ -74,20 +82,37 @@ class OnlineStep(nn.Module):
         if self.start_up is not None:
             seen = self.start_up.counted(recent[-1:].unsqueeze(0), observation.view(1, 1, -1))[0, 1:]
             recent = torch.cat([recent[self.dimension : -1], observation, seen])
-        elif self.lags:
+        elif self.kept:
             recent = torch.cat([recent, observation])[self.dimension :]
         return belief, recent, self._read(belief, recent)
 
     def _read(self, belief: Tensor, recent: Tensor) -> Tensor:
+        lagged = recent[self.kept - self.lagged : self.kept]
         if self.start_up is None:
-            return torch.addmv(*self.readout, torch.cat([belief, recent]) if self.lags else belief)
-        lagged, seen = recent[:-1], recent[-1:]
+            return torch.addmv(*self.readout, torch.cat([belief, lagged]) if self.lags else belief)
+        seen = recent[-1:]
         prediction = torch.addmv(*self.readout, torch.cat([belief, lagged]))
         if not torch.compiler.is_compiling() and float(seen) >= self.start_up.history:
             return prediction
         place = (self.orders <= seen).sum(0, keepdim=True) - 1
         weight, bias = (part.index_select(0, place)[0] for part in self.lower)
         return torch.where(seen < self.start_up.history, torch.addmv(bias, weight, lagged), prediction)
+
+
+def phases_of(features: RandomFeatureMap) -> tuple[Tensor, Tensor]:
+    """Returns a matrix (feature, n) and a shift (feature,) of inputs (n,): phases, whose sines are √m times the first
+    2m features, then √m times those that are inputs themselves. It has no gradient."""
+    frequencies, metric = features.frequencies.detach(), features.metric
+    matrix = torch.cat([frequencies, frequencies])
+    shift = frequencies.new_tensor([math.pi / 2, 0.0]).repeat_interleave(len(frequencies))
+    if metric is None:
+        return matrix, shift
+    if metric.linear is not None:
+        beside = metric.linear * len(frequencies) ** 0.5 * torch.eye(matrix.shape[1]).to(matrix)
+        matrix, shift = torch.cat([matrix, beside]), torch.cat([shift, shift.new_zeros(len(beside))])
+    if metric.root is not None:
+        matrix = matrix @ metric.root.T
+    return matrix, shift - matrix @ metric.centre
 
 
 def padded_weights(start_up: StartUp, lags: int) -> Tensor:

@@ -6,13 +6,15 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 
 class Windows(NamedTuple):
-    """Holds one row per usable time step t; k is the window length, d the number of features.
+    """Holds one row per usable time step t; k are the observations in a history, f those in a future, d features each.
 
-    history (row, k·d): o_{t−k}, …, o_{t−1};  observation (row, d): o_t;  future (row, k·d): o_t, …, o_{t+k−1};
-    shifted_future (row, k·d): o_{t+1}, …, o_{t+k};  sequence, time (row,): where the row comes from.
+    history (row, k·d): o_{t−k}, …, o_{t−1};  future (row, f·d): o_t, …, o_{t+f−1};  shifted_future (row, f·d): o_{t+1},
+    …, o_{t+f};  observation (row, j·d): o_{t−j+1}, …, o_t, which is o_t alone where the delay j is 1;  sequence, time
+    (row,): where the row comes from.
     """
 
     history: Tensor
@@ -28,27 +30,33 @@ class Windows(NamedTuple):
         return (self.sequence.diff() == 0) & (self.time.diff() == 1)
 
 
-def extract_windows(values: Tensor, mask: Tensor, *, length: int) -> Windows:
-    """Returns the windows of all t for which o_{t−k}, …, o_{t+k} were observed entirely: no window crosses a gap or a
-    sequence's end.
+def extract_windows(values: Tensor, mask: Tensor, *, length: int, future: int | None = None, delay: int = 1) -> Windows:
+    """Returns the windows of all t for which o_{t−k}, …, o_{t+f} were observed entirely: no window crosses a gap or a
+    sequence's end. Rows of a delayed observation before the first of its sequence are 0, the others were observed.
 
-    values and mask (sequence, time, feature). Raises ValueError when length < 1 and when no step is usable.
+    values and mask (sequence, time, feature). length: k, and f where `future` is None; delay: j. Raises ValueError
+    for a number below 1 and when no step is usable.
     """
-    if length < 1:
-        raise ValueError(f"window length must be at least 1, got {length}")
-    span = 2 * length + 1
+    ahead = length if future is None else future
+    for name, rows in (("window length", length), ("future", ahead), ("delay", delay)):
+        if rows < 1:
+            raise ValueError(f"{name} must be at least 1, got {rows}")
+    span, early = length + ahead + 1, max(0, delay - 1 - length)  # early: delayed rows before the history
+    window = f"a window of length {length}" if length == ahead else f"a history of {length} and a future of {ahead}"
+    need = "needs" if length == ahead else "need"
     if values.shape[1] < span:
-        raise ValueError(f"the longest sequence has {values.shape[1]} steps; a window of length {length} needs {span}")
-    complete = mask.all(2).unfold(1, span, 1).all(2)
-    sequence, start = complete.nonzero(as_tuple=True)
+        raise ValueError(f"the longest sequence has {values.shape[1]} steps; {window} {need} {span}")
+    before = pad(values, (0, 0, early, 0)), pad(mask.all(2), (early, 0), value=True)
+    sequence, start = before[1].unfold(1, early + span, 1).all(2).nonzero(as_tuple=True)
     if not len(sequence):
-        raise ValueError(f"no sequence has {span} observed steps in a row, which a window of length {length} needs")
-    rows = values[sequence[:, None], start[:, None] + torch.arange(span, device=values.device)]
+        raise ValueError(f"no sequence has {span} observed steps in a row, which {window} {need}")
+    rows = before[0][sequence[:, None], start[:, None] + torch.arange(early + span, device=values.device)]
+    now = early + length
     return Windows(
-        history=rows[:, :length].flatten(1),
-        observation=rows[:, length],
-        future=rows[:, length:-1].flatten(1),
-        shifted_future=rows[:, length + 1 :].flatten(1),
+        history=rows[:, early:now].flatten(1),
+        observation=rows[:, now + 1 - delay : now + 1].flatten(1),
+        future=rows[:, now:-1].flatten(1),
+        shifted_future=rows[:, now + 1 :].flatten(1),
         sequence=sequence,
         time=start + length,
     )

@@ -32,6 +32,16 @@ def number(name: str, value: Any, *, above: float = 0.0, below: float = math.inf
     return float(value)
 
 
+def not_negative(name: str, value: Any, *, most: float = math.inf) -> float:
+    """Returns the value. Raises TypeError unless it is a number, and ValueError below 0 and above `most`."""
+    wanted = f"{name} must be a number of 0 or more" + (f" and at most {most:g}" if most < math.inf else "")
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        raise TypeError(f"{wanted}, got {value!r}")
+    if not (0 <= value <= most and value < math.inf):
+        raise ValueError(f"{wanted}, got {value}")
+    return float(value)
+
+
 def one_of(name: str, value: Any, names: Collection[str]) -> str:
     """Returns the value. Raises ValueError unless it is one of the names, and TypeError where it is no text."""
     if not isinstance(value, str):
