@@ -218,7 +218,7 @@ def noise() -> Dataset:
 
 
 def test_a_draw_that_is_worse_than_the_mean_is_unstable_and_a_poor_baseline_is_not() -> None:
-    parts = load(noise(), window=0, first_step=1, dtype=torch.float64, device=torch.device("cpu")).parts
+    parts = load(noise(), span=1, first_step=1, dtype=torch.float64, device=torch.device("cpu")).parts
     assert mean_predictor_mse(parts.validation) == pytest.approx(1.0, abs=0.2)
     last = Persistence(dimension=2).to(torch.float64)
     with pytest.warns(UserWarning, match=r"than predicting the mean: validation error 2\.\d+, where the mean has"):

@@ -216,7 +216,7 @@ def test_folders_that_are_no_packages_hide_nothing(tmp_path: Path) -> None:
         ("refine.epoch=3", "choose one of epochs, .*; did you mean refine.epochs?"),
         ("features.bandwidth.rle=fixed", "did you mean features.bandwidth.rule?"),
         ("model.widnow=3", "did you mean model.window?"),
-        ("+model.widnow=3", "it takes: window; did you mean model.window?"),
+        ("+model.widnow=3", "it takes: window, history, future, delay; did you mean model.window?"),
         ("update=bays", "choose one of bayes, sign, whitened, paper; did you mean bayes?"),
         ("size=tny", "choose one of full, tiny; did you mean tiny?"),
     ],

@@ -29,6 +29,9 @@ class FeaturesConfig:
     count: int = setting(above=0, cap="count")
     projection: int | None = setting(None, above=0, cap="count")
     bandwidth: BandwidthConfig = field(default_factory=BandwidthConfig)
+    linear: float = setting(0.0, at_least=0)
+    whiten: float = setting(0.0, at_least=0, at_most=1)
+    traces: list[float] = setting([], above=0, may_be_empty=True)
 
 
 @dataclass

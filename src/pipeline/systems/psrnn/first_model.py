@@ -94,8 +94,8 @@ class MethodStages:
     kept: bool = True
 
     @property
-    def window(self) -> int:
-        return 0
+    def span(self) -> int:
+        return 1
 
     def words(self) -> str:
         return str(self.method)

@@ -90,13 +90,13 @@ def cut(dataset: Any, *, sequences: int | None, steps: int | None) -> Dataset:
     return dataset.shortened(sequences=sequences, steps=steps)
 
 
-def load(dataset: Dataset, *, window: int, first_step: int, dtype: torch.dtype, device: torch.device) -> Loaded:
+def load(dataset: Dataset, *, span: int, first_step: int, dtype: torch.dtype, device: torch.device) -> Loaded:
     """Returns the data standardised by the training part.
 
-    window: observations of a window of features, 0 without; first_step: the first that is scored. Raises ValueError for
+    span: rows that the windows of features need, 1 without; first_step: the first that is scored. Raises ValueError for
     data that cannot be used.
     """
-    warn_of_short_sequences(dataset, steps=max(2 * window + 1, first_step + 1))
+    warn_of_short_sequences(dataset, steps=max(span, first_step + 1))
     standardiser = Standardiser.fit(dataset.train, dataset.feature_names, common_scale=dataset.common_scale)
     parts = []
     for name, part in dataset.parts.items():
@@ -150,19 +150,19 @@ def load_once(key: str, work: Callable[[], Loaded]) -> Loaded:
     return _last[key]
 
 
-def load_stage(settings: PsrnnConfig, device: torch.device, *, window: int, shared: bool) -> Loaded:
+def load_stage(settings: PsrnnConfig, device: torch.device, *, span: int, shared: bool) -> Loaded:
     """Returns the data of the run; with `shared` those of the job before, where they are the same."""
     first, dtype = first_scored(settings), DTYPES[settings.dtype]
 
     def work() -> Loaded:
         dataset = build("data", settings.data, settings.extensions)
         dataset = cut(dataset, sequences=settings.size.sequences, steps=settings.size.steps)
-        return load(dataset, window=window, first_step=first, dtype=dtype, device=device)
+        return load(dataset, span=span, first_step=first, dtype=dtype, device=device)
 
     say_if_moved(settings)
     if not shared:
         return work()
-    asked = [settings.data, asdict(settings.size), window, first, dtype, device, data_root(None)]
+    asked = [settings.data, asdict(settings.size), span, first, dtype, device, data_root(None)]
     return load_once(json.dumps(asked, sort_keys=True, default=str), work)
 
 

@@ -39,7 +39,7 @@ def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> fl
     settings = settings_of_rank(settings)
     device, stages, clock = set_up(settings, job), stages_of(settings), Clock()
     with clock.stage("load"):
-        loaded = load_stage(settings, device, window=stages.window, shared=job.multirun)
+        loaded = load_stage(settings, device, span=stages.span, shared=job.multirun)
     dataset, parts = loaded.dataset, loaded.parts
     request = request_of(settings, job, dataset, device, psrnn=stages.drawn, trained=stages.method.trained)
     refuse_unlike(fingerprint(request.settings, request.checksum))

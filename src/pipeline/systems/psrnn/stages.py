@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar, Protocol
 
 from models.features.bandwidth import BandwidthRule
@@ -29,7 +30,7 @@ class Stages(Protocol):
     """What leads to the model before refinement, for a PSRNN and for any other forecaster.
 
     drawn: whether frequencies are drawn, so that the run's name says by which kernel and sampler. method: what the
-    group `model` names. window: the observations of a window, 0 without windows.
+    group `model` names. span: the rows that the windows of a time step have to be observed in, 1 without windows.
     """
 
     drawn: ClassVar[bool]
@@ -37,7 +38,7 @@ class Stages(Protocol):
     @property
     def method(self) -> Any: ...
     @property
-    def window(self) -> int: ...
+    def span(self) -> int: ...
 
     def words(self) -> str:
         """Returns the model in a few words, without what every model has."""
@@ -48,11 +49,15 @@ class Stages(Protocol):
         ...
 
 
-def draw_of(settings: Any, kernel: Any, sampler: Any, *, window: int) -> FeatureDraw:
-    """Returns the settings `features` as models take them."""
+def draw_of(settings: Any, method: Psrnn, kernel: Any, sampler: Any) -> FeatureDraw:
+    """Returns the settings `features`, and those of the windows, as models take them."""
     bandwidth = settings.bandwidth
     rule = BandwidthRule(bandwidth.rule, bandwidth.value, bandwidth.percentile, bandwidth.scale, bandwidth.pairs)
-    return FeatureDraw(count=settings.count, window=window, kernel=kernel, sampler=sampler, bandwidth=rule)
+    return FeatureDraw(
+        count=settings.count, window=method.window, history=method.history, future=method.future, delay=method.delay,
+        traces=tuple(settings.traces), kernel=kernel, sampler=sampler, bandwidth=rule, whiten=settings.whiten,
+        linear=settings.linear,
+    )  # fmt: skip
 
 
 def regression_of(settings: Any, *, rank: int | None = None, learn_frequencies: bool = False) -> Regression:
@@ -66,14 +71,21 @@ def regression_of(settings: Any, *, rank: int | None = None, learn_frequencies: 
 
 
 def psrnn_stages(settings: PsrnnConfig, method: Psrnn, kernel: Any, sampler: Any) -> PsrnnStages:
-    """Raises PipelineError for sizes that no memory here could hold."""
+    """Raises PipelineError for sizes that no memory here could hold. Warns of `features.linear` beside no lags."""
     refuse_too_large(settings.features, memory_of(settings.device))
+    if settings.features.linear and settings.readout.lags == 0:
+        warnings.warn(
+            f"features.linear={settings.features.linear:g} makes the state alone worse, whose unit norm spoils its "
+            "linear part; take readout=skip or readout=auto with it",
+            stacklevel=2,
+        )
     return PsrnnStages(
         method,
-        draw_of(settings.features, kernel, sampler, window=method.window),
+        draw_of(settings.features, method, kernel, sampler),
         regression_of(settings, rank=method.terms, learn_frequencies=settings.refine.learn_frequencies),
         readout_settings(settings.readout),
         generators_of(settings.seed),
+        memory_of(settings.device),
     )
 
 

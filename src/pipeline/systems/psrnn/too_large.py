@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from models.psrnn.features import FeatureDraw
 from pipeline.host.errors import PipelineError
 
 DOUBLE = 8  # bytes: two-stage regression sums in double precision, whatever the dtype
@@ -41,6 +42,27 @@ def refuse_too_large(features: Any, memory: int | None) -> None:
         numbers = tensor
     there = f"{gigabytes(DOUBLE * numbers)} in double precision, of {gigabytes(memory)} of memory"
     raise PipelineError(f"{told}, {there}; take {advice}")
+
+
+def refuse_wide_windows(draw: FeatureDraw, dimension: int, *, projection: int | None, memory: int | None) -> None:
+    """Raises PipelineError where `features.whiten` and `features.linear` make more than all memory of wide windows.
+
+    dimension: d observed features. A covariance of windows of n numbers has n² of them, and n numbers beside 2m
+    features make moments of (2m + n)² and, without a projection, an update tensor to suit. memory: in bytes.
+    """
+    if memory is None or not (draw.whiten or draw.linear):
+        return
+    windows = draw.inputs(dimension)
+    features = [2 * draw.count + (n if draw.linear else 0) for n in windows]
+    state, observation = (projection, projection) if projection else features[1:]
+    numbers = max(max(windows) ** 2, max(features) ** 2, state**2 * observation)
+    if DOUBLE * numbers > memory:
+        asked = f"features.whiten={draw.whiten:g}, features.linear={draw.linear:g}"
+        raise PipelineError(
+            f"{asked}: windows of up to {max(windows)} numbers make "
+            f"{numbers:,} numbers, {gigabytes(DOUBLE * numbers)} in double precision, of {gigabytes(memory)} of "
+            f"memory; take features.whiten=0 and features.linear=0, shorter windows, or features.projection={ADVISED}"
+        )
 
 
 def tensor_in_words(count: int, projection: int | None, most: int) -> tuple[str, str]:

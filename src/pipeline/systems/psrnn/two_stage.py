@@ -28,13 +28,26 @@ from pipeline.systems.psrnn.first_model import Initialised, judge
 from pipeline.systems.psrnn.labels import label
 from pipeline.systems.psrnn.lags import say_lags
 from pipeline.systems.psrnn.load import Parts
+from pipeline.systems.psrnn.too_large import refuse_wide_windows
 
 DECOMPOSITION_ERROR = "decomposition.error"
 
 
+def windows_in_words(draw: FeatureDraw) -> str:
+    """Returns what is unlike the paper in the windows and their features, after a comma; empty where nothing is."""
+    changed = {
+        "history": draw.history, "future": draw.future, "delay": draw.delay if draw.delay > 1 else None,
+        "whiten": draw.whiten, "linear": draw.linear, "traces": " ".join(f"{each:g}" for each in draw.traces),
+    }  # fmt: skip
+    return "".join(f", {name} {value}" for name, value in changed.items() if value)
+
+
 @dataclass(frozen=True)
 class PsrnnStages:
-    """Features and two-stage regression: `models.psrnn.fit.fit` in two stages, each logged and the second kept."""
+    """Features and two-stage regression: `models.psrnn.fit.fit` in two stages, each logged and the second kept.
+
+    memory: in bytes, more than which no size of features may take; None where it is not known.
+    """
 
     drawn: ClassVar[bool] = True
     method: Psrnn
@@ -42,19 +55,23 @@ class PsrnnStages:
     regression: Regression
     readout: ReadoutSettings
     generators: Generators
+    memory: int | None = None
 
     @property
-    def window(self) -> int:
-        return self.draw.window
+    def span(self) -> int:
+        return self.draw.span
 
     def words(self) -> str:
         projection, rank = self.regression.projection, self.method.terms
         name = label(self.method.name) + ("" if rank is None else f" of rank {rank}")
         projected = "" if projection is None else f" projected to {projection}"
         start = "random" if self.regression.random else "two_stage"
-        return f"{name}, {self.draw.count} frequencies{projected}, update={self.regression.update}, {start}"
+        sizes = f"{self.draw.count} frequencies{projected}{windows_in_words(self.draw)}"
+        return f"{name}, {sizes}, update={self.regression.update}, {start}"
 
     def first_model(self, parts: Parts, study: Study) -> Initialised:
+        dimension = parts.train.values.shape[2]
+        refuse_wide_windows(self.draw, dimension, projection=self.regression.projection, memory=self.memory)
         with study.clock.stage("features"):
             features = draw_features(parts.train, self.draw, self.generators)
             if study.full:

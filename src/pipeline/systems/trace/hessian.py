@@ -62,13 +62,13 @@ def fitted_hessian(settings: TraceConfig, device: torch.device) -> FittedHessian
     if settings.dtype != "float64":
         raise PipelineError(f"dtype={settings.dtype}: problem=hessian computes in float64; leave dtype out")
     hessian, (kernel, sampler, model) = settings.hessian, parts_of(settings)
+    draw = draw_of(hessian.features, model, kernel, sampler)
     dataset = build("hessian.data", hessian.data, settings.extensions)
     loaded = load(
-        cut(dataset, sequences=settings.size.sequences, steps=settings.size.steps), window=model.window,
+        cut(dataset, sequences=settings.size.sequences, steps=settings.size.steps), span=draw.span,
         first_step=max(hessian.first_step, hessian.readout.lags or 0), dtype=DTYPES[settings.dtype], device=device,
     )  # fmt: skip
     generators = generators_of(settings.seed)
-    draw = draw_of(hessian.features, kernel, sampler, window=model.window)
     features = draw_features(loaded.parts.train, draw, generators)
     fitted: Any = initialise(
         loaded.parts, features, regression_of(hessian), readout_settings(hessian.readout), generators

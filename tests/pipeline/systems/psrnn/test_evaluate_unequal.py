@@ -29,7 +29,7 @@ def sequences(lengths: tuple[int, ...], seed: int, *, gaps: bool = False) -> Seq
 def test_missing_last_rows_are_forecast_and_padding_is_not_looked_at() -> None:
     parts = sequences((30, 20), 0), sequences((15,), 1), sequences(LENGTHS, 2, gaps=True)
     dataset = Dataset("drawn", *parts, ("a", "b"), ("", ""), "drawn")
-    loaded = load(dataset, window=2, first_step=2, dtype=torch.float64, device=torch.device("cpu"))
+    loaded = load(dataset, span=5, first_step=2, dtype=torch.float64, device=torch.device("cpu"))
     model, generator = PSRNN(frequencies=3, dimension=2, state=4, lags=1).double(), torch.Generator().manual_seed(3)
     for tensor in model.state_dict().values():
         tensor.copy_(torch.randn(tensor.shape, generator=generator))

@@ -49,7 +49,7 @@ def run_of(client: MlflowClient) -> Run:
 
 def parts_of(table: Path) -> Parts:
     dataset = load_table(path=str(table))
-    return load(dataset, window=2, first_step=FIRST, dtype=torch.float64, device=torch.device("cpu")).parts
+    return load(dataset, span=5, first_step=FIRST, dtype=torch.float64, device=torch.device("cpu")).parts
 
 
 @torch.no_grad()
