@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 from pipeline.host.errors import PipelineError
@@ -63,6 +64,21 @@ def application(chosen: argparse.Namespace) -> Any:
     return strict(app, parameters=parameters_of(model), most_bytes=most_bytes, read=reader_of(model))
 
 
+def serve(app: Any, chosen: argparse.Namespace) -> None:
+    """Answers requests until the process is stopped, and says where as soon as it does."""
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: Any = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                address = f"http://{chosen.host}:{chosen.port}"
+                print(f"{chosen.model} answers at {address}/invocations; Ctrl-C ends it", flush=True)
+
+    with suppress(KeyboardInterrupt):
+        Server(uvicorn.Config(app, host=chosen.host, port=chosen.port, log_level="warning")).run()
+
+
 def main() -> None:
     """Exit status 1 with one line when the model cannot be loaded, or a file here hides a package of this project."""
     prepare_environment()
@@ -72,9 +88,7 @@ def main() -> None:
         app = application(chosen)
     except PipelineError as error:
         sys.exit(f"error: {one_line(error)}")
-    import uvicorn
-
-    uvicorn.run(app, host=chosen.host, port=chosen.port, log_level="warning")
+    serve(app, chosen)
 
 
 if __name__ == "__main__":

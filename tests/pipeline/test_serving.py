@@ -69,6 +69,10 @@ def started(arguments: list[str], environment: dict[str, str]) -> Iterator[str]:
         )  # fmt: skip
         try:
             wait_until_up(f"http://127.0.0.1:{port}", process, log)
+            if arguments[1] == "pipeline.serving":
+                log.seek(0)
+                ready = f"models:/swimmer@best answers at http://127.0.0.1:{port}/invocations; Ctrl-C ends it\n"
+                assert log.read().decode().endswith(ready)
             yield f"http://127.0.0.1:{port}/invocations"
         finally:
             stop(process)
@@ -184,7 +188,7 @@ def test_fault_names_the_first_one() -> None:
     asked = b'{"inputs": [], "params": {"interval": 0.9}}'
     assert fault("application/json", asked, ["horizon", "interval"]) is None
     assert fault("application/json", asked, ["horizon"]) == "params.interval is unknown; params may have horizon"
-    assert fault("application/json", asked, []) == "params.interval is unknown; params may have nothing"
+    assert fault("application/json", asked, []) == "params.interval is unknown; this model takes no params"
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,9 @@ def feature_columns(frame: pd.DataFrame, path: Path, wanted: Sequence[str] | Non
     for name in [*(wanted or []), *sorted(others)]:
         if name not in frame.columns:
             known = ", ".join(str(column) for column in frame.columns)
-            raise DataError(f"{path}: no column {name!r}; there are {known}")
+            near = get_close_matches(name, [str(column) for column in frame.columns], n=1)
+            meant = "".join(f"; did you mean {column!r}?" for column in near)
+            raise DataError(f"{path}: no column {name!r}; there are {known}{meant}")
     chosen = list(wanted) if wanted else [str(c) for c in frame.columns if c not in others]
     if not chosen:
         raise DataError(f"{path}: no column is left to model beside {', '.join(sorted(others))}")

@@ -43,11 +43,10 @@ def fault(content_type: str, body: bytes, parameters: Sequence[str], read: Reade
         return str(error)
     unknown = [key for key in request if key not in (*FORMATS, "params")]
     unknown += [f"params.{key}" for key in request.get("params") or {} if key not in parameters]
-    return (
-        f"{unknown[0][:LONGEST_REASON]} is unknown; params may have {', '.join(parameters) or 'nothing'}"
-        if unknown
-        else None
-    )
+    if not unknown:
+        return None
+    known = f"params may have {', '.join(parameters)}" if parameters else "this model takes no params"
+    return f"{unknown[0][:LONGEST_REASON]} is unknown; {known}"
 
 
 def refusal(reason: str, status: int) -> Response:

@@ -61,6 +61,7 @@ def test_rows_with_an_empty_cell_are_left_out_and_counted(houses: Path) -> None:
     [
         ({"path": None}, r"data=points needs a file: data\.path=FILE"),
         ({"path": "missing.csv"}, r"missing\.csv: there is no such file"),
+        ({"target": "pric"}, r"no column 'pric'; there are .*; did you mean 'price'\?$"),
         ({"target": None}, r"needs the column to predict: data\.target=COLUMN"),
         ({"target": "prices"}, "no column 'prices'; there are rooms, age, price"),
         ({"columns": ["rooms", "price"]}, "data.columns names the target 'price'"),

@@ -147,7 +147,7 @@ def check_served(toy: Path, parameters: Path) -> None:
     said = asked(toy, "models:/mine@best", rows, found)
     assert said.returncode == 0, said.stderr
     assert said.stdout.startswith("400\n")
-    assert "params.horizon is unknown; params may have nothing" in said.stdout
+    assert "params.horizon is unknown; this model takes no params" in said.stdout
     with np.load(parameters / "line.npz") as line:
         expected = pd.read_csv(rows).to_numpy() @ line["weights"] + line["intercept"]
     rings = pd.read_csv(found)["rings"]

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from pipeline.plotting import REFERENCE, Grid, band, colour, legend, line, new_axes, new_panels, whole_ticks
+from pipeline.plotting import (
+    REFERENCE,
+    Grid,
+    band,
+    colour,
+    legend,
+    legend_below,
+    line,
+    new_axes,
+    new_panels,
+    whole_ticks,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,7 +73,7 @@ def along(table: Any, *, target: str, title: str) -> Figure:
     """The prediction along each input, the others at their medians: a panel for each."""
     inputs = list(dict.fromkeys(table["input"]))[:MOST_PANELS]
     figure, panels = new_panels(
-        inputs, title, x="the input; the others are at their medians", y=target, grid=Grid(3, (2.6, 2.2), (0.6, 0.8))
+        inputs, title, x="the input; the others are at their medians", y=target, grid=Grid(3, (2.6, 2.2), (0.6, 1.0))
     )
     wide = 2 * table["standard_deviation"]
     lowest, highest = (table["mean"] - wide).min(), (table["mean"] + wide).max()
@@ -72,4 +83,5 @@ def along(table: Any, *, target: str, title: str) -> Figure:
         wide = 2 * rows["standard_deviation"]
         band(panel, 1, rows["value"], rows["mean"] - wide, rows["mean"] + wide, BAND)
         line(panel, 1, rows["value"], rows["mean"], "mean", markers=False)
+    legend_below(figure)
     return figure

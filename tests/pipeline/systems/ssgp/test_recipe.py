@@ -135,7 +135,7 @@ def test_what_the_served_model_answers(run_pipeline, client, tmp_path, monkeypat
         ({"instances": [["4"]]}, 'instances[0][0]: "4" is not a number; leave the row out'),
         ({"inputs": [[[4]]]}, "inputs[0] is nested too deep; an array has at most (row, input)"),
         ({"inputs": [[1.0, 2.0]]}, "expected (row, 1) inputs rooms"),
-        ({"inputs": [[1.0]], "params": {"horizon": 2}}, "params.horizon is unknown; params may have nothing"),
+        ({"inputs": [[1.0]], "params": {"horizon": 2}}, "params.horizon is unknown; this model takes no params"),
     ):
         status, answer = in_process(app, body)
         assert (status, reason in answer["message"]) == (400, True), answer
