@@ -1,0 +1,93 @@
+"""The data set hopper: a simulated leg that hops under a linear policy, five features with noise, a row every 32 ms.
+
+Hopper-v5 of gymnasium with MuJoCo (Erez, Tassa and Todorov, "Infinite-horizon model predictive control for periodic
+tasks with contacts", 2011). It needs no files.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+
+from data.base import DataError, Dataset, check_numbers, check_whole_numbers
+from data.hopper.policies import POLICIES
+from data.hopper.simulator import ACTIONS, hopper_class, roll_out, simulator_versions
+from data.ranges import Count, Deviation, Seed
+from data.split import check_trajectories, split_trajectories
+
+FEATURE_NAMES = ("height", "torso_angle", "thigh_angle", "leg_angle", "foot_angle")
+UNITS = ("m", "rad", "rad", "rad", "rad")
+ATTEMPTS = 10  # to stay upright for a whole trajectory
+# What the generators of different draws under one seed are told apart by.
+STARTS, TORQUES, NOISE, SPLIT = range(4)
+
+
+def load_hopper(
+    *,
+    seed: Seed = 0,
+    trajectories: Count = 25,
+    test: Count = 5,
+    validation: Count = 4,
+    steps: Count = 200,
+    every: Count = 4,
+    action_noise: Deviation = 0.1,
+    noise: Deviation = 0.005,
+) -> Dataset:
+    """Returns `trajectories` ways of `steps` rows from different initial states; the last `test` are the test part.
+
+    Features: height of the torso (m), angle of the torso and of the three joints (rad), with noise. Speeds, torques and
+    where it is are hidden.
+    seed: chooses one of the policies in `data.hopper.policies`, in turn, and draws initial states, noise and, among all
+        but the test part, the `validation` trajectories.
+    every: how many of the simulator's steps of 8 ms go by from row to row.
+    action_noise: standard deviation of the Gaussian noise added to the torques, which are between −1 and 1, in every
+        step of the simulator.
+    noise: standard deviation (m and rad) of the Gaussian noise added to each feature.
+
+    A trajectory is hopping without a fall. Where the hopper falls before its last row, begin and torques are drawn
+    again.
+
+    The motion forgets small disturbances. Rounding that differs between processors, and a relative change of 1e-13 of
+    the noise on torques, change the default trajectories by less than 1e-7. Another version of MuJoCo may change more;
+    the source of the data set names the versions.
+
+    Raises DataError for parameters out of range, when gymnasium or MuJoCo is not installed, and when the hopper falls
+    every time.
+    """
+    check_whole_numbers("hopper", {"seed": seed}, least=0)
+    check_trajectories("hopper", trajectories=trajectories, test=test, validation=validation)
+    check_whole_numbers("hopper", {"steps": steps, "every": every})
+    check_numbers("hopper", {"action_noise": action_noise, "noise": noise})
+    versions = simulator_versions()
+    shape, arrays = (steps, len(FEATURE_NAMES)), []
+    with closing(hopper_class()()) as environment:
+        for i in range(trajectories):
+            seen = hop(environment, (seed, i), length=(steps - 1) * every, action_noise=action_noise)
+            added = np.random.default_rng([seed, NOISE, i]).standard_normal(shape)
+            arrays.append(seen[::every, : len(FEATURE_NAMES)] + noise * added)
+    draws = np.random.default_rng([seed, SPLIT])
+    parts = split_trajectories(arrays, word="hop", validation=validation, test=test, generator=draws)
+    source = f"simulated: gymnasium {versions['gymnasium']}, mujoco {versions['mujoco']}"
+    return Dataset("hopper", *parts, FEATURE_NAMES, UNITS, source)
+
+
+def hop(environment: Any, draw: tuple[int, int], *, length: int, action_noise: float) -> np.ndarray:
+    """Returns what the simulator shows in the first of `ATTEMPTS` ways of `length` steps without a fall, (length + 1,
+    11).
+
+    draw: seed, and number of the trajectory. Raises DataError where there is a fall in each of them.
+    """
+    seed, number = draw
+    policy = POLICIES[seed % len(POLICIES)]
+    for attempt in range(ATTEMPTS):
+        start = int(np.random.SeedSequence([seed, STARTS, number, attempt]).generate_state(1)[0])
+        disturbances = np.random.default_rng([seed, TORQUES, number, attempt]).standard_normal((length, ACTIONS))
+        way = roll_out(environment, policy, seed=start, noise=action_noise * disturbances)
+        if not way.fell:
+            return way.observed
+    raise DataError(
+        f"hopper: it fell in each of {ATTEMPTS} attempts to hop for {length} of the simulator's steps; lower "
+        "data.steps, data.every or data.action_noise"
+    )
