@@ -72,9 +72,7 @@ def against_targets(table: Any, *, target: str, title: str) -> Figure:
 def along(table: Any, *, target: str, title: str) -> Figure:
     """The prediction along each input, the others at their medians: a panel for each."""
     inputs = list(dict.fromkeys(table["input"]))[:MOST_PANELS]
-    figure, panels = new_panels(
-        inputs, title, x="the input; the others are at their medians", y=target, grid=Grid(3, (2.6, 2.2), (0.6, 1.0))
-    )
+    figure, panels = new_panels(inputs, title, x="", y=target, grid=Grid(3, (2.6, 2.2), (0.6, 1.0)))
     wide = 2 * table["standard_deviation"]
     lowest, highest = (table["mean"] - wide).min(), (table["mean"] + wide).max()
     for name, panel in panels.items():
@@ -83,5 +81,5 @@ def along(table: Any, *, target: str, title: str) -> Figure:
         wide = 2 * rows["standard_deviation"]
         band(panel, 1, rows["value"], rows["mean"] - wide, rows["mean"] + wide, BAND)
         line(panel, 1, rows["value"], rows["mean"], "mean", markers=False)
-    legend_below(figure)
+    legend_below(figure, "the input; the others are at their medians")
     return figure
