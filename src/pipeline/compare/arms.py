@@ -79,6 +79,7 @@ def told_apart(arm: str | None, figure: str, keys: Sequence[str], comparison: Co
     own = {"data", "seed"}
     own |= {comparison.counted} if comparison is not None and figure == "count" else set()
     own |= {comparison.effort} if comparison is not None and figure == "seconds" else set()
+    own |= {comparison.window} if comparison is not None and figure == "windows" else set()
     own |= {arm} if arm is not None else {"contender"} if "contender" in keys else set(groups)
     aside = ("resume", "run_name", "tracking", "compare", "hydra", *(comparison.aside if comparison else ()))
     return {key for key in keys if key in own or key.partition(".")[0] in aside}

@@ -53,6 +53,8 @@ class Comparison:
     without: the model that has no state, beside which the others are seen to have one.
     horizon: what the columns of jobs begin with that hold the metric at further horizons, followed by the horizon.
     effort: the setting that says how long a model is trained, which compare.figure=seconds draws errors against.
+    window: the setting that says how long the windows of compare.figure=windows are; along: "module:function" that
+    gives their errors along the test part, given the store's client and the jobs.
     shown: metrics that a version in the model registry shows.
     """
 
@@ -78,6 +80,8 @@ class Comparison:
     without: str | None = None
     horizon: str = ""
     effort: str | None = None
+    window: str | None = None
+    along: str | None = None
     shown: tuple[str, ...] = ()
 
     @property

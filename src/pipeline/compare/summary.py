@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.compare import contenders, figures, seconds, statistics
+from pipeline.compare import contenders, figures, seconds, statistics, windows
 from pipeline.compare.comparison import Comparison, check_ratios
 from pipeline.compare.jobs import compared_jobs, seed_table
 from pipeline.compare.markdown import markdown_table
@@ -114,8 +114,10 @@ def trials(jobs: Any, compare: Any, curves_of: Curves, comparison: Comparison) -
 
 
 KINDS = {
-    "count": by_count, "epoch": by_epoch, "contenders": by_contender, "seconds": by_seconds, "trials": trials
+    "count": by_count, "epoch": by_epoch, "contenders": by_contender, "seconds": by_seconds,
+    "windows": windows.by_window, "trials": trials,
 }  # fmt: skip
+NOT_POOLED = {"seconds": [seconds.EPOCHS], "windows": ["window"]}  # what else tells the jobs of a figure apart
 
 
 def listed(jobs: pd.DataFrame) -> str:
@@ -139,10 +141,10 @@ def summarise(jobs: Any, compare: Any, curves_of: Curves, comparison: Comparison
     labels, parts = with_varied(compared)
     found = compared.assign(data=labels)
     summary = KINDS[compare.figure](found, compare, curves_of, comparison)
-    pooled = {} if compare.figure == "seconds" else {"by_arm_and_count.csv": seed_table(found, comparison)}
+    apart_too = NOT_POOLED.get(compare.figure, [])
+    pooled = {} if apart_too else {"by_arm_and_count.csv": seed_table(found, comparison)}
     tables = pooled | summary.tables
     apart = {path: taken_apart(table, parts) for path, table in tables.items()}
-    apart_too = [seconds.EPOCHS] if compare.figure == "seconds" else []
     warned = disagreement(found, comparison) + pooled_warning(found, [*comparison.keys[:-1], *apart_too, "seed"])
     return Summary({"jobs.csv": jobs, **apart}, summary.figures, warned + summary.text)
 

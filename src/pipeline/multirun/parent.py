@@ -159,13 +159,15 @@ def comparison_of(children: list[MlflowRun]) -> Comparison | None:
     return found.pop() if len(found) == 1 else None
 
 
-def curves_by(comparison: Comparison | None, client: MlflowClient) -> Callable[[Any], Any]:
-    """What gives the errors of jobs by epoch. Raises PipelineError, when it is called, where none are logged."""
+def curves_by(comparison: Comparison | None, client: MlflowClient, figure: str) -> Callable[[Any], Any]:
+    """What gives the errors of jobs by epoch; for figure "windows" those along the test part. Raises PipelineError,
+    when it is called, where none are logged."""
+    logged = comparison and (comparison.along if figure == "windows" else comparison.curves)
 
     def curves(jobs: Any) -> Any:
-        if comparison is None or comparison.curves is None:
-            raise PipelineError("compare.figure=epoch: these jobs log no curves; leave it out")
-        return function(comparison.curves)(client, jobs)
+        if not logged:
+            raise PipelineError(f"compare.figure={figure}: these jobs log no curves; leave it out")
+        return function(logged)(client, jobs)
 
     return curves
 
@@ -183,7 +185,7 @@ def own_summary(client: MlflowClient, jobs: Any, compare: Any, comparison: Compa
     """The summary that a system gives of its jobs; the general one where it has none, and of trials."""
     compared = compared_jobs(jobs, comparison)
     if comparison is None or comparison.report is None or compare.figure == "trials" or compared.empty:
-        return summarise(jobs, compare, curves_by(comparison, client), comparison)
+        return summarise(jobs, compare, curves_by(comparison, client, compare.figure), comparison)
     summary = function(comparison.report)(client, compared, title)
     return summary._replace(tables={"jobs.csv": jobs, **summary.tables})
 

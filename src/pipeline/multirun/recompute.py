@@ -14,6 +14,7 @@ from omegaconf import OmegaConf
 
 from pipeline.compare.pages import Remade, read_table
 from pipeline.compare.summary import summarise
+from pipeline.compare.windows import ALONG
 from pipeline.host.atomic import written_whole
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder
@@ -60,8 +61,10 @@ def multirun_from(folder: Path, command: str) -> Remade:
     comparison = system(recipe_of(command)).comparison
     words = () if comparison is None else comparison.words
     jobs = read_table(folder / "jobs.csv", words)
-    summary = summarise(jobs, compare_of(command), lambda _: read_table(folder / "curves.csv"), comparison)
-    kept = {path: table for path, table in summary.tables.items() if path not in ("jobs.csv", "curves.csv")}
+    compare = compare_of(command)
+    measured = ALONG if compare.figure == "windows" else "curves.csv"
+    summary = summarise(jobs, compare, lambda _: read_table(folder / measured), comparison)
+    kept = {path: table for path, table in summary.tables.items() if path not in ("jobs.csv", measured)}
     return Remade(kept, {Path(name).name: figure for name, figure in summary.figures.items()}, summary.text)
 
 

@@ -35,7 +35,7 @@ class TrackingConfig:
 class CompareConfig:
     """What the parent of a multirun draws and tests; see `pipeline.compare.summary`."""
 
-    figure: str = setting("count", choices=("count", "epoch", "contenders", "seconds", "trials"))
+    figure: str = setting("count", choices=("count", "epoch", "contenders", "seconds", "windows", "trials"))
     arm: str | None = None
     baseline: str | None = None
     challenger: str | None = None

@@ -13,6 +13,7 @@ from pipeline.systems.psrnn.labels import label
 RANDOM = ("psrnn", "psrnn_cp")  # models that draw frequencies
 TRAINING = ("features", "two_stage", "fit", "bptt", "readout")  # stages between data and evaluation
 HORIZON = "test_mse_horizon_"
+WINDOW_MSE, WINDOW_MAE = "evaluate/window_mse", "evaluate/window_mae"
 
 
 def arm(choices: Mapping[str, Any]) -> str:
@@ -35,6 +36,7 @@ def columns(run: Any) -> dict[str, object]:
         "epochs": int(parameters["refine.epochs"]),
         "seconds": sum(metrics.get(f"{stage}/seconds", 0.0) for stage in TRAINING),
         **further_horizons(metrics),
+        **window_columns(metrics, parameters),
     }
 
 
@@ -43,6 +45,14 @@ def further_horizons(metrics: Mapping[str, float]) -> dict[str, float]:
     start = f"evaluate/{HORIZON}"
     named = {name.removeprefix("evaluate/"): value for name, value in metrics.items() if name.startswith(start)}
     return {name: stored_error(value) for name, value in named.items() if name != f"{HORIZON}1"}
+
+
+def window_columns(metrics: Mapping[str, float], parameters: Mapping[str, str]) -> dict[str, object]:
+    """Returns the length of the windows that a run was scored over, and both errors; nothing of a run without them."""
+    if WINDOW_MSE not in metrics:
+        return {}
+    errors = {name.removeprefix("evaluate/"): stored_error(metrics[name]) for name in (WINDOW_MSE, WINDOW_MAE)}
+    return {"window": int(parameters["evaluate.window"]), **errors}
 
 
 FORECASTS = Comparison(
@@ -71,5 +81,7 @@ FORECASTS = Comparison(
     without="no_state",
     horizon=HORIZON,
     effort="refine.epochs",
+    window="evaluate.window",
+    along="pipeline.systems.psrnn.windows:window_table",
     shown=("evaluate/test_mse", "evaluate/test_mse_persistence", "evaluate/test_mse_ar2", "model/parameters"),
 )

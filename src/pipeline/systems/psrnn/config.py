@@ -73,6 +73,7 @@ class EvaluateConfig:
     orders: list[int] = setting(above=0, may_be_empty=True)
     ridges: list[float] = setting(above=0)
     season: int | None = setting(None, at_least=0)
+    window: int | None = setting(None, above=0)
 
 
 @dataclass

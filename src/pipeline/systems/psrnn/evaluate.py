@@ -23,6 +23,7 @@ from pipeline.systems.psrnn.evaluation import Evaluated, Evaluation
 from pipeline.systems.psrnn.intervals import intervals_of, log_forecast, log_intervals
 from pipeline.systems.psrnn.load import Loaded, forecaster_of, scored_settings
 from pipeline.systems.psrnn.refine import Trained
+from pipeline.systems.psrnn.windows import log_windows
 
 
 def reachable_horizons(part: MaskedSequences, settings: Any) -> list[int]:
@@ -88,6 +89,7 @@ def evaluate_stage(
         models = {name: model, **beside, **baselines(loaded.parts, settings.evaluate, season)}
         evaluation = evaluate(models, loaded.parts.test, loaded.dataset.test.lengths, scoring)
         report.log_metrics(run, evaluation, loaded.own)
+        log_windows(run, model, loaded.parts.test, scoring.window)
         diverged = diverged_on_validation(models, loaded, scoring)
         run.tags(diverged_tags(diverged, main=name))
         lengths = loaded.dataset.validation.lengths

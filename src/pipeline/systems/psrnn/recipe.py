@@ -17,6 +17,7 @@ from pipeline.systems.psrnn.load import Parts, load_stage, log_dataset, scored_s
 from pipeline.systems.psrnn.naming import request_of
 from pipeline.systems.psrnn.refine import Listener, refine_stage, unwatched
 from pipeline.systems.psrnn.stages import Stages, stages_of
+from pipeline.systems.psrnn.windows import check_windows
 from pipeline.tracking.run_request import fingerprint
 from pipeline.tracking.session import finished_before
 
@@ -48,6 +49,7 @@ def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> fl
         print(said_before(request, str(done.info.run_name)))
         return float(done.data.tags["validation_mse"])
     if rank() == 0:
+        check_windows(parts.test, settings.evaluate.window)
         say_left_out(parts.test, scored_settings(settings))
     with opened(settings, job, dataset, request, clock) as study:
         log_dataset(study.run, dataset)

@@ -1,0 +1,114 @@
+"""Arms along one test period: errors over whole windows of forecasts, and claims by block bootstrap."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pandas as pd
+
+from pipeline.compare import statistics
+from pipeline.compare.blocks import resampled_ratio
+from pipeline.compare.claims import verdict
+from pipeline.compare.comparison import Comparison
+from pipeline.compare.words import Summary, in_words
+from pipeline.host.errors import PipelineError
+
+GROUP = 24  # rows of the test part that are one place: a day of hourly rows
+WEEK = 7  # places in a week, of which blocks are whole numbers
+ALONG = "along.csv"
+KEYS = ["data", "window"]
+CAPTION = (
+    "Mean squared and mean absolute error over all windows, steps and columns, in standardised units: the mean over "
+    "seeds, with the least and the largest squared error; and the median of the seconds of training"
+)
+METHOD = (
+    "Squared error of the arm divided by that of the other, each the mean over its seeds, over the same windows. "
+    "Intervals and p are those of a circular block bootstrap of the test period; a block is as many weeks as hold a "
+    "window, at least one, and with fewer than four blocks nothing is said. Holm's adjustment is over the windows of a "
+    "pair."
+)
+
+
+def block_of(window: int) -> int:
+    """Returns how many places a block has: whole weeks that hold a window."""
+    return WEEK * math.ceil(window / (WEEK * GROUP))
+
+
+def means_of(jobs: Any) -> pd.DataFrame:
+    """Returns a row per data set, window and arm: both errors, the range of the first over seeds, and seconds."""
+    grouped = jobs.groupby([*KEYS, "arm"], as_index=False)
+    columns = {
+        "seeds": ("seed", "nunique"), "mse": ("window_mse", "mean"), "mae": ("window_mae", "mean"),
+        "mse_least": ("window_mse", "min"), "mse_largest": ("window_mse", "max"),
+    }  # fmt: skip
+    if "seconds" in jobs:
+        columns["seconds"] = ("seconds", "median")
+    return grouped.agg(**columns).sort_values([*KEYS, "mse"], ignore_index=True)
+
+
+def over_seeds(along: Any) -> pd.DataFrame:
+    """Returns a row per data set, window, arm and place: how many windows begin there, and their mean error over the
+    seeds."""
+    grouped = along.groupby([*KEYS, "arm", "place"], as_index=False)
+    return grouped.agg(windows=("windows", "first"), window_mse=("window_mse", "mean"))
+
+
+def pairs_of(arms: list[str], baseline: str | None, challenger: str | None) -> list[tuple[str, str]]:
+    """Returns which arm is compared with which: the challenger with each other, each other with the baseline."""
+    pairs = [(challenger, other) for other in arms if challenger in arms and other != challenger]
+    others = [arm for arm in arms if baseline in arms and arm not in (baseline, challenger)]
+    return [*pairs, *((arm, baseline) for arm in others)]  # pyright: ignore[reportReturnType]
+
+
+def compared(table: Any, baseline: str | None, challenger: str | None) -> pd.DataFrame:
+    """Returns a row per data set, pair of arms and window: ratio, interval, p and Holm's p.
+
+    table: as `over_seeds` gives it.
+    """
+    rows = []
+    for (data, window), here in table.groupby(KEYS, sort=True):
+        periods: Any = here.pivot(index="place", columns="arm", values="window_mse")
+        weights = here.groupby("place")["windows"].first()
+        for arm, other in pairs_of(sorted(periods), baseline, challenger):
+            found = resampled_ratio(
+                periods[other].to_numpy(), periods[arm].to_numpy(), weights.to_numpy(), block=block_of(int(window))
+            )
+            rows.append({
+                "data": data, "arm": arm, "against": other, "window": window, "ratio": found.ratio,
+                "ratio_low": found.low, "ratio_high": found.high, "p": found.p, "blocks": found.blocks,
+            })  # fmt: skip
+    if not rows:
+        return pd.DataFrame()
+    paired: Any = pd.DataFrame(rows).sort_values(["data", "arm", "against", "window"], ignore_index=True)
+    paired["p_holm"] = paired.groupby(["data", "arm", "against"])["p"].transform(
+        lambda p: statistics.holm(p.to_numpy())
+    )
+    return paired
+
+
+def verdicts(paired: Any, stand_in: bool) -> pd.DataFrame:
+    """Returns the table with a verdict in each row: *holds* where the arm is `statistics.better`, *does not hold* where
+    it is `statistics.worse`, else *undecided*."""
+    sides = zip(statistics.better(paired), statistics.worse(paired), strict=True)
+    words = [verdict(supported=bool(up), contradicted=bool(down), stand_in=stand_in) for up, down in sides]
+    return paired.assign(verdict=words)
+
+
+def by_window(jobs: Any, compare: Any, along_of: Any, comparison: Comparison) -> Summary:
+    """Shows every arm's errors over windows, and the claims of `compare.challenger` against each other arm, and of
+    these against `compare.baseline`.
+
+    along_of: gives of jobs their errors along the test period, a row per job and place. Raises PipelineError for jobs
+    without windows.
+    """
+    if "window" not in jobs:
+        raise PipelineError("compare.figure=windows: these jobs were scored over no windows; give evaluate.window=96")
+    means, along = means_of(jobs), over_seeds(along_of(jobs))
+    tables, text = {"means.csv": means, ALONG: along}, f"{CAPTION}\n\n{in_words(means, comparison)}"
+    paired = compared(along, compare.baseline, compare.challenger)
+    if len(paired):
+        claims = verdicts(paired, bool(jobs["stand_in"].any()))
+        tables["paired.csv"] = claims
+        text += f"\n\n{METHOD}\n\n{in_words(claims.drop(columns='p'), comparison)}"
+    return Summary(tables, {}, text)

@@ -1,0 +1,104 @@
+"""Arms along one test period: means, pairs, verdicts, and what is said of long windows."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pipeline.compare.summary import summarise
+from pipeline.compare.windows import block_of, by_window, compared, over_seeds, pairs_of
+from pipeline.host.errors import PipelineError
+from pipeline.systems.psrnn.comparison import FORECASTS
+
+ARMS = {"psrnn": 0.8, "ridge": 1.0, "echo_state": 0.95, "lstm": 1.3}
+PLACES = {96: 60, 720: 40}
+COMPARE = SimpleNamespace(figure="windows", arm=None, baseline="ridge", challenger="psrnn")
+
+
+def along() -> pd.DataFrame:
+    """Two seeds of four arms, whose errors go up and down together along the period."""
+    rows, noise = [], np.random.default_rng(0)
+    for window, places in PLACES.items():
+        level = 1 + 0.3 * np.sin(np.arange(places) / 3) + 0.01 * noise.normal(size=places)
+        for arm, factor in ARMS.items():
+            for seed in (0, 1):
+                error = factor * level + 0.02 * noise.normal(size=places)
+                rows += [
+                    {"data": "ett", "window": window, "arm": arm, "place": place, "windows": 168 if place else 7,
+                     "window_mse": value, "seed": seed}
+                    for place, value in enumerate(error)
+                ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def jobs(*, stand_in: bool = False) -> pd.DataFrame:
+    rows = []
+    for (window, arm, seed), here in along().groupby(["window", "arm", "seed"]):
+        mse = float(np.average(here["window_mse"], weights=here["windows"]))
+        rows.append({
+            "run": f"{arm}-{window}-{seed}", "run_id": "", "data": "ett", "stand_in": stand_in, "arm": arm,
+            "seed": seed, "overrides": "", "varied": "", "model": arm, "readout": "", "sampler": "", "kernel": "",
+            "count": 0, "parameters": 10, "validation_mse": 1.0, "test_mse": 1.0, "stable": True, "first_step": 504,
+            "window": window, "window_mse": mse, "window_mae": mse / 2, "seconds": 3.0 + seed,
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_a_block_holds_a_window_and_is_whole_weeks() -> None:
+    assert [block_of(window) for window in (1, 96, 168, 169, 336, 720)] == [7, 7, 7, 14, 14, 35]
+
+
+def test_the_challenger_meets_every_arm_and_the_others_the_baseline() -> None:
+    arms = sorted(ARMS)
+    assert pairs_of(arms, "ridge", "psrnn") == [
+        ("psrnn", "echo_state"), ("psrnn", "lstm"), ("psrnn", "ridge"), ("echo_state", "ridge"), ("lstm", "ridge"),
+    ]  # fmt: skip
+    assert pairs_of(arms, None, None) == []
+    assert pairs_of(["lstm"], "ridge", "psrnn") == []
+
+
+def test_ratios_are_of_weighted_means_over_seeds() -> None:
+    table = along()
+    paired = compared(over_seeds(table), "ridge", "psrnn")
+    row = paired[(paired["arm"] == "psrnn") & (paired["against"] == "ridge") & (paired["window"] == 96)].iloc[0]
+    here = table[table["window"] == 96]
+    means = {arm: np.average(own["window_mse"], weights=own["windows"]) for arm, own in here.groupby("arm")}
+    assert row["ratio"] == pytest.approx(means["psrnn"] / means["ridge"])
+    assert row["ratio_low"] < row["ratio"] < row["ratio_high"] < 1
+    assert row["blocks"] == pytest.approx(60 / 7)
+    assert row["p_holm"] == row["p"]  # of one window with a p; the other has too few blocks
+
+
+def test_verdicts_say_what_holds_and_nothing_of_too_few_blocks() -> None:
+    found = by_window(jobs(), COMPARE, lambda _: along(), FORECASTS)
+    claims = found.tables["paired.csv"].set_index(["arm", "against", "window"])["verdict"]
+    assert claims["psrnn", "ridge", 96] == "holds"
+    assert claims["lstm", "ridge", 96] == "does not hold"
+    assert claims["psrnn", "ridge", 720] == "undecided"
+    assert set(
+        by_window(jobs(stand_in=True), COMPARE, lambda _: along(), FORECASTS).tables["paired.csv"]["verdict"]
+    ) == {"no claim (stand-in data)"}
+
+
+def test_the_page_has_means_over_seeds_and_can_be_made_again_from_its_files() -> None:
+    table = jobs()
+    found = summarise(table, COMPARE, lambda _: along(), FORECASTS)
+    means = found.tables["means.csv"]
+    assert means["window"].tolist() == [96] * 4 + [720] * 4
+    first = means.iloc[0]
+    own = table[(table["arm"] == "psrnn") & (table["window"] == 96)]
+    assert (first["arm"], first["seeds"], first["seconds"]) == ("psrnn", 2, 3.5)
+    assert first["mse"] == pytest.approx(own["window_mse"].mean())
+    assert (first["mse_least"], first["mse_largest"]) == (own["window_mse"].min(), own["window_mse"].max())
+    again = summarise(table, COMPARE, lambda _: found.tables["along.csv"], FORECASTS)
+    assert again.text == found.text
+    pd.testing.assert_frame_equal(again.tables["paired.csv"], found.tables["paired.csv"])
+    assert "pooled" not in found.text
+
+
+def test_jobs_without_windows_are_refused() -> None:
+    with pytest.raises(PipelineError, match=r"these jobs were scored over no windows; give evaluate\.window=96"):
+        by_window(jobs().drop(columns="window"), COMPARE, lambda _: along(), FORECASTS)
