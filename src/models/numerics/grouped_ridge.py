@@ -9,13 +9,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from models.numerics.held_out import error_on
 from models.numerics.ridge import (
     AffineMap,
     CentredMoments,
     RegressionData,
     affine_from_moments,
     centred_moments,
-    validation_error,
 )
 from models.numerics.standardisation import Standardisation
 
@@ -145,9 +145,11 @@ def choose_ridges(
     combination can be solved.
     """
 
+    held_out = error_on(validation)
+
     def error(exponents: Exponents) -> float:
         try:
-            return validation_error(solve_groups(moments, groups, exponents, units), validation)
+            return held_out(solve_groups(moments, groups, exponents, units))
         except ValueError:
             if not bool(validation.mask.any()):
                 raise
