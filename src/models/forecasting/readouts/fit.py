@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from models.forecasting.burn_in import spread
 from models.forecasting.filtering import (
     MaskedSequences,
     filter_sequences,
@@ -20,13 +19,12 @@ from models.forecasting.filtering import (
 from models.forecasting.readouts.differences import Differences
 from models.forecasting.readouts.inputs import GROUPS
 from models.forecasting.readouts.model import GroupedReadout
-from models.forecasting.readouts.parts import Part, first_row, part_of, targets_ahead
+from models.forecasting.readouts.parts import Part, compared_rows, first_row, part_of, targets_ahead
 from models.forecasting.readouts.settings import GroupedSettings
 from models.numerics.grouped_ridge import Columns, Exponents, choose_ridges
 from models.numerics.ridge import AffineMap, masked_mse
 from models.runtime.seeding import Generators
 
-ORIGINS = 512  # rows of the validation part from which direct and iterated forecasts are compared
 WORTH = 1e-4  # share of the error that iterated forecasts have to save, so that a near tie is not left to rounding
 
 
@@ -122,13 +120,12 @@ def compared(model: GroupedReadout, part: Part) -> tuple[list[float], list[float
     """Returns the errors of direct and of iterated forecasts of each horizon, from the same rows of the part; infinite
     where a forecast is not a number."""
     horizons = range(1, len(model.direct) + 1)
-    begins = part.ahead(horizons[-1])[1].any(2)
-    sequence, time = spread(begins.nonzero(), ORIGINS).unbind(1)
-    fed_back = iterated(model, tuple(part_[sequence, time] for part_ in part.states), horizons)
-    inputs = part.inputs[sequence, time]
+    rows = compared_rows(part.values, part.scored, part.first, horizons[-1])
+    fed_back = iterated(model, tuple(state[rows] for state in part.states), horizons)
+    inputs = part.inputs[rows]
     errors: tuple[list[float], list[float]] = [], []
     for horizon in horizons:
-        targets, keep = (of[sequence, time] for of in part.ahead(horizon))
+        targets, keep = (of[rows] for of in part.ahead(horizon))
         own = nn.functional.linear(inputs, model.weight[horizon - 1], model.bias[horizon - 1])
         for found, forecasts in zip(errors, (own, fed_back[:, horizon - 1]), strict=True):
             found.append(float(masked_mse(forecasts, targets, keep).nan_to_num(nan=torch.inf)))

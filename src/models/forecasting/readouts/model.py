@@ -113,11 +113,11 @@ class GroupedReadout(nn.Module):
     def predict(self, state: State) -> Tensor:
         """Returns the expected next row (…, d)."""
         prediction = nn.functional.linear(self.inputs(state), self.weight[0], self.bias[0])
-        read = self.is_read(state)
-        if bool(read.all()):
-            return prediction
-        model: Any = self.base
-        return torch.where(read, prediction, model.predict(state[:-3]))
+        unread = ~self.is_read(state)[..., 0]
+        if bool(unread.any()):
+            model: Any = self.base
+            prediction[unread] = model.predict(tuple(part[unread] for part in state[:-3]))
+        return prediction
 
     def update(self, state: State, observation: Tensor) -> State:
         """Returns the state after one more row (batch, d)."""

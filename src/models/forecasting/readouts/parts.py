@@ -7,11 +7,14 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from models.forecasting.burn_in import spread
 from models.forecasting.filtering import MaskedSequences, State
 from models.forecasting.horizons import horizon_targets
 from models.forecasting.readouts.differences import Differences
 from models.forecasting.readouts.model import GroupedReadout
 from models.numerics.ridge import RegressionData
+
+ORIGINS = 512  # rows of the validation part from which direct and iterated forecasts are compared
 
 
 class Part(NamedTuple):
@@ -44,13 +47,11 @@ class Part(NamedTuple):
     def rows_of_all(self, horizons: int) -> RegressionData:
         """Returns inputs, and side by side the rows 1 to `horizons` steps after the last that was seen, where all of
         these are scored: targets (row, horizons · d). Raises ValueError where that is nowhere."""
-        begins = self.scored.all(2).unfold(1, horizons, 1).all(2)
-        begins[:, : self.first] = False
-        if not bool(begins.any()):
+        sequence, time = rows_throughout(self.scored, self.first, horizons)
+        if not len(time):
             raise ValueError(
                 f"no row has all of its next {horizons} rows scored; lower readout.direct, or give readout.shared=false"
             )
-        sequence, time = begins.nonzero().unbind(1)
         targets = self.values.unfold(1, horizons, 1)[sequence, time].transpose(1, 2)
         if self.taken is not None:
             targets = targets - self.taken[sequence, time].unsqueeze(1)
@@ -70,6 +71,23 @@ def targets_ahead(values: Tensor, scored: Tensor, horizon: int, first: int) -> t
     targets, keep = horizon_targets(values, scored, horizon)
     keep[:, :first] = False
     return targets, keep
+
+
+def rows_throughout(scored: Tensor, first: int, horizons: int) -> tuple[Tensor, Tensor]:
+    """Returns sequence and time of the rows from `first` on whose next `horizons` rows are all scored, in scored
+    (sequence, time, feature)."""
+    begins = scored.all(2).unfold(1, horizons, 1).all(2)
+    begins[:, :first] = False
+    sequence, time = begins.nonzero().unbind(1)
+    return sequence, time
+
+
+def compared_rows(values: Tensor, scored: Tensor, first: int, longest: int) -> tuple[Tensor, Tensor]:
+    """Returns sequence and time of at most `ORIGINS` rows from `first` on, evenly spaced, with something to score
+    `longest` steps ahead; values, scored (sequence, time, feature)."""
+    begins = targets_ahead(values, scored, longest, first)[1].any(2)
+    sequence, time = spread(begins.nonzero(), ORIGINS).unbind(1)
+    return sequence, time
 
 
 def first_row(part: MaskedSequences, history: int) -> int:

@@ -50,6 +50,19 @@ class ReadoutConfig:
     ridges: list[float] = setting(above=0)
     state_ridges: list[float] | None = setting(None, above=0)
     scale: str = setting(choices=SCALES)
+    grouped: bool = False
+    count: int = setting(0, at_least=0, cap="count")
+    bandwidth: float = setting(1.0, above=0)
+    whiten: float = setting(0.0, at_least=0, at_most=1)
+    traces: list[float] = setting([], above=0, may_be_empty=True)
+    direct: int = setting(0, at_least=0)
+    shared: bool = False
+    difference: bool = False
+
+    @property
+    def fitted_last(self) -> bool:
+        """Whether the finished model gets a readout in groups, which the stage `readout` fits."""
+        return self.grouped or self.difference or self.count > 0 or bool(self.traces) or self.direct > 0
 
 
 @dataclass
@@ -93,9 +106,19 @@ class PsrnnConfig(CommonConfig):
 
 
 def check(settings: PsrnnConfig) -> None:
-    """Raise PipelineError where nothing says how many lags the readout has."""
-    if settings.readout.lags is None and not settings.readout.choices:
+    """Raise PipelineError where nothing says how many lags the readout has, and for features of no rows."""
+    readout = settings.readout
+    if readout.lags is None and not readout.choices:
         raise PipelineError("readout.lags=null leaves the choice to readout.choices, which is empty; give one of them")
+    if readout.count and readout.lags == 0 and not readout.traces:
+        raise PipelineError(
+            f"readout.count={readout.count}: its features are of lags and traces, and there are none; give "
+            "readout.lags=4, say, or readout.traces=[4,8,16]"
+        )
+    if readout.difference and readout.lags == 0:
+        raise PipelineError(
+            "readout.difference=true takes the last row from what is seen; give readout.lags of 1 or more"
+        )
 
 
 def readout_for(data: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -82,7 +82,7 @@ def evaluate_stage(
     settings: PsrnnConfig, loaded: Loaded, trained: Trained, beside: Mapping[str, SequenceModel], study: Study
 ) -> Evaluated:
     """The errors of the run's model, of the models `beside` it and of the baselines on the test part, all logged."""
-    run, name, model = study.run, trained.name, cast("Any", trained.first.model)
+    run, name, model = study.run, trained.name, trained.model
     scoring, own_table = scored_settings(settings), loaded.dataset.source.startswith(TABLE)
     with study.clock.stage("evaluate"):
         season = None if name == "seasonal_naive" else season_of(loaded.parts, settings.evaluate)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+MOST_MARKERS = 40  # of a line
+
 
 def learning_curve(rows: Sequence[EpochRow], best_epoch: int, *, title: str) -> Figure:
     """Training, validation and test error per epoch; the epoch that is kept is marked."""
@@ -57,6 +59,21 @@ def horizon_curve(errors: pd.DataFrame, *, title: str) -> Figure:
         line(panel, i, list(errors.index), values.tolist(), str(name))
     panel.set_yscale("log")
     panel.set_xticks(list(errors.index), [str(h) for h in errors.index])
+    legend(panel)
+    return figure
+
+
+def direct_and_iterated(errors: pd.DataFrame, *, title: str) -> Figure:
+    """Validation error against forecast horizon, of forecasts by the horizon's own regression and of iterated ones,
+    beside the last value and the mean; `errors` has a column for each."""
+    figure, (panel,) = new_axes(title, x="forecast horizon (steps)", y=f"validation {MSE}")
+    names = {"direct": "direct", "iterated": "iterated", "last_value": "last value", "mean": "mean"}
+    for i, (column, name) in enumerate(names.items()):
+        values = errors[column].replace(np.inf, np.nan)
+        if values.notna().any():
+            line(panel, i, errors["horizon"], values, name, markers=len(errors) <= MOST_MARKERS)
+    panel.set_yscale("log")
+    whole_ticks(panel)
     legend(panel)
     return figure
 

@@ -1,8 +1,8 @@
-"""`recipe=psrnn`: load, features, two-stage regression (or the fit of another model), BPTT, evaluate, report."""
+"""`recipe=psrnn`: load, features, two-stage regression (or the fit of another model), BPTT, readout, evaluate,
+report."""
 
 from __future__ import annotations
 
-from models.forecasting.recurrent import trained_parameters
 from models.runtime.collectives import rank
 from pipeline.host.torchrun import refuse_unlike, settings_of_rank
 from pipeline.job.clock import Clock
@@ -15,6 +15,7 @@ from pipeline.systems.psrnn.first_model import Initialised
 from pipeline.systems.psrnn.joined import joined_models
 from pipeline.systems.psrnn.load import Parts, load_stage, log_dataset, scored_settings
 from pipeline.systems.psrnn.naming import request_of
+from pipeline.systems.psrnn.readout_stage import parameters_of, readout_stage
 from pipeline.systems.psrnn.refine import Listener, refine_stage, unwatched
 from pipeline.systems.psrnn.stages import Stages, stages_of
 from pipeline.systems.psrnn.windows import check_windows
@@ -23,9 +24,8 @@ from pipeline.tracking.session import finished_before
 
 
 def first_model(stages: Stages, parts: Parts, study: Study) -> Initialised:
-    """The model before refinement, with its parameter count and what was chosen on validation."""
+    """The model before refinement; what was chosen for it on validation is tagged."""
     first = stages.first_model(parts, study)
-    study.run.metric("model/parameters", trained_parameters(first.model))
     study.run.tags(
         {key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in first.chosen.items()}
     )
@@ -55,6 +55,9 @@ def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> fl
         log_dataset(study.run, dataset)
         first = first_model(stages, parts, study)
         trained = refine_stage(settings, stages, parts, first, study, watch)
+        if settings.readout.fitted_last:
+            trained = readout_stage(settings, parts, trained, study)
+        study.run.metric("model/parameters", parameters_of(trained.model))
         beside = joined_models(first.model, parts, settings.evaluate.ridges) if study.full else {}
         if rank() > 0:
             return trained.validation_mse

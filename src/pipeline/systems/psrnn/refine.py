@@ -162,10 +162,12 @@ def settled(model: Any, train: MaskedSequences, run: Run) -> bool:
 
 
 class Trained(NamedTuple):
-    """The first model, refined in place, with its name in tables and a line of words; the validation error of what is
-    kept; and the test error before refinement, None where there was none."""
+    """The first model, refined in place; the model that is kept, which may be that one beneath a readout of its own,
+    with its name in tables, a line of words and its validation error; and the test error before refinement, None where
+    there was none."""
 
     first: Initialised
+    model: Any
     name: str
     line: str
     validation_mse: float
@@ -197,4 +199,4 @@ def refine_stage(
         run.tags({"stability": "stable" if first.stable(*errors) else "unstable"})
         report.log_refinement(run, progress, title=study.title, figure=study.full)
     line = report.model_line(stages.words(), model, settings.refine if trained else None)
-    return Trained(first, name_of(stages.method), line, errors[1], first.test_mse if trained else None)
+    return Trained(first, model, name_of(stages.method), line, errors[1], first.test_mse if trained else None)

@@ -29,6 +29,11 @@ def check(settings: TraceConfig) -> None:
     asked, timing = settings.estimate, settings.timing
     if settings.hessian.readout.lags is None:
         raise PipelineError("hessian.readout.lags has no value; give a number, 0 for the state alone")
+    if settings.hessian.readout.fitted_last:
+        raise PipelineError(
+            "hessian.readout: the Hessian is that of the model with its one linear readout; leave out grouped, count, "
+            "traces and direct"
+        )
     lists = {"estimate.methods": asked.methods, "estimate.queries": asked.queries, "timing.queries": timing.queries}
     for key, values in lists.items():
         refuse_repeated(key, values)
