@@ -98,7 +98,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
                 for group in of_labels(rows, learnt.columns.labels)
             }
         learnt.say()  # may raise, where warnings are errors
-        self._learnt, self._positions, self._rows = learnt, positions, rows
+        self._learnt, self._positions, self._all_rows = learnt, positions, rows
 
     @property
     def forecaster_(self) -> Any:
@@ -205,8 +205,8 @@ class ForecastingEstimator(BaseEstimator, ABC):
         with threads_for(learnt.forecaster.model):
             for group in of_labels(rows, learnt.columns.labels):
                 positions[group.key] = moved(learnt.forecaster, learnt.columns, positions[group.key], group)
-        all_rows = self._with(rows) if getattr(self, "_rows", None) is not None else None
-        self._positions, self._rows = positions, all_rows
+        all_rows = self._with(rows) if getattr(self, "_all_rows", None) is not None else None
+        self._positions, self._all_rows = positions, all_rows
         return self
 
     def _following(self, data: Any, learnt: Learnt) -> Rows:
@@ -215,7 +215,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
         return rows
 
     def _with(self, rows: Rows) -> Rows:
-        before = getattr(self, "_rows", None)
+        before = getattr(self, "_all_rows", None)
         if before is None:
             raise ValueError("this model was loaded and has no rows to fit anew to; call fit with all of them")
         return before.followed_by(rows)

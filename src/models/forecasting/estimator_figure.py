@@ -77,10 +77,10 @@ def _past(estimator: Any, rows: int, ahead: Any, horizon: int) -> tuple[np.ndarr
     to_come = ahead.index if hasattr(ahead, "columns") else position.rows + np.arange(horizon)
     if hasattr(to_come, "to_timestamp"):
         to_come = to_come.to_timestamp()
-    if estimator._rows is None:
+    if estimator._all_rows is None:
         return None, None, to_come
-    group = next(group for group in estimator._rows.groups if group.key == key)
-    places = [estimator._rows.labels.index(label) for label in estimator._fitted().columns.targets]
+    group = next(group for group in estimator._all_rows.groups if group.key == key)
+    places = [estimator._all_rows.labels.index(label) for label in estimator._fitted().columns.targets]
     past = group.values[-rows:, places]
     times = position.rows - len(past) + np.arange(len(past)) if group.index is None else group.index[-rows:]
     return past, times.to_timestamp() if hasattr(times, "to_timestamp") else times, to_come

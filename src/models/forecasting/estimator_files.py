@@ -119,7 +119,7 @@ def load(kind: type[Estimator], folder: Path) -> Estimator:
         arrays = dict(file)
     estimator._learnt = _learnt_of(saved, arrays, folder)
     estimator._positions = _positions_of(saved["series"], saved["tensors"], arrays)
-    estimator._rows = None
+    estimator._all_rows = None
     return estimator
 
 

@@ -75,3 +75,11 @@ def test_models_stay_light_until_an_estimator_is_asked_for(tmp_path: Path) -> No
     assert set(models.__all__) <= set(dir(models))
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         models.Nothing  # noqa: B018
+
+
+@pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
+@pytest.mark.parametrize("name", [name for name in models.__all__ if name.endswith("Forecaster")])
+def test_each_is_fitted_again(name: str) -> None:
+    kind, settings = getattr(models, name), SMALL.get(name, {})
+    again = kind(**settings).fit(hourly_load(150)).fit(hourly_load(200))
+    pd.testing.assert_frame_equal(again.predict(2), kind(**settings).fit(hourly_load(200)).predict(2))
