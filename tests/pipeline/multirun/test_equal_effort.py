@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import optuna
@@ -10,7 +11,9 @@ import pytest
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 
+from pipeline.chosen import trials_of, write_contender
 from pipeline.export import export
+from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder
 from pipeline.settings.composition import register_resolvers
 from pipeline.settings.schema import register_schemas
@@ -123,6 +126,41 @@ def test_pruned_trials_are_in_the_table_with_their_last_error(run_pipeline, clie
     assert pruned["state"].str.fullmatch(r"pruned at epoch \d").all()
     assert pruned["validation_mse"].notna().all()
     assert trials["state"].iloc[: -len(pruned)].eq("finished").all()
+
+
+def test_settings_in_use_are_tried_first(run_pipeline, client) -> None:
+    """Of three trials the first is a contender; its own choice of model settings and readout is what it runs with."""
+    space = "tune.space=[{key: model.units, low: 3, high: 5}]"
+    result = run_pipeline(*QUICK, "model=echo_state", space, "tune.known=[mocap/echo_state]", "tune.prune=false")
+    assert result.status == 0, result.err
+    children = {run.data.tags["job"]: run.data.params for run in runs(client) if "job" in run.data.tags}
+    assert (children["0"]["model.spectral_radius"], children["0"]["readout.lags"]) == ("0.5", "4")
+    assert children["0"]["model.units"] == "200"
+    assert {children[job]["model.units"] for job in ("1", "2")} <= {"3", "4", "5"}
+    assert {children[job]["model.spectral_radius"] for job in ("1", "2")} == {"0.9"}
+
+
+def test_the_best_trial_is_written_as_a_contender(run_pipeline, tmp_path) -> None:
+    """The file composes to the settings of its trial, the best of those that are asked for."""
+    space = "tune.space=[{key: model.units, choices: [3, 4]}, {key: features.traces, choices: [[], [2.0]]}]"
+    result = run_pipeline(
+        *QUICK, "model=gru", space, "tune.trials=4", "tune.readouts=[{key: readout, choices: [skip]}]"
+    )
+    assert result.status == 0, result.err
+    file = tmp_path / "contender" / "own" / "gru.yaml"
+    file.parent.mkdir(parents=True)
+    said = write_contender(STAND_IN, file, ["model.units=3"])
+    assert re.search(r"trial \d of STAND-IN-search \(data not real\), the least of \d that finished", said)
+    best = next(row for row in trials_of(STAND_IN).itertuples() if "model.units=3" in row.overrides)
+    assert f"trial {best.trial} of" in file.read_text()
+    GlobalHydra.instance().clear()
+    with initialize_config_dir(str(conf_folder()), version_base="1.3"):
+        chosen = compose("config", [f"hydra.searchpath=[file://{tmp_path}]", "+contender=own/gru"])
+    assert (chosen.model.units, chosen.readout.lags, chosen.dtype, chosen.refine.patience) == (3, 2, "float32", 6)
+    assert f"features.traces={as_text(list(chosen.features.traces))}" in best.overrides.split(" ")
+    assert "tune" not in chosen
+    with pytest.raises(PipelineError, match=r"no trial that finished has model\.units=5"):
+        write_contender(STAND_IN, file, ["model.units=5"])
 
 
 @pytest.mark.parametrize(("rate", "named"), [("1.0e-9", True), ("0.03", False)])

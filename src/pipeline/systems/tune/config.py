@@ -38,6 +38,7 @@ class SearchConfig:
     trial: int | None = setting(None, at_least=0)
     space: list[DrawnConfig] = MISSING
     readouts: list[DrawnConfig] = field(default_factory=list)
+    known: list[str] = field(default_factory=list)
     prune: bool = True
     warmup: int = setting(at_least=0)
     storage: str | None = None

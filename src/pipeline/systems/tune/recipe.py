@@ -132,6 +132,16 @@ def with_values(settings: TuneConfig, typed: list[str], values: dict[str, Any]) 
     return checked(compose(HydraConfig.get().job.config_name, overrides)), overrides
 
 
+def settings_of_trial(here: optuna.Trial, settings: TuneConfig, job: Job) -> tuple[TuneConfig, list[str]]:
+    """The settings of a trial and all that is typed for it. The first trials are the contenders `tune.known`, scored at
+    one step as all are; the others are drawn."""
+    known, number = settings.tune.known, settings.tune.trial or 0
+    if number >= len(known):
+        return with_values(settings, job.overrides, draw_all(here, settings))
+    overrides = [*job.overrides, f"+contender={known[number]}", "readout.direct=0"]
+    return checked(compose(HydraConfig.get().job.config_name, overrides)), overrides
+
+
 def watch(trial: optuna.Trial) -> Callable[[EpochRow], None]:
     """Told of every epoch; raises Pruned where the validation error is worse than the median of the other trials."""
     reported = set(trial.study.get_trials(deepcopy=False)[trial.number].intermediate_values)
@@ -159,7 +169,7 @@ def trial(settings: TuneConfig, job: Job) -> float:
     known = search.get_trials(deepcopy=False)[here.number]
     if known.value is not None:
         return known.value
-    drawn, overrides = with_values(settings, job.overrides, draw_all(here, settings))
+    drawn, overrides = settings_of_trial(here, settings, job)
     told = replace(job, label=f"trial{settings.tune.trial}", overrides=overrides)
     try:
         error = finite(train(drawn, told, watch=watch(here)))

@@ -1,0 +1,106 @@
+"""`python -m pipeline.chosen SEARCH FILE [KEY=VALUE …]`: the best trial of a search as a contender, conf/contender/….
+
+It is the one of least validation error of those that finished, or of those that have the settings named, as
+readout=kernel. The file names the search, the trial and its error. Horizons beyond one step, of which a search has
+none, are left to the readout.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from hydra import initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf
+
+from pipeline.export import ended_parent
+from pipeline.host.atomic import written_whole
+from pipeline.host.errors import PipelineError
+from pipeline.host.paths import conf_folder, refuse_shadowing
+from pipeline.settings.messages import expected_errors, one_line
+from pipeline.systems.registry import prepare_composition
+from pipeline.tracking.run import scratch_folder
+from pipeline.tracking.store import open_store
+
+GROUPS = ("data", "model", "readout")  # of which a contender says its choice
+NOT_OF_A_CONTENDER = ("tune", "tracking", "experiment", "run_name", "threads", "resume", "size", "readout.direct")
+
+
+def trials_of(search: str) -> pd.DataFrame:
+    """The trials that finished, the best first. Raises PipelineError for a run that is no search."""
+    client = open_store(None)
+    run = ended_parent(client, search)
+    if not any(item.path == "trials.csv" for item in client.list_artifacts(run.info.run_id)):
+        raise PipelineError(f"{search} has no trials.csv; name a multirun of +experiment=equal_effort or tune")
+    with scratch_folder() as folder:
+        table: Any = pd.read_csv(client.download_artifacts(run.info.run_id, "trials.csv", str(folder)))
+    return table[table["state"] == "finished"]
+
+
+def typed_in(overrides: str) -> dict[str, Any]:
+    """Value by key of what was typed for a trial."""
+    parsed = OverridesParser.create().parse_overrides(overrides.split(" "))
+    return {each.key_or_group: each.value() for each in parsed}
+
+
+def best_trial(trials: pd.DataFrame, asked: Sequence[str]) -> Any:
+    """The row of the best trial whose overrides hold those asked for. Raises PipelineError where there is none."""
+    found = trials[[set(asked) <= set(str(each).split(" ")) for each in trials["overrides"]]]
+    if found.empty:
+        raise PipelineError(f"no trial that finished has {' '.join(asked) or 'a validation error'}")
+    return found.iloc[0]
+
+
+def kept_by_space(model: str) -> DictConfig:
+    """What the space of a model sets beside what is drawn."""
+    prepare_composition()
+    with initialize_config_dir(str(conf_folder()), version_base="1.3"):
+        loader = GlobalHydra.instance().config_loader()
+        config = loader.load_configuration(f"space/{model}", overrides=[], run_mode=RunMode.RUN)
+    plain: Any = OmegaConf.to_container(config)
+    return OmegaConf.create({key: value for key, value in plain.items() if key not in ("tune", "hydra")})
+
+
+def contender_of(typed: Mapping[str, Any]) -> str:
+    """The YAML of a contender: its groups, what its space keeps, what was drawn."""
+    config = kept_by_space(typed["model"])
+    for key, value in typed.items():
+        if key not in GROUPS and not any(f"{key}.".startswith(f"{name}.") for name in NOT_OF_A_CONTENDER):
+            OmegaConf.update(config, key, value)
+    defaults = ["_self_", *({f"override /{group}": typed[group]} for group in GROUPS if group in typed)]
+    return OmegaConf.to_yaml({"defaults": defaults}) + "\n" + OmegaConf.to_yaml(config)
+
+
+def write_contender(search: str, file: Path, asked: Sequence[str] = ()) -> str:
+    """Write the file, and return what is said of it; the file is left alone where its own settings were the best."""
+    trials = trials_of(search)
+    best = best_trial(trials, asked)
+    typed, error = typed_in(str(best["overrides"])), f"validation error {best['validation_mse']:.6g}"
+    told = f"trial {best['trial']} of {search}, the least of {len(trials)} that finished: {error}"
+    if "contender" in typed:
+        return f"{told}; it is contender={typed['contender']} as it is, and no file is written"
+    where = f", of those with {' '.join(asked)}" if asked else ""
+    head = f"# @package _global_\n# {typed['model']} on {typed['data']}: {told}{where}.\n"
+    with written_whole(file) as temporary:
+        temporary.write_text(head + contender_of(typed), encoding="utf-8")
+    return f"{file}: {told}{where}"
+
+
+def main() -> None:
+    try:
+        refuse_shadowing()
+        if len(sys.argv) < 3:
+            sys.exit(f"error: {(__doc__ or '').splitlines()[0]}")
+        print(write_contender(sys.argv[1], Path(sys.argv[2]), sys.argv[3:]))
+    except expected_errors() as error:
+        sys.exit(f"error: {one_line(error)}")
+
+
+if __name__ == "__main__":
+    main()
