@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from models.forecasting.averaged import Averaged
 from models.forecasting.divergence import warn_if_diverged
 from models.forecasting.extensions import baggage, check_class, class_of, copy_sources
 from models.forecasting.filtering import State, batches, filter_unequal, roll
@@ -178,7 +179,9 @@ def describe_class(model: nn.Module) -> str:
 
 def description_of(model: nn.Module) -> dict[str, Any]:
     """Returns what `built` makes a model of the same shape from, in plain values: of a model beneath a grouped readout,
-    and the readout."""
+    and the readout; of an average that of each of its members."""
+    if isinstance(model, Averaged):
+        return {"members": [description_of(member) for member in model.models]}
     if isinstance(model, GroupedReadout):
         return {**description_of(model.base), "readout": model.architecture}
     start_up = getattr(model, "start_up", None)
@@ -191,12 +194,21 @@ def description_of(model: nn.Module) -> dict[str, Any]:
 def built(kind: type[nn.Module], description: Mapping[str, Any], *, dimension: int) -> nn.Module:
     """Returns a model of the class and of the shape that `description_of` gave, whose numbers are still to be loaded.
 
-    dimension: d observed features.
+    kind: the class of the model, or of each member of an average; dimension: d observed features.
     """
+    if "members" in description:
+        return Averaged([built(kind, member, dimension=dimension) for member in description["members"]])
     model = kind(**description["architecture"])
     if "start_up" in description:
         model.start_up = StartUp(dimension=dimension, **description["start_up"])
     return GroupedReadout(model, **description["readout"]) if "readout" in description else model
+
+
+def beneath(model: nn.Module) -> nn.Module:
+    """Returns the model beneath a grouped readout; of an average that of its first member, whose class all have."""
+    if isinstance(model, Averaged):
+        return beneath(model.models[0])
+    return model.base if isinstance(model, GroupedReadout) else model
 
 
 def save_forecaster(forecaster: Forecaster, folder: Path) -> None:
@@ -208,7 +220,7 @@ def save_forecaster(forecaster: Forecaster, folder: Path) -> None:
     Raises ValueError, in one line that says what to do, for a class that could not be loaded again.
     """
     model = forecaster.model
-    below = model.base if isinstance(model, GroupedReadout) else model
+    below = beneath(model)
     check_class(below)
     own = baggage(below)
     copy_sources(own.sources, folder)
@@ -221,7 +233,8 @@ def save_forecaster(forecaster: Forecaster, folder: Path) -> None:
     }
     tensors = {f"model/{name}": tensor for name, tensor in model.state_dict().items()}
     update = f"model/{ROUNDED}" if below is model else f"model/base.{ROUNDED}"
-    halved = [update] if description["architecture"].get("rounded") and fits(tensors[update]) else []
+    rounded = description.get("architecture", {}).get("rounded")
+    halved = [update] if rounded and fits(tensors[update]) else []
     if halved:
         description["bfloat16"] = halved
     if own.requirements:
