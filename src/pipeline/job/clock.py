@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -29,6 +29,11 @@ class Clock:
         yield
         self.seconds[name] = time.monotonic() - start
         self.log()
+
+    def add(self, seconds: Mapping[str, float]) -> None:
+        """Adds the seconds of stages that had a clock of their own to those of the stages here."""
+        for name, value in seconds.items():
+            self.seconds[name] = self.seconds.get(name, 0.0) + value
 
     def begin(self, run: Run, title: str) -> None:
         self.run, self.title = run, title

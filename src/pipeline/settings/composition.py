@@ -12,6 +12,12 @@ def at_most(value: int, limit: int | None) -> int:
     return value if limit is None else min(value, limit)
 
 
+def fresh(first: int, number: int, limit: int | None) -> int:
+    """`range(10,${fresh:10,20,${size.seeds}})`: the end of a range of so many seeds from the first on, as many as the
+    limit of `size` where that is less."""
+    return first + at_most(number, limit)
+
+
 def up_to(values: list[int], limit: int | None) -> str:
     """`${up_to:[5,10,20],${size.count}}`: the values of a sweep up to the limit of `size`, comma separated; the limit
     itself where all are above it."""
@@ -34,11 +40,11 @@ def pipeline_store() -> str:
     return str(store_folder())
 
 
-def register_resolvers(resolvers: Iterable[Callable[..., str]] = ()) -> None:
+def register_resolvers(resolvers: Iterable[Callable[..., str | int]] = ()) -> None:
     """Makes the resolvers of all recipes known to OmegaConf, and those of single ones, each by its function's name."""
     from omegaconf import OmegaConf
 
-    for resolver in (at_most, up_to, contenders, pipeline_store, *resolvers):
+    for resolver in (at_most, fresh, up_to, contenders, pipeline_store, *resolvers):
         OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
 
 
@@ -52,7 +58,7 @@ def share_schemas() -> None:
     setattr(ConfigStore, "__deepcopy__", lambda store, memo: store)  # noqa: ARG005, B010
 
 
-def prepare_process(schemas: Mapping[str, type], resolvers: Iterable[Callable[..., str]] = ()) -> None:
+def prepare_process(schemas: Mapping[str, type], resolvers: Iterable[Callable[..., str | int]] = ()) -> None:
     """All of it: called once in the first process, and in each worker before its first configuration is composed.
 
     schemas: of every recipe, by its name. resolvers: of single recipes.

@@ -51,7 +51,7 @@ class System:
     bfloat16: bool = False
     tracked: bool = True
     shorthands: tuple[tuple[str, str], ...] = ()
-    resolvers: tuple[Callable[..., str], ...] = ()
+    resolvers: tuple[Callable[..., str | int], ...] = ()
     redraw: str | None = None
 
 
@@ -166,7 +166,7 @@ def schemas() -> dict[str, type]:
     return {name: system(name).settings for name in SYSTEMS}
 
 
-def resolvers() -> list[Callable[..., str]]:
+def resolvers() -> list[Callable[..., str | int]]:
     """Returns the resolvers of every recipe's own."""
     return [resolver for name in SYSTEMS for resolver in system(name).resolvers]
 

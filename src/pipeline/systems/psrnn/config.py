@@ -97,6 +97,7 @@ class PsrnnConfig(CommonConfig):
     kernel: Any = MISSING
     sampler: Any = MISSING
     update: str = setting(choices=UPDATES)
+    members: int = setting(1, above=0)
     features: FeaturesConfig = field(default_factory=FeaturesConfig)
     initialise: InitialiseConfig = field(default_factory=InitialiseConfig)
     model: Any = MISSING
@@ -132,6 +133,11 @@ def refine_for(data: str, model: str) -> str:
     return "none" if data == "table" and model in ("psrnn", "psrnn_cp") else "bptt"
 
 
+def projected_to(directions: int, count: int) -> int:
+    """`${projected_to:80,${features.count}}`: directions kept of 2m features, all where there are fewer."""
+    return min(directions, 2 * count)
+
+
 SYSTEM = System(
     settings=PsrnnConfig,
     entry="pipeline.systems.psrnn.recipe:train",
@@ -140,5 +146,5 @@ SYSTEM = System(
     servable="pipeline.systems.psrnn.servable:servable",
     data=("data.base:Dataset",),
     bfloat16=True,
-    resolvers=(readout_for, refine_for),
+    resolvers=(readout_for, refine_for, projected_to),
 )

@@ -10,6 +10,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from models.baselines.no_state import NoState
+from models.forecasting.averaged import Averaged
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Problem
 from models.forecasting.lags import settle_lags, takes_lags
@@ -120,7 +121,10 @@ def restored(saved: checkpoint.Saved, model: Any, parts: Parts) -> Regressed:
 
 
 def parameters_of(model: Any) -> int:
-    """Returns how many numbers are fitted; of a grouped readout those of the maps that are used, and its model's."""
+    """Returns how many numbers are fitted; of a grouped readout those of the maps that are used, and its model's; of an
+    average those of all members."""
+    if isinstance(model, Averaged):
+        return sum(parameters_of(own) for own in model.models)
     if not isinstance(model, GroupedReadout):
         return trained_parameters(model)
     maps = {0, *model.direct.nonzero()[:, 0].tolist()}

@@ -3,6 +3,8 @@ report."""
 
 from __future__ import annotations
 
+from functools import partial
+
 from models.runtime.collectives import rank
 from pipeline.host.torchrun import refuse_unlike, settings_of_rank
 from pipeline.job.clock import Clock
@@ -14,9 +16,10 @@ from pipeline.systems.psrnn.evaluate import evaluate_stage, say_left_out
 from pipeline.systems.psrnn.first_model import Initialised
 from pipeline.systems.psrnn.joined import joined_models
 from pipeline.systems.psrnn.load import Parts, load_stage, log_dataset, scored_settings
+from pipeline.systems.psrnn.members import train_members
 from pipeline.systems.psrnn.naming import request_of
 from pipeline.systems.psrnn.readout_stage import parameters_of, readout_stage
-from pipeline.systems.psrnn.refine import Listener, refine_stage, unwatched
+from pipeline.systems.psrnn.refine import Listener, Trained, refine_stage, unwatched
 from pipeline.systems.psrnn.stages import Stages, stages_of
 from pipeline.systems.psrnn.windows import check_windows
 from pipeline.tracking.run_request import fingerprint
@@ -30,6 +33,18 @@ def first_model(stages: Stages, parts: Parts, study: Study) -> Initialised:
         {key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in first.chosen.items()}
     )
     return first
+
+
+def trained_model(settings: PsrnnConfig, stages: Stages, parts: Parts, study: Study, watch: Listener) -> Trained:
+    """Returns one model after all its stages, each of which is logged."""
+    first = first_model(stages, parts, study)
+    trained = refine_stage(settings, stages, parts, first, study, watch)
+    return readout_stage(settings, parts, trained, study) if settings.readout.fitted_last else trained
+
+
+def member(parts: Parts, settings: PsrnnConfig, study: Study) -> Trained:
+    """Returns one member of an ensemble, by settings of its own."""
+    return trained_model(settings, stages_of(settings), parts, study, unwatched)
 
 
 def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> float:
@@ -53,12 +68,13 @@ def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> fl
         say_left_out(parts.test, scored_settings(settings))
     with opened(settings, job, dataset, request, clock) as study:
         log_dataset(study.run, dataset)
-        first = first_model(stages, parts, study)
-        trained = refine_stage(settings, stages, parts, first, study, watch)
-        if settings.readout.fitted_last:
-            trained = readout_stage(settings, parts, trained, study)
+        if settings.members > 1:
+            trained = train_members(settings, parts, study, partial(member, parts))
+        else:
+            trained = trained_model(settings, stages, parts, study, watch)
         study.run.metric("model/parameters", parameters_of(trained.model))
-        beside = joined_models(first.model, parts, settings.evaluate.ridges) if study.full else {}
+        shown = study.full and settings.members == 1
+        beside = joined_models(trained.first.model, parts, settings.evaluate.ridges) if shown else {}
         if rank() > 0:
             return trained.validation_mse
         evaluated = evaluate_stage(settings, loaded, trained, beside, study)
