@@ -22,6 +22,7 @@ from pipeline.systems.psrnn import recipe as psrnn
 from pipeline.systems.tune.recipe import watch
 from pipeline.tracking.run import CUT, DESCRIPTION, Run
 
+KINDS = ("png", "svg")
 MOCAP = ("data=mocap", "size=tiny", "features.count=5,10")
 
 
@@ -112,16 +113,64 @@ def test_figure4_tiny(run_tiny, client) -> None:
 @pytest.mark.timeout(900)
 @pytest.mark.filterwarnings("ignore:this model is no better")
 def test_beyond_tiny(run_tiny, client) -> None:
-    names = ("psrnn", "last_value", "var", "kalman", "echo_state", "lstm", "gru", "min_gru")
-    parent, children = run_tiny("beyond", "size.epochs=1", "hydra.sweeper.params.seed=0")
-    assert len(children) == 4 * len(names)
-    assert figures(client, parent) == {"figures/contenders.png", "figures/contenders.svg"}
+    published = ("psrnn", "last_value", "var", "kalman", "echo_state", "lstm", "gru", "min_gru")
+    kernel = ("psrnn", "kalman", "echo_state", "lstm", "gru", "min_gru", "no_state")
+    data = "hydra.sweeper.params.contender=${contenders:[mocap,moving_mnist]}"
+    parent, children = run_tiny("beyond", "size.epochs=1", "hydra.sweeper.params.seed=10", data)
+    assert len(children) == 2 * len(published) + len(kernel)
+    assert figures(client, parent) == {f"figures/{name}.{kind}" for name in ("contenders", "seconds") for kind in KINDS}
     paired = table(parent, "paired.csv")
-    assert set(paired["against"]) == set(names) - {"psrnn"}
-    assert len(paired) == 4 * (len(names) - 1)
+    mocap = paired[(paired["data"] == "mocap") & (paired["horizon"] == 20)].groupby("claim")["against"].agg(set)
+    assert mocap["ahead of every published baseline"] == set(published) - {"psrnn"}
+    others = {"echo_state", "lstm", "gru", "min_gru"}
+    with_readout = {f"{name}_kernel" for name in kernel} - {"psrnn_kernel", "no_state_kernel"}
+    assert mocap["ahead of every model at equal readout"] == others | with_readout
+    assert mocap["better than the same readout without a state"] == {"no_state_kernel"}
+    assert set(paired.loc[paired["data"] == "moving_mnist", "horizon"]) == {1, 5}
     means = table(parent, "means.csv")
-    assert set(means["arm"]) == set(names)
+    assert set(means.loc[means["data"] == "mocap", "arm"]) == {*published, *(f"{name}_kernel" for name in kernel)}
     assert (means.set_index("arm")["parameters"].drop("last_value") > 0).all()
+    assert (means["seconds"] > 0).all()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.filterwarnings("ignore:this model is no better")
+def test_seconds_tiny_runs_what_is_not_trained_once(run_tiny, client) -> None:
+    parent, children = run_tiny("seconds")
+    assert figures(client, parent) == {f"figures/seconds.{kind}" for kind in KINDS}
+    means = table(parent, "means.csv")
+    epochs = means[means["horizon"] == 5].groupby("arm")["epochs"].agg(list)
+    assert epochs["psrnn_kernel"] == epochs["lstm_kernel"] == [0, 1]
+    assert epochs["echo_state_kernel"] == epochs["kalman_kernel"] == epochs["no_state_kernel"] == [0]
+    assert len(children) == 2 * (2 * 2 + 3)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.filterwarnings("ignore:this model is no better")
+@pytest.mark.parametrize("kind", ["count", "epoch"])
+def test_figures_with_many_frequencies_tiny(kind, run_tiny, client) -> None:
+    parent, children = run_tiny("figure3_projected") if kind == "count" else run_tiny("figure4_projected")
+    counts = 2 if kind == "count" else 1
+    assert len(children) == 3 * counts * 2 * 2
+    assert figures(client, parent) == {f"figures/error_by_{kind}.{ending}" for ending in KINDS}
+    claims = table(parent, "claims.csv")
+    assert set(claims["varied"]) == {f"contender=mocap_{name}" for name in ("paper", "state", "kernel")}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.filterwarnings("ignore:this model is no better")
+def test_ensembles_tiny(run_tiny) -> None:
+    parent, children = run_tiny("ensembles", "members=1,2")
+    assert len(children) == 5 * 2 * 2
+    means = table(parent, "means.csv")
+    assert set(means["varied"]) == {"members=1", "members=2"}
+    sizes = means[means["horizon"] == 1].pivot(index="arm", columns="varied", values="parameters")
+    assert (sizes["members=2"] > 1.5 * sizes["members=1"]).all()
+    claims = table(parent, "claims.csv")
+    assert set(claims["claim"]) >= {"ahead of every model at equal readout"}
 
 
 def test_an_arm_that_is_missing_is_said_and_not_compared(run_pipeline, client) -> None:

@@ -13,10 +13,10 @@ from omegaconf import OmegaConf, open_dict
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder
 from pipeline.settings.build import build, check_target
-from pipeline.settings.composition import at_most, contenders, up_to
+from pipeline.settings.composition import at_most, contenders, fresh, up_to
 from pipeline.settings.schema import register_schemas
 from pipeline.systems.predict.config import PredictConfig
-from pipeline.systems.psrnn.config import PsrnnConfig, readout_for, refine_for
+from pipeline.systems.psrnn.config import PsrnnConfig, projected_to, readout_for, refine_for
 from pipeline.systems.registry import checked, schemas
 from pipeline.systems.trace.config import problem_of
 
@@ -60,7 +60,7 @@ NEEDED = {
 def composer():
     register_schemas(schemas())
     OmegaConf.register_new_resolver("pipeline_store", lambda: "/tmp", replace=True)
-    for resolver in (at_most, up_to, contenders, readout_for, refine_for, problem_of):
+    for resolver in (at_most, fresh, up_to, contenders, readout_for, refine_for, projected_to, problem_of):
         OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
     GlobalHydra.instance().clear()
     with initialize_config_dir(str(conf_folder()), version_base="1.3"):
@@ -105,8 +105,11 @@ def test_every_contender_composes_and_names_its_data_and_model(contender: str) -
     if of_points:
         assert choices.model == (folder or name)
         assert not folder or folder == "rff" or choices.sampler == name
+    elif folder in ("projected", "equal_size"):
+        assert name.startswith(f"{choices.data}_")
     elif not folder.startswith("refined"):
-        assert (choices.data, choices.model) == (folder, name)
+        assert choices.data == folder
+        assert name in (choices.model, f"{choices.model}_{choices.readout}")
     with open_dict(config):
         config.pop("hydra")
     settings = checked(config)
@@ -146,10 +149,11 @@ def test_tiny_lowers_lists_too() -> None:
 
 def test_the_sweeps_of_experiments_follow_size() -> None:
     assert (at_most(20, None), at_most(20, 2), at_most(1, 2)) == (20, 2, 1)
+    assert (fresh(10, 20, None), fresh(10, 20, 2)) == (30, 12)
     assert (up_to([5, 10, 20], None), up_to([5, 10, 20], 10)) == ("5,10,20", "5,10")
     assert up_to([16, 32], 10) == "10"
     assert contenders(["mocap"]).split(",")[0] == "mocap/echo_state"
-    assert len(contenders(["mocap", "swimmer"]).split(",")) == 2 * 8
+    assert len(contenders(["mocap", "swimmer"]).split(",")) == 2 * 15
 
 
 def test_caps_only_lower() -> None:
