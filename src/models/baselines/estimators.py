@@ -42,6 +42,7 @@ class LSTMForecaster(NetworkEstimator):
     """Forecasts by long short-term memory, trained by gradient.
 
     units: the size of the state. epochs: of training; lags: recent rows that the readout sees beside the state.
+    readout, direct: see `models.forecasting.estimator_recurrent.RecurrentEstimator`.
     The rest: see `models.forecasting.estimator.ForecastingEstimator`.
     """
 
@@ -56,6 +57,7 @@ class GRUForecaster(NetworkEstimator):
     """Forecasts by a gated recurrent unit, trained by gradient.
 
     units: the size of the state. epochs: of training; lags: recent rows that the readout sees beside the state.
+    readout, direct: see `models.forecasting.estimator_recurrent.RecurrentEstimator`.
     The rest: see `models.forecasting.estimator.ForecastingEstimator`.
     """
 
@@ -70,7 +72,8 @@ class MinGRUForecaster(NetworkEstimator):
     """Forecasts by two layers of minimal gated recurrent units, trained by gradient.
 
     units: the size of the state of a layer. epochs: of training; lags: recent rows that the readout sees beside the
-    state. The rest: see `models.forecasting.estimator.ForecastingEstimator`.
+    state. readout, direct: see `models.forecasting.estimator_recurrent.RecurrentEstimator`.
+    The rest: see `models.forecasting.estimator.ForecastingEstimator`.
     """
 
     units: int = 32
@@ -85,6 +88,7 @@ class EchoStateForecaster(RecurrentEstimator):
 
     units: of the reservoir. spectral_radius: of its recurrent weights. leak: above 0, at most 1. input_scale: half the
     width of its input weights. lags: recent rows that the readout sees beside the state.
+    readout, direct: see `models.forecasting.estimator_recurrent.RecurrentEstimator`.
     The rest: see `models.forecasting.estimator.ForecastingEstimator`.
     """
 
@@ -111,7 +115,9 @@ class EchoStateForecaster(RecurrentEstimator):
     ) -> Fitted:
         drawn = self._method().fit(Problem(train, validation, READOUT, generators("weights")))
         with threads_for(drawn.model):
-            return settle_ahead(drawn, ReadoutFit(train, validation, READOUT), self.choices(train, leads), leads=leads)
+            solve = ReadoutFit(train, validation, READOUT)
+            settled = settle_ahead(drawn, solve, self.choices(train, leads), leads=leads)
+        return self._finished(settled, solve, generators, leads=leads)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

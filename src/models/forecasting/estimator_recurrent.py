@@ -1,12 +1,14 @@
-"""Estimators whose model has a readout of state and recent observations: the lags, and training by gradient."""
+"""Estimators whose model has a readout of state and recent observations: lags, readouts in groups, and training by
+gradient."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from models.forecasting.burn_in import settle_start_up
 from models.forecasting.estimator import ForecastingEstimator
 from models.forecasting.estimator_checks import check_lags
 from models.forecasting.filtering import MaskedSequences
@@ -14,15 +16,20 @@ from models.forecasting.fitting import Fitted, Method, Problem
 from models.forecasting.lags_ahead import settle_ahead
 from models.forecasting.readout import ReadoutFit
 from models.forecasting.readout_settings import ReadoutSettings
+from models.forecasting.readouts.fit import fit_grouped
+from models.forecasting.readouts.settings import GroupedSettings
 from models.forecasting.recurrent import Recurrent
 from models.forecasting.season import shortest_season
 from models.forecasting.training import Descent, train_by_gradient
-from models.runtime.parameters import whole_number
+from models.runtime.parameters import one_of, whole_number
 from models.runtime.seeding import Generators
 from models.runtime.threads import threads_for
 
 RIDGES = (1e-3, 1.0, 1e2, 1e4)  # of lags, and of the state; all pairs are tried
 LAGS = (0, 1, 2, 4, 8, 16, 24)
+READOUTS = ("linear", "grouped", "kernel")
+KERNEL = GroupedSettings(lags=4, count=400, bandwidth=1.5, whiten=0.5)
+DIRECT = 24  # steps ahead that have a regression of their own, where the number is left open
 READOUT = ReadoutSettings(0, RIDGES, "none", RIDGES)  # of the state alone, before lags are chosen
 
 
@@ -39,10 +46,16 @@ def lag_choices(observed: MaskedSequences, season: int | None) -> Sequence[int]:
 class RecurrentEstimator(ForecastingEstimator):
     """Is an estimator whose readout sees the model's state and the last `lags` rows.
 
-    lags: a number, 0 for the state alone, or "auto", by which the validation part chooses it.
+    lags: a number, 0 for the state alone, or "auto", by which the validation part chooses it. readout: "linear", one
+    ridge for the state and one for the rows; "grouped", the same on standardised columns, fitted above the finished
+    model; "kernel", random features of the rows beside them, 4 of them at least. direct: True, or up to how many steps
+    ahead each has a regression of its own, used where it is better on the validation part than feeding predictions
+    back; a linear readout is then a grouped one. It does not go with columns that are known ahead.
     """
 
     lags: Any = "auto"
+    readout: str = "linear"
+    direct: bool | int = False
 
     def choices(self, train: MaskedSequences, leads: int) -> Sequence[int]:
         """Returns the numbers of lags to choose from; leads: how many of the last columns are known ahead."""
@@ -53,6 +66,35 @@ class RecurrentEstimator(ForecastingEstimator):
 
     def _check(self) -> None:
         check_lags(self.lags)
+        one_of("readout", self.readout, READOUTS)
+        if not isinstance(self.direct, bool):
+            whole_number("direct", self.direct)
+
+    def _grouped(self, lags: int, validation: MaskedSequences) -> GroupedSettings:
+        """Returns the readout to put above a model whose own one sees so many rows."""
+        steps = int(validation.scored.any(2).sum(1).max())
+        asked = DIRECT if self.direct is True else max(1, self.direct)
+        of_rows = KERNEL if self.readout == "kernel" else GroupedSettings()
+        seen = max(lags, of_rows.lags) if of_rows.count else lags
+        return replace(of_rows, lags=seen, direct=max(1, min(asked, steps // 2)))
+
+    def _finished(self, fitted: Fitted, solve: ReadoutFit, generators: Generators, *, leads: int) -> Fitted:
+        """Returns the model beneath the readout asked for, its start-up settled; as it is with a linear one.
+
+        solve: has the two parts. Raises ValueError for direct forecasts of columns beside which others are known.
+        """
+        if self.readout == "linear" and self.direct is False:
+            return fitted
+        if leads and self.direct is not False:
+            raise ValueError(
+                "direct forecasts take nothing that is known ahead: leave out direct, or covariates, calendar, season"
+            )
+        model: Any = fitted.model
+        with threads_for(model):
+            settle_start_up(model, solve.train)
+            asked = self._grouped(model.lags, solve.validation)
+            found = fit_grouped(model, solve.train, solve.validation, asked, generators)
+        return Fitted(found.model, {**fitted.chosen, **found.chosen})
 
 
 def trained(fitted: Fitted, solve: ReadoutFit, *, epochs: int, descent: Descent, generators: Generators) -> Fitted:
@@ -112,4 +154,5 @@ class NetworkEstimator(RecurrentEstimator):
         drawn = self._method().fit(Problem(train, validation, READOUT, generators("weights")))
         with threads_for(drawn.model):
             fitted = settle_ahead(drawn, solve, self.choices(train, leads), leads=leads)
-        return trained(fitted, solve, epochs=self.epochs, descent=Descent(), generators=generators)
+        fitted = trained(fitted, solve, epochs=self.epochs, descent=Descent(), generators=generators)
+        return self._finished(fitted, solve, generators, leads=leads)

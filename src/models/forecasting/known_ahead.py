@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from models.forecasting.filtering import SequenceModel, State
+from models.forecasting.filtering import SequenceModel, State, iterated, roll_to
 
 
 def led(observed: np.ndarray, known: np.ndarray, following: np.ndarray) -> np.ndarray:
@@ -50,6 +51,11 @@ class KnownAhead:
     def update(self, state: State, observation: Tensor) -> State:
         """Returns the state after one more observation (batch, d); what was known of it is used up."""
         return (*self.model.update(state[:-1], observation), state[-1][:, 1:])
+
+    def forecast_ahead(self, state: State, horizons: Sequence[int]) -> Tensor:
+        """Returns forecasts (batch, len(horizons), d): those of the model where nothing is known ahead, else iterated,
+        as a regression of a later row has no place for what is known of it."""
+        return iterated(self, state, horizons) if self.columns else roll_to(self.model, state[:-1], horizons)
 
 
 def known_windows(rows: Tensor, columns: int, horizon: int) -> Tensor:

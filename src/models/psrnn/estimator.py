@@ -43,7 +43,9 @@ class PSRNNForecaster(RecurrentEstimator):
     (0.5 is half-whitened); linear: the weight of the windows themselves beside their features. state_update: how the
     state takes a step, "bayes", "sign", "whitened" or "paper" (`models.psrnn.update`). ridge: of both stages of the
     regression, on means. lags: recent rows that the readout sees beside the state, "auto" or a number. epochs: of
-    refinement by gradient after the regression; 0 leaves it as it is, and takes seconds.
+    refinement by gradient after the regression; 0 leaves it as it is, and takes seconds. readout: "linear", "grouped"
+    or "kernel"; direct: whether each step ahead has a regression of its own
+    (`models.forecasting.estimator_recurrent.RecurrentEstimator`).
 
     The rest (target, covariates, calendar, season, validation, seed) and what there is after `fit` is as in
     `models.forecasting.estimator.ForecastingEstimator`.
@@ -103,7 +105,8 @@ class PSRNNForecaster(RecurrentEstimator):
         with threads_for(found.model):
             first = Fitted(found.model, dict(found.readout.chosen))
             first = settle_ahead(first, solve, self.choices(train, leads), leads=leads)
-        return trained(first, solve, epochs=self.epochs, descent=self._descent(), generators=generators)
+        refined = trained(first, solve, epochs=self.epochs, descent=self._descent(), generators=generators)
+        return self._finished(refined, solve, generators, leads=leads)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -63,15 +63,16 @@ def groups_of(model: GroupedReadout) -> tuple[Tensor, list[str]]:
 
 
 def reachable(train: MaskedSequences, validation: MaskedSequences, *, history: int, most: int) -> int:
-    """Returns the longest horizon, at most `most`, for which both parts have a scored row of each feature so far ahead
-    of one that has `history` rows before it; 0 where there are none at all."""
+    """Returns the longest horizon, at most `most`, for which the training part has a scored row of each feature so far
+    ahead of one that has `history` rows before it, and the validation part one of any feature; 0 where there are none
+    at all."""
     reach = 0
     for horizon in range(1, most + 1):
-        parts = (
+        fitted_to, held_out = (
             targets_ahead(part.values, part.scored, horizon, first_row(part, history))[1]
             for part in (train, validation)
         )
-        if not all(bool(keep.flatten(0, 1).any(0).all()) for keep in parts):
+        if not (bool(fitted_to.flatten(0, 1).any(0).all()) and bool(held_out.any())):
             break
         reach = horizon
     return reach
