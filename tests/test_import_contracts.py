@@ -17,6 +17,11 @@ FORBIDDEN = {
     "models/numerics/ridge.py": ("import data.base", "models.numerics.ridge -> data.base"),
     "models/theory/bounds.py": ("import models.trace.queries", "models.theory.bounds -> models.trace.queries"),
     "models/forecasting/readout.py": ("import models.psrnn.cell", "models.forecasting.readout -> models.psrnn.cell"),
+    "models/sequence/masks.py": ("import models.trace.queries", "models.sequence.masks -> models.trace.queries"),
+    "models/sequence/losses.py": (
+        "import models.forecasting.bptt",
+        "models.sequence.losses -> models.forecasting.bptt",
+    ),
     "models/features/maps.py": ("import omegaconf", "models.features.maps -> omegaconf"),
     "models/linear/regression.py": ("import models.theory.bounds", "models.linear.regression -> models.theory.bounds"),
     "models/runtime/seeding.py": ("import models.numerics.ridge", "models.runtime.seeding -> models.numerics.ridge"),

@@ -1,0 +1,107 @@
+"""Sequences of unequal length: end to end in memory, padded for a network, and batches of similar lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from models.sequence.masks import present_steps
+
+
+class Padded(NamedTuple):
+    """Holds sequences padded to the longest.
+
+    values: (sequence, step, width), 0 past the end. lengths: int64 (sequence,); a length of 0 is a missing sequence.
+    """
+
+    values: Tensor
+    lengths: Tensor
+
+    @property
+    def present(self) -> Tensor:
+        """Returns whether a step is one of the sequence's own: bool (sequence, step)."""
+        return present_steps(self.lengths, self.values.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """Holds sequences end to end, without padding.
+
+    values: (step, width), the steps of all sequences. lengths: int64 (sequence,), 0 for a missing sequence.
+    """
+
+    values: Tensor
+    lengths: Tensor
+
+    @classmethod
+    def of(cls, arrays: Sequence[Any], *, dtype: torch.dtype = torch.float32) -> Packed:
+        """Returns arrays or tensors (step, width) as packed sequences.
+
+        Raises ValueError without any array, and for one that has no rows of steps or another width than the first.
+        """
+        tensors = [torch.as_tensor(array) for array in arrays]
+        if not tensors:
+            raise ValueError("packing needs at least one sequence")
+        for place, tensor in enumerate(tensors):
+            if tensor.ndim != 2 or tensor.shape[1] != tensors[0].shape[1]:
+                wanted = f"(step, {tensors[0].shape[1]})" if tensors[0].ndim == 2 else "(step, width)"
+                raise ValueError(f"sequence {place} must have shape {wanted}, got {tuple(tensor.shape)}")
+        lengths = torch.tensor([len(tensor) for tensor in tensors])
+        return cls(torch.cat([tensor.to(dtype) for tensor in tensors]), lengths)
+
+    @property
+    def count(self) -> int:
+        """Returns how many sequences there are."""
+        return len(self.lengths)
+
+    @property
+    def width(self) -> int:
+        """Returns how many numbers a step has."""
+        return self.values.shape[1]
+
+    @property
+    def starts(self) -> Tensor:
+        """Returns the row of `values` with which each sequence begins: int64 (sequence,)."""
+        return self.lengths.cumsum(0) - self.lengths
+
+    def pick(self, rows: Tensor) -> Padded:
+        """Returns the sequences of these numbers (row,), in this order, padded to the longest of them and at least to
+        one step."""
+        lengths = self.lengths[rows]
+        steps = max(1, int(lengths.max())) if len(lengths) else 1
+        present = present_steps(lengths, steps)
+        places = self.starts[rows].unsqueeze(1) + torch.arange(steps, device=lengths.device)
+        values = self.values.new_zeros(len(lengths), steps, self.width)
+        values[present] = self.values[places[present]]
+        return Padded(values, lengths)
+
+    def unpack(self) -> list[Tensor]:
+        """Returns one tensor (step, width) a sequence."""
+        return list(self.values.split(self.lengths.tolist()))
+
+
+def unpadded(padded: Padded) -> list[Tensor]:
+    """Returns one tensor (step, width) a sequence, without its padding."""
+    return [values[:length] for values, length in zip(padded.values, padded.lengths.tolist(), strict=True)]
+
+
+def batches_by_length(
+    lengths: Tensor, *, size: int, generator: torch.Generator, window: int = 16
+) -> tuple[Tensor, ...]:
+    """Returns the row numbers of each batch of an epoch, int64 (batch size,) each; every row comes once.
+
+    The rows are drawn in a random order; each `window` batches of them are sorted by length, so that a batch has little
+    padding, and the batches then come in a random order. lengths (row,); size: rows of a batch, the last may be
+    smaller. Raises ValueError for a size or window below 1.
+    """
+    if size < 1 or window < 1:
+        raise ValueError(f"a batch needs at least one row and a window at least one batch, got {size} and {window}")
+    order = torch.randperm(len(lengths), generator=generator)
+    batches = list[Tensor]()
+    for rows in order.split(size * window):
+        batches += rows[lengths[rows].argsort(stable=True)].split(size)
+    return tuple(batches[place] for place in torch.randperm(len(batches), generator=generator).tolist())
