@@ -14,6 +14,7 @@ RANDOM = ("psrnn", "psrnn_cp")  # models that draw frequencies
 TRAINING = ("features", "two_stage", "fit", "bptt", "readout")  # stages between data and evaluation
 HORIZON = "test_mse_horizon_"
 WINDOW_MSE, WINDOW_MAE = "evaluate/window_mse", "evaluate/window_mae"
+ALONG, COUNTS = "evaluate/window_mse_along", "evaluate/windows_along"  # histories along the test part
 
 
 def arm(choices: Mapping[str, Any]) -> str:
@@ -82,6 +83,6 @@ FORECASTS = Comparison(
     horizon=HORIZON,
     effort="refine.epochs",
     window="evaluate.window",
-    along="pipeline.systems.psrnn.windows:window_table",
+    along="pipeline.systems.psrnn.curves:window_table",
     shown=("evaluate/test_mse", "evaluate/test_mse_persistence", "evaluate/test_mse_ar2", "model/parameters"),
 )

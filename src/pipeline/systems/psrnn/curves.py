@@ -1,11 +1,14 @@
-"""Errors by epoch of refinement, read from the tracking store."""
+"""Errors by epoch of refinement, and along the test part, read from the tracking store."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pandas as pd
 from mlflow.tracking import MlflowClient
 
 from pipeline.compare.comparison import stored_error
+from pipeline.systems.psrnn.comparison import ALONG, COUNTS
 
 
 def curve_table(client: MlflowClient, jobs: pd.DataFrame) -> pd.DataFrame:
@@ -27,4 +30,19 @@ def curve_table(client: MlflowClient, jobs: pd.DataFrame) -> pd.DataFrame:
                 | {"epoch": epoch, "accepted": accepted[epoch]}
                 | errors
             )
+    return pd.DataFrame(rows)
+
+
+def window_table(client: MlflowClient, jobs: Any) -> pd.DataFrame:
+    """Returns a row per job and place along its test part: data, window, arm, place, windows and window_mse."""
+    rows = []
+    for job in jobs.to_dict("records"):
+        counts, errors = (
+            {m.step: m.value for m in client.get_metric_history(str(job["run_id"]), name)} for name in (COUNTS, ALONG)
+        )
+        known = {key: job[key] for key in ("data", "window", "arm")}
+        rows += [
+            known | {"place": place, "windows": int(counts[place]), "window_mse": stored_error(errors[place])}
+            for place in sorted(errors)
+        ]
     return pd.DataFrame(rows)

@@ -7,17 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from mlflow.tracking import MlflowClient
 
 from models.forecasting.filtering import MaskedSequences, SequenceModel
 from models.forecasting.windows import WindowErrors, whole_windows, window_errors
 from models.runtime.threads import threads_for
-from pipeline.compare.comparison import stored_error
 from pipeline.compare.windows import GROUP
-from pipeline.systems.psrnn.comparison import WINDOW_MAE, WINDOW_MSE
+from pipeline.systems.psrnn.comparison import ALONG, COUNTS, WINDOW_MAE, WINDOW_MSE
 from pipeline.tracking.run import Run
-
-ALONG, COUNTS = "evaluate/window_mse_along", "evaluate/windows_along"
 
 
 def check_windows(part: MaskedSequences, length: int | None) -> None:
@@ -50,18 +46,3 @@ def log_windows(run: Run, model: SequenceModel, part: MaskedSequences, length: i
     for place, windows, error in along(errors).itertuples(index=False):
         run.metric(ALONG, error, step=int(place))
         run.metric(COUNTS, windows, step=int(place))
-
-
-def window_table(client: MlflowClient, jobs: Any) -> pd.DataFrame:
-    """Returns a row per job and place along its test part: data, window, arm, place, windows and window_mse."""
-    rows = []
-    for job in jobs.to_dict("records"):
-        counts, errors = (
-            {m.step: m.value for m in client.get_metric_history(str(job["run_id"]), name)} for name in (COUNTS, ALONG)
-        )
-        known = {key: job[key] for key in ("data", "window", "arm")}
-        rows += [
-            known | {"place": place, "windows": int(counts[place]), "window_mse": stored_error(errors[place])}
-            for place in sorted(errors)
-        ]
-    return pd.DataFrame(rows)
