@@ -91,7 +91,7 @@ def rows_beside_lags(model: Recurrent, part: MaskedSequences, lags: int) -> Regr
 def inputs_with_lags(lags: int, *, most: int, size: int, dimension: int) -> Tensor:
     """Returns the places of the state's `size` inputs and those of the last `lags` of `most` observations (d,)."""
     end = size + most * dimension
-    return torch.tensor([*range(size), *range(end - lags * dimension, end)])
+    return torch.tensor([*range(size), *range(end - lags * dimension, end)], dtype=torch.int64)
 
 
 @torch.no_grad()

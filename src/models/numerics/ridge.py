@@ -26,8 +26,9 @@ Ridge = float | Tensor  # one penalty for all inputs, or one for each, (input,)
 
 
 def smallest(ridge: Ridge) -> float:
-    """Returns the least of the penalties."""
-    return float(torch.as_tensor(ridge).min())
+    """Returns the least of the penalties, infinity where there are no inputs."""
+    penalties = torch.as_tensor(ridge)
+    return float(penalties.min()) if penalties.numel() else math.inf
 
 
 def per_sample_ridge(ridge: Ridge, *, scale: str, count: int) -> Ridge:

@@ -8,9 +8,17 @@ from torch import Tensor
 
 from models.baselines.echo_state import EchoState
 from models.baselines.networks import GRU, LSTM, MinGRU
+from models.baselines.no_state import NoState
 from models.forecasting.filtering import MaskedSequences, filter_sequences
-from models.forecasting.lags import choose_lags, reachable_lags, recent_observations, takes_lags, with_lags
-from models.forecasting.readout import ReadoutSettings, fit_readout
+from models.forecasting.lags import (
+    choose_lags,
+    reachable_lags,
+    recent_observations,
+    settle_lags,
+    takes_lags,
+    with_lags,
+)
+from models.forecasting.readout import FittedReadout, ReadoutFit, ReadoutSettings, fit_readout
 from models.forecasting.recurrent import Recurrent
 from models.numerics.ridge import masked_mse
 from models.psrnn.cell import PSRNN
@@ -138,3 +146,14 @@ def test_models_of_a_person_s_own_may_take_no_lags() -> None:
     assert takes_lags(random_psrnn())
     assert not takes_lags(Own())
     assert not takes_lags(torch.nn.Linear(1, 1))
+
+
+def test_a_model_without_a_state_chooses_among_lags_none_of_which_is_none_at_all() -> None:
+    problem = small_problem(lags=0)
+    settings = ReadoutSettings(0, [1e-4, 1.0], "none", [1e-4, 1.0], choices=[0, 1, 2])
+    alone = NoState().fit(problem._replace(readout=settings))
+    solve = ReadoutFit(problem.train, problem.validation, settings)
+    settled = settle_lags(alone.model, FittedReadout(alone.chosen, None, None), solve)
+    assert settled.tried is not None
+    assert settled.tried.errors[0] > 10 * settled.tried.errors[2]
+    assert settled.model.lags == settled.tried.lags > 0

@@ -6,6 +6,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from models.baselines.no_state import Stateless
 from models.forecasting.lags import LagsTried
 from models.forecasting.readout_settings import ReadoutSettings
 
@@ -21,7 +22,9 @@ def say_lags(model: object, tried: LagsTried | None) -> None:
     if tried is None:
         return
     lags = tried.lags
-    named = "the state alone" if not lags else f"the state and the last {lags} observation{'s' * (lags > 1)}"
+    state = "" if isinstance(model, Stateless) else "the state"
+    last = f"the last {lags} observation{'s' * (lags > 1)}" if lags else ""
+    named = " and ".join(filter(None, [state, last])) if lags else f"{state or 'the mean'} alone"
     errors = ", ".join(f"{n}: {error:.3g}" for n, error in tried.errors.items())
     tqdm.write(
         f"readout of {type(model).__name__}: {named}, chosen by the one-step validation error of each number of lags "

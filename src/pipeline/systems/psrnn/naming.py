@@ -58,7 +58,13 @@ def request_of(
         experiment=choices.get("experiment") or dataset.name,
         group=choices.get("experiment") or data or "",
         words=[arm, kernel, f"m{settings.features.count}" if psrnn else "", *typed],
-        tags={"model": choices.get("model", ""), "arm": arm, "sampler": sampler, "kernel": kernel},
+        tags={
+            "model": choices.get("model", ""),
+            "arm": arm,
+            "sampler": sampler,
+            "kernel": kernel,
+            "readout": choices.get("readout", ""),
+        },
         passed_over=() if trained else ("refine",),
     )
     return run_request(settings, job, dataset, device, named)

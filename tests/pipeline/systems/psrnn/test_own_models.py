@@ -240,3 +240,23 @@ def test_trying_a_model_leaves_the_global_generator_alone(own: Own) -> None:
     before = torch.random.get_rng_state()
     tried(importlib.import_module(MODULE).Method())
     assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_it_gets_a_readout_in_groups_and_is_served_with_it_from_elsewhere(
+    own: Own, run_pipeline, client: MlflowClient, elsewhere
+) -> None:
+    """It exposes no state, so the readout sees lags alone, as many as validation chooses without a state."""
+    result = run_pipeline(*own.arguments, "readout.direct=3", "tracking.register=mine", "tracking.detail=summary")
+    assert result.status == 0, result.err
+    assert "readout of Stateless: the last" in result.out
+    elsewhere()
+    mlflow.set_tracking_uri(client.tracking_uri)
+    model: Any = mlflow.pyfunc.load_model("models:/mine@best")
+    readout = model.unwrap_python_model().forecaster.model
+    assert type(readout.base).__name__ == "SeasonalNaive"
+    assert (readout.state_size, len(readout.direct)) == (0, 3)
+    waves = pd.read_csv(own.folder / "waves.csv")[["a", "b"]]
+    found = model.predict(waves.iloc[:60], params={"horizon": 3})
+    np.testing.assert_allclose(found[["a", "b"]], waves.iloc[60:63], atol=0.1)
+    few = model.predict(waves.iloc[:2], params={"horizon": 3})  # as the model itself: fewer rows than lags
+    assert few[["a", "b"]].to_numpy().shape == (3, 2)

@@ -112,14 +112,14 @@ def test_the_table_has_the_errors_of_the_same_rows_side_by_side(changes: dict[st
     assert (table["direct"] < table["last_value"]).all()
 
 
-@pytest.mark.parametrize("name", ["kalman", "echo_state"])
+@pytest.mark.parametrize("name", ["kalman", "echo_state", "no_state"])
 def test_lags_that_are_left_open_are_those_that_validation_chooses(name: str, capsys: pytest.CaptureFixture) -> None:
     """A model with lags of its own hands them on; for another one they are chosen without a state."""
     settings = readout(lags=None, choices=[1, 3], traces=[])
     found = regress(settings, parts(), model_of(name), generators_of(0))
     said = capsys.readouterr().out
     assert found.model.lags == (3 if name == "kalman" else 2)
-    assert ("readout of Stateless: the state and the last 3 observations" in said) == (name == "kalman")
+    assert ("readout of Stateless: the last 3 observations" in said) == (name == "kalman")
 
 
 def test_without_anything_to_take_features_of_they_are_left_out_and_said(capsys: pytest.CaptureFixture) -> None:
@@ -254,3 +254,22 @@ def test_a_checkpoint_of_another_readout_is_named(run_pipeline, store: Path, mon
     saved = readout_stage.checkpoint.load(folder / "readout.npz")
     readout_stage.checkpoint.save(folder / "readout.npz", {"weight": saved.tensors["weight"][:, :1]}, saved.values)
     assert "readout.npz is a checkpoint of another model" in run_pipeline(*bare, "resume=true").error
+
+
+def test_a_multirun_tells_readouts_apart_in_its_table(run_pipeline, client: MlflowClient, tmp_path: Path) -> None:
+    result = run_pipeline(
+        "-m", "+experiment=mocap", "size=tiny", "data.source=stand_in", "threads=1", "model=no_state", "refine=none",
+        "readout=skip,kernel", "evaluate.horizons=[1]", "evaluate.orders=[]", "tracking.log_model=false",
+        "tracking.detail=summary",
+    )  # fmt: skip
+    assert result.status == 0, result.err
+    runs = client.search_runs([e.experiment_id for e in client.search_experiments()])
+    (parent,) = [run for run in runs if "jobs" in run.data.tags]
+    jobs = pd.read_csv(client.download_artifacts(parent.info.run_id, "jobs.csv", str(tmp_path)))
+    assert sorted(jobs["varied"]) == ["readout=kernel", "readout=skip"]
+    assert set(jobs["arm"]) == {"no_state"}
+    by_readout = jobs.set_index("varied")["parameters"]
+    assert by_readout["readout=skip"] < by_readout["readout=kernel"]
+    readout_runs = {run.data.tags["readout"]: run for run in runs if "readout" in run.data.tags}
+    assert set(readout_runs) == {"skip", "kernel"}
+    assert "readout.direct.used" in readout_runs["kernel"].data.tags
