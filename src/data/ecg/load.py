@@ -6,6 +6,7 @@ Transactions on Biomedical Engineering 50(3), 2003. It needs no files.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from data.base import DataError, Dataset, check_numbers, check_whole_numbers
 from data.ecg.model import electrocardiogram, shortest_beat
 from data.ranges import Count, Deviation, Range, Seed
+from data.source import Source
 from data.split import check_trajectories, split_trajectories
 
 LEAST_BEAT = 0.2  # seconds: 300 beats a minute
@@ -24,20 +26,10 @@ Positive = Annotated[float, Range(above=0)]
 Frequency = Annotated[float, Range(at_least=LOWEST_FREQUENCY, at_most=HIGHEST_FREQUENCY)]
 
 
-def load_ecg(
-    *,
-    seed: Seed = 0,
-    trajectories: Count = 25,
-    test: Count = 5,
-    validation: Count = 4,
-    steps: Count = 500,
-    frequency: Frequency = 50.0,
-    heart_rate: Positive = 60.0,
-    heart_rate_spread: Deviation = 10.0,
-    beat_spread: Deviation = 0.05,
-    noise: Deviation = 0.025,
-) -> Dataset:
-    """Returns `trajectories` records of `steps` rows, of as many hearts; the last `test` are the test part.
+@dataclass(frozen=True, kw_only=True)
+class Ecg(Source):
+    """Is the section `data=ecg`: `trajectories` records of `steps` rows, of as many hearts; the last `test` are the
+    test part.
 
     The one feature is the voltage between two electrodes (mV) with noise. The angle in the heart's cycle, the length of
     the beat and breathing are hidden.
@@ -51,21 +43,38 @@ def load_ecg(
 
     Raises DataError for parameters out of range, and for beats that could become shorter than 0.2 s.
     """
-    check_whole_numbers("ecg", {"seed": seed}, least=0)
-    check_trajectories("ecg", trajectories=trajectories, test=test, validation=validation)
-    check_whole_numbers("ecg", {"steps": steps})
-    check_numbers("ecg", {"noise": noise})
-    check_frequency(frequency)
-    check_beats(heart_rate, heart_rate_spread, beat_spread)
-    arrays = []
-    for i in range(trajectories):
-        heart = np.random.default_rng([seed, HEART, i])
-        beat = 60.0 / (heart_rate + heart_rate_spread * heart.uniform(-1.0, 1.0))
-        voltage = electrocardiogram(heart, beat=beat, spread=beat_spread * beat, frequency=frequency, steps=steps)
-        arrays.append((voltage + noise * np.random.default_rng([seed, NOISE, i]).standard_normal(steps))[:, None])
-    draws = np.random.default_rng([seed, SPLIT])
-    parts = split_trajectories(arrays, word="record", validation=validation, test=test, generator=draws)
-    return Dataset("ecg", *parts, ("voltage",), ("mV",), "simulated")
+
+    seed: Seed = 0
+    trajectories: Count = 25
+    test: Count = 5
+    validation: Count = 4
+    steps: Count = 500
+    frequency: Frequency = 50.0
+    heart_rate: Positive = 60.0
+    heart_rate_spread: Deviation = 10.0
+    beat_spread: Deviation = 0.05
+    noise: Deviation = 0.025
+
+    def load(self) -> Dataset:
+        """Returns the data. Raises DataError as the class says."""
+        check_whole_numbers("ecg", {"seed": self.seed}, least=0)
+        check_trajectories("ecg", trajectories=self.trajectories, test=self.test, validation=self.validation)
+        check_whole_numbers("ecg", {"steps": self.steps})
+        check_numbers("ecg", {"noise": self.noise})
+        check_frequency(self.frequency)
+        check_beats(self.heart_rate, self.heart_rate_spread, self.beat_spread)
+        arrays = []
+        for i in range(self.trajectories):
+            heart = np.random.default_rng([self.seed, HEART, i])
+            beat = 60.0 / (self.heart_rate + self.heart_rate_spread * heart.uniform(-1.0, 1.0))
+            voltage = electrocardiogram(
+                heart, beat=beat, spread=self.beat_spread * beat, frequency=self.frequency, steps=self.steps
+            )
+            added = np.random.default_rng([self.seed, NOISE, i]).standard_normal(self.steps)
+            arrays.append((voltage + self.noise * added)[:, None])
+        draws = np.random.default_rng([self.seed, SPLIT])
+        parts = split_trajectories(arrays, word="record", validation=self.validation, test=self.test, generator=draws)
+        return Dataset("ecg", *parts, ("voltage",), ("mV",), "simulated")
 
 
 def check_frequency(frequency: float) -> None:

@@ -7,6 +7,7 @@ tasks with contacts", 2011). It needs no files.
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from data.base import DataError, Dataset, check_numbers, check_whole_numbers
 from data.hopper.policies import POLICIES
 from data.hopper.simulator import ACTIONS, hopper_class, roll_out, simulator_versions
 from data.ranges import Count, Deviation, Seed
+from data.source import Source
 from data.split import check_trajectories, split_trajectories
 
 FEATURE_NAMES = ("height", "torso_angle", "thigh_angle", "leg_angle", "foot_angle")
@@ -24,18 +26,10 @@ ATTEMPTS = 10  # to stay upright for a whole trajectory
 STARTS, TORQUES, NOISE, SPLIT = range(4)
 
 
-def load_hopper(
-    *,
-    seed: Seed = 0,
-    trajectories: Count = 25,
-    test: Count = 5,
-    validation: Count = 4,
-    steps: Count = 200,
-    every: Count = 4,
-    action_noise: Deviation = 0.1,
-    noise: Deviation = 0.005,
-) -> Dataset:
-    """Returns `trajectories` ways of `steps` rows from different initial states; the last `test` are the test part.
+@dataclass(frozen=True, kw_only=True)
+class Hopper(Source):
+    """Is the section `data=hopper`: `trajectories` ways of `steps` rows from different initial states; the last `test`
+    are the test part.
 
     Features: height of the torso (m), angle of the torso and of the three joints (rad), with noise. Speeds, torques and
     where it is are hidden.
@@ -56,21 +50,35 @@ def load_hopper(
     Raises DataError for parameters out of range, when gymnasium or MuJoCo is not installed, and when the hopper falls
     every time.
     """
-    check_whole_numbers("hopper", {"seed": seed}, least=0)
-    check_trajectories("hopper", trajectories=trajectories, test=test, validation=validation)
-    check_whole_numbers("hopper", {"steps": steps, "every": every})
-    check_numbers("hopper", {"action_noise": action_noise, "noise": noise})
-    versions = simulator_versions()
-    shape, arrays = (steps, len(FEATURE_NAMES)), []
-    with closing(hopper_class()()) as environment:
-        for i in range(trajectories):
-            seen = hop(environment, (seed, i), length=(steps - 1) * every, action_noise=action_noise)
-            added = np.random.default_rng([seed, NOISE, i]).standard_normal(shape)
-            arrays.append(seen[::every, : len(FEATURE_NAMES)] + noise * added)
-    draws = np.random.default_rng([seed, SPLIT])
-    parts = split_trajectories(arrays, word="hop", validation=validation, test=test, generator=draws)
-    source = f"simulated: gymnasium {versions['gymnasium']}, mujoco {versions['mujoco']}"
-    return Dataset("hopper", *parts, FEATURE_NAMES, UNITS, source)
+
+    seed: Seed = 0
+    trajectories: Count = 25
+    test: Count = 5
+    validation: Count = 4
+    steps: Count = 200
+    every: Count = 4
+    action_noise: Deviation = 0.1
+    noise: Deviation = 0.005
+
+    def load(self) -> Dataset:
+        """Returns the data. Raises DataError as the class says."""
+        check_whole_numbers("hopper", {"seed": self.seed}, least=0)
+        check_trajectories("hopper", trajectories=self.trajectories, test=self.test, validation=self.validation)
+        check_whole_numbers("hopper", {"steps": self.steps, "every": self.every})
+        check_numbers("hopper", {"action_noise": self.action_noise, "noise": self.noise})
+        versions = simulator_versions()
+        shape, arrays = (self.steps, len(FEATURE_NAMES)), []
+        with closing(hopper_class()()) as environment:
+            for i in range(self.trajectories):
+                seen = hop(
+                    environment, (self.seed, i), length=(self.steps - 1) * self.every, action_noise=self.action_noise
+                )
+                added = np.random.default_rng([self.seed, NOISE, i]).standard_normal(shape)
+                arrays.append(seen[:: self.every, : len(FEATURE_NAMES)] + self.noise * added)
+        draws = np.random.default_rng([self.seed, SPLIT])
+        parts = split_trajectories(arrays, word="hop", validation=self.validation, test=self.test, generator=draws)
+        source = f"simulated: gymnasium {versions['gymnasium']}, mujoco {versions['mujoco']}"
+        return Dataset("hopper", *parts, FEATURE_NAMES, UNITS, source)
 
 
 def hop(environment: Any, draw: tuple[int, int], *, length: int, action_noise: float) -> np.ndarray:

@@ -7,12 +7,14 @@ circle of latitude. It is simulated here and needs no files.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
 
 from data.base import DataError, Dataset, check_numbers, check_whole_numbers
 from data.ranges import Count, Deviation, Range, Seed
+from data.source import Source
 from data.split import check_trajectories, split_trajectories
 
 LEAST_VARIABLES = 4  # x_{k−2}, x_{k−1}, x_k and x_{k+1} are four
@@ -26,21 +28,10 @@ Variables = Annotated[int, Range(at_least=LEAST_VARIABLES)]
 Interval = Annotated[float, Range(above=0, at_most=LONGEST_INTERVAL)]
 
 
-def load_lorenz96(
-    *,
-    seed: Seed = 0,
-    trajectories: Count = 25,
-    test: Count = 5,
-    validation: Count = 4,
-    steps: Count = 300,
-    variables: Variables = 8,
-    observed: Count = 4,
-    forcing: Deviation = 8.0,
-    interval: Interval = 0.1,
-    noise: Deviation = 0.2,
-) -> Dataset:
-    """Returns `trajectories` trajectories of `steps` rows from different initial states; the last `test` are the test
-    part.
+@dataclass(frozen=True, kw_only=True)
+class Lorenz96(Source):
+    """Is the section `data=lorenz96`: `trajectories` trajectories of `steps` rows from different initial states; the
+    last `test` are the test part.
 
     dx_k/dt = (x_{k+1} − x_{k−2}) x_{k−1} − x_k + F, indices modulo `variables`, F = `forcing`. The features are
     `observed` of the variables, as evenly spread over the ring as they can be, plus noise; the others are hidden.
@@ -58,22 +49,39 @@ def load_lorenz96(
 
     Raises DataError for parameters out of range, and when a state grows beyond all bounds.
     """
-    check_whole_numbers("lorenz96", {"seed": seed}, least=0)
-    check_trajectories("lorenz96", trajectories=trajectories, test=test, validation=validation)
-    check_whole_numbers("lorenz96", {"steps": steps})
-    check_numbers("lorenz96", {"forcing": forcing, "noise": noise})
-    check_interval(interval)
-    check_ring(variables, observed)
-    starts = initial_states(seed, trajectories, variables=variables, forcing=forcing)
-    states = simulate(starts, forcing=forcing, interval=interval, steps=steps)
-    shown = np.arange(observed) * variables // observed
-    arrays = [
-        states[:, i, shown] + noise * np.random.default_rng([seed, NOISE, i]).standard_normal((steps, observed))
-        for i in range(trajectories)
-    ]
-    draws = np.random.default_rng([seed, SPLIT])
-    parts = split_trajectories(arrays, word="trajectory", validation=validation, test=test, generator=draws)
-    return Dataset("lorenz96", *parts, tuple(f"x_{k}" for k in shown), ("",) * observed, "simulated")
+
+    seed: Seed = 0
+    trajectories: Count = 25
+    test: Count = 5
+    validation: Count = 4
+    steps: Count = 300
+    variables: Variables = 8
+    observed: Count = 4
+    forcing: Deviation = 8.0
+    interval: Interval = 0.1
+    noise: Deviation = 0.2
+
+    def load(self) -> Dataset:
+        """Returns the data. Raises DataError as the class says."""
+        check_whole_numbers("lorenz96", {"seed": self.seed}, least=0)
+        check_trajectories("lorenz96", trajectories=self.trajectories, test=self.test, validation=self.validation)
+        check_whole_numbers("lorenz96", {"steps": self.steps})
+        check_numbers("lorenz96", {"forcing": self.forcing, "noise": self.noise})
+        check_interval(self.interval)
+        check_ring(self.variables, self.observed)
+        starts = initial_states(self.seed, self.trajectories, variables=self.variables, forcing=self.forcing)
+        states = simulate(starts, forcing=self.forcing, interval=self.interval, steps=self.steps)
+        shown = np.arange(self.observed) * self.variables // self.observed
+        arrays = [
+            states[:, i, shown]
+            + self.noise * np.random.default_rng([self.seed, NOISE, i]).standard_normal((self.steps, self.observed))
+            for i in range(self.trajectories)
+        ]
+        draws = np.random.default_rng([self.seed, SPLIT])
+        parts = split_trajectories(
+            arrays, word="trajectory", validation=self.validation, test=self.test, generator=draws
+        )
+        return Dataset("lorenz96", *parts, tuple(f"x_{k}" for k in shown), ("",) * self.observed, "simulated")
 
 
 def check_interval(interval: float) -> None:

@@ -13,6 +13,7 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ import numpy as np
 from data.base import DataError, Dataset, check_numbers, check_whole_numbers
 from data.files.download import data_root, preparing
 from data.ranges import Count, Deviation, Seed
+from data.source import Source
 from data.split import check_trajectories, split_trajectories
 from data.swimmer.cross_entropy import cross_entropy_maximise
 
@@ -45,21 +47,10 @@ class Settings(NamedTuple):
     action_noise: float
 
 
-def load_swimmer(
-    *,
-    root: str | None = None,
-    seed: Seed = 0,
-    trajectories: Count = 25,
-    test: Count = 5,
-    validation: Count = 4,
-    steps: Count = 300,
-    iterations: Count = 15,
-    policies: Count = 30,
-    elite: Count = 6,
-    action_noise: Deviation = 0.0,
-) -> Dataset:
-    """Returns `trajectories` roll-outs of `steps` steps from different initial states; the last `test` are the test
-    part.
+@dataclass(frozen=True, kw_only=True)
+class Swimmer(Source):
+    """Is the section `data=swimmer`: `trajectories` roll-outs of `steps` steps from different initial states; the last
+    `test` are the test part.
 
     Features: the nose's angle (rad) as the simulator gives it, a hinge's angle that is counted on beyond ±π and so
     never jumps: it is not wrapped and needs no unwrapping; and sine and cosine of both joints' angles.
@@ -76,22 +67,40 @@ def load_swimmer(
 
     Raises DataError for parameters out of range and when gymnasium or MuJoCo is not installed.
     """
-    settings = Settings(seed, trajectories, steps, iterations, policies, elite, action_noise)
-    check_episodes(settings, test=test, validation=validation)
-    versions = simulator_versions()
-    paths = cache_paths({"loader": LOADER_VERSION, **settings._asdict(), **versions}, root=root)
-    shape = (trajectories, steps, len(FEATURE_NAMES))
-    swims = cached_trajectories(paths, shape)
-    if swims is None:
-        with one_at_a_time(paths):
-            swims = cached_trajectories(paths, shape)
-            if swims is None:
-                swims = simulate(settings)
-                keep(paths, swims)
-    draws = np.random.default_rng([seed, 3])
-    parts = split_trajectories(list(swims), word="swim", validation=validation, test=test, generator=draws)
-    source = f"simulated: gymnasium {versions['gymnasium']}, mujoco {versions['mujoco']}"
-    return Dataset("swimmer", *parts, FEATURE_NAMES, UNITS, source)
+
+    root: str | None = None
+    seed: Seed = 0
+    trajectories: Count = 25
+    test: Count = 5
+    validation: Count = 4
+    steps: Count = 300
+    iterations: Count = 15
+    policies: Count = 30
+    elite: Count = 6
+    action_noise: Deviation = 0.0
+
+    def load(self) -> Dataset:
+        """Returns the data. Raises DataError as the class says."""
+        settings = Settings(
+            self.seed, self.trajectories, self.steps, self.iterations, self.policies, self.elite, self.action_noise
+        )
+        check_episodes(settings, test=self.test, validation=self.validation)
+        versions = simulator_versions()
+        paths = cache_paths({"loader": LOADER_VERSION, **settings._asdict(), **versions}, root=self.root)
+        shape = (self.trajectories, self.steps, len(FEATURE_NAMES))
+        swims = cached_trajectories(paths, shape)
+        if swims is None:
+            with one_at_a_time(paths):
+                swims = cached_trajectories(paths, shape)
+                if swims is None:
+                    swims = simulate(settings)
+                    keep(paths, swims)
+        draws = np.random.default_rng([self.seed, 3])
+        parts = split_trajectories(
+            list(swims), word="swim", validation=self.validation, test=self.test, generator=draws
+        )
+        source = f"simulated: gymnasium {versions['gymnasium']}, mujoco {versions['mujoco']}"
+        return Dataset("swimmer", *parts, FEATURE_NAMES, UNITS, source)
 
 
 def check_episodes(settings: Settings, *, test: int, validation: int) -> None:

@@ -12,6 +12,7 @@ from hydra.errors import InstantiationException
 from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig, OmegaConf
 
+from data.source import Source
 from pipeline.host.errors import PipelineError
 from pipeline.settings.fields import free_sections
 from pipeline.settings.nearest import did_you_mean
@@ -98,12 +99,13 @@ def check_section(section: str, node: dict[str, Any], extensions: list[str]) -> 
 
 
 def build(section: str, node: dict[str, Any], extensions: list[str]) -> Any:
-    """The object that a section with a `_target_` describes."""
+    """The object that a section with a `_target_` describes; of a `data.source.Source` its data."""
     check_section(section, node, extensions)
     try:
-        return instantiate(node, _convert_="all")
+        made = instantiate(node, _convert_="all")
     except InstantiationException as error:
         raise error.__cause__ or error from None
+    return made.load() if isinstance(made, Source) else made
 
 
 def settings_of(config: DictConfig) -> Any:

@@ -12,6 +12,7 @@ from typing import Any, get_type_hints
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
+from data.source import Source
 from pipeline.compare.comparison import Comparison
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder
@@ -92,7 +93,9 @@ def returned_by(target: str) -> Any:
     Names that its module imports for type checkers alone are not there to be looked up: then it does not say.
     """
     try:
-        return get_type_hints(get_object(target)).get("return")
+        loader = get_object(target)
+        of_class = isinstance(loader, type) and issubclass(loader, Source)
+        return get_type_hints(loader.load if of_class else loader).get("return")
     except (NameError, AttributeError, TypeError):
         return None
 

@@ -8,13 +8,13 @@ import torch
 from omegaconf import OmegaConf
 
 from data.base import DataError
-from data.ecg.load import load_ecg
+from data.ecg.load import Ecg
 
 SMALL = {"trajectories": 6, "test": 2, "validation": 1, "steps": 60}
 
 
 def small(**changes):
-    return load_ecg(**{**SMALL, **changes})
+    return Ecg(**{**SMALL, **changes}).load()
 
 
 def test_records_have_the_documented_shapes_names_and_units():
@@ -80,5 +80,5 @@ def test_parameters_out_of_range_are_refused(change, message):
 
 def test_the_configuration_names_every_parameter_with_its_default():
     conf = OmegaConf.load(Path(__file__).parents[3] / "conf" / "data" / "ecg.yaml")
-    defaults = {name: p.default for name, p in inspect.signature(load_ecg).parameters.items()}
-    assert dict(conf) == {"_target_": "data.ecg.load.load_ecg", **defaults}
+    defaults = {name: p.default for name, p in inspect.signature(Ecg).parameters.items()}
+    assert dict(conf) == {"_target_": "data.ecg.load.Ecg", **defaults}

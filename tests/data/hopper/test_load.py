@@ -13,7 +13,7 @@ from omegaconf import OmegaConf
 from data.base import DataError
 from data.hopper import load as hopper
 from data.hopper import simulator
-from data.hopper.load import ATTEMPTS, hop, load_hopper
+from data.hopper.load import ATTEMPTS, Hopper, hop
 from data.hopper.policies import POLICIES
 from data.hopper.simulator import ACTIONS, OBSERVED, Hop, roll_out
 
@@ -32,7 +32,7 @@ def environment():
 
 
 def small(**changes):
-    return load_hopper(**{**SMALL, **changes})
+    return Hopper(**{**SMALL, **changes}).load()
 
 
 @needs_simulators
@@ -206,5 +206,5 @@ def test_missing_simulators_are_one_line_that_says_what_to_install(monkeypatch, 
 
 def test_the_configuration_names_every_parameter_with_its_default():
     conf = OmegaConf.load(Path(__file__).parents[3] / "conf" / "data" / "hopper.yaml")
-    defaults = {name: p.default for name, p in inspect.signature(load_hopper).parameters.items()}
-    assert dict(conf) == {"_target_": "data.hopper.load.load_hopper", **defaults}
+    defaults = {name: p.default for name, p in inspect.signature(Hopper).parameters.items()}
+    assert dict(conf) == {"_target_": "data.hopper.load.Hopper", **defaults}

@@ -10,7 +10,7 @@ import torch
 from omegaconf import OmegaConf
 
 from data.base import DataError
-from data.lorenz96.load import initial_states, load_lorenz96, runge_kutta, simulate, tendency
+from data.lorenz96.load import Lorenz96, initial_states, runge_kutta, simulate, tendency
 
 SMALL = {"trajectories": 6, "test": 2, "validation": 1, "steps": 20}
 # SHA-256 of the states of two trajectories, 50 rows each, under seed 0, that is after 25 units of time.
@@ -18,7 +18,7 @@ STATES = "1142b95452d76cf8ee929d1498b509f620f57e22a464ba7ab1deaec0e35fb20b"
 
 
 def small(**changes):
-    return load_lorenz96(**{**SMALL, **changes})
+    return Lorenz96(**{**SMALL, **changes}).load()
 
 
 def test_the_tendency_is_that_of_the_equations():
@@ -129,5 +129,5 @@ def test_parameters_out_of_range_are_refused(change, message):
 
 def test_the_configuration_names_every_parameter_with_its_default():
     conf = OmegaConf.load(Path(__file__).parents[3] / "conf" / "data" / "lorenz96.yaml")
-    defaults = {name: p.default for name, p in inspect.signature(load_lorenz96).parameters.items()}
-    assert dict(conf) == {"_target_": "data.lorenz96.load.load_lorenz96", **defaults}
+    defaults = {name: p.default for name, p in inspect.signature(Lorenz96).parameters.items()}
+    assert dict(conf) == {"_target_": "data.lorenz96.load.Lorenz96", **defaults}

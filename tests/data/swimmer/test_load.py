@@ -16,7 +16,7 @@ from omegaconf import OmegaConf
 from data.base import DataError
 from data.swimmer import load as swimmer
 from data.swimmer.cross_entropy import cross_entropy_maximise
-from data.swimmer.load import Settings, cache_paths, features, load_swimmer, read_cache, write_cache
+from data.swimmer.load import Settings, Swimmer, cache_paths, features, read_cache, write_cache
 
 SMALL = {"trajectories": 6, "test": 2, "validation": 1, "steps": 20, "iterations": 1, "policies": 3, "elite": 2}
 needs_simulators = pytest.mark.skipif(
@@ -48,7 +48,7 @@ def simulated(monkeypatch):
 
 
 def small(**changes):
-    return load_swimmer(**{**SMALL, **changes})
+    return Swimmer(**{**SMALL, **changes}).load()
 
 
 def files_below(folder):
@@ -410,5 +410,5 @@ def test_missing_simulators_are_one_line_that_says_what_to_install(monkeypatch, 
 
 def test_the_configuration_names_every_parameter_with_its_default():
     conf = OmegaConf.load(Path(__file__).parents[3] / "conf" / "data" / "swimmer.yaml")
-    defaults = {name: p.default for name, p in inspect.signature(load_swimmer).parameters.items()}
-    assert dict(conf) == {"_target_": "data.swimmer.load.load_swimmer", **defaults}
+    defaults = {name: p.default for name, p in inspect.signature(Swimmer).parameters.items()}
+    assert dict(conf) == {"_target_": "data.swimmer.load.Swimmer", **defaults}

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from data import moving_mnist
-from data.swimmer.load import load_swimmer
+from data.swimmer.load import Swimmer
 from pipeline.export import export, main
 from pipeline.host.errors import PipelineError, Pruned
 from pipeline.job.curve import Decision, EpochRow
@@ -30,7 +30,7 @@ MOCAP = ("data=mocap", "size=tiny", "features.count=5,10")
 def swimmer_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data root with the swimmer's trajectories, which take half a minute to make, and nothing else."""
     root = tmp_path_factory.mktemp("swimmer-data")
-    load_swimmer(root=str(root))
+    Swimmer(root=str(root)).load()
     return root
 
 
