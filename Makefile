@@ -66,10 +66,10 @@ results: $(INSTALLED)  ## make the pages of docs/results/ again; hours. ARGS='re
 	$(BIN)/python -m pipeline +experiment=beyond 'hydra.sweeper.params.contender=$${contenders:[mocap]}' data.seed=1 data.test_tracks=drawn run_name=ahead-mocap-second $(ARGS)
 	$(BIN)/python -m pipeline +experiment=beyond 'seed=range(10,13)' 'hydra.sweeper.params.contender=$${contenders:[moving_mnist]}' run_name=ahead-moving_mnist hydra/launcher=joblib hydra.launcher.n_jobs=2 $(ARGS)
 	for data in mocap swimmer handwriting; do \
-		$(BIN)/python -m pipeline +experiment=seconds hydra.sweeper.params.contender=$$data/psrnn_kernel,$$data/lstm_kernel,$$data/echo_state_kernel,$$data/kalman_kernel,$$data/no_state_kernel run_name=seconds-$$data $(ARGS); \
+		$(BIN)/python -m pipeline +experiment=seconds contender=$$data/psrnn_kernel,$$data/lstm_kernel,$$data/echo_state_kernel,$$data/kalman_kernel,$$data/no_state_kernel run_name=seconds-$$data $(ARGS); \
 		$(BIN)/python -m pipeline +experiment=figure3_projected contender=projected/$${data}_paper,projected/$${data}_state,projected/$${data}_kernel run_name=figure3-projected-$$data $(ARGS); \
 		$(BIN)/python -m pipeline +experiment=figure4_projected contender=projected/$${data}_paper,projected/$${data}_state,projected/$${data}_kernel run_name=figure4-projected-$$data $(ARGS); \
-		$(BIN)/python -m pipeline +experiment=ensembles hydra.sweeper.params.contender=$$data/psrnn_kernel,$$data/echo_state_kernel,$$data/lstm_kernel,$$data/no_state_kernel,equal_size/$${data}_lstm_kernel run_name=ensembles-$$data $(ARGS); done
+		$(BIN)/python -m pipeline +experiment=ensembles contender=$$data/psrnn_kernel,$$data/echo_state_kernel,$$data/lstm_kernel,$$data/no_state_kernel,equal_size/$${data}_lstm_kernel run_name=ensembles-$$data $(ARGS); done
 	for name in figure3-paper figure3-bayes figure3-bayes-handwriting figure3-moving-mnist-paper figure3-moving-mnist-bayes figure4-paper figure4-paper-handwriting figure4-bayes figure4-bayes-handwriting figure4-moving-mnist-paper figure4-moving-mnist-bayes stability ahead-mocap ahead-swimmer ahead-handwriting ahead-mocap-second ahead-swimmer-second ahead-handwriting-second ahead-moving_mnist seconds-mocap figure3-projected-mocap figure4-projected-mocap ensembles-mocap seconds-swimmer figure3-projected-swimmer figure4-projected-swimmer ensembles-swimmer seconds-handwriting figure3-projected-handwriting figure4-projected-handwriting ensembles-handwriting; do \
 		$(BIN)/python -m pipeline.export $$name docs/results; done
 
