@@ -2,7 +2,8 @@
 
 It is the one of least validation error of those that finished, or of those that have the settings named, as
 readout=kernel. The file names the search, the trial and its error. Horizons beyond one step, of which a search has
-none, are left to the readout.
+none, are left to the readout. trials=12 looks at the first twelve alone, where searches that are to be equal have come
+differently far.
 """
 
 from __future__ import annotations
@@ -49,6 +50,20 @@ def typed_in(overrides: str) -> dict[str, Any]:
     return {each.key_or_group: each.value() for each in parsed}
 
 
+def among_first(trials: pd.DataFrame, asked: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
+    """The trials below the number that trials=… gives, if one of those asked for does; and the others asked for.
+
+    Raises PipelineError for what is no whole number above 0.
+    """
+    limits = [each.partition("=")[2] for each in asked if each.startswith("trials=")]
+    others = [each for each in asked if not each.startswith("trials=")]
+    for limit in limits:
+        if not limit.isdecimal() or not int(limit):
+            raise PipelineError(f"trials={limit} must be a whole number above 0")
+        trials = trials[trials["trial"] < int(limit)]
+    return trials, others
+
+
 def best_trial(trials: pd.DataFrame, asked: Sequence[str]) -> Any:
     """The row of the best trial whose overrides hold those asked for. Raises PipelineError where there is none."""
     found = trials[[set(asked) <= set(str(each).split(" ")) for each in trials["overrides"]]]
@@ -79,7 +94,7 @@ def contender_of(typed: Mapping[str, Any]) -> str:
 
 def write_contender(search: str, file: Path, asked: Sequence[str] = ()) -> str:
     """Write the file, and return what is said of it; the file is left alone where its own settings were the best."""
-    trials = trials_of(search)
+    trials, asked = among_first(trials_of(search), asked)
     best = best_trial(trials, asked)
     typed, error = typed_in(str(best["overrides"])), f"validation error {best['validation_mse']:.6g}"
     told = f"trial {best['trial']} of {search}, the least of {len(trials)} that finished: {error}"

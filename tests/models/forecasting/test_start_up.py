@@ -144,7 +144,7 @@ def ridge_by_hand(x: Tensor, y: Tensor, ridge: float) -> tuple[Tensor, Tensor]:
     return weight, y_mean - weight @ x_mean
 
 
-@pytest.mark.parametrize("order", [4, 16])
+@pytest.mark.parametrize("order", [4, 16, 32])
 @torch.no_grad()
 def test_lower_orders_are_autoregressions_of_their_own(order: int) -> None:
     """Each against a separate fit with each ridge, and against the last value, chosen by their validation errors."""

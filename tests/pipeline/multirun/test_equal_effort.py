@@ -159,6 +159,11 @@ def test_the_best_trial_is_written_as_a_contender(run_pipeline, tmp_path) -> Non
     assert (chosen.model.units, chosen.readout.lags, chosen.dtype, chosen.refine.patience) == (3, 2, "float32", 6)
     assert f"features.traces={as_text(list(chosen.features.traces))}" in best.overrides.split(" ")
     assert "tune" not in chosen
+    first = next(row for row in trials_of(STAND_IN).itertuples() if row.trial == 0)
+    assert "trial 0 of STAND-IN-search (data not real), the least of 1" in write_contender(STAND_IN, file, ["trials=1"])
+    assert f"{first.validation_mse:.6g}" in file.read_text()
+    with pytest.raises(PipelineError, match="trials=none must be a whole number above 0"):
+        write_contender(STAND_IN, file, ["trials=none"])
     with pytest.raises(PipelineError, match=r"no trial that finished has model\.units=5"):
         write_contender(STAND_IN, file, ["model.units=5"])
 
