@@ -7,6 +7,7 @@ are generated here, none is a published one.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from data.files.download import Opener, open_https
 from data.files.idx import read_idx
 from data.files.published import Published
 from data.ranges import Count, Seed
+from data.source import Source
 
 FOLDER = "mnist"
 FILE = "t10k-images-idx3-ubyte.gz"
@@ -35,19 +37,10 @@ SPEED = 0.1 * ROOM  # pixels a frame: a tenth of the way from wall to wall, as i
 SHUFFLE, TRAINING, TEST = range(3)
 
 
-def load_moving_mnist(
-    *,
-    root: str | None,
-    source: str = "auto",
-    seed: Seed = 0,
-    videos: Count = 1000,
-    test: Count = 500,
-    validation: Count = 100,
-    steps: Count = 20,
-    opener: Opener = open_https,
-) -> Dataset:
-    """Generates `videos` videos of `steps` frames under `seed`; pixels go from 0 (black) to 1, without unit, row by
-    row.
+@dataclass(frozen=True, kw_only=True)
+class MovingMnist(Source):
+    """Is the section `data=moving_mnist`: `videos` videos of `steps` frames under `seed`; pixels go from 0 (black) to
+    1, without unit, row by row.
 
     Two different digits start anywhere in the box, move in random directions at 3.6 pixels a frame and are reflected
     at the walls; where they overlap the brighter pixel is seen. The digit images are halved under `seed`: the `test`
@@ -60,7 +53,6 @@ def load_moving_mnist(
     root: folder that holds `mnist/`; None: $PIPELINE_DATA_ROOT, else a cache of the user's own.
     source: "mnist": the recorded digits, fetched over https where the file is missing; "stand_in": scikit-learn's
         8 × 8 digits, enlarged; "auto": MNIST, or without file and network the stand-in, with a warning.
-    opener: opens web addresses, as `data.files.download.open_https` does.
 
     Memory: 8 bytes a pixel and 1 for its mask: 0.74 GB for 1000 videos of 20 frames, and as much again in a copy that
     is standardised. The videos are drawn in place: besides them only the digit images, 16 MB, are held.
@@ -68,25 +60,48 @@ def load_moving_mnist(
     Raises DataError for an argument out of range, for a missing file that cannot be fetched, and always for a file
     that is damaged or cut short.
     """
-    check_videos(source=source, seed=seed, videos=videos, test=test, validation=validation, steps=steps)
-    files = PUBLISHED.find(root, source=source, opener=opener)
-    others, tested = halve(read_digits(files[0]) if files else stand_in_digits(), seed=seed)
 
-    def part(digits: np.ndarray, numbers: range, draw: int) -> Sequences:
-        return as_sequences(draw_videos(digits, numbers=numbers, steps=steps, seed=seed, draw=draw), numbers, draw)
+    root: str | None
+    source: str = "auto"
+    seed: Seed = 0
+    videos: Count = 1000
+    test: Count = 500
+    validation: Count = 100
+    steps: Count = 20
 
-    return Dataset(
-        name="moving_mnist",
-        train=part(others, range(validation, videos - test), TRAINING),
-        validation=part(others, range(validation), TRAINING),
-        test=part(tested, range(test), TEST),
-        feature_names=tuple(f"pixel_{row:02d}_{column:02d}" for row in range(BOX) for column in range(BOX)),
-        units=("",) * BOX**2,
-        source="mnist" if files else "stand-in",
-        stand_in=not files,
-        common_scale=True,
-        image_shape=(BOX, BOX),
-    )
+    def load(self, opener: Opener = open_https) -> Dataset:
+        """Returns the data. Raises DataError as the class says.
+
+        opener: opens web addresses, as `data.files.download.open_https` does.
+        """
+        check_videos(
+            source=self.source,
+            seed=self.seed,
+            videos=self.videos,
+            test=self.test,
+            validation=self.validation,
+            steps=self.steps,
+        )
+        files = PUBLISHED.find(self.root, source=self.source, opener=opener)
+        others, tested = halve(read_digits(files[0]) if files else stand_in_digits(), seed=self.seed)
+
+        def part(digits: np.ndarray, numbers: range, draw: int) -> Sequences:
+            return as_sequences(
+                draw_videos(digits, numbers=numbers, steps=self.steps, seed=self.seed, draw=draw), numbers, draw
+            )
+
+        return Dataset(
+            name="moving_mnist",
+            train=part(others, range(self.validation, self.videos - self.test), TRAINING),
+            validation=part(others, range(self.validation), TRAINING),
+            test=part(tested, range(self.test), TEST),
+            feature_names=tuple(f"pixel_{row:02d}_{column:02d}" for row in range(BOX) for column in range(BOX)),
+            units=("",) * BOX**2,
+            source="mnist" if files else "stand-in",
+            stand_in=not files,
+            common_scale=True,
+            image_shape=(BOX, BOX),
+        )
 
 
 def check_videos(*, source: str, seed: int, videos: int, test: int, validation: int, steps: int) -> None:

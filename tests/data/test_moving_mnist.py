@@ -13,7 +13,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.base import DataError
+from data.base import DataError, Dataset
+from data.files.download import open_https
 from data.moving_mnist import (
     BOX,
     CHECKSUMS,
@@ -22,15 +23,19 @@ from data.moving_mnist import (
     FOLDER,
     ROOM,
     SPEED,
+    MovingMnist,
     bounce,
     draw_video,
     halve,
-    load_moving_mnist,
     read_digits,
     stand_in_digits,
 )
 
 FEW: dict[str, Any] = {"videos": 9, "test": 3, "validation": 2, "steps": 4}
+
+
+def load_moving_mnist(*, opener: Any = open_https, **settings: Any) -> Dataset:
+    return MovingMnist(**settings).load(opener)
 
 
 def images_file(images):

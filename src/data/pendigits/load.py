@@ -10,6 +10,7 @@ Repository; the training file: 30 writers, 7494 digits, coordinates in a box of 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from data.files.published import Published
 from data.pendigits.sigma_lognormal import DIGITS, draw_hand, write_digit
 from data.pendigits.unipen import Digit, read_digits
 from data.ranges import Count, Seed
+from data.source import Source
 
 TRAJECTORIES = ("writer", "digit")
 FOLDER = "pendigits_orig"
@@ -35,19 +37,10 @@ UNITS = ("tablet unit", "tablet unit", "")
 STAND_IN_WRITERS, STAND_IN_DIGITS = 30, 40
 
 
-def load_handwriting(
-    *,
-    root: str | None,
-    source: str = "auto",
-    trajectory: str = "writer",
-    seed: Seed = 0,
-    trajectories: Count = 25,
-    test: Count = 5,
-    validation: Count = 4,
-    steps: Count | None = 1000,
-    opener: Opener = open_https,
-) -> Dataset:
-    """Returns trajectories of `trajectories` writers (of 30, drawn under `seed`), one each, so split by writer.
+@dataclass(frozen=True, kw_only=True)
+class Handwriting(Source):
+    """Is the section `data=handwriting`: a trajectory of each of `trajectories` writers (of 30, drawn under `seed`),
+    split by writer.
 
     A row is x and y in tablet units, and pen: 1 down, 0 up (no pressure, the public set has none). Between strokes and
     after a digit comes one row with pen 0 at the place where the pen left.
@@ -61,17 +54,33 @@ def load_handwriting(
     seed: draws the writers, which part each is in, the digits, and, for the stand-in, the strokes.
     test, validation: how many of the trajectories these parts have; the rest is training.
     steps: keep the first `steps` rows of each trajectory; None keeps all (about 10,000 of a writer).
-    opener: opens web addresses, as `data.files.download.open_https` does.
 
     Raises DataError for an argument out of range, for a missing file that cannot be fetched, and always for a file
     that is damaged or cut short.
     """
-    check_arguments(source=source, trajectory=trajectory, seed=seed, steps=steps)
-    check_sizes(trajectories=trajectories, test=test, validation=validation)
-    files = PUBLISHED.find(root, source=source, opener=opener)
-    digits = read_digits(files[0]) if files else stand_in_digits(seed=seed)
-    arrays, names = draw_trajectories(digits, trajectory=trajectory, count=trajectories, steps=steps, seed=seed)
-    return split_by_writer(arrays, names, test=test, validation=validation, stand_in=not files)
+
+    root: str | None
+    source: str = "auto"
+    trajectory: str = "writer"
+    seed: Seed = 0
+    trajectories: Count = 25
+    test: Count = 5
+    validation: Count = 4
+    steps: Count | None = 1000
+
+    def load(self, opener: Opener = open_https) -> Dataset:
+        """Returns the data. Raises DataError as the class says.
+
+        opener: opens web addresses, as `data.files.download.open_https` does.
+        """
+        check_arguments(source=self.source, trajectory=self.trajectory, seed=self.seed, steps=self.steps)
+        check_sizes(trajectories=self.trajectories, test=self.test, validation=self.validation)
+        files = PUBLISHED.find(self.root, source=self.source, opener=opener)
+        digits = read_digits(files[0]) if files else stand_in_digits(seed=self.seed)
+        arrays, names = draw_trajectories(
+            digits, trajectory=self.trajectory, count=self.trajectories, steps=self.steps, seed=self.seed
+        )
+        return split_by_writer(arrays, names, test=self.test, validation=self.validation, stand_in=not files)
 
 
 def check_arguments(*, source: str, trajectory: str, seed: int, steps: int | None) -> None:

@@ -11,9 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.base import DataError
+from data.files.download import open_https
 from data.pendigits import load as handwriting
-from data.pendigits.load import CHECKSUMS, FILE, FOLDER, PUBLISHED, draw_trajectories, load_handwriting, trajectory_rows
+from data.pendigits.load import CHECKSUMS, FILE, FOLDER, PUBLISHED, Handwriting, draw_trajectories, trajectory_rows
 from data.pendigits.unipen import Digit, read_digits
+
+
+def load_handwriting(*, opener=open_https, **settings):
+    return Handwriting(**settings).load(opener)
 
 
 def recordings() -> Path:
