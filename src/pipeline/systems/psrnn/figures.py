@@ -70,7 +70,7 @@ def direct_and_iterated(errors: pd.DataFrame, *, title: str) -> Figure:
     names = {"direct": "direct", "iterated": "iterated", "last_value": "last value", "mean": "mean"}
     for i, (column, name) in enumerate(names.items()):
         values = errors[column].replace(np.inf, np.nan)
-        if values.notna().any():
+        if bool(values.notna().to_numpy().any()):
             line(panel, i, errors["horizon"], values, name, markers=len(errors) <= MOST_MARKERS)
     panel.set_yscale("log")
     whole_ticks(panel)
