@@ -311,7 +311,7 @@ def test_wheel_holds_the_configuration(tmp_path: Path) -> None:
         (
             ("data=abalone",),
             "data: data.regression.abalone.load gives a table of points; recipe=psrnn takes sequences: choose "
-            "data=ecg, ett, handwriting, lorenz96, mocap, moving_mnist, swimmer, table",
+            "data=ecg, ett, handwriting, hopper, lorenz96, mocap, moving_mnist, swimmer, table",
         ),
         (
             ("recipe=ssgp", "data=mocap"),
