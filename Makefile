@@ -20,8 +20,8 @@ SECRETS := git ls-files -z | xargs -0 $(BIN)/detect-secrets-hook --no-verify --e
 help:  ## this list
 	@grep -E '^[a-z]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+): .*## /  make \1\t/' | expand -t 16
 
-run: $(INSTALLED)  ## train, evaluate and track the main job; ARGS='size=tiny seed=1' adds settings
-	@$(BIN)/python -m pipeline +experiment=mocap $(ARGS)
+run: $(INSTALLED)  ## train and compare the paper's model, the default and the best; ARGS='size=tiny seed=1' adds settings
+	@$(BIN)/python -m pipeline +experiment=walking $(ARGS)
 
 test: $(INSTALLED)  ## the whole test suite; ARGS='-k sampler' adds options of pytest
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 $(ARGS)

@@ -173,6 +173,21 @@ def test_ensembles_tiny(run_tiny) -> None:
     assert set(claims["claim"]) >= {"ahead of every model at equal readout"}
 
 
+def test_walking_shows_paper_default_and_best_beside_the_last_value(run_tiny) -> None:
+    parent, children = run_tiny("walking")
+    means = table(parent, "means.csv")
+    arms = {"last_value", "var", "paper", "default", "state_alone", "best"}
+    assert len(children) == len(arms)
+    assert {(row["arm"], row["horizon"]) for _, row in means.iterrows()} == {(arm, h) for arm in arms for h in (1, 20)}
+    assert (means["error"] > 0).all()
+    settings = {run.data.tags["arm"]: run.data.params for run in children}
+    told = {arm: [params.get(key) for key in ("update", "model.delay", "readout.lags", "refine.optimizer")]
+            for arm, params in settings.items() if arm in ("paper", "default", "best")}  # fmt: skip
+    assert told["paper"] == ["paper", "1", "0", "sgd"]
+    assert told["default"] == ["bayes", "1", "0", "auto"]
+    assert told["best"][:3] == ["bayes", "4", "4"]
+
+
 def test_an_arm_that_is_missing_is_said_and_not_compared(run_pipeline, client) -> None:
     with pytest.warns(UserWarning, match="NOT REAL DATA"):
         result = run_pipeline("+experiment=figure3", *MOCAP, "sampler=orthogonal", "seed=0")
