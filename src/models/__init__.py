@@ -1,4 +1,4 @@
-"""Forecasting, Gaussian processes and traces as a library: tensors and masks in, tensors out.
+"""Forecasting, Gaussian processes, sentiment and traces as a library: tensors and masks in, tensors out.
 
 The estimators, in scikit-learn's manners, are here by name; each is imported when it is first asked for.
 """
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         VARForecaster,
     )
     from models.features.transformer import RandomFeatures
+    from models.mctn.reader import SentimentReader
     from models.psrnn.estimator import FactorisedPSRNNForecaster, PSRNNForecaster
     from models.ssgp.regressor import SSGPRegressor
     from models.trace.diagonal import estimate_diagonal
@@ -38,6 +39,7 @@ __all__ = [
     "RandomFeatures",
     "SSGPRegressor",
     "SeasonalNaiveForecaster",
+    "SentimentReader",
     "VARForecaster",
     "estimate_diagonal",
     "estimate_logdet",
@@ -46,6 +48,7 @@ __all__ = [
 
 _MODULES = {
     "models.features.transformer": ("RandomFeatures",),
+    "models.mctn.reader": ("SentimentReader",),
     "models.ssgp.regressor": ("SSGPRegressor",),
     "models.psrnn.estimator": ("PSRNNForecaster", "FactorisedPSRNNForecaster"),
     "models.trace.diagonal": ("estimate_diagonal",),

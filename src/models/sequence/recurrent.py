@@ -87,6 +87,13 @@ class Told(NamedTuple):
     steps: Tensor
 
 
+class Affine(NamedTuple):
+    """Holds the map x → W x + b: weight (output, input), bias (output,). An `nn.Linear` may stand in its place."""
+
+    weight: Tensor
+    bias: Tensor
+
+
 class Decoded(NamedTuple):
     """Holds decoded vectors (sequence, step, width), and the weights of attention (sequence, step, step of memory)."""
 
@@ -124,14 +131,14 @@ class AttentionDecoder(nn.Module):
         present: Tensor,
         *,
         steps: int,
-        read: nn.Linear,
-        feed: nn.Linear | None = None,
+        read: Affine | nn.Linear,
+        feed: Tensor | None = None,
         told: Told | None = None,
     ) -> Decoded:
         """Returns `steps` vectors for each sequence of memory (sequence, step of memory, memory).
 
-        present: bool (sequence, step of memory). read: O, (units + memory → width). feed: F, without bias
-        (width → fed), None for F = 1. told: where x_{j−1} itself is fed back, not x̂_{j−1}; None is nowhere. Raises
+        present: bool (sequence, step of memory). read: O, (units + memory → width). feed: F (fed, width),
+        None for F = 1. told: where x_{j−1} itself is fed back, not x̂_{j−1}; None is nowhere. Raises
         ValueError for `told` to a decoder that is fed nothing.
         """
         if self.feed is None and told is not None:
@@ -140,7 +147,7 @@ class AttentionDecoder(nn.Module):
             raise ValueError(f"a decoder writes at least one step, got {steps}")
         given, gates = self.gates.bias.expand(len(memory), steps, -1), self.gates.weight
         if self.feed is not None:
-            into = self.feed.weight if feed is None else self.feed.weight @ feed.weight
+            into = self.feed.weight if feed is None else self.feed.weight @ feed
             given = given + fed_back_bias(into @ read.bias, given, told)
             gates = self._with_feedback(into @ read.weight, told)
             if told is not None:
@@ -151,7 +158,8 @@ class AttentionDecoder(nn.Module):
         weight = None if self.feed is None or told is None else 1 - told.steps.to(memory.dtype)
         weights = Attended(query, energy, double.unsqueeze(1) * gates, double * given, weight)
         found = attended_states(memory, keys, present, weights)
-        return Decoded(read(torch.cat([found.states, found.contexts], -1)), found.attention)
+        joined = torch.cat([found.states, found.contexts], -1)
+        return Decoded(nn.functional.linear(joined, read.weight, read.bias), found.attention)
 
     def _with_feedback(self, fed_back: Tensor, told: Told | None) -> Tensor:
         """Returns the map to the gates from the parts of y. What follows x̂_{j−1} = O[s; c] is made from s and c at

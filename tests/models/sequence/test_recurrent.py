@@ -84,9 +84,9 @@ def test_more_padding_changes_nothing_and_absent_steps_have_no_gradient() -> Non
     assert gradient[long.present].all()
 
 
-def made(score: Any, *, fed: int, memory: int = 3) -> tuple[AttentionDecoder, nn.Linear, nn.Linear | None]:
+def made(score: Any, *, fed: int, memory: int = 3) -> tuple[AttentionDecoder, nn.Linear, Tensor | None]:
     decoder = drawn(AttentionDecoder(memory, 4, fed=fed, score=score))
-    feed = drawn(nn.Linear(2, fed, bias=False)) if fed else None
+    feed = nn.Parameter(0.7 * normal(fed, 2, seed=7)) if fed else None
     return decoder, drawn(nn.Linear(4 + memory, 2)), feed
 
 
@@ -100,6 +100,10 @@ def affine(linear: nn.Linear, x: list[float]) -> list[float]:
     return [b + sum(w * e for w, e in zip(row, x, strict=True)) for row, b in rows]
 
 
+def times(matrix: Tensor, x: list[float]) -> list[float]:
+    return [sum(w * e for w, e in zip(row, x, strict=True)) for row in matrix.tolist()]
+
+
 def one_score(decoder: AttentionDecoder, memory: list[float], state: list[float]) -> float:
     key, query = affine(decoder.key, memory), affine(decoder.query, state)
     if decoder.energy is None:
@@ -109,7 +113,7 @@ def one_score(decoder: AttentionDecoder, memory: list[float], state: list[float]
 
 
 def written_out(
-    decoder: AttentionDecoder, read: nn.Linear, feed: nn.Linear | None, memory: list[list[float]], told: list[Any]
+    decoder: AttentionDecoder, read: nn.Linear, feed: Tensor | None, memory: list[list[float]], told: list[Any]
 ) -> list[list[float]]:
     """The decoder as its docstring has it, for one sequence, number by number. told: the true vector before each
     step, None where the prediction is fed back."""
@@ -121,7 +125,7 @@ def written_out(
         context = [sum(share * each[i] for share, each in zip(shares, memory, strict=True)) for i in range(width)]
         x = affine(decoder.gates, state + context)
         if feed is not None and decoder.feed is not None and step:
-            added = affine(decoder.feed, affine(feed, before if truth is None else truth))
+            added = affine(decoder.feed, times(feed, before if truth is None else truth))
             x = [own + other for own, other in zip(x, added, strict=True)]
         i, f, o, n = (x[part * units : (part + 1) * units] for part in range(4))
         cell = [sigmoid(f[k]) * cell[k] + sigmoid(i[k]) * math.tanh(n[k]) for k in range(units)]
@@ -145,9 +149,8 @@ def test_the_decoder_is_the_loop_written_out(score: Any, feedback: str, dtype: t
     ]
     memories = [sequences.values[row, :length].tolist() for row, length in enumerate(LENGTHS.tolist())]
     expected = [written_out(decoder, read, feed, own, each) for own, each in zip(memories, lists, strict=True)]
-    for module in (decoder, read, feed):
-        if module is not None:
-            module.to(dtype)
+    decoder.to(dtype), read.to(dtype)
+    feed = None if feed is None else feed.to(dtype)
     found = decoder(sequences.values.to(dtype), sequences.present, steps=6, read=read, feed=feed, told=told)
     limit = CLOSE[dtype]
     torch.testing.assert_close(
@@ -161,7 +164,7 @@ def test_the_gradient_along_the_recursion_is_that_of_finite_differences(score: A
     decoder, read, feed = made(score, fed=0 if feedback == "none" else 3)
     truth = Told(normal(4, 3, 2, seed=5), torch.rand(4, 3, generator=chance(1)) < 0.5)
     told = truth if feedback == "teacher" else None
-    parameters = [parameter for module in (decoder, read, feed) if module for parameter in module.parameters()]
+    parameters = [*decoder.parameters(), *read.parameters(), *([feed] if feed is not None else [])]
     sequences = some_sequences()
     memory, present = sequences.values[:, :3].clone().requires_grad_(), sequences.present[:, :3]
 

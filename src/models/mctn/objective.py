@@ -1,0 +1,185 @@
+"""What an arm minimises: L = L_p + λ_t L_t + λ_c L_c + λ_2 L_2 (thesis, equations 2.15 to 2.19 and 2.26)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from models.mctn.network import SentimentNetwork, Teacher, Translation
+from models.mctn.samples import Samples
+from models.runtime.objective import Loss
+from models.sequence.losses import absolute_error, masked_squared_error
+from models.sequence.packing import batches_by_length
+from models.sequence.scores import explained
+
+TERMS = ("translation", "cycle", "second")
+
+
+class Weights(NamedTuple):
+    """Holds λ_t, λ_c and λ_2: of translations into targets, of those back into the source, and of the second level."""
+
+    translation: float = 0.1
+    cycle: float = 0.1
+    second: float = 0.1
+
+    @property
+    def terms(self) -> frozenset[str]:
+        """Returns the names of the terms that count. Raises ValueError for a weight below 0."""
+        for name, value in self._asdict().items():
+            if not value >= 0:
+                raise ValueError(f"the weight of {name} must be a number of 0 or more, got {value}")
+        return frozenset(name for name, value in self._asdict().items() if value > 0)
+
+
+class Batch(NamedTuple):
+    """Holds the numbers of its samples (sample,), and a seed of what decoders are told."""
+
+    rows: Tensor
+    seed: int
+
+
+class SentimentObjective:
+    """Is the loss of an arm over training samples, an `Objective` of the gradient loop.
+
+    L_p is the mean of |ŷ − y|, in the unit of the scores, or the cross-entropy of classes in nats. L_t, L_c and L_2 are
+    means of squared errors over the present entries of a batch, in the units of the streams; where an arm translates
+    into two streams, their means are added. A term of weight 0 is not computed. samples: with labels, and every
+    modality that the arm learns from. teacher: the share of steps that decoders are told while training, with
+    feedback=teacher. shuffle: draws whose targets a sample gets, for arms that shuffle them.
+
+    Raises ValueError for samples without labels or without a step of what is read, and weights below 0.
+    """
+
+    def __init__(
+        self,
+        model: SentimentNetwork,
+        samples: Samples,
+        *,
+        weights: Weights,
+        batch_size: int,
+        teacher: float = 1.0,
+        shuffle: torch.Generator | None = None,
+    ) -> None:
+        self.model, self.weights, self.batch_size, self.teacher = model, weights, batch_size, teacher
+        self.terms = weights.terms
+        self.samples = samples if shuffle is None or not model.plan.shuffled else shuffled(samples, model, shuffle)
+        if samples.labels is None:
+            raise ValueError("samples to learn from need labels")
+        self.labels = samples.labels
+        self.lengths = samples.lengths(model.plan.read)
+        absent = (samples.lengths(model.plan.source) == 0).nonzero()
+        if len(absent):
+            raise ValueError(f"sample {int(absent[0])} has no step of what is read; leave it out")
+
+    def parameters(self) -> list[nn.Parameter]:
+        """Returns the parameters of the network; those that no term reaches get no gradient."""
+        return list(self.model.parameters())
+
+    def batches(self, generator: torch.Generator) -> Iterator[Batch]:
+        """Yields batches of like lengths, in a random order."""
+        for rows in batches_by_length(self.lengths, size=self.batch_size, generator=generator):
+            yield Batch(rows, int(torch.randint(2**62, (), generator=generator)))
+
+    def loss(self, batch: Batch) -> Loss:
+        """Returns the loss of a batch times its number of samples, with that number as its weight."""
+        teacher = None
+        if self.model.architecture.feedback == "teacher":
+            teacher = Teacher(self.teacher, torch.Generator().manual_seed(batch.seed))
+        found = self.model(self.samples.pick(batch.rows, self._letters()), terms=self.terms, teacher=teacher)
+        whole = prediction_loss(found.outputs, self.labels[batch.rows]).mean
+        for each in found.translations:
+            whole = whole + getattr(self.weights, each.term) * translation_loss(each).mean
+        return Loss(whole * len(batch.rows), float(len(batch.rows)))
+
+    def _letters(self) -> str:
+        return self.model.plan.letters if self.terms else self.model.plan.read
+
+
+def shuffled(samples: Samples, model: SentimentNetwork, generator: torch.Generator) -> Samples:
+    """Returns the samples with the streams that are translated into in a random order, one for all of them."""
+    order, read = torch.randperm(samples.count, generator=generator), model.plan.read
+    moved = {letter: stream.take(order) for letter, stream in samples.streams.items() if letter not in read}
+    return Samples({**samples.streams, **moved}, samples.labels)
+
+
+def prediction_loss(outputs: Tensor, labels: Tensor) -> Loss:
+    """Returns Σ |ŷ − y| for scores (sample,), or Σ −log p(class) for logits (sample, class), with the number of
+    samples."""
+    if outputs.ndim == 1:
+        return absolute_error(outputs, labels.to(outputs))
+    total = nn.functional.cross_entropy(outputs, labels.long(), reduction="sum")
+    return Loss(total, float(len(labels)))
+
+
+def translation_loss(translation: Translation) -> Loss:
+    """Returns the squared errors of a translation over its present entries, with their number."""
+    true = translation.true
+    return masked_squared_error(translation.values, true.sequences.values, true.entries)
+
+
+class Measured(NamedTuple):
+    """Holds what a network does on samples, in their order.
+
+    outputs: scores (sample,) or probabilities (sample, class). encodings: E averaged over steps (sample, unit). losses:
+    means by name, "prediction" where labels are known, and the terms. explained: R² of translations by term and stream,
+    as "translation a"; one that is undefined is left out.
+    """
+
+    outputs: Tensor
+    encodings: Tensor
+    losses: dict[str, float]
+    explained: dict[str, float]
+
+
+@torch.no_grad()
+def measure(model: SentimentNetwork, samples: Samples, *, terms: frozenset[str], batch_size: int = 256) -> Measured:
+    """Returns what the network does on samples, in evaluation mode; decoders are told nothing.
+
+    terms: which translations are made; without any, only the modalities that are read are looked at.
+    """
+    was, plan = model.training, model.plan
+    model.eval()
+    outputs, encodings, sums, pairs = [], [], dict[str, list[Loss]](), dict[str, list[tuple[Tensor, Tensor]]]()
+    for rows in torch.arange(samples.count).split(batch_size):
+        found = model(samples.pick(rows, plan.letters if terms else plan.read), terms=terms)
+        outputs.append(found.outputs if found.outputs.ndim == 1 else found.outputs.softmax(1))
+        count = found.encoding.lengths.clamp(min=1).unsqueeze(1)
+        encodings.append(found.encoding.values.sum(1) / count)
+        if samples.labels is not None:
+            sums.setdefault("prediction", []).append(prediction_loss(found.outputs, samples.labels[rows]))
+        for each in found.translations:
+            sums.setdefault(f"{each.term} {each.stream}", []).append(translation_loss(each))
+            pairs.setdefault(f"{each.term} {each.stream}", []).append(present_pairs(each))
+    model.train(was)
+    return Measured(torch.cat(outputs), torch.cat(encodings), means_of(sums), explained_of(pairs))
+
+
+def present_pairs(translation: Translation) -> tuple[Tensor, Tensor]:
+    """Returns true and translated steps, (step, width) each, of which every entry is present."""
+    true, _ = translation.true.sequences, translation.true.entries
+    present = translation.true.entries.expand_as(true.values).all(-1)
+    return true.values[present], translation.values[present]
+
+
+def means_of(sums: dict[str, list[Loss]]) -> dict[str, float]:
+    """Returns the mean of each loss over all batches, terms of several streams added."""
+    means = dict[str, float]()
+    for name, losses in sums.items():
+        term = name.split(" ")[0]
+        total, weight = (float(sum(float(part[place]) for part in losses)) for place in (0, 1))
+        means[term] = means.get(term, 0.0) + total / (weight or 1.0)
+    return means
+
+
+def explained_of(pairs: dict[str, list[tuple[Tensor, Tensor]]]) -> dict[str, float]:
+    """Returns R² of each translation over all its steps, those left out that have no step or no variance."""
+    found = dict[str, float]()
+    for name, parts in pairs.items():
+        true, translated = (torch.cat(each).double().numpy() for each in zip(*parts, strict=True))
+        share = explained(true, translated) if len(true) else None
+        if share is not None:
+            found[name] = share
+    return found

@@ -1,0 +1,135 @@
+"""A fitted network with its units: sequences in, scores or classes out, and back from disk without pickle."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from models.mctn.arms import MODALITIES
+from models.mctn.network import Architecture, SentimentNetwork
+from models.mctn.objective import Measured, measure
+from models.mctn.samples import Samples, Stream, in_units
+from models.numerics.standardisation import Standardisation
+from models.runtime.whole_folder import folder_written_whole
+from models.sequence.packing import Packed
+
+DESCRIPTION, ARRAYS = "sentiment.json", "sentiment.npz"
+NETWORK, UNITS = "network/", "units/"  # in front of the names of their arrays
+
+
+@dataclass(frozen=True, eq=False)
+class SentimentPredictor:
+    """Predicts from sequences in their own units.
+
+    network: fitted, in evaluation mode. units: of each modality that is read, by letter. classes: what the outputs
+    stand for, none for a score.
+    """
+
+    network: SentimentNetwork
+    units: Mapping[str, Standardisation]
+    classes: tuple[Any, ...] = ()
+
+    def outputs(self, samples: Mapping[str, Sequence[Any]]) -> np.ndarray:
+        """Returns scores (sample,) or probabilities (sample, class).
+
+        samples: for each modality that the arm reads one array (step, number) a sample, by name; whatever else there is
+        is not looked at. A sample without a step gives NaN, and one warning names how many there are. Raises ValueError
+        as `streams_of`.
+        """
+        found = self.measured(samples)
+        outputs, missing = found.outputs.double().numpy(), found.encodings.isnan().any(1).numpy()
+        outputs[missing] = np.nan
+        if missing.any():
+            first = int(np.flatnonzero(missing)[0])
+            warnings.warn(f"sample {first} (and {missing.sum() - 1} more) has no step to read: NaN", stacklevel=3)
+        return outputs
+
+    def measured(self, samples: Mapping[str, Sequence[Any]]) -> Measured:
+        """Returns what the network finds, with NaN for encodings of samples without a step."""
+        letters = self.network.plan.read
+        dtype = self.network.scale.dtype
+        streams = streams_of(samples, letters, self.network.architecture.widths, dtype=dtype)
+        inside = Samples({letter: in_units(stream, self.units[letter]) for letter, stream in streams.items()})
+        found = measure(self.network, inside, terms=frozenset())
+        found.encodings[inside.lengths(letters) == 0] = torch.nan
+        return found
+
+    def save(self, folder: str | Path, *, more: Mapping[str, Any] | None = None) -> None:
+        """Writes sentiment.json (the architecture, and `more` plain values) and sentiment.npz (its numbers) into a new
+        folder, which appears under its name when it is whole. Raises FileExistsError where something is there."""
+        arrays = {NETWORK + name: value for name, value in self.network.state_dict().items()}
+        for letter, units in self.units.items():
+            arrays |= {f"{UNITS}{letter}/{name}": value for name, value in units._asdict().items()}
+        description = {
+            "architecture": asdict(self.network.architecture), "classes": list(self.classes), "more": dict(more or {}),
+        }  # fmt: skip
+        with folder_written_whole(Path(folder)) as partial:
+            (partial / DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
+            plain: dict[str, Any] = {name: value.cpu().numpy() for name, value in arrays.items()}
+            np.savez(partial / ARRAYS, allow_pickle=False, **plain)
+
+
+def load_predictor(folder: str | Path) -> tuple[SentimentPredictor, dict[str, Any]]:
+    """Returns the predictor that `save` wrote into a folder, and the values that were written with it. Nothing is
+    unpickled. Raises ValueError for a folder without one."""
+    folder = Path(folder)
+    for name in (DESCRIPTION, ARRAYS):
+        if not (folder / name).is_file():
+            raise ValueError(f"{folder} holds no saved model: {name} is not there; name the folder given to save")
+    description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+    with np.load(folder / ARRAYS, allow_pickle=False) as file:
+        arrays = {name: torch.from_numpy(file[name]) for name in file.files}
+    network = SentimentNetwork(Architecture(**description["architecture"]), seed=0)
+    state = {name.removeprefix(NETWORK): value for name, value in arrays.items() if name.startswith(NETWORK)}
+    network.to(state["scale"].dtype).load_state_dict(state)
+    units = {
+        letter: Standardisation(*(arrays[f"{UNITS}{letter}/{name}"] for name in Standardisation._fields))
+        for letter in network.plan.read
+    }
+    return SentimentPredictor(network.eval(), units, tuple(description["classes"])), description["more"]
+
+
+def streams_of(
+    samples: Mapping[str, Sequence[Any]],
+    letters: str,
+    widths: Mapping[str, int] | None = None,
+    *,
+    dtype: torch.dtype = torch.float32,
+) -> dict[str, Stream]:
+    """Returns the modalities of these letters as streams, from one array (step, number) a sample, by name.
+
+    Raises ValueError, naming modality, sample and step, where a modality is missing, samples differ in number, a shape
+    or width is another one, and for a number that is not finite.
+    """
+    names = [MODALITIES[letter] for letter in letters]
+    missing = [name for name in names if name not in samples]
+    if missing:
+        raise ValueError(f"no modality {missing[0]}: give {', '.join(names)}, one array (step, number) a sample each")
+    counts = {name: len(samples[name]) for name in names}
+    if len(set(counts.values())) > 1:
+        raise ValueError(f"modalities differ in their number of samples: {counts}")
+    if not counts[names[0]]:
+        raise ValueError("there is no sample")
+    return {letter: stream_of(MODALITIES[letter], samples, (widths or {}).get(letter), dtype) for letter in letters}
+
+
+def stream_of(name: str, samples: Mapping[str, Sequence[Any]], width: int | None, dtype: torch.dtype) -> Stream:
+    """Returns one modality as a stream. Raises ValueError as `streams_of`."""
+    arrays = [np.asarray(array, np.float64) for array in samples[name]]
+    for place, array in enumerate(arrays):
+        wanted = width or arrays[0].shape[-1]
+        if array.ndim != 2 or array.shape[1] != wanted:
+            raise ValueError(f"{name}, sample {place}: expected shape (step, {wanted}), got {array.shape}")
+        if not np.isfinite(array).all():
+            step, column = np.argwhere(~np.isfinite(array))[0]
+            raise ValueError(
+                f"{name}, sample {place}, step {step}, number {column}: not a finite number; leave the step out"
+            )
+    return Stream(Packed.of(arrays, dtype=dtype))

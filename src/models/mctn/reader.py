@@ -1,0 +1,196 @@
+"""What a person calls: sentiment from one modality, learned with others beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from models.mctn.arms import plan_of
+from models.mctn.network import Architecture, SentimentNetwork
+from models.mctn.objective import SentimentObjective, Weights
+from models.mctn.predictor import SentimentPredictor, load_predictor, streams_of
+from models.mctn.samples import Samples, Stream, in_units, units_of
+from models.mctn.training import Training, train
+from models.runtime.estimators import left_as_it_was, seed_of
+from models.runtime.parameters import not_negative, number, one_of, whole_number
+from models.runtime.plain import made_of, plain
+from models.runtime.seeding import generator
+from models.runtime.threads import threads_for
+
+LEAST_HELD_OUT = 5  # samples of a validation part; with fewer there is none
+
+
+@dataclass(eq=False, repr=False)
+class SentimentReader(BaseEstimator):
+    """Reads sentiment from a source modality, and learns it with the help of others, which it translates into
+    (Pham, Liang, Manzini, Morency and Póczos 2019, AAAI; thesis, section 2.1).
+
+    Samples are a mapping: "text", "video" and "audio" each hold one array (step, number) a sample, as word vectors of a
+    sentence, and "labels" holds a score or a class a sample. To predict, the source is enough; whatever else is there
+    is not looked at.
+
+    Parameters, which are checked by `fit`:
+
+    arm: KIND-SOURCE-TARGET in letters t (text), v (video), a (audio), as "cyclic-t-a": text is read, and translated
+    into audio and back while learning. "none-t" learns from text alone. See `models.mctn.arms`.
+    labels: "score" for numbers, "class" for anything else. units, layers, share, feedback, attention, dropout: see
+    `models.mctn.network.Architecture`. translation, cycle, second: weights of these losses beside that of predictions.
+    epochs, learning_rate, batch_size, clip: of Adam. patience: epochs without a better validation loss that end
+    training; the best epoch is kept. held_out: the share of the samples that are held out for that, 0 for none.
+    random_state: the seed of all that is drawn, a whole number, by which equal samples give equal numbers; None or a
+    RandomState of NumPy draws a seed in each `fit`.
+
+    After `fit`: `predictor_`, the fitted `models.mctn.predictor.SentimentPredictor`; `classes_`, in order, for classes;
+    `curve_`, training and validation loss of each epoch.
+    """
+
+    arm: str = "cyclic-t-a"
+    _: KW_ONLY
+    labels: str = "score"
+    units: int = 32
+    layers: int = 1
+    share: Any = "core"
+    feedback: Any = "prediction"
+    attention: Any = "additive"
+    dropout: float = 0.0
+    translation: float = 0.1
+    cycle: float = 0.1
+    second: float = 0.1
+    epochs: int = 50
+    learning_rate: float = 1e-3
+    batch_size: int = 32
+    clip: float = 1.0
+    patience: int = 5
+    held_out: float = 0.15
+    random_state: Any = 0
+
+    def fit(self, samples: Mapping[str, Sequence[Any]]) -> Self:
+        """Learns from samples with "labels" and every modality of the arm, and returns the reader.
+
+        Raises TypeError and ValueError, in one line, for parameters and samples that make no sense: an arm that does
+        not exist, a modality that is missing, a sample without a step to read, a number that is not finite. What was
+        fitted before is then still there.
+        """
+        with left_as_it_was(self):
+            how, weights, seed = self._training(), self._weights(), seed_of(self.random_state)
+            streams = streams_of(samples, plan_of(self.arm).letters)
+            labels, classes = self._labels(samples, next(iter(streams.values())).steps.count)
+            parts = split(streams, labels, share=not_negative("held_out", self.held_out, most=0.9), seed=seed)
+            units = {letter: units_of(stream) for letter, stream in parts[0].streams.items()}
+            learned, validation = (
+                Samples({letter: in_units(part.streams[letter], units[letter]) for letter in units}, part.labels)
+                for part in parts
+            )
+            network = self._network(streams, len(classes), seed)
+            if not classes and learned.labels is not None:
+                network.centre_on(learned.labels)
+            objective = SentimentObjective(
+                network, learned, weights=weights, batch_size=whole_number("batch_size", self.batch_size),
+                shuffle=generator(seed, "mctn/shuffle"),
+            )  # fmt: skip
+            with threads_for(network):
+                held_out = validation if validation.count >= LEAST_HELD_OUT else None
+                self.curve_ = train(objective, held_out, how, seed=seed)
+            read = {letter: units[letter] for letter in network.plan.read}
+            self.predictor_ = SentimentPredictor(network, read, tuple(classes))
+        return self
+
+    def predict(self, samples: Mapping[str, Sequence[Any]]) -> np.ndarray:
+        """Returns a score, or the most probable class, of each sample: (sample,).
+
+        A sample without a step to read has the score NaN, as a class None, and a warning says so. Raises ValueError for
+        samples that make no sense, and NotFittedError before `fit`.
+        """
+        check_is_fitted(self)
+        outputs = self.predictor_.outputs(samples)
+        if outputs.ndim == 1:
+            return outputs
+        known = np.asarray(~np.isnan(outputs).any(1))
+        if known.all():
+            return self.classes_[outputs.argmax(1)]
+        return np.array([self.classes_[row.argmax()] if own else None for row, own in zip(outputs, known, strict=True)])
+
+    def predict_proba(self, samples: Mapping[str, Sequence[Any]]) -> np.ndarray:
+        """Returns the probability of each of `classes_`, (sample, class). Raises as `predict`, and ValueError where
+        scores were learned."""
+        check_is_fitted(self)
+        if not self.predictor_.classes:
+            raise ValueError("scores have no probabilities; fit with labels='class'")
+        return self.predictor_.outputs(samples)
+
+    def save(self, folder: str | Path) -> None:
+        """Writes the fitted reader as plain numbers and texts, without pickle, into a new folder.
+
+        Raises NotFittedError before `fit`, FileExistsError where something is there already, and ValueError for a
+        parameter that plain values do not tell: a RandomState.
+        """
+        check_is_fitted(self)
+        parameters = {name: plain(value, name) for name, value in self.get_params(deep=False).items()}
+        self.predictor_.save(folder, more={"parameters": parameters, "curve": self.curve_})
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Returns the reader that `save` wrote into a folder; it predicts the same. Nothing is unpickled. Raises
+        ValueError for a folder without one."""
+        predictor, more = load_predictor(folder)
+        reader = cls(**{name: made_of(value) for name, value in more["parameters"].items()})
+        reader.predictor_, reader.curve_ = predictor, [(each[0], each[1]) for each in more["curve"]]
+        return reader
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Returns the classes in the order of their probabilities."""
+        return np.array(self.predictor_.classes)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "predictor_")
+
+    def _training(self) -> Training:
+        return Training(
+            whole_number("epochs", self.epochs), number("learning_rate", self.learning_rate),
+            number("clip", self.clip), whole_number("patience", self.patience),
+        )  # fmt: skip
+
+    def _weights(self) -> Weights:
+        return Weights(*(not_negative(name, getattr(self, name)) for name in Weights._fields))
+
+    def _labels(self, samples: Mapping[str, Sequence[Any]], count: int) -> tuple[torch.Tensor, list[Any]]:
+        """Returns scores, or numbers of classes and the classes."""
+        kind, given = one_of("labels", self.labels, ("score", "class")), np.asarray(samples.get("labels", ()))
+        if given.shape != (count,):
+            raise ValueError(f"samples['labels'] must hold one label for each of {count} samples, got {given.shape}")
+        if kind == "class":
+            names, numbers = np.unique(given, return_inverse=True)
+            if len(names) < 2:
+                raise ValueError("there is one class alone; give samples of two at least")
+            return torch.from_numpy(numbers), names.tolist()
+        scores = torch.from_numpy(given.astype(np.float64))
+        if not bool(scores.isfinite().all()):
+            raise ValueError(f"sample {int((~scores.isfinite()).nonzero()[0])}: its label is not a finite number")
+        return scores.float(), []
+
+    def _network(self, streams: Mapping[str, Stream], classes: int, seed: int) -> SentimentNetwork:
+        widths = {letter: stream.width for letter, stream in streams.items()}
+        architecture = Architecture(
+            self.arm, widths, max(1, classes), whole_number("units", self.units), whole_number("layers", self.layers),
+            self.share, self.feedback, self.attention, not_negative("dropout", self.dropout, most=0.95),
+        )  # fmt: skip
+        return SentimentNetwork(architecture, seed=seed)
+
+
+def split(streams: Mapping[str, Stream], labels: torch.Tensor, *, share: float, seed: int) -> tuple[Samples, Samples]:
+    """Returns the samples that are learned from and those that are held out, both in a random order."""
+    order = torch.randperm(len(labels), generator=generator(seed, "mctn/held_out"))
+    held_out = int(share * len(labels))
+    learned = order[held_out:], order[:held_out]
+    if held_out < LEAST_HELD_OUT:
+        learned = order, order[:0]
+    first, second = (Samples({k: v.take(rows) for k, v in streams.items()}, labels[rows]) for rows in learned)
+    return first, second

@@ -1,0 +1,113 @@
+"""What a model takes: a stream of steps for each modality, in the units it learns in, and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from models.numerics.standardisation import Standardisation
+from models.sequence.masks import present_steps
+from models.sequence.packing import Packed, Padded
+
+MOST_DEVIATIONS = 5.0  # standard deviations at which standardised numbers are cut
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """Holds one modality of all samples. steps: its numbers; with a table (row, width), each step is one number, the
+    row of the table that stands for it, as words stand for their vectors."""
+
+    steps: Packed
+    table: Tensor | None = None
+
+    @property
+    def width(self) -> int:
+        """Returns how many numbers a step has for the model."""
+        return self.steps.width if self.table is None else self.table.shape[1]
+
+    def pick(self, rows: Tensor) -> Padded:
+        """Returns the sequences of these samples, padded."""
+        padded = self.steps.pick(rows)
+        if self.table is None:
+            return padded
+        values = self.table[padded.values[..., 0].long()]
+        return Padded(values.masked_fill(~padded.present.unsqueeze(-1), 0), padded.lengths)
+
+    def take(self, rows: Tensor) -> Stream:
+        """Returns some samples, in this order."""
+        parts = self.steps.unpack()
+        values = torch.cat([self.steps.values[:0], *(parts[place] for place in rows.tolist())])
+        return Stream(Packed(values, self.steps.lengths[rows]), self.table)
+
+    def looked_up(self) -> Tensor:
+        """Returns the numbers of all steps, (step, width)."""
+        return self.steps.values if self.table is None else self.table[self.steps.values[:, 0].long()]
+
+
+def units_of(stream: Stream) -> Standardisation:
+    """Returns mean and scale of a stream's numbers over all steps; a constant one keeps scale 1. Without any step,
+    those that change nothing."""
+    values = stream.looked_up()
+    if not len(values):
+        return Standardisation(values.new_zeros(stream.width), values.new_ones(stream.width))
+    return Standardisation.of(values)
+
+
+def in_units(stream: Stream, units: Standardisation) -> Stream:
+    """Returns the stream in standard deviations from the mean, cut at ±`MOST_DEVIATIONS`."""
+    if stream.table is None:
+        return Stream(replace(stream.steps, values=standardised(stream.steps.values, units)))
+    return replace(stream, table=standardised(stream.table, units))
+
+
+def standardised(values: Tensor, units: Standardisation) -> Tensor:
+    """Returns values (row, width) in those units, cut."""
+    return units.apply(values).clamp(-MOST_DEVIATIONS, MOST_DEVIATIONS)
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Holds samples for a model: streams by letter, in the units it learns in, and labels (sample,), scores or numbers
+    of classes; None where they are not known."""
+
+    streams: Mapping[str, Stream]
+    labels: Tensor | None = None
+
+    @property
+    def count(self) -> int:
+        """Returns how many samples there are."""
+        return next(iter(self.streams.values())).steps.count
+
+    def pick(self, rows: Tensor, letters: str) -> dict[str, Padded]:
+        """Returns the modalities of these letters of some samples, padded."""
+        return {letter: self.streams[letter].pick(rows) for letter in letters}
+
+    def lengths(self, letters: str) -> Tensor:
+        """Returns the number of steps of each sample's modalities joined step by step, (sample,)."""
+        return torch.stack([self.streams[letter].steps.lengths for letter in letters]).amax(0)
+
+
+class Joined(NamedTuple):
+    """Holds modalities joined step by step: the padded sequences, and which of their entries are present, bool
+    (sequence, step, 1 or width)."""
+
+    sequences: Padded
+    entries: Tensor
+
+
+def joined(parts: Sequence[Padded]) -> Joined:
+    """Returns [x_1; x_2; …] at each step. A modality that has ended is 0; the joined sequence is as long as the longest
+    of its modalities."""
+    if len(parts) == 1:
+        return Joined(parts[0], parts[0].present.unsqueeze(-1))
+    steps, lengths = max(part.values.shape[1] for part in parts), torch.stack([part.lengths for part in parts]).amax(0)
+    longer = [(0, 0, 0, steps - part.values.shape[1]) for part in parts]
+    values = [torch.nn.functional.pad(part.values, more) for part, more in zip(parts, longer, strict=True)]
+    entries = [
+        present_steps(part.lengths, steps).unsqueeze(-1).expand_as(own) for part, own in zip(parts, values, strict=True)
+    ]
+    return Joined(Padded(torch.cat(values, -1), lengths), torch.cat(entries, -1))

@@ -1,0 +1,112 @@
+"""Losses of arms: which arms are the same when a weight is 0, shuffled targets, what is measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from mctn_problems import network, samples
+from models.mctn.objective import SentimentObjective, Weights, measure
+from models.mctn.samples import Samples
+from models.mctn.training import Training, train
+
+SHORT = Training(epochs=2, learning_rate=0.01, clip=1.0, patience=5)
+
+
+def trained(arm: str, weights: Weights, **own: Any) -> tuple[list[tuple[float, float]], torch.Tensor]:
+    """The curve, and the predictions at its end."""
+    model = network(arm, dropout=0.2, **own)
+    objective = SentimentObjective(model, samples(), weights=weights, batch_size=5)
+    curve = train(objective, samples(), SHORT, seed=0)
+    return curve, measure(model, samples(), terms=frozenset()).outputs
+
+
+def test_without_translation_a_cyclic_arm_is_none_step_for_step() -> None:
+    expected, outputs = trained("none-t", Weights())
+    for arm in ("cyclic-t-a", "simple-t-v", "bothways-t-v", "paired-t-av"):
+        curve, own = trained(arm, Weights(0, 0, 0))
+        assert curve == expected
+        assert torch.equal(own, outputs)
+    differs, _ = trained("cyclic-t-a", Weights(0.1, 0, 0))
+    assert differs != expected
+
+
+@pytest.mark.parametrize("share", ["padded", "core", "none"])
+def test_without_the_way_back_a_cyclic_arm_is_simple_step_for_step(share: Any) -> None:
+    for rest in ("t-v", "t-v-a"):
+        expected, outputs = trained(f"simple-{rest}", Weights(2, 3, 4), share=share)
+        curve, own = trained(f"cyclic-{rest}", Weights(2, 0, 4), share=share)
+        assert curve == expected
+        assert torch.equal(own, outputs)
+        assert trained(f"cyclic-{rest}", Weights(2, 3, 4), share=share)[0] != expected
+
+
+def test_told_at_no_step_teacher_forcing_is_prediction() -> None:
+    def losses(feedback: Any, teacher: float) -> list[float]:
+        model = network("cyclic-t-v", feedback=feedback)
+        objective = SentimentObjective(model, samples(), weights=Weights(), batch_size=5, teacher=teacher)
+        return [
+            float(objective.loss(each).mean.detach()) for each in objective.batches(torch.Generator().manual_seed(0))
+        ]
+
+    assert losses("teacher", 0.0) == pytest.approx(losses("prediction", 1.0), rel=1e-12)
+    assert losses("teacher", 1.0) != pytest.approx(losses("prediction", 1.0), rel=1e-6)
+
+
+def test_the_loss_is_the_weighted_sum_of_what_is_measured() -> None:
+    model = network("cyclic-t-v-a")
+    objective = SentimentObjective(model, samples(), weights=Weights(2, 3, 4), batch_size=12)
+    (batch,) = objective.batches(torch.Generator().manual_seed(0))
+    found = measure(model, samples(), terms=objective.terms, batch_size=5)
+    assert set(found.losses) == {"prediction", "translation", "cycle", "second"}
+    assert set(found.explained) == {"translation v", "cycle t", "second a"}
+    expected = sum(
+        weight * found.losses[name] for name, weight in
+        {"prediction": 1, "translation": 2, "cycle": 3, "second": 4}.items()
+    )  # fmt: skip
+    assert float(objective.loss(batch).mean.detach()) == pytest.approx(expected, rel=1e-10)
+    assert found.encodings.shape == (12, 4)
+
+
+def test_classes_are_learned_by_cross_entropy() -> None:
+    model, own = network("none-t", outputs=3), samples()
+    labels = torch.arange(12) % 3
+    found = measure(model, Samples(own.streams, labels), terms=frozenset())
+    torch.testing.assert_close(found.outputs.sum(1), torch.ones(12, dtype=torch.float64))
+    expected = -found.outputs[torch.arange(12), labels].log().mean()
+    assert found.losses["prediction"] == pytest.approx(float(expected), rel=1e-10)
+
+
+def test_shuffled_targets_are_those_of_other_samples() -> None:
+    own = samples()
+    model = network("shuffled-t-v")
+    objective = SentimentObjective(
+        model, own, weights=Weights(), batch_size=12, shuffle=torch.Generator().manual_seed(0)
+    )
+    video, moved = (part.streams["v"].steps.unpack() for part in (own, objective.samples))
+    assert torch.equal(objective.samples.streams["t"].steps.values, own.streams["t"].steps.values)
+    found = [next(i for i, one in enumerate(video) if one.equal(each)) for each in moved]
+    assert sorted(found) == list(range(12)) != found
+    cyclic = SentimentObjective(network("cyclic-t-v"), own, weights=Weights(), batch_size=12, shuffle=torch.Generator())
+    assert cyclic.samples is own
+
+
+def test_samples_that_make_no_sense_are_refused() -> None:
+    own, model = samples(), network("none-v")
+    with pytest.raises(ValueError, match="samples to learn from need labels"):
+        SentimentObjective(model, Samples(own.streams), weights=Weights(), batch_size=5)
+    with pytest.raises(ValueError, match="sample 2 has no step of what is read; leave it out"):
+        SentimentObjective(model, samples(missing=[2]), weights=Weights(), batch_size=5)
+    with pytest.raises(ValueError, match="the weight of cycle must be a number of 0 or more, got -1"):
+        SentimentObjective(model, own, weights=Weights(cycle=-1), batch_size=5)
+
+
+def test_a_loss_that_is_not_finite_is_said() -> None:
+    model, own = network("none-t"), samples()
+    labels = own.labels
+    assert labels is not None
+    objective = SentimentObjective(model, Samples(own.streams, labels * torch.inf), weights=Weights(), batch_size=5)
+    with pytest.raises(ValueError, match="the loss of epoch 1 is not finite; lower learning_rate"):
+        train(objective, None, SHORT, seed=0)

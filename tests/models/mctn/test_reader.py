@@ -1,0 +1,160 @@
+"""The reader as a person calls it: learning, predicting from the source alone, files, what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from mctn_problems import utterances
+from models import SentimentReader
+from models.mctn.predictor import streams_of
+from models.mctn.samples import Stream, in_units, units_of
+from models.sequence.packing import Packed
+
+QUICK: dict[str, Any] = {"units": 4, "epochs": 2}
+
+
+def test_eight_samples_are_learned_by_heart() -> None:
+    own = utterances(8)
+    reader = SentimentReader("cyclic-t-v", units=12, epochs=90, learning_rate=0.02, held_out=0.0).fit(own)
+    assert np.abs(reader.predict(own) - own["labels"]).mean() < 0.05
+    assert len(reader.curve_) == 90
+
+
+def test_predictions_are_the_same_bits_whatever_the_targets_hold() -> None:
+    own = utterances(40)
+    reader = SentimentReader("cyclic-t-v-a", **QUICK).fit(own)
+    expected = reader.predict({"text": own["text"]})
+    spoilt = {**own, "video": [each * np.nan for each in own["video"]], "audio": [each[:0] for each in own["audio"]]}
+    for samples in (own, spoilt, {**own, "video": None, "labels": None}):
+        assert np.array_equal(reader.predict(samples), expected)
+
+
+def test_a_saved_reader_predicts_the_same(tmp_path: Path) -> None:
+    own = utterances(40)
+    reader = SentimentReader("double-t-v", share="padded", dropout=0.1, **QUICK).fit(own)
+    reader.save(tmp_path / "reader")
+    loaded = SentimentReader.load(tmp_path / "reader")
+    assert np.array_equal(loaded.predict(own), reader.predict(own))
+    assert (loaded.get_params(), loaded.curve_) == (reader.get_params(), reader.curve_)
+    assert sorted(file.name for file in (tmp_path / "reader").iterdir()) == ["sentiment.json", "sentiment.npz"]
+    with pytest.raises(FileExistsError, match="is there already"):
+        reader.save(tmp_path / "reader")
+    with pytest.raises(ValueError, match=r"holds no saved model: sentiment\.json is not there"):
+        SentimentReader.load(tmp_path)
+
+
+def test_classes_keep_their_names(tmp_path: Path) -> None:
+    own = utterances(40)
+    own["labels"] = np.where(own["labels"] > 0, "good", "bad")
+    reader = SentimentReader("none-t", labels="class", units=8, epochs=60, learning_rate=0.03, held_out=0).fit(own)
+    assert np.mean(reader.predict(own) == own["labels"]) > 0.9
+    np.testing.assert_allclose(reader.predict_proba(own).sum(1), 1, rtol=1e-6)
+    reader.save(tmp_path / "reader")
+    assert SentimentReader.load(tmp_path / "reader").predict(own).tolist() == reader.predict(own).tolist()
+    own["text"][1] = own["text"][1][:0]
+    with pytest.warns(UserWarning, match=r"sample 1 \(and 0 more\) has no step to read: NaN"):
+        assert reader.predict(own)[1] is None
+
+
+def test_a_sample_without_a_source_is_nan_and_alone_in_it() -> None:
+    own = utterances(40)
+    reader = SentimentReader("simple-t-v", **QUICK).fit(own)
+    expected = reader.predict(own)
+    own["text"][3] = own["text"][3][:0]
+    with pytest.warns(UserWarning, match=r"sample 3 \(and 0 more\) has no step to read: NaN"):
+        found = reader.predict(own)
+    assert np.isnan(found[3])
+    np.testing.assert_allclose(np.delete(found, 3), np.delete(expected, 3), rtol=1e-5)
+
+
+def test_equal_samples_give_equal_numbers_and_the_global_generator_is_left_alone() -> None:
+    own, before = utterances(40), torch.get_rng_state()
+    reader = SentimentReader("cyclic-t-a", dropout=0.3, feedback="teacher", **QUICK)
+    first, second = (clone(reader).fit(own) for _ in range(2))
+    assert first.curve_ == second.curve_
+    assert np.array_equal(first.predict(own), second.predict(own))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert clone(reader).set_params(random_state=1).fit(own).curve_ != first.curve_
+
+
+def test_the_best_epoch_is_kept_and_patience_ends_training() -> None:
+    own = utterances(60)
+    own["labels"] = np.random.default_rng(1).normal(size=60)  # nothing to learn
+    reader = SentimentReader("none-t", units=8, epochs=200, learning_rate=0.05, patience=3).fit(own)
+    validation = [each[1] for each in reader.curve_]
+    assert len(validation) == int(np.argmin(validation)) + 4 < 200
+
+
+def test_units_leave_constant_numbers_alone_and_cut_extreme_ones() -> None:
+    values = torch.tensor([[1.0, 5.0]] * 60 + [[100.0, 5.0]], dtype=torch.float64)
+    stream = Stream(Packed(values, torch.tensor([61])))
+    inside = in_units(stream, units_of(stream)).steps.values
+    assert inside[-1].tolist() == [5.0, 0.0]
+    assert (inside[:-1, 0] < 0).all()
+
+
+def test_steps_may_be_rows_of_a_table() -> None:
+    table = torch.tensor([[0.0, 0.0], [1.0, 2.0], [3.0, 5.0]], dtype=torch.float64)
+    words = Stream(Packed.of([torch.tensor([[1.0], [2.0]]), torch.tensor([[2.0]])]), table)
+    plain = Stream(Packed.of([table[[1, 2]], table[[2]]], dtype=torch.float64))
+    rows = torch.tensor([1, 0])
+    for one, other in ((words, plain), (in_units(words, units_of(words)), in_units(plain, units_of(plain)))):
+        torch.testing.assert_close(one.pick(rows).values, other.pick(rows).values, rtol=0, atol=0)
+    assert (words.width, plain.width) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"audio": None}, "no modality audio: give text, audio"),
+        ({"audio": []}, "modalities differ in their number of samples: {'text': 12, 'audio': 0}"),
+        ({"labels": [1.0]}, r"samples\['labels'\] must hold one label for each of 12 samples, got \(1,\)"),
+        ({"labels": [np.nan] * 12}, "sample 0: its label is not a finite number"),
+        ({"text": [np.zeros((2, 4))] * 11 + [np.zeros((2, 3))]}, r"text, sample 11: expected shape \(step, 4\), got"),
+        ({"text": [np.full((2, 4), np.inf)] * 12}, "text, sample 0, step 0, number 0: not a finite number"),
+        ({"text": [np.zeros((0, 4))] * 12}, "sample 0 has no step of what is read; leave it out"),
+    ],
+)
+def test_samples_that_make_no_sense_are_refused(change: dict[str, Any], message: str) -> None:
+    own = {name: value for name, value in {**utterances(), **change}.items() if value is not None}
+    reader = SentimentReader("cyclic-t-a", **QUICK)
+    with pytest.raises(ValueError, match=message):
+        reader.fit(own)
+    with pytest.raises(NotFittedError):
+        reader.predict(utterances())
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"arm": "cyclic-a-t"}, "is no row of cyclic"),
+        ({"labels": "number"}, "labels must be one of score, class"),
+        ({"translation": -1}, "translation must be a number of 0 or more"),
+        ({"units": 0}, "units must be a whole number of at least 1"),
+        ({"share": "all"}, "share must be padded, core, none"),
+        ({"labels": "class"}, "there is one class alone"),
+    ],
+)
+def test_parameters_that_make_no_sense_are_refused(parameters: dict[str, Any], message: str) -> None:
+    own = utterances()
+    own["labels"] = np.zeros(12)
+    with pytest.raises(ValueError, match=message):
+        SentimentReader(**{**QUICK, **parameters}).fit(own)
+
+
+def test_scores_have_no_probabilities() -> None:
+    reader = SentimentReader("none-t", **QUICK).fit(utterances())
+    with pytest.raises(ValueError, match="scores have no probabilities; fit with labels='class'"):
+        reader.predict_proba(utterances())
+
+
+def test_there_is_something_to_read() -> None:
+    with pytest.raises(ValueError, match="there is no sample"):
+        streams_of({"text": []}, "t")
