@@ -125,6 +125,17 @@ READERS: dict[str, Callable[[Path, TextFormat], Table]] = {
 }
 
 
+def existing_file(path: str | None, *, data: str = "table") -> Path:
+    """Returns the path of a file that exists. Raises DataError where there is none. data: the choice that asks for
+    it."""
+    if path is None:
+        raise DataError(f"data={data} needs a file: data.path=FILE (.csv, .tsv, .parquet or .npz)")
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise DataError(f"{file}: there is no such file; give data.path=FILE")
+    return file
+
+
 def read_frame(path: Path, text: TextFormat) -> Table:
     """Returns the table, and the name of its group column where the file itself tells sequences apart (3-D NPZ).
 

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 
 from data.base import DataError
-from data.files.table_files import TextFormat, read_frame, takes_decimal_comma
+from data.files.table_files import TextFormat, existing_file, read_frame, takes_decimal_comma
 from data.points import Points, check_points, random_split, some_of
 from data.ranges import Count, Seed, Share
 from data.tables.columns import numbers
-from data.tables.sequences import existing_file, feature_columns
+from data.tables.sequences import feature_columns
 
 
 def load(

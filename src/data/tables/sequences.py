@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from data.base import DataError, Dataset, Sequences
-from data.files.table_files import TextFormat, read_frame, takes_decimal_comma
+from data.files.table_files import TextFormat, existing_file, read_frame, takes_decimal_comma
 from data.ranges import Seed, Share
 from data.split import split_sequences
 from data.tables.columns import in_a_setting, numbers
@@ -94,17 +94,6 @@ def sequences_of(
     parts = {label: in_time_order(rows, times, path, label) for label, rows in parts.items()}
     sequences = Sequences.from_arrays([values[rows] for rows in parts.values()], list(parts), len(columns))
     return replace(sequences, times=tuple(times[rows] for rows in parts.values()))
-
-
-def existing_file(path: str | None, *, data: str = "table") -> Path:
-    """Returns the path of a file that exists. Raises DataError where there is none. data: the choice that asks for
-    it."""
-    if path is None:
-        raise DataError(f"data={data} needs a file: data.path=FILE (.csv, .tsv, .parquet or .npz)")
-    file = Path(path).expanduser()
-    if not file.is_file():
-        raise DataError(f"{file}: there is no such file; give data.path=FILE")
-    return file
 
 
 def read_sequences(

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-CHOICES = {"data.tables.sequences.load_table": "table", "data.tables.points.load": "points"}  # loader: choice of `data`
+CHOICES = {  # loader: choice of `data`
+    "data.tables.sequences.load_table": "table",
+    "data.tables.points.load": "points",
+    "data.multimodal.table.load_utterances": "utterances",
+}
 
 
 def refuse_missing_file(section: Any) -> None:
@@ -16,6 +20,6 @@ def refuse_missing_file(section: Any) -> None:
     choice = CHOICES.get(str(section.get("_target_"))) if isinstance(section, Mapping) else None
     if choice is None:
         return
-    from data.tables.sequences import existing_file
+    from data.files.table_files import existing_file
 
     existing_file(section.get("path"), data=choice)

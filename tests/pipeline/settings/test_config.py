@@ -38,7 +38,7 @@ CONTENDERS = sorted(
 OF_POINTS = ("ssgp", "spectrum", "revisited", "pca", "rff", "svgp", "full_gp", "ridge", "vae_ridge")
 POINTS = ("abalone", "gas_turbine", "points", "precipitation")  # tables of points, which recipe=ssgp takes
 GRAPHS = ("roget", "condmat")
-UTTERANCES = ("cycles", "mmmo", "mosi")  # of several modalities, which no recipe takes yet
+UTTERANCES = ("cycles", "mmmo", "mosi", "utterances")  # of several modalities, which no recipe takes yet
 SPACES = [path.stem for path in (conf_folder() / "space").glob("*.yaml")]  # of models, or parts of them
 OF_SPACES = {**{name: [f"model={name}"] for name in SPACES}, "default": [], "network": ["model=lstm"]}
 NEEDED = {

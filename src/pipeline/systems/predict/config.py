@@ -38,7 +38,7 @@ class PredictConfig(CommonConfig):
 
 def check(settings: PredictConfig) -> None:
     """Raise DataError, before the model is looked for, where there is no file to predict."""
-    from data.tables.sequences import existing_file
+    from data.files.table_files import existing_file
 
     existing_file(settings.data.path)
 

@@ -1,0 +1,237 @@
+"""`data=utterances`: a table of the user's own, a text or a step a row, with a label for each sample."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+import pandas as pd
+
+from data.base import DataError
+from data.files.table_files import TextFormat, existing_file, read_frame
+from data.multimodal.text import word_steps
+from data.multimodal.word_vectors import make_words
+from data.ranges import Count, Seed, Share
+from data.utterances import LABEL_KINDS, Part, Utterances, Words
+
+SAMPLE, STEP, TEXT = "sample", "step", "text"
+PREFIXES = {"text": "t_", "video": "v_", "audio": "a_"}
+
+
+@dataclass(frozen=True, eq=False)
+class UtteranceTable:
+    """Holds the rows of a file, those of a sample in a row."""
+
+    file: Path
+    frame: pd.DataFrame
+
+    def fail(self, row: Any, column: str, what: str) -> NoReturn:
+        """Raises DataError, naming the row as an editor does: the header is row 1."""
+        raise DataError(f"{self.file}, row {row + 2}, column {column!r}: {what}")
+
+    def column(self, name: str) -> Any:
+        """Returns a column. Raises DataError where there is none."""
+        if name not in self.frame.columns:
+            there = ", ".join(map(str, self.frame.columns))
+            raise DataError(f"{self.file}: no column {name!r}; there are {there}")
+        return self.frame[name]
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """The first row of each sample. Raises DataError for a sample without a name, and for one that begins again."""
+        if SAMPLE not in self.frame.columns and TEXT in self.frame.columns:
+            return np.arange(len(self.frame))
+        own = self.column(SAMPLE)
+        empty = np.flatnonzero(own.isna())
+        if len(empty):
+            self.fail(empty[0], SAMPLE, "the name of the sample is empty; fill it in or drop the row")
+        codes = pd.factorize(own)[0]
+        starts = np.flatnonzero(np.diff(codes, prepend=-1))
+        again = np.flatnonzero(pd.Series(codes[starts]).duplicated())
+        if len(again):
+            row = starts[again[0]]
+            self.fail(row, SAMPLE, f"{own.iloc[row]} begins again; keep the rows of a sample together, in order")
+        if TEXT in self.frame.columns and len(starts) < len(codes):
+            row = np.setdiff1d(np.arange(len(codes)), starts)[0]
+            self.fail(row, SAMPLE, f"{own.iloc[row]} stands twice; a row with a text is a sample of its own")
+        return starts
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The samples' names: of texts without any, the numbers of the rows, from 1 on."""
+        if SAMPLE not in self.frame.columns:
+            return [str(row + 1) for row in self.starts]
+        return [str(name) for name in self.column(SAMPLE).iloc[self.starts]]
+
+    def split(self, rows: np.ndarray) -> list[np.ndarray]:
+        """Returns the rows of each sample."""
+        return np.split(rows, self.starts[1:])
+
+    def check_steps(self) -> None:
+        """Raises DataError where a column `step` does not rise within a sample."""
+        if STEP not in self.frame.columns:
+            return
+        steps = self.numbers([STEP])[:, 0]
+        bad = np.flatnonzero(~(np.diff(steps) > 0)) + 1
+        bad = np.setdiff1d(bad, self.starts)
+        if len(bad):
+            self.fail(bad[0], STEP, "it does not rise; put the rows of a sample in order")
+
+    def one_each(self, name: str) -> pd.Series:
+        """Returns the value that a column has in each sample. Raises DataError for an empty cell, and for a sample with
+        two values."""
+        own = self.column(name)
+        empty = np.flatnonzero(own.isna())
+        if len(empty):
+            self.fail(empty[0], name, "it is empty; fill it in or drop the row")
+        codes = pd.factorize(own)[0]
+        bad = np.setdiff1d(np.flatnonzero(np.diff(codes, prepend=codes[:1]) != 0), self.starts)
+        if len(bad):
+            self.fail(bad[0], name, "it changes within a sample; give every row of a sample the same")
+        return own.iloc[self.starts].reset_index(drop=True)
+
+    def numbers(self, columns: Sequence[str]) -> np.ndarray:
+        """Returns the columns as (row, column) float64, NaN for an empty cell. Raises DataError for a cell that is no
+        finite number."""
+        values = np.empty((len(self.frame), len(columns)))
+        for i, name in enumerate(columns):
+            parsed: Any = pd.to_numeric(self.frame[name], errors="coerce")
+            values[:, i] = parsed.to_numpy(np.float64, na_value=np.nan)
+            filled = self.frame[name].notna().to_numpy()
+            bad = np.flatnonzero((np.isnan(values[:, i]) & filled) | np.isinf(values[:, i]))
+            if len(bad):
+                self.fail(bad[0], name, f"{self.frame[name].iloc[bad[0]]} is not a finite number")
+        return values
+
+    def steps(self, columns: Sequence[str]) -> list[np.ndarray]:
+        """Returns the steps of each sample, (step, column); rows that are empty in all columns are no step. Raises
+        DataError for a row that is empty in some."""
+        values = self.numbers(columns)
+        empty = np.isnan(values)
+        some = np.argwhere(empty & ~empty.all(axis=1, keepdims=True))
+        if len(some):
+            row, place = some[0].tolist()
+            self.fail(row, columns[place], f"it is empty and others of {columns[place][:2]}… are not; fill it in")
+        return [values[rows][~empty[rows, 0]] for rows in self.split(np.arange(len(values)))]
+
+
+class Labels(NamedTuple):
+    """Holds the labels of all samples, and what they are: see `Utterances`."""
+
+    values: np.ndarray
+    kind: str
+    classes: tuple[str, ...] = ()
+
+
+def labels_of(table: UtteranceTable, name: str, kind: str) -> Labels:
+    """Returns labels of a kind; "auto": classes where one is no number, binary where all are 0 and 1, else scores.
+
+    Raises DataError for an unknown kind, for scores that are no finite numbers, and for too few or too many values of
+    the others.
+    """
+    own = table.one_each(name)
+    parsed: Any = pd.to_numeric(own, errors="coerce")
+    if kind not in ("auto", *LABEL_KINDS):
+        raise DataError(f"data.labels={kind} is unknown; choose one of auto, {', '.join(LABEL_KINDS)}")
+    if kind == "auto":
+        kind = "class" if parsed.isna().any() else "binary" if set(parsed) == {0, 1} else "score"
+    if kind == "score":
+        return Labels(table.numbers([name])[table.starts, 0], kind)
+    values = sorted(set(own), key=str) if parsed.isna().any() else sorted(set(own))
+    if len(values) < 2 or (kind == "binary" and len(values) > 2):
+        wanted = "two" if kind == "binary" else "two or more"
+        raise DataError(f"{table.file}: column {name!r} has {len(values)} values; {kind} labels have {wanted}")
+    numbers = own.map({value: i for i, value in enumerate(values)}).to_numpy(np.int64)
+    return Labels(numbers, kind, tuple(map(str, values)))
+
+
+def modality_columns(table: UtteranceTable, used: set[str]) -> dict[str, list[str]]:
+    """Returns the columns of each modality, by how their names begin. used: columns that are something else.
+
+    Warns of columns that are nothing. Raises DataError for a text beside numbers of text, and where no modality is
+    there.
+    """
+    names = [str(name) for name in table.frame.columns if name not in used]
+    columns = {modality: [name for name in names if name.startswith(prefix)] for modality, prefix in PREFIXES.items()}
+    columns = {modality: own for modality, own in columns.items() if own}
+    if TEXT in table.frame.columns and "text" in columns:
+        raise DataError(f"{table.file}: a column {TEXT!r} and {columns['text'][0]!r}; keep the words or the numbers")
+    if TEXT not in table.frame.columns and not columns:
+        raise DataError(f"{table.file}: no column {TEXT!r}, and none that begins with t_, a_ or v_; name them so")
+    taken = {TEXT, SAMPLE, STEP, *(name for own in columns.values() for name in own)}
+    spare = [name for name in names if name not in taken]
+    if spare:
+        warnings.warn(f"{table.file}: columns that are not used: {', '.join(spare)}", stacklevel=3)
+    return columns
+
+
+def drawn(groups: Sequence[str], *, validation: float, test: float, seed: int) -> dict[str, np.ndarray]:
+    """Returns the samples of each part, whole groups drawn under the seed. Raises DataError for shares that are none,
+    and for too few groups."""
+    if not (0 < validation < 1 and 0 < test < 1 and validation + test < 1):
+        raise DataError(f"data.validation={validation} and data.test={test} must lie above 0 and leave a training part")
+    names = sorted(set(groups))
+    held = [max(1, round(share * len(names))) for share in (test, validation)]
+    if sum(held) >= len(names):
+        raise DataError(f"data: {len(names)} samples or groups cannot be split three ways; give more of them")
+    order = np.random.default_rng(seed).permutation(len(names))
+    pieces = dict(zip(("test", "validation", "train"), np.split(order, np.cumsum(held)), strict=True))
+    chosen = {part: {names[i] for i in pieces[part]} for part in ("train", "validation", "test")}
+    return {part: np.flatnonzero([group in own for group in groups]) for part, own in chosen.items()}
+
+
+def load_utterances(
+    *,
+    path: str | None = None,
+    label: str = "label",
+    labels: str = "auto",
+    positive: float = 0.0,
+    group: str | None = None,
+    words: str = "auto",
+    steps: Count | None = None,
+    validation: Share = 0.1,
+    test: Share = 0.2,
+    seed: Seed = 0,
+    delimiter: str | None = None,
+    decimal: str = "point",
+) -> Utterances:
+    """Reads a table of the user's: with a column `text` a row is a sample, else a step of the one named in `sample`.
+
+    Columns t_…, a_… and v_… are numbers of text, audio and video; a row that is empty in all of one modality is no step
+    of it. label: the column to predict. labels: score, binary, class, or auto. positive: scores from here on count as
+    positive. group: samples of one value stay in one part. words: see `data.multimodal.word_vectors`.
+    steps: of a modality at most. validation, test: shares of the groups, or samples, drawn under the seed.
+    delimiter, decimal: of a text file, see `data.files.table_files.TextFormat`.
+    Raises DataError (one line: file, row, column) for what cannot be read or split.
+    """
+    file = existing_file(path, data="utterances")
+    table = UtteranceTable(file, read_frame(file, TextFormat(delimiter, decimal))[0])
+    columns = modality_columns(table, {label, *([group] if group else [])})
+    table.check_steps()
+    told = labels_of(table, label, labels)
+    groups = table.names if group is None else [str(name) for name in table.one_each(group)]
+    rows = drawn(groups, validation=validation, test=test, seed=seed)
+    arrays: dict[str, list[np.ndarray]] = {}
+    texts, known = texts_of(table, rows["train"], words)
+    if texts is not None and known is not None:
+        arrays["text"] = word_steps(texts, known, name=str(file))
+    arrays |= {modality: table.steps(own) for modality, own in columns.items()}
+    whole = Part.of(arrays, told.values, table.names, groups=groups, texts=texts)
+    data = Utterances(
+        file.name.split(".")[0], {part: whole.pick(own) for part, own in rows.items()}, told.kind, f"table:{file.name}",
+        positive_from=positive, classes=told.classes, words=known,
+    )  # fmt: skip
+    return data.shortened(steps=steps)
+
+
+def texts_of(table: UtteranceTable, train: np.ndarray, words: str) -> tuple[list[str] | None, Words | None]:
+    """Returns the texts, "" for an empty cell, and the vectors of their words; None for a table without any."""
+    if TEXT not in table.frame.columns:
+        return None, None
+    texts = [str(text) for text in table.column(TEXT).fillna("")]
+    return texts, make_words(texts, [texts[i] for i in train], choice=words)
