@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from models.forecasting.filtering import Filtered, State, filter_sequences, roll_to
+from models.forecasting.filtering import Filtered, State, filter_sequences
+from models.forecasting.rolling import roll_to
 
 
 class Averaged(nn.Module):

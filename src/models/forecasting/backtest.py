@@ -18,8 +18,9 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from models.forecasting.filtering import filter_sequences, forecast_from_everywhere, with_padding_observed
+from models.forecasting.filtering import filter_sequences, with_padding_observed
 from models.forecasting.forecaster import Forecaster
+from models.forecasting.rolling import forecast_from_everywhere
 from models.forecasting.series import check_series, padded
 
 

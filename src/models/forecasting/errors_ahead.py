@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 
 from models.forecasting.burn_in import spread
-from models.forecasting.filtering import MaskedSequences, SequenceModel, filter_sequences, roll, up_to_end
+from models.forecasting.filtering import MaskedSequences, SequenceModel, filter_sequences, up_to_end
 from models.forecasting.fitting import Fitted
 from models.forecasting.known_ahead import KnownAhead
 from models.forecasting.lags import NEAR_TIE
+from models.forecasting.rolling import roll
 from models.numerics.ridge import masked_mse
 
 STEPS, ORIGINS = 24, 64  # of the forecasts that are compared

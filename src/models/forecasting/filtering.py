@@ -19,7 +19,6 @@ from models.runtime.collectives import own_rows, rows_of_all_ranks, world
 from models.runtime.progress import advanced
 
 State = tuple[Tensor, ...]
-ROLL_BATCH = 1024
 SHORTEST_STRETCH = 8  # steps in a row that are worth filtering at once
 
 
@@ -78,16 +77,6 @@ class FiltersMasked(Protocol):
     """
 
     def filter_masked(self, start: State, values: Tensor, mask: Tensor) -> Filtered: ...
-
-
-@runtime_checkable
-class ForecastsAhead(Protocol):
-    """Is a model that forecasts some horizons without feeding predictions back.
-
-    horizons: 1 or more and ascending; the result is (batch, len(horizons), feature).
-    """
-
-    def forecast_ahead(self, state: State, horizons: Sequence[int]) -> Tensor: ...
 
 
 def before_end(mask: Tensor) -> Tensor:
@@ -260,52 +249,6 @@ def filter_unequal(model: SequenceModel, values: Sequence[Tensor], masks: Sequen
     filtered = filter_sequences(model, padded, mask)
     rows = torch.arange(len(values), device=ends.device)
     return filtered.predictions, tuple(part[rows, ends] for part in filtered.states)
-
-
-def roll(model: SequenceModel, state: State, horizon: int) -> Tensor:
-    """Returns forecasts by feeding predictions back: (batch, horizon, feature); entry h − 1 lies h steps ahead of
-    the last observation."""
-    return roll_to(model, state, range(1, horizon + 1))
-
-
-def roll_to(model: SequenceModel, state: State, horizons: Sequence[int]) -> Tensor:
-    """Returns (batch, len(horizons), feature): of `roll` the horizons asked for, 1 or more and ascending; no other
-    is kept.
-
-    A model that `ForecastsAhead` is asked itself.
-    """
-    if isinstance(model, ForecastsAhead):
-        return model.forecast_ahead(state, horizons)
-    return iterated(model, state, horizons)
-
-
-def iterated(model: SequenceModel, state: State, horizons: Sequence[int]) -> Tensor:
-    """Returns what `roll_to` does, by feeding predictions back."""
-    asked, forecasts, prediction = set(horizons), list[Tensor](), model.predict(state)
-    for step in range(1, max(horizons) + 1):
-        if step > 1:
-            state = model.update(state, prediction)
-            prediction = model.predict(state)
-        if step in asked:
-            forecasts.append(prediction)
-        advanced(len(prediction))
-    return torch.stack(forecasts, 1)
-
-
-def forecast_from_everywhere(model: SequenceModel, states: State, horizons: int | Sequence[int]) -> Tensor:
-    """Returns (sequence, time, horizon, feature): entry [s, t, i] predicts o_{t+h−1} from o_{<t} with h the i-th of
-    `horizons`.
-
-    horizons: ascending; a number stands for all from 1 to it.
-    """
-    asked = range(1, horizons + 1) if isinstance(horizons, int) else horizons
-    sequences, steps = states[0].shape[:2]
-    origins = torch.arange(sequences * steps, device=states[0].device)
-    blocks = [  # no more copied at once: states may be windows that share their memory, and fill it if written out
-        roll_to(model, tuple(part[block // steps, block % steps] for part in states), asked)
-        for block in origins.split(ROLL_BATCH)
-    ]
-    return torch.cat(blocks).unflatten(0, (sequences, steps))
 
 
 def scored_steps(mask: Tensor, *, first_step: int) -> Tensor:

@@ -14,10 +14,11 @@ from torch import Tensor, nn
 from models.forecasting.averaged import Averaged
 from models.forecasting.divergence import warn_if_diverged
 from models.forecasting.extensions import baggage, check_class, class_of, copy_sources
-from models.forecasting.filtering import State, batches, filter_unequal, roll
+from models.forecasting.filtering import State, batches, filter_unequal
 from models.forecasting.frame import as_frame, index_after, is_frame, values_of
 from models.forecasting.intervals import Intervals
 from models.forecasting.readouts.model import GroupedReadout
+from models.forecasting.rolling import roll
 from models.forecasting.start_up import StartUp
 from models.runtime.bfloat16 import fits, from_bits, to_bits
 

@@ -11,9 +11,10 @@ from torch import Tensor
 
 from models.forecasting.covariates import Columns
 from models.forecasting.estimator_input import Group
-from models.forecasting.filtering import MaskedSequences, filter_sequences, forecast_from_everywhere
+from models.forecasting.filtering import MaskedSequences, filter_sequences
 from models.forecasting.forecaster import Forecaster
 from models.forecasting.known_ahead import KnownAhead, known_windows, led
+from models.forecasting.rolling import forecast_from_everywhere
 from models.forecasting.series import padded
 from models.numerics.standardisation import Standardisation
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from models.forecasting.filtering import Filtered, SequenceModel, forecast_from_everywhere
+from models.forecasting.filtering import Filtered, SequenceModel
+from models.forecasting.rolling import forecast_from_everywhere
 
 FORECAST_BYTES = 512 * 2**20
 

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.forecasting.filtering import SequenceModel, State, iterated, roll_to
+from models.forecasting.filtering import SequenceModel, State
+from models.forecasting.rolling import iterated, roll_to
 
 
 def led(observed: np.ndarray, known: np.ndarray, following: np.ndarray) -> np.ndarray:

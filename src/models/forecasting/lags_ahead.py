@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from models.forecasting.errors_ahead import mean_error_ahead, truth_ahead
-from models.forecasting.filtering import MaskedSequences, State, roll
+from models.forecasting.filtering import MaskedSequences, State
 from models.forecasting.fitting import Fitted
 from models.forecasting.known_ahead import KnownAhead
 from models.forecasting.lags import (
@@ -31,6 +31,7 @@ from models.forecasting.lags import (
 )
 from models.forecasting.readout import ReadoutFit, unread
 from models.forecasting.recurrent import Recurrent
+from models.forecasting.rolling import roll
 from models.numerics.ridge import AffineMap, centred_moments, validation_error
 
 CLOSE = 1.1  # times the least one-step error, up to which a number of lags is looked at further ahead

@@ -11,9 +11,10 @@ from torch import Tensor
 from models.forecasting.covariates import Columns
 from models.forecasting.divergence import warn_if_diverged
 from models.forecasting.estimator_input import TAIL, Group, as_range
-from models.forecasting.filtering import State, filter_sequences, roll
+from models.forecasting.filtering import State, filter_sequences
 from models.forecasting.forecaster import Forecaster
 from models.forecasting.known_ahead import KnownAhead, led
+from models.forecasting.rolling import roll
 
 if TYPE_CHECKING:
     import pandas as pd

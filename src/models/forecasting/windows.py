@@ -7,15 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.forecasting.filtering import (
-    ROLL_BATCH,
-    MaskedSequences,
-    SequenceModel,
-    State,
-    filter_sequences,
-    roll,
-    up_to_end,
-)
+from models.forecasting.filtering import MaskedSequences, SequenceModel, State, filter_sequences, up_to_end
+from models.forecasting.rolling import ROLL_BATCH, roll
 
 
 class WindowErrors(NamedTuple):

@@ -21,8 +21,9 @@ from models.baselines.subspace import (
     steady_gain,
     window_moment,
 )
-from models.forecasting.filtering import filter_sequences, roll, scored_steps
+from models.forecasting.filtering import filter_sequences, scored_steps
 from models.forecasting.forecaster import Forecaster, load_forecaster, save_forecaster
+from models.forecasting.rolling import roll
 from models.numerics.ridge import masked_mse
 
 Part = tuple[Tensor, Tensor, Tensor]

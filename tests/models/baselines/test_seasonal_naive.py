@@ -11,15 +11,9 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from models.baselines.seasonal_naive import Seasonal, SeasonalNaive
-from models.forecasting import filtering
-from models.forecasting.filtering import (
-    MaskedSequences,
-    filter_sequences,
-    filter_unequal,
-    final_state,
-    forecast_from_everywhere,
-    roll,
-)
+from models.forecasting import rolling
+from models.forecasting.filtering import MaskedSequences, filter_sequences, filter_unequal, final_state
+from models.forecasting.rolling import forecast_from_everywhere, roll
 from models.forecasting.season import autocorrelation, find_season
 from small_problems import oscillation, small_problem, with_gap
 
@@ -122,12 +116,12 @@ def test_a_long_season_is_not_written_out_for_every_row() -> None:
 
 
 def test_forecasts_from_everywhere_copy_a_block_of_states_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filtering, "ROLL_BATCH", 16)
+    monkeypatch.setattr(rolling, "ROLL_BATCH", 16)
     part, model = whole(normal(2, 400, 2)), SeasonalNaive(dimension=2, season=50).double()
     states = filter_sequences(model, part.values, part.mask).states
     expected = torch.stack([roll(model, tuple(s[:, t] for s in states), 3) for t in range(400)], 1)
     with Largest() as largest:
-        found = filtering.forecast_from_everywhere(model, states, 3)
+        found = rolling.forecast_from_everywhere(model, states, 3)
     assert torch.equal(found, expected)
     assert largest.bytes <= max(16 * 2 * 50 * 8, found.untyped_storage().nbytes())
 

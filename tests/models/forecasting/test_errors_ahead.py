@@ -12,9 +12,10 @@ import torch
 from models import VARForecaster
 from models.baselines.autoregression import VAR, Autoregression
 from models.forecasting.errors_ahead import error_ahead_of, least_ahead
-from models.forecasting.filtering import MaskedSequences, final_state, one_step_error, roll
+from models.forecasting.filtering import MaskedSequences, final_state, one_step_error
 from models.forecasting.fitting import Fitted, Problem
 from models.forecasting.readout_settings import ReadoutSettings
+from models.forecasting.rolling import roll
 
 
 def part(rows: int, *, gap: bool = False) -> MaskedSequences:

@@ -11,8 +11,9 @@ import torch
 
 from models.baselines.autoregression import Autoregression
 from models.baselines.persistence import Persistence
-from models.forecasting.filtering import batches, filter_sequences, final_state, roll
+from models.forecasting.filtering import batches, filter_sequences, final_state
 from models.forecasting.forecaster import ARCHITECTURE, PARAMETERS, Forecaster, load_forecaster, save_forecaster
+from models.forecasting.rolling import roll
 from models.psrnn.cell import PSRNN
 
 

@@ -8,12 +8,13 @@ import pytest
 import torch
 
 from models.baselines.echo_state import EchoState
-from models.forecasting.filtering import MaskedSequences, filter_sequences, final_state, roll
+from models.forecasting.filtering import MaskedSequences, filter_sequences, final_state
 from models.forecasting.fitting import Fitted, Problem
 from models.forecasting.lags import with_lags
 from models.forecasting.lags_ahead import candidates, choose_ahead, error_ahead, origins_in, settle_ahead
 from models.forecasting.readout import ReadoutFit
 from models.forecasting.readout_settings import ReadoutSettings
+from models.forecasting.rolling import roll
 from models.forecasting.season import find_season, shortest_season
 from models.numerics.ridge import masked_mse
 

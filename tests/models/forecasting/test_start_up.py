@@ -15,12 +15,13 @@ from models.baselines.autoregression import VAR, fit_autoregression
 from models.baselines.echo_state import EchoState
 from models.baselines.networks import LSTM
 from models.forecasting.burn_in import STEPS, rows_until_read, settle_start_up
-from models.forecasting.filtering import MaskedSequences, State, filter_sequences, roll, scored_steps
+from models.forecasting.filtering import MaskedSequences, State, filter_sequences, scored_steps
 from models.forecasting.fitting import Problem
 from models.forecasting.forecaster import Forecaster, load_forecaster, save_forecaster
 from models.forecasting.online import OnlineForecaster
 from models.forecasting.readout import ReadoutFit, ReadoutSettings, fit_readout
 from models.forecasting.recurrent import Recurrent
+from models.forecasting.rolling import roll
 from models.forecasting.start_up import StartUp, fit_start_up, lag_rows, start_up_orders
 from models.numerics.ridge import RegressionData, centred_moments
 from small_problems import train_psrnn

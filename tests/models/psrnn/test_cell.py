@@ -7,8 +7,9 @@ import torch
 
 import oracles
 from models.forecasting import filtering, horizons
-from models.forecasting.filtering import filter_sequences, final_state, forecast_from_everywhere, roll, scored_steps
+from models.forecasting.filtering import filter_sequences, final_state, scored_steps
 from models.forecasting.horizons import horizon_errors
+from models.forecasting.rolling import forecast_from_everywhere, roll
 from models.psrnn import cell
 from models.psrnn.bilinear_cell import normalise
 from models.psrnn.cell import PSRNN, bilinear

@@ -13,11 +13,12 @@ from torch import Tensor
 
 import oracles
 from models.forecasting.bptt import TruncatedBPTT
-from models.forecasting.filtering import filter_sequences, forecast_from_everywhere, one_step_error
+from models.forecasting.filtering import filter_sequences, one_step_error
 from models.forecasting.forecaster import Forecaster, load_forecaster, save_forecaster
 from models.forecasting.lags import with_lags
 from models.forecasting.readout_settings import ReadoutSettings
 from models.forecasting.recurrent import Recurrent
+from models.forecasting.rolling import forecast_from_everywhere
 from models.forecasting.start_up import StartUp, start_up_orders
 from models.psrnn.cell import PSRNN
 from models.psrnn.estimator import PSRNNForecaster

@@ -10,7 +10,8 @@ import time
 import pytest
 import torch
 
-from models.forecasting.filtering import filter_sequences, forecast_from_everywhere
+from models.forecasting.filtering import filter_sequences
+from models.forecasting.rolling import forecast_from_everywhere
 from models.psrnn.cell import PSRNN
 from models.runtime.progress import advanced, heard
 from pipeline.host import progress

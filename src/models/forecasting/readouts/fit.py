@@ -9,18 +9,13 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from models.forecasting.filtering import (
-    MaskedSequences,
-    filter_sequences,
-    has_gaps,
-    iterated,
-    up_to_end,
-)
+from models.forecasting.filtering import MaskedSequences, filter_sequences, has_gaps, up_to_end
 from models.forecasting.readouts.differences import Differences
 from models.forecasting.readouts.inputs import GROUPS
 from models.forecasting.readouts.model import GroupedReadout
 from models.forecasting.readouts.parts import Part, compared_rows, first_row, part_of, targets_ahead
 from models.forecasting.readouts.settings import GroupedSettings
+from models.forecasting.rolling import iterated
 from models.numerics.grouped_ridge import Columns, Exponents, choose_ridges
 from models.numerics.ridge import AffineMap, masked_mse
 from models.runtime.seeding import Generators

@@ -8,10 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from models.forecasting.filtering import Filtered, State, filter_sequences, iterated, recent_along
+from models.forecasting.filtering import Filtered, State, filter_sequences, recent_along
 from models.forecasting.readouts.differences import Differences
 from models.forecasting.readouts.inputs import HistoryFeatures
 from models.forecasting.recurrent import Recurrent
+from models.forecasting.rolling import iterated
 from models.forecasting.traces import next_traces, traces_along
 from models.numerics.ridge import AffineMap
 from models.runtime.progress import advanced

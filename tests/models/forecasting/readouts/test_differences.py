@@ -10,12 +10,13 @@ import torch
 
 from models.baselines.echo_state import EchoState
 from models.baselines.no_state import NoState
-from models.forecasting.filtering import MaskedSequences, filter_sequences, roll, scored_steps
+from models.forecasting.filtering import MaskedSequences, filter_sequences, scored_steps
 from models.forecasting.fitting import Problem
 from models.forecasting.readout_settings import ReadoutSettings
 from models.forecasting.readouts.differences import Differences
 from models.forecasting.readouts.fit import fit_grouped
 from models.forecasting.readouts.settings import GroupedSettings
+from models.forecasting.rolling import roll
 from models.numerics.ridge import AffineMap
 from models.runtime.seeding import generators_of
 

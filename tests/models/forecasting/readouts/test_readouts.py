@@ -12,13 +12,14 @@ from models.baselines.networks import LSTM
 from models.baselines.no_state import NoState
 from models.baselines.persistence import LastValue
 from models.features.maps import random_features
-from models.forecasting.filtering import MaskedSequences, filter_sequences, iterated, roll_to, scored_steps
+from models.forecasting.filtering import MaskedSequences, filter_sequences, scored_steps
 from models.forecasting.fitting import Problem
 from models.forecasting.forecaster import Forecaster, load_forecaster, save_forecaster
 from models.forecasting.horizons import horizon_errors
 from models.forecasting.readout_settings import ReadoutSettings
 from models.forecasting.readouts.fit import fit_grouped, reachable
 from models.forecasting.readouts.settings import GroupedSettings
+from models.forecasting.rolling import iterated, roll_to
 from models.runtime.seeding import generators_of
 
 RIDGES = (1e-4, 1e-2, 1.0)

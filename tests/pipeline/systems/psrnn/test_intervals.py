@@ -12,8 +12,9 @@ import torch
 
 from data.base import Dataset, Sequences
 from models.baselines.autoregression import Autoregression
-from models.forecasting.filtering import MaskedSequences, State, final_state, roll
+from models.forecasting.filtering import MaskedSequences, State, final_state
 from models.forecasting.intervals import Intervals, calibrate
+from models.forecasting.rolling import roll
 from pipeline.systems.psrnn.evaluation import Evaluation
 from pipeline.systems.psrnn.intervals import SHOWN_COVERAGE, coverage_table, intervals_of, log_forecast, log_intervals
 from pipeline.systems.psrnn.load import OwnUnits, forecaster_of
