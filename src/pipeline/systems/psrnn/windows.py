@@ -27,7 +27,7 @@ def along(errors: WindowErrors) -> pd.DataFrame:
     and their mean squared error; rows before the first window do not count."""
     counts = errors.counts
     first = int((counts > 0).int().argmax())
-    sums = errors.squared.nan_to_num(nan=0.0).sum(0)
+    sums = errors.squared.nan_to_num(nan=0.0, posinf=torch.inf).sum(0)
     rows: Any = pd.DataFrame({"windows": counts[first:].cpu().numpy(), "squared": sums[first:].cpu().numpy()})
     table: Any = rows.groupby(np.arange(len(rows)) // GROUP).sum().query("windows > 0")
     mean = table["squared"] / table["windows"]
