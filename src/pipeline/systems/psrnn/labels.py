@@ -17,6 +17,7 @@ LABELS = {
     "gru": "GRU",
     "min_gru": "minGRU",
     "no_state": "no state",
+    "no_difference": "no difference",
 }
 READOUTS = ("linear", "skip", "grouped", "kernel")
 NUMBERED = {"ar": "AR({})", "joined": "state + last {} observations"}
