@@ -227,6 +227,14 @@ class Utterances:
         """Returns which samples of a part are positive, bool (sample,): by score, or the second of two classes."""
         return part.labels >= (self.positive_from if self.label_kind == "score" else 1)
 
+    def arrays(self, part: Part) -> dict[str, list[np.ndarray]]:
+        """Returns arrays (step, number), one a sample, of each modality, with vectors in place of the rows of words."""
+        values = {name: own.to_arrays() for name, own in part.modalities.items()}
+        if self.words is not None:
+            vectors = self.words.vectors.numpy()
+            values["text"] = [vectors[own[:, 0].astype(np.int64)] for own in values["text"]]
+        return values
+
     def shortened(self, *, samples: int | None = None, steps: int | None = None) -> Utterances:
         """Returns fewer samples of each part and fewer steps, as `Part.shortened`."""
         return replace(self, parts={k: p.shortened(samples=samples, steps=steps) for k, p in self.parts.items()})
@@ -240,33 +248,34 @@ class Utterances:
         """Checks that a model can be trained that reads `sources` at test time and learns to translate to `targets`.
 
         Raises DataError, naming modality, sample or class: a modality that the data lacks, a contaminated source that
-        is not allowed, a training sample without a step of a source, a class without a training sample.
+        is not allowed, a training sample without a step of any source, a class without a training sample.
         """
         read = tuple(sources)
         for name in (*read, *targets):
             if name not in self.modalities:
                 why = self.lacking.get(name, f"there are {', '.join(self.modalities)}")
                 raise DataError(f"{self.name}: no modality {name} ({why}); choose another arm or other data")
-        for name in read:
-            self.check_source(name)
+        self.check_sources(read)
         if self.label_kind != "score":
             seen = set(self.train.labels.tolist())
             missing = [name for i, name in enumerate(self.classes) if i not in seen]
             if missing:
                 raise DataError(f"{self.name}: class {missing[0]} has no training sample; give some or leave it out")
 
-    def check_source(self, name: str) -> None:
-        if name in self.contaminated and not self.allow_contaminated:
+    def check_sources(self, read: tuple[str, ...]) -> None:
+        taught = [name for name in read if name in self.contaminated]
+        if taught and not self.allow_contaminated:
             raise DataError(
-                f"{self.name}: the {name} features were trained on labels, so they are no source; take them "
+                f"{self.name}: the {taught[0]} features were trained on labels, so they are no source; take them "
                 "as a target, or give data.allow_contaminated=true"
             )
-        absent = (self.train.modalities[name].lengths == 0).nonzero()
+        lengths = [self.train.modalities[name].lengths for name in read]
+        absent = (torch.stack(lengths).amax(0) == 0).nonzero() if lengths else []
         if len(absent):
             sample = self.train.names[int(absent[0])]
             raise DataError(
-                f"{self.name}: training sample {sample} (and {len(absent) - 1} more) has no step of {name}, which is "
-                "to be read; leave it out"
+                f"{self.name}: training sample {sample} (and {len(absent) - 1} more) has no step of "
+                f"{' or '.join(read)}, which is to be read; leave it out"
             )
 
     @cached_property

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from data.base import DataError
+from data.base import DataError, Sequences
 from data.utterances import MOST_STEPS, Part, Utterances, Words
 
 
@@ -25,6 +25,11 @@ def part(name: str, count: int = 4, *, text: int = 3) -> Part:
 def utterances(**changes) -> Utterances:
     parts = {"train": part("train", 6), "validation": part("validation"), "test": part("test")}
     return Utterances(**{"name": "made", "parts": parts, "label_kind": "score", "source": "test", **changes})
+
+
+def rows_of(part: Part) -> Sequences:
+    """One known word for each sample of a part."""
+    return Sequences.from_arrays([np.ones((1, 1))] * len(part), part.names)
 
 
 def classes(*labels: int, kind: str = "binary", names: tuple[str, ...] = ("no", "yes")) -> Utterances:
@@ -133,6 +138,19 @@ def test_scores_are_positive_from_a_bound_on() -> None:
     assert data.positive(data.train).tolist() == [False, False, False, True, True, True]
 
 
+def test_arrays_have_vectors_in_place_of_words() -> None:
+    words = Words(("a", "b"), torch.tensor([[0.0, 0.0], [1.0, 2.0], [3.0, 4.0]]), "test")
+    rows = {"text": [np.array([[2.0], [0.0], [1.0]]), np.zeros((0, 1))], "audio": [np.ones((1, 5)), np.ones((2, 5))]}
+    held = {name: utterances().parts[name] for name in ("validation", "test")}
+    one = {name: replace(own, modalities={**own.modalities, "text": rows_of(own)}) for name, own in held.items()}
+    train = Part.of(rows, np.zeros(2), ["p", "q"])
+    data = utterances(parts={"train": train, **one}, words=words)
+    arrays = data.arrays(data.train)
+    assert [own.tolist() for own in arrays["text"]] == [[[3, 4], [0, 0], [1, 2]], []]
+    assert arrays["text"][1].shape == (0, 2)
+    assert [own.shape for own in arrays["audio"]] == [(1, 5), (2, 5)]
+
+
 def test_what_may_be_read_is_checked() -> None:
     data = utterances(contaminated=frozenset({"audio"}), lacking={"video": "it was not recorded"})
     data.check_roles(["text"], ["audio"])
@@ -150,8 +168,10 @@ def test_training_samples_need_a_step_of_the_source_and_every_class() -> None:
     arrays = {"audio": [np.zeros((int(i != 1), 5)) for i in range(6)]}
     train = Part.of(arrays, np.zeros(6), data.train.names)
     lost = utterances(parts={**data.only(["audio"]).parts, "train": train})
-    with pytest.raises(DataError, match=r"training sample train_1 \(and 0 more\) has no step of audio"):
+    with pytest.raises(DataError, match=r"training sample train_1 \(and 0 more\) has no step of audio, which is"):
         lost.check_roles(["audio"])
+    beside = replace(data.train, modalities={**data.train.modalities, **train.modalities})
+    utterances(parts={**data.parts, "train": beside}).check_roles(["text", "audio"])
     with pytest.raises(DataError, match="class yes has no training sample"):
         classes(0, 0).check_roles(["text"])
 

@@ -30,6 +30,14 @@ class UtteranceTable:
     file: Path
     frame: pd.DataFrame
 
+    @classmethod
+    def read(cls, path: str | None, text: TextFormat) -> UtteranceTable:
+        """Reads a file. Raises DataError for one that cannot be read, and for rows that are out of order."""
+        file = existing_file(path, data="utterances")
+        table = cls(file, read_frame(file, text)[0])
+        table.check_steps()
+        return table
+
     def fail(self, row: Any, column: str, what: str) -> NoReturn:
         """Raises DataError, naming the row as an editor does: the header is row 1."""
         raise DataError(f"{self.file}, row {row + 2}, column {column!r}: {what}")
@@ -108,7 +116,7 @@ class UtteranceTable:
                 self.fail(bad[0], name, f"{self.frame[name].iloc[bad[0]]} is not a finite number")
         return values
 
-    def steps(self, columns: Sequence[str]) -> list[np.ndarray]:
+    def steps(self, columns: list[str]) -> list[np.ndarray]:
         """Returns the steps of each sample, (step, column); rows that are empty in all columns are no step. Raises
         DataError for a row that is empty in some."""
         values = self.numbers(columns)
@@ -209,21 +217,20 @@ def load_utterances(
     delimiter, decimal: of a text file, see `data.files.table_files.TextFormat`.
     Raises DataError (one line: file, row, column) for what cannot be read or split.
     """
-    file = existing_file(path, data="utterances")
-    table = UtteranceTable(file, read_frame(file, TextFormat(delimiter, decimal))[0])
+    table = UtteranceTable.read(path, TextFormat(delimiter, decimal))
     columns = modality_columns(table, {label, *([group] if group else [])})
-    table.check_steps()
     told = labels_of(table, label, labels)
     groups = table.names if group is None else [str(name) for name in table.one_each(group)]
     rows = drawn(groups, validation=validation, test=test, seed=seed)
     arrays: dict[str, list[np.ndarray]] = {}
     texts, known = texts_of(table, rows["train"], words)
     if texts is not None and known is not None:
-        arrays["text"] = word_steps(texts, known, name=str(file))
+        arrays["text"] = word_steps(texts, known, name=str(table.file))
     arrays |= {modality: table.steps(own) for modality, own in columns.items()}
     whole = Part.of(arrays, told.values, table.names, groups=groups, texts=texts)
     data = Utterances(
-        file.name.split(".")[0], {part: whole.pick(own) for part, own in rows.items()}, told.kind, f"table:{file.name}",
+        table.file.name.split(".")[0], {part: whole.pick(own) for part, own in rows.items()}, told.kind,
+        f"table:{table.file.name}",
         positive_from=positive, classes=told.classes, words=known,
     )  # fmt: skip
     return data.shortened(steps=steps)

@@ -11,7 +11,9 @@ import pytest
 import torch
 
 from data.base import DataError
+from data.multimodal import mosi
 from data.multimodal.mosi import load_mosi
+from data.multimodal.mosi_scores import SCORES as SCORES_FILES
 from data.multimodal.mosi_scores import legacy_order
 from data.utterances import Part, Utterances
 from small_mosi import KEYS, SCORES, label, trust, write_all
@@ -44,6 +46,15 @@ def test_keys_have_the_order_of_an_old_dictionary() -> None:
     assert " ".join(legacy_order([str(i) for i in range(1, 14)])) == "11 10 13 12 1 3 2 5 4 7 6 9 8"
     assert legacy_order(["1", "2"]) == ["1", "2"]
     assert sorted(legacy_order([str(i) for i in range(1, 200)]), key=int) == [str(i) for i in range(1, 200)]
+
+
+def test_files_are_fetched_over_https_from_commits() -> None:
+    features = "https://raw.githubusercontent.com/declare-lab/multimodal-deep-learning/111b401d867c14a1dcd930fd2b2ab58a"
+    addresses = [mosi.PUBLISHED.address_of(file) for file in mosi.PUBLISHED.checksums]
+    assert all(address.startswith(features) for address in addresses)
+    ends = [address.partition("/bc-LSTM/data/")[2] for address in addresses]
+    assert ends[:4] == ["transcripts.csv", "text_train.csv", "text_test.csv", "audio/audio_train0.csv"]
+    assert SCORES_FILES.address_of("y_test.h5").endswith("/b0453fb6e21b581c796246a0c32a6551f2028c1b/data/y_test.h5")
 
 
 def test_utterances_of_a_video_are_in_the_order_of_their_numbers(load: Load) -> None:

@@ -10,10 +10,12 @@ from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from omegaconf import OmegaConf, open_dict
 
+from data.base import DataError
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder
 from pipeline.settings.build import build, check_section, check_target
 from pipeline.settings.composition import at_most, contenders, fresh, up_to
+from pipeline.settings.own_table import refuse_missing_file
 from pipeline.settings.schema import register_schemas
 from pipeline.systems.predict.config import PredictConfig
 from pipeline.systems.psrnn.config import PsrnnConfig, projected_to, readout_for, refine_for
@@ -105,6 +107,12 @@ def test_utterances_compose_and_are_refused_before_they_are_loaded(option: str, 
     check_section("data", OmegaConf.to_container(config.data), [])  # pyright: ignore[reportArgumentType]
     with pytest.raises(PipelineError, match=rf"gives utterances; recipe={recipe} takes "):
         checked(config)
+
+
+def test_a_table_of_utterances_that_is_not_there_is_named_before_any_work() -> None:
+    section = compose("config", ["recipe=psrnn", "data=utterances", "data.path=nowhere.csv"]).data
+    with pytest.raises(DataError, match=r"nowhere\.csv: there is no such file; give data\.path=FILE"):
+        refuse_missing_file(OmegaConf.to_container(section))
 
 
 @pytest.mark.parametrize("contender", CONTENDERS)
