@@ -112,6 +112,7 @@ def test_figure4_tiny(run_tiny, client) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.filterwarnings("ignore:this model is no better")
+@pytest.mark.filterwarnings("ignore:evaluate.horizons. no test sequence is long enough for 20")  # of moving MNIST
 def test_beyond_tiny(run_tiny, client) -> None:
     published = ("psrnn", "last_value", "var", "kalman", "echo_state", "lstm", "gru", "min_gru")
     kernel = ("psrnn", "kalman", "echo_state", "lstm", "gru", "min_gru", "no_state")
