@@ -50,7 +50,7 @@ def typed_in(overrides: str) -> dict[str, Any]:
     return {each.key_or_group: each.value() for each in parsed}
 
 
-def among_first(trials: pd.DataFrame, asked: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
+def among_first(trials: Any, asked: Sequence[str]) -> tuple[Any, list[str]]:
     """The trials below the number that trials=… gives, if one of those asked for does; and the others asked for.
 
     Raises PipelineError for what is no whole number above 0.
@@ -64,9 +64,19 @@ def among_first(trials: pd.DataFrame, asked: Sequence[str]) -> tuple[pd.DataFram
     return trials, others
 
 
+def said_by(overrides: str) -> set[str]:
+    """What was typed for a trial; of a contender the choices of groups that its file makes too."""
+    typed = set(overrides.split(" "))
+    for name in [each.removeprefix("+contender=") for each in typed if each.startswith("+contender=")]:
+        file: Any = OmegaConf.to_container(OmegaConf.load(conf_folder() / "contender" / f"{name}.yaml"))
+        chosen = [pair for each in file["defaults"] if isinstance(each, dict) for pair in each.items()]
+        typed |= {f"{group.removeprefix('override /')}={choice}" for group, choice in chosen}
+    return typed
+
+
 def best_trial(trials: pd.DataFrame, asked: Sequence[str]) -> Any:
     """The row of the best trial whose overrides hold those asked for. Raises PipelineError where there is none."""
-    found = trials[[set(asked) <= set(str(each).split(" ")) for each in trials["overrides"]]]
+    found = trials[[set(asked) <= said_by(str(each)) for each in trials["overrides"]]]
     if found.empty:
         raise PipelineError(f"no trial that finished has {' '.join(asked) or 'a validation error'}")
     return found.iloc[0]

@@ -128,7 +128,7 @@ def test_pruned_trials_are_in_the_table_with_their_last_error(run_pipeline, clie
     assert trials["state"].iloc[: -len(pruned)].eq("finished").all()
 
 
-def test_settings_in_use_are_tried_first(run_pipeline, client) -> None:
+def test_settings_in_use_are_tried_first(run_pipeline, client, tmp_path) -> None:
     """Of three trials the first is a contender; its own choice of model settings and readout is what it runs with."""
     space = "tune.space=[{key: model.units, low: 3, high: 5}]"
     result = run_pipeline(*QUICK, "model=echo_state", space, "tune.known=[mocap/echo_state]", "tune.prune=false")
@@ -138,6 +138,9 @@ def test_settings_in_use_are_tried_first(run_pipeline, client) -> None:
     assert children["0"]["model.units"] == "200"
     assert {children[job]["model.units"] for job in ("1", "2")} <= {"3", "4", "5"}
     assert {children[job]["model.spectral_radius"] for job in ("1", "2")} == {"0.9"}
+    said = write_contender(STAND_IN, tmp_path / "c.yaml", ["readout=skip", "trials=1"])
+    assert "it is contender=mocap/echo_state as it is, and no file is written" in said
+    assert not (tmp_path / "c.yaml").exists()
 
 
 def test_the_best_trial_is_written_as_a_contender(run_pipeline, tmp_path) -> None:
