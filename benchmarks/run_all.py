@@ -17,6 +17,7 @@ import gp_regression
 import kernel_error
 import long_series
 import loop
+import mctn_step
 import online_step
 import ssgp
 import trace_estimation
@@ -35,6 +36,7 @@ HOT_SPOTS = (
     trace_estimation,
     ssgp,
     gp_regression,
+    mctn_step,
 )
 DIMENSIONS, FREQUENCIES, POINTS = (5, 10, 44), 128, 200
 

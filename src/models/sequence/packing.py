@@ -101,7 +101,7 @@ def batches_by_length(
     if size < 1 or window < 1:
         raise ValueError(f"a batch needs at least one row and a window at least one batch, got {size} and {window}")
     order = torch.randperm(len(lengths), generator=generator)
-    batches = list[Tensor]()
+    batches, lengths = list[Tensor](), lengths.cpu()
     for rows in order.split(size * window):
         batches += rows[lengths[rows].argsort(stable=True)].split(size)
     return tuple(batches[place] for place in torch.randperm(len(batches), generator=generator).tolist())
