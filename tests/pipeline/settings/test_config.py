@@ -127,6 +127,8 @@ def test_every_contender_composes_and_names_its_data_and_model(contender: str) -
         assert not folder or folder == "rff" or choices.sampler == name
     elif folder in ("projected", "equal_size"):
         assert name.startswith(f"{choices.data}_")
+    elif folder == "walking":  # the same data and model, from the paper's settings to the best
+        assert (choices.data, choices.model) == ("mocap", "psrnn")
     elif not folder.startswith("refined"):
         assert choices.data == folder
         stateless = folder == "ett" and choices.model == "no_state"  # of which there are several readouts
