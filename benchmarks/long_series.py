@@ -64,7 +64,9 @@ def two_stage(train: MaskedSequences) -> PSRNN:
         radii = torch.randn(COUNT, size, generator=generator, dtype=torch.float64).norm(dim=1, keepdim=True).to(like)
         return directions * radii / width
 
-    drawn = Frequencies(*(frequencies(part) for part in (windows.history, windows.future, windows.observation)))
+    parts = windows.history, windows.future, windows.observation
+    history, future, observation = (frequencies(part) for part in parts)
+    drawn = Frequencies(history, future, observation)
     found = two_stage_regression(feature_stream(windows, drawn, chunk=4096), ridge=1e-2, scale="samples")
     update = whiten_observations(found.update, found.observation_moment, 1e-4)
     return build_psrnn(found._replace(update=update), drawn, lags=LAGS, keep_sign=True)

@@ -86,7 +86,7 @@ def of_statsforecast(name: str) -> Fit:
     history."""
 
     def fit(train: pd.DataFrame, season: int) -> Forecasts:
-        from statsforecast import models
+        from statsforecast import models  # pyright: ignore[reportMissingImports]
 
         kind = getattr(models, name)
         with warnings.catch_warnings():

@@ -45,7 +45,7 @@ def in_words(time: Any) -> str:
     return str(pd.Timestamp(time)).removesuffix(" 00:00:00")
 
 
-def months_apart(dates: pd.DatetimeIndex) -> int | None:
+def months_apart(dates: Any) -> int | None:
     """Returns how many months lie between neighbours that are all on one day of the month or all at its end; None
     else."""
     gaps = set(np.diff(dates.year * 12 + dates.month).tolist())
@@ -93,5 +93,6 @@ def times_after(times: np.ndarray, count: int) -> np.ndarray:
     if dates is None or months is None:
         return times[-1] + np.median(np.diff(times)) * np.arange(1, count + 1)
     later = [dates[-1] + pd.DateOffset(months=months * k) for k in range(1, count + 1)]
-    ends = bool(dates.is_month_end.all())
+    index: Any = dates
+    ends = bool(index.is_month_end.all())
     return np.array([day + pd.offsets.MonthEnd(0) if ends else day for day in later], dtype=times.dtype)

@@ -44,7 +44,7 @@ def in_one_line() -> Iterator[None]:
 
 def refuse_texts(X: Any) -> None:
     """Raises ValueError for a table with a column that does not hold numbers, and names it."""
-    dtypes = getattr(X, "dtypes", None)
+    dtypes: Any = getattr(X, "dtypes", None)
     if not hasattr(dtypes, "items"):
         return
     from pandas.api.types import is_numeric_dtype

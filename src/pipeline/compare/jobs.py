@@ -99,4 +99,5 @@ def seed_table(jobs: pd.DataFrame, comparison: Comparison) -> pd.DataFrame:
         "mean": ("kept", "mean"),
         "sd": ("kept", "std"),
     }
-    return grouped.agg(**columns)
+    table: Any = grouped.agg(**columns)
+    return table
