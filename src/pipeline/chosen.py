@@ -24,6 +24,7 @@ from pipeline.export import ended_parent
 from pipeline.host.atomic import written_whole
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder, refuse_shadowing
+from pipeline.host.process import prepare_environment
 from pipeline.settings.messages import expected_errors, one_line
 from pipeline.systems.registry import prepare_composition
 from pipeline.tracking.run import scratch_folder
@@ -74,12 +75,12 @@ def said_by(overrides: str) -> set[str]:
     return typed
 
 
-def best_trial(trials: pd.DataFrame, asked: Sequence[str]) -> Any:
-    """The row of the best trial whose overrides hold those asked for. Raises PipelineError where there is none."""
-    found = trials[[set(asked) <= said_by(str(each)) for each in trials["overrides"]]]
+def with_what_was_asked(trials: pd.DataFrame, asked: Sequence[str]) -> pd.DataFrame:
+    """The trials that have the settings asked for. Raises PipelineError where there is none."""
+    found: Any = trials[[set(asked) <= said_by(str(each)) for each in trials["overrides"]]]
     if found.empty:
         raise PipelineError(f"no trial that finished has {' '.join(asked) or 'a validation error'}")
-    return found.iloc[0]
+    return found
 
 
 def kept_by_space(model: str) -> DictConfig:
@@ -105,19 +106,21 @@ def contender_of(typed: Mapping[str, Any]) -> str:
 def write_contender(search: str, file: Path, asked: Sequence[str] = ()) -> str:
     """Write the file, and return what is said of it; the file is left alone where its own settings were the best."""
     trials, asked = among_first(trials_of(search), asked)
-    best = best_trial(trials, asked)
+    trials = with_what_was_asked(trials, asked)
+    best = trials.iloc[0]
     typed, error = typed_in(str(best["overrides"])), f"validation error {best['validation_mse']:.6g}"
-    told = f"trial {best['trial']} of {search}, the least of {len(trials)} that finished: {error}"
+    which = f"the least of the {len(trials)} trials that finished" + (f" and have {' '.join(asked)}" if asked else "")
+    told = f"trial {best['trial']} of {search}, {error}"
     if "contender" in typed:
-        return f"{told}; it is contender={typed['contender']} as it is, and no file is written"
-    where = f", of those with {' '.join(asked)}" if asked else ""
-    head = f"# @package _global_\n# {typed['model']} on {typed['data']}: {told}{where}.\n"
+        return f"{told}: {which}; it is contender={typed['contender']} as it is, and no file is written"
+    head = f"# @package _global_\n# {typed['model']} on {typed['data']}: {told},\n# {which}.\n"
     with written_whole(file) as temporary:
         temporary.write_text(head + contender_of(typed), encoding="utf-8")
-    return f"{file}: {told}{where}"
+    return f"{file}: {told}: {which}"
 
 
 def main() -> None:
+    prepare_environment()
     try:
         refuse_shadowing()
         if len(sys.argv) < 3:
