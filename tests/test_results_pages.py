@@ -6,12 +6,14 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from data.files.exact_numbers import EXACT
+from pipeline.chosen import said_by
 from pipeline.export import export_again
 from pipeline.host.errors import PipelineError
 from pipeline.multirun.recompute import compare_of, read_table
@@ -211,3 +213,53 @@ def test_the_whitening_in_use_is_the_least_of_its_trials() -> None:
 def test_what_is_compared_is_what_the_command_says() -> None:
     found = compare_of("python -m pipeline +experiment=figure3 data=mocap compare.baseline=sobol run_name=x")
     assert vars(found) == {"figure": "count", "arm": None, "baseline": "sobol", "challenger": "orthogonal"}
+
+
+EFFORT = RESULTS / "equal-effort"
+READOUTS = ("linear", "skip", "kernel")
+
+
+def chosen_in(trials: pd.DataFrame) -> str:
+    """What was drawn for the first trial of a table, as it is typed, without what is the same for all."""
+    same = (
+        "tune.",
+        "data=",
+        "model=",
+        "run_name=",
+        "threads=",
+        "resume=",
+        "+experiment=",
+        "readout.grouped",
+        "readout.direct",
+    )
+    typed = [each for each in str(trials["overrides"].iloc[0]).split(" ") if not each.startswith(same)]
+    return " ".join(re.sub(r"(?<==)(\d\S*\.\d+(e-\d+)?)$", lambda m: f"{float(m[0]):.3g}", each) for each in typed)
+
+
+def effort_rows(data: str) -> list[str]:
+    """The lines of a data set on the page: a model each, the least validation error first."""
+    rows = []
+    for file in EFFORT.glob(f"{data}-*.csv"):
+        trials: Any = pd.read_csv(file)
+        done = trials[trials["state"] == "finished"]
+        kinds = done["overrides"].map(said_by)
+        by_readout = [
+            done.loc[[f"readout={kind}" in said for said in kinds], "validation_mse"].min() for kind in READOUTS
+        ]
+        least = [number(repr(float(error)), ".4g") if error == error else "–" for error in by_readout]
+        best, label = done["validation_mse"].min(), file.stem.removeprefix(f"{data}-")
+        counts = f"{len(trials)} ({len(trials) - len(done)})"
+        seconds = f"{trials['seconds'].median():.0f} / {trials['seconds'].max():.0f}"
+        cells = [label, counts, number(repr(float(best)), ".4g"), *least, seconds, f"`{chosen_in(done)}`"]
+        rows.append((best, f"| {' | '.join(cells)} |"))
+    return [line for _, line in sorted(rows)]
+
+
+@pytest.mark.parametrize("data", sorted({file.stem.split("-")[0] for file in EFFORT.glob("*.csv")}))
+def test_the_page_of_equal_effort_is_that_of_its_trials_and_all_models_had_as_many(data: str) -> None:
+    text = (RESULTS / "equal-effort.md").read_text(encoding="utf-8")
+    assert "\n".join(effort_rows(data)) in text
+    tables: Any = [pd.read_csv(file) for file in EFFORT.glob(f"{data}-*.csv")]
+    assert len({len(table) for table in tables}) == 1
+    assert not any("test" in column for table in tables for column in table)
+    assert all((table["data"] == data).all() for table in tables)
