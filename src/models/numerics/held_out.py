@@ -10,23 +10,26 @@ import torch
 from models.numerics.ridge import AffineMap, RegressionData, validation_error
 
 MANY = 32  # outputs, from which on it pays
+ROUNDING = 1e-13  # share of the targets' squares below which a sum of squares is the rounding of a difference
 
 
 def reduced_error(rows: RegressionData) -> Callable[[AffineMap], float]:
     """Returns the function that gives the mean squared error of a map on rows whose outputs were all observed.
 
     With [x, 1] = QR it is ‖Y − [x, 1] W‖² = ‖QᵀY − R W‖² + ‖Y‖² − ‖QᵀY‖², W the weights above the bias: a product of
-    as many rows as there are inputs.
+    as many rows as there are inputs. An error below `ROUNDING` of the targets' mean square is given as that, since the
+    difference says no more; so no error is negative, and two that only rounding tells apart are equal.
     """
     inputs, targets = rows.inputs.double(), rows.targets.double()
     q, r = torch.linalg.qr(torch.cat([inputs, torch.ones_like(inputs[:, :1])], 1))
     projected = q.T @ targets
-    beside = float(targets.square().sum() - projected.square().sum())
+    whole = float(targets.square().sum())
+    beside = whole - float(projected.square().sum())
 
     def error(fit: AffineMap) -> float:
         weights = torch.cat([fit.weight.T, fit.bias.unsqueeze(0)])
         total = float((projected - r @ weights).square().sum()) + beside
-        return total / targets.numel() if math.isfinite(total) else math.inf
+        return max(total, ROUNDING * whole) / targets.numel() if math.isfinite(total) else math.inf
 
     return error
 

@@ -19,7 +19,8 @@ FEWEST_BLOCKS = 4  # in the period, below which nothing is said: draws of so few
 
 class Resampled(NamedTuple):
     """Holds the ratio of two mean errors, its 95 % interval, a two-sided p of its being 1, and how many blocks the
-    period holds; NaN but for the ratio where these are fewer than `FEWEST_BLOCKS`."""
+    period holds; interval and p are NaN where these are fewer than `FEWEST_BLOCKS`, and where an error is not finite.
+    """
 
     ratio: float
     low: float
@@ -48,8 +49,9 @@ def resampled_ratio(
     if not baseline.shape == challenger.shape == weights.shape:
         raise ValueError("the arms were not scored along the same period")
     old, new, blocks = baseline * weights, challenger * weights, len(weights) / block
-    ratio = float(new.sum() / old.sum())
-    if blocks < FEWEST_BLOCKS:
+    with np.errstate(invalid="ignore"):  # both infinite
+        ratio = float(new.sum() / old.sum())
+    if blocks < FEWEST_BLOCKS or not (np.isfinite(old).all() and np.isfinite(new).all()):
         return Resampled(ratio, math.nan, math.nan, math.nan, blocks)
     periods = drawn_periods(len(weights), block, np.random.default_rng(seed))
     ratios = new[periods].sum(1) / old[periods].sum(1)

@@ -61,13 +61,25 @@ def pairs_of(arms: list[str], baseline: str | None, challenger: str | None) -> l
     return [*pairs, *((arm, baseline) for arm in others)]  # pyright: ignore[reportReturnType]
 
 
+def check_same_windows(data: object, window: object, here: Any) -> None:
+    """Raises PipelineError where not every arm has the same number of windows at every place."""
+    counts = here.pivot(index="place", columns="arm", values="windows")
+    unlike = [str(arm) for arm in counts if not counts[arm].equals(counts[counts.columns[0]])]
+    if unlike:
+        raise PipelineError(
+            f"compare.figure=windows: {data}, evaluate.window={window}: {', '.join(unlike)} and {counts.columns[0]} "
+            "were not scored over the same windows; give all jobs the same data and evaluate.first_step"
+        )
+
+
 def compared(table: Any, baseline: str | None, challenger: str | None) -> pd.DataFrame:
     """Returns a row per data set, pair of arms and window: ratio, interval, p and Holm's p.
 
-    table: as `over_seeds` gives it.
+    table: as `over_seeds` gives it. Raises PipelineError as `check_same_windows`.
     """
     rows = []
     for (data, window), here in table.groupby(KEYS, sort=True):
+        check_same_windows(data, window, here)
         periods: Any = here.pivot(index="place", columns="arm", values="window_mse")
         weights = here.groupby("place")["windows"].first()
         for arm, other in pairs_of(sorted(periods), baseline, challenger):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.numerics.held_out import MANY, error_on, reduced_error
+from models.numerics.held_out import MANY, ROUNDING, error_on, reduced_error
 from models.numerics.ridge import AffineMap, RegressionData, validation_error
 
 
@@ -36,6 +36,17 @@ def test_the_error_of_the_best_map_is_what_is_left():
     best = torch.linalg.lstsq(x, data.targets, driver="gelsd").solution
     fit = AffineMap(best[:-1].T, best[-1])
     assert reduced_error(data)(fit) == pytest.approx(float((x @ best - data.targets).square().mean()), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_maps_that_only_rounding_tells_apart_have_the_same_error_above_0(seed):
+    noise = np.random.default_rng(seed)
+    x, weight = (torch.from_numpy(noise.normal(size=size)) for size in ((100, 3), (MANY, 3)))
+    targets = x @ weight.T + 5.0
+    error = reduced_error(RegressionData(x, targets, torch.ones_like(targets, dtype=torch.bool)))
+    exact = AffineMap(weight, torch.full((MANY,), 5.0, dtype=torch.float64))
+    nearly = exact._replace(weight=weight + 1e-9 * torch.from_numpy(noise.normal(size=weight.shape)))
+    assert error(exact) == error(nearly) == pytest.approx(ROUNDING * float(targets.square().mean()), rel=1e-9)
 
 
 def test_few_outputs_few_rows_and_gaps_go_through_the_rows():

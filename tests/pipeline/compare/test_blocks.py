@@ -53,6 +53,14 @@ def test_nothing_is_said_of_a_period_of_few_blocks() -> None:
     assert np.isnan([found.low, found.high, found.p]).all()
 
 
+def test_forecasts_that_diverge_have_no_interval_and_no_p() -> None:
+    diverging, level = np.r_[np.ones(39), np.inf], np.ones(40)
+    for baseline, challenger in ((diverging, diverging), (level, diverging), (diverging, level)):
+        found = resampled_ratio(baseline, challenger, level, block=2)
+        assert np.isnan([found.low, found.high, found.p]).all()
+    assert resampled_ratio(level, diverging, level, block=2).ratio == np.inf
+
+
 def test_arms_of_unlike_periods_are_refused() -> None:
     with pytest.raises(ValueError, match="not scored along the same period"):
         resampled_ratio(np.ones(10), np.ones(9), np.ones(10), block=3)

@@ -102,3 +102,15 @@ def test_the_page_has_means_over_seeds_and_can_be_made_again_from_its_files() ->
 def test_jobs_without_windows_are_refused() -> None:
     with pytest.raises(PipelineError, match=r"these jobs were scored over no windows; give evaluate\.window=96"):
         by_window(jobs().drop(columns="window"), COMPARE, lambda _: along(), FORECASTS)
+
+
+@pytest.mark.parametrize("unlike", ["fewer", "other"])
+def test_arms_that_were_scored_over_other_windows_are_refused(unlike: str) -> None:
+    table = along()
+    lstm = (table["arm"] == "lstm") & (table["window"] == 96)
+    if unlike == "fewer":
+        table = table[~(lstm & (table["place"] == 59))]
+    else:  # it begins elsewhere in a day, so that its places are other hours
+        table.loc[lstm & (table["place"] == 59), "windows"] = 100
+    with pytest.raises(PipelineError, match=r"window=96: lstm and echo_state were not scored over the same windows"):
+        compared(over_seeds(table), "ridge", "psrnn")
