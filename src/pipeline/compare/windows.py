@@ -25,8 +25,10 @@ CAPTION = (
 METHOD = (
     "Squared error of the arm divided by that of the other, each the mean over its seeds, over the same windows. "
     "Intervals and p are those of a circular block bootstrap of the test period; a block is as many weeks as hold a "
-    "window, at least one, and with fewer than four blocks nothing is said. Holm's adjustment is over the windows of a "
-    "pair."
+    "window, at least one, and with fewer than four blocks nothing is said. So few blocks make intervals too "
+    "narrow: in a simulation of two equal and independent arms those of 95 % covered 86 % with 16 and with 8 blocks, "
+    "and p was below 0.05 in 14 %. The chance of the draws of a model is in no interval. Holm's adjustment is over the "
+    "windows of a pair, not over the pairs."
 )
 
 

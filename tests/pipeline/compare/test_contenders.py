@@ -16,6 +16,7 @@ from pipeline.compare.horizons import by_horizon, drawn
 from pipeline.compare.seconds import on_front
 from pipeline.compare.statistics import holm
 from pipeline.compare.summary import summarise
+from pipeline.compare.words import BEHIND
 from pipeline.systems.psrnn.comparison import FORECASTS, columns
 from pipeline.systems.psrnn.labels import label
 
@@ -93,6 +94,18 @@ def test_claims_by_horizon() -> None:
     row = paired.set_index(["claim", "arm", "against", "horizon"]).loc[(EQUAL, "psrnn_kernel", "lstm_kernel", 5)]
     wide = ALL.pivot(index="seed", columns="arm", values="test_mse_horizon_5")
     assert row["ratio"] == pytest.approx(np.exp(np.log(wide["psrnn_kernel"] / wide["lstm_kernel"]).mean()))
+
+
+def test_a_model_whose_forecasts_diverge_is_not_ahead_by_those_that_do_not() -> None:
+    table = jobs(psrnn_kernel=(0.8, 3.0), lstm_kernel=(0.9, 3.5))
+    diverged = (table["arm"] == "psrnn_kernel") & (table["seed"] < 3)
+    table.loc[diverged, "test_mse_horizon_5"] = math.inf
+    claims = summarise(table, compare("contenders", "psrnn"), NO_CLIENT, FORECASTS).tables["claims.csv"]
+    found = {row.horizon: (row.verdict, row.behind) for row in claims.rename(columns={BEHIND: "behind"}).itertuples()}
+    assert found == {1: ("holds", ""), 5: ("undecided", "lstm_kernel")}
+    table.loc[(table["arm"] == "lstm_kernel") & (table["seed"] < 3), "test_mse_horizon_5"] = math.inf
+    claims = summarise(table, compare("contenders", "psrnn"), NO_CLIENT, FORECASTS).tables["claims.csv"]
+    assert claims["verdict"].tolist() == ["holds", "holds"]
 
 
 def test_holm_adjusts_each_data_set_and_split_by_itself() -> None:
