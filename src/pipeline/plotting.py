@@ -30,6 +30,7 @@ REFERENCE: dict[str, Any] = {
 }  # of lines that are no data: a level, a kept epoch, agreement
 TITLE_LETTERS = 10.5  # an inch of a title holds, whatever letters they are
 SAME_LINE = 1e-9  # of its value: what differs by less is one line
+NARROW = 30  # times the least value of a logarithmic axis, below which its ticks are a few round numbers
 MSE = "mean squared error (standardised units)"
 
 
@@ -145,6 +146,18 @@ def written_out(panel: Axes, ticks: Sequence[float]) -> None:
     panel.set_xticks(ticks)
     panel.get_xaxis().set_major_formatter(ScalarFormatter())
     panel.get_xaxis().set_minor_formatter(NullFormatter())
+
+
+def few_ticks(axis: Any) -> None:
+    """Ticks of a logarithmic axis over less than `NARROW` times its least value are a few round numbers; those between
+    powers of ten would run into one another there. Call it once all is drawn."""
+    from matplotlib.ticker import MaxNLocator, NullLocator, StrMethodFormatter
+
+    low, high = axis.get_view_interval()
+    if high < NARROW * low:
+        axis.set_major_locator(MaxNLocator(4))
+        axis.set_major_formatter(StrMethodFormatter("{x:.4g}"))
+        axis.set_minor_locator(NullLocator())
 
 
 def save_svg(figure: Figure, path: Path, salt: str) -> None:

@@ -15,6 +15,7 @@ from pipeline.plotting import (
     Grid,
     colour,
     curve,
+    few_ticks,
     legend,
     legend_beside,
     line,
@@ -76,7 +77,7 @@ def error_by_epoch(means: Any, comparison: Comparison, *, title: str) -> Figure:
 
 def contender_figure(means: Any, comparison: Comparison, *, title: str) -> Figure:
     """Draws a row per arm, the best at the top, with its interval; one panel a data set."""
-    data = sorted(means["data"].unique())
+    data = means["data"].unique().tolist()
     figure, axes = panels(data, title, x=comparison.label, y="")
     for name, panel in axes.items():
         here = means[means["data"] == name].dropna(subset="error")
@@ -90,6 +91,7 @@ def contender_figure(means: Any, comparison: Comparison, *, title: str) -> Figur
             rows["error"], places, xerr=[low, high], fmt="o", color=colour(0), markersize=MARKER, capsize=CAP
         )
         panel.set_yticks(places, rows["arm"].map(comparison.named).tolist(), fontsize=SMALL_SIZE)
+        few_ticks(panel.xaxis)
     return figure
 
 
@@ -106,6 +108,8 @@ def error_by_seconds(means: Any, comparison: Comparison, *, title: str) -> Figur
         panel.plot(front["seconds"], front["error"], drawstyle="steps-post", label="smallest error so far", **REFERENCE)
         for i, arm in enumerate(arms):
             numbered_points(panel, i, here[here["arm"] == arm], comparison.named(arm))
+        few_ticks(panel.xaxis)
+        few_ticks(panel.yaxis)
     legend_beside(figure)
     return figure
 

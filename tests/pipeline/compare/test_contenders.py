@@ -213,3 +213,14 @@ def test_names_of_models_with_their_readouts() -> None:
     assert [label(name) for name in names] == [
         "PSRNN (kernel)", "echo state network (linear)", "factorised PSRNN", "factorised PSRNN (skip)", "own_kernel",
     ]  # fmt: skip
+
+
+def test_ticks_of_a_narrow_logarithmic_axis_are_a_few_numbers() -> None:
+    means = pd.DataFrame({"data": "waves", "arm": ["lstm", "psrnn"], "error": [0.85, 0.88], "error_low": 0.84,
+                          "error_high": 0.89})  # fmt: skip
+    (panel,) = figures.contender_figure(means, FORECASTS, title="narrow").axes
+    low, high = panel.get_xlim()
+    shown = [text.get_text() for text in panel.get_xticklabels() if low <= text.get_position()[0] <= high]
+    assert 2 <= len(shown) <= 5
+    assert all(low <= float(text) <= high for text in shown)
+    assert not len(panel.xaxis.get_minorticklocs())

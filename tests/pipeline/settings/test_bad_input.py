@@ -355,3 +355,12 @@ def test_a_loader_whose_record_is_known_to_type_checkers_alone_does_not_say_it(
     monkeypatch.syspath_prepend(tmp_path)
     assert returned_by("loads_quietly.load") is None
     assert returned_by("data.mocap.load.load_mocap") is Dataset
+
+
+def test_sequences_that_are_cut_before_the_first_scored_step_are_refused_before_they_are_loaded(run_pipeline) -> None:
+    result = run_pipeline("+experiment=mocap", "size=tiny", "evaluate.first_step=552")
+    assert result.status == 1
+    assert result.err.strip() == (
+        "error: size.steps=100 leaves no step from evaluate.first_step=552 on; give size.steps=null, which keeps "
+        "sequences whole, or a lower evaluate.first_step"
+    )

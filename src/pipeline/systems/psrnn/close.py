@@ -24,7 +24,10 @@ def close(
     from pipeline.tracking.model import keep_model
 
     run, (evaluation, season, forecaster, diverged) = study.run, evaluated
-    lags, chosen = getattr(forecaster.model, "lags", None), settings.readout.lags is None
+    lags, chosen = (
+        getattr(forecaster.model, "lags", None),
+        settings.readout.lags is None or settings.readout.fitted_last,
+    )
     said = remarks(evaluation, before=trained.before, season=season)
     said += diverged_line(diverged)
     said += advice(evaluation, job.overrides, lags=lags, chosen=chosen)

@@ -49,7 +49,8 @@ def rivals(evaluation: Evaluation) -> dict[int, str]:
 def change(rival: str, main: str, *, lags: int | None, chosen: bool) -> list[str]:
     """The settings to try: the chosen readout for a recurrent model that has not had it, else the rival's model.
 
-    lags: of the run's readout, None without one; chosen: by validation. Empty where the run had both.
+    lags: of the run's readout, None without one; chosen: by validation, or beneath a readout in groups. Empty where the
+    run had both.
     """
     if rival.startswith(JOINED) or (lags is not None and not chosen):
         return ["readout=auto"]
