@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Annotated, Any, NamedTuple, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -16,10 +16,11 @@ from data.base import DataError
 from data.files.table_files import TextFormat, existing_file, read_frame
 from data.multimodal.text import word_steps
 from data.multimodal.word_vectors import make_words
-from data.ranges import Count, Seed, Share
+from data.ranges import Count, Range, Seed, Share
 from data.utterances import LABEL_KINDS, Part, Utterances, Words
 
 SAMPLE, STEP, TEXT = "sample", "step", "text"
+LARGEST = 1e6  # size of a score
 PREFIXES = {"text": "t_", "video": "v_", "audio": "a_"}
 
 
@@ -198,7 +199,7 @@ def load_utterances(
     path: str | None = None,
     label: str = "label",
     labels: str = "auto",
-    positive: float = 0.0,
+    positive: Annotated[float, Range(at_least=-LARGEST, at_most=LARGEST)] = 0.0,
     group: str | None = None,
     words: str = "auto",
     steps: Count | None = None,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from pipeline.compare import statistics
 from pipeline.compare.comparison import Comparison
 from pipeline.compare.markdown import markdown_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 BEHIND = "not ahead of"  # column of the claims
 FROM = f"with its 95 % interval from {statistics.FEWEST_FOR_INTERVAL} seeds on (jobs that are unstable left out)"

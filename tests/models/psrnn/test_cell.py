@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import oracles
-from models.forecasting import filtering, horizons
+from models.forecasting import horizons, rolling
 from models.forecasting.filtering import filter_sequences, final_state, scored_steps
 from models.forecasting.horizons import horizon_errors
 from models.forecasting.rolling import forecast_from_everywhere, roll
@@ -123,7 +123,7 @@ def test_forecasts_of_some_horizons_in_blocks_are_those_of_each_origin(
 ) -> None:
     model, (values, mask) = random_model(lags=2), series()
     filtered = filter_sequences(model, values, mask)
-    monkeypatch.setattr(filtering, "ROLL_BATCH", rows)
+    monkeypatch.setattr(rolling, "ROLL_BATCH", rows)
     found = forecast_from_everywhere(model, filtered.states, [1, 2, 5])
     assert found.shape == (3, 9, 3, 2)
     for i, horizon in enumerate([1, 2, 5]):

@@ -59,14 +59,14 @@ def test_a_sweep_in_worker_processes_fails_in_part_and_goes_on(launcher: str, cl
     assert ended.returncode == 1, ended.stderr
     assert "error: job 1 failed: " in ended.stderr
     assert "second.csv" in ended.stderr.splitlines()[-1]
-    failed = {"jobs": "2", "jobs.failed": "1", "jobs.pruned": "0"}
+    failed = {"jobs": "2", "jobs.failed": "1", "jobs.pruned": "0", "jobs.stopped": "0"}
     assert outcome(client) == ("FAILED", failed, {"0": "FINISHED", "1": "FAILED"})
     before = runs(client)[1]
     assert "second.csv" in before["1"].data.tags["error"]
     write_table(tmp_path / "second.csv", 2)
     ended = pipeline(*sweep, "resume=true", folder=tmp_path)
     assert ended.returncode == 0, ended.stderr
-    whole = {"jobs": "2", "jobs.failed": "0", "jobs.pruned": "0"}
+    whole = {"jobs": "2", "jobs.failed": "0", "jobs.pruned": "0", "jobs.stopped": "0"}
     assert outcome(client) == ("FINISHED", whole, {"0": "FINISHED", "1": "FINISHED"})
     after = runs(client)[1]
     assert after["0"].info.end_time == before["0"].info.end_time
@@ -79,7 +79,7 @@ def test_a_job_that_fails_again_is_marked_once(run_pipeline, client, tmp_path: P
     for extra in ((), ("resume=true",)):
         assert "job 1 failed" in run_pipeline(*sweep, *extra).error
         assert outcome(client)[1:] == (
-            {"jobs": "2", "jobs.failed": "1", "jobs.pruned": "0"},
+            {"jobs": "2", "jobs.failed": "1", "jobs.pruned": "0", "jobs.stopped": "0"},
             {"0": "FINISHED", "1": "FAILED"},
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,9 @@ from pipeline.host.paths import conf_folder
 
 FILES = sorted((conf_folder() / "experiment").glob("*.yaml"))
 SWEEPS = {path.stem for path in FILES if "MULTIRUN" in path.read_text()} | {"search"}
-OTHER_RECIPES = {path.stem for path in FILES if "override /recipe" in path.read_text(encoding="utf-8")}
+OTHER_RECIPES = {
+    path.stem for path in FILES if re.search(r"override /recipe|^  - tune$", path.read_text(encoding="utf-8"), re.M)
+}
 EXPERIMENTS = [path.stem for path in FILES if path.stem not in SWEEPS | OTHER_RECIPES]
 FIGURES = ("bptt", "forecast", "horizons", "prediction", "radii")
 ARTIFACTS = {
@@ -32,7 +35,8 @@ def test_there_are_experiments() -> None:
     assert "mocap" in EXPERIMENTS
     folder = Path(__file__).parents[1]
     tested = "".join(
-        (folder / path).read_text() for path in ("multirun/test_sweeps.py", "systems/ssgp/test_multirun.py")
+        (folder / path).read_text()
+        for path in ("multirun/test_sweeps.py", "systems/ssgp/test_multirun.py", "systems/psrnn/test_windows_runs.py")
     )
     assert len(SWEEPS) >= 5
     run = {name for name in SWEEPS if f"+experiment={name}" in tested or f'run_tiny("{name}"' in tested}

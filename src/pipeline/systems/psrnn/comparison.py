@@ -34,7 +34,7 @@ def columns(run: Any) -> dict[str, object]:
         "reservoir": tags.get("reservoir") == "true",
         "first_step": int(tags.get("scored.first_step") or parameters.get("evaluate.first_step", 0)),
         "readout": tags.get("readout", ""),
-        "epochs": int(parameters["refine.epochs"]),
+        "epochs": int(parameters.get("refine.epochs", 0)),
         "seconds": sum(metrics.get(f"{stage}/seconds", 0.0) for stage in TRAINING),
         **further_horizons(metrics),
         **window_columns(metrics, parameters),

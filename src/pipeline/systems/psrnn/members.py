@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from models.forecasting.averaged import Averaged
 from models.runtime.seeding import derived
@@ -18,6 +17,9 @@ from pipeline.systems.psrnn.first_model import errors_of
 from pipeline.systems.psrnn.load import Parts, first_scored
 from pipeline.systems.psrnn.refine import Trained
 from pipeline.tracking.run import Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TrainedBy = Callable[[PsrnnConfig, Study], Trained]
 
