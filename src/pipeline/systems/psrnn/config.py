@@ -107,14 +107,8 @@ class PsrnnConfig(CommonConfig):
 
 
 def check(settings: PsrnnConfig) -> None:
-    """Raise PipelineError where nothing says how many lags the readout has, for features of no rows, and where
-    sequences are cut before the first step that is scored."""
-    readout, steps = settings.readout, settings.size.steps
-    if steps is not None and steps <= settings.evaluate.first_step:
-        raise PipelineError(
-            f"size.steps={steps} leaves no step from evaluate.first_step={settings.evaluate.first_step} on; give "
-            "size.steps=null, which keeps sequences whole, or a lower evaluate.first_step"
-        )
+    """Raise PipelineError where nothing says how many lags the readout has, and for features of no rows."""
+    readout = settings.readout
     if readout.lags is None and not readout.choices:
         raise PipelineError("readout.lags=null leaves the choice to readout.choices, which is empty; give one of them")
     if readout.count and readout.lags == 0 and not readout.traces:

@@ -150,6 +150,16 @@ def load_once(key: str, work: Callable[[], Loaded]) -> Loaded:
     return _last[key]
 
 
+def refuse_cut_before_scored(settings: PsrnnConfig) -> None:
+    """Raises PipelineError where sequences are cut before the first step that is scored."""
+    steps = settings.size.steps
+    if steps is not None and steps <= settings.evaluate.first_step:
+        raise PipelineError(
+            f"size.steps={steps} leaves no step from evaluate.first_step={settings.evaluate.first_step} on; give "
+            "size.steps=null, which keeps sequences whole, or a lower evaluate.first_step"
+        )
+
+
 def load_stage(settings: PsrnnConfig, device: torch.device, *, span: int, shared: bool) -> Loaded:
     """Returns the data of the run; with `shared` those of the job before, where they are the same."""
     first, dtype = first_scored(settings), DTYPES[settings.dtype]
@@ -159,6 +169,7 @@ def load_stage(settings: PsrnnConfig, device: torch.device, *, span: int, shared
         dataset = cut(dataset, sequences=settings.size.sequences, steps=settings.size.steps)
         return load(dataset, span=span, first_step=first, dtype=dtype, device=device)
 
+    refuse_cut_before_scored(settings)
     say_if_moved(settings)
     if not shared:
         return work()
