@@ -11,11 +11,10 @@ from typing import Annotated
 
 import numpy as np
 
-from data.base import DataError, Dataset, check_numbers, check_whole_numbers
+from data.base import DataError, Dataset, check_numbers
 from data.ecg.model import electrocardiogram, shortest_beat
-from data.ranges import Count, Deviation, Range, Seed
-from data.source import Source
-from data.split import check_trajectories, split_trajectories
+from data.ranges import Count, Deviation, Range
+from data.trajectories import Trajectories
 
 LEAST_BEAT = 0.2  # seconds: 300 beats a minute
 LOWEST_FREQUENCY, HIGHEST_FREQUENCY = 1.0, 100_000.0  # rows a second
@@ -27,7 +26,7 @@ Frequency = Annotated[float, Range(at_least=LOWEST_FREQUENCY, at_most=HIGHEST_FR
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ecg(Source):
+class Ecg(Trajectories):
     """Is the section `data=ecg`: `trajectories` records of `steps` rows, of as many hearts; the last `test` are the
     test part.
 
@@ -44,10 +43,6 @@ class Ecg(Source):
     Raises DataError for parameters out of range, and for beats that could become shorter than 0.2 s.
     """
 
-    seed: Seed = 0
-    trajectories: Count = 25
-    test: Count = 5
-    validation: Count = 4
     steps: Count = 500
     frequency: Frequency = 50.0
     heart_rate: Positive = 60.0
@@ -57,9 +52,7 @@ class Ecg(Source):
 
     def load(self) -> Dataset:
         """Returns the data. Raises DataError as the class says."""
-        check_whole_numbers("ecg", {"seed": self.seed}, least=0)
-        check_trajectories("ecg", trajectories=self.trajectories, test=self.test, validation=self.validation)
-        check_whole_numbers("ecg", {"steps": self.steps})
+        self.check("ecg")
         check_numbers("ecg", {"noise": self.noise})
         check_frequency(self.frequency)
         check_beats(self.heart_rate, self.heart_rate_spread, self.beat_spread)
@@ -72,8 +65,7 @@ class Ecg(Source):
             )
             added = np.random.default_rng([self.seed, NOISE, i]).standard_normal(self.steps)
             arrays.append((voltage + self.noise * added)[:, None])
-        draws = np.random.default_rng([self.seed, SPLIT])
-        parts = split_trajectories(arrays, word="record", validation=self.validation, test=self.test, generator=draws)
+        parts = self.split(arrays, word="record", use=SPLIT)
         return Dataset("ecg", *parts, ("voltage",), ("mV",), "simulated")
 
 

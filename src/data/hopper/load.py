@@ -15,9 +15,8 @@ import numpy as np
 from data.base import DataError, Dataset, check_numbers, check_whole_numbers
 from data.hopper.policies import POLICIES
 from data.hopper.simulator import ACTIONS, hopper_class, roll_out, simulator_versions
-from data.ranges import Count, Deviation, Seed
-from data.source import Source
-from data.split import check_trajectories, split_trajectories
+from data.ranges import Count, Deviation
+from data.trajectories import Trajectories
 
 FEATURE_NAMES = ("height", "torso_angle", "thigh_angle", "leg_angle", "foot_angle")
 UNITS = ("m", "rad", "rad", "rad", "rad")
@@ -27,7 +26,7 @@ STARTS, TORQUES, NOISE, SPLIT = range(4)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hopper(Source):
+class Hopper(Trajectories):
     """Is the section `data=hopper`: `trajectories` ways of `steps` rows from different initial states; the last `test`
     are the test part.
 
@@ -51,10 +50,6 @@ class Hopper(Source):
     every time.
     """
 
-    seed: Seed = 0
-    trajectories: Count = 25
-    test: Count = 5
-    validation: Count = 4
     steps: Count = 200
     every: Count = 4
     action_noise: Deviation = 0.1
@@ -62,9 +57,8 @@ class Hopper(Source):
 
     def load(self) -> Dataset:
         """Returns the data. Raises DataError as the class says."""
-        check_whole_numbers("hopper", {"seed": self.seed}, least=0)
-        check_trajectories("hopper", trajectories=self.trajectories, test=self.test, validation=self.validation)
-        check_whole_numbers("hopper", {"steps": self.steps, "every": self.every})
+        self.check("hopper")
+        check_whole_numbers("hopper", {"every": self.every})
         check_numbers("hopper", {"action_noise": self.action_noise, "noise": self.noise})
         versions = simulator_versions()
         shape, arrays = (self.steps, len(FEATURE_NAMES)), []
@@ -75,8 +69,7 @@ class Hopper(Source):
                 )
                 added = np.random.default_rng([self.seed, NOISE, i]).standard_normal(shape)
                 arrays.append(seen[:: self.every, : len(FEATURE_NAMES)] + self.noise * added)
-        draws = np.random.default_rng([self.seed, SPLIT])
-        parts = split_trajectories(arrays, word="hop", validation=self.validation, test=self.test, generator=draws)
+        parts = self.split(arrays, word="hop", use=SPLIT)
         source = f"simulated: gymnasium {versions['gymnasium']}, mujoco {versions['mujoco']}"
         return Dataset("hopper", *parts, FEATURE_NAMES, UNITS, source)
 

@@ -13,9 +13,8 @@ from typing import Annotated
 import numpy as np
 
 from data.base import DataError, Dataset, check_numbers, check_whole_numbers
-from data.ranges import Count, Deviation, Range, Seed
-from data.source import Source
-from data.split import check_trajectories, split_trajectories
+from data.ranges import Count, Deviation, Range
+from data.trajectories import Trajectories
 
 LEAST_VARIABLES = 4  # x_{k−2}, x_{k−1}, x_k and x_{k+1} are four
 LONGEST_STEP = 0.01  # of the integration, in the model's time
@@ -29,7 +28,7 @@ Interval = Annotated[float, Range(above=0, at_most=LONGEST_INTERVAL)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lorenz96(Source):
+class Lorenz96(Trajectories):
     """Is the section `data=lorenz96`: `trajectories` trajectories of `steps` rows from different initial states; the
     last `test` are the test part.
 
@@ -50,11 +49,6 @@ class Lorenz96(Source):
     Raises DataError for parameters out of range, and when a state grows beyond all bounds.
     """
 
-    seed: Seed = 0
-    trajectories: Count = 25
-    test: Count = 5
-    validation: Count = 4
-    steps: Count = 300
     variables: Variables = 8
     observed: Count = 4
     forcing: Deviation = 8.0
@@ -63,9 +57,7 @@ class Lorenz96(Source):
 
     def load(self) -> Dataset:
         """Returns the data. Raises DataError as the class says."""
-        check_whole_numbers("lorenz96", {"seed": self.seed}, least=0)
-        check_trajectories("lorenz96", trajectories=self.trajectories, test=self.test, validation=self.validation)
-        check_whole_numbers("lorenz96", {"steps": self.steps})
+        self.check("lorenz96")
         check_numbers("lorenz96", {"forcing": self.forcing, "noise": self.noise})
         check_interval(self.interval)
         check_ring(self.variables, self.observed)
@@ -77,10 +69,7 @@ class Lorenz96(Source):
             + self.noise * np.random.default_rng([self.seed, NOISE, i]).standard_normal((self.steps, self.observed))
             for i in range(self.trajectories)
         ]
-        draws = np.random.default_rng([self.seed, SPLIT])
-        parts = split_trajectories(
-            arrays, word="trajectory", validation=self.validation, test=self.test, generator=draws
-        )
+        parts = self.split(arrays, word="trajectory", use=SPLIT)
         return Dataset("lorenz96", *parts, tuple(f"x_{k}" for k in shown), ("",) * self.observed, "simulated")
 
 
