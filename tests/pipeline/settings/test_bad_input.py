@@ -60,7 +60,10 @@ TINY = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "tracking=off"
         ("dtype=float16", "dtype=float16 is unknown; choose one of float64, float32, bfloat16"),
         ("features.bandwidth.rule=mean", "median_pairs"),
         ("model.window=60", "the longest sequence has 100 steps; a window of length 60 needs 121"),
-        ("evaluate.first_step=100", "size.steps=100 leaves no step from evaluate.first_step=100 on; .* or a lower evaluate.first_step"),
+        (
+            "evaluate.first_step=100",
+            "size.steps=100 leaves no step from evaluate.first_step=100 on; .* or a lower evaluate.first_step",
+        ),
     ],
 )
 def test_settings(argument: str, message: str, run_pipeline) -> None:
