@@ -15,8 +15,10 @@ from models.mctn.samples import Samples
 WIDTHS = {"t": 4, "v": 3, "a": 2}
 
 
-def utterances(count: int = 12, *, seed: int = 0, missing: Sequence[int] = ()) -> dict[str, Any]:
-    """Text of 2 to 6 steps that tells video (as long) and audio (one step); those of `missing` are text alone."""
+def utterances(count: int = 12, *, seed: int = 0, missing: Sequence[int] = (), noise: float = 0.1) -> dict[str, Any]:
+    """Text of 2 to 6 steps that tells video (as long) and audio (one step); those of `missing` are text alone.
+
+    noise: of the text, in standard deviations of what it tells."""
     chance = np.random.default_rng(seed)
     latent = [chance.normal(size=(length, 2)) for length in chance.integers(2, 7, count)]
     into = chance.normal(size=(2, 4))
@@ -24,7 +26,7 @@ def utterances(count: int = 12, *, seed: int = 0, missing: Sequence[int] = ()) -
     audio = [each.mean(0, keepdims=True) for each in latent]
     for place in missing:
         video[place], audio[place] = video[place][:0], audio[place][:0]
-    text = [each @ into + 0.1 * chance.normal(size=(len(each), 4)) for each in latent]
+    text = [each @ into + noise * chance.normal(size=(len(each), 4)) for each in latent]
     return {"text": text, "video": video, "audio": audio, "labels": np.array([each[:, 0].mean() for each in latent])}
 
 

@@ -153,16 +153,21 @@ class SentimentNetwork(nn.Module):
         self.scale.copy_(spread if spread > 0 else torch.ones(()))
 
     def forward(
-        self, inputs: Mapping[str, Padded], *, terms: frozenset[str] = frozenset(), teacher: Teacher | None = None
+        self,
+        inputs: Mapping[str, Padded],
+        *,
+        terms: frozenset[str] = frozenset(),
+        teacher: Teacher | None = None,
+        read: Mapping[str, Padded] | None = None,
     ) -> Reading:
         """Returns outputs, and the translations of these terms; without any, only what the plan reads is looked at.
 
         inputs: padded sequences by letter, in the units of training. teacher: tells decoders the truth while training.
+        read: what is read in place of `inputs`, which translations are still to be like.
         """
-        first, others = self._first_level(inputs)
+        first, others = self._first_level(inputs if read is None else read)
         encoding = first if self.second is None else self.second.encode(LEVEL, first)
-        read = Padded(self.drop(encoding.values), encoding.lengths)
-        outputs = self.readout(read)
+        outputs = self.readout(Padded(self.drop(encoding.values), encoding.lengths))
         if self.architecture.outputs == 1:
             outputs = self.centre + self.scale * outputs.squeeze(-1)
         found = tuple(self._translations(inputs, others, encoding, terms, teacher)) if terms else ()

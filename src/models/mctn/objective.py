@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from models.mctn.arms import Plan
 from models.mctn.network import SentimentNetwork, Teacher, Translation
-from models.mctn.samples import Samples
+from models.mctn.samples import Samples, dropped
 from models.runtime.objective import Loss
+from models.runtime.seeding import generator
 from models.sequence.losses import absolute_error, masked_squared_error
-from models.sequence.packing import batches_by_length
-from models.sequence.scores import explained
+from models.sequence.packing import Padded, batches_by_length
+from models.sequence.scores import explained, explained_by_column
 
 TERMS = ("translation", "cycle", "second")
 
@@ -48,9 +51,12 @@ class SentimentObjective:
     means of squared errors over the present entries of a batch, in the units of the streams; where an arm translates
     into two streams, their means are added. A term of weight 0 is not computed. samples: with labels, and every
     modality that the arm learns from. teacher: the share of steps that decoders are told while training, with
-    feedback=teacher. shuffle: draws whose targets a sample gets, for arms that shuffle them.
+    feedback=teacher. shuffle: draws whose targets a sample gets, for arms that shuffle them. modality_dropout: the
+    probability with which a modality that is read is missing from a sample while training, for arms that read several;
+    see `models.mctn.samples.dropped`. What is to be translated into is whole.
 
-    Raises ValueError for samples without labels or without a step of what is read, and weights below 0.
+    Raises ValueError for samples without labels or without a step of what is read, weights below 0, and modality
+    dropout outside [0, 1) or of an arm that reads one modality.
     """
 
     def __init__(
@@ -62,8 +68,10 @@ class SentimentObjective:
         batch_size: int,
         teacher: float = 1.0,
         shuffle: torch.Generator | None = None,
+        modality_dropout: float = 0.0,
     ) -> None:
         self.model, self.weights, self.batch_size, self.teacher = model, weights, batch_size, teacher
+        self.modality_dropout = checked_modality_dropout(modality_dropout, model.plan)
         self.terms = weights.terms
         self.samples = samples if shuffle is None or not model.plan.shuffled else shuffled(samples, model, shuffle)
         if samples.labels is None:
@@ -88,19 +96,36 @@ class SentimentObjective:
         teacher = None
         if self.model.architecture.feedback == "teacher":
             teacher = Teacher(self.teacher, torch.Generator().manual_seed(batch.seed))
-        found = self.model(self.samples.pick(batch.rows, self._letters()), terms=self.terms, teacher=teacher)
+        inputs = self.samples.pick(batch.rows, self._letters())
+        found = self.model(inputs, terms=self.terms, teacher=teacher, read=self._read(inputs, batch))
         whole = prediction_loss(found.outputs, self.labels[batch.rows]).mean
         for each in found.translations:
             whole = whole + getattr(self.weights, each.term) * translation_loss(each).mean
         return Loss(whole * len(batch.rows), float(len(batch.rows)))
 
+    def _read(self, inputs: dict[str, Padded], batch: Batch) -> dict[str, Padded] | None:
+        """Returns what is read with some modalities missing, None where nothing is dropped."""
+        if not self.modality_dropout:
+            return None
+        own = {letter: inputs[letter] for letter in self.model.plan.read}
+        return dropped(own, self.modality_dropout, generator(batch.seed, "mctn/modalities"))
+
     def _letters(self) -> str:
         return self.model.plan.letters if self.terms else self.model.plan.read
 
 
-def shuffled(samples: Samples, model: SentimentNetwork, generator: torch.Generator) -> Samples:
+def checked_modality_dropout(share: float, plan: Plan) -> float:
+    """Returns the share. Raises ValueError as `SentimentObjective`."""
+    if not 0 <= share < 1:
+        raise ValueError(f"modality_dropout must be a number from 0 to below 1, got {share}")
+    if share and len(plan.read) == 1:
+        raise ValueError(f"modality_dropout needs an arm that reads several modalities, as none-tva; got {plan.arm}")
+    return share
+
+
+def shuffled(samples: Samples, model: SentimentNetwork, chance: torch.Generator) -> Samples:
     """Returns the samples with the streams that are translated into in a random order, one for all of them."""
-    order, read = torch.randperm(samples.count, generator=generator), model.plan.read
+    order, read = torch.randperm(samples.count, generator=chance), model.plan.read
     moved = {letter: stream.take(order) for letter, stream in samples.streams.items() if letter not in read}
     return Samples({**samples.streams, **moved}, samples.labels)
 
@@ -125,13 +150,15 @@ class Measured(NamedTuple):
 
     outputs: scores (sample,) or probabilities (sample, class). encodings: E averaged over steps (sample, unit). losses:
     means by name, "prediction" where labels are known, and the terms. explained: R² of translations by term and stream,
-    as "translation a"; one that is undefined is left out.
+    as "translation a"; one that is undefined is left out. by_feature: the same for each number of a step, float64
+    (width,), NaN for one that is constant.
     """
 
     outputs: Tensor
     encodings: Tensor
     losses: dict[str, float]
     explained: dict[str, float]
+    by_feature: dict[str, np.ndarray]
 
 
 @torch.no_grad()
@@ -154,7 +181,10 @@ def measure(model: SentimentNetwork, samples: Samples, *, terms: frozenset[str],
             sums.setdefault(f"{each.term} {each.stream}", []).append(translation_loss(each))
             pairs.setdefault(f"{each.term} {each.stream}", []).append(present_pairs(each))
     model.train(was)
-    return Measured(torch.cat(outputs), torch.cat(encodings), means_of(sums), explained_of(pairs))
+    steps = {
+        name: tuple(torch.cat(each).double().numpy() for each in zip(*own, strict=True)) for name, own in pairs.items()
+    }
+    return Measured(torch.cat(outputs), torch.cat(encodings), means_of(sums), *explained_of(steps))
 
 
 def present_pairs(translation: Translation) -> tuple[Tensor, Tensor]:
@@ -174,12 +204,29 @@ def means_of(sums: dict[str, list[Loss]]) -> dict[str, float]:
     return means
 
 
-def explained_of(pairs: dict[str, list[tuple[Tensor, Tensor]]]) -> dict[str, float]:
-    """Returns R² of each translation over all its steps, those left out that have no step or no variance."""
-    found = dict[str, float]()
-    for name, parts in pairs.items():
-        true, translated = (torch.cat(each).double().numpy() for each in zip(*parts, strict=True))
+def explained_of(
+    steps: Mapping[str, tuple[np.ndarray, ...]],
+) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+    """Returns R² of each translation over all its steps, true and translated (step, width), and that of each number of
+    a step. A translation without a step or without variance is left out."""
+    joint, by_feature = dict[str, float](), dict[str, np.ndarray]()
+    for name, (true, translated) in steps.items():
         share = explained(true, translated) if len(true) else None
         if share is not None:
-            found[name] = share
-    return found
+            joint[name], by_feature[name] = share, explained_by_column(true, translated)
+    return joint, by_feature
+
+
+@torch.no_grad()
+def attention_of(model: SentimentNetwork, samples: Samples, rows: Tensor) -> list[np.ndarray]:
+    """Returns the weights of attention of the first translation of some samples, (step written, step read) each, in
+    evaluation mode; both are the sample's own steps. Raises ValueError for an arm that does not translate."""
+    if not model.plan.targets:
+        raise ValueError(f"arm {model.plan.arm} does not translate, so that it has no attention")
+    was, plan = model.training, model.plan
+    model.eval()
+    found = model(samples.pick(rows, plan.letters), terms=frozenset({"translation"}))
+    model.train(was)
+    first = found.translations[0]
+    sizes = zip(first.true.sequences.lengths.tolist(), samples.lengths(plan.source)[rows].tolist(), strict=True)
+    return [own[:written, :read].numpy() for own, (written, read) in zip(first.attention, sizes, strict=True)]

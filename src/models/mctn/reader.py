@@ -41,9 +41,11 @@ class SentimentReader(BaseEstimator):
     arm: KIND-SOURCE-TARGET in letters t (text), v (video), a (audio), as "cyclic-t-a": text is read, and translated
     into audio and back while learning. "none-t" learns from text alone. See `models.mctn.arms`.
     labels: "score" for numbers, "class" for anything else. units, layers, share, feedback, attention, dropout: see
-    `models.mctn.network.Architecture`. translation, cycle, second: weights of these losses beside that of predictions.
-    epochs, learning_rate, batch_size, clip: of Adam. patience: epochs without a better validation loss that end
-    training; the best epoch is kept. held_out: the share of the samples that are held out for that, 0 for none.
+    `models.mctn.network.Architecture`. modality_dropout: the probability with which a modality is missing from a sample
+    while learning, for arms that read several, as none-tva. translation, cycle, second: weights of these losses beside
+    that of predictions. epochs, learning_rate, batch_size, clip: of Adam. patience: epochs without a better validation
+    loss that end training; the best epoch is kept. held_out: the share of the samples that are held out for that, 0 for
+    none.
     random_state: the seed of all that is drawn, a whole number, by which equal samples give equal numbers; None or a
     RandomState of NumPy draws a seed in each `fit`.
 
@@ -60,6 +62,7 @@ class SentimentReader(BaseEstimator):
     feedback: Any = "prediction"
     attention: Any = "additive"
     dropout: float = 0.0
+    modality_dropout: float = 0.0
     translation: float = 0.1
     cycle: float = 0.1
     second: float = 0.1
@@ -93,7 +96,7 @@ class SentimentReader(BaseEstimator):
                 network.centre_on(learned.labels)
             objective = SentimentObjective(
                 network, learned, weights=weights, batch_size=whole_number("batch_size", self.batch_size),
-                shuffle=generator(seed, "mctn/shuffle"),
+                shuffle=generator(seed, "mctn/shuffle"), modality_dropout=self.modality_dropout,
             )  # fmt: skip
             with threads_for(network):
                 held_out = validation if validation.count >= LEAST_HELD_OUT else None

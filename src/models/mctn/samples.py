@@ -91,6 +91,29 @@ class Samples:
         return torch.stack([self.streams[letter].steps.lengths for letter in letters]).amax(0)
 
 
+def without(samples: Samples, letters: str) -> Samples:
+    """Returns the same samples, of which none has a step of the modalities of these letters."""
+    emptied = {
+        letter: replace(stream, steps=Packed(stream.steps.values[:0], torch.zeros_like(stream.steps.lengths)))
+        for letter, stream in samples.streams.items()
+        if letter in letters
+    }
+    return replace(samples, streams={**samples.streams, **emptied})
+
+
+def dropped(inputs: Mapping[str, Padded], share: float, generator: torch.Generator) -> dict[str, Padded]:
+    """Returns padded modalities of which each is missing from a sample with probability `share`, independently
+    (Neverova et al. 2016, IEEE TPAMI 38). A missing one has values of 0 and length 0. A sample that would lose all it
+    has keeps them all."""
+    had = torch.stack([part.lengths > 0 for part in inputs.values()])
+    kept = torch.rand(had.shape, generator=generator).to(had.device) >= share
+    kept = kept | ~(kept & had).any(0)
+    return {
+        letter: Padded(part.values * own.view(-1, 1, 1), part.lengths * own)
+        for (letter, part), own in zip(inputs.items(), kept, strict=True)
+    }
+
+
 class Joined(NamedTuple):
     """Holds modalities joined step by step: the padded sequences, and which of their entries are present, bool
     (sequence, step, 1 or width)."""

@@ -59,6 +59,16 @@ def explained(true: ArrayLike, predicted: ArrayLike) -> float | None:
     return float(1 - np.square(other - own).sum() / np.square(own - own.mean(0)).sum())
 
 
+def explained_by_column(true: ArrayLike, predicted: ArrayLike) -> np.ndarray:
+    """Returns R² of each column of (row, column), float64 (column,), NaN for a constant one.
+
+    Raises ValueError for unequal shapes and for no row.
+    """
+    own, other = pair_of(true, predicted)
+    shares = [explained(true, predicted) for true, predicted in zip(own.T, other.T, strict=True)]
+    return np.array([np.nan if share is None else share for share in shares])
+
+
 def pair_of(true: ArrayLike, predicted: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Returns both as arrays. Raises ValueError for unequal shapes and for no entry."""
     own, other = np.asarray(true), np.asarray(predicted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -13,10 +14,10 @@ from pipeline.job.fit import Fit
 from pipeline.job.fit_settings import FitSettings
 
 
-def rows_of(path: Path | None, epochs: int) -> list[EpochRow]:
+def rows_of(path: Path | None, epochs: int, *, arm: str = "cyclic-t-v-a", **own: Any) -> list[EpochRow]:
     """The learning curve, with validation losses of every term."""
-    model, rows = network("cyclic-t-v-a", dropout=0.3, feedback="teacher"), list[EpochRow]()
-    objective = SentimentObjective(model, samples(), weights=Weights(1, 1, 1), batch_size=5, teacher=0.5)
+    model, rows = network(arm, dropout=0.3, feedback="teacher"), list[EpochRow]()
+    objective = SentimentObjective(model, samples(), weights=Weights(1, 1, 1), batch_size=5, teacher=0.5, **own)
     measures = Measures(
         lambda: measure(model, samples(), terms=frozenset(TERMS)).losses, rows.append, Decision("prediction")
     )
@@ -31,3 +32,10 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_numbers(tmp_path: Path) -> N
     assert rows_of(tmp_path / "state.npz", 4) == whole
     assert set(whole[-1].values) == {"train_loss", "prediction", "translation", "cycle", "second"}
     assert whole[-1].values["train_loss"] < whole[1].values["train_loss"]
+
+
+def test_a_run_that_was_stopped_drops_the_same_modalities(tmp_path: Path) -> None:
+    whole = rows_of(None, 3, arm="none-tva", modality_dropout=0.5)
+    rows_of(tmp_path / "state.npz", 1, arm="none-tva", modality_dropout=0.5)
+    assert rows_of(tmp_path / "state.npz", 3, arm="none-tva", modality_dropout=0.5) == whole
+    assert rows_of(None, 3, arm="none-tva")[1:] != whole[1:]

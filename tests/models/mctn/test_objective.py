@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from sklearn.metrics import r2_score
 
 from mctn_problems import network, samples
-from models.mctn.objective import SentimentObjective, Weights, measure
-from models.mctn.samples import Samples
+from models.mctn.network import SentimentNetwork
+from models.mctn.objective import TERMS, Batch, SentimentObjective, Weights, attention_of, measure
+from models.mctn.samples import Samples, dropped, without
 from models.mctn.training import Training, train
 
+ROWS = torch.arange(12)
 SHORT = Training(epochs=2, learning_rate=0.01, clip=1.0, patience=5)
 
 
@@ -91,6 +95,80 @@ def test_shuffled_targets_are_those_of_other_samples() -> None:
     assert sorted(found) == list(range(12)) != found
     cyclic = SentimentObjective(network("cyclic-t-v"), own, weights=Weights(), batch_size=12, shuffle=torch.Generator())
     assert cyclic.samples is own
+
+
+def test_explained_by_feature_beside_the_joint_one() -> None:
+    model, own = network("cyclic-t-v-a"), samples(missing=[2])
+    found = measure(model, own, terms=frozenset(TERMS), batch_size=5)
+    assert {name: len(each) for name, each in found.by_feature.items()} == {
+        "translation v": 3,
+        "cycle t": 4,
+        "second a": 2,
+    }
+    true, translated = (torch.cat(each).numpy() for each in zip(*pairs_of(model, own), strict=True))
+    assert found.explained["translation v"] == pytest.approx(
+        r2_score(true, translated, multioutput="variance_weighted")
+    )
+    np.testing.assert_allclose(
+        found.by_feature["translation v"], r2_score(true, translated, multioutput="raw_values"), rtol=1e-9
+    )
+
+
+def pairs_of(model: SentimentNetwork, own: Samples) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """True and translated video of each sample that has some, one at a time."""
+    found = list[tuple[torch.Tensor, torch.Tensor]]()
+    for row in range(own.count):
+        first = model(own.pick(torch.tensor([row]), "tva"), terms=frozenset({"translation"})).translations[0]
+        length = int(first.true.sequences.lengths)
+        found.append((first.true.sequences.values[0, :length], first.values[0, :length].detach()))
+    return found
+
+
+def test_attention_is_over_the_steps_of_each_sample() -> None:
+    model, own, rows = network("cyclic-t-v"), samples(missing=[2]), torch.tensor([4, 2, 7])
+    maps = attention_of(model, own, rows)
+    lengths = own.streams["t"].steps.lengths[rows].tolist()
+    assert [each.shape for each in maps] == [(lengths[0], lengths[0]), (0, lengths[1]), (lengths[2], lengths[2])]
+    for each in maps:
+        np.testing.assert_allclose(each.sum(1), 1, rtol=1e-12)
+    with pytest.raises(ValueError, match="arm none-t does not translate"):
+        attention_of(network("none-t"), own, rows)
+
+
+@pytest.mark.parametrize("arm", ["none-tva", "double-t-v", "concat-ta-tv"])
+def test_modalities_are_dropped_while_learning_alone(arm: str) -> None:
+    """By the batch's own seed: the same batch drops the same, and without modality dropout the seed does nothing."""
+    model, own = network(arm), samples()
+    objective = SentimentObjective(model, own, weights=Weights(), batch_size=12, modality_dropout=0.5)
+    whole = SentimentObjective(model, own, weights=Weights(), batch_size=12)
+    losses = [
+        [float(each.loss(batch).mean.detach()) for batch in (Batch(ROWS, 1), Batch(ROWS, 1), Batch(ROWS, 2))]
+        for each in (objective, whole)
+    ]
+    assert losses[0][0] == losses[0][1] != losses[0][2]
+    assert losses[1][0] == losses[1][2] not in losses[0]
+
+
+def test_a_dropped_modality_has_no_step_and_one_is_left() -> None:
+    inputs = samples(200, missing=[2]).pick(torch.arange(200), "tva")
+    found = dropped(inputs, 0.5, torch.Generator().manual_seed(0))
+    kept = torch.stack([found[name].lengths > 0 for name in "tva"])
+    assert kept[:, 2].tolist() == [True, False, False]
+    assert kept.any(0).all()
+    assert 0.5 < kept.double().mean() < 0.65  # (1 − p) + p³, and once in 200 samples two that were never there
+    for (name, part), own in zip(found.items(), kept, strict=True):
+        assert torch.equal(part.values[own], inputs[name].values[own])
+        assert not part.values[~own].any()
+
+
+def test_samples_without_modalities_are_read_as_if_these_were_of_no_step() -> None:
+    own = samples()
+    left = without(own, "va")
+    assert [int(left.streams[name].steps.lengths.sum()) > 0 for name in "tva"] == [True, False, False]
+    for arm, same in (("cyclic-t-v-a", True), ("none-tva", False)):
+        one, other = (measure(network(arm), each, terms=frozenset()).outputs for each in (own, left))
+        assert torch.equal(one, other) is same
+        assert bool(other.isfinite().all())
 
 
 def test_samples_that_make_no_sense_are_refused() -> None:

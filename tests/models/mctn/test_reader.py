@@ -74,6 +74,17 @@ def test_a_sample_without_a_source_is_nan_and_alone_in_it() -> None:
     np.testing.assert_allclose(np.delete(found, 3), np.delete(expected, 3), rtol=1e-5)
 
 
+def test_modalities_may_be_missing_where_several_are_read() -> None:
+    """The reader that learned with modalities missing does better without them, and says nothing of them."""
+    own = utterances(60, noise=1.5)
+    without = {"text": own["text"], "video": [each[:0] for each in own["video"]], "audio": [np.zeros((0, 2))] * 60}
+    errors = []
+    for share in (0.0, 0.5):
+        reader = SentimentReader("none-tva", units=8, epochs=40, learning_rate=0.02, held_out=0, modality_dropout=share)
+        errors.append(np.abs(reader.fit(own).predict(without) - own["labels"]).mean())
+    assert errors[1] < 0.8 * errors[0]
+
+
 def test_equal_samples_give_equal_numbers_and_the_global_generator_is_left_alone() -> None:
     own, before = utterances(40), torch.get_rng_state()
     reader = SentimentReader("cyclic-t-a", dropout=0.3, feedback="teacher", **QUICK)
@@ -137,6 +148,11 @@ def test_samples_that_make_no_sense_are_refused(change: dict[str, Any], message:
         ({"arm": "cyclic-a-t"}, "is no row of cyclic"),
         ({"labels": "number"}, "labels must be one of score, class"),
         ({"translation": -1}, "translation must be a number of 0 or more"),
+        (
+            {"modality_dropout": 0.5},
+            "modality_dropout needs an arm that reads several modalities, as none-tva; got cyc",
+        ),
+        ({"modality_dropout": 1.0}, "modality_dropout must be a number from 0 to below 1, got 1"),
         ({"units": 0}, "units must be a whole number of at least 1"),
         ({"share": "all"}, "share must be padded, core, none"),
         ({"labels": "class"}, "there is one class alone"),

@@ -10,7 +10,7 @@ from sklearn.metrics import accuracy_score, f1_score, r2_score
 from sklearn.metrics import mean_absolute_error as sklearn_mae
 
 from models.sequence.losses import absolute_error, masked_squared_error
-from models.sequence.scores import accuracy, correlation, explained, f1, mean_absolute_error
+from models.sequence.scores import accuracy, correlation, explained, explained_by_column, f1, mean_absolute_error
 
 
 def test_scores_of_classes_are_those_of_scikit_learn() -> None:
@@ -30,6 +30,8 @@ def test_scores_of_numbers_are_those_of_scipy_and_scikit_learn() -> None:
     assert mean_absolute_error(true[:, 0], predicted[:, 0]) == pytest.approx(sklearn_mae(true[:, 0], predicted[:, 0]))
     by_column = r2_score(true, predicted, multioutput="variance_weighted")
     assert explained(true, predicted) == pytest.approx(by_column)
+    each = r2_score(true, predicted, multioutput="raw_values")
+    np.testing.assert_allclose(explained_by_column(true, predicted), each, rtol=1e-10)
 
 
 def test_what_is_undefined_is_none() -> None:
@@ -37,6 +39,9 @@ def test_what_is_undefined_is_none() -> None:
     assert correlation([0.1] * 3, [0.3, 0.1 + 0.2, 0.5]) is None
     assert correlation([1.0], [2.0]) is None
     assert explained([[1.0], [1.0]], [[1.0], [2.0]]) is None
+    np.testing.assert_array_equal(
+        explained_by_column([[1.0, 0.0], [1.0, 2.0]], [[1.0, 0.0], [2.0, 2.0]]), [np.nan, 1.0]
+    )
 
 
 def test_scores_need_a_prediction_for_each_label() -> None:
