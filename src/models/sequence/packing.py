@@ -84,6 +84,56 @@ class Packed:
         return list(self.values.split(self.lengths.tolist()))
 
 
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Says where the tokens of sequences stand: end to end, (token, …), and padded, (sequence, step, …).
+
+    lengths: int64 (sequence,). steps: of the longest, at least 1. sequence, step: of each token, int64 (token,).
+    """
+
+    lengths: Tensor
+    steps: int
+    sequence: Tensor
+    step: Tensor
+
+    @classmethod
+    def of(cls, lengths: Tensor) -> Places:
+        """Returns the places of sequences of these lengths (sequence,)."""
+        steps = max(1, int(lengths.max())) if len(lengths) else 1
+        sequence, step = present_steps(lengths, steps).nonzero().unbind(1)
+        return cls(lengths, steps, sequence, step)
+
+    @property
+    def full(self) -> bool:
+        """Returns whether all sequences have the same length, so that there is no padding."""
+        return len(self.sequence) == len(self.lengths) * self.steps
+
+    def bias(self) -> Tensor | None:
+        """Returns which steps may be attended to, bool (sequence, 1, 1, step); None where all may be."""
+        return None if self.full else present_steps(self.lengths, self.steps)[:, None, None]
+
+    def pad(self, values: Tensor) -> Tensor:
+        """Returns values (token, …) as (sequence, step, …), 0 past the end."""
+        if self.full:
+            return values.unflatten(0, (len(self.lengths), self.steps))
+        whole = values.new_zeros(len(self.lengths) * self.steps, *values.shape[1:])
+        return whole.index_copy(0, self._rows, values).unflatten(0, (len(self.lengths), self.steps))
+
+    def pack(self, values: Tensor) -> Tensor:
+        """Returns values (sequence, step, …) as (token, …), without what is past the end."""
+        flat = values.flatten(0, 1)
+        return flat if self.full else flat.index_select(0, self._rows)
+
+    def means(self, values: Tensor) -> Tensor:
+        """Returns the mean over the tokens of each sequence, (sequence, width) for (token, width); 0 of none."""
+        sums = values.new_zeros(len(self.lengths), values.shape[1]).index_add(0, self.sequence, values)
+        return sums / self.lengths.clamp(min=1).unsqueeze(1)
+
+    @property
+    def _rows(self) -> Tensor:
+        return self.sequence * self.steps + self.step
+
+
 def unpadded(padded: Padded) -> list[Tensor]:
     """Returns one tensor (step, width) a sequence, without its padding."""
     return [values[:length] for values, length in zip(padded.values, padded.lengths.tolist(), strict=True)]
