@@ -85,9 +85,11 @@ def kept_where_equal(folder: Path, name: str, after: pd.DataFrame) -> pd.DataFra
 
 def remade(folder: Path, page: str) -> Remade:
     """Raises PipelineError for a page whose files do not hold what its tables are made from."""
-    redraw = system(recipe_of(command_on(page))).redraw
-    if redraw is not None and (folder / "curves.csv").is_file() and (folder / "means.csv").is_file():
-        return function(redraw)(folder)
+    own = system(recipe_of(command_on(page)))
+    reported = own.comparison is not None and own.comparison.report is not None
+    measured = "jobs.csv" if reported and (folder / "jobs.csv").is_file() else "curves.csv"
+    if own.redraw is not None and (folder / measured).is_file() and (folder / "means.csv").is_file():
+        return function(own.redraw)(folder)
     if (folder / "jobs.csv").is_file():
         return multirun_from(folder, command_on(page))
     raise PipelineError(f"{folder} has neither jobs.csv nor curves.csv with means.csv: nothing to make the page from")

@@ -1,0 +1,156 @@
+"""Which arms of a multirun of `recipe=mctn` are compared, and what may be claimed of them. Pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from models.mctn.arms import Plan
+from pipeline.compare import claims, statistics
+from pipeline.systems.mctn.labels import base, is_default, plan, settings_of
+
+NOTHING = 0.005  # R² of a translation that rounds to 0.00: there is nothing that could have helped
+NO_TRANSLATION = "no claim (translation R² 0)"
+CONTAMINATED = "no claim (features trained on labels)"
+SHOWN = ["claim", "pairs", "ratio", "ratio_low", "ratio_high", "p_holm", "translation_r2", "verdict"]
+BESIDE = {  # what a control shows
+    "none": "translation helps", "shuffled": "what is translated into matters", "simple": "the way back helps",
+    "bothways": "the way back from the translation helps", "double": "one model is better than two",
+    "fewer": "another modality helps", "concat": "two levels are better than one", "fusion": "better than early fusion",
+    "settings": "other settings are better", "bar": "better than words and a lexicon",
+}  # fmt: skip
+
+
+class Pair(NamedTuple):
+    """Holds two arms: control is a key of `BESIDE`."""
+
+    control: str
+    challenger: str
+    against: str
+
+
+def counterparts(own: Plan) -> list[tuple[str, str]]:
+    """Returns controls and arms that a plan is seen beside, whether they ran or not."""
+    kind, _, streams = own.arm.partition("-")
+    fusion = len(own.read) > 1
+    found = (
+        [("fusion", "none-tva")] if set(own.read) == set("tva") else [] if fusion else [("none", f"none-{own.read}")]
+    )
+    if kind == "cyclic":
+        found += [(other, f"{other}-{streams}") for other in ("shuffled", "simple", "bothways", "double")]
+    if kind == "bothways":
+        found += [("double", f"double-{streams}")]
+    if kind == "cyclic" and own.second:
+        first, second = own.source + own.targets[0], own.targets[0] + own.source
+        found += [("fewer", f"cyclic-{streams[:-2]}"), ("fusion", "none-tva")]
+        found += [("concat", f"concat-{each}-{own.second}") for each in (first, second)]
+    return [pair for pair in found if pair[1] != own.arm]
+
+
+def pairs_of(arms: Sequence[str], bars: Sequence[str]) -> list[Pair]:
+    """Returns the pairs of arms that ran. Arms with settings are seen beside others of the same settings, and beside
+    the same arm with those that are the default. bars: those of the arms that are the bar."""
+    pairs = []
+    for arm in arms:
+        own = plan(arm)
+        if own is None:
+            continue
+        named = [(control, f"{other} {settings_of(arm)}".strip()) for control, other in counterparts(own)]
+        named += [("settings", other) for other in arms if base(other) == base(arm) and is_default(other)]
+        named += [("bar", bar) for bar in bars]
+        pairs += [Pair(control, arm, other) for control, other in named if other in arms and other != arm]
+    return pairs
+
+
+def paired_of(jobs: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
+    """Returns `statistics.paired` of every pair, a row each, with its control, translation R² of the challenger, and
+    the verdict; p_holm is adjusted over the pairs of the same data and control. Empty without a pair."""
+    tables = [rows_of(own, means[means["data"] == data]) for data, own in jobs.groupby("data", sort=False)]
+    table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+    if table.empty:
+        return table
+    table["p_holm"] = table.groupby(["data", "control"])["p"].transform(lambda p: statistics.holm(p.to_numpy()))
+    return table.assign(verdict=[verdict_of(table.iloc[[place]]) for place in range(len(table))])
+
+
+def rows_of(jobs: Any, means: Any) -> pd.DataFrame:
+    """Returns the pairs of one data set, before p is adjusted."""
+    errors = errors_of(jobs, means)
+    known = means.set_index("arm")
+    rows = []
+    for control, challenger, against in pairs_of(list(known.index), list(known.index[known["bar"]])):
+        (row,) = statistics.paired(errors, baseline=against, challenger=challenger).to_dict("records")
+        own = {"control": control, "challenger": challenger, "against": against}
+        taught = bool(known.loc[[challenger, against], "contaminated"].any())
+        r2 = translated(known.loc[challenger]) if is_gain(control, challenger) else np.nan
+        rows.append({"data": row.pop("data"), **own, **row, "contaminated": taught, "translation_r2": r2})
+    return pd.DataFrame(rows)
+
+
+def is_gain(control: str, challenger: str) -> bool:
+    """Returns whether a claim says that translating helps the challenger, so that something has to be translated."""
+    own = plan(challenger)
+    return own is not None and bool(own.targets) and control not in ("bar", "settings") and not own.shuffled
+
+
+def translated(row: Any) -> float:
+    """Returns the best R² of an arm's translations; below any where none is known."""
+    found = [value for name, value in row.items() if str(name).startswith("translation_r2_") and value == value]
+    return max(found, default=-np.inf)
+
+
+def errors_of(jobs: Any, means: Any) -> pd.DataFrame:
+    """Returns the rows that `statistics` reads: a simple baseline, which is the same under every seed, stands beside
+    each of them; so does the bar that jobs carry."""
+    data, seeds = jobs["data"].iloc[0], sorted(set(jobs["seed"]))
+    stand_in = bool(jobs["stand_in"].any())
+    front = {"data": data, "count": 0, "stable": True, "stand_in": stand_in}
+    drawn = jobs[[plan(arm) is not None for arm in jobs["arm"]]]
+    rows = [{**front, "arm": j["arm"], "seed": j["seed"], "error": j["test_error"]} for j in drawn.to_dict("records")]
+    fixed = means[[plan(arm) is None for arm in means["arm"]]]
+    for own in fixed.to_dict("records"):
+        rows += [{**front, "arm": own["arm"], "seed": seed, "error": own["error"]} for seed in seeds]
+    return pd.DataFrame(rows)
+
+
+def verdict_of(row: pd.DataFrame) -> str:
+    """Returns the verdict on one row of `paired_of`. Nothing is claimed of stand-in data, of features that were trained
+    on labels, and of an arm that cannot translate.
+
+    Of a control that shuffles targets the claim is that nothing is gained: it holds where the interval of the ratio
+    contains 1, and does not where it lies below.
+    """
+    first = row.iloc[0]
+    if first["stand_in"]:
+        return claims.NO_CLAIM
+    if first["contaminated"]:
+        return CONTAMINATED
+    if first["control"] == "none" and str(first["challenger"]).startswith("shuffled"):
+        return nothing_gained(first["ratio_low"], first["ratio_high"])
+    if first["translation_r2"] < NOTHING:  # NaN where nothing has to be translated
+        return NO_TRANSLATION
+    return statistics.verdict(row)
+
+
+def nothing_gained(low: float, high: float) -> str:
+    """Returns whether the interval of a ratio contains 1; undecided where it lies above, or is not known."""
+    return claims.verdict(supported=low <= 1 <= high, contradicted=high < 1)
+
+
+def claims_of(paired: pd.DataFrame) -> pd.DataFrame:
+    """Returns what is claimed of each pair, in words, with its verdict."""
+    if paired.empty:
+        return pd.DataFrame()
+    said = [in_words(*pair) for pair in paired[["control", "challenger", "against"]].itertuples(index=False, name=None)]
+    numbers = ["pairs", "ratio", "ratio_low", "ratio_high", "p_holm", "translation_r2"]
+    return paired[["data", "control"]].assign(claim=said).join(paired[numbers]).assign(verdict=paired["verdict"])
+
+
+def in_words(control: str, challenger: str, against: str) -> str:
+    """Returns the claim of a pair as words."""
+    if control == "none" and challenger.startswith("shuffled"):
+        return f"nothing is gained without information: {challenger} against {against}"
+    return f"{BESIDE[control]}: {challenger} ahead of {against}"

@@ -1,0 +1,43 @@
+"""How sentiment models are compared: by the mean absolute error of scores, or the share of wrong classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipeline.compare.comparison import Comparison, stored_error
+
+ERROR, EVALUATE = "evaluate/test_error", "evaluate/"
+TAGS = ("arm", "read", "label_kind", "positive_from")
+
+
+def columns(run: Any) -> dict[str, object]:
+    """Returns what tables say of a finished run beside its error: every number of its evaluation among it."""
+    tags, parameters, metrics = run.data.tags, run.data.params, run.data.metrics
+    scores = {name: value for name, value in metrics.items() if name.startswith(EVALUATE)}
+    own = {name.removeprefix(EVALUATE): stored_error(value) for name, value in scores.items() if name != ERROR}
+    own.pop("seconds", None)
+    return {
+        **{name: tags[name] for name in TAGS},
+        "contaminated": tags["contaminated"] == "true",
+        "unlinked": parameters.get("data.link", "").lower() == "false",
+        "split": parameters.get("data.split", ""),
+        "fold": int(parameters.get("data.fold", 0)),
+        "bar": parameters.get("mctn.bar", ""),
+        "parameters": int(metrics["model/parameters"]),
+        "parameters_at_test": int(metrics["model/parameters_at_test"]),
+        "seconds": metrics.get("fit/seconds", 0.0),
+        **own,
+    }
+
+
+SENTIMENT = Comparison(
+    metric=ERROR,
+    chosen_by="validation_error",
+    columns=columns,
+    label="test error (mean absolute error of scores, share of wrong classes)",
+    words=("read", "label_kind", "positive_from", "bar", "split"),
+    sizes=("parameters", "parameters_at_test"),
+    groups=("mctn.arm", "mctn.baseline"),
+    report="pipeline.systems.mctn.multirun:summarise",
+    shown=(ERROR, "evaluate/test_accuracy", "evaluate/test_f1", "evaluate/bar_error", "model/parameters_at_test"),
+)

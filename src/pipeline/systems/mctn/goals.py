@@ -1,0 +1,98 @@
+"""What a multirun of `recipe=mctn` is asked to reach, each with an interval and a verdict. Pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from pipeline.compare import claims, statistics
+from pipeline.compare.statistics import UNKNOWN, Interval
+from pipeline.systems.mctn.claims import nothing_gained
+from pipeline.systems.mctn.labels import base, is_default
+
+GAIN = 0.85  # ratio of errors of cyclic-t-v and none-t on cycles
+CLOSE = 0.03  # difference of errors of cyclic-t-a and none-t that is none
+MAE, ACCURACY = 1.14, 0.70  # of cyclic-t-a on the published split of CMU-MOSI
+
+
+class Goal(NamedTuple):
+    """Holds a goal in words, what was measured, and the verdict."""
+
+    goal: str
+    value: float
+    interval: Interval
+    verdict: str
+
+
+def goals_of(jobs: pd.DataFrame, paired: pd.DataFrame) -> pd.DataFrame:
+    """Returns a row per goal that the jobs speak of: data, goal, value, low, high, verdict."""
+    rows = []
+    for data, own in jobs.groupby("data", sort=False):
+        pairs = paired[paired["data"] == data] if len(paired) else paired
+        stand_in = bool(own["stand_in"].any())
+        for goal in [*of_pairs(own, pairs), *of_arms(own, str(data)), *without_the_others(own)]:
+            verdict = claims.NO_CLAIM if stand_in else goal.verdict
+            rows.append({"data": data, "goal": goal.goal, "value": goal.value, "low": goal.interval.low,
+                         "high": goal.interval.high, "verdict": verdict})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def of_pairs(jobs: Any, paired: Any) -> Iterator[Goal]:
+    """Yields the goals of arms beside those without translation."""
+    if paired.empty:
+        return
+    unlinked = bool(jobs["unlinked"].any())
+    for row in paired[paired["control"] == "none"].to_dict("records"):
+        arm, ratio = str(row["challenger"]), Interval(row["ratio_low"], row["ratio_high"])
+        if not is_default(arm):
+            continue
+        words = f"ratio of errors, {arm} / {row['against']}"
+        if base(arm) == "cyclic-t-v" and base(str(row["data"])) == "cycles" and not unlinked:
+            yield Goal(f"{words}, below {GAIN}", row["ratio"], ratio, below(ratio, GAIN))
+        if unlinked or arm.startswith("shuffled"):
+            yield Goal(f"{words}, 1 within its interval", row["ratio"], ratio, nothing_gained(*ratio))
+        if base(arm) == "cyclic-t-a" and base(str(row["data"])) == "mosi":
+            away = Interval(row["mean_difference_low"], row["mean_difference_high"])
+            goal = f"difference of errors, {arm} − {row['against']}, within ±{CLOSE}: no gain"
+            yield Goal(goal, row["mean_difference"], away, within(away, CLOSE))
+
+
+def of_arms(jobs: Any, data: str) -> Iterator[Goal]:
+    """Yields the goals of single arms on the published split of CMU-MOSI."""
+    own = jobs[[base(arm) == "cyclic-t-a" and is_default(arm) for arm in jobs["arm"]]]
+    if base(data) != "mosi" or own.empty or set(own["split"]) != {"published"}:
+        return
+    for name, bound, words in (("mae", MAE, "at most"), ("accuracy", ACCURACY, "at least")):
+        if f"test_{name}" not in own:
+            continue
+        values = own[f"test_{name}"].to_numpy(dtype=np.float64)
+        interval = statistics.mean_interval(values)
+        verdict = below(interval, bound) if name == "mae" else below(Interval(-interval.high, -interval.low), -bound)
+        yield Goal(f"{name} of cyclic-t-a {words} {bound}", float(values.mean()), interval, verdict)
+
+
+def without_the_others(jobs: Any) -> Iterator[Goal]:
+    """Yields, of arms whose error was measured again without some modalities, whether it is the same to the last
+    bit, as it has to be where these are not read."""
+    if "missing_error" not in jobs:
+        return
+    for arm, own in jobs.dropna(subset="missing_error").groupby("arm", sort=False):
+        again, before = (own[name].to_numpy(dtype=np.float64) for name in ("missing_error", "test_error"))
+        same = bool(np.array_equal(again, before))
+        words = f"error of {arm} the same with modalities taken away"
+        verdict = claims.verdict(supported=same, contradicted=not same)
+        yield Goal(words, float((again / before).mean()), UNKNOWN, verdict)
+
+
+def below(interval: Interval, bound: float) -> str:
+    """Returns whether an interval lies below a bound, or above it."""
+    return claims.verdict(supported=interval.high <= bound, contradicted=interval.low > bound)
+
+
+def within(interval: Interval, bound: float) -> str:
+    """Returns whether an interval lies within ±bound, or outside."""
+    inside = -bound < interval.low and interval.high < bound
+    return claims.verdict(supported=inside, contradicted=interval.low > bound or interval.high < -bound)

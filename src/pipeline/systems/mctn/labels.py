@@ -1,0 +1,66 @@
+"""What the jobs of a multirun are told apart by: data with their settings, arms with theirs, and units of pairing."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pandas as pd
+
+from models.mctn.arms import ARMS, Plan, plan_of
+
+SETTING = re.compile(r", (?=[\w.@/]+=)")
+FOLD, DATA = "data.fold", "data."
+DEFAULTS = {"share": "core", "feedback": "prediction", "attention": "additive"}
+
+
+def settings_in(varied: str) -> list[str]:
+    """Returns what a job's column `varied` names, "key=value" each."""
+    return [part for part in SETTING.split(varied) if part]
+
+
+def labelled(jobs: Any) -> pd.DataFrame:
+    """Returns the jobs with settings of the data in the name of the data, other settings in that of the arm, and the
+    fold of a cross-validation in the seed: a pair is two jobs of one seed and fold."""
+    varied = jobs["varied"].fillna("") if "varied" in jobs else pd.Series("", index=jobs.index)
+    found = [settings_in(str(text)) for text in varied]
+    data = [[own for own in each if own.startswith(DATA) and not own.startswith(FOLD)] for each in found]
+    arms = [[short(own) for own in each if not own.startswith(DATA)] for each in found]
+    folds = jobs.get("fold", 0)
+    return jobs.assign(
+        data=[", ".join([str(name), *own]) for name, own in zip(jobs["data"], data, strict=True)],
+        arm=[" ".join([str(name), *own]) for name, own in zip(jobs["arm"], arms, strict=True)],
+        seed=jobs["seed"] + 1_000_000 * folds,
+    )
+
+
+def short(setting: str) -> str:
+    """Returns "share=core" of "mctn.share=core"."""
+    key, _, value = setting.partition("=")
+    return f"{key.rpartition('.')[2]}={value}"
+
+
+def base(label: str) -> str:
+    """Returns the arm, or the data set, of a label without its settings."""
+    return re.split(r",? ", label, maxsplit=1)[0]
+
+
+def settings_of(label: str) -> str:
+    """Returns the settings of an arm's label, "" without any."""
+    return label[len(base(label)) :].strip()
+
+
+def plan(label: str) -> Plan | None:
+    """Returns the plan of a label's arm; None for a simple baseline."""
+    return plan_of(base(label)) if base(label) in ARMS else None
+
+
+def is_default(label: str) -> bool:
+    """Returns whether each setting of an arm's label is that of `DEFAULTS`."""
+    pairs = [own.split("=", 1) for own in settings_of(label).split()]
+    return all(DEFAULTS.get(key) == value for key, value in pairs)
+
+
+def translation_columns(table: Any) -> list[str]:
+    """Returns the columns that hold R² of translations."""
+    return [str(name) for name in table.columns if str(name).startswith("translation_r2_")]

@@ -1,0 +1,74 @@
+"""The jobs of a multirun of `recipe=mctn` as its parent shows them: the thesis's tables, claims and goals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from mlflow.tracking import MlflowClient
+
+from data.files.exact_numbers import EXACT
+from pipeline.compare.words import Summary
+from pipeline.systems.mctn.by_video import accuracy_row, correct_by_group, mean_over_jobs
+from pipeline.systems.mctn.claims import claims_of, paired_of
+from pipeline.systems.mctn.goals import goals_of
+from pipeline.systems.mctn.labels import labelled, plan
+from pipeline.systems.mctn.tables import means_of, thesis_of
+from pipeline.systems.mctn.words import page
+from pipeline.tracking.run import scratch_folder
+
+PREDICTIONS = "predictions.csv"
+
+
+def summarise(client: MlflowClient, jobs: Any, title: str) -> Summary:  # noqa: ARG001
+    """Returns what the parent shows of its jobs: tables, and words about them."""
+    named = labelled(jobs)
+    return summary_of(named, accuracy_of(named, predictions_of(client, named)))
+
+
+def summary_of(jobs: pd.DataFrame, accuracy: pd.DataFrame) -> Summary:
+    """Returns tables and words. jobs: as `labelled` gives them; accuracy: as `accuracy_of` does."""
+    means = means_of(jobs, accuracy)
+    thesis, paired = thesis_of(means), paired_of(jobs, means)
+    claims, goals = claims_of(paired), goals_of(jobs, paired)
+    tables = {"means.csv": means, "accuracy.csv": accuracy, "thesis.csv": thesis, "paired.csv": paired}
+    tables |= {"claims.csv": claims, "goals.csv": goals}
+    return Summary(
+        {path: table for path, table in tables.items() if len(table)}, {}, page(means, thesis, claims, goals)
+    )
+
+
+def predictions_of(client: MlflowClient, jobs: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Returns the correct samples of each group by run, of the jobs that logged their predictions."""
+    found = {}
+    with scratch_folder() as scratch:
+        for job in jobs.to_dict("records"):
+            run = str(job["run_id"])
+            if all(item.path != PREDICTIONS for item in client.list_artifacts(run)):
+                continue  # of a job that logs none
+            path = client.download_artifacts(run, PREDICTIONS, str(scratch))
+            found[run] = correct_by_group(pd.read_csv(Path(path), **EXACT), str(job["positive_from"]))
+    return found
+
+
+def accuracy_of(jobs: Any, counted: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Returns a row per data set and arm: accuracy with its interval by groups, and the difference to the arm that
+    reads the same and translates nothing, where both have predictions."""
+    groups = {
+        key: mean_over_jobs([counted[run] for run in own["run_id"] if run in counted])
+        for key, own in jobs.groupby(["data", "arm"], sort=False) if any(run in counted for run in own["run_id"])
+    }  # fmt: skip
+    rows = []
+    for (data, arm), table in groups.items():
+        control = control_of(arm)
+        beside = None if control is None else groups.get((data, control))
+        against = control if beside is not None else ""
+        rows.append({"data": data, "arm": arm, "against": against, **accuracy_row(table, beside)})
+    return pd.DataFrame(rows)
+
+
+def control_of(arm: str) -> str | None:
+    """Returns the arm without translation that reads the same; None for a baseline and for the control itself."""
+    own = plan(arm)
+    return f"none-{own.read}" if own is not None and own.targets else None

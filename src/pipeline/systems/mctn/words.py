@@ -1,0 +1,131 @@
+"""What the parent of a multirun of `recipe=mctn` says: its tables in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from pipeline.compare.markdown import markdown_table
+from pipeline.compare.words import RATIOS
+from pipeline.systems.mctn.claims import SHOWN
+from pipeline.systems.mctn.labels import translation_columns
+from pipeline.systems.mctn.thesis import SCORES
+
+NAMED = {"accuracy": "accuracy", "f1": "weighted F1", "mae": "MAE", "correlation": "correlation"}
+CAPTION = (
+    "Test part: mean ± standard deviation over seeds. *by video*: 95 % interval of the accuracy, whole groups drawn "
+    "(cluster bootstrap). *read*: modalities that are read at test, t text, v video, a audio. R²: of translations of "
+    "the test part; what is 0 cannot have helped. Seconds are of training."
+)
+YOUTUBE = (
+    "The YouTube column of table 2.2 is left out: of its 269 published samples 191 have audio and 199 have video of "
+    "zeros alone, and the text of its training part was not published."
+)
+
+
+def page(means: pd.DataFrame, thesis: pd.DataFrame, paired: pd.DataFrame, goals: pd.DataFrame) -> str:
+    """Returns the whole text: tables of each data set, then claims and goals."""
+    parts = [CAPTION]
+    for data in means["data"].unique():
+        parts += of_data(str(data), means[means["data"] == data], thesis)
+    if len(paired):
+        divided = f"Errors of the first arm divided by those of the second, paired by seed: {RATIOS}"
+        parts += ["## Claims", f"{divided}. Adjusted over the pairs of a data set with the same control."]
+        parts += [f"{data}\n\n{markdown_table(own)}" for data, own in by_data(paired[["data", *SHOWN]])]
+    if len(goals):
+        parts += ["## Goals", markdown_table(goals)]
+    return "\n\n".join(parts)
+
+
+def by_data(table: Any) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yields the rows of each data set without its name, in the order in which these come."""
+    for data, rows in table.groupby("data", sort=False):
+        yield str(data), rows.drop(columns="data")
+
+
+def of_data(data: str, means: Any, thesis: Any) -> Iterator[str]:
+    """Yields heading and tables of one data set: those of the thesis, then all arms that stand in none of them. The bar
+    stands below each."""
+    yield f"## {data}"
+    bar, shown = means[means["bar"]], set[str]()
+    own = thesis[thesis["data"] == data] if len(thesis) else thesis
+    for (number, title), rows in own.groupby(["table", "title"], sort=False) if len(own) else ():
+        table = pd.concat([rows, bar[~bar["arm"].isin(rows["arm"])]], ignore_index=True)
+        yield f"Table {number} of the thesis: {title}\n\n{markdown_table(cells(table, printed=True))}"
+        if number == "2.2":
+            yield YOUTUBE
+        shown |= set(rows["arm"])
+    rest = means[~means["arm"].isin(shown) | means["bar"]].sort_values("bar", kind="stable")
+    if len(rest) > int(rest["bar"].sum()) or not shown:
+        heading = "Controls and baselines\n\n" if shown else ""
+        yield f"{heading}{markdown_table(cells(rest, printed=False))}"
+
+
+def cells(table: Any, *, printed: bool) -> pd.DataFrame:
+    """Returns the rows as words. printed: with what the thesis prints of each beside it."""
+    rows = table.to_dict("records")
+    columns = {"figure": [word(row.get("figure")) for row in rows]} if printed else {}
+    columns |= {"model": [word(row.get("model")) for row in rows]} if printed else {}
+    columns |= {"arm": [arm_of(row) for row in rows], "read": [word(row.get("read")) for row in rows]}
+    for name, title in NAMED.items():
+        columns[title] = [spread(row, name) for row in rows]
+        if name == "accuracy":
+            columns["by video"] = [interval(row) for row in rows]
+    if printed:
+        columns["thesis: " + ", ".join(NAMED.values())] = [printed_of(row) for row in rows]
+    columns["R²"] = [explained(row, translation_columns(table)) for row in rows]
+    for name, title in {"parameters": "parameters", "parameters_at_test": "at test", "jobs": "jobs"}.items():
+        columns[title] = [whole(row.get(name)) for row in rows]
+    columns["seconds"] = [number(row.get("seconds"), ".3g") for row in rows]
+    kept = {name: texts for name, texts in columns.items() if any(texts) or name == "arm"}
+    return pd.DataFrame(kept)
+
+
+def missing(value: Any) -> bool:
+    """Returns whether there is no such number or word."""
+    return value is None or value != value
+
+
+def word(value: Any) -> str:
+    return "" if missing(value) else str(value)
+
+
+def whole(value: Any) -> str:
+    return "" if missing(value) else str(int(value))
+
+
+def number(value: Any, form: str) -> str:
+    return "" if missing(value) else f"{value:{form}}"
+
+
+def arm_of(row: dict[str, Any]) -> str:
+    """Returns the arm, and what is to be known of it."""
+    own = {"the bar": row.get("bar"), "not run": missing(row.get("jobs")), "trained on labels": row.get("contaminated")}
+    marks = [mark for mark, said in own.items() if said is True]
+    return f"{row['arm']} ({', '.join(marks)})" if marks else str(row["arm"])
+
+
+def spread(row: dict[str, Any], name: str) -> str:
+    """Returns a mean, with its deviation where there is one."""
+    deviation = row.get(f"{name}_sd")
+    return number(row.get(name), ".3f") + (f" ± {deviation:.3f}" if deviation and not missing(deviation) else "")
+
+
+def interval(row: dict[str, Any]) -> str:
+    """Returns the interval of the accuracy."""
+    low, high = row.get("accuracy_low"), row.get("accuracy_high")
+    return "" if missing(low) or missing(high) else f"{low:.3f} to {high:.3f}"
+
+
+def printed_of(row: dict[str, Any]) -> str:
+    """Returns the scores that the thesis prints; "–" for one that it does not."""
+    own = [row.get(f"printed_{name}") for name in SCORES]
+    return "" if all(map(missing, own)) else ", ".join(number(value, ".3f") or "–" for value in own)
+
+
+def explained(row: dict[str, Any], columns: list[str]) -> str:
+    """Returns R² of each stream that an arm translates into, and of the way back."""
+    named = {name.removeprefix("translation_r2_"): row.get(name) for name in columns} | {"back": row.get("cycle_r2")}
+    return ", ".join(f"{stream} {value:.2f}" for stream, value in named.items() if not missing(value))
