@@ -1,0 +1,118 @@
+"""Text as numbers: byte-level pairs, with tags that no text can spell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+PAD, BEGIN, END, UNKNOWN, FIRST_TAG = 0, 1, 2, 3, 4
+BYTES = 256
+INSTALL = 'pip install "orthogonal-psrnn[text]"'
+
+
+class Vocabulary:
+    """Holds pieces of text as numbers, by byte-level byte pair encoding (Radford et al. 2019).
+
+    Numbers: 0 pad, 1 begin, 2 end, 3 unknown, then the tags, then the pieces. The tokeniser knows its pieces alone, so
+    a tag is reached by its number and never by its name: `<2de>` in a text is seven characters. Every text has pieces,
+    and comes back as it was. tokeniser: the JSON of a `tokenizers.Tokenizer`. tags: their names.
+
+    Raises ValueError for tags that are named twice, and ImportError without the package tokenizers.
+    """
+
+    def __init__(self, tokeniser: str, tags: Sequence[str] = ()) -> None:
+        refuse_double_tags(tags)
+        self.tokeniser, self.tags = tokeniser, tuple(tags)
+        self.first = FIRST_TAG + len(self.tags)
+
+    @classmethod
+    def train(cls, texts: Iterable[str], *, pieces: int, tags: Sequence[str] = ()) -> Vocabulary:
+        """Returns the vocabulary of so many numbers, learned from the texts: the 256 bytes and the most frequent pairs.
+
+        pieces: all numbers, with the 4 first and the tags. The same texts give the same vocabulary. Raises ValueError
+        for fewer pieces than the bytes need, and for more than the texts allow.
+        """
+        refuse_double_tags(tags)
+        least = BYTES + FIRST_TAG + len(tags)
+        if pieces < least:
+            raise ValueError(
+                f"pieces must be at least {least}, for the bytes, 4 signs and {len(tags)} tags; got {pieces}"
+            )
+        made = cls(trained(texts, pieces - FIRST_TAG - len(tags)), tags)
+        if made.size < pieces:
+            raise ValueError(f"the texts allow {made.size} pieces, and {pieces} were asked for; ask for fewer")
+        return made
+
+    @cached_property
+    def size(self) -> int:
+        """Returns how many numbers there are."""
+        return self.first + self._tokenizer.get_vocab_size()
+
+    def tag(self, name: str) -> int:
+        """Returns the number of a tag. Raises ValueError for a name that there is not."""
+        if name not in self.tags:
+            raise ValueError(f"there is no tag {name!r}; there are {', '.join(self.tags) or 'none'}")
+        return FIRST_TAG + self.tags.index(name)
+
+    def encode(self, texts: Sequence[str]) -> list[np.ndarray]:
+        """Returns the pieces of each text, int32 (piece,), without begin or end; none for an empty text."""
+        encoded = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        return [np.asarray(own.ids, dtype=np.int32) + np.int32(self.first) for own in encoded]
+
+    def decode(self, ids: Iterable[Iterable[int]]) -> list[str]:
+        """Returns the text of each list of numbers; signs and tags have none. Bytes that are no text become �."""
+        lists = [[number - self.first for number in own if number >= self.first] for own in ids]
+        return self._tokenizer.decode_batch(lists, skip_special_tokens=False)
+
+    def to_json(self) -> str:
+        """Returns all of it as text."""
+        return json.dumps({"tags": self.tags, "tokeniser": json.loads(self.tokeniser)}, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Vocabulary:
+        """Returns the vocabulary that `to_json` wrote. Raises ValueError for other text."""
+        try:
+            found = json.loads(text)
+            return cls(json.dumps(found["tokeniser"], ensure_ascii=False), found["tags"])
+        except (json.JSONDecodeError, KeyError, TypeError) as error:
+            raise ValueError("this text is no vocabulary; give what Vocabulary.to_json wrote") from error
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        return library().Tokenizer.from_str(self.tokeniser)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"tokeniser": self.tokeniser, "tags": self.tags, "first": self.first}
+
+
+def refuse_double_tags(tags: Sequence[str]) -> None:
+    """Raises ValueError for tags that are named twice."""
+    double = [name for place, name in enumerate(tags) if name in tags[:place]]
+    if double:
+        raise ValueError(f"tag {double[0]!r} is named twice")
+
+
+def library() -> Any:
+    """Returns the package tokenizers. Raises ImportError, which says how to install it."""
+    if find_spec("tokenizers") is None:
+        raise ImportError(f"a vocabulary of pieces needs tokenizers; install it with: {INSTALL}")
+    import tokenizers
+
+    return tokenizers
+
+
+def trained(texts: Iterable[str], size: int) -> str:
+    """Returns the JSON of a byte-level tokeniser with at most so many pieces."""
+    package = library()
+    tokenizer = package.Tokenizer(package.models.BPE())
+    tokenizer.pre_tokenizer = package.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = package.decoders.ByteLevel()
+    alphabet = package.pre_tokenizers.ByteLevel.alphabet()
+    trainer = package.trainers.BpeTrainer(vocab_size=size, initial_alphabet=alphabet, show_progress=False)
+    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer.to_str()

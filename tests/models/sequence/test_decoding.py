@@ -1,0 +1,170 @@
+"""Greedy and beam search against exhaustive search, their rule, and independence of what else is in the batch."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+from typing import NamedTuple
+
+import pytest
+import torch
+from torch import Tensor
+
+from models.sequence.decoding import Rules, Written, beam, best_of, greedy
+
+LETTERS, STEPS, END, BEGIN = 5, 4, 0, 4
+
+
+class Prefixes(NamedTuple):
+    """Holds tables (row, step, letter before the last, last, letter) of log p, and the last letters written."""
+
+    tables: Tensor
+    step: int
+    last: Tensor
+
+
+class TableWriter:
+    """Draws for each sequence log p of a letter, which depends on the step and the two letters before it."""
+
+    def start(self, memory: Tensor) -> Prefixes:
+        return Prefixes(memory, 0, torch.zeros(len(memory), dtype=torch.int64))
+
+    def step(self, state: Prefixes, last: Tensor) -> tuple[Tensor, Prefixes]:
+        rows = torch.arange(len(last))
+        log_p = state.tables[rows, state.step, state.last, last]
+        return log_p, Prefixes(state.tables, state.step + 1, last)
+
+    def pick(self, state: Prefixes, rows: Tensor) -> Prefixes:
+        return Prefixes(state.tables[rows], state.step, state.last[rows])
+
+
+def tables(count: int, seed: int = 0, steps: int = STEPS, sharp: float = 1.0) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randn(count, steps, LETTERS, LETTERS, LETTERS, generator=generator, dtype=torch.float64)
+    return (sharp * drawn).log_softmax(-1)
+
+
+def rules(count: int, longest: int = STEPS) -> Rules:
+    return Rules(BEGIN, END, torch.full((count,), longest))
+
+
+def all_hypotheses(table: Tensor, penalty: float) -> list[tuple[float, tuple[int, ...]]]:
+    """Every sequence that ends, or is as long as may be, with its score; the best first."""
+    found = []
+    for length in range(1, len(table) + 1):
+        for own in product(range(LETTERS), repeat=length):
+            if END in own[:-1] or (own[-1] != END and length < len(table)):
+                continue
+            before, last, total = 0, BEGIN, 0.0
+            for step, letter in enumerate(own):
+                total += float(table[step, before, last, letter])
+                before, last = last, letter
+            found.append((total / ((5 + length) / 6) ** penalty, own))
+    return sorted(found, reverse=True)
+
+
+def letters(own: Written) -> tuple[int, ...]:
+    return (*own.tokens.tolist(), *([END] if own.finished else []))
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.6, 2.0])
+def test_a_beam_that_holds_everything_is_exhaustive_search(penalty: float) -> None:
+    own = tables(6)
+    for found, table in zip(beam(TableWriter(), own, rules(6), size=700, penalty=penalty), own, strict=True):
+        score, expected = all_hypotheses(table, penalty)[0]
+        assert letters(found) == expected
+        assert found.log_p / ((5 + len(expected)) / 6) ** penalty == pytest.approx(score, rel=1e-12)
+        assert found.mean_log_p == pytest.approx(found.log_p / len(expected))
+
+
+def test_a_beam_of_one_is_greedy_search() -> None:
+    own = tables(50, seed=1)
+    for one, other in zip(
+        beam(TableWriter(), own, rules(50), size=1), greedy(TableWriter(), own, rules(50)), strict=True
+    ):
+        assert letters(one) == letters(other)
+        assert one.log_p == pytest.approx(other.log_p, rel=1e-12)
+
+
+def test_greedy_search_takes_the_best_letter_of_each_step() -> None:
+    (table,) = own = tables(1, seed=2)
+    before, last, expected = 0, BEGIN, list[int]()
+    while len(expected) < STEPS and (not expected or expected[-1] != END):
+        expected.append(int(table[len(expected), before, last].argmax()))
+        before, last = last, expected[-1]
+    assert letters(greedy(TableWriter(), own, rules(1))[0]) == tuple(expected)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 6])
+def test_nothing_depends_on_neighbours(size: int) -> None:
+    own, longest = tables(30, seed=3), torch.randint(1, STEPS + 1, (30,), generator=torch.Generator().manual_seed(0))
+    together = beam(TableWriter(), own, Rules(BEGIN, END, longest), size=size)
+    alone = [
+        beam(TableWriter(), own[row : row + 1], Rules(BEGIN, END, longest[row : row + 1]), size=size)[0]
+        for row in range(30)
+    ]
+    assert [letters(each) for each in together] == [letters(each) for each in alone]
+    assert [each.log_p for each in together] == pytest.approx([each.log_p for each in alone], rel=1e-12)
+    assert all(len(letters(each)) <= most for each, most in zip(together, longest.tolist(), strict=True))
+
+
+def test_a_larger_beam_finds_better_sequences() -> None:
+    own = tables(15, seed=4)
+    means = [
+        sum(each.log_p for each in beam(TableWriter(), own, rules(15), size=size, penalty=0.0)) for size in (1, 4, 700)
+    ]
+    assert means == sorted(means)
+    assert means[0] < means[2]
+
+
+def ends_at(*log_p: float) -> Tensor:
+    """A table in which the only choice is when to end, with log p of the end at each step."""
+    table = torch.full((1, len(log_p), LETTERS, LETTERS, LETTERS), -torch.inf, dtype=torch.float64)
+    for step, own in enumerate(log_p):
+        table[0, step, :, :, END], table[0, step, :, :, 1] = own, math.log1p(-math.exp(own))
+    return table
+
+
+def test_a_longer_hypothesis_is_divided_by_its_own_length() -> None:
+    """Ending at once has p = 0.4; going on to the third letter 0.6 · 0.9 · 0.7 = 0.378."""
+    table = ends_at(math.log(0.4), math.log(0.1), math.log(0.7), math.log(0.5))
+    plain = beam(TableWriter(), table, rules(1), size=3, penalty=0.0)[0]
+    divided = beam(TableWriter(), table, rules(1), size=3, penalty=1.0)[0]
+    assert (letters(plain), letters(divided)) == ((END,), (1, 1, END))
+    assert divided.log_p == pytest.approx(math.log(0.378))
+
+
+def test_what_is_as_long_as_may_be_is_cut_and_said() -> None:
+    table = ends_at(*[math.log(1e-6)] * 4)
+    for found in (greedy(TableWriter(), table, rules(1))[0], beam(TableWriter(), table, rules(1), size=2)[0]):
+        assert letters(found) == (1, 1, 1, 1)
+        assert not found.finished
+
+
+def test_of_equals_the_lower_id_is_taken() -> None:
+    table = torch.full((1, STEPS, LETTERS, LETTERS, LETTERS), -math.log(4), dtype=torch.float64)
+    table[..., END] = -torch.inf
+    for found in (greedy(TableWriter(), table, rules(1))[0], beam(TableWriter(), table, rules(1), size=3)[0]):
+        assert letters(found) == (1, 1, 1, 1)
+    values = torch.tensor([[1.0, 3, 3, 2, 3, 2], [0, -torch.inf, 0, 1, -torch.inf, -torch.inf]])
+    largest, places = best_of(values, 4)
+    assert places[0].tolist() == [1, 2, 4, 3]
+    assert places[1, :3].tolist() == [3, 0, 2]
+    assert largest[1].tolist() == [1, 0, 0, -torch.inf]
+
+
+def test_only_what_is_allowed_is_written() -> None:
+    own, allowed = tables(20, seed=5), torch.tensor([True, True, False, True, False])
+    limits = Rules(BEGIN, END, torch.full((20,), STEPS), allowed)
+    for found in (*greedy(TableWriter(), own, limits), *beam(TableWriter(), own, limits, size=3)):
+        assert not {2, 4} & set(letters(found))
+
+
+def test_nothing_to_write_and_what_is_wrong() -> None:
+    assert beam(TableWriter(), tables(0), rules(0), size=2) == greedy(TableWriter(), tables(0), rules(0)) == []
+    with pytest.raises(ValueError, match=r"a beam needs a size of at least 1 and a penalty of at least 0, got 0 and 1"):
+        beam(TableWriter(), tables(1), rules(1), size=0)
+    with pytest.raises(ValueError, match=r"longest must be at least 1 for every sequence, got 0"):
+        rules(2, longest=0)
+    with pytest.raises(ValueError, match=r"decoding: no token has a finite probability; look for weights"):
+        greedy(TableWriter(), torch.full_like(tables(1), torch.nan), rules(1))

@@ -1,0 +1,76 @@
+"""Byte-level pieces: every text comes back, tags are numbers alone, and training is repeatable."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.sequence import vocabulary
+from models.sequence.vocabulary import BEGIN, END, PAD, Vocabulary
+
+TEXTS = [
+    f"the {colour} {thing} is {size}"
+    for colour in ("red", "blue")
+    for thing in ("house", "mouse")
+    for size in ("small", "large")
+]
+TAGS = ("<2en>", "<2de>")
+PIECES = 256 + 4 + 2 + 10
+MADE = Vocabulary.train(TEXTS, pieces=PIECES, tags=TAGS)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text())
+def test_every_text_comes_back(text: str) -> None:
+    text = text.encode("utf-8", "ignore").decode()  # half of a surrogate pair is no text
+    assert MADE.decode(MADE.encode([text])) == [text]
+
+
+def test_numbers_begin_with_signs_and_tags() -> None:
+    assert MADE.size == PIECES
+    assert [MADE.tag(name) for name in TAGS] == [4, 5]
+    (own,) = MADE.encode(["the house"])
+    assert own.min() >= 6
+    assert own.max() < MADE.size
+    assert len(own) < len("the house")
+    assert MADE.decode([[BEGIN, 4, *own.tolist(), END, PAD]]) == ["the house"]
+    assert [len(each) for each in MADE.encode(["", "x"])] == [0, 1]
+
+
+def test_a_tag_that_is_typed_is_ordinary_text() -> None:
+    (own,) = MADE.encode(["<2de> the house"])
+    assert MADE.tag("<2de>") not in own.tolist()
+    assert MADE.decode([own.tolist()]) == ["<2de> the house"]
+
+
+def test_training_is_repeatable_and_json_keeps_all() -> None:
+    assert Vocabulary.train(TEXTS, pieces=PIECES, tags=TAGS).to_json() == MADE.to_json()
+    for other in (Vocabulary.from_json(MADE.to_json()), pickle.loads(pickle.dumps(MADE))):  # noqa: S301
+        assert other.tags == TAGS
+        assert other.to_json() == MADE.to_json()
+        assert other.encode(["the mouse"])[0].tolist() == MADE.encode(["the mouse"])[0].tolist()
+
+
+def test_bytes_that_are_no_text_are_marked() -> None:
+    first = MADE.encode(["é"])[0][:1].tolist()
+    assert MADE.decode([first]) == ["�"]
+
+
+def test_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match=r"pieces must be at least 262, for the bytes, 4 signs and 2 tags; got 261"):
+        Vocabulary.train(TEXTS, pieces=261, tags=TAGS)
+    with pytest.raises(ValueError, match=r"the texts allow \d+ pieces, and 4000 were asked for; ask for fewer"):
+        Vocabulary.train(TEXTS, pieces=4000)
+    with pytest.raises(ValueError, match=r"tag '<2en>' is named twice"):
+        Vocabulary.train(TEXTS, pieces=300, tags=("<2en>", "<2de>", "<2en>"))
+    with pytest.raises(ValueError, match=r"there is no tag '<2fr>'; there are <2en>, <2de>"):
+        MADE.tag("<2fr>")
+    for text in ("no JSON", "{}", "[1]"):
+        with pytest.raises(ValueError, match=r"this text is no vocabulary; give what Vocabulary.to_json wrote"):
+            Vocabulary.from_json(text)
+    monkeypatch.setattr(vocabulary, "find_spec", lambda _: None)
+    with pytest.raises(ImportError, match=r"a vocabulary of pieces needs tokenizers; install it with: pip install"):
+        Vocabulary.train(TEXTS, pieces=300)
