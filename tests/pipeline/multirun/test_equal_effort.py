@@ -22,7 +22,7 @@ from pipeline.systems.registry import checked, resolvers, schemas
 from pipeline.systems.tune.config import DrawnConfig, drawn_settings
 from pipeline.systems.tune.recipe import as_text, draw, draw_all
 
-MODELS = ("psrnn", "psrnn_cp", "echo_state", "lstm", "gru", "min_gru", "kalman", "var")
+MODELS = ("psrnn", "psrnn_cp", "echo_state", "lstm", "gru", "min_gru", "kalman", "var", "no_state")
 QUICK = (
     "+experiment=equal_effort", "data=mocap", "data.source=stand_in", "size=tiny", "tune.trials=3", "tune.warmup=1",
     "run_name=search", "threads=1",
@@ -53,8 +53,12 @@ def test_each_model_has_a_space_whose_every_draw_is_a_setting(model: str, compos
         assert (
             drawn.model.items() >= {k.removeprefix("model."): v for k, v in values.items() if k[:6] == "model."}.items()
         )
+    lags = {each.high for each in drawn_settings(settings) if each.key == "readout.lags"}
+    assert lags == {settings.evaluate.first_step} == {16}
+    assert not settings.tune.prune
     kinds = {kind for each in drawn_settings(settings) if each.key == "readout" for kind in each.choices or ()}
     assert {values["readout"] for values in draws if "readout" in values} == kinds
+    assert kinds == {"linear", "skip", "kernel"} - ({"linear"} if model == "no_state" else set())
 
 
 def test_lists_are_drawn_by_their_text_and_settings_where_others_ask_for_them() -> None:
@@ -116,7 +120,7 @@ def test_a_stopped_search_is_exported_and_goes_on(run_pipeline, tmp_path, monkey
 
 def test_pruned_trials_are_in_the_table_with_their_last_error(run_pipeline, client) -> None:
     space = "tune.space=[{key: refine.learning_rate, choices: [0.1, 1.0e-8]}]"
-    result = run_pipeline(*QUICK, "model=gru", "tune.trials=4", "size.trials=8", "tune.trials=8", space)
+    result = run_pipeline(*QUICK, "model=gru", "size.trials=8", "tune.trials=8", "tune.prune=true", space)
     assert result.status == 0, result.err
     parent = next(run for run in runs(client) if run.data.tags.get("multirun") == "parent")
     trials = table(client, parent, "trials.csv")
@@ -131,7 +135,7 @@ def test_pruned_trials_are_in_the_table_with_their_last_error(run_pipeline, clie
 def test_settings_in_use_are_tried_first(run_pipeline, client, tmp_path) -> None:
     """Of three trials the first is a contender; its own choice of model settings and readout is what it runs with."""
     space = "tune.space=[{key: model.units, low: 3, high: 5}]"
-    result = run_pipeline(*QUICK, "model=echo_state", space, "tune.known=[mocap/echo_state]", "tune.prune=false")
+    result = run_pipeline(*QUICK, "model=echo_state", space, "tune.known=[mocap/echo_state]")
     assert result.status == 0, result.err
     children = {run.data.tags["job"]: run.data.params for run in runs(client) if "job" in run.data.tags}
     assert (children["0"]["model.spectral_radius"], children["0"]["readout.lags"]) == ("0.5", "4")
