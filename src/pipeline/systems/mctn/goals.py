@@ -11,7 +11,7 @@ import pandas as pd
 from pipeline.compare import claims, statistics
 from pipeline.compare.statistics import UNKNOWN, Interval
 from pipeline.systems.mctn.claims import nothing_gained
-from pipeline.systems.mctn.labels import base, is_default
+from pipeline.systems.mctn.labels import base, is_default, plan
 
 GAIN = 0.85  # ratio of errors of cyclic-t-v and none-t on cycles
 CLOSE = 0.03  # difference of errors of cyclic-t-a and none-t that is none
@@ -75,16 +75,34 @@ def of_arms(jobs: Any, data: str) -> Iterator[Goal]:
 
 
 def without_the_others(jobs: Any) -> Iterator[Goal]:
-    """Yields, of arms whose error was measured again without some modalities, whether it is the same to the last
-    bit, as it has to be where these are not read."""
+    """Yields, of arms whose error was measured again without some modalities: of those that do not read these, whether
+    it is the same to the last bit, and whether it is below that of early fusion, which reads them."""
     if "missing_error" not in jobs:
         return
-    for arm, own in jobs.dropna(subset="missing_error").groupby("arm", sort=False):
-        again, before = (own[name].to_numpy(dtype=np.float64) for name in ("missing_error", "test_error"))
-        same = bool(np.array_equal(again, before))
-        words = f"error of {arm} the same with modalities taken away"
-        verdict = claims.verdict(supported=same, contradicted=not same)
-        yield Goal(words, float((again / before).mean()), UNKNOWN, verdict)
+    measured = {str(arm): own for arm, own in jobs.dropna(subset="missing_error").groupby("arm", sort=False)}
+    reading = {arm for arm, own in measured.items() if set(own["read"].iloc[0]) & set(own["missing"].iloc[0])}
+    for arm in [arm for arm in measured if arm not in reading]:
+        yield the_same(arm, measured[arm])
+        for other in [other for other in reading if plan(arm) is not None and base(other) == "none-tva"]:
+            yield beside(arm, measured[arm], other, measured[other])
+
+
+def the_same(arm: str, jobs: Any) -> Goal:
+    """Returns whether errors without some modalities are those with them."""
+    again, before = (jobs[name].to_numpy(dtype=np.float64) for name in ("missing_error", "test_error"))
+    same = bool(np.array_equal(again, before))
+    verdict = claims.verdict(supported=same, contradicted=not same)
+    words = f"error of {arm} without {jobs['missing'].iloc[0]} is that with all, to the last bit"
+    return Goal(words, float((again / before).mean()), UNKNOWN, verdict)
+
+
+def beside(arm: str, jobs: Any, other: str, fused: Any) -> Goal:
+    """Returns the ratio of the errors of two arms without some modalities, over the seeds that both have."""
+    errors = jobs.set_index("seed")["missing_error"] / fused.set_index("seed")["missing_error"]
+    logs = np.log(errors.dropna().to_numpy(dtype=np.float64))
+    interval = Interval(*np.exp(statistics.mean_interval(logs)).tolist())
+    words = f"ratio of errors without {jobs['missing'].iloc[0]}, {arm} / {other}, below 1"
+    return Goal(words, float(np.exp(logs.mean())), interval, below(interval, 1.0))
 
 
 def below(interval: Interval, bound: float) -> str:

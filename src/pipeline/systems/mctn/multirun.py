@@ -10,6 +10,7 @@ from mlflow.tracking import MlflowClient
 
 from data.files.exact_numbers import EXACT
 from pipeline.compare.words import Summary
+from pipeline.systems.mctn.arm_figure import error_by_arm
 from pipeline.systems.mctn.by_video import accuracy_row, correct_by_group, mean_over_jobs
 from pipeline.systems.mctn.claims import claims_of, paired_of
 from pipeline.systems.mctn.goals import goals_of
@@ -21,22 +22,22 @@ from pipeline.tracking.run import scratch_folder
 PREDICTIONS = "predictions.csv"
 
 
-def summarise(client: MlflowClient, jobs: Any, title: str) -> Summary:  # noqa: ARG001
-    """Returns what the parent shows of its jobs: tables, and words about them."""
+def summarise(client: MlflowClient, jobs: Any, title: str) -> Summary:
+    """Returns what the parent shows of its jobs: tables, a figure, and words about them."""
     named = labelled(jobs)
-    return summary_of(named, accuracy_of(named, predictions_of(client, named)))
+    return summary_of(named, accuracy_of(named, predictions_of(client, named)), title)
 
 
-def summary_of(jobs: pd.DataFrame, accuracy: pd.DataFrame) -> Summary:
-    """Returns tables and words. jobs: as `labelled` gives them; accuracy: as `accuracy_of` does."""
+def summary_of(jobs: pd.DataFrame, accuracy: pd.DataFrame, title: str) -> Summary:
+    """Returns tables, figure and words. jobs: as `labelled` gives them; accuracy: as `accuracy_of` does."""
     means = means_of(jobs, accuracy)
     thesis, paired = thesis_of(means), paired_of(jobs, means)
     claims, goals = claims_of(paired), goals_of(jobs, paired)
     tables = {"means.csv": means, "accuracy.csv": accuracy, "thesis.csv": thesis, "paired.csv": paired}
     tables |= {"claims.csv": claims, "goals.csv": goals}
-    return Summary(
-        {path: table for path, table in tables.items() if len(table)}, {}, page(means, thesis, claims, goals)
-    )
+    figures = {"figures/arms": error_by_arm(jobs, means, title=f"{title}: arms side by side")}
+    text = page(means, thesis, claims, goals)
+    return Summary({path: table for path, table in tables.items() if len(table)}, figures, text)
 
 
 def predictions_of(client: MlflowClient, jobs: pd.DataFrame) -> dict[str, pd.DataFrame]:

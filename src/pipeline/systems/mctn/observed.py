@@ -23,7 +23,7 @@ def observed_parts(data: Utterances, name: str) -> dict[str, Observed]:
 def own_words(data: Utterances) -> Words:
     """Returns vectors of words by the training texts alone. Raises as `observed_parts`."""
     if data.train.texts is None:
-        raise PipelineError(f"mctn.baseline=own_vectors: {data.name} has no texts; choose another baseline")
+        raise PipelineError(f"mctn.arm=own_vectors: {data.name} has no texts; choose another arm")
     return own_vectors(data.train.texts)
 
 

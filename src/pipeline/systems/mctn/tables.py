@@ -46,6 +46,9 @@ def row_of(own: Any) -> dict[str, Any]:
         "read": first["read"], "jobs": len(own), "contaminated": bool(own["contaminated"].any()),
         "stand_in": bool(own["stand_in"].any()), "bar": first["arm"] in set(own["bar"]),
     }  # fmt: skip
+    row["missing"] = first["missing"]
+    if "missing_error" in own:
+        row["missing_error"] = own["missing_error"].mean()
     for name in ("error", *SCORES):
         values = own.get(f"test_{name}", pd.Series(dtype=float))
         row |= {name: values.mean(), f"{name}_sd": values.std()}

@@ -75,6 +75,7 @@ def cells(table: Any, *, printed: bool) -> pd.DataFrame:
             columns["by video"] = [interval(row) for row in rows]
     if printed:
         columns["thesis: " + ", ".join(NAMED.values())] = [printed_of(row) for row in rows]
+    columns["error without others"] = [without(row) for row in rows]
     columns["R²"] = [explained(row, translation_columns(table)) for row in rows]
     for name, title in {"parameters": "parameters", "parameters_at_test": "at test", "jobs": "jobs"}.items():
         columns[title] = [whole(row.get(name)) for row in rows]
@@ -117,6 +118,11 @@ def interval(row: dict[str, Any]) -> str:
     """Returns the interval of the accuracy."""
     low, high = row.get("accuracy_low"), row.get("accuracy_high")
     return "" if missing(low) or missing(high) else f"{low:.3f} to {high:.3f}"
+
+
+def without(row: dict[str, Any]) -> str:
+    """Returns the error of the test part without some modalities, and which."""
+    return "" if missing(row.get("missing_error")) else f"{row['missing_error']:.3f} (without {row['missing']})"
 
 
 def printed_of(row: dict[str, Any]) -> str:

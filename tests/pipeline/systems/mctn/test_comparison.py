@@ -26,7 +26,7 @@ def job(arm: str, seed: int, error: float, r2: float | None, **other: Any) -> di
         "read": "t", "label_kind": "score", "positive_from": "0.0", "bar": "words_and_vader", "count": 0, "seed": seed,
         "parameters": 60000, "parameters_at_test": 30000, "validation_error": error, "test_error": error,
         "overrides": "", "stable": True, "varied": "", "contaminated": False, "unlinked": False, "fold": 0,
-        "split": "published", "seconds": 2.0, "test_mae": error, "test_accuracy": 0.7, "test_f1": 0.69,
+        "split": "published", "missing": "va", "seconds": 2.0, "test_mae": error, "test_accuracy": 0.7, "test_f1": 0.69,
         "test_correlation": 0.5, "translation_r2_v": np.nan if r2 is None else r2,
     }  # fmt: skip
     return own | other
@@ -134,8 +134,8 @@ def test_the_thesis_is_printed_beside_what_was_found() -> None:
     assert [len(table.rows) for table in thesis.TABLES] == [2, 2, 6, 12, 18]
     assert {row.arm for table in thesis.TABLES for row in table.rows} <= set(ARMS)
     r2 = {"cyclic-t-a": 0.0, "none-t": None}
-    named = labels.labelled(jobs_of({"cyclic-t-a": 1.1, "none-t": 1.1}, r2, data="mosi"))
-    summary = multirun.summary_of(named, pd.DataFrame())
+    named = labels.labelled(jobs_of({"cyclic-t-a": 1.1, "none-t": 1.2}, r2, data="mosi"))
+    summary = multirun.summary_of(named, pd.DataFrame(), "mosi")
     found = summary.tables["thesis.csv"]
     assert found["table"].unique().tolist() == ["2.3", "2.4"]
     row = found[(found["table"] == "2.4") & (found["arm"] == "cyclic-t-a")].iloc[0]
@@ -143,6 +143,8 @@ def test_the_thesis_is_printed_beside_what_was_found() -> None:
     assert "| a | T ⇆ V | cyclic-t-v (not run) |" in summary.text
     assert "0.764, 0.764, 0.977, 0.636" in summary.text
     assert claims.NO_TRANSLATION in summary.text
+    (panel,) = summary.figures["figures/arms"].axes
+    assert [label.get_text() for label in panel.get_yticklabels()] == ["none-t", "cyclic-t-a"]
     assert "\n\n## mosi\n\nTable 2.3 of the thesis: more modalities\n\n| figure | model | arm | read |" in summary.text
 
 
@@ -168,10 +170,17 @@ def test_goals_by_hand() -> None:
 
 
 def test_errors_without_other_modalities_have_to_be_the_same_to_the_last_bit() -> None:
-    jobs = jobs_of()
+    jobs = jobs_of({"cyclic-t-v": 1.0})
     for factor, verdict in ((1.0, HOLDS), (1 + 1e-15, DOES_NOT_HOLD)):
         table = goals.goals_of(jobs.assign(missing_error=jobs["test_error"] * factor), pd.DataFrame())
-        assert table["verdict"].tolist() == [verdict] * len(ERRORS)
+        assert table["verdict"].tolist() == [verdict]
+    fused = jobs.assign(arm="none-tva", read="tva", missing_error=2 * jobs["test_error"])
+    table = goals.goals_of(pd.concat([jobs.assign(missing_error=jobs["test_error"]), fused]), pd.DataFrame())
+    assert table["goal"].tolist() == [
+        "error of cyclic-t-v without va is that with all, to the last bit",
+        "ratio of errors without va, cyclic-t-v / none-tva, below 1",
+    ]
+    np.testing.assert_allclose(table.loc[1, ["value", "low", "high"]].tolist(), 0.5)
 
 
 def predictions(shares: np.ndarray, *, per: int = 20, seed: int = 0) -> pd.DataFrame:
@@ -221,8 +230,8 @@ def test_columns_are_read_from_a_run() -> None:
     data = SimpleNamespace(tags=tags, metrics=metrics, params={"data.link": "False", "mctn.bar": "tfidf"})
     own = columns(SimpleNamespace(data=data))
     assert own == {
-        **tags, "contaminated": True, "unlinked": True, "split": "", "fold": 0, "bar": "tfidf", "parameters": 10,
-        "parameters_at_test": 4, "seconds": 2.0, "translation_r2_a": -0.01,
+        **tags, "contaminated": True, "unlinked": True, "split": "", "fold": 0, "bar": "tfidf", "missing": "",
+        "parameters": 10, "parameters_at_test": 4, "seconds": 2.0, "translation_r2_a": -0.01,
     }  # fmt: skip
 
 
@@ -230,7 +239,7 @@ def test_a_page_is_made_again_from_its_files(tmp_path: Path) -> None:
     jobs = jobs_of(bar_error=1.0, bar_mae=1.0)
     counted = {run: by_video.correct_by_group(predictions(np.full(10, 0.7)), "0.0") for run in jobs["run_id"]}
     named = labels.labelled(jobs)
-    first = multirun.summary_of(named, multirun.accuracy_of(named, counted))
+    first = multirun.summary_of(named, multirun.accuracy_of(named, counted), tmp_path.name)
     jobs.to_csv(tmp_path / "jobs.csv", index=False)
     first.tables["accuracy.csv"].to_csv(tmp_path / "accuracy.csv", index=False)
     again = redraw.multirun_from(tmp_path)

@@ -1,0 +1,48 @@
+"""The errors of arms side by side: a dot a job, the mean with its interval, and the bar."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pipeline.compare.statistics import mean_interval
+from pipeline.plotting import CAP, HEADING, MARKER, REFERENCE, SMALL_SIZE, Grid, colour, new_panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH, MARGIN, LINE, HEAD = 4.2, 0.6, 0.24, 1.3  # of a panel, and around it; of an arm and of the rest of the height
+
+
+def error_by_arm(jobs: Any, means: Any, *, title: str) -> Figure:
+    """Draws test errors, a panel per data set with a line per arm, those of least mean at the top.
+
+    jobs: as `labels.labelled` gives them. means: as `tables.means_of` does.
+    """
+    names = [str(name) for name in means["data"].unique()]
+    most = int(means.groupby("data", sort=False).size().max())
+    x = "test error (mean absolute error of scores, share of wrong classes)\ndots: seeds; bars: mean, 95 % t-interval"
+    grid = Grid(2, size=(WIDTH, HEAD + LINE * most), margin=(MARGIN, MARGIN))
+    figure, axes = new_panels(names, title, x=x, y="", grid=grid)
+    for name, panel in axes.items():
+        draw(panel, jobs[jobs["data"] == name], means[means["data"] == name].sort_values("error", ascending=False))
+    return figure
+
+
+def draw(panel: Axes, jobs: Any, means: Any) -> None:
+    """Fills the panel of one data set."""
+    arms = means.loc[~means["bar"], "arm"].tolist()
+    for place, arm in enumerate(arms):
+        errors = jobs.loc[jobs["arm"] == arm, "test_error"].to_numpy(dtype=np.float64)
+        errors = errors[np.isfinite(errors)]
+        panel.plot(errors, np.full(len(errors), place), "o", color=colour(1), alpha=0.35, markersize=MARKER)
+        low, high = mean_interval(errors)
+        sides = [[errors.mean() - low], [high - errors.mean()]] if len(errors) and np.isfinite(low) else None
+        panel.errorbar([errors.mean()], [place], xerr=sides, fmt="D", color=colour(0), markersize=MARKER, capsize=CAP)
+    for bar in means[means["bar"]].to_dict("records"):
+        panel.axvline(bar["error"], **REFERENCE)
+        panel.set_title(f"{panel.get_title()}; line: {bar['arm']}, the bar", fontsize=HEADING)
+    panel.set_yticks(range(len(arms)), arms, fontsize=SMALL_SIZE)
+    panel.margins(y=0.1)
