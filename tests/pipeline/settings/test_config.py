@@ -40,7 +40,7 @@ CONTENDERS = sorted(
 OF_POINTS = ("ssgp", "spectrum", "revisited", "pca", "rff", "svgp", "full_gp", "ridge", "vae_ridge")
 POINTS = ("abalone", "gas_turbine", "points", "precipitation")  # tables of points, which recipe=ssgp takes
 GRAPHS = ("roget", "condmat")
-UTTERANCES = ("cycles", "mmmo", "mosi", "utterances")  # of several modalities, which no recipe takes yet
+UTTERANCES = ("cycles", "mmmo", "mosi", "utterances")  # of several modalities, which recipe=mctn takes
 SPACES = [path.stem for path in (conf_folder() / "space").glob("*.yaml")]  # of models, or parts of them
 OF_SPACES = {**{name: [f"model={name}"] for name in SPACES}, "default": [], "network": ["model=lstm"]}
 NEEDED = {
@@ -54,6 +54,8 @@ NEEDED = {
     ("space", "readouts"): ["recipe=tune", "tracking.parent=x", "tune.space=[{key: seed, choices: [1]}]"],
     **{("data", name): ["recipe=ssgp"] for name in POINTS},
     **{("model", name): ["recipe=ssgp"] for name in OF_POINTS},
+    **{("data", name): ["recipe=mctn"] for name in UTTERANCES},
+    ("data", "utterances"): ["recipe=mctn", f"data.path={__file__}"],
     ("data", "table"): [f"data.path={__file__}"],  # a file that is there; it is not read
     ("data", "points"): ["recipe=ssgp", f"data.path={__file__}"],
 }
@@ -87,12 +89,10 @@ def test_the_options_are_found() -> None:
     assert len(OPTIONS) >= 25
 
 
-@pytest.mark.parametrize(
-    ("group", "option"), [pair for pair in OPTIONS if pair[0] != "data" or pair[1] not in ("new", *UTTERANCES)]
-)
+@pytest.mark.parametrize(("group", "option"), [pair for pair in OPTIONS if pair != ("data", "new")])
 def test_every_option_composes_and_its_target_takes_its_keys(group: str, option: str) -> None:
     settings = checked(compose("config", [f"{group}={option}", *NEEDED.get((group, option), [])]))
-    assert settings.recipe in ("psrnn", "ssgp", "trace", "tune")
+    assert settings.recipe in ("mctn", "psrnn", "ssgp", "trace", "tune")
     section = getattr(settings, group, None)  # `space` is no section: it says what is drawn
     if isinstance(section, dict) and "_target_" in section:
         check_target(group, section, [])

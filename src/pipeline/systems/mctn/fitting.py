@@ -1,0 +1,106 @@
+"""The stage that trains a network: its loss falls on the training part, the validation error says what is kept."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from data.utterances import Utterances
+from models.mctn.network import Architecture, SentimentNetwork
+from models.mctn.objective import SentimentObjective, Weights, measure
+from models.mctn.samples import Samples
+from models.runtime.seeding import generator
+from models.runtime.threads import threads_for
+from pipeline.host.devices import DTYPES
+from pipeline.job.curve import Decision, EpochRow, Measures, Progress
+from pipeline.job.dropout import drops_units
+from pipeline.job.fit import Fit
+from pipeline.job.fit_settings import FitSettings
+from pipeline.job.study import Study
+from pipeline.systems.mctn.config import MctnConfig
+from pipeline.systems.mctn.load import Prepared
+from pipeline.systems.mctn.scores import error_of
+
+DECIDES = Decision("validation")
+
+
+class Fitted(NamedTuple):
+    """Holds a network with the weights that are kept, its curve, and the terms of the loss that it learned from."""
+
+    network: SentimentNetwork
+    progress: Progress
+    terms: frozenset[str]
+
+    @property
+    def validation(self) -> float:
+        """Returns the validation error of the weights that are kept."""
+        return self.progress.kept.values[DECIDES.name]
+
+
+def weights_of(settings: MctnConfig) -> Weights:
+    own = settings.mctn.weights
+    return Weights(own.translation, own.cycle, own.second)
+
+
+def network_of(settings: MctnConfig, data: Utterances, samples: Prepared) -> SentimentNetwork:
+    """Returns the network of an arm with its first weights; a score begins at the median of the training scores."""
+    own: Any = settings.mctn  # its words were checked
+    architecture = Architecture(
+        own.arm, samples.widths, max(1, len(data.classes)), own.units, own.layers, own.share, own.feedback,
+        dropout=own.dropout,
+    )  # fmt: skip
+    network = SentimentNetwork(architecture, seed=settings.seed).to(DTYPES[settings.dtype])
+    if not data.classes:
+        network.centre_on(data.train.labels)
+    return network
+
+
+def objective_of(settings: MctnConfig, network: SentimentNetwork, samples: Prepared) -> SentimentObjective:
+    """Returns the loss of an arm over the training part."""
+    return SentimentObjective(
+        network, samples.train, weights=weights_of(settings), batch_size=settings.fit.batch_size,
+        shuffle=generator(settings.seed, "mctn/shuffle"), modality_dropout=settings.mctn.modality_dropout,
+    )  # fmt: skip
+
+
+def fit_network(settings: MctnConfig, data: Utterances, samples: Prepared, here: Study) -> Fitted:
+    """Returns the network of an arm with the weights of the epoch of least validation error, and logs each epoch.
+
+    A training that was stopped goes on from its checkpoint to the same numbers, those that dropout draws among them.
+    """
+    network = network_of(settings, data, samples)
+    objective = objective_of(settings, network, samples)
+
+    def evaluate() -> dict[str, float]:
+        return validation_values(network, samples.parts["validation"], data, objective.terms)
+
+    loop = Fit(
+        objective,
+        fit_settings(settings, network),
+        generator=generator(settings.seed, "mctn/batches"),
+        measures=Measures(evaluate, lambda row: log_row(here, row), DECIDES, training="train"),
+        path=here.folder / "fit.npz",
+    )
+    with threads_for(network):
+        return Fitted(network, loop.run(), objective.terms)
+
+
+def fit_settings(settings: MctnConfig, network: SentimentNetwork) -> FitSettings:
+    own = settings.fit
+    return FitSettings(
+        own.epochs, "adam", own.learning_rate, own.clip, accept="always", patience=own.patience, title="fit",
+        seed=settings.seed if drops_units(network) else None,
+    )  # fmt: skip
+
+
+def validation_values(
+    network: SentimentNetwork, samples: Samples, data: Utterances, terms: frozenset[str]
+) -> dict[str, float]:
+    """Returns the error on the validation part, which decides, and the losses there."""
+    found = measure(network, samples, terms=terms)
+    return {DECIDES.name: error_of(data, data.validation, found.outputs.double().numpy()), **found.losses}
+
+
+def log_row(here: Study, row: EpochRow) -> None:
+    """Logs an epoch."""
+    for name, value in {**row.values, "learning_rate": row.learning_rate, "accepted": float(row.accepted)}.items():
+        here.run.metric(f"fit/{name}", value, row.epoch)

@@ -1,0 +1,102 @@
+"""What a run leaves: its curve, predictions, encodings, translations and attention as data, its figures, and words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from data.utterances import Utterances
+from pipeline.compare.markdown import markdown_table
+from pipeline.job.curve import Progress
+from pipeline.job.study import Study, log_metrics
+from pipeline.systems.mctn.evaluate import Evaluated, Simple, prediction_table
+from pipeline.systems.mctn.fitting import Fitted
+from pipeline.systems.mctn.roles import Roles
+from pipeline.systems.mctn.scores import scores_of
+from pipeline.tracking.run import scratch_folder
+
+WORDS = {
+    "test_mae": "mean absolute error", "test_correlation": "correlation", "test_accuracy": "accuracy",
+    "test_f1": "F1, weighted", "bar_mae": "mean absolute error of the bar", "bar_accuracy": "accuracy of the bar",
+}  # fmt: skip
+
+
+def curve_table(progress: Progress) -> pd.DataFrame:
+    """Returns a row per epoch."""
+    return pd.DataFrame(
+        [
+            {"epoch": row.epoch, **row.values, "learning_rate": row.learning_rate, "accepted": row.accepted}
+            for row in progress.rows
+        ]
+    )
+
+
+def log_arrays(here: Study, name: str, arrays: dict[str, np.ndarray]) -> None:
+    """Logs arrays as an NPZ, without pickle."""
+    with scratch_folder() as folder:
+        np.savez(folder / name, allow_pickle=False, **arrays)
+        here.run.client.log_artifact(here.run.id, str(folder / name))
+
+
+def encoding_arrays(data: Utterances, evaluated: Evaluated) -> dict[str, Any]:
+    """Returns E averaged over steps of the test samples, float32 (sample, unit), with label, group and kind of each;
+    kinds: their names."""
+    test, scores = data.test, data.label_kind == "score"
+    kind = data.positive(test).long() if scores else test.labels
+    return {
+        "encoding": evaluated.measured.encodings.numpy(), "label": test.labels.numpy(), "group": np.array(test.groups),
+        "kind": kind.numpy(), "kinds": np.array(("negative", "positive") if scores else data.classes),
+    }  # fmt: skip
+
+
+def translation_table(evaluated: Evaluated) -> pd.DataFrame:
+    """Returns R² of each number of a step of each translation, NaN for one that is constant."""
+    tables = [
+        pd.DataFrame({"term": term, "stream": stream, "feature": np.arange(1, len(shares) + 1), "r2": shares})
+        for name, shares in evaluated.measured.by_feature.items()
+        for term, stream in [name.split(" ")]
+    ]
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+
+
+def log_samples(here: Study, data: Utterances) -> None:
+    """The training samples by name stand for the data set in MLflow; the digest is that of all of it."""
+    train = data.train
+    frame = pd.DataFrame({"name": train.names, "group": train.groups, "label": train.labels.numpy()})
+    here.run.dataset(frame, name=data.name, source=data.source, digest=data.checksum, context="training")
+
+
+def log_network(here: Study, data: Utterances, fitted: Fitted, evaluated: Evaluated) -> None:
+    """Scores, predictions and encodings of a network; with all details its curve and its translations too."""
+    network = fitted.network
+    sizes = {
+        "parameters": sum(parameter.numel() for parameter in network.parameters()),
+        "parameters_at_test": network.parameters_at_test(),
+    }
+    log_metrics(here.run, {f"evaluate/{name}": value for name, value in evaluated.scores.items()})
+    log_metrics(here.run, {f"model/{name}": value for name, value in sizes.items()})
+    here.run.table(prediction_table(data.test, evaluated.outputs, evaluated.missing), "predictions.csv")
+    log_arrays(here, "encodings.npz", encoding_arrays(data, evaluated))
+    if here.full:
+        here.run.table(curve_table(fitted.progress), "curves/fit.csv")
+        here.run.table(translation_table(evaluated), "translation.csv")
+
+
+def log_baseline(here: Study, data: Utterances, fitted: Simple) -> dict[str, float]:
+    """Scores and predictions of a simple baseline; returns the scores."""
+    scores = {f"test_{name}": value for name, value in scores_of(data, data.test, fitted.outputs).items()}
+    log_metrics(here.run, {f"evaluate/{name}": value for name, value in scores.items()})
+    log_metrics(here.run, {f"model/{name}": fitted.model.parameters for name in ("parameters", "parameters_at_test")})
+    here.run.table(prediction_table(data.test, fitted.outputs), "predictions.csv")
+    return scores
+
+
+def said(scores: dict[str, float], data: Utterances, roles: Roles) -> str:
+    """Returns the scores of the test part as a table, how much its translations explain, and where data come from."""
+    rows = [(word, scores[name]) for name, word in WORDS.items() if name in scores]
+    rows += [(name.replace("_r2", " R²").replace("_", " "), value) for name, value in scores.items() if "_r2" in name]
+    table = pd.DataFrame(rows, columns=pd.Index([f"{data.name}, test part", "value"]))
+    read = ", ".join(roles.sources) or "nothing"
+    return f"{markdown_table(table, digits=4)}\n\nRead to predict: {read}. Data: {data.name}, source {data.source}"

@@ -1,0 +1,37 @@
+"""Which modalities an arm or a baseline reads, and which others it learns from."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from models.mctn.arms import MODALITIES, Plan, plan_of
+from models.mctn.baselines import NAMES, reads
+
+
+class Roles(NamedTuple):
+    """Holds the names of the modalities that are read, and of those that are translated into; plan: of a network, None
+    for a simple baseline."""
+
+    sources: tuple[str, ...]
+    targets: tuple[str, ...]
+    plan: Plan | None
+
+    @property
+    def letters(self) -> str:
+        """Returns the letters of what is read, in the order of the plan."""
+        letters = {name: letter for letter, name in MODALITIES.items()}
+        return "".join(letters[name] for name in self.sources)
+
+    @property
+    def learned(self) -> str:
+        """Returns the letters of all that a network learns from; none for a baseline."""
+        return "" if self.plan is None else self.plan.letters
+
+
+def roles_of(arm: str) -> Roles:
+    """Returns the roles of an arm, or of a baseline of that name."""
+    if arm in NAMES:
+        return Roles(reads(arm), (), None)
+    plan = plan_of(arm)
+    names = [MODALITIES[letter] for letter in plan.letters]
+    return Roles(tuple(names[: len(plan.read)]), tuple(names[len(plan.read) :]), plan)
