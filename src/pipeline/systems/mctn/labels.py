@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from models.mctn.arms import ARMS, Plan, plan_of
+from models.mctn.baselines import NAMES
 
 SETTING = re.compile(r", (?=[\w.@/]+=)")
 FOLD, DATA = "data.fold", "data."
@@ -21,17 +22,28 @@ def settings_in(varied: str) -> list[str]:
 
 def labelled(jobs: Any) -> pd.DataFrame:
     """Returns the jobs with settings of the data in the name of the data, other settings in that of the arm, and the
-    fold of a cross-validation in the seed: a pair is two jobs of one seed and fold."""
+    fold of a cross-validation in the seed: a pair is two jobs of one seed and fold. Arms stand in the order of the
+    thesis."""
     varied = jobs["varied"].fillna("") if "varied" in jobs else pd.Series("", index=jobs.index)
     found = [settings_in(str(text)) for text in varied]
     data = [[own for own in each if own.startswith(DATA) and not own.startswith(FOLD)] for each in found]
     arms = [[short(own) for own in each if not own.startswith(DATA)] for each in found]
     folds = jobs.get("fold", 0)
-    return jobs.assign(
+    named = jobs.assign(
         data=[", ".join([str(name), *own]) for name, own in zip(jobs["data"], data, strict=True)],
         arm=[" ".join([str(name), *own]) for name, own in zip(jobs["arm"], arms, strict=True)],
         seed=jobs["seed"] + 1_000_000 * folds,
     )
+    order = named["arm"].map(place)
+    return (
+        named.assign(order=order).sort_values(["data", "order"], kind="stable", ignore_index=True).drop(columns="order")
+    )
+
+
+def place(label: str) -> int:
+    """Returns where an arm stands in tables: arms as `ARMS` has them, then simple baselines."""
+    known = [*ARMS, *NAMES]
+    return known.index(base(label)) if base(label) in known else len(known)
 
 
 def short(setting: str) -> str:
