@@ -11,6 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 FARTHEST, LONG = 96, 10
 LONGEST_FIT = 500  # rows, the last ones, that AutoETS and AutoARIMA are fitted to and begin from
+LONG_SEASON = 12  # above it AutoARIMA compares orders by an approximate likelihood, as `auto.arima` of R does
 RIDGES = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0)  # per row of training
 Forecasts = Callable[[pd.DataFrame], np.ndarray]  # a history -> (FARTHEST, column)
 Fit = Callable[[pd.DataFrame, int], Forecasts]  # training part and season
@@ -81,7 +82,17 @@ def ridge_over_lags(train: pd.DataFrame, season: int) -> Forecasts:
     return forecasts
 
 
-def of_statsforecast(name: str) -> Fit:
+def exact_search(season: int) -> dict[str, bool]:  # noqa: ARG001
+    return {}
+
+
+def search_of_arima(season: int) -> dict[str, bool]:
+    """An approximate search where the season is long: an exact one takes minutes for a column. The model that is chosen
+    is fitted exactly."""
+    return {"approximation": season > LONG_SEASON}
+
+
+def of_statsforecast(name: str, search: Callable[[int], dict[str, bool]] = exact_search) -> Fit:
     """A model of statsforecast for each column by itself, fitted once; `forward` takes its parameters to a longer
     history."""
 
@@ -91,7 +102,8 @@ def of_statsforecast(name: str) -> Fit:
         kind = getattr(models, name)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            each = [kind(season_length=season).fit(train[c].to_numpy(np.float64)[-LONGEST_FIT:]) for c in train]
+            last = train.to_numpy(np.float64)[-LONGEST_FIT:]
+            each = [kind(season_length=season, **search(season)).fit(column) for column in last.T]
 
         def forecasts(history: pd.DataFrame) -> np.ndarray:
             rows = history.to_numpy(np.float64)[-LONGEST_FIT:]
@@ -119,6 +131,6 @@ MODELS: dict[str, Fit] = {
     "PSRNNForecaster()": ours,
     "ridge over lags": ridge_over_lags,
     "AutoETS": of_statsforecast("AutoETS"),
-    "AutoARIMA": of_statsforecast("AutoARIMA"),
+    "AutoARIMA": of_statsforecast("AutoARIMA", search_of_arima),
     "seasonal naive": seasonal_naive,
 }

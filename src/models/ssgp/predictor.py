@@ -17,12 +17,14 @@ from models.numerics.ridge import AffineMap
 from models.numerics.standardisation import Standardisation
 from models.runtime.whole_folder import folder_written_whole
 from models.ssgp.autoencoder import MixtureAutoencoder
+from models.ssgp.kernel_process import KernelProcess
 from models.ssgp.linear import LinearGaussian
 from models.ssgp.model import Posterior
 from models.ssgp.moments import BLOCK
 
 DESCRIPTION, ARRAYS = "predictor.json", "predictor.npz"
-PROCESSES = {"sparse spectrum": Posterior, "linear": LinearGaussian}
+PROCESSES = {"sparse spectrum": Posterior, "kernel": KernelProcess, "linear": LinearGaussian}
+Process = Posterior | KernelProcess | LinearGaussian
 UNITS = ("mean", "scale")  # of a standardisation
 AUTOENCODER = "autoencoder/"  # in front of the names of its arrays
 
@@ -55,7 +57,7 @@ class Predictor:
 
     inputs: Standardisation
     target: Standardisation
-    process: Posterior | LinearGaussian
+    process: Process
     input_names: tuple[str, ...]
     target_name: str
     change: ChangedInputs | None = None
@@ -130,7 +132,7 @@ def write_predictor(predictor: Predictor, folder: Path) -> None:
     np.savez(folder / ARRAYS, allow_pickle=False, **plain)
 
 
-def process_arrays(process: Posterior | LinearGaussian) -> dict[str, Tensor]:
+def process_arrays(process: Process) -> dict[str, Tensor]:
     """Returns the numbers of a process by name."""
     if isinstance(process, LinearGaussian):
         return {**process.fit._asdict(), "variance": process.variance}
@@ -189,12 +191,12 @@ def units_in(arrays: Mapping[str, Tensor], prefix: str) -> Standardisation:
     return Standardisation(*(arrays[prefix + name] for name in UNITS))
 
 
-def process_in(description: Mapping[str, Any], arrays: Mapping[str, Tensor]) -> Posterior | LinearGaussian:
+def process_in(description: Mapping[str, Any], arrays: Mapping[str, Tensor]) -> Process:
     """Returns the process of a saved predictor."""
     own = under(arrays, "process/")
     if description["process"] == "linear":
         return LinearGaussian(AffineMap(own["weight"], own["bias"]), own["variance"])
-    return Posterior(**own)
+    return PROCESSES[description["process"]](**own)
 
 
 def change_in(description: Mapping[str, Any], arrays: Mapping[str, Tensor]) -> ChangedInputs | None:

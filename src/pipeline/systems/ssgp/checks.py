@@ -33,18 +33,10 @@ def check(settings: SsgpConfig) -> None:
 
 
 def check_peer(settings: SsgpConfig, name: str) -> None:
-    """Raises PipelineError where GPyTorch is not installed, for another kernel than its models have here, and where one
-    of them is to be kept: they are here for comparison."""
+    """Raises PipelineError where GPyTorch is not installed, and for another kernel than its models have here."""
     if find_spec("gpytorch") is None:
         raise PipelineError(
             f"model={name} needs GPyTorch; install it (pip install -c constraints.txt -e '.[gp]'), or leave it out"
         )
     if not str(settings.kernel.get("_target_")).endswith(".Gaussian"):
         raise PipelineError(f"model={name} has the Gaussian kernel; use kernel=gaussian or leave it out")
-    tracking = settings.tracking
-    kept = tracking.register or (tracking.log_model is not None and str(tracking.log_model).lower() == "true")
-    if kept and tracking.parent is None:
-        raise PipelineError(
-            f"model={name} is GPyTorch's, for comparison, and is not kept; leave out tracking.register and "
-            "tracking.log_model=true, or take model=ssgp"
-        )

@@ -13,7 +13,8 @@ from tqdm import tqdm
 from data.points import Points
 from models.numerics.standardisation import Standardisation
 from models.ssgp.autoencoder import MixtureAutoencoder
-from models.ssgp.predictor import ChangedInputs
+from models.ssgp.linear import LinearGaussian
+from models.ssgp.predictor import ChangedInputs, Process
 
 Predict = Callable[[Tensor], tuple[Tensor, Tensor]]  # inputs ↦ mean and variance of observations, standardised
 
@@ -119,6 +120,28 @@ def curve_row(predict: Predict, data: StandardisedPoints, iteration: int, loss: 
 def best_place(validation: Sequence[float]) -> int:
     """Of the least NLPD on the validation part, the only thing that anything is chosen by; not finite is worst."""
     return min(range(len(validation)), key=lambda place: (not math.isfinite(validation[place]), validation[place]))
+
+
+class FittedCurve(NamedTuple):
+    """Holds the curve of a fit, and the process at the point of it that is kept."""
+
+    curve: list[CurveRow]
+    process: Process
+
+    @property
+    def best(self) -> CurveRow:
+        """Returns the point that is kept."""
+        return self.curve[best_place([row.validation.nlpd for row in self.curve])]
+
+    @property
+    def solved(self) -> bool:
+        """Returns true where the points of the curve are ridges, not iterations."""
+        return isinstance(self.process, LinearGaussian)
+
+    def ended_at(self, iterations: int) -> int | None:
+        """Returns the last iteration of a training that ended before that many; None where it did not."""
+        last = self.curve[-1].iteration
+        return None if self.solved or last >= iterations else last
 
 
 def say_end(curve: list[CurveRow], fit: str, error: Exception) -> None:

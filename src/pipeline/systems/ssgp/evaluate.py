@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 from torch import Tensor
 
 from data.points import Points
-from models.ssgp.model import Prediction
 from models.ssgp.predictor import Predictor
-from pipeline.systems.ssgp.curves import Predict, StandardisedPoints
-from pipeline.systems.ssgp.fits import FittedCurve
+from pipeline.systems.ssgp.curves import FittedCurve, StandardisedPoints
 
 COVERAGES = (*np.linspace(0.05, 0.95, 19).round(2).tolist(), 0.99)  # of intervals, from nominal to reached
 HEADLINE = 0.95  # the coverage that is a metric
@@ -22,23 +19,10 @@ GRID = 60  # values of an input that the model is asked at
 TAILS = (0.01, 0.99)  # quantiles of an input between which they lie
 
 
-class PeerProcess(NamedTuple):
-    """Is a model of GPyTorch's as a process; the variance of its function is not known."""
-
-    mean_and_variance: Predict
-    like: Tensor
-
-    def predict(self, inputs: Tensor) -> Prediction:
-        """Returns mean and variance (row,) at inputs (row, input), standardised."""
-        mean, variance = self.mean_and_variance(inputs.to(self.like))
-        return Prediction(mean.double(), variance.double(), torch.full_like(mean, torch.nan))
-
-
 def predictor_of(points: Points, learnt: StandardisedPoints, fitted: FittedCurve) -> Predictor:
     """Returns what predicts in the points' own units. learnt: the points as the model learned from them."""
-    process: Any = fitted.process or PeerProcess(fitted.predict, learnt.train.inputs)
-    units = learnt.units
-    return Predictor(units.inputs, units.target, process, points.input_names, points.target_name, change=units.change)
+    units, names = learnt.units, points.input_names
+    return Predictor(units.inputs, units.target, fitted.process, names, points.target_name, change=units.change)
 
 
 def predictions(predictor: Predictor, points: Points, rows: Tensor) -> pd.DataFrame:

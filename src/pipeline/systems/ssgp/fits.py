@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 
@@ -13,9 +13,9 @@ from models.features.kernels import Kernel
 from models.features.samplers import Sampler
 from models.ssgp.drawn import drawn_process, first_length_scale
 from models.ssgp.fit import MarginalLikelihood
-from models.ssgp.linear import LinearGaussian, linear_gaussians
+from models.ssgp.linear import linear_gaussians
 from models.ssgp.method import PointModel, SparseSpectrum
-from models.ssgp.model import Posterior, TrainingEnded
+from models.ssgp.model import TrainingEnded
 from models.ssgp.moments import in_blocks
 from pipeline.job.curve import Decision, EpochRow, Measures
 from pipeline.job.fit import Fit
@@ -23,39 +23,13 @@ from pipeline.job.fit_settings import FitSettings
 from pipeline.systems.ssgp.config import SsgpConfig
 from pipeline.systems.ssgp.curves import (
     CurveRow,
-    Predict,
+    FittedCurve,
     StandardisedPoints,
     best_place,
     curve_row,
     row_of,
     say_end,
 )
-
-
-class FittedCurve(NamedTuple):
-    """Holds the curve of a fit, and what predicts at the point of it that is kept.
-
-    process: what can be kept and served; None for GPyTorch's models.
-    """
-
-    curve: list[CurveRow]
-    predict: Predict
-    process: Posterior | LinearGaussian | None = None
-
-    @property
-    def best(self) -> CurveRow:
-        """Returns the point that is kept."""
-        return self.curve[best_place([row.validation.nlpd for row in self.curve])]
-
-    @property
-    def solved(self) -> bool:
-        """Returns true where the points of the curve are ridges, not iterations."""
-        return isinstance(self.process, LinearGaussian)
-
-    def ended_at(self, iterations: int) -> int | None:
-        """Returns the last iteration of a training that ended before that many; None where it did not."""
-        last = self.curve[-1].iteration
-        return None if self.solved or last >= iterations else last
 
 
 class Draw(NamedTuple):
@@ -111,7 +85,7 @@ def fit_process(
         say_end(curve, f"seed {settings.seed}, p = {settings.features.count}", error)
         model.load_state_dict(loop.progress.best)
     posterior, _ = objective.condition(loop.progress.kept.step)
-    return FittedCurve(curve, lambda x: posterior.predict(x)[:2], posterior)
+    return FittedCurve(curve, posterior)
 
 
 def fit_ridge(data: StandardisedPoints, ridges: list[float]) -> FittedCurve:
@@ -119,7 +93,7 @@ def fit_ridge(data: StandardisedPoints, ridges: list[float]) -> FittedCurve:
     fits = linear_gaussians(*data.train, ridges)
     curve = [curve_row(lambda x, fit=fit: fit.predict(x)[:2], data, place, math.nan) for place, fit in enumerate(fits)]
     kept = fits[best_place([row.validation.nlpd for row in curve])]
-    return FittedCurve(curve, lambda x: kept.predict(x)[:2], kept)
+    return FittedCurve(curve, kept)
 
 
 def fit_peer(name: str, settings: SsgpConfig, data: StandardisedPoints) -> FittedCurve:
@@ -129,12 +103,12 @@ def fit_peer(name: str, settings: SsgpConfig, data: StandardisedPoints) -> Fitte
     own, count = settings.ssgp, settings.features.count
     scale = first_length_scale(data.train.inputs, settings.seed)
     training = peers.PeerTraining(own.iterations, own.learning_rate, own.every, scale, settings.seed)
-    fits: dict[str, Callable[[], Any]] = {
+    fits: dict[str, Callable[[], FittedCurve]] = {
         "rff": lambda: peers.rff(data, training, count=count),
         "svgp": lambda: peers.svgp(data, training, inducing=2 * count, batch_size=settings.gpytorch.batch_size),
         "full_gp": lambda: peers.full_gp(data, training, points=settings.gpytorch.points),
     }
-    return FittedCurve(*fits[name]())
+    return fits[name]()
 
 
 def fit(

@@ -1,7 +1,7 @@
 """GPyTorch's models on the same points: the exact process, its random Fourier features, and a variational process.
 
-Only imported where `model=` names one: GPyTorch is the extra `gp`. Each gives the curve of its training, and what
-predicts at the point that is kept.
+Only imported where `model=` names one: GPyTorch is the extra `gp`. Each gives the curve of its training, and the
+process at the point that is kept, which `peer_processes` makes of it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from data.points import some_of
 from models.runtime.seeding import derived
 from pipeline.systems.ssgp.curves import (
     CurveRow,
+    FittedCurve,
     Predict,
     StandardisedPart,
     StandardisedPoints,
@@ -26,6 +27,7 @@ from pipeline.systems.ssgp.curves import (
     curve_row,
     say_end,
 )
+from pipeline.systems.ssgp.peer_processes import exact_peer, feature_peer, variational_peer
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # torch.jit.script, at import
@@ -38,7 +40,14 @@ ROWS = 1000  # that are predicted at once
 FIRST_NOISE = 0.25  # as `models.ssgp.model`
 STARTS = (1.0, 0.5, 0.25, 0.125)  # of the exact process, which from too long a length-scale may end in noise alone
 FAILURES = (NanError, NotPSDError)  # of a decomposition
-Peer = tuple[list[CurveRow], Predict]  # the curve, and what predicts at the point that is kept
+
+
+class Trained(NamedTuple):
+    """Holds the curve of a fit, and GPyTorch's model and likelihood at the point of it that is kept."""
+
+    curve: list[CurveRow]
+    model: Any
+    likelihood: Any
 
 
 class PeerTraining(NamedTuple):
@@ -116,12 +125,11 @@ class Kept:
         """The loss of the last row is known."""
         self.curve[-1] = self.curve[-1]._replace(loss=loss)
 
-    def restored(self) -> Peer:
+    def restore(self) -> None:
         """The best model back in place."""
         best = best_place([row.validation.nlpd for row in self.curve])
         for module, state in zip(self.modules, self.states[best], strict=True):
             module.load_state_dict(state)
-        return self.curve, predictor(*self.modules)
 
 
 def trained(
@@ -130,9 +138,10 @@ def trained(
     losses: Callable[[int], Iterator[Tensor]],
     data: StandardisedPoints,
     training: PeerTraining,
-) -> Peer:
+) -> list[CurveRow]:
     """A step of Adam on each loss of an iteration; a row of the curve every `every` iterations and at the end, with the
-    first loss that follows. Where a matrix cannot be decomposed any more training stops, which is said."""
+    first loss that follows. Where a matrix cannot be decomposed any more training stops, which is said. The model is
+    left as it was at the best row."""
     kept = Kept(model, likelihood)
     try:
         train_into(kept, losses, data, training)
@@ -140,7 +149,8 @@ def trained(
         while kept.curve and math.isnan(kept.curve[-1].loss):
             kept.curve.pop()
         say_end(kept.curve, f"{type(model).__name__} of GPyTorch, seed {training.seed}", error)
-    return kept.restored()
+    kept.restore()
+    return kept.curve
 
 
 def train_into(
@@ -173,7 +183,7 @@ def exact(
     training: PeerTraining,
     *,
     starts: Sequence[float] = (1.0,),
-) -> Peer:
+) -> Trained:
     """starts: factors of the first length-scale, of which the one with the largest marginal likelihood is taken."""
     likelihood = GaussianLikelihood()
     model = ExactModel(part, kernel, likelihood)
@@ -193,28 +203,30 @@ def exact(
 
     best = starts[0] if len(starts) == 1 else min(starts, key=loss_at)
     begin(model, likelihood, best * training.scale, part.inputs)
-    return trained(model, likelihood, losses, data, training)
+    return Trained(trained(model, likelihood, losses, data, training), model, likelihood)
 
 
-def full_gp(data: StandardisedPoints, training: PeerTraining, *, points: int) -> Peer:
+def full_gp(data: StandardisedPoints, training: PeerTraining, *, points: int) -> FittedCurve:
     """The exact process on `points` training rows at most, drawn under the seed; by Cholesky, not by iteration."""
     generator = torch.Generator().manual_seed(training.seed)
     rows = some_of(torch.arange(len(data.train.targets)), points, generator)
     part = StandardisedPart(data.train.inputs[rows], data.train.targets[rows])
     kernel = gpytorch.kernels.RBFKernel(ard_num_dims=part.inputs.shape[1])
     with gpytorch.settings.fast_computations(False, False, False):
-        return exact(data, part, kernel, training, starts=STARTS)
+        fitted = exact(data, part, kernel, training, starts=STARTS)
+    return FittedCurve(fitted.curve, exact_peer(fitted.model, fitted.likelihood, part))
 
 
-def rff(data: StandardisedPoints, training: PeerTraining, *, count: int) -> Peer:
+def rff(data: StandardisedPoints, training: PeerTraining, *, count: int) -> FittedCurve:
     size = data.train.inputs.shape[1]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(training.seed)
         kernel = gpytorch.kernels.RFFKernel(num_samples=count, num_dims=size, ard_num_dims=size)
-        return exact(data, data.train, kernel, training)
+        fitted = exact(data, data.train, kernel, training)
+    return FittedCurve(fitted.curve, feature_peer(fitted.model, fitted.likelihood, data.train))
 
 
-def svgp(data: StandardisedPoints, training: PeerTraining, *, inducing: int, batch_size: int) -> Peer:
+def svgp(data: StandardisedPoints, training: PeerTraining, *, inducing: int, batch_size: int) -> FittedCurve:
     """An iteration is a pass over the rows, in batches; as many inducing points as the sparse spectrum has features.
 
     GPyTorch adds noise to the first variational mean from torch's own generator, which is seeded and put back.
@@ -234,4 +246,5 @@ def svgp(data: StandardisedPoints, training: PeerTraining, *, inducing: int, bat
 
     with torch.random.fork_rng(devices=[inputs.device] if inputs.is_cuda else []):
         torch.manual_seed(derived(training.seed, "svgp/variational_mean"))
-        return trained(model, likelihood, losses, data, training)
+        curve = trained(model, likelihood, losses, data, training)
+    return FittedCurve(curve, variational_peer(model, likelihood))

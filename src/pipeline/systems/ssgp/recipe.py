@@ -23,9 +23,9 @@ from pipeline.settings.job import Job
 from pipeline.systems.ssgp.clusters import log_clusters
 from pipeline.systems.ssgp.comparison import PROCESSES
 from pipeline.systems.ssgp.config import SsgpConfig
-from pipeline.systems.ssgp.curves import StandardisedPoints, standardised_points
+from pipeline.systems.ssgp.curves import FittedCurve, StandardisedPoints, standardised_points
 from pipeline.systems.ssgp.evaluate import predictor_of
-from pipeline.systems.ssgp.fits import Draw, FittedCurve, fit
+from pipeline.systems.ssgp.fits import Draw, fit
 from pipeline.systems.ssgp.inputs import inputs_for
 from pipeline.systems.ssgp.results import log_curve, log_predictions, log_scores, said
 from pipeline.systems.ssgp.streamed import log_stream
@@ -96,12 +96,8 @@ def how_to_predict(uri: str, overrides: Sequence[str]) -> str:
 def keep(settings: SsgpConfig, job: Job, predictor: Predictor, points: Points, fitted: FittedCurve, here: Study) -> str:
     """The model, logged as `tracking.log_model` says; returns words about it."""
     from pipeline.systems.ssgp.servable import trained_model
-    from pipeline.tracking.model import NOT_KEPT, keep_model
+    from pipeline.tracking.model import keep_model
 
-    if fitted.process is None:
-        reason = "GPyTorch's models are here for comparison: no model is kept"
-        here.run.tags({NOT_KEPT: reason})
-        return f"\n\n{reason}"
     kept = trained_model(predictor, points, fitted.best.validation.rmse)
     uri = keep_model(here.run, kept, settings.tracking, PROCESSES)
     return "" if uri is None else f"\n\n{how_to_predict(uri, job.overrides)}"

@@ -12,8 +12,8 @@ from models.ssgp.predictor import Predictor
 from pipeline.compare.markdown import markdown_table
 from pipeline.job.study import Study, log_metrics
 from pipeline.systems.ssgp import figures
+from pipeline.systems.ssgp.curves import FittedCurve
 from pipeline.systems.ssgp.evaluate import HEADLINE, along_inputs, calibration, predictions, reached
-from pipeline.systems.ssgp.fits import FittedCurve
 
 WORDS = {
     "test_rmse": "root mean squared error", "test_nlpd": "negative log predictive density (nats)",

@@ -20,8 +20,15 @@ from models.ssgp.model import SSGP, factor_of
 from models.ssgp.moments import in_blocks
 from pipeline.job.fit import Fit
 from pipeline.systems.ssgp.config import FeatureCountConfig, SsgpConfig, SsgpSectionConfig
-from pipeline.systems.ssgp.curves import CurveRow, PointUnits, StandardisedPart, StandardisedPoints, curve_row
-from pipeline.systems.ssgp.fits import Draw, FittedCurve, fit_process, fit_ridge
+from pipeline.systems.ssgp.curves import (
+    CurveRow,
+    FittedCurve,
+    PointUnits,
+    StandardisedPart,
+    StandardisedPoints,
+    curve_row,
+)
+from pipeline.systems.ssgp.fits import Draw, fit_process, fit_ridge
 
 DRAW = Draw(Gaussian(), Iid())
 ONE = Standardisation(torch.zeros(()), torch.ones(()))
@@ -44,12 +51,15 @@ def nine_iterations(path: Path | None = None) -> FittedCurve:
     return fit_process(asked(9, 2), linear_problem(), DRAW, train_frequencies=False, path=path)
 
 
+def scored(fitted: FittedCurve, data: StandardisedPoints) -> dict[str, float]:
+    """The values of the row that is kept, as its process predicts."""
+    best = fitted.best
+    return curve_row(lambda x: fitted.process.predict(x)[:2], data, best.iteration, best.loss).values()
+
+
 def assert_predicts_at_its_best(fitted: FittedCurve) -> None:
     """What predicts gives the scores of the row that is kept."""
-    best = fitted.best
-    assert curve_row(fitted.predict, linear_problem(), best.iteration, best.loss).values() == pytest.approx(
-        best.values(), nan_ok=True
-    )
+    assert scored(fitted, linear_problem()) == pytest.approx(fitted.best.values(), nan_ok=True)
 
 
 def test_training_that_cannot_go_on_ends_early_and_keeps_the_curve(capsys, monkeypatch) -> None:
@@ -115,7 +125,8 @@ def test_a_training_that_was_killed_goes_on_to_the_same_numbers(tmp_path, monkey
     assert len(steps) == 5  # of nine, four were done
     assert again.curve == whole.curve
     inputs = linear_problem().test.inputs
-    assert all(torch.equal(a, b) for a, b in zip(again.predict(inputs), whole.predict(inputs), strict=True))
+    pairs = zip(again.process.predict(inputs), whole.process.predict(inputs), strict=True)
+    assert all(torch.equal(a, b) for a, b in pairs)
 
 
 def test_linear_ridge_finds_a_line() -> None:
@@ -135,13 +146,13 @@ def test_the_full_process_before_training_is_the_formula() -> None:
     new = StandardisedPart(whole.test.inputs + 0.01, whole.test.targets)
     problem = whole._replace(validation=new, test=new)
     inputs, targets = problem.train
-    (first,), predict = full_gp(problem, PeerTraining(0, 0.1, 1, 1.5, 0), points=30)
+    (first,), process = full_gp(problem, PeerTraining(0, 0.1, 1, 1.5, 0), points=30)
     gram = torch.exp(-0.5 * torch.cdist(inputs, inputs).square() / 1.5**2)
     noisy = gram + 0.25 * torch.eye(30, dtype=torch.float64)
     cross = torch.exp(-0.5 * torch.cdist(new.inputs, inputs).square() / 1.5**2)
     mean = cross @ torch.linalg.solve(noisy, targets)
     assert first.test.rmse == pytest.approx((mean - targets).square().mean().sqrt().item(), rel=1e-3)
-    assert torch.allclose(predict(new.inputs)[0], mean, rtol=1e-3, atol=1e-4)
+    assert torch.allclose(process.predict(new.inputs).mean, mean, rtol=1e-3, atol=1e-4)
     likelihood = torch.distributions.MultivariateNormal(torch.zeros(30).double(), noisy).log_prob(targets)
     assert first.loss == pytest.approx(-likelihood.item() / 30, rel=1e-3)
 
@@ -156,7 +167,7 @@ def test_a_variational_process_is_a_function_of_its_seed_and_draws_nothing_from_
 
     def curve(seed: int) -> list[CurveRow]:
         training = PeerTraining(iterations=2, learning_rate=0.01, every=1, scale=1.0, seed=seed)
-        return svgp(data, training, inducing=8, batch_size=20)[0]
+        return svgp(data, training, inducing=8, batch_size=20).curve
 
     before = torch.random.get_rng_state()
     first = curve(0)
@@ -165,3 +176,23 @@ def test_a_variational_process_is_a_function_of_its_seed_and_draws_nothing_from_
         torch.manual_seed(1)
         assert curve(0) == first
     assert curve(1) != first
+
+
+@pytest.mark.skipif(find_spec("gpytorch") is None, reason="GPyTorch is not installed: pip install -e '.[gp]'")
+@pytest.mark.parametrize("name", ["rff", "svgp", "full_gp"])
+def test_what_is_kept_of_gpytorch_predicts_as_gpytorch_does(name: str) -> None:
+    from pipeline.systems.ssgp.gpytorch_peers import PeerTraining, full_gp, rff, svgp
+
+    inputs = torch.randn(120, 2, dtype=torch.float64, generator=generator(0, "inputs"))
+    targets = torch.sin(inputs[:, 0]) + 0.1 * torch.randn(120, dtype=torch.float64, generator=generator(0, "noise"))
+    cuts = [StandardisedPart(*part) for part in zip(inputs.split(40), targets.split(40), strict=True)]
+    data, training = StandardisedPoints(*cuts, units=UNITS), PeerTraining(12, 0.1, 4, 1.0, 0)
+    fitted = {
+        "rff": lambda: rff(data, training, count=6),
+        "svgp": lambda: svgp(data, training, inducing=8, batch_size=16),
+        "full_gp": lambda: full_gp(data, training, points=30),
+    }[name]()
+    assert scored(fitted, data) == pytest.approx(fitted.best.values(), rel=2e-5)
+    nothing, same = fitted.process.predict(inputs[:0]), fitted.process.predict(inputs[:5])
+    assert nothing.mean.shape == (0,)
+    assert torch.all(same.variance > same.function_variance)

@@ -148,7 +148,10 @@ def test_what_the_served_model_answers(run_pipeline, client, tmp_path, monkeypat
         assert (status, reason in answer["message"]) == (400, True), answer
 
 
-@pytest.mark.parametrize("model", ["revisited", "vae_ridge", "pca"])
+PEERS = [pytest.param(name, marks=needs_gpytorch) for name in ("rff", "svgp", "full_gp")]
+
+
+@pytest.mark.parametrize("model", ["revisited", "vae_ridge", "pca", *PEERS])
 def test_every_model_is_kept_and_predicts_what_was_scored(model: str, run_pipeline, client) -> None:
     result = run_pipeline(*OWN, f"model={model}", "data.points=30")
     assert result.status == 0, result.err
@@ -160,26 +163,13 @@ def test_every_model_is_kept_and_predicts_what_was_scored(model: str, run_pipeli
         mlflow.artifacts.download_artifacts(f"{run.info.artifact_uri}/parameters/example.csv"), **EXACT
     )
     served = mlflow.pyfunc.load_model(f"runs:/{run.info.run_id}/model").predict(example)
-    assert served["mean"].to_numpy() == pytest.approx(predicted["mean"].to_numpy()[: len(served)])
+    for column in ("mean", "standard_deviation"):
+        assert served[column].to_numpy() == pytest.approx(predicted[column].to_numpy()[: len(served)])
     assert ("autoencoder/radius" in run.data.metrics) == (model in ("revisited", "vae_ridge"))
     assert ("clusters.svg" in artifacts(client, run, "figures")) == (model == "revisited")
 
 
-@pytest.mark.parametrize("model", [pytest.param(name, marks=needs_gpytorch) for name in ("rff", "svgp", "full_gp")])
-def test_peers_are_scored_and_not_kept(model: str, run_pipeline, client) -> None:
-    result = run_pipeline(*OWN, f"model={model}")
-    assert result.status == 0, result.err
-    assert "GPyTorch's models are here for comparison: no model is kept" in result.out
-    run = only_run(client)
-    predicted = table(run, "evaluate/test_predictions.csv")
-    error = np.sqrt(((predicted["target"] - predicted["mean"]) ** 2).mean())
-    assert run.data.metrics["evaluate/test_rmse"] == pytest.approx(error)
-    assert not artifacts(client, run, "parameters")
-    refused = run_pipeline(*OWN, f"model={model}", "tracking.register=mine").error
-    assert f"model={model} is GPyTorch's, for comparison, and is not kept" in refused
-
-
-@pytest.mark.parametrize("model", ["ssgp", *(pytest.param(name, marks=needs_gpytorch) for name in ("rff", "svgp"))])
+@pytest.mark.parametrize("model", ["ssgp", *PEERS[:2]])
 def test_a_fit_that_cannot_go_on_counts_to_where_it_came(model: str, run_pipeline, client) -> None:
     result = run_pipeline(*OWN, f"model={model}", "ssgp.learning_rate=1e10")
     assert result.status == 0, result.err
