@@ -11,6 +11,7 @@ from pathlib import Path
 
 import bptt_step
 import epoch
+import experts_step
 import factorised
 import feature_map
 import gp_regression
@@ -37,6 +38,7 @@ HOT_SPOTS = (
     ssgp,
     gp_regression,
     mctn_step,
+    experts_step,
 )
 DIMENSIONS, FREQUENCIES, POINTS = (5, 10, 44), 128, 200
 

@@ -25,6 +25,19 @@ TINY: dict[str, dict[str, Any]] = {
     "ssgp": {"ROWS": 60, "COUNT": 3},
     "gp_regression": {"ROWS": 40, "TEST_ROWS": 9, "STREAMED": 50, "CHUNK": 20},
     "mctn_step": {"BATCH": 3, "LEAST": 2, "STEPS": 4, "UNITS": 4, "UTTERANCES": 5, "WORDS": 4},
+    "experts_step": {
+        "SIZES": ((9, 8, 8, 4, 2, "even"), (9, 8, 8, 4, 2, "collapsed")),
+        "SENTENCES": 3,
+        "LONGEST": 6,
+        "WIDTH": 8,
+        "HEADS": 2,
+        "HIDDEN": 8,
+        "LAYERS": 1,
+        "PIECES": 20,
+        "TRANSLATED": 3,
+        "WRITTEN": 3,
+        "BEAM": 2,
+    },
 }
 ROWS = {
     "feature_map": 3 + 3 + 2,
@@ -39,6 +52,7 @@ ROWS = {
     "ssgp": 6,
     "gp_regression": 3 + 3 + 1,
     "mctn_step": 3 + 3 + 2 + 1,
+    "experts_step": 2 * (3 + hasattr(torch.nn.functional, "grouped_mm")) + 3 + 3,
 }
 PEERS = {"feature_map": 1, "two_stage": 1, "long_series": 1, "trace_estimation": 3, "ssgp": 2, "gp_regression": 2}
 

@@ -16,6 +16,11 @@ class Ledger:
         """Returns a ledger that writes into this one with that name before its own, as "name.own"."""
         return Ledger(self.entries, f"{self._prefix}{name}.")
 
+    @property
+    def place(self) -> str:
+        """Returns the name that this ledger writes under, as "encoder.0"."""
+        return self._prefix.removesuffix(".")
+
     def note(self, name: str, value: Tensor) -> None:
         """Adds a tensor. Raises ValueError for a name that is there already."""
         whole = self._prefix + name

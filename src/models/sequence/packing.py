@@ -103,6 +103,10 @@ class Places:
         sequence, step = present_steps(lengths, steps).nonzero().unbind(1)
         return cls(lengths, steps, sequence, step)
 
+    def to(self, device: torch.device) -> Places:
+        """Returns the places on that device."""
+        return Places(self.lengths.to(device), self.steps, self.sequence.to(device), self.step.to(device))
+
     @property
     def full(self) -> bool:
         """Returns whether all sequences have the same length, so that there is no padding."""

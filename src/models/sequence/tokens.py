@@ -77,12 +77,11 @@ def sorted_by_length(rows: Tensor, lengths: Tensor) -> Tensor:
 
 def cut(rows: Tensor, lengths: Tensor, most: int) -> Iterable[Tensor]:
     """Yields the rows in batches as large as may be, in their order."""
-    start, longest, own = 0, np.zeros(lengths.shape[1], np.int64), lengths[rows].numpy()
-    for place, each in enumerate(own):
-        wider = np.maximum(longest, each)
-        if (place + 1 - start) * int(wider.max()) > most and place > start:
+    start, widest = 0, 0
+    for place, each in enumerate(lengths[rows].amax(1).tolist()):
+        if (place + 1 - start) * max(widest, each) > most and place > start:
             yield rows[start:place]
-            start, wider = place, each
-        longest = wider
+            start, widest = place, 0
+        widest = max(widest, each)
     if start < len(rows):
         yield rows[start:]

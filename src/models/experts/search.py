@@ -1,0 +1,59 @@
+"""Translations of sentences, in their order, in batches of like lengths."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from models.experts.network import Sentences, TranslationNetwork
+from models.sequence.decoding import Rules, Written, beam, greedy
+from models.sequence.ledger import Ledger
+from models.sequence.tokens import TokenLists, batches_by_tokens
+from models.sequence.vocabulary import BEGIN, END
+
+
+class Search(NamedTuple):
+    """Says how translations are found. beam: hypotheses of a sentence; 1 is greedy search. penalty: see
+    `models.sequence.decoding.beam`. factor, beyond: a translation of n source tokens has at most factor·n + beyond.
+    first: the first number that is a piece of text; signs and tags are not written. tokens: padded ones of a batch."""
+
+    first: int
+    beam: int = 1
+    penalty: float = 1.0
+    factor: float = 2.0
+    beyond: int = 10
+    tokens: int = 4096
+
+
+@torch.no_grad()
+def translate(model: TranslationNetwork, source: TokenLists, task: Tensor, how: Search) -> list[Written]:
+    """Returns the translation of each source, in their order, in evaluation mode.
+
+    source: with tags and end, as `encode_sources` gives them. task: int64 (sentence,). No translation depends on the
+    other sentences.
+    """
+    was, found = model.training, dict[int, Written]()
+    model.eval()
+    lengths = source.lengths.unsqueeze(1)
+    most = max(how.tokens, int(lengths.max()) if len(lengths) else 0)
+    for rows in batches_by_tokens(lengths, most=most, generator=torch.Generator().manual_seed(0)):
+        written = batch_of(model, source, task, rows, how)
+        found.update(zip(rows.tolist(), written, strict=True))
+    model.train(was)
+    return [found[row] for row in range(source.count)]
+
+
+def batch_of(model: TranslationNetwork, source: TokenLists, task: Tensor, rows: Tensor, how: Search) -> list[Written]:
+    """Returns the translations of these sources (row,)."""
+    device = model.embedding.device
+    ids, places = source.pick(rows)
+    memory = model.encode(Sentences(ids.to(device), places.to(device)), task[rows].to(device), Ledger())
+    allowed = torch.arange(model.architecture.vocabulary, device=device) >= how.first
+    allowed[END] = True
+    longest = (how.factor * places.lengths.double()).long() + how.beyond
+    rules = Rules(BEGIN, END, longest.to(device), allowed)
+    if how.beam == 1:
+        return greedy(model, memory, rules)
+    return beam(model, memory, rules, size=how.beam, penalty=how.penalty)

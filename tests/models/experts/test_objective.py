@@ -1,0 +1,189 @@
+"""The objective: its loss by hand, how pairs are drawn, what is measured, and pairs that are learned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from experts_problems import ARMS, TASKS, architecture, hidden_of, lists, network, pairs
+from models.experts.network import TranslationNetwork
+from models.experts.objective import (
+    EncodedPairs,
+    Sampling,
+    TranslationObjective,
+    encode_sources,
+    encode_targets,
+    measure,
+    step_of,
+)
+from models.experts.search import Search, translate
+from models.runtime.objective import descend
+from models.sequence.ledger import Ledger
+from models.sequence.vocabulary import Vocabulary
+
+CPU = torch.device("cpu")
+
+
+def chance(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def objective(model: TranslationNetwork, own: EncodedPairs | None = None, **changed: Any) -> TranslationObjective:
+    sampling = Sampling(**{"tokens": 30, "updates": 5, **changed.pop("sampling", {})})
+    return TranslationObjective(model, own or pairs(), sampling=sampling, **changed)
+
+
+def test_a_batch_has_its_targets_behind_a_begin() -> None:
+    own = pairs()
+    step = step_of(own, torch.tensor([2, 0]), CPU)
+    targets = [own.target.unpack()[row] for row in (2, 0)]
+    assert step.targets.tolist() == [token for each in targets for token in each]
+    assert step.before.ids.tolist() == [token for each in targets for token in (1, *each[:-1])]
+    assert step.task.tolist() == [2, 0]
+
+
+@pytest.mark.parametrize("arm", ["dense", "token", "token+dynamic"])
+def test_the_loss_is_smoothed_cross_entropy_and_balance(arm: str) -> None:
+    model, rows = network(arm), torch.tensor([0, 3, 1])
+    step, ledger = step_of(pairs(), rows, CPU), Ledger()
+    logits = hidden_of(model, step.source, step.before, step.task) @ model.embedding.T
+    model.decode(model.encode(step.source, step.task, ledger), step.before, ledger)
+    balance = sum(each.item() for each in ledger.named("balance").values())
+    assert len(ledger.named("balance")) == {"dense": 0, "token": 4, "token+dynamic": 8}[arm]
+    expected = nn.functional.cross_entropy(logits, step.targets, label_smoothing=0.2).item() + 0.03 * balance
+    found = objective(model, balance=0.03, smoothing=0.2).loss(rows)
+    assert found.mean.item() == pytest.approx(expected, rel=1e-10)
+    assert found.weight == 4 + 2 + 3
+
+
+@pytest.mark.parametrize("arm", ARMS)
+def test_every_parameter_learns(arm: str) -> None:
+    """Experts and adapters without a token have a gradient of zero, none has no gradient."""
+    model = network(arm)
+    objective(model).loss(torch.tensor([0, 1, 2, 3])).mean.backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())
+    learning = [name for name, own in model.named_parameters() if own.grad is not None and own.grad.any()]
+    unmoved = {name for name, _ in model.named_parameters()} - set(learning)
+    assert all("key_value.bias" in name or ".router." in name for name in unmoved), unmoved
+
+
+def test_tasks_are_drawn_by_temperature() -> None:
+    counts, many = torch.tensor([400, 40, 160, 10]), 4096
+    task = torch.repeat_interleave(torch.arange(TASKS), counts)[torch.randperm(610, generator=chance())]
+    own = EncodedPairs(lists((3,) * 610, 0), lists((3,) * 610, 1), task)
+    for temperature, shares in (
+        (1.0, counts / 610),
+        (2.0, counts.sqrt() / counts.sqrt().sum()),
+        (1e9, torch.full((4,), 0.25)),
+    ):
+        made = objective(network("dense"), own, sampling={"temperature": temperature, "tokens": 300, "updates": 40})
+        rows = torch.cat(list(made.batches(chance(1))))
+        drawn = torch.bincount(task[rows], minlength=TASKS) / len(rows)
+        assert 3990 < len(rows) <= 40 * 100
+        assert float(((drawn - shares).abs() / (shares * (1 - shares) / many).sqrt()).max()) < 4
+
+
+def test_batches_are_repeatable_and_hold_so_many_tokens() -> None:
+    generator = chance(2)
+    source, target = (tuple(torch.randint(2, 20, (50,), generator=generator).tolist()) for _ in range(2))
+    own = EncodedPairs(lists(source, 0), lists(target, 1), torch.arange(50) % TASKS)
+    made = objective(network("dense"), own, sampling={"tokens": 60, "updates": 700})
+    first, second = (list(made.batches(chance(1))) for _ in range(2))
+    assert len(first) == 700
+    assert all(torch.equal(one, other) for one, other in zip(first, second, strict=True))
+    assert all(int(own.lengths[rows].amax()) * len(rows) <= 60 for rows in first)
+
+
+@pytest.mark.parametrize("arm", ["token+shared", "random"])
+def test_what_is_measured_is_the_mean_over_tokens_of_each_task(arm: str) -> None:
+    model, own = network(arm).train(), pairs((3, 6, 2, 5, 4, 3), (4, 3, 5, 2, 6, 2))
+    found = measure(model, own, tokens=8)
+    assert model.training
+    model.eval()
+    for task in range(TASKS):
+        rows = (own.task == task).nonzero().squeeze(1)
+        step = step_of(own, rows, CPU)
+        logits = hidden_of(model, step.source, step.before, step.task) @ model.embedding.T
+        assert found.nats[task] == pytest.approx(nn.functional.cross_entropy(logits, step.targets).item(), rel=1e-9)
+    assert found.mean == pytest.approx(sum(found.nats.values()) / TASKS)
+    assert int(found.counts["encoder.0"].sum()) == 2 * int(own.source.lengths.sum())
+    assert (
+        found.counts["decoder.1"].sum(1).tolist()
+        == (2 * torch.bincount(own.task, own.target.lengths.double())).tolist()
+    )
+    narrow = measure(model, own, tokens=1000)
+    assert narrow.nats == pytest.approx(found.nats)
+    assert all(torch.equal(counts, found.counts[name]) for name, counts in narrow.counts.items())
+    with pytest.raises(ValueError, match=r"there are no pairs to measure"):
+        measure(model, own.take(torch.tensor([], dtype=torch.int64)))
+
+
+def test_texts_become_pairs_with_tags_and_ends() -> None:
+    texts = ["a small house", ""]
+    made = Vocabulary.train(texts, pieces=256 + 4 + 1, tags=("<2de>",))
+    source, target = encode_sources(made, texts, [[made.tag("<2de>")]] * 2), encode_targets(made, texts)
+    pieces = [own.tolist() for own in made.encode(texts)]
+    assert source.unpack() == [[4, *own, 2] for own in pieces]
+    assert target.unpack() == [[*own, 2] for own in pieces]
+    own = EncodedPairs(source, target, torch.tensor([0, 1]))
+    assert own.within(5).task.tolist() == [1]
+    assert own.within(99).count == 2
+
+
+@pytest.mark.parametrize("arm", ["dense", "token+shared"])
+def test_sixteen_pairs_are_learned(arm: str) -> None:
+    own = pairs((3, 4, 5, 6) * 4, (4, 3, 5, 4) * 4)
+    model = TranslationNetwork(architecture(arm, width=32, hidden=48, layers=1), seed=0)
+    made = objective(model, own, sampling={"tokens": 100, "updates": 70}, smoothing=0.0)
+    generator, losses = chance(), []
+    for rate in (5e-3, 5e-3, 1e-3):
+        optimizer = torch.optim.Adam(model.parameters(), lr=rate, betas=(0.9, 0.98))
+        losses += descend(made, optimizer, generator=generator)
+    assert losses[0].mean.item() > 2.5
+    for size in (1, 4):
+        found = translate(model, own.source, own.task, Search(first=6, beam=size))
+        assert [[*each.tokens.tolist(), 2] for each in found] == own.target.unpack()
+        assert all(each.finished for each in found)
+
+
+def test_tiny_batches_work() -> None:
+    """One sentence of one token: all that is there is its end."""
+    own = pairs((2, 2, 2, 2), (1, 1, 1, 1))
+    for arm in ("token+shared", "sentence", "random", "task"):
+        found = objective(network(arm).train(), own).loss(torch.tensor([1]))
+        assert bool(torch.isfinite(found.total))
+        assert found.weight == 1
+
+
+@pytest.mark.parametrize("world", [2, 5])
+def test_processes_share_a_batch(world: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, rows = objective(network("token"), balance=0.0), torch.tensor([0, 1, 3])
+    whole = made.loss(rows)
+    monkeypatch.setattr("models.experts.objective.world", lambda: world)
+    parts = []
+    for rank in range(world):
+        monkeypatch.setattr("models.experts.objective.rank", lambda rank=rank: rank)
+        parts.append(made.loss(rows))
+    assert sum(each.total.item() for each in parts) == pytest.approx(whole.total.item())
+    assert sum(float(each.weight) for each in parts) == whole.weight
+    assert all(each.total.requires_grad for each in parts)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (
+            {"sampling": {"temperature": 0.5}},
+            r"temperature and updates must be at least 1 and balance at least 0, got 0.5, 5",
+        ),
+        ({"sampling": {"tokens": 5}}, r"a pair has 6 tokens, and a batch may have 5; drop longer pairs"),
+        ({"balance": -1.0}, r"balance at least 0, got 1.0, 5 and -1.0"),
+        ({"own": pairs((3, 3), (3, 3))}, r"task 2 has no pairs; give some, or leave it out"),
+    ],
+)
+def test_objectives_that_cannot_be_are_refused(changed: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        objective(network("token"), **changed)
