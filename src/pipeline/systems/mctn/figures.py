@@ -40,14 +40,14 @@ COUNTED = "standardised squared error"
 
 
 def learning(curve: pd.DataFrame, kept: int, *, unit: str, title: str) -> Figure:
-    """Training loss, and on the validation part the loss of predictions and those of translations, against the epoch;
-    the kept one is marked.
+    """Training loss, and on the validation part the error and the losses of translations, against the epoch; the kept
+    one is marked.
 
-    curve: columns epoch, train, prediction, and those of translation, cycle and second that there are. unit: of the
-    loss of predictions.
+    curve: columns epoch, train, validation, and those of translation, cycle and second that there are. unit: of the
+    validation error.
     """
     terms = [name for name in TRANSLATIONS if name in curve and bool(curve[name].notna().to_numpy().any())]
-    panels = {"train": "training, all terms", "prediction": f"validation\n({unit})"}
+    panels = {"train": "training loss", "validation": f"validation\n({unit})"}
     panels |= {"terms": f"validation\n({COUNTED})"} if terms else {}
     figure, axes = new_axes(title, x="epoch (0: before training)", y="", rows=len(panels), height=1 + 2 * len(panels))
     for panel, (name, label) in zip(axes, panels.items(), strict=True):

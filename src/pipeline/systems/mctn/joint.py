@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 NEIGHBOURS, FOLDS = 5, 5
 PERPLEXITY = 30.0
+METRIC = "joint_"  # begins the names of the metrics
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,20 +94,19 @@ def words_of(found: Separation | None) -> str:
     return f"5-NN {found.neighbours:.2f} (majority {found.majority:.2f}), silhouette {found.silhouette:.2f}"
 
 
-def table_of(arms: Sequence[str], seeds: Sequence[int], found: Sequence[Separation | None]) -> Any:
-    """Returns mean and standard deviation over seeds of each arm's separation, a row an arm in the order they come."""
-    import pandas as pd
+def metrics_of(found: Separation | None) -> dict[str, float]:
+    """Returns the numbers by the names of metrics; none where nothing could be counted."""
+    return {} if found is None else {f"{METRIC}{name}": value for name, value in asdict(found).items()}
 
-    rows = [
-        {"arm": arm, "seed": seed, **each.__dict__}
-        for arm, seed, each in zip(arms, seeds, found, strict=True)
-        if each is not None
-    ]
-    if not rows:
+
+def separations_of(jobs: Any) -> pd.DataFrame:
+    """Returns a row per data set and arm: mean and standard deviation over jobs of how far kinds are apart. jobs: with
+    the columns of `metrics_of`; without them the table is empty."""
+    if f"{METRIC}neighbours" not in jobs:
         return pd.DataFrame()
-    groups = pd.DataFrame(rows).groupby("arm", sort=False)
-    named = groups.agg(
-        runs=("seed", "size"), neighbours=("neighbours", "mean"), neighbours_sd=("neighbours", "std"),
-        majority=("majority", "mean"), silhouette=("silhouette", "mean"), silhouette_sd=("silhouette", "std"),
-    )  # fmt: skip
-    return named.reset_index()
+    groups = jobs.dropna(subset=f"{METRIC}neighbours").groupby(["data", "arm"], sort=False)
+    scores = {
+        name: (f"{METRIC}{name.removesuffix('_sd')}", "std" if name.endswith("_sd") else "mean")
+        for name in ("neighbours", "neighbours_sd", "majority", "silhouette", "silhouette_sd")
+    }
+    return groups.agg(jobs=("seed", "size"), **scores).reset_index()

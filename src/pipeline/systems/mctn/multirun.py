@@ -14,6 +14,8 @@ from pipeline.systems.mctn.arm_figure import error_by_arm
 from pipeline.systems.mctn.by_video import accuracy_row, correct_by_group, mean_over_jobs
 from pipeline.systems.mctn.claims import claims_of, paired_of
 from pipeline.systems.mctn.goals import goals_of
+from pipeline.systems.mctn.joined import joint_figures
+from pipeline.systems.mctn.joint import separations_of
 from pipeline.systems.mctn.labels import labelled, plan
 from pipeline.systems.mctn.tables import means_of, thesis_of
 from pipeline.systems.mctn.words import page
@@ -25,18 +27,19 @@ PREDICTIONS = "predictions.csv"
 def summarise(client: MlflowClient, jobs: Any, title: str) -> Summary:
     """Returns what the parent shows of its jobs: tables, a figure, and words about them."""
     named = labelled(jobs)
-    return summary_of(named, accuracy_of(named, predictions_of(client, named)), title)
+    summary = summary_of(named, accuracy_of(named, predictions_of(client, named)), title)
+    return summary._replace(figures={**summary.figures, **joint_figures(client, named, title=title)})
 
 
 def summary_of(jobs: pd.DataFrame, accuracy: pd.DataFrame, title: str) -> Summary:
     """Returns tables, figure and words. jobs: as `labelled` gives them; accuracy: as `accuracy_of` does."""
     means = means_of(jobs, accuracy)
     thesis, paired = thesis_of(means), paired_of(jobs, means)
-    claims, goals = claims_of(paired), goals_of(jobs, paired)
+    claims, goals, separations = claims_of(paired), goals_of(jobs, paired), separations_of(jobs)
     tables = {"means.csv": means, "accuracy.csv": accuracy, "thesis.csv": thesis, "paired.csv": paired}
-    tables |= {"claims.csv": claims, "goals.csv": goals}
+    tables |= {"claims.csv": claims, "goals.csv": goals, "joint.csv": separations}
     figures = {"figures/arms": error_by_arm(jobs, means, title=f"{title}: arms side by side")}
-    text = page(means, thesis, claims, goals)
+    text = page(means, thesis, claims, goals, separations)
     return Summary({path: table for path, table in tables.items() if len(table)}, figures, text)
 
 

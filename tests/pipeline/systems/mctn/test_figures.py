@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from pipeline.plotting import REFERENCE
 from pipeline.systems.mctn import figures
 from pipeline.systems.mctn.figures import Attended
-from pipeline.systems.mctn.joint import Encodings, plane, separation, table_of
+from pipeline.systems.mctn.joint import Encodings, plane, separation, separations_of
 
 
 def encodings(apart: float, count: int = 40, kinds: tuple[str, ...] = ("negative", "positive")) -> Encodings:
@@ -22,16 +21,16 @@ def encodings(apart: float, count: int = 40, kinds: tuple[str, ...] = ("negative
 
 
 def test_the_learning_curve_has_the_terms_that_there_are_and_the_kept_epoch() -> None:
-    curve = pd.DataFrame({"epoch": [0, 1], "train": [2.0, 1.0], "prediction": [1.5, 1.2], "translation": [1.0, 0.9]})
+    curve = pd.DataFrame({"epoch": [0, 1], "train": [2.0, 1.0], "validation": [1.5, 1.2], "translation": [1.0, 0.9]})
     figure = figures.learning(curve.assign(cycle=np.nan), 1, unit="mean absolute error", title="t")
     assert [panel.get_ylabel() for panel in figure.axes] == [
-        "training, all terms", "validation\n(mean absolute error)", "validation\n(standardised squared error)",
+        "training loss", "validation\n(mean absolute error)", "validation\n(standardised squared error)",
     ]  # fmt: skip
     for panel, expected in zip(figure.axes, ([2, 1], [1.5, 1.2], [1, 0.9]), strict=True):
         drawn, kept = panel.lines
         assert np.asarray(drawn.get_ydata()).tolist() == expected
         assert (list(kept.get_xdata()), kept.get_color()) == ([1, 1], REFERENCE["color"])
-    assert len(figures.learning(curve[["epoch", "train", "prediction"]], 0, unit="nats", title="t").axes) == 2
+    assert len(figures.learning(curve[["epoch", "train", "validation"]], 0, unit="nats", title="t").axes) == 2
 
 
 def test_predictions_stand_against_labels_and_what_has_none_is_left_out() -> None:
@@ -122,8 +121,11 @@ def test_the_plane_is_the_same_each_time_and_every_kind_is_in_the_legend() -> No
 
 
 def test_separation_over_seeds_is_a_row_an_arm() -> None:
-    found = [separation(encodings(apart)) for apart in (0.0, 8.0)]
-    table = table_of(["a", "a", "b"], [0, 1, 0], [*found, None])
-    assert table["arm"].tolist() == ["a"]
-    assert table["neighbours"].item() == pytest.approx(np.mean([each.neighbours for each in found if each]))
-    assert len(table_of(["b"], [0], [None])) == 0
+    rows = [("cycles", "none-t", 0, 0.6), ("cycles", "none-t", 1, 0.8), ("cycles", "median", 0, np.nan)]
+    jobs = pd.DataFrame(rows, columns=["data", "arm", "seed", "joint_neighbours"])
+    jobs = jobs.assign(joint_majority=0.5, joint_silhouette=jobs["joint_neighbours"] / 10)
+    table = separations_of(jobs)
+    assert table[["data", "arm", "jobs"]].values.tolist() == [["cycles", "none-t", 2]]
+    np.testing.assert_allclose(table["neighbours"], [0.7])
+    np.testing.assert_allclose(table["silhouette_sd"], [np.std([0.06, 0.08], ddof=1)])
+    assert len(separations_of(jobs.drop(columns="joint_neighbours"))) == 0

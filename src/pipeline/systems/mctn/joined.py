@@ -1,0 +1,45 @@
+"""The encodings of the jobs of a multirun side by side: the thesis's figure 2.6, for the arms that ran."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from mlflow.tracking import MlflowClient
+
+from pipeline.systems.mctn import figures
+from pipeline.systems.mctn.joint import Encodings
+from pipeline.tracking.run import scratch_folder
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ENCODINGS = "encodings.npz"
+MOST_PANELS = 9  # arms of a picture
+
+
+def joint_figures(client: MlflowClient, jobs: Any, *, title: str) -> dict[str, Figure]:
+    """Returns a picture per data set of the encodings of its first arms, each by the job of the least seed; none where
+    no job logged its encodings."""
+    found = {}
+    for place, (data, own) in enumerate(jobs.sort_values("seed", kind="stable").groupby("data", sort=False)):
+        panels = encodings_of(client, own.drop_duplicates("arm"))
+        if panels:
+            name = "figures/joint" if not place else f"figures/joint_{place}"
+            found[name] = figures.joint(panels, title=f"{title}: encodings of the test part, {data}")
+    return found
+
+
+def encodings_of(client: MlflowClient, jobs: Any) -> dict[str, Encodings]:
+    """Returns the encodings of the first `MOST_PANELS` arms that logged some, by arm."""
+    found = dict[str, Encodings]()
+    with scratch_folder() as scratch:
+        for job in jobs.to_dict("records"):
+            run = str(job["run_id"])
+            if len(found) == MOST_PANELS or all(item.path != ENCODINGS for item in client.list_artifacts(run)):
+                continue
+            path = client.download_artifacts(run, ENCODINGS, str(scratch))
+            with np.load(Path(path), allow_pickle=False) as arrays:
+                found[str(job["arm"])] = Encodings.of(arrays)
+    return found
