@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TRANSLATIONS = {"translation": "into the target", "cycle": "back into the source", "second": "into the second target"}
+BLACK = 0.3  # weight of attention, below which nothing is drawn black
 MOST_MARKERS = 40  # of a line
 LEAST_SHOWN = -1.0  # of R²; what is below is drawn there
 MOST_BARS = 60  # features with a mark each; more are a line, sorted
@@ -57,7 +58,8 @@ def learning(curve: pd.DataFrame, kept: int, *, unit: str, title: str) -> Figure
         panel.axvline(kept, **REFERENCE)
         panel.set_ylabel(label, fontsize=HEADING)
         if name == "terms":
-            legend(panel)
+            panel.margins(y=0.3)  # room for the legend
+            legend(panel, loc="upper right", ncols=len(terms))
         whole_ticks(panel)
     note(axes[0], f"kept: epoch {kept}")
     return figure
@@ -160,7 +162,7 @@ def attention(maps: Sequence[Attended], *, read: str, written: str, title: str) 
         [each.name for each in maps], title, x=f"step of {read} that is read", y=f"step of {written} that is written",
         grid=Grid(2, (3.9, 2.9), (1.0, 0.9)),
     )  # fmt: skip
-    image, most = None, max(float(each.weights.max()) for each in maps)
+    image, most = None, max(BLACK, *(float(each.weights.max()) for each in maps))
     for each, panel in zip(maps, axes.values(), strict=True):
         rows, columns = each.weights.shape
         extent = (0.5, columns + 0.5, rows + 0.5, 0.5)

@@ -91,7 +91,7 @@ def words_of(found: Separation | None) -> str:
     """Returns the numbers in a few words, for the title of a panel."""
     if found is None:
         return "too few samples to count neighbours"
-    return f"5-NN {found.neighbours:.2f} (majority {found.majority:.2f}), silhouette {found.silhouette:.2f}"
+    return f"5-NN {found.neighbours:.2f} (majority {found.majority:.2f}), silhouette {found.silhouette:z.2f}"
 
 
 def metrics_of(found: Separation | None) -> dict[str, float]:

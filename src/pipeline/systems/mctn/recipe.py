@@ -13,9 +13,10 @@ from pipeline.job.study import Named, Study, set_up, study
 from pipeline.settings.build import build
 from pipeline.settings.job import Job
 from pipeline.systems.mctn.config import MctnConfig
-from pipeline.systems.mctn.evaluate import bar_of, evaluate, fit_baseline
+from pipeline.systems.mctn.evaluate import bar_of, evaluate, fit_baseline, prediction_table
 from pipeline.systems.mctn.fitting import fit_network
 from pipeline.systems.mctn.load import Prepared, prepared
+from pipeline.systems.mctn.pictures import log_pictures, log_predictions
 from pipeline.systems.mctn.report import log_baseline, log_network, log_samples, said
 from pipeline.systems.mctn.roles import Roles, roles_of
 from pipeline.systems.mctn.scores import error_of
@@ -52,6 +53,7 @@ def network_stages(settings: MctnConfig, data: Utterances, samples: Prepared, ro
         evaluated.scores.update(bar_of(own.bar, data))
     with here.clock.stage("report"):
         log_network(here, data, fitted, evaluated)
+        log_pictures(here, data, fitted, evaluated, samples.parts["test"])
         close(here, said(evaluated.scores, data, roles), fitted.validation)
     return fitted.validation
 
@@ -64,6 +66,8 @@ def baseline_stages(settings: MctnConfig, data: Utterances, roles: Roles, here: 
     here.run.tags({"validation_error": repr(validation)})
     with here.clock.stage("report"):
         scores = log_baseline(here, data, fitted)
+        if here.full:
+            log_predictions(here, data, prediction_table(data.test, fitted.outputs))
         close(here, said(scores, data, roles), validation)
     return validation
 
