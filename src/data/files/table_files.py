@@ -37,10 +37,17 @@ def check_gzip(path: Path) -> None:
 
 class TextFormat(NamedTuple):
     """Says how a text file is written. delimiter: one character or a name of `DELIMITERS`; None: a comma, or a tab
-    in .tsv. decimal: "." or ",", or a name of `DECIMALS`."""
+    in .tsv. decimal: "." or ",", or a name of `DECIMALS`. as_written: no cell is a number or missing; each is the text
+    that it is, an empty one too."""
 
     delimiter: str | None = None
     decimal: str = "point"
+    as_written: bool = False
+
+    @property
+    def kinds(self) -> dict[str, Any]:
+        """What pandas takes the cells for."""
+        return {"dtype": str, "keep_default_na": False} if self.as_written else EXACT
 
     def characters(self, path: Path) -> tuple[str, str]:
         """Returns delimiter and decimal point of the file. Raises ValueError for what can be neither."""
@@ -83,7 +90,9 @@ def read_csv(path: Path, text: TextFormat) -> Table:
     delimiter, decimal = text.characters(path)
     header = pd.read_csv(path, sep=delimiter, skipinitialspace=True, header=None, nrows=1, dtype=str).iloc[0]
     check_columns(header, delimiter)
-    return pd.read_csv(path, sep=delimiter, decimal=decimal, skipinitialspace=True, low_memory=False, **EXACT), None
+    return pd.read_csv(
+        path, sep=delimiter, decimal=decimal, skipinitialspace=True, low_memory=False, **text.kinds
+    ), None
 
 
 def read_parquet(path: Path, text: TextFormat) -> Table:
@@ -92,7 +101,7 @@ def read_parquet(path: Path, text: TextFormat) -> Table:
 
 
 def refuse_text_format(text: TextFormat) -> None:
-    if text != TextFormat():
+    if text[:2] != TextFormat()[:2]:
         raise ValueError("data.delimiter and data.decimal are for text files; leave them out")
 
 

@@ -9,6 +9,7 @@ CHOICES = {  # loader: choice of `data`
     "data.tables.sequences.load_table": "table",
     "data.tables.points.load": "points",
     "data.multimodal.table.load_utterances": "utterances",
+    "data.translation.table.PairTable": "text_pairs",
 }
 
 

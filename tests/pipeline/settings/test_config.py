@@ -41,6 +41,7 @@ OF_POINTS = ("ssgp", "spectrum", "revisited", "pca", "rff", "svgp", "full_gp", "
 POINTS = ("abalone", "gas_turbine", "points", "precipitation")  # tables of points, which recipe=ssgp takes
 GRAPHS = ("roget", "condmat")
 UTTERANCES = ("cycles", "mmmo", "mosi", "utterances")  # of several modalities, which recipe=mctn takes
+PAIRS = ("ciphers", "mt_small", "text_pairs")  # of sentences, which no recipe takes yet
 SPACES = [path.stem for path in (conf_folder() / "space").glob("*.yaml")]  # of models, or parts of them
 OF_SPACES = {**{name: [f"model={name}"] for name in SPACES}, "default": [], "network": ["model=lstm"]}
 NEEDED = {
@@ -89,7 +90,9 @@ def test_the_options_are_found() -> None:
     assert len(OPTIONS) >= 25
 
 
-@pytest.mark.parametrize(("group", "option"), [pair for pair in OPTIONS if pair != ("data", "new")])
+@pytest.mark.parametrize(
+    ("group", "option"), [pair for pair in OPTIONS if pair[0] != "data" or pair[1] not in ("new", *PAIRS)]
+)
 def test_every_option_composes_and_its_target_takes_its_keys(group: str, option: str) -> None:
     settings = checked(compose("config", [f"{group}={option}", *NEEDED.get((group, option), [])]))
     assert settings.recipe in ("mctn", "psrnn", "ssgp", "trace", "tune")
@@ -111,6 +114,21 @@ def test_utterances_compose_and_are_refused_before_they_are_loaded(option: str, 
 
 def test_a_table_of_utterances_that_is_not_there_is_named_before_any_work() -> None:
     section = compose("config", ["recipe=psrnn", "data=utterances", "data.path=nowhere.csv"]).data
+    with pytest.raises(DataError, match=r"nowhere\.csv: there is no such file; give data\.path=FILE"):
+        refuse_missing_file(OmegaConf.to_container(section))
+
+
+@pytest.mark.parametrize("option", PAIRS)
+@pytest.mark.parametrize("recipe", ["psrnn", "ssgp"])
+def test_sentence_pairs_compose_and_are_refused_before_they_are_loaded(option: str, recipe: str) -> None:
+    config = compose("config", [f"recipe={recipe}", f"data={option}"])
+    check_section("data", OmegaConf.to_container(config.data), [])  # pyright: ignore[reportArgumentType]
+    with pytest.raises(PipelineError, match=rf"gives pairs of texts; recipe={recipe} takes "):
+        checked(config)
+
+
+def test_a_table_of_sentence_pairs_that_is_not_there_is_named_before_any_work() -> None:
+    section = compose("config", ["recipe=psrnn", "data=text_pairs", "data.path=nowhere.csv"]).data
     with pytest.raises(DataError, match=r"nowhere\.csv: there is no such file; give data\.path=FILE"):
         refuse_missing_file(OmegaConf.to_container(section))
 
