@@ -30,9 +30,11 @@ def command_on(page: str) -> str:
 
 
 def experiment_of(words: list[str]) -> Any:
-    """The settings of the experiment that the words of a command name."""
-    (experiment,) = [word.partition("=")[2] for word in words if word.startswith("+experiment=")]
-    return OmegaConf.load(conf_folder() / "experiment" / f"{experiment}.yaml")
+    """The settings of the experiment that the words of a command name; none where they name none."""
+    experiments = [word.partition("=")[2] for word in words if word.startswith("+experiment=")]
+    return (
+        OmegaConf.load(conf_folder() / "experiment" / f"{experiments[-1]}.yaml") if experiments else OmegaConf.create()
+    )
 
 
 def recipe_of(command: str) -> str:

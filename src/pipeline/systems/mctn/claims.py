@@ -20,7 +20,7 @@ BESIDE = {  # what a control shows
     "none": "translation helps", "shuffled": "what is translated into matters", "simple": "the way back helps",
     "bothways": "the way back from the translation helps", "double": "one model is better than two",
     "fewer": "another modality helps", "concat": "two levels are better than one", "fusion": "better than early fusion",
-    "settings": "other settings are better", "bar": "better than words and a lexicon",
+    "settings": "other settings are better", "bar": "better than the bar",
 }  # fmt: skip
 
 
