@@ -31,16 +31,21 @@ if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 EXPORTED = (".csv", ".svg")
-STOPPED = " It was stopped before all of its jobs; the same command with resume=true goes on."
+NOTES = {
+    "KILLED": " It was stopped before all of its jobs; the same command with resume=true goes on.",
+    "FAILED": " The same command with resume=true tries those that failed again.",
+}
 MADE_AGAIN = " Made again from the files below."
 NOT_EXPORTED = ("config.yaml", "draws.csv")  # of a study, every draw: in the store, too large for a page
 
 
 def ended_parents(client: MlflowClient) -> list[MlflowRun]:
-    """Parents and studies (both say their command) that finished, the newest first; then those that were stopped and
-    have something to show."""
-    stopped = [run for run in parents_with(client, "KILLED") if "mlflow.note.content" in run.data.tags]
-    return [*parents_with(client, "FINISHED"), *stopped]
+    """Parents and studies (both say their command) that finished, the newest first; then those that were stopped or of
+    which a job failed, where they have something to show."""
+    ended = [run for status in NOTES for run in parents_with(client, status)]
+    shown = [run for run in ended if {"mlflow.note.content", "jobs"} <= run.data.tags.keys()]
+    newest_first = sorted(shown, key=lambda run: run.info.start_time, reverse=True)
+    return [*parents_with(client, "FINISHED"), *newest_first]
 
 
 def parents_with(client: MlflowClient, status: str) -> list[MlflowRun]:
@@ -62,8 +67,9 @@ def alphabetical(names: Iterable[str]) -> str:
 
 
 def ended_parent(client: MlflowClient, name: str) -> MlflowRun:
-    """The newest parent or study of that name that finished, else that was stopped. Raises PipelineError, with the
-    names there are, where there is neither."""
+    """The newest parent or study of that name that finished, else that was stopped or failed in part.
+
+    Raises PipelineError, with the names there are, where there is none."""
     known = ended_parents(client)
     for run in known:
         if run.info.run_name == name:
@@ -122,10 +128,10 @@ def export(name: str, folder: Path) -> Path:
     run = ended_parent(client, name)
     files = fetch(client, run, folder / name)
     target, tags, note = folder / f"{name}.md", dict(run.data.tags), ""
-    if run.info.status == "KILLED":
+    if run.info.status in NOTES:
         stopped = int(tags.get("jobs.stopped", "0"))
         counts = {"jobs": int(tags["jobs"]) - stopped, "jobs.failed": int(tags["jobs.failed"]) - stopped}
-        tags, note = tags | {key: str(count) for key, count in counts.items()}, STOPPED
+        tags, note = tags | {key: str(count) for key, count in counts.items()}, NOTES[run.info.status]
     with written_whole(target) as temporary:
         temporary.write_text(page(name, tags, description(client, run), files, note=note), encoding="utf-8")
     return target

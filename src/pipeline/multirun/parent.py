@@ -101,7 +101,7 @@ def finish(run: Run, compare: Any, register: str | None, status: str) -> None:
         run.tags({"jobs.stopped": str(len(stopped_before_end(children)))})
         done = not finished or summarised(run, finished, compare, register, status)
         if done and finished and compare.figure == "trials":
-            log_trials(run, [*finished, *pruned])
+            log_trials(run, [*finished, *pruned, *(child for child in children if child.info.status == "FAILED")])
         print(ending(run, children, finished, failed))
         status = status if done else "FAILED"
     except BaseException:
@@ -214,13 +214,12 @@ def stopped_before_end(children: list[MlflowRun]) -> list[MlflowRun]:
 
 
 def log_trials(run: Run, children: list[MlflowRun]) -> None:
-    """The table of all trials that ended, pruned ones too."""
-    comparison = comparison_of(children)
+    """The table of all trials that ended, those that were pruned or failed too."""
+    finished = [child for child in children if child.info.status == "FINISHED"]
+    comparison = comparison_of(finished)
     if comparison is not None:
-        run.table(
-            trial_table([c for c in children if PRUNED in c.data.tags or is_compared(c, comparison)], comparison),
-            "trials.csv",
-        )
+        others = {child.info.run_id for child in finished if not is_compared(child, comparison)}
+        run.table(trial_table([c for c in children if c.info.run_id not in others], comparison), "trials.csv")
 
 
 def ending(run: Run, children: list[MlflowRun], finished: list[MlflowRun], failed: int) -> str:

@@ -1,8 +1,9 @@
-"""The trials of a search as a table: those that finished and those that were pruned, with the seconds they took."""
+"""The trials of a search as a table: those that finished, were pruned or failed, with the seconds they took."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 import pandas as pd
@@ -12,32 +13,49 @@ from pipeline.compare.comparison import Comparison, stored_error
 from pipeline.compare.summary import without_tracking
 from pipeline.tracking.session import PRUNED
 
+FINISHED = "finished"
+ENDS = (FINISHED, "pruned", "failed")  # the first word of a state, in the order of the table
+
+
+def state_of(child: MlflowRun) -> str:
+    """How a trial ended, with the reason where it did not finish."""
+    tags = child.data.tags
+    if PRUNED in tags:
+        return f"pruned at {tags[PRUNED]}"
+    if child.info.status == "FAILED":
+        return f"failed: {' '.join(tags.get('error', 'for no reason that is known').split())}"
+    return FINISHED
+
 
 def error_of_trial(child: MlflowRun, comparison: Comparison) -> float:
-    """The validation error of the model that is kept; of a pruned trial that of its last epoch, NaN where none was."""
-    name = comparison.chosen_by
-    if PRUNED not in child.data.tags:
+    """The validation error of the model that is kept; of a pruned trial that of its last epoch, NaN where none was; NaN
+    of one that failed."""
+    name, state = comparison.chosen_by, state_of(child)
+    if state == FINISHED:
         return stored_error(float(child.data.tags[name]))
+    if PRUNED not in child.data.tags:
+        return math.nan
     return next((stored_error(v) for k, v in child.data.metrics.items() if k.rpartition("/")[2] == name), math.nan)
 
 
 def seconds_of(child: MlflowRun) -> float:
-    """Of all stages; of a pruned trial, whose last stage has no end, from the begin of the run to its end."""
+    """Of all stages; of a trial that did not finish, whose last stage has no end, from the begin of the run to its
+    end."""
     stages = [value for name, value in child.data.metrics.items() if name.endswith("/seconds")]
-    if PRUNED not in child.data.tags:
+    if state_of(child) == FINISHED:
         return sum(stages)
     ended = child.info.end_time or child.info.start_time
     return (ended - child.info.start_time) / 1000
 
 
 def trial_row(child: MlflowRun, comparison: Comparison) -> dict[str, object]:
-    tags = child.data.tags
-    told = comparison.columns(child) if PRUNED not in tags else {}
+    tags, state = child.data.tags, state_of(child)
+    told = comparison.columns(child) if state == FINISHED else {}
     return {
-        "data": tags["data"],
+        "data": tags.get("data", ""),
         "arm": tags.get("arm", ""),
         "trial": int(tags["job"]),
-        "state": f"pruned at {tags[PRUNED]}" if PRUNED in tags else "finished",
+        "state": state,
         "overrides": without_tracking(tags["hydra.overrides"]),
         **{name: told.get(name, math.nan) for name in (*comparison.sizes, "stable")},
         comparison.chosen_by: error_of_trial(child, comparison),
@@ -46,9 +64,11 @@ def trial_row(child: MlflowRun, comparison: Comparison) -> dict[str, object]:
 
 
 def trial_table(children: Sequence[MlflowRun], comparison: Comparison) -> pd.DataFrame:
-    """One row per trial, of each data set and arm the best first, pruned ones last; without test errors."""
+    """One row per trial, of each data set and arm the best first, pruned ones after them, then those that failed;
+    without test errors. One that failed before its own run began has no data set and stands first."""
     table = pd.DataFrame([trial_row(child, comparison) for child in children])
-    ranked = table.assign(
-        pruned=table["state"] != "finished", rank=table[comparison.chosen_by].map(comparison.rank)
-    ).sort_values(["data", "arm", "pruned", "rank"], ignore_index=True)
-    return ranked.drop(columns=["pruned", "rank"])
+    ends = [ENDS.index(re.split("[ :]", str(state))[0]) for state in table["state"]]
+    ranked = table.assign(end=ends, rank=table[comparison.chosen_by].map(comparison.rank)).sort_values(
+        ["data", "arm", "end", "rank"], ignore_index=True
+    )
+    return ranked.drop(columns=["end", "rank"])

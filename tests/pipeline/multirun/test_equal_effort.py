@@ -118,6 +118,33 @@ def test_a_stopped_search_is_exported_and_goes_on(run_pipeline, tmp_path, monkey
     assert not any("test" in column for path in (tmp_path / STAND_IN).glob("*.csv") for column in pd.read_csv(path))
 
 
+def test_a_search_with_a_failed_trial_is_exported_with_its_reason(run_pipeline, tmp_path, monkeypatch) -> None:
+    """The second of three trials fails, until the search is resumed; the page has the others beside it."""
+    whole = psrnn.refine_stage
+
+    def broken(*given, **named):
+        if given[0].tune.trial == 1:
+            raise ValueError("broken on\npurpose")
+        return whole(*given, **named)
+
+    typed = (*QUICK, "model=echo_state", "tune.space=[{key: model.units, low: 3, high: 5}]")
+    with monkeypatch.context() as patch:
+        patch.setattr(psrnn, "refine_stage", broken)
+        assert "job 1 failed: broken on" in run_pipeline(*typed).err
+    page = export(STAND_IN, tmp_path).read_text()
+    assert "3 jobs, 1 failed. The same command with resume=true tries those that failed again." in page
+    trials: Any = pd.read_csv(tmp_path / STAND_IN / "trials.csv")
+    assert trials["trial"].iloc[-1] == 1
+    assert trials["state"].tolist() == ["finished", "finished", "failed: broken on purpose"]
+    assert trials["validation_mse"].isna().tolist() == [False, False, True]
+    assert "model.units=" in trials["overrides"].iloc[-1]
+    assert sorted(trials_of(STAND_IN)["trial"]) == [0, 2]
+    assert run_pipeline(*typed, "resume=true").status == 0
+    assert "3 jobs, 0 failed." in export(STAND_IN, tmp_path).read_text()
+    trials = pd.read_csv(tmp_path / STAND_IN / "trials.csv")
+    assert trials["state"].tolist() == 3 * ["finished"]
+
+
 def test_pruned_trials_are_in_the_table_with_their_last_error(run_pipeline, client) -> None:
     space = "tune.space=[{key: refine.learning_rate, choices: [0.1, 1.0e-8]}]"
     result = run_pipeline(*QUICK, "model=gru", "size.trials=8", "tune.trials=8", "tune.prune=true", space)
