@@ -9,7 +9,6 @@ from torch import Tensor
 
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.horizons import horizon_targets
-from pipeline.systems.psrnn.evaluation import Evaluation
 from pipeline.systems.psrnn.labels import label
 
 LIMIT = 2.0  # times the error of the training mean
@@ -40,9 +39,9 @@ def diverged_horizons(squared: Mapping[int, Tensor], part: MaskedSequences) -> l
     return diverged
 
 
-def diverged_models(validated: Evaluation, part: MaskedSequences) -> dict[str, list[int]]:
-    """Returns `diverged_horizons` of the models that have any. validated: their errors on the validation part."""
-    found = {name: diverged_horizons(squared, part) for name, squared in validated.squared.items()}
+def diverged_models(squared: Mapping[str, Mapping[int, Tensor]], part: MaskedSequences) -> dict[str, list[int]]:
+    """Returns `diverged_horizons` of the models that have any. squared: their errors on the part, by horizon."""
+    found = {name: diverged_horizons(errors, part) for name, errors in squared.items()}
     return {name: horizons for name, horizons in found.items() if horizons}
 
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from data.tables.sequences import SOURCE as TABLE
 from models.forecasting.filtering import MaskedSequences, SequenceModel, filter_sequences, with_padding_observed
 from models.forecasting.horizons import horizon_errors
+from models.forecasting.intervals import Intervals
 from models.runtime.threads import threads_for
 from pipeline.host.progress import progress_bar
 from pipeline.job.study import Study
@@ -20,7 +21,7 @@ from pipeline.systems.psrnn.baselines import baselines, season_of
 from pipeline.systems.psrnn.config import PsrnnConfig
 from pipeline.systems.psrnn.divergence import NAIVE, diverged_models, diverged_tags
 from pipeline.systems.psrnn.evaluation import Evaluated, Evaluation
-from pipeline.systems.psrnn.intervals import intervals_of, log_forecast, log_intervals
+from pipeline.systems.psrnn.intervals import calibrated_horizons, intervals_of, log_forecast, log_intervals
 from pipeline.systems.psrnn.load import Loaded, forecaster_of, scored_settings
 from pipeline.systems.psrnn.refine import Trained
 from pipeline.systems.psrnn.windows import log_windows
@@ -50,18 +51,23 @@ def say_left_out(part: MaskedSequences, settings: Any) -> None:
 
 
 @torch.no_grad()
-def evaluate(models: Mapping[str, SequenceModel], part: MaskedSequences, lengths: Tensor, settings: Any) -> Evaluation:
+def evaluate(
+    models: Mapping[str, SequenceModel], part: MaskedSequences, lengths: Tensor, settings: Any, *, every: int = 0
+) -> Evaluation:
     """Filter a part with every model, and forecast from each of its steps by feeding predictions back, or directly.
 
     lengths (sequence,): of its sequences. settings: `evaluate`. Horizons that the part is too short for are left out.
+    every: the first model has errors at all horizons up to this as well.
     """
     mask = with_padding_observed(part.mask, lengths)
-    horizons = reachable_horizons(part, settings)
+    asked = reachable_horizons(part, settings)
+    of_first = sorted({*asked, *range(1, every + 1)})
     squared: dict[str, dict[int, Tensor]] = {}
     predictions: list[Tensor] = []
-    rows = len(models) * part.scored[..., 0].numel() * (1 + max(horizons))
+    rows = part.scored[..., 0].numel() * (len(models) * (1 + max(asked)) + max(of_first) - max(asked))
     with progress_bar("evaluate", rows):
         for name, model in models.items():
+            horizons = asked if predictions else of_first
             with threads_for(model):
                 filtered = filter_sequences(model, part.values, mask)
                 squared[name] = horizon_errors(model, filtered, part.values, part.scored, horizons, settings.first_step)
@@ -69,13 +75,19 @@ def evaluate(models: Mapping[str, SequenceModel], part: MaskedSequences, lengths
     return Evaluation(squared, predictions[0])
 
 
-def diverged_on_validation(models: Mapping[str, SequenceModel], loaded: Loaded, scoring: Any) -> dict[str, list[int]]:
-    """The models, but the naive ones, whose forecasts diverge on the validation part, with their horizons."""
-    part = loaded.parts.validation
-    others = {name: model for name, model in models.items() if name not in NAIVE}
-    if not others:
-        return {}
-    return diverged_models(evaluate(others, part, loaded.dataset.validation.lengths, scoring), part)
+def validate(
+    models: Mapping[str, SequenceModel], loaded: Loaded, scoring: Any
+) -> tuple[dict[str, list[int]], Intervals | None]:
+    """The models, but the naive ones, whose forecasts diverge on the validation part, with their horizons; and the
+    intervals of the run's model, the first of them, from the same forecasts."""
+    part, own_table = loaded.parts.validation, loaded.dataset.source.startswith(TABLE)
+    longest, most = calibrated_horizons(part, scoring, further=own_table)
+    main, asked = next(iter(models)), reachable_horizons(part, scoring)
+    forecast = {name: model for name, model in models.items() if name == main or name not in NAIVE}
+    validated = evaluate(forecast, part, loaded.dataset.validation.lengths, scoring, every=most)
+    checked = {name: {h: errors[h] for h in asked} for name, errors in validated.squared.items() if name not in NAIVE}
+    of_main = [validated.squared[main][horizon] for horizon in range(1, most + 1)]
+    return diverged_models(checked, part), intervals_of(of_main, loaded.own, longest=longest)
 
 
 def evaluate_stage(
@@ -83,17 +95,15 @@ def evaluate_stage(
 ) -> Evaluated:
     """The errors of the run's model, of the models `beside` it and of the baselines on the test part, all logged."""
     run, name, model = study.run, trained.name, trained.model
-    scoring, own_table = scored_settings(settings), loaded.dataset.source.startswith(TABLE)
+    scoring = scored_settings(settings)
     with study.clock.stage("evaluate"):
         season = None if name == "seasonal_naive" else season_of(loaded.parts, settings.evaluate)
         models = {name: model, **beside, **baselines(loaded.parts, settings.evaluate, season)}
         evaluation = evaluate(models, loaded.parts.test, loaded.dataset.test.lengths, scoring)
         report.log_metrics(run, evaluation, loaded.own)
         log_windows(run, model, loaded.parts.test, scoring.window)
-        diverged = diverged_on_validation(models, loaded, scoring)
+        diverged, intervals = validate(models, loaded, scoring)
         run.tags(diverged_tags(diverged, main=name))
-        lengths = loaded.dataset.validation.lengths
-        intervals = intervals_of(model, loaded.parts.validation, lengths, loaded.own, scoring, further=own_table)
         log_intervals(run, intervals, evaluation, loaded.own, full=study.full)
         evaluated = Evaluated(evaluation, season, forecaster_of(model, loaded.own, intervals), diverged)
         if study.full:

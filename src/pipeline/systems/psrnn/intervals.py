@@ -8,19 +8,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 from torch import Tensor
 
 from data.base import Dataset
 from models.forecasting.conformal import share_inside
-from models.forecasting.filtering import (
-    MaskedSequences,
-    SequenceModel,
-    filter_sequences,
-    with_padding_observed,
-)
+from models.forecasting.filtering import MaskedSequences
 from models.forecasting.forecaster import Forecaster
-from models.forecasting.horizons import FORECAST_BYTES, horizon_errors
+from models.forecasting.horizons import FORECAST_BYTES
 from models.forecasting.intervals import Intervals, calibrate
 from models.runtime.threads import threads_for
 from pipeline.systems.psrnn.evaluation import Evaluation
@@ -61,23 +55,13 @@ def before_divergence(residuals: np.ndarray, *, longest: int) -> np.ndarray | No
     return None if known < longest else residuals[:, :known]
 
 
-@torch.no_grad()
-def intervals_of(
-    model: SequenceModel, part: MaskedSequences, lengths: Tensor, own: OwnUnits, settings: Any, *, further: bool = False
-) -> Intervals | None:
-    """From every step of the validation part forecasts for 1, 2, … steps ahead, and the radii of their residuals.
+def intervals_of(squared: Sequence[Tensor], own: OwnUnits, *, longest: int) -> Intervals | None:
+    """The radii of the residuals of forecasts for 1, 2, … steps ahead, made from every step of the validation part.
 
-    lengths (sequence,): of its sequences. settings: `evaluate`. further: see `calibrated_horizons`. None where a
-    forecast as far as was asked for diverged: no interval can be told then.
+    squared: errors of each horizon (sequence, time, feature), NaN where not scored. None where a forecast for one of
+    the first `longest` horizons diverged: no interval can be told then.
     """
-    mask = with_padding_observed(part.mask, lengths)
-    longest, most = calibrated_horizons(part, settings, further=further)
-    horizons = range(1, most + 1)
-    with threads_for(model):
-        filtered = filter_sequences(model, part.values, mask)
-        errors = horizon_errors(model, filtered, part.values, part.scored, horizons, settings.first_step)
-        residuals = own_residuals([errors[horizon] for horizon in horizons], own)
-    kept = before_divergence(residuals, longest=longest)
+    kept = before_divergence(own_residuals(squared, own), longest=longest)
     return None if kept is None else calibrate(kept)
 
 

@@ -12,11 +12,19 @@ import torch
 
 from data.base import Dataset, Sequences
 from models.baselines.autoregression import Autoregression
-from models.forecasting.filtering import MaskedSequences, State, final_state
+from models.forecasting.filtering import MaskedSequences, State, filter_sequences, final_state
 from models.forecasting.intervals import Intervals, calibrate
 from models.forecasting.rolling import roll
+from pipeline.systems.psrnn.evaluate import evaluate, validate
 from pipeline.systems.psrnn.evaluation import Evaluation
-from pipeline.systems.psrnn.intervals import SHOWN_COVERAGE, coverage_table, intervals_of, log_forecast, log_intervals
+from pipeline.systems.psrnn.intervals import (
+    SHOWN_COVERAGE,
+    calibrated_horizons,
+    coverage_table,
+    intervals_of,
+    log_forecast,
+    log_intervals,
+)  # fmt: skip
 from pipeline.systems.psrnn.load import OwnUnits, forecaster_of
 
 
@@ -66,6 +74,16 @@ class Watched(Autoregression):
         return super().predict(state)
 
 
+def intervals_on(
+    model: Autoregression, part: MaskedSequences, own: OwnUnits, asked: Any, *, further: bool = False
+) -> Intervals | None:
+    """Those of a model on a part whose sequences are as long as it is."""
+    longest, most = calibrated_horizons(part, asked, further=further)
+    lengths = torch.full((len(part.values),), part.values.shape[1])
+    errors = evaluate({"model": model}, part, lengths, asked, every=most).squared["model"]
+    return intervals_of([errors[horizon] for horizon in range(1, most + 1)], own, longest=longest)
+
+
 @pytest.fixture
 def _three_threads():
     before = torch.get_num_threads()
@@ -82,7 +100,7 @@ def test_a_small_model_is_calibrated_and_forecasts_its_figure_on_one_thread(monk
     own, model = OwnUnits(("x",), ("",), torch.ones(1).double(), torch.full((1,), 2.0).double()), Watched()
     values = ((test.values - own.mean) / own.scale).float()
     part = MaskedSequences(values, test.mask, test.mask)
-    intervals = intervals_of(model, part, test.lengths, own, SimpleNamespace(horizons=[3], first_step=2))
+    intervals = intervals_on(model, part, own, SimpleNamespace(horizons=[3], first_step=2))
     assert intervals is not None
     assert model.threads == {1}
     drawn: dict[str, Any] = {}
@@ -104,7 +122,7 @@ def calibrated(model: Autoregression, length: int, horizons: list[int], *, furth
     mask = torch.ones_like(values, dtype=torch.bool)
     own, asked = metres(["x", "y"], scale=torch.tensor([2.0, 0.5])), SimpleNamespace(horizons=horizons, first_step=2)
     part = MaskedSequences(values, mask, mask)
-    return intervals_of(model, part, torch.tensor([length]), own, asked, further=further)
+    return intervals_on(model, part, own, asked, further=further)
 
 
 def growing(factor: float) -> Autoregression:
@@ -122,6 +140,32 @@ def test_intervals_of_a_table_reach_twice_as_far_and_the_others_stay(length: int
     assert long is not None
     assert (short.radii.shape[1], long.radii.shape[1]) == (min(known, 5), known)
     np.testing.assert_array_equal(long.radii[:, : short.radii.shape[1]], short.radii)
+
+
+@pytest.mark.parametrize("main", ["psrnn", "last_value"])
+def test_each_model_filters_the_validation_part_once(main: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For intervals and divergence alike; a naive model that is not the run's own does not."""
+    values = torch.randn(1, 60, 2, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    mask = torch.ones_like(values, dtype=torch.bool)
+    part = MaskedSequences(values, mask, mask)
+    lengths = SimpleNamespace(lengths=torch.tensor([60]))
+    dataset = SimpleNamespace(source="drawn", validation=lengths)
+    loaded: Any = SimpleNamespace(
+        parts=SimpleNamespace(validation=part), dataset=dataset, own=metres(["x", "y"], scale=torch.ones(2))
+    )
+    filtered: list[Autoregression] = []
+
+    def counted(model: Autoregression, *given: Any) -> Any:
+        filtered.append(model)
+        return filter_sequences(model, *given)
+
+    monkeypatch.setattr("pipeline.systems.psrnn.evaluate.filter_sequences", counted)
+    models = {main: growing(3.0), "var": growing(0.5), "persistence": growing(1.0)}
+    diverged, intervals = validate(models, loaded, SimpleNamespace(horizons=[1, 5], first_step=2))
+    assert filtered == [models[main], models["var"]]
+    assert diverged == ({"psrnn": [1, 5]} if main == "psrnn" else {})
+    assert intervals is not None
+    assert intervals.radii.shape[1] == 5
 
 
 @pytest.mark.parametrize(("factor", "known"), [(1e30, 5), (1e40, 3), (1e70, None)])
