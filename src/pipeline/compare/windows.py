@@ -14,7 +14,7 @@ from pipeline.compare.comparison import Comparison
 from pipeline.compare.words import Summary, in_words
 from pipeline.host.errors import PipelineError
 
-GROUP = 24  # rows of the test part that are one place: a day of hourly rows
+HOURS = 24  # rows of the test part that are one place, a day, where nothing says how many there are
 WEEK = 7  # places in a week, of which blocks are whole numbers
 ALONG = "along.csv"
 KEYS = ["data", "window"]
@@ -32,9 +32,9 @@ METHOD = (
 )
 
 
-def block_of(window: int) -> int:
-    """Returns how many places a block has: whole weeks that hold a window."""
-    return WEEK * math.ceil(window / (WEEK * GROUP))
+def block_of(window: int, day: int = HOURS) -> int:
+    """Returns how many places a block has: whole weeks that hold a window, both window and day in rows."""
+    return WEEK * math.ceil(window / (WEEK * day))
 
 
 def means_of(jobs: Any) -> pd.DataFrame:
@@ -51,8 +51,9 @@ def means_of(jobs: Any) -> pd.DataFrame:
 
 def over_seeds(along: Any) -> pd.DataFrame:
     """Returns a row per data set, window, arm and place: how many windows begin there, and their mean error over the
-    seeds."""
-    grouped = along.groupby([*KEYS, "arm", "place"], as_index=False)
+    seeds. Rows of a day are kept where they are known."""
+    known = [*KEYS, "arm", *(["day"] if "day" in along else [])]
+    grouped = along.groupby([*known, "place"], as_index=False)
     return grouped.agg(windows=("windows", "first"), window_mse=("window_mse", "mean"))
 
 
@@ -84,10 +85,9 @@ def compared(table: Any, baseline: str | None, challenger: str | None) -> pd.Dat
         check_same_windows(data, window, here)
         periods: Any = here.pivot(index="place", columns="arm", values="window_mse")
         weights = here.groupby("place")["windows"].first()
+        block = block_of(int(window), int(here["day"].iloc[0]) if "day" in here else HOURS)
         for arm, other in pairs_of(sorted(periods), baseline, challenger):
-            found = resampled_ratio(
-                periods[other].to_numpy(), periods[arm].to_numpy(), weights.to_numpy(), block=block_of(int(window))
-            )
+            found = resampled_ratio(periods[other].to_numpy(), periods[arm].to_numpy(), weights.to_numpy(), block=block)
             rows.append({
                 "data": data, "arm": arm, "against": other, "window": window, "ratio": found.ratio,
                 "ratio_low": found.low, "ratio_high": found.high, "p": found.p, "blocks": found.blocks,

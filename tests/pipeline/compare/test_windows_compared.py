@@ -49,6 +49,16 @@ def jobs(*, stand_in: bool = False) -> pd.DataFrame:
 
 def test_a_block_holds_a_window_and_is_whole_weeks() -> None:
     assert [block_of(window) for window in (1, 96, 168, 169, 336, 720)] == [7, 7, 7, 14, 14, 35]
+    assert [block_of(window, day=96) for window in (96, 672, 673)] == [7, 7, 14]  # rows of a quarter of an hour
+    assert [block_of(window, day=1) for window in (7, 8)] == [7, 14]
+
+
+def test_blocks_are_weeks_of_the_days_of_the_data() -> None:
+    """Windows of 720 rows are 30 days of hourly rows, of which the period has one block, and 7.5 days of quarters."""
+    hourly = compared(over_seeds(along()), "ridge", "psrnn")
+    quarters = compared(over_seeds(along().assign(day=96)), "ridge", "psrnn")
+    blocks = [table[table["window"] == 720]["blocks"].iloc[0] for table in (hourly, quarters)]
+    assert blocks == pytest.approx([40 / 35, 40 / 14])
 
 
 def test_the_challenger_meets_every_arm_and_the_others_the_baseline() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pipeline.compare.arms import plain
 from pipeline.compare.comparison import Agreement, Comparison, stored_error
+from pipeline.compare.windows import HOURS
 from pipeline.plotting import MSE
 from pipeline.systems.psrnn.labels import label
 
@@ -15,6 +16,7 @@ TRAINING = ("features", "two_stage", "fit", "bptt", "readout")  # stages between
 HORIZON = "test_mse_horizon_"
 WINDOW_MSE, WINDOW_MAE = "evaluate/window_mse", "evaluate/window_mae"
 ALONG, COUNTS = "evaluate/window_mse_along", "evaluate/windows_along"  # histories along the test part
+DAY = "windows.day"  # tag: rows of one of their places
 
 
 def arm(choices: Mapping[str, Any]) -> str:
@@ -37,7 +39,7 @@ def columns(run: Any) -> dict[str, object]:
         "epochs": int(parameters.get("refine.epochs", 0)),
         "seconds": sum(metrics.get(f"{stage}/seconds", 0.0) for stage in TRAINING),
         **further_horizons(metrics),
-        **window_columns(metrics, parameters),
+        **window_columns(metrics, parameters, tags),
     }
 
 
@@ -48,12 +50,15 @@ def further_horizons(metrics: Mapping[str, float]) -> dict[str, float]:
     return {name: stored_error(value) for name, value in named.items() if name != f"{HORIZON}1"}
 
 
-def window_columns(metrics: Mapping[str, float], parameters: Mapping[str, str]) -> dict[str, object]:
-    """Returns the length of the windows that a run was scored over, and both errors; nothing of a run without them."""
+def window_columns(
+    metrics: Mapping[str, float], parameters: Mapping[str, str], tags: Mapping[str, str]
+) -> dict[str, object]:
+    """Returns the length of the windows that a run was scored over, the rows of a day, and both errors; nothing of a
+    run without windows."""
     if WINDOW_MSE not in metrics:
         return {}
     errors = {name.removeprefix("evaluate/"): stored_error(metrics[name]) for name in (WINDOW_MSE, WINDOW_MAE)}
-    return {"window": int(parameters["evaluate.window"]), **errors}
+    return {"window": int(parameters["evaluate.window"]), "day": int(tags.get(DAY, HOURS)), **errors}
 
 
 FORECASTS = Comparison(

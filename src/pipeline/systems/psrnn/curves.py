@@ -34,13 +34,13 @@ def curve_table(client: MlflowClient, jobs: pd.DataFrame) -> pd.DataFrame:
 
 
 def window_table(client: MlflowClient, jobs: Any) -> pd.DataFrame:
-    """Returns a row per job and place along its test part: data, window, arm, place, windows and window_mse."""
+    """Returns a row per job and place along its test part: data, window, arm, day, place, windows and window_mse."""
     rows = []
     for job in jobs.to_dict("records"):
         counts, errors = (
             {m.step: m.value for m in client.get_metric_history(str(job["run_id"]), name)} for name in (COUNTS, ALONG)
         )
-        known = {key: job[key] for key in ("data", "window", "arm")}
+        known = {key: job[key] for key in ("data", "window", "arm", "day")}
         rows += [
             known | {"place": place, "windows": int(counts[place]), "window_mse": stored_error(errors[place])}
             for place in sorted(errors)

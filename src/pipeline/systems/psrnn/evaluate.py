@@ -24,7 +24,7 @@ from pipeline.systems.psrnn.evaluation import Evaluated, Evaluation
 from pipeline.systems.psrnn.intervals import calibrated_horizons, intervals_of, log_forecast, log_intervals
 from pipeline.systems.psrnn.load import Loaded, forecaster_of, scored_settings
 from pipeline.systems.psrnn.refine import Trained
-from pipeline.systems.psrnn.windows import log_windows
+from pipeline.systems.psrnn.windows import log_windows, rows_of_day
 
 
 def reachable_horizons(part: MaskedSequences, settings: Any) -> list[int]:
@@ -101,7 +101,7 @@ def evaluate_stage(
         models = {name: model, **beside, **baselines(loaded.parts, settings.evaluate, season)}
         evaluation = evaluate(models, loaded.parts.test, loaded.dataset.test.lengths, scoring)
         report.log_metrics(run, evaluation, loaded.own)
-        log_windows(run, model, loaded.parts.test, scoring.window)
+        log_windows(run, model, loaded.parts.test, scoring.window, day=rows_of_day(loaded.dataset.test))
         diverged, intervals = validate(models, loaded, scoring)
         run.tags(diverged_tags(diverged, main=name))
         log_intervals(run, intervals, evaluation, loaded.own, full=study.full)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,10 @@ import pytest
 import torch
 from mlflow.artifacts import download_artifacts
 
-from data.base import Standardiser
+from data.base import Sequences, Standardiser
 from data.ett.load import load
 from models.forecasting.windows import WindowErrors
-from pipeline.systems.psrnn.windows import along
+from pipeline.systems.psrnn.windows import along, rows_of_day
 
 CUT = (
     "+experiment=ett", "data.source=stand_in", "data.days=35", "data.history=48", "evaluate.first_step=48",
@@ -24,10 +25,18 @@ CUT = (
 def test_places_are_days_of_windows_and_an_unscored_beginning_does_not_count() -> None:
     squared = torch.full((2, 60), torch.nan, dtype=torch.float64)
     squared[0, 5:57], squared[1, 6:57] = 1.0, 3.0
-    table = along(WindowErrors(squared, squared))
+    table = along(WindowErrors(squared, squared), 24)
     assert table["place"].tolist() == [0, 1, 2]
     assert table["windows"].tolist() == [47, 48, 8]
     np.testing.assert_allclose(table["window_mse"], [(24 + 3 * 23) / 47, 2.0, 2.0])
+
+
+@pytest.mark.parametrize(("step", "rows"), [("1h", 24), ("15min", 96), ("1D", 1), ("7D", 1), ("7min", 206), (None, 24)])
+def test_rows_of_a_day_follow_from_the_step_of_the_data(step: str | None, rows: int) -> None:
+    part = Sequences.from_arrays([np.zeros((5, 1))], ["a"])
+    times = None if step is None else (pd.date_range("2020-01-01", periods=5, freq=step).to_numpy(),)
+    assert rows_of_day(replace(part, times=times)) == rows
+    assert rows_of_day(replace(part, times=(np.arange(5),))) == 24
 
 
 def seasonal_naive(window: int) -> tuple[float, float]:
