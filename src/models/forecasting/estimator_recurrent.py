@@ -16,7 +16,7 @@ from models.forecasting.fitting import Fitted, Method, Problem
 from models.forecasting.lags_ahead import settle_ahead
 from models.forecasting.readout import ReadoutFit
 from models.forecasting.readout_settings import ReadoutSettings
-from models.forecasting.readouts.fit import fit_grouped
+from models.forecasting.readouts.fit import fit_grouped, reachable
 from models.forecasting.readouts.settings import GroupedSettings
 from models.forecasting.recurrent import Recurrent
 from models.forecasting.season import shortest_season
@@ -50,7 +50,8 @@ class RecurrentEstimator(ForecastingEstimator):
     ridge for the state and one for the rows; "grouped", the same on standardised columns, fitted above the finished
     model; "kernel", random features of the rows beside them, 4 of them at least. direct: True, or up to how many steps
     ahead each has a regression of its own, used where it is better on the validation part than feeding predictions
-    back; a linear readout is then a grouped one. It does not go with columns that are known ahead.
+    back; a linear readout is then a grouped one. It does not go with columns that are known ahead. True goes as far as
+    the series allows, 24 steps at most; fitting raises ValueError for a number that is further than it allows.
     """
 
     lags: Any = "auto"
@@ -78,10 +79,23 @@ class RecurrentEstimator(ForecastingEstimator):
         seen = max(lags, of_rows.lags) if of_rows.count else lags
         return replace(of_rows, lags=seen, direct=max(1, min(asked, steps // 2)))
 
+    def _refuse_too_far(self, model: Any, solve: ReadoutFit, settings: GroupedSettings) -> None:
+        """Raises ValueError where regressions were asked for further ahead than the parts have rows for."""
+        if isinstance(self.direct, bool):
+            return
+        history = max(settings.lags, int(getattr(model, "history", 0)))
+        reach = reachable(solve.train, solve.validation, history=history, most=settings.direct)
+        if 0 < reach < self.direct:
+            raise ValueError(
+                f"direct={self.direct} is further ahead than this series has rows to fit and to validate: {reach} "
+                f"step{'s' * (reach > 1)} at most; lower direct, or give a longer series"
+            )
+
     def _finished(self, fitted: Fitted, solve: ReadoutFit, generators: Generators, *, leads: int) -> Fitted:
         """Returns the model beneath the readout asked for, its start-up settled; as it is with a linear one.
 
-        solve: has the two parts. Raises ValueError for direct forecasts of columns beside which others are known.
+        solve: has the two parts. Raises ValueError for direct forecasts of columns beside which others are known, and
+        for those further ahead than the parts have rows for.
         """
         if self.readout == "linear" and self.direct is False:
             return fitted
@@ -93,6 +107,7 @@ class RecurrentEstimator(ForecastingEstimator):
         with threads_for(model):
             settle_start_up(model, solve.train)
             asked = self._grouped(model.lags, solve.validation)
+            self._refuse_too_far(model, solve, asked)
             found = fit_grouped(model, solve.train, solve.validation, asked, generators)
         return Fitted(found.model, {**fitted.chosen, **found.chosen})
 

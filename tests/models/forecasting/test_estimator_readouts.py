@@ -83,6 +83,17 @@ def test_a_target_among_others_and_columns_known_ahead_go_with_a_readout_in_grou
         small("echo_state", direct=True, covariates="price").fit(data)
 
 
+@pytest.mark.parametrize("readout", ["grouped", "kernel"])
+def test_horizons_further_ahead_than_the_series_are_refused(readout: str) -> None:
+    """Of 80 rows 20 are the validation part, and half of these the furthest; True goes no further by itself."""
+    data = table(80)
+    with pytest.raises(ValueError, match=r"direct=5000 is further ahead than .*: 10 steps at most; lower direct, or"):
+        small("echo_state", readout=readout, direct=5000).fit(data)
+    for direct in (10, True):
+        fitted = small("echo_state", readout=readout, direct=direct).fit(data)
+        assert len(fitted.forecaster_.model.direct) == 10
+
+
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
