@@ -292,6 +292,27 @@ def test_both_applications_answer_and_refuse_in_one_line(kind: str, logged: str,
 
 
 @pytest.mark.parametrize("kind", ["plain", "strict"])
+def test_the_times_of_the_rows_go_on_in_the_answer(kind: str, logged: str, monkeypatch) -> None:
+    app = application(logged, kind, monkeypatch, time="hour")
+    columns, rows = [*NAMES, "hour", "sequence"], [
+        [*ROW, "2026-01-31 22:00", "a"], [*ROW, "2026-03-01", "b"], [*ROW, "2026-01-31 23:00", "a"],
+        [*ROW, "2026-03-02", "b"],
+    ]  # fmt: skip
+    asked = {"dataframe_split": {"columns": columns, "data": rows}, "params": {"horizon": 2, "interval": 0.9}}
+    status, answer = in_process(app, asked)
+    assert status == 200, answer
+    expected = ["2026-02-01 00:00:00", "2026-02-01 01:00:00", "2026-03-03 00:00:00", "2026-03-04 00:00:00"]
+    assert [row["hour"] for row in answer["predictions"]] == expected
+    assert [row["sequence"] for row in answer["predictions"]] == ["a", "a", "b", "b"]
+    status, answer = in_process(app, {"dataframe_split": {"columns": columns, "data": rows}})
+    assert [row["hour"] for row in answer["predictions"]] == [row[-2] for row in rows]
+    rows[1][-2] = "soon"
+    status, answer = in_process(app, asked)
+    assert (status, "column hour must hold a time in each row" in answer["message"]) == (400, True)
+    assert "hour" not in in_process(app, {"inputs": [ROW], "params": {"horizon": 1}})[1]["predictions"][0]
+
+
+@pytest.mark.parametrize("kind", ["plain", "strict"])
 def test_intervals_are_bounds_beside_every_column(kind: str, logged: str, monkeypatch) -> None:
     """19 residuals 1, 2, … 19 one step ahead and twice that two steps ahead: of 0.9 the radii are 18 and 36."""
     app = application(logged, kind, monkeypatch)

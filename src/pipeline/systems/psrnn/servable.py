@@ -41,7 +41,7 @@ def servable(parameters: Path) -> Servable:
     """Returns what MLflow makes a model of, given the folder of a saved forecaster with `EXAMPLE` in it. The source of
     a class of one's own is among the files."""
     description = read_description(parameters)
-    names, home = description["feature_names"], top(description["class"])
+    names, home, time = description["feature_names"], top(description["class"]), time_column(parameters)
     example = pd.read_csv(parameters / EXAMPLE, dtype={"sequence": str}, **EXACT)
     return Servable(
         code=SERVED,
@@ -49,8 +49,8 @@ def servable(parameters: Path) -> Servable:
         signature=signature(names),
         example=(example, {"horizon": 0}),
         requirements=pinned(description.get("requirements", ())),
-        metadata={"columns": names, "history": description.get("history", 0), "time": time_column(parameters)},
-        model_config={"most_rows": MOST_ROWS, "own_module": None if home == TRAVELS else home},
+        metadata={"columns": names, "history": description.get("history", 0), "time": time},
+        model_config={"most_rows": MOST_ROWS, "own_module": None if home == TRAVELS else home, "time": time},
     )
 
 

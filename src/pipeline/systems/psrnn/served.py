@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import reprlib
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from mlflow.pyfunc.model import PythonModel
 
 from models.forecasting.forecaster import load_forecaster
 from models.forecasting.request import LONGEST_VALUE, SERIES, decoded
+from models.forecasting.times_ahead import read_times, times_ahead
 from models.runtime.request_values import numbers_in_column
 from models.runtime.scoring_server import check_before_mlflow
 
@@ -145,6 +147,9 @@ class ServedForecaster(PythonModel):
     horizon h ≥ 1: h rows a sequence, the steps after its last row. interval c > 0: beside each feature the bounds that
     hold the truth with about that probability, NAME_lower and NAME_upper. More than `most_rows` rows in one answer, a
     setting that is logged with the model (`model_config`) and that whoever loads it may change, are refused.
+
+    Where the rows have the column of times that the training data had, the answer has it too, gone on with from the
+    last row of each sequence.
     """
 
     # the schema comes from the signature, not from type hints of `predict`; without this MLflow warns at every load
@@ -154,6 +159,9 @@ class ServedForecaster(PythonModel):
     def load_context(self, context: Any) -> None:
         settings = context.model_config or {}
         self.most_rows = checked_bound(settings.get("most_rows"))
+        self.time: str | None = settings.get(
+            "time"
+        )  # the name of the column of times; None: the training data had none
         own = settings.get("own_module")  # whose source travelled with the model
         parameters = Path(context.artifacts["parameters"])
         self.forecaster = load_forecaster(parameters, extensions=[own] if own else [])
@@ -175,12 +183,33 @@ class ServedForecaster(PythonModel):
         sequences = np.split(values[order], np.cumsum(np.bincount(codes))[:-1])
         found = np.concatenate(self.answers(sequences, horizon))
         if horizon:
-            answer = pd.DataFrame(found, columns=list(names))
-            return self.bounded(answer, horizon, interval).assign(**{SEQUENCE: np.repeat(labels, horizon)})
+            answer = self.bounded(pd.DataFrame(found, columns=list(names)), horizon, interval)
+            later = self.times(frame, order, codes, horizon)
+            return answer.assign(**later, **{SEQUENCE: np.repeat(labels, horizon)})
         in_place = np.empty_like(found)
         in_place[order] = found
         answer = pd.DataFrame(in_place, columns=list(names), index=frame.index)
-        return self.bounded(answer, 1, interval).assign(**{SEQUENCE: label})
+        given = {name: frame[name] for name in self.columns_of_times(frame)}
+        return self.bounded(answer, 1, interval).assign(**given, **{SEQUENCE: label})
+
+    def columns_of_times(self, frame: pd.DataFrame) -> list[str]:
+        """Returns the name of the column of times, in a list; none where the rows have no times that are not
+        predicted."""
+        taken = (*self.forecaster.feature_names, SEQUENCE)
+        return [name for name in (self.time,) if name is not None and name in frame.columns and name not in taken]
+
+    def times(self, frame: pd.DataFrame, order: np.ndarray, codes: np.ndarray, horizon: int) -> dict[str, Any]:
+        """Returns the times of a forecast as a column by its name; none where the rows have none."""
+        later = {}
+        for name in self.columns_of_times(frame):
+            column: Any = frame[name]
+            try:
+                times, ends = read_times(column)[order], [0, *np.cumsum(np.bincount(codes))]
+                own = [times[start:end] for start, end in pairwise(ends)]
+                later[name] = times_ahead(own, horizon, as_texts=isinstance(column.iloc[0], str))
+            except ValueError as error:
+                raise BadRequest(str(error)) from error
+        return later
 
     def bounded(self, answer: pd.DataFrame, horizon: int, interval: float) -> pd.DataFrame:
         """Returns the answer with the bounds of its intervals, if any were asked for; rows of 1 to `horizon` steps

@@ -1,0 +1,58 @@
+"""The times of a forecast that is served: those of the rows that were sent, gone on with."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from models.forecasting.frame import index_after
+
+
+def read_times(column: pd.Series) -> pd.Index:
+    """Returns times as they came in a column: numbers, dates, or texts that are dates by ISO 8601.
+
+    Raises ValueError, in one line, for anything else and for a time that is missing.
+    """
+    refused = ValueError(f"column {column.name} must hold a time in each row: 2026-01-31 12:00, or a number")
+    numbers = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+    texts = all(isinstance(entry, str) for entry in column)
+    if not (numbers or texts or pd.api.types.is_datetime64_any_dtype(column)):
+        raise refused
+    try:
+        times = pd.Index(column.astype(float) if numbers else pd.to_datetime(column, format="ISO8601"))
+    except (ValueError, TypeError):
+        raise refused from None
+    if times.isna().any():
+        raise refused
+    return times
+
+
+def times_after(times: Any, horizon: int) -> pd.Index:
+    """Returns the `horizon` times after the last one: dates by their own step (days, working days, whole months), else
+    by the median step; not a time (NaT, NaN) after a single one.
+
+    Raises ValueError for dates that go backwards.
+    """
+    if isinstance(times, pd.DatetimeIndex):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that they are uneven: here they go on by the median step
+            later = index_after(times, horizon)
+        if isinstance(later, pd.DatetimeIndex):
+            return later
+    if len(times) < 2:
+        return pd.Index([times[0]] * horizon).where(np.zeros(horizon, bool))
+    step = pd.Series(times).diff().median()
+    return pd.Index([times[-1] + step * k for k in range(1, horizon + 1)])
+
+
+def times_ahead(sequences: Sequence[Any], horizon: int, *, as_texts: bool) -> list[Any]:
+    """Returns the times of `horizon` rows after each sequence of times, one sequence after the other.
+
+    as_texts: dates are given as texts; None stands for what is not a time.
+    """
+    later = [time for times in sequences for time in times_after(times, horizon)]
+    return [None if time is pd.NaT else str(time) for time in later] if as_texts else later

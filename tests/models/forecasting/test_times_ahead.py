@@ -1,0 +1,41 @@
+"""Times that a served forecast goes on with."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from models.forecasting.times_ahead import read_times, times_after, times_ahead
+
+
+@pytest.mark.parametrize(
+    ("given", "later"),
+    [
+        (["2026-01-31", "2026-02-28", "2026-03-31"], ["2026-04-30", "2026-05-31"]),
+        (["2026-01-01 00:00", "2026-01-01 01:00", "2026-01-01 03:00"], ["2026-01-01 04:30", "2026-01-01 06:00"]),
+        (["2026-01-01 00:00+02:00", "2026-01-01 01:00+02:00"], ["2026-01-01 02:00+02:00", "2026-01-01 03:00+02:00"]),
+    ],
+)
+def test_dates_go_on_by_their_step(given: list[str], later: list[str]) -> None:
+    times = read_times(pd.Series(given))
+    assert list(times_after(times, 2)) == list(pd.to_datetime(pd.Series(later), format="ISO8601"))
+    assert times_ahead([times], 2, as_texts=True) == [str(time) for time in pd.to_datetime(pd.Series(later))]
+
+
+def test_numbers_go_on_and_a_single_time_has_no_step() -> None:
+    numbers = read_times(pd.Series([3, 5, 7]))
+    assert times_ahead([numbers], 2, as_texts=False) == [9.0, 11.0]
+    assert np.isnan(times_ahead([numbers[:1]], 2, as_texts=False)).all()
+    assert times_ahead([read_times(pd.Series(["2026-01-01"]))], 2, as_texts=True) == [None, None]
+
+
+@pytest.mark.parametrize("wrong", [["soon"], [True], [None], ["2026-01-01", 3], [float("nan")], [{}]])
+def test_what_is_no_time_is_refused_in_one_line(wrong: list) -> None:
+    with pytest.raises(ValueError, match="column hour must hold a time in each row: 2026-01-31 12:00, or a number"):
+        read_times(pd.Series(wrong, name="hour"))
+
+
+def test_dates_that_go_backwards_are_refused() -> None:
+    with pytest.raises(ValueError, match="go backwards"):
+        times_after(read_times(pd.Series(["2026-01-03", "2026-01-02", "2026-01-01"])), 1)
