@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+import torch
+from mlflow.tracking import MlflowClient
 from torch import Tensor
 from tqdm import tqdm
 
+from data.files.exact_numbers import EXACT
+from pipeline.job.shared import shared_stage
 from pipeline.job.study import Study
 from pipeline.plotting import Grid, colour, new_panels
 from pipeline.systems.ssgp.checks import LEAST_PICTURE
 from pipeline.systems.ssgp.config import SsgpConfig
 from pipeline.systems.ssgp.curves import StandardisedPoints
+from pipeline.systems.ssgp.inputs import mark_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+CLUSTERS = "evaluate/clusters.csv"
 PERPLEXITY = 30.0
 MARKERS = ("o", "s", "^", "D", "v", "x", "+", "*")
 
@@ -55,17 +63,47 @@ def cluster_figure(points: pd.DataFrame, *, title: str) -> Figure:
     return figure
 
 
+def both(settings: SsgpConfig, given: Tensor, changed: Tensor) -> pd.DataFrame:
+    """The test inputs before and after an autoencoder changed them."""
+    clusters, most, seed = settings.autoencoder.components, settings.ssgp.picture, settings.seed
+    tables = [
+        pictured(inputs[:most], kind=kind, clusters=clusters, seed=seed)
+        for kind, inputs in (("inputs", given), ("reconfigured", changed))
+    ]
+    return pd.concat(tables, ignore_index=True)
+
+
+def of_seed(settings: SsgpConfig, given: Tensor, changed: Tensor, here: Study) -> pd.DataFrame:
+    """As `both`; made once for all runs that want it, as the autoencoder is."""
+    if here.run.id == "untracked":
+        return both(settings, given, changed)
+    mark = mark_of(torch.cat([given, changed], 1), settings.autoencoder, settings.seed)
+    with shared_stage("clusters", f"{settings.ssgp.picture}-{mark}") as folder:
+        path = folder / "clusters.csv"
+        if not path.exists():
+            partial = path.with_suffix(".partial")
+            both(settings, given, changed).to_csv(partial, index=False)
+            partial.replace(path)
+        return pd.read_csv(path, **EXACT)
+
+
 def log_clusters(settings: SsgpConfig, given: StandardisedPoints, changed: StandardisedPoints, here: Study) -> None:
-    """t-SNE of test inputs before and after an autoencoder changed them."""
+    """t-SNE of test inputs before and after an autoencoder changed them; the figure where all details are logged."""
     if len(given.test.targets) < LEAST_PICTURE:
         rows = len(given.test.targets)
         tqdm.write(f"the test part has {rows} rows, too few for a t-SNE; figures/clusters is left out")
         return
-    clusters, most, seed = settings.autoencoder.components, settings.ssgp.picture, settings.seed
-    tables = [
-        pictured(points.test.inputs[:most], kind=kind, clusters=clusters, seed=seed)
-        for kind, points in (("inputs", given), ("reconfigured", changed))
-    ]
-    table = pd.concat(tables, ignore_index=True)
-    here.run.table(table, "evaluate/clusters.csv")
-    here.run.figure(cluster_figure(table, title=f"{here.title}: clusters of the test inputs"), "figures/clusters")
+    table = of_seed(settings, given.test.inputs, changed.test.inputs, here)
+    here.run.table(table, CLUSTERS)
+    if here.full:
+        here.run.figure(cluster_figure(table, title=f"{here.title}: clusters of the test inputs"), "figures/clusters")
+
+
+def clusters_of(client: MlflowClient, jobs: pd.DataFrame) -> pd.DataFrame:
+    """Returns the table of the first of the jobs that has one, whose autoencoder is that of the first seed; empty where
+    none has."""
+    for run in jobs["run_id"]:
+        if any(item.path == CLUSTERS for item in client.list_artifacts(str(run), str(Path(CLUSTERS).parent))):
+            with TemporaryDirectory() as folder:
+                return pd.read_csv(client.download_artifacts(str(run), CLUSTERS, folder), **EXACT)
+    return pd.DataFrame()

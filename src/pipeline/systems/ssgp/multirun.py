@@ -11,6 +11,7 @@ from mlflow.tracking import MlflowClient
 from pipeline.compare.comparison import stored_error
 from pipeline.compare.summary import with_varied
 from pipeline.compare.words import Summary
+from pipeline.systems.ssgp.clusters import cluster_figure, clusters_of
 from pipeline.systems.ssgp.curves import best_place
 from pipeline.systems.ssgp.report import DataSet, claims_of, curve_figure, has_curves, in_words, means_of
 
@@ -58,8 +59,11 @@ def of_one(client: MlflowClient, jobs: Any, title: str) -> Summary:
     means, (paired, claims) = means_of(chosen), claims_of(chosen, points)
     reconfigured = autoencoders_of(client, jobs[jobs["arm"].str.match("revisited|vae_ridge")])
     tables = {"curves.csv": curves, "means.csv": means, "paired.csv": paired, "claims.csv": claims}
-    tables["autoencoders.csv"] = reconfigured
+    clusters = clusters_of(client, jobs[jobs["arm"].str.startswith("revisited")].sort_values("job"))
+    tables |= {"autoencoders.csv": reconfigured, "clusters.csv": clusters}
     figures = {}
+    if len(clusters):
+        figures["figures/clusters"] = cluster_figure(clusters, title=f"{title}: clusters of the test inputs")
     if has_curves(curves):
         figures["figures/rmse"] = curve_figure(curves, points, title=f"{title}: error over training")
     return Summary(

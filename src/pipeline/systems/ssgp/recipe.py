@@ -122,7 +122,7 @@ def stages(settings: SsgpConfig, job: Job, chosen: Chosen, loaded: Loaded, here:
     predictor = predictor_of(points, learnt, fitted)
     with here.clock.stage("evaluate"):
         words = evaluate(points, predictor, fitted, here, rows=settings.size.steps)
-        if model.name == "revisited" and here.full:
+        if model.name == "revisited":
             log_clusters(settings, standardised, learnt, here)
     if settings.stream.rows and draw is not None:
         with here.clock.stage("stream"):

@@ -93,6 +93,11 @@ def test_an_autoencoder_serves_all_jobs_of_its_seed(run_pipeline, client) -> Non
     assert trained["seed"].tolist() == [0, 1]
     radii = {job.data.metrics["autoencoder/radius"] for job in jobs if "autoencoder/radius" in job.data.metrics}
     assert sorted(radii) == sorted(trained["radius"])
+    clusters = table(parent, "clusters.csv")
+    pd.testing.assert_frame_equal(clusters, table(jobs[0], "evaluate/clusters.csv"))
+    assert clusters["inputs"].value_counts().to_dict() == {"inputs": 20, "reconfigured": 20}
+    text = mlflow.artifacts.load_text(f"{parent.info.artifact_uri}/figures/clusters.svg")
+    assert "reconfigured; silhouette" in text
 
 
 def test_a_comparison_that_was_stopped_goes_on_and_registers_its_best(run_pipeline, client, monkeypatch) -> None:
@@ -121,14 +126,14 @@ def test_a_comparison_that_was_stopped_goes_on_and_registers_its_best(run_pipeli
 
 
 @pytest.mark.skipif(find_spec("gpytorch") is None, reason="GPyTorch is not installed: pip install -e '.[gp]'")
-def test_the_best_of_those_that_can_be_served_is_registered(run_pipeline, client) -> None:
+def test_a_model_of_gpytorchs_that_is_the_best_is_registered(run_pipeline, client) -> None:
     result = run_pipeline(*OWN, "contender=rff/iid,ridge", "seed=0", "ssgp.ridges=[1000]", "tracking.register=mine")
     assert result.status == 0, result.err
     parent, (peer, ridge) = runs(client)
     assert float(peer.data.tags["validation_rmse"]) < float(ridge.data.tags["validation_rmse"])
     assert parent.data.tags["best.run"] == peer.info.run_id
-    assert client.get_model_version_by_alias("mine", "best").run_id == ridge.info.run_id
-    assert f"registered: models:/mine/1, the model of {ridge.info.run_name}" in result.out
+    assert client.get_model_version_by_alias("mine", "best").run_id == peer.info.run_id
+    assert f"registered: models:/mine/1, the model of {peer.info.run_name}" in result.out
 
 
 @pytest.mark.parametrize("asked", ["compare.baseline=ridge", "compare.figure=contenders", "compare.arm=kernel"])
