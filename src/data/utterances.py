@@ -160,6 +160,7 @@ class Utterances:
     words: where it is given, the modality `text` has one number a step, the row of a word in `words.vectors`.
     contaminated: modalities whose features were made with labels that are to be predicted: they are no source, unless
     `allow_contaminated` says so. lacking: why the data has no such modality, by its name.
+    columns: what the numbers of a step are called, by modality; see `columns_of`.
     Raises DataError for parts that do not agree.
     """
 
@@ -176,6 +177,7 @@ class Utterances:
     contaminated: frozenset[str] = frozenset()
     allow_contaminated: bool = False
     lacking: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if tuple(self.parts) != PARTS or self.label_kind not in LABEL_KINDS:
@@ -222,6 +224,12 @@ class Utterances:
     def modalities(self) -> tuple[str, ...]:
         """The names of the modalities that every part has."""
         return tuple(self.train.modalities)
+
+    def columns_of(self, modality: str) -> tuple[str, ...]:
+        """Returns what the numbers of a step of a modality are called: without names, `t_1`, `t_2` and so on of text,
+        `v_1` of video, `a_1` of audio."""
+        width = self.train.modalities[modality].values.shape[2]
+        return self.columns.get(modality, tuple(f"{modality[0]}_{number}" for number in range(1, width + 1)))
 
     def positive(self, part: Part) -> Tensor:
         """Returns which samples of a part are positive, bool (sample,): by score, or the second of two classes."""

@@ -233,6 +233,7 @@ def load_utterances(
         table.file.name.split(".")[0], {part: whole.pick(own) for part, own in rows.items()}, told.kind,
         f"table:{table.file.name}",
         positive_from=positive, classes=told.classes, words=known,
+        columns={modality: tuple(own) for modality, own in columns.items()},
     )  # fmt: skip
     return data.shortened(steps=steps)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from models.mctn.arms import ARMS, MODALITIES, plan_of
 from models.mctn.baselines import NAMES
-from models.mctn.objective import checked_modality_dropout
 from pipeline.host.errors import PipelineError
 from pipeline.systems.mctn.config import MctnConfig
 
@@ -15,14 +14,9 @@ def check(settings: MctnConfig) -> None:
     if own.bar is not None and own.bar not in NAMES:
         raise PipelineError(f"mctn.bar={own.bar} is unknown; choose one of {', '.join(NAMES)}, or null")
     if own.arm in NAMES:
-        check_baseline(settings)
         return
     if own.arm not in ARMS:
         raise PipelineError(f"mctn.arm={own.arm}: {unknown(own.arm)}, or a baseline: {', '.join(NAMES)}")
-    try:
-        checked_modality_dropout(own.modality_dropout, plan_of(own.arm))
-    except ValueError as error:
-        raise PipelineError(f"mctn.{error}") from error
     check_missing(own.arm, own.missing)
 
 
@@ -33,17 +27,6 @@ def unknown(arm: str) -> str:
     except ValueError as error:
         return str(error)
     raise AssertionError(arm)
-
-
-def check_baseline(settings: MctnConfig) -> None:
-    """Raises PipelineError for settings that a simple baseline does not have."""
-    own = settings.mctn
-    asked = {"missing": own.missing, "modality_dropout": own.modality_dropout}
-    typed = [f"mctn.{name}={value}" for name, value in asked.items() if value]
-    if typed:
-        raise PipelineError(
-            f"{typed[0]}: mctn.arm={own.arm} is a simple baseline, which has no such thing; leave it out"
-        )
 
 
 def check_missing(arm: str, missing: str | None) -> None:

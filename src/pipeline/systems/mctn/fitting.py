@@ -55,10 +55,11 @@ def network_of(settings: MctnConfig, data: Utterances, samples: Prepared) -> Sen
 
 
 def objective_of(settings: MctnConfig, network: SentimentNetwork, samples: Prepared) -> SentimentObjective:
-    """Returns the loss of an arm over the training part."""
+    """Returns the loss of an arm over the training part. Where one modality is read none is dropped."""
+    share = settings.mctn.modality_dropout if len(network.plan.read) > 1 else 0.0
     return SentimentObjective(
         network, samples.train, weights=weights_of(settings), batch_size=settings.fit.batch_size,
-        shuffle=generator(settings.seed, "mctn/shuffle"), modality_dropout=settings.mctn.modality_dropout,
+        shuffle=generator(settings.seed, "mctn/shuffle"), modality_dropout=share,
     )  # fmt: skip
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+from typing import NamedTuple
+
 from tqdm import tqdm
 
 from data.utterances import Utterances
@@ -12,9 +15,10 @@ from pipeline.job.clock import Clock
 from pipeline.job.study import Named, Study, set_up, study
 from pipeline.settings.build import build
 from pipeline.settings.job import Job
+from pipeline.systems.mctn.comparison import SENTIMENT
 from pipeline.systems.mctn.config import MctnConfig
 from pipeline.systems.mctn.evaluate import bar_of, evaluate, fit_baseline, prediction_table
-from pipeline.systems.mctn.fitting import fit_network
+from pipeline.systems.mctn.fitting import Fitted, fit_network
 from pipeline.systems.mctn.load import Prepared, prepared
 from pipeline.systems.mctn.pictures import log_pictures, log_predictions
 from pipeline.systems.mctn.report import log_baseline, log_network, log_samples, said
@@ -22,53 +26,92 @@ from pipeline.systems.mctn.roles import Roles, roles_of
 from pipeline.systems.mctn.scores import error_of
 
 
-def load_utterances(settings: MctnConfig) -> Utterances:
-    """Returns the data, cut as `size` says. Raises PipelineError where data= names no utterances."""
+class Loaded(NamedTuple):
+    """Holds the data in their own units, as a network takes them, and what is read and learned from."""
+
+    data: Utterances
+    samples: Prepared
+    roles: Roles
+
+
+def load(settings: MctnConfig) -> Loaded:
+    """Returns the data, cut as `size` says. Raises PipelineError where data= names no utterances, and DataError for an
+    arm that they cannot teach."""
+    roles = roles_of(settings.mctn.arm)
     data = build("data", settings.data, settings.extensions)
     if not isinstance(data, Utterances):
         raise PipelineError("recipe=mctn takes utterances; choose data=utterances (your own), mosi, mmmo or cycles")
-    return data.shortened(samples=settings.size.sequences, steps=settings.size.steps)
+    data.check_roles(roles.sources, roles.targets)
+    data = data.shortened(samples=settings.size.sequences, steps=settings.size.steps)
+    return Loaded(data, prepared(data, roles.learned, dtype=DTYPES[settings.dtype]), roles)
 
 
-def names_of_run(settings: MctnConfig, job: Job, data: Utterances, roles: Roles) -> Named:
-    """Returns what the run is called and tagged with. A baseline draws nothing, so that its seed changes nothing."""
-    experiment = str(job.choices.get("experiment") or settings.recipe)
-    arm = settings.mctn.arm
+def passed_over(settings: MctnConfig, roles: Roles) -> tuple[str, ...]:
+    """Returns the settings that change nothing in this fit."""
+    if roles.plan is None:
+        section = [f"mctn.{name}" for name in vars(settings.mctn) if name != "arm"]
+        return ("seed", "fit", "dtype", *section)
+    unused = {"modality_dropout": len(roles.sources) == 1, "weights": not roles.plan.targets}
+    return tuple(f"mctn.{name}" for name, is_unused in unused.items() if is_unused)
+
+
+def names_of_run(settings: MctnConfig, job: Job, loaded: Loaded) -> Named:
+    """Returns what the run is called and tagged with."""
+    data, _, roles = loaded
     tags = {
-        "arm": arm, "read": roles.letters, "label_kind": data.label_kind,
+        "arm": settings.mctn.arm, "read": roles.letters, "label_kind": data.label_kind,
         "contaminated": str(not data.contaminated.isdisjoint(roles.sources)).lower(),
         "positive_from": repr(data.positive_from) if data.label_kind == "score" else "",
     }  # fmt: skip
-    return Named(experiment, words=[arm], tags=tags, passed_over=("seed",) if roles.plan is None else ())
+    experiment = str(job.choices.get("experiment") or settings.recipe)
+    return Named(experiment, words=[settings.mctn.arm], tags=tags, passed_over=passed_over(settings, roles))
 
 
-def network_stages(settings: MctnConfig, data: Utterances, samples: Prepared, roles: Roles, here: Study) -> float:
+def network_stages(settings: MctnConfig, job: Job, loaded: Loaded, here: Study) -> float:
     """Fit, evaluation and report of a network; returns its validation error."""
-    own = settings.mctn
+    data, samples, roles = loaded
     with here.clock.stage("fit"):
         fitted = fit_network(settings, data, samples, here)
     here.run.tags({"validation_error": repr(fitted.validation)})
     with here.clock.stage("evaluate"):
-        evaluated = evaluate(fitted, data, samples.parts["test"], missing=own.missing)
-        evaluated.scores.update(bar_of(own.bar, data))
+        evaluated = evaluate(fitted, data, samples.parts["test"], missing=settings.mctn.missing)
+        evaluated.scores.update(bar_of(settings.mctn.bar, data))
     with here.clock.stage("report"):
         log_network(here, data, fitted, evaluated)
         log_pictures(here, data, fitted, evaluated, samples.parts["test"])
-        close(here, said(evaluated.scores, data, roles), fitted.validation)
+        kept = keep(settings, job, loaded, fitted, here)
+    close(here, said(evaluated.scores, data, roles) + kept, fitted.validation)
     return fitted.validation
 
 
-def baseline_stages(settings: MctnConfig, data: Utterances, roles: Roles, here: Study) -> float:
-    """Fit, evaluation and report of a simple baseline; returns its validation error."""
+def keep(settings: MctnConfig, job: Job, loaded: Loaded, fitted: Fitted, here: Study) -> str:
+    """The model, logged as `tracking.log_model` says; returns words about it."""
+    from pipeline.systems.mctn.servable import trained_model
+    from pipeline.tracking.model import keep_model
+
+    kept = trained_model(fitted.network, loaded.data, loaded.samples, fitted.validation)
+    uri = keep_model(here.run, kept, settings.tracking, SENTIMENT)
+    if uri is None:
+        return ""
+    reading = [typed for typed in job.overrides if typed.startswith(("data.delimiter=", "data.decimal="))]
+    asked = shlex.join(["recipe=predict", f"model={uri}", "data.path=new.csv", *reading])
+    return f"\n\npredict: python -m pipeline {asked}"
+
+
+def baseline_stages(settings: MctnConfig, loaded: Loaded, here: Study) -> float:
+    """Fit, evaluation and report of a simple baseline, which is not kept; returns its validation error."""
+    from pipeline.tracking.model import NOT_KEPT
+
+    data, _, roles = loaded
     with here.clock.stage("fit"):
         fitted = fit_baseline(settings.mctn.arm, data)
-    validation = error_of(data, data.validation, fitted.validation)
-    here.run.tags({"validation_error": repr(validation)})
+    validation, reason = error_of(data, data.validation, fitted.validation), "simple baselines are not kept"
+    here.run.tags({"validation_error": repr(validation), NOT_KEPT: reason})
     with here.clock.stage("report"):
         scores = log_baseline(here, data, fitted)
         if here.full:
             log_predictions(here, data, prediction_table(data.test, fitted.outputs))
-        close(here, said(scores, data, roles), validation)
+    close(here, f"{said(scores, data, roles)}\n\n{reason}", validation)
     return validation
 
 
@@ -83,14 +126,12 @@ def train(settings: MctnConfig, job: Job) -> float:
     the share of wrong classes."""
     refuse_several("recipe=mctn")
     device, clock = set_up(settings, job), Clock()
-    roles = roles_of(settings.mctn.arm)
     with clock.stage("load"):
-        data = load_utterances(settings)
-        data.check_roles(roles.sources, roles.targets)
-        samples = prepared(data, roles.learned, dtype=DTYPES[settings.dtype])
+        loaded = load(settings)
+    data = loaded.data
     tqdm.write(f"{data.name}: {len(data.train)} training samples, {len(data.test)} for test")
-    with study(settings, job, data, device, clock, names_of_run(settings, job, data, roles)) as here:
+    with study(settings, job, data, device, clock, names_of_run(settings, job, loaded)) as here:
         log_samples(here, data)
-        if roles.plan is None:
-            return baseline_stages(settings, data, roles, here)
-        return network_stages(settings, data, samples, roles, here)
+        if loaded.roles.plan is None:
+            return baseline_stages(settings, loaded, here)
+        return network_stages(settings, job, loaded, here)

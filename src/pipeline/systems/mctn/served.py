@@ -1,0 +1,63 @@
+"""The sentiment model as MLflow loads and serves it (models from code): this file travels with the logged model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from mlflow.exceptions import MlflowException
+from mlflow.models import set_model
+from mlflow.protos.databricks_pb2 import BAD_REQUEST
+from mlflow.pyfunc.model import PythonModel
+
+from models.mctn.request import decoded
+from models.mctn.tables import load_table_predictor
+from models.runtime.scoring_server import check_before_mlflow
+
+
+class BadRequest(MlflowException, ValueError):
+    """Says in one line what is wrong with the input; a server answers 400 with it, without the data or a stack
+    trace."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, error_code=BAD_REQUEST)
+        self.reason = reason
+
+    def serialize_as_json(self) -> str:
+        return json.dumps({"error_code": self.error_code, "message": self.reason})
+
+
+def read_body(body: Any) -> dict[str, Any]:
+    """Returns the request in a body of JSON, in place of MLflow's function. Raises BadRequest."""
+    try:
+        return body if isinstance(body, dict) else decoded(body)
+    except ValueError as error:
+        raise BadRequest(str(error)) from None
+
+
+class ServedReader(PythonModel):
+    """Takes a table with the columns that the model reads, a text a row, or rows of a `sample` in order; gives a row
+    for each sample: sample, score and positive, or class and probabilities. Other columns are not looked at."""
+
+    # the schema comes from the signature, not from type hints of `predict`; without this MLflow warns at every load
+    _skip_type_hint_validation = True
+
+    decoded = staticmethod(decoded)  # how the strict server reads a body for it
+
+    def load_context(self, context: Any) -> None:
+        self.predictor = load_table_predictor(Path(context.artifacts["parameters"]))
+        check_before_mlflow(read_body)
+
+    def predict(self, context, model_input, params=None):  # noqa: ARG002  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Answers a request. Raises BadRequest, a ValueError, for input that is no table which the model can read."""
+        if not isinstance(model_input, pd.DataFrame):
+            raise BadRequest(f"expected a table with {', '.join(self.predictor.read)}")
+        try:
+            return self.predictor.predict(model_input)
+        except (ValueError, TypeError) as error:
+            raise BadRequest(str(error)) from error
+
+
+set_model(ServedReader())

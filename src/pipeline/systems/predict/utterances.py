@@ -1,0 +1,46 @@
+"""Predictions of a logged sentiment model: a row for each sample of a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from data.base import DataError
+from data.files.table_files import TextFormat, existing_file, read_frame
+from pipeline.host.errors import PipelineError
+from pipeline.systems.predict.config import PredictConfig
+
+TEXT = "text"
+
+
+def refuse_what_series_have(settings: PredictConfig) -> None:
+    """Raises PipelineError for settings that mean something to other models alone."""
+    data = settings.data
+    asked = {
+        "horizon": settings.horizon, "interval": settings.interval, "data.group": data.group, "data.time": data.time
+    }  # fmt: skip
+    typed = [f"{name}={value}" for name, value in asked.items() if value]
+    if typed:
+        raise PipelineError(f"{typed[0]}: this model says of each sample how positive it is; leave it out")
+
+
+def predicted_utterances(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:
+    """Returns a row for each sample of the file, and words about them.
+
+    Raises DataError for a file that cannot be read or that the model cannot read, PipelineError for settings of others.
+    """
+    refuse_what_series_have(settings)
+    data = settings.data
+    file = existing_file(data.path)
+    frame = read_frame(file, TextFormat(data.delimiter, data.decimal))[0]
+    if TEXT in frame.columns:  # where all of them are digits they were read as numbers
+        frame[TEXT] = frame[TEXT].map(str, na_action="ignore").astype(object)
+    try:
+        found = model.predict(frame)
+    except ValueError as error:
+        raise DataError(f"{file}: {getattr(error, 'reason', error)}") from error
+    target = model.metadata.metadata["target"]
+    lost = int(found[target].isna().sum())
+    gaps = f" ({lost} with nothing to read have none)" if lost else ""
+    return found, f"{target} of {len(found)} samples{gaps}"
