@@ -11,7 +11,7 @@ from mlflow.tracking import MlflowClient
 from pipeline.compare.comparison import Comparison
 from pipeline.host.errors import PipelineError
 from pipeline.systems.registry import function, system
-from pipeline.tracking.model import BEST_SO_FAR, PARAMETERS, log_model
+from pipeline.tracking.model import BEST_SO_FAR, NOT_KEPT, PARAMETERS, log_model
 from pipeline.tracking.registry import register
 from pipeline.tracking.run import Run, scratch_folder
 
@@ -48,7 +48,7 @@ def log_best(run: Run, children: list[MlflowRun], comparison: Comparison | None,
 
 
 def keep_best(run: Run, children: list[MlflowRun], comparison: Comparison | None, name: str | None) -> None:
-    """The model of the best job, registered if there is a name.
+    """The model of the best job of those whose model can be kept, registered if there is a name.
 
     Raises PipelineError when there is a name and no job has a model, or their data differ.
     """
@@ -59,7 +59,7 @@ def keep_best(run: Run, children: list[MlflowRun], comparison: Comparison | None
     checksums = {child.data.tags["data.checksum"] for child in children}
     if name is not None and len(checksums) > 1:
         raise PipelineError(f"tracking.register={name}: the jobs ran on different data, so none is the best")
-    best = best_child(children, comparison)[0]
+    best = best_child([child for child in children if NOT_KEPT not in child.data.tags] or children, comparison)[0]
     uri = log_best_model(run.client, best, comparison, name)
     if name is None:
         return

@@ -23,6 +23,7 @@ from pipeline.tracking.store import file_lock
 
 MARK = {"project": "orthogonal-psrnn"}
 PARAMETERS = "parameters"  # folder of a run, and artifact of a logged model
+NOT_KEPT = "not_kept"  # tag of a run whose model cannot be kept: why
 BEST_SO_FAR = "best_so_far"  # tag of the job of a multirun whose parameters are kept: its validation error
 
 

@@ -14,10 +14,21 @@ def check(settings: MctnConfig) -> None:
     if own.bar is not None and own.bar not in NAMES:
         raise PipelineError(f"mctn.bar={own.bar} is unknown; choose one of {', '.join(NAMES)}, or null")
     if own.arm in NAMES:
+        check_kept(settings)
         return
     if own.arm not in ARMS:
         raise PipelineError(f"mctn.arm={own.arm}: {unknown(own.arm)}, or a baseline: {', '.join(NAMES)}")
     check_missing(own.arm, own.missing)
+
+
+def check_kept(settings: MctnConfig) -> None:
+    """Raises PipelineError where a simple baseline alone is to be kept: it is there for comparison."""
+    tracking = settings.tracking
+    if tracking.parent is None and (tracking.register or str(tracking.log_model).lower() == "true"):
+        raise PipelineError(
+            f"mctn.arm={settings.mctn.arm} is a simple baseline, which is not kept; leave out tracking.register and "
+            "tracking.log_model=true, or take another arm"
+        )
 
 
 def unknown(arm: str) -> str:
