@@ -10,7 +10,7 @@ import pandas as pd
 
 from models.mctn.arms import Plan
 from pipeline.compare import claims, statistics
-from pipeline.systems.mctn.labels import base, is_default, plan, settings_of
+from pipeline.systems.mctn.labels import FOLDS, base, is_default, plan, settings_of
 
 NOTHING = 0.005  # R² of a translation that rounds to 0.00: there is nothing that could have helped
 NO_TRANSLATION = "no claim (translation R² 0)"
@@ -104,16 +104,18 @@ def translated(row: Any) -> float:
 
 def errors_of(jobs: Any, means: Any) -> pd.DataFrame:
     """Returns the rows that `statistics` reads: a simple baseline, which is the same under every seed, stands beside
-    each of them; so does the bar that jobs carry."""
-    data, seeds = jobs["data"].iloc[0], sorted(set(jobs["seed"]))
-    stand_in = bool(jobs["stand_in"].any())
-    front = {"data": data, "count": 0, "stable": True, "stand_in": stand_in}
+    each of them with its error on that fold; so does the bar that jobs carry."""
     drawn = jobs[[plan(arm) is not None for arm in jobs["arm"]]]
-    rows = [{**front, "arm": j["arm"], "seed": j["seed"], "error": j["test_error"]} for j in drawn.to_dict("records")]
-    fixed = means[[plan(arm) is None for arm in means["arm"]]]
-    for own in fixed.to_dict("records"):
-        rows += [{**front, "arm": own["arm"], "seed": seed, "error": own["error"]} for seed in seeds]
-    return pd.DataFrame(rows)
+    rows = [drawn[["arm", "seed", "test_error"]].rename(columns={"test_error": "error"})]
+    for arm in [arm for arm in means["arm"] if plan(arm) is None]:
+        ran = jobs[jobs["arm"] == arm]
+        measured = ran["test_error"] if len(ran) else jobs.loc[jobs["bar"] == arm, "bar_error"]
+        by_fold = measured.groupby(jobs["seed"] // FOLDS).mean()
+        seeds = [seed for seed in sorted(set(jobs["seed"])) if seed // FOLDS in by_fold]
+        errors = [by_fold[seed // FOLDS] for seed in seeds]
+        rows.append(pd.DataFrame({"arm": arm, "seed": seeds, "error": errors}))
+    front = {"data": jobs["data"].iloc[0], "count": 0, "stable": True, "stand_in": bool(jobs["stand_in"].any())}
+    return pd.concat(rows, ignore_index=True).assign(**front)
 
 
 def verdict_of(row: pd.DataFrame) -> str:

@@ -12,7 +12,11 @@ from models.mctn.baselines import NAMES
 
 SETTING = re.compile(r", (?=[\w.@/]+=)")
 FOLD, DATA = "data.fold", "data."
-DEFAULTS = {"share": "core", "feedback": "prediction", "attention": "additive"}
+DEFAULTS = {
+    "share": "core", "feedback": "prediction", "attention": "additive", "modality_dropout": "0", "dropout": "0",
+    "translation": "0.1", "cycle": "0.1", "second": "0.1",
+}  # fmt: skip
+FOLDS = 1_000_000  # what a fold adds to a seed
 
 
 def settings_in(varied: str) -> list[str]:
@@ -32,7 +36,7 @@ def labelled(jobs: Any) -> pd.DataFrame:
     named = jobs.assign(
         data=[", ".join([str(name), *own]) for name, own in zip(jobs["data"], data, strict=True)],
         arm=[" ".join([str(name), *own]) for name, own in zip(jobs["arm"], arms, strict=True)],
-        seed=jobs["seed"] + 1_000_000 * folds,
+        seed=jobs["seed"] + FOLDS * folds,
     )
     order = named["arm"].map(place)
     return (

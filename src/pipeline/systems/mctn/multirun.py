@@ -16,7 +16,7 @@ from pipeline.systems.mctn.claims import claims_of, paired_of
 from pipeline.systems.mctn.goals import goals_of
 from pipeline.systems.mctn.joined import joint_figures
 from pipeline.systems.mctn.joint import separations_of
-from pipeline.systems.mctn.labels import labelled, plan
+from pipeline.systems.mctn.labels import labelled, plan, settings_of
 from pipeline.systems.mctn.tables import means_of, thesis_of
 from pipeline.systems.mctn.words import page
 from pipeline.tracking.run import scratch_folder
@@ -75,4 +75,4 @@ def accuracy_of(jobs: Any, counted: dict[str, pd.DataFrame]) -> pd.DataFrame:
 def control_of(arm: str) -> str | None:
     """Returns the arm without translation that reads the same; None for a baseline and for the control itself."""
     own = plan(arm)
-    return f"none-{own.read}" if own is not None and own.targets else None
+    return f"none-{own.read} {settings_of(arm)}".strip() if own is not None and own.targets else None

@@ -78,8 +78,8 @@ def letters(name: str) -> str:
 
 
 def thesis_of(means: pd.DataFrame) -> pd.DataFrame:
-    """Returns a row per printed one of the tables of which a data set has an arm: what is printed, and beside it what
-    was found, NaN of an arm that did not run."""
+    """Returns a row per printed one of the tables of a data set of which it has an arm, or that have a note: what is
+    printed, and beside it what was found, NaN of an arm that did not run."""
     rows = []
     for data in means["data"].unique():
         here = means[means["data"] == data]
@@ -90,9 +90,9 @@ def thesis_of(means: pd.DataFrame) -> pd.DataFrame:
 
 
 def printed_rows(table: Table, data: str, here: Any) -> list[dict[str, Any]]:
-    """Returns the rows of one printed table, none where no arm of it ran."""
+    """Returns the rows of one printed table; none where no arm of it ran, and no note says why."""
     found = {base(row["arm"]): row for row in here.to_dict("records") if is_default(row["arm"])}
-    if not any(printed.arm in found for printed in table.rows):
+    if not table.note and not any(printed.arm in found for printed in table.rows):
         return []
     return [
         {"data": data, "table": table.number, "title": table.title, **in_print(printed), **found.get(printed.arm, {})}

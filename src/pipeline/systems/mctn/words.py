@@ -11,7 +11,7 @@ from pipeline.compare.markdown import markdown_table
 from pipeline.compare.words import RATIOS
 from pipeline.systems.mctn.claims import SHOWN
 from pipeline.systems.mctn.labels import translation_columns
-from pipeline.systems.mctn.thesis import SCORES
+from pipeline.systems.mctn.thesis import SCORES, TABLES
 
 NAMED = {"accuracy": "accuracy", "f1": "weighted F1", "mae": "MAE", "correlation": "correlation"}
 CAPTION = (
@@ -24,10 +24,7 @@ JOINT = (
     "nearest neighbours of other groups beside the share of the most frequent kind, and silhouette (0: not at all). A "
     "picture by t-SNE does not prove it."
 )
-YOUTUBE = (
-    "The YouTube column of table 2.2 is left out: of its 269 published samples 191 have audio and 199 have video of "
-    "zeros alone, and the text of its training part was not published."
-)
+NOTES = {table.number: table.note for table in TABLES if table.note}
 
 
 def page(
@@ -64,8 +61,8 @@ def of_data(data: str, means: Any, thesis: Any) -> Iterator[str]:
     for (number, title), rows in own.groupby(["table", "title"], sort=False) if len(own) else ():
         table = pd.concat([rows, bar[~bar["arm"].isin(rows["arm"])]], ignore_index=True)
         yield f"Table {number} of the thesis: {title}\n\n{markdown_table(cells(table, printed=True))}"
-        if number == "2.2":
-            yield YOUTUBE
+        if number in NOTES:
+            yield NOTES[number]
         shown |= set(rows["arm"])
     rest = means[~means["arm"].isin(shown) | means["bar"]].sort_values("bar", kind="stable")
     if len(rest) > int(rest["bar"].sum()) or not shown:

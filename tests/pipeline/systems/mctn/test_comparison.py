@@ -110,6 +110,43 @@ def test_folds_are_units_of_pairs() -> None:
     assert paired["pairs"].tolist() == [10]
 
 
+def test_a_baseline_stands_beside_each_seed_with_its_error_of_the_fold() -> None:
+    rows = [
+        job("none-t", seed, 1.0 + fold + seed / 10, None, fold=fold, bar="audio", bar_error=2.0 + fold,
+            varied=f"data.fold={fold}")
+        for fold in range(2) for seed in range(2)
+    ]  # fmt: skip
+    rows += [job("median", 0, 5.0 + fold, None, fold=fold, varied=f"data.fold={fold}") for fold in range(2)]
+    named = labels.labelled(pd.DataFrame(rows))
+    errors = claims.errors_of(named, tables.means_of(named)).set_index(["arm", "seed"])["error"]
+    assert errors["audio"].tolist() == [2.0, 2.0, 3.0, 3.0]
+    assert errors["median"].tolist() == [5.0, 5.0, 6.0, 6.0]
+    assert errors["none-t"].tolist() == [1.0, 1.1, 2.0, 2.1]
+
+
+def test_default_settings_are_no_other_arm() -> None:
+    dropout = "mctn.modality_dropout"
+    rows = [
+        job("none-tva", seed, 1 + seed / 9, None, read="tva", varied=f"{dropout}={p}")
+        for p in (0, 0.3)
+        for seed in SEEDS
+    ]
+    rows += [job("cyclic-t-v-a", seed, 0.9 + seed / 9, 0.5, varied=f"{dropout}=0") for seed in SEEDS]
+    named = labels.labelled(pd.DataFrame(rows))
+    paired = claims.paired_of(named, tables.means_of(named))
+    assert paired[["control", "challenger", "against"]].to_numpy().tolist() == [
+        ["fusion", "cyclic-t-v-a modality_dropout=0", "none-tva modality_dropout=0"],
+        ["settings", "none-tva modality_dropout=0.3", "none-tva modality_dropout=0"],
+    ]
+
+
+def test_a_table_of_which_nothing_can_be_run_says_why() -> None:
+    named = labels.labelled(jobs_of({"none-t": 1.0}, R2, data="mmmo"))
+    text = multirun.summary_of(named, pd.DataFrame(), "mmmo").text
+    assert "cyclic-t-v-a (not run)" in text
+    assert "YouTube, is left out" in text
+
+
 def test_means_have_the_bar_that_jobs_carry_once() -> None:
     measured = {"bar_error": 1.099, "bar_mae": 1.099, "bar_accuracy": 0.729, "bar_f1": 0.729, "bar_correlation": 0.613}
     named = labels.labelled(jobs_of(**measured))
@@ -219,6 +256,7 @@ def test_accuracy_is_that_of_all_jobs_of_an_arm_beside_its_control() -> None:
     table = multirun.accuracy_of(jobs, counted).set_index("arm")
     np.testing.assert_allclose(table.loc["cyclic-t-v", ["accuracy", "difference"]].tolist(), [0.8, 0.1])
     assert table["against"].tolist() == ["none-t", ""]
+    assert multirun.control_of("cyclic-t-v share=none") == "none-t share=none"
     means = tables.means_of(jobs, table.reset_index()).set_index("arm")
     np.testing.assert_allclose(means["accuracy_low"], [0.8, 0.7])
 
