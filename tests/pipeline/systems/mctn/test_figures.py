@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from pipeline.plotting import REFERENCE
-from pipeline.systems.mctn import figures
+from pipeline.systems.mctn import figures, joined
 from pipeline.systems.mctn.figures import Attended
+from pipeline.systems.mctn.joined import joint_figures
 from pipeline.systems.mctn.joint import Encodings, plane, separation, separations_of
 
 
@@ -21,7 +25,9 @@ def encodings(apart: float, count: int = 40, kinds: tuple[str, ...] = ("negative
 
 
 def test_the_learning_curve_has_the_terms_that_there_are_and_the_kept_epoch() -> None:
-    curve = pd.DataFrame({"epoch": [0, 1], "train": [2.0, 1.0], "validation": [1.5, 1.2], "translation": [1.0, 0.9]})
+    curve: Any = pd.DataFrame(
+        {"epoch": [0, 1], "train": [2.0, 1.0], "validation": [1.5, 1.2], "translation": [1.0, 0.9]}
+    )
     figure = figures.learning(curve.assign(cycle=np.nan), 1, unit="mean absolute error", title="t")
     assert [panel.get_ylabel() for panel in figure.axes] == [
         "training loss", "validation\n(mean absolute error)", "validation\n(standardised squared error)",
@@ -29,7 +35,7 @@ def test_the_learning_curve_has_the_terms_that_there_are_and_the_kept_epoch() ->
     for panel, expected in zip(figure.axes, ([2, 1], [1.5, 1.2], [1, 0.9]), strict=True):
         drawn, kept = panel.lines
         assert np.asarray(drawn.get_ydata()).tolist() == expected
-        assert (list(kept.get_xdata()), kept.get_color()) == ([1, 1], REFERENCE["color"])
+        assert (np.asarray(kept.get_xdata()).tolist(), kept.get_color()) == ([1, 1], REFERENCE["color"])
     assert len(figures.learning(curve[["epoch", "train", "validation"]], 0, unit="nats", title="t").axes) == 2
 
 
@@ -129,3 +135,32 @@ def test_separation_over_seeds_is_a_row_an_arm() -> None:
     np.testing.assert_allclose(table["neighbours"], [0.7])
     np.testing.assert_allclose(table["silhouette_sd"], [np.std([0.06, 0.08], ddof=1)])
     assert len(separations_of(jobs.drop(columns="joint_neighbours"))) == 0
+
+
+class Stored:
+    """Stands for a client of MLflow whose runs of these names logged encodings."""
+
+    def __init__(self, folder: Path, runs: list[str]) -> None:
+        self.folder, self.runs = folder, runs
+
+    def list_artifacts(self, run: str) -> list[Any]:
+        return [SimpleNamespace(path="encodings.npz")] if run in self.runs else []
+
+    def download_artifacts(self, run: str, name: str, _: str) -> str:
+        own, path = encodings(self.runs.index(run), count=10), self.folder / f"{run}.npz"
+        np.savez(path, encoding=own.encoding, kind=own.kind, group=own.group, kinds=np.array(own.kinds))
+        assert name == "encodings.npz"
+        return str(path)
+
+
+def test_arms_stand_side_by_side_by_their_first_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [("cycles", arm, seed, f"{arm}{seed}") for arm in ("none-t", "cyclic-t-v", "median") for seed in (1, 0)]
+    jobs = pd.DataFrame([*rows, ("mosi", "median", 0, "m")], columns=["data", "arm", "seed", "run_id"])
+    client: Any = Stored(tmp_path, ["none-t0", "none-t1", "cyclic-t-v0", "cyclic-t-v1"])
+    found = joint_figures(client, jobs, title="a multirun")
+    assert list(found) == ["figures/joint"]
+    titles = [panel.get_title() for panel in found["figures/joint"].axes]
+    assert [title.split("\n")[0] for title in titles] == ["none-t", "cyclic-t-v"]
+    assert sorted(path.stem for path in tmp_path.iterdir()) == ["cyclic-t-v0", "none-t0"]
+    monkeypatch.setattr(joined, "MOST_PANELS", 1)
+    assert list(joined.encodings_of(client, jobs)) == ["none-t"]
