@@ -223,11 +223,9 @@ def load_utterances(
     told = labels_of(table, label, labels)
     groups = table.names if group is None else [str(name) for name in table.one_each(group)]
     rows = drawn(groups, validation=validation, test=test, seed=seed)
-    arrays: dict[str, list[np.ndarray]] = {}
     texts, known = texts_of(table, rows["train"], words)
-    if texts is not None and known is not None:
-        arrays["text"] = word_steps(texts, known, name=str(table.file))
-    arrays |= {modality: table.steps(own) for modality, own in columns.items()}
+    spoken = {} if texts is None or known is None else {"text": word_steps(texts, known, name=str(table.file))}
+    arrays = spoken | {modality: table.steps(own) for modality, own in columns.items()}
     whole = Part.of(arrays, told.values, table.names, groups=groups, texts=texts)
     data = Utterances(
         table.file.name.split(".")[0], {part: whole.pick(own) for part, own in rows.items()}, told.kind,
