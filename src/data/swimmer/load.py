@@ -22,10 +22,9 @@ import numpy as np
 
 from data.base import DataError, Dataset, check_numbers, check_whole_numbers
 from data.files.download import data_root, preparing
-from data.ranges import Count, Deviation, Seed
-from data.source import Source
-from data.split import check_trajectories, split_trajectories
+from data.ranges import Count, Deviation
 from data.swimmer.cross_entropy import cross_entropy_maximise
+from data.trajectories import Trajectories
 
 # To be raised whenever the same parameters give other trajectories than before.
 LOADER_VERSION = 2
@@ -33,6 +32,7 @@ FOLDER = "swimmer"
 FEATURE_NAMES = ("nose_angle", "joint_1_sin", "joint_1_cos", "joint_2_sin", "joint_2_cos")
 UNITS = ("rad", "", "", "", "")
 OBSERVED, ACTIONS, TRAINING_STEPS = 8, 2, 300
+SPLIT = 3  # what the generator of the split is told apart from those of other draws by
 
 
 class Settings(NamedTuple):
@@ -48,7 +48,7 @@ class Settings(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Swimmer(Source):
+class Swimmer(Trajectories):
     """Is the section `data=swimmer`: `trajectories` roll-outs of `steps` steps from different initial states; the last
     `test` are the test part.
 
@@ -69,11 +69,6 @@ class Swimmer(Source):
     """
 
     root: str | None = None
-    seed: Seed = 0
-    trajectories: Count = 25
-    test: Count = 5
-    validation: Count = 4
-    steps: Count = 300
     iterations: Count = 15
     policies: Count = 30
     elite: Count = 6
@@ -84,7 +79,8 @@ class Swimmer(Source):
         settings = Settings(
             self.seed, self.trajectories, self.steps, self.iterations, self.policies, self.elite, self.action_noise
         )
-        check_episodes(settings, test=self.test, validation=self.validation)
+        self.check("swimmer")
+        check_training(settings)
         versions = simulator_versions()
         paths = cache_paths({"loader": LOADER_VERSION, **settings._asdict(), **versions}, root=self.root)
         shape = (self.trajectories, self.steps, len(FEATURE_NAMES))
@@ -95,20 +91,14 @@ class Swimmer(Source):
                 if swims is None:
                     swims = simulate(settings)
                     keep(paths, swims)
-        draws = np.random.default_rng([self.seed, 3])
-        parts = split_trajectories(
-            list(swims), word="swim", validation=self.validation, test=self.test, generator=draws
-        )
+        parts = self.split(list(swims), word="swim", use=SPLIT)
         source = f"simulated: gymnasium {versions['gymnasium']}, mujoco {versions['mujoco']}"
         return Dataset("swimmer", *parts, FEATURE_NAMES, UNITS, source)
 
 
-def check_episodes(settings: Settings, *, test: int, validation: int) -> None:
-    """Checks the parameters. Raises DataError, naming the parameter, for one out of range."""
-    counts = {name: getattr(settings, name) for name in ("steps", "iterations", "policies", "elite")}
-    check_whole_numbers("swimmer", {"seed": settings.seed}, least=0)
-    check_whole_numbers("swimmer", counts)
-    check_trajectories("swimmer", trajectories=settings.trajectories, test=test, validation=validation)
+def check_training(settings: Settings) -> None:
+    """Raises DataError, naming the parameter, for one of the policy's search or of the noise out of range."""
+    check_whole_numbers("swimmer", {name: getattr(settings, name) for name in ("iterations", "policies", "elite")})
     check_numbers("swimmer", {"action_noise": settings.action_noise})
     if settings.elite > settings.policies:
         raise DataError(
