@@ -36,7 +36,12 @@ def test_there_are_experiments() -> None:
     folder = Path(__file__).parents[1]
     tested = "".join(
         (folder / path).read_text()
-        for path in ("multirun/test_sweeps.py", "systems/ssgp/test_multirun.py", "systems/psrnn/test_windows_runs.py")
+        for path in (
+            "multirun/test_sweeps.py",
+            "systems/ssgp/test_multirun.py",
+            "systems/psrnn/test_windows_runs.py",
+            "systems/mctn/test_recipe.py",
+        )
     )
     assert len(SWEEPS) >= 5
     run = {name for name in SWEEPS if f"+experiment={name}" in tested or f'run_tiny("{name}"' in tested}

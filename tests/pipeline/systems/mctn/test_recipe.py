@@ -178,12 +178,13 @@ def test_texts_of_ones_own_are_learned_registered_predicted_and_served(
     assert np.isnan(found["score"].iloc[-1])
     model = mlflow.pyfunc.load_model("models:/reviews@best")
     assert (model.metadata.metadata["takes"], model.metadata.metadata["columns"]) == ("utterances", ["text"])
-    check_served(application("models:/reviews@best", "strict", monkeypatch), new[:3], found[:3])
     refused = run_pipeline("recipe=predict", "model=models:/reviews@best", "data.path=new.csv", "horizon=3").error
     assert "horizon=3: this model says of each sample how positive it is; leave it out" in refused
+    served = new[:3]
     new.rename(columns={"text": "words"}).to_csv("new.csv", index=False)
     absent = run_pipeline("recipe=predict", "model=models:/reviews@best", "data.path=new.csv").error
     assert "new.csv: column text is missing; the model needs text" in absent
+    check_served(application("models:/reviews@best", "strict", monkeypatch), asked=served, found=found[:3])
 
 
 def check_served(app, asked: pd.DataFrame, found: pd.DataFrame) -> None:
@@ -282,20 +283,24 @@ def test_the_experiments_hold_every_row_of_the_thesis() -> None:
 @pytest.mark.parametrize(
     ("experiment", "arms"),
     [
-        ("mctn", "cyclic-t-a,median"), ("mctn_bimodal", "double-t-v"), ("mctn_trimodal", "paired-t-av"),
-        ("mctn_mmmo", "cyclic-v-a,audio"), ("mctn_synthetic", "simple-t-v"), ("mctn_missing", "none-tva,none-t"),
+        ("+experiment=mctn", "cyclic-t-a,median"),
+        ("+experiment=mctn_bimodal", "double-t-v"),
+        ("+experiment=mctn_trimodal", "paired-t-av"),
+        ("+experiment=mctn_mmmo", "cyclic-v-a,audio"),
+        ("+experiment=mctn_synthetic", "simple-t-v"),
+        ("+experiment=mctn_missing", "none-tva,none-t"),
     ],
-)  # fmt: skip
+)
 def test_every_experiment_runs_tiny_without_files(experiment: str, arms: str, run_pipeline: Callable, client) -> None:
-    files = [] if experiment in ("mctn_synthetic", "mctn_missing") else ["data.source=stand_in"]
-    result = run_pipeline(
-        f"+experiment={experiment}", "size=tiny", "seed=0", f"mctn.arm={arms}", "mctn.units=4", *files
-    )
+    files = [] if experiment in ("+experiment=mctn_synthetic", "mctn_missing") else ["data.source=stand_in"]
+    result = run_pipeline(experiment, "size=tiny", "seed=0", f"mctn.arm={arms}", "mctn.units=4", *files)
     assert result.status == 0, result.err
     runs = client.search_runs([e.experiment_id for e in client.search_experiments()])
     parents = [run for run in runs if "mlflow.parentRunId" not in run.data.tags]
     jobs = [run for run in runs if "mlflow.parentRunId" in run.data.tags]
     assert [run.info.status for run in runs] == ["FINISHED"] * len(runs)
     assert {run.data.tags["arm"] for run in jobs} == set(arms.split(","))
-    assert len(jobs) == {"mctn_synthetic": 2, "mctn_missing": 3}.get(experiment, len(arms.split(",")))
+    assert len(jobs) == {"+experiment=mctn_synthetic": 2, "+experiment=mctn_missing": 3}.get(
+        experiment, len(arms.split(","))
+    )
     assert "means.csv" in artifacts(client, parents[0])
