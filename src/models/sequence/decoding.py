@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -13,7 +14,8 @@ class Writer(Protocol):
     """Is a model that writes the next token of several hypotheses at once.
 
     start: the state before the first token, a row for each sequence of the memory. step: takes the last token of each
-    row, int64 (row,), and returns log p of the next one, (row, vocabulary), and the state after it. pick: the state of
+    row, int64 (row,), and returns log p of the next one, (row, vocabulary), which may be changed, and the state after
+    it. pick: the state of
     these rows, int64 (row,), in this order; a row may come more than once. No row depends on another one.
     """
 
@@ -37,13 +39,22 @@ class Rules:
         if len(self.longest) and int(self.longest.min()) < 1:
             raise ValueError(f"longest must be at least 1 for every sequence, got {int(self.longest.min())}")
 
+    @cached_property
+    def _forbidden(self) -> Tensor | None:
+        """Returns 0 for what may be written and −∞ for what may not, (vocabulary,)."""
+        if self.allowed is None:
+            return None
+        return torch.zeros(len(self.allowed), device=self.allowed.device).masked_fill(~self.allowed, -torch.inf)
+
     def permit(self, log_p: Tensor) -> Tensor:
-        """Returns log p (row, vocabulary) with −∞ for what may not be written. Raises ValueError for a row without any
-        token of a finite probability."""
-        permitted = log_p if self.allowed is None else log_p.masked_fill(~self.allowed, -torch.inf)
-        if not bool(permitted.amax(1).isfinite().all()):
-            raise ValueError("decoding: no token has a finite probability; look for weights that are not finite")
-        return permitted
+        """Returns log p (row, vocabulary) with −∞ for what may not be written, in place."""
+        return log_p if self._forbidden is None else log_p.add_(self._forbidden)
+
+
+def refuse_nothing(best: Tensor) -> None:
+    """Raises ValueError for the best log p of a hypothesis that is not finite: no token can be written."""
+    if not bool(best.isfinite().all()):
+        raise ValueError("decoding: no token has a finite probability; look for weights that are not finite")
 
 
 class Written(NamedTuple):
@@ -70,6 +81,7 @@ def greedy(model: Writer, memory: Any, rules: Rules) -> list[Written]:
     while len(rows):
         scores, state = model.step(state, last)
         best_log_p, last = rules.permit(scores).max(1)
+        refuse_nothing(best_log_p)
         log_p[rows.cpu()] += best_log_p.double().cpu()
         for row, token in zip(rows.tolist(), last.tolist(), strict=True):
             found[row].append(token)
@@ -152,7 +164,8 @@ def first_beams(rules: Rules, size: int) -> Beams:
 def extended(beams: Beams, log_p: Tensor, size: int) -> tuple[Beams, Tensor]:
     """Returns the beams with one token more, and the slot (sequence, slot) that each hypothesis came from."""
     count, width = len(beams.rows), min(size, log_p.shape[1])
-    totals, ids = best_of(beams.log_p.to(log_p.dtype).flatten().unsqueeze(1) + log_p, width)
+    totals, ids = best_of(log_p.add_(beams.log_p.to(log_p.dtype).flatten().unsqueeze(1)), width)
+    refuse_nothing(totals[:, 0][beams.log_p.flatten() > -torch.inf])
     totals, places = best_of(totals.view(count, size * width), size)
     slots = places // width
     token = ids.view(count, size * width).gather(1, places)

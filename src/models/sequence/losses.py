@@ -46,47 +46,56 @@ def smoothed_cross_entropy(
     """
     if not 0 <= smoothing < 1:
         raise ValueError(f"smoothing must be at least 0 and below 1, got {smoothing}")
-    found: Any = _SmoothedCrossEntropy.apply(hidden, weight, targets, smoothing, rows)
+    found: Any = _SmoothedCrossEntropy.apply(hidden.to(weight.dtype), weight, targets, smoothing, rows)
     return TokenLosses(Loss(found[0], float(len(targets))), found[1])
 
 
-def losses_of(logits: Tensor, targets: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-    """Returns the sum of smoothed losses and −log p of each target (row,), and leaves log p in the logits (row, V)."""
-    logits.sub_(logits.logsumexp(1, keepdim=True))
-    nats = -logits.gather(1, targets.unsqueeze(1)).squeeze(1)
-    total = nats.sum()
-    return (total if not smoothing else (1 - smoothing) * total - smoothing * logits.mean(1).sum()), nats
+class Chunk(NamedTuple):
+    """Holds what rows leave behind: exp(z − max z), (row, V); its sum and log Σ_v exp z_v, (row, 1); and z of the
+    targets, (row, 1)."""
 
+    raised: Tensor
+    sums: Tensor
+    whole: Tensor
+    chosen: Tensor
 
-def to_logits(log_p: Tensor, targets: Tensor, smoothing: float) -> Tensor:
-    """Returns the gradient of the smoothed losses with respect to the logits (row, V), p − (1 − ε) 1_y − ε/V, made in
-    place of log p."""
-    slope = log_p.exp_()
-    if smoothing:
-        slope.sub_(smoothing / slope.shape[1])
-    ones = slope.new_full((len(targets), 1), smoothing - 1)
-    return slope.scatter_add_(1, targets.unsqueeze(1), ones)
+    @classmethod
+    def of(cls, hidden: Tensor, weight: Tensor, targets: Tensor, room: Tensor) -> Chunk:
+        """Returns it for rows (row, width) with their targets (row, 1), in memory (row, V) that is used again for each
+        chunk: memory that is taken anew costs as much as the exponentials."""
+        logits = torch.mm(hidden, weight.T, out=room)
+        chosen, highest = logits.gather(1, targets), logits.amax(1, keepdim=True)
+        raised = logits.sub_(highest).exp_()
+        sums = raised.sum(1, keepdim=True)
+        return cls(raised, sums, sums.log() + highest, chosen)
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):
+    """With p = e / Σ e, the gradient of the logits is p − (1 − ε) 1_y − ε/V. It is not made: with e in memory the three
+    parts are multiplied by W and h one by one, and the last two need no product. ε/V Σ_v z_v is h · W̄ ε likewise."""
+
     @staticmethod
     def forward(
         ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, smoothing: float, rows: int
     ) -> tuple[Tensor, Tensor]:
-        wanted = ctx.needs_input_grad[0] or ctx.needs_input_grad[1]
-        above, below = torch.zeros_like(hidden), torch.zeros_like(weight) if wanted else None
-        totals, nats = [hidden.new_zeros(())], [hidden.new_zeros(0)]
-        for own, chosen, slope in zip(*(part.split(rows) for part in (hidden, targets, above)), strict=True):
-            logits = own @ weight.T
-            total, each = losses_of(logits, chosen, smoothing)
-            totals.append(total)
-            nats.append(each)
+        above, below = torch.zeros_like(hidden), None
+        if ctx.needs_input_grad[0] or ctx.needs_input_grad[1]:
+            below = (-smoothing / len(weight) * hidden.sum(0)).expand_as(weight).clone()
+            below.index_add_(0, targets, hidden, alpha=smoothing - 1)
+        mean, places = smoothing * weight.mean(0), targets.unsqueeze(1)
+        room = hidden.new_empty(min(rows, len(hidden)), len(weight))
+        nats, evenly = [hidden.new_zeros(0, 1)], (hidden * mean).sum()
+        for own, chosen, slope in zip(*(part.split(rows) for part in (hidden, places, above)), strict=True):
+            chunk = Chunk.of(own, weight, chosen, room[: len(own)])
+            nats.append(chunk.whole - chunk.chosen)
+            evenly = evenly - smoothing * chunk.chosen.sum()
             if below is not None:
-                gradient = to_logits(logits, chosen, smoothing)
-                torch.mm(gradient, weight, out=slope)
-                below.addmm_(gradient.T, own)
-        found = torch.stack(totals).sum(), torch.cat(nats)
-        ctx.mark_non_differentiable(found[1])
+                torch.mm(chunk.raised, weight, out=slope).div_(chunk.sums)
+                slope.add_(weight[chosen.squeeze(1)], alpha=smoothing - 1).sub_(mean)
+                below.addmm_(chunk.raised.T, own / chunk.sums)
+        each = torch.cat(nats).squeeze(1)
+        found = each.sum() - evenly, each
+        ctx.mark_non_differentiable(each)
         if below is not None:
             ctx.save_for_backward(above, below)
         return found

@@ -63,6 +63,17 @@ def test_large_logits_and_no_tokens_are_finite() -> None:
     assert not any(slope.any() for slope in slopes)
 
 
+def test_under_autocast_the_loss_has_the_precision_of_its_weight() -> None:
+    hidden, weight, targets = some()
+    own, table = hidden.detach().bfloat16().requires_grad_(), weight.detach().float().requires_grad_()
+    with torch.autocast("cpu", torch.bfloat16):
+        found = smoothed_cross_entropy(own, table, targets).loss.total
+    expected = smoothed_cross_entropy(own.float(), table, targets).loss.total
+    torch.testing.assert_close(found, expected)
+    for one, other in zip(*(torch.autograd.grad(each, [own, table]) for each in (found, expected)), strict=True):
+        torch.testing.assert_close(one, other)
+
+
 def test_evaluation_makes_no_gradient() -> None:
     hidden, weight, targets = some()
     with torch.no_grad():
