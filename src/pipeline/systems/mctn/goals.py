@@ -80,7 +80,7 @@ def without_the_others(jobs: Any) -> Iterator[Goal]:
     if "missing_error" not in jobs:
         return
     measured = {str(arm): own for arm, own in jobs.dropna(subset="missing_error").groupby("arm", sort=False)}
-    reading = {arm for arm, own in measured.items() if set(own["read"].iloc[0]) & set(own["missing"].iloc[0])}
+    reading = [arm for arm, own in measured.items() if set(own["read"].iloc[0]) & set(own["missing"].iloc[0])]
     for arm in [arm for arm in measured if arm not in reading]:
         yield the_same(arm, measured[arm])
         for other in [other for other in reading if plan(arm) is not None and base(other) == "none-tva"]:
