@@ -79,12 +79,16 @@ def separation(own: Encodings) -> Separation | None:
 
 def plane(own: Encodings, *, seed: int = 0) -> np.ndarray:
     """Returns a place in the plane for each sample by t-SNE (van der Maaten and Hinton 2008) of the standardised
-    encodings, from their first two principal components on: (sample, 2)."""
+    encodings, from their first two principal components on: (sample, 2). Fewer than three samples, and encodings that
+    are all the same, have no such plane: 0."""
     from sklearn.manifold import TSNE
 
+    places = own.standardised
+    if len(places) < 3 or not places.any():
+        return np.zeros((len(places), 2))
     perplexity = min(PERPLEXITY, (len(own.kind) - 1) / 3)
     model = TSNE(2, perplexity=perplexity, init="pca", random_state=seed, n_jobs=1)
-    return model.fit_transform(own.standardised)
+    return model.fit_transform(places)
 
 
 def words_of(found: Separation | None) -> str:

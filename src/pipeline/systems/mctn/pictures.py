@@ -41,10 +41,13 @@ def log_pictures(here: Study, data: Utterances, fitted: Fitted, evaluated: Evalu
 
 
 def log_separation(here: Study, arrays: dict[str, Any]) -> None:
-    """How far kinds are apart in the encodings of the test part, and with all details their picture."""
+    """How far kinds are apart in the encodings of the test part, where there are any, and with all details their
+    picture."""
     own = Encodings.of(arrays)
+    if not len(own.kind):
+        return
     log_metrics(here.run, {f"evaluate/{name}": value for name, value in metrics_of(separation(own)).items()})
-    if here.full and len(own.kind) > 2:
+    if here.full:
         title = f"{here.title}: encodings of the test part"
         here.run.figure(figures.joint({"E averaged over steps": own}, title=title), "figures/joint")
 

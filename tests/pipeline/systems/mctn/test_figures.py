@@ -126,6 +126,16 @@ def test_the_plane_is_the_same_each_time_and_every_kind_is_in_the_legend() -> No
     assert [words.get_text() for words in figure.legends[0].texts] == ["negative", "neutral", "positive"]
 
 
+def test_what_has_no_plane_lies_in_one_place() -> None:
+    few, own = encodings(1.0, count=2), encodings(1.0)
+    same = Encodings(np.ones((40, 4)), own.kind, own.group, own.kinds)
+    for each in (few, same):
+        np.testing.assert_array_equal(plane(each), np.zeros((len(each.kind), 2)))
+    found = separation(same)
+    assert found is not None
+    assert found.silhouette == 0
+
+
 def test_separation_over_seeds_is_a_row_an_arm() -> None:
     rows = [("cycles", "none-t", 0, 0.6), ("cycles", "none-t", 1, 0.8), ("cycles", "median", 0, np.nan)]
     jobs = pd.DataFrame(rows, columns=["data", "arm", "seed", "joint_neighbours"])
