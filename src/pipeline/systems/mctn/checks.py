@@ -11,6 +11,8 @@ from pipeline.systems.mctn.config import MctnConfig
 def check(settings: MctnConfig) -> None:
     """Raises PipelineError for an arm or a baseline that does not exist, and for settings that mean nothing to it."""
     own = settings.mctn
+    if settings.device == "cuda":
+        raise PipelineError("device=cuda: recipe=mctn computes on the CPU, as its networks are small; leave device out")
     if own.bar is not None and own.bar not in NAMES:
         raise PipelineError(f"mctn.bar={own.bar} is unknown; choose one of {', '.join(NAMES)}, or null")
     if own.arm in NAMES:

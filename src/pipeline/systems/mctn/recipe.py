@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from typing import NamedTuple
 
 from tqdm import tqdm
@@ -125,7 +126,7 @@ def train(settings: MctnConfig, job: Job) -> float:
     """The whole recipe; returns the validation error of the model that is kept: the mean absolute error of scores, or
     the share of wrong classes."""
     refuse_several("recipe=mctn")
-    device, clock = set_up(settings, job), Clock()
+    device, clock = set_up(replace(settings, device="cpu"), job), Clock()
     with clock.stage("load"):
         loaded = load(settings)
     data = loaded.data

@@ -260,6 +260,7 @@ def test_steps_of_classes_are_served_from_rows_of_samples(run_pipeline: Callable
         (("mctn.arm=median", "tracking.register=mine"), "mctn.arm=median is a simple baseline, which is not kept"),
         (("data=mmmo", "data.source=stand_in", "mctn.arm=none-t"), "no modality text"),
         (("data=mocap",), "gives sequences; recipe=mctn takes utterances: choose data="),
+        (("device=cuda",), "device=cuda: recipe=mctn computes on the CPU"),
         (("fit.epoch=3",), "did you mean fit.epochs?"),
         (("mctn.baseline=median",), "mctn.baseline"),
     ],
