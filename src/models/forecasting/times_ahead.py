@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from models.forecasting.frame import index_after
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def read_times(column: pd.Series) -> pd.Index:
@@ -17,6 +19,8 @@ def read_times(column: pd.Series) -> pd.Index:
 
     Raises ValueError, in one line, for anything else and for a time that is missing.
     """
+    import pandas as pd
+
     refused = ValueError(f"column {column.name} must hold a time in each row: 2026-01-31 12:00, or a number")
     numbers = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
     texts = all(isinstance(entry, str) for entry in column)
@@ -37,6 +41,8 @@ def times_after(times: Any, horizon: int) -> pd.Index:
 
     Raises ValueError for dates that go backwards.
     """
+    import pandas as pd
+
     if isinstance(times, pd.DatetimeIndex):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # that they are uneven: here they go on by the median step
@@ -54,5 +60,7 @@ def times_ahead(sequences: Sequence[Any], horizon: int, *, as_texts: bool) -> li
 
     as_texts: dates are given as texts; None stands for what is not a time.
     """
+    import pandas as pd
+
     later = [time for times in sequences for time in times_after(times, horizon)]
     return [None if time is pd.NaT else str(time) for time in later] if as_texts else later

@@ -8,13 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from models.mctn.predictor import SentimentPredictor, load_predictor
 from models.runtime.request_values import numbers_in_column
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SAMPLE, STEP, TEXT = "sample", "step", "text"
 NETWORK, COLUMNS, WORDS = "network", "columns.json", "words.npz"
@@ -103,6 +105,7 @@ class TablePredictor:
 
     def save(self, folder: Path) -> None:
         """Writes plain numbers and texts into an existing folder."""
+
         self.predictor.save(folder / NETWORK)
         words = self.vocabulary
         described = {
@@ -128,6 +131,8 @@ def load_table_predictor(folder: Path) -> TablePredictor:
 def numbered(table: pd.DataFrame) -> tuple[np.ndarray, list[str]]:
     """Returns each row's sample as a number from 0, by first appearance, and the names of the samples. Raises
     ValueError for a sample without a name."""
+    import pandas as pd
+
     if SAMPLE not in table.columns:
         return np.arange(len(table)), [str(row + 1) for row in range(len(table))]
     try:

@@ -9,6 +9,8 @@ from typing import Any
 
 from pipeline.host.errors import PipelineError
 
+HOURS = 24  # rows of the test part that are one place, a day, where nothing says how many there are
+
 LARGEST = 1e300
 
 

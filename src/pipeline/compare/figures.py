@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 BAND = "geometric mean over seeds, 95 % t-interval of the logs"
 
+NARROWEST = 1e-9  # width of an interval, as a share of the error: a narrower one is a point, which an axis can have
+
 
 def panels(data: list[str], title: str, *, x: str, y: str) -> tuple[Figure, dict[str, Axes]]:
     """Lays panels out side by side, two in a row."""
@@ -83,8 +85,10 @@ def contender_figure(means: Any, comparison: Comparison, *, title: str) -> Figur
         here = means[means["data"] == name].dropna(subset="error")
         rows = here.sort_values("error", ascending=comparison.higher_is_better)
         places = np.arange(len(rows))
-        low = (rows["error"] - rows["error_low"]).fillna(0.0).clip(lower=0.0)
-        high = (rows["error_high"] - rows["error"]).fillna(0.0).clip(lower=0.0)
+        low, high = (
+            width.where(width > NARROWEST * rows["error"].abs(), 0.0)
+            for width in (rows["error"] - rows["error_low"], rows["error_high"] - rows["error"])
+        )
         panel.set_yscale("linear")
         panel.set_xscale("log")
         panel.errorbar(

@@ -10,11 +10,10 @@ import pandas as pd
 from pipeline.compare import statistics
 from pipeline.compare.blocks import resampled_ratio
 from pipeline.compare.claims import verdict
-from pipeline.compare.comparison import Comparison
+from pipeline.compare.comparison import HOURS, Comparison
 from pipeline.compare.words import Summary, in_words
 from pipeline.host.errors import PipelineError
 
-HOURS = 24  # rows of the test part that are one place, a day, where nothing says how many there are
 WEEK = 7  # places in a week, of which blocks are whole numbers
 ALONG = "along.csv"
 KEYS = ["data", "window"]

@@ -21,15 +21,8 @@ from pipeline.settings.composition import prepare_process
 from pipeline.settings.nearest import no_such_choice
 from pipeline.settings.own_table import refuse_missing_file
 
-SYSTEMS = (
-    "psrnn",
-    "tune",
-    "predict",
-    "theory",
-    "trace",
-    "ssgp",
-    "mctn",
-)  # `pipeline/systems/<name>/config.py` has its SYSTEM
+# `pipeline/systems/<name>/config.py` has the SYSTEM of each
+SYSTEMS = ("psrnn", "tune", "predict", "theory", "trace", "ssgp", "mctn")
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any
 
 from omegaconf import MISSING
 
-from models.mctn.network import Share
-from models.sequence.recurrent import Feedback
 from pipeline.settings.fields import setting
 from pipeline.settings.schema import CommonConfig
 from pipeline.systems.mctn.comparison import SENTIMENT
 from pipeline.systems.registry import System
+
+# as `models.mctn.network.Share` and `models.sequence.recurrent.Feedback` name them, whose modules import torch
+SHARES, FEEDBACKS = ("padded", "core", "none"), ("none", "prediction", "teacher")
 
 
 @dataclass
@@ -25,8 +26,8 @@ class WeightsConfig:
 @dataclass
 class MctnSectionConfig:
     arm: str = MISSING
-    share: str = setting(choices=get_args(Share))
-    feedback: str = setting(choices=get_args(Feedback))
+    share: str = setting(choices=SHARES)
+    feedback: str = setting(choices=FEEDBACKS)
     units: int = setting(above=0, cap="count")
     layers: int = setting(above=0)
     dropout: float = setting(at_least=0, below=1)

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipeline.compare.arms import plain
-from pipeline.compare.comparison import Agreement, Comparison, stored_error
-from pipeline.compare.windows import HOURS
+from pipeline.compare.comparison import HOURS, Agreement, Comparison, stored_error
 from pipeline.plotting import MSE
 from pipeline.systems.psrnn.labels import label
 

@@ -12,7 +12,7 @@ from data.base import Sequences
 from models.forecasting.filtering import MaskedSequences, SequenceModel
 from models.forecasting.windows import WindowErrors, whole_windows, window_errors
 from models.runtime.threads import threads_for
-from pipeline.compare.windows import HOURS
+from pipeline.compare.comparison import HOURS
 from pipeline.systems.psrnn.comparison import ALONG, COUNTS, DAY, WINDOW_MAE, WINDOW_MSE
 from pipeline.tracking.run import Run
 

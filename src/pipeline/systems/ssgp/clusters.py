@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 import torch
-from mlflow.tracking import MlflowClient
 from torch import Tensor
 from tqdm import tqdm
 
@@ -24,6 +23,7 @@ from pipeline.systems.ssgp.inputs import mark_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from mlflow.tracking import MlflowClient
 
 CLUSTERS = "evaluate/clusters.csv"
 PERPLEXITY = 30.0

@@ -293,7 +293,7 @@ def test_the_experiments_hold_every_row_of_the_thesis() -> None:
     ],
 )
 def test_every_experiment_runs_tiny_without_files(experiment: str, arms: str, run_pipeline: Callable, client) -> None:
-    files = [] if experiment in ("+experiment=mctn_synthetic", "mctn_missing") else ["data.source=stand_in"]
+    files = [] if experiment in ("+experiment=mctn_synthetic", "+experiment=mctn_missing") else ["data.source=stand_in"]
     result = run_pipeline(experiment, "size=tiny", "seed=0", f"mctn.arm={arms}", "mctn.units=4", *files)
     assert result.status == 0, result.err
     runs = client.search_runs([e.experiment_id for e in client.search_experiments()])
