@@ -103,16 +103,16 @@ def translated(row: Any) -> float:
 
 
 def errors_of(jobs: Any, means: Any) -> pd.DataFrame:
-    """Returns the rows that `statistics` reads: a simple baseline, which is the same under every seed, stands beside
-    each of them with its error on that fold; so does the bar that jobs carry."""
+    """Returns the rows that `statistics` reads. A simple baseline, or the bar that jobs carry, stands beside each seed
+    with its error on the data of that seed; where it was not fitted under one, with its mean on that fold."""
     drawn = jobs[[plan(arm) is not None for arm in jobs["arm"]]]
     rows = [drawn[["arm", "seed", "test_error"]].rename(columns={"test_error": "error"})]
     for arm in [arm for arm in means["arm"] if plan(arm) is None]:
         ran = jobs[jobs["arm"] == arm]
         measured = ran["test_error"] if len(ran) else jobs.loc[jobs["bar"] == arm, "bar_error"]
-        by_fold = measured.groupby(jobs["seed"] // FOLDS).mean()
+        by_seed, by_fold = (measured.groupby(key).mean() for key in (jobs["seed"], jobs["seed"] // FOLDS))
         seeds = [seed for seed in sorted(set(jobs["seed"])) if seed // FOLDS in by_fold]
-        errors = [by_fold[seed // FOLDS] for seed in seeds]
+        errors = [by_seed.get(seed, by_fold[seed // FOLDS]) for seed in seeds]
         rows.append(pd.DataFrame({"arm": arm, "seed": seeds, "error": errors}))
     front = {"data": jobs["data"].iloc[0], "count": 0, "stable": True, "stand_in": bool(jobs["stand_in"].any())}
     return pd.concat(rows, ignore_index=True).assign(**front)

@@ -283,3 +283,10 @@ def test_a_page_is_made_again_from_its_files(tmp_path: Path) -> None:
     again = redraw.multirun_from(tmp_path)
     assert again.text == first.text
     assert set(again.tables) == {"means.csv", "paired.csv", "claims.csv", "goals.csv"}
+
+
+def test_a_bar_of_data_drawn_anew_is_paired_by_seed() -> None:
+    jobs = pd.DataFrame([job("none-t", seed, 1.0 + seed, None, bar="audio", bar_error=2.0 + seed) for seed in range(3)])
+    named = labels.labelled(jobs)
+    errors = claims.errors_of(named, tables.means_of(named))
+    assert errors.loc[errors["arm"] == "audio", "error"].tolist() == [2.0, 3.0, 4.0]
