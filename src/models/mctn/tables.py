@@ -94,6 +94,8 @@ class TablePredictor:
             raise ValueError(f"column {twice[0]} is there twice")
 
     def _named(self, outputs: np.ndarray, names: Sequence[str]) -> pd.DataFrame:
+        import pandas as pd
+
         table = pd.DataFrame({SAMPLE: names})
         if outputs.ndim == 1:
             positive = [bool(score >= self.positive_from) if score == score else None for score in outputs]
@@ -105,7 +107,6 @@ class TablePredictor:
 
     def save(self, folder: Path) -> None:
         """Writes plain numbers and texts into an existing folder."""
-
         self.predictor.save(folder / NETWORK)
         words = self.vocabulary
         described = {
