@@ -78,9 +78,7 @@ class SentimentObjective:
             raise ValueError("samples to learn from need labels")
         self.labels = samples.labels
         self.lengths = samples.lengths(model.plan.read)
-        absent = (samples.lengths(model.plan.source) == 0).nonzero()
-        if len(absent):
-            raise ValueError(f"sample {int(absent[0])} has no step of what is read; leave it out")
+        check_something_to_read(samples, model.plan)
 
     def parameters(self) -> list[nn.Parameter]:
         """Returns the parameters of the network; those that no term reaches get no gradient."""
@@ -112,6 +110,13 @@ class SentimentObjective:
 
     def _letters(self) -> str:
         return self.model.plan.letters if self.terms else self.model.plan.read
+
+
+def check_something_to_read(samples: Samples, plan: Plan) -> None:
+    """Raises ValueError, with its number from 0, for a sample without a step of what an arm reads."""
+    absent = (samples.lengths(plan.source) == 0).nonzero()
+    if len(absent):
+        raise ValueError(f"sample {int(absent[0])} has no step of what is read; leave it out")
 
 
 def checked_modality_dropout(share: float, plan: Plan) -> float:

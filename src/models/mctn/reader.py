@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from models.mctn.arms import plan_of
 from models.mctn.network import Architecture, SentimentNetwork
-from models.mctn.objective import SentimentObjective, Weights
+from models.mctn.objective import SentimentObjective, Weights, check_something_to_read
 from models.mctn.predictor import SentimentPredictor, load_predictor, streams_of
 from models.mctn.samples import Samples, Stream, in_units, units_of
 from models.mctn.training import Training, train
@@ -85,6 +85,7 @@ class SentimentReader(BaseEstimator):
             how, weights, seed = self._training(), self._weights(), seed_of(self.random_state)
             streams = streams_of(samples, plan_of(self.arm).letters)
             labels, classes = self._labels(samples, next(iter(streams.values())).steps.count)
+            check_something_to_read(Samples(streams), plan_of(self.arm))
             parts = split(streams, labels, share=not_negative("held_out", self.held_out, most=0.9), seed=seed)
             units = {letter: units_of(stream) for letter, stream in parts[0].streams.items()}
             learned, validation = (

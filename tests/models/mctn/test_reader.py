@@ -142,6 +142,15 @@ def test_samples_that_make_no_sense_are_refused(change: dict[str, Any], message:
         reader.predict(utterances())
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_sample_without_a_step_is_named_by_its_own_number(seed: int) -> None:
+    """Whether it would have been learned from or held out."""
+    own = utterances(40)
+    own["text"][7] = own["text"][7][:0]
+    with pytest.raises(ValueError, match=r"^sample 7 has no step of what is read; leave it out$"):
+        SentimentReader("cyclic-t-a", held_out=0.5, random_state=seed, **QUICK).fit(own)
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
