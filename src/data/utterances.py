@@ -161,6 +161,7 @@ class Utterances:
     contaminated: modalities whose features were made with labels that are to be predicted: they are no source, unless
     `allow_contaminated` says so. lacking: why the data has no such modality, by its name.
     columns: what the numbers of a step are called, by modality; see `columns_of`.
+    most_steps: how many steps of each modality `shortened` kept at most, None for all.
     Raises DataError for parts that do not agree.
     """
 
@@ -178,6 +179,7 @@ class Utterances:
     allow_contaminated: bool = False
     lacking: Mapping[str, str] = field(default_factory=dict)
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    most_steps: int | None = None
 
     def __post_init__(self) -> None:
         if tuple(self.parts) != PARTS or self.label_kind not in LABEL_KINDS:
@@ -245,7 +247,9 @@ class Utterances:
 
     def shortened(self, *, samples: int | None = None, steps: int | None = None) -> Utterances:
         """Returns fewer samples of each part and fewer steps, as `Part.shortened`."""
-        return replace(self, parts={k: p.shortened(samples=samples, steps=steps) for k, p in self.parts.items()})
+        parts = {name: part.shortened(samples=samples, steps=steps) for name, part in self.parts.items()}
+        most = min((own for own in (self.most_steps, steps) if own is not None), default=None)
+        return replace(self, parts=parts, most_steps=most)
 
     def only(self, modalities: Iterable[str]) -> Utterances:
         """Returns the same samples with some of their modalities."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 SAMPLE, STEP, TEXT = "sample", "step", "text"
 NETWORK, COLUMNS, WORDS = "network", "columns.json", "words.npz"
 ADVICE = "leave the row out"
+MOST_STEPS = 10_000  # of a modality of one sample, as where data are loaded
+Steps = TypeVar("Steps", list[str], np.ndarray)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +39,11 @@ class Vocabulary:
         """The row of each known word."""
         return {word: row for row, word in enumerate(self.words, start=1)}
 
-    def steps(self, text: str) -> np.ndarray:
-        """Returns the vectors of the words of a text, float64 (word, entry)."""
-        ids = [self.rows.get(word, 0) for word in re.findall(self.pattern, text.lower())]
+    def steps(self, text: str, sample: str, most: int | None = None) -> np.ndarray:
+        """Returns the vectors of the first `most` words of a text, None for all, float64 (word, entry). Raises
+        ValueError, naming the sample, as `first_steps`."""
+        words = first_steps(re.findall(self.pattern, text.lower()), f"sample {sample}, {TEXT}", most)
+        ids = [self.rows.get(word, 0) for word in words]
         return self.vectors[ids].astype(np.float64)
 
 
@@ -48,13 +52,15 @@ class TablePredictor:
     """Predicts the samples of a table.
 
     columns: of each modality that is read as numbers, by its name. vocabulary: where text is read as words, from a
-    column `text`. positive_from: a score counts as positive from here on.
+    column `text`. positive_from: a score counts as positive from here on. most_steps: how many steps of each modality
+    are read at most, as in the data that the network was scored on; None for all.
     """
 
     predictor: SentimentPredictor
     columns: Mapping[str, Sequence[str]]
     vocabulary: Vocabulary | None = None
     positive_from: float = 0.0
+    most_steps: int | None = None
 
     @property
     def read(self) -> list[str]:
@@ -67,19 +73,23 @@ class TablePredictor:
 
         With a column `sample` its rows are a sample's steps, in order; a row that is empty in all columns of a modality
         is no step of it, and the text of a sample stands in one row or in all of them. Without it each row is a sample,
-        called by its number, from 1 on. Columns that the model does not read are not looked at. A sample without a step
-        to read has empty values, and a warning says how many there are.
+        called by its number, from 1 on. Columns that the model does not read are not looked at. Of each modality the
+        first `most_steps` steps are read. A sample without a step to read has empty values, and a warning says how many
+        there are.
 
         Raises ValueError, in one line, for a column that is missing or there twice, no rows, a value that is no finite
-        number or no text, a row that is empty in some columns of a modality, and steps that do not rise.
+        number or no text, a row that is empty in some columns of a modality, steps that do not rise, and a sample of
+        more than `MOST_STEPS` steps.
         """
         self._check(table)
         codes, names = numbered(table)
         if STEP in table.columns and SAMPLE in table.columns:
             check_rising(table, codes)
-        samples = {name: steps_of(table, list(own), codes, len(names)) for name, own in self.columns.items()}
+        most = self.most_steps
+        samples = {name: steps_of(table, list(own), codes, names, most) for name, own in self.columns.items()}
         if self.vocabulary is not None:
-            samples["text"] = [self.vocabulary.steps(text) for text in texts_of(table, codes, len(names))]
+            texts = zip(texts_of(table, codes, len(names)), names, strict=True)
+            samples["text"] = [self.vocabulary.steps(text, name, most) for text, name in texts]
         return self._named(self.predictor.outputs(samples), names)
 
     def _check(self, table: pd.DataFrame) -> None:
@@ -111,6 +121,7 @@ class TablePredictor:
         words = self.vocabulary
         described = {
             "columns": {name: list(own) for name, own in self.columns.items()}, "positive_from": self.positive_from,
+            "most_steps": self.most_steps,
             "words": None if words is None else {"pattern": words.pattern, "words": words.words},
         }  # fmt: skip
         (folder / COLUMNS).write_text(json.dumps(described) + "\n", encoding="utf-8")
@@ -119,14 +130,16 @@ class TablePredictor:
 
 
 def load_table_predictor(folder: Path) -> TablePredictor:
-    """Returns what `TablePredictor.save` wrote into a folder; it predicts the same. Nothing is unpickled."""
+    """Returns what `TablePredictor.save` wrote into a folder; it predicts the same. Nothing is unpickled. A model that
+    was saved without a number of steps reads all."""
     described = json.loads((folder / COLUMNS).read_text(encoding="utf-8"))
     words, vocabulary = described["words"], None
     if words is not None:
         with np.load(folder / WORDS, allow_pickle=False) as file:
             vocabulary = Vocabulary(tuple(words["words"]), file["vectors"], words["pattern"])
     predictor, _ = load_predictor(folder / NETWORK)
-    return TablePredictor(predictor, described["columns"], vocabulary, described["positive_from"])
+    most = described.get("most_steps")
+    return TablePredictor(predictor, described["columns"], vocabulary, described["positive_from"], most)
 
 
 def numbered(table: pd.DataFrame) -> tuple[np.ndarray, list[str]]:
@@ -155,9 +168,19 @@ def check_rising(table: pd.DataFrame, codes: np.ndarray) -> None:
         raise ValueError(f"column {STEP}, row {order[bad[0] + 1]}: it does not rise; put the rows of a sample in order")
 
 
-def steps_of(table: pd.DataFrame, columns: list[str], codes: np.ndarray, count: int) -> list[np.ndarray]:
-    """Returns the steps of each sample, (step, column). Raises ValueError for a row that is empty in some columns, and
-    for a value that is no finite number."""
+def first_steps(steps: Steps, what: str, most: int | None) -> Steps:
+    """Returns the first `most` steps, None for all. Raises ValueError, beginning with `what`, for more than
+    `MOST_STEPS`, whatever `most` is."""
+    if len(steps) > MOST_STEPS:
+        raise ValueError(f"{what}: {len(steps)} steps; at most {MOST_STEPS}; send fewer")
+    return steps[:most]
+
+
+def steps_of(
+    table: pd.DataFrame, columns: list[str], codes: np.ndarray, names: Sequence[str], most: int | None = None
+) -> list[np.ndarray]:
+    """Returns the first `most` steps of each sample, None for all, (step, column). Raises ValueError for a row that is
+    empty in some columns, for a value that is no finite number, and as `first_steps`."""
     values = np.column_stack([numbers_in_column(table[name], ADVICE) for name in columns])
     empty = np.isnan(values)
     bad = np.argwhere(np.isinf(values) | (empty & ~empty.all(axis=1, keepdims=True)))
@@ -166,8 +189,9 @@ def steps_of(table: pd.DataFrame, columns: list[str], codes: np.ndarray, count: 
         raise ValueError(f"column {columns[place]}, row {row}: not a finite number; fill it in, or leave out the row")
     present = ~empty.any(axis=1)
     order = np.argsort(codes, kind="stable")
-    ends = np.bincount(codes, minlength=count).cumsum()[:-1]
-    return [values[rows[present[rows]]] for rows in np.split(order, ends)]
+    ends = np.bincount(codes, minlength=len(names)).cumsum()[:-1]
+    samples = zip(np.split(order, ends), names, strict=True)
+    return [first_steps(values[rows[present[rows]]], f"sample {name}, {columns[0]}", most) for rows, name in samples]
 
 
 def texts_of(table: pd.DataFrame, codes: np.ndarray, count: int) -> list[str]:

@@ -46,14 +46,16 @@ def servable(parameters: Path) -> Servable:
 
 
 def predictor_of(network: SentimentNetwork, data: Utterances, samples: Prepared) -> TablePredictor:
-    """Returns what predicts a table: the network with the units, the columns and the word vectors of what it reads."""
+    """Returns what predicts a table: the network with the units, the columns and the word vectors of what it reads, and
+    the number of steps that the data were cut to."""
     read = network.plan.read
     words = data.words if "t" in read else None
     named = {MODALITIES[letter]: data.columns_of(MODALITIES[letter]) for letter in read}
     columns = {name: own for name, own in named.items() if words is None or name != "text"}
     known = None if words is None else Vocabulary(words.words, words.vectors.numpy().astype(np.float16), WORD.pattern)
     units = {letter: samples.units[letter] for letter in read}
-    return TablePredictor(SentimentPredictor(network, units, data.classes), columns, known, data.positive_from)
+    scores = SentimentPredictor(network, units, data.classes)
+    return TablePredictor(scores, columns, known, data.positive_from, data.most_steps)
 
 
 def table_of(part: Part, predictor: TablePredictor) -> pd.DataFrame:

@@ -14,11 +14,8 @@ import pytest
 import torch
 
 from data.files.exact_numbers import EXACT
-from models.mctn.arms import ARMS
-from models.mctn.baselines import NAMES
 from models.mctn.objective import SentimentObjective
 from models.runtime.objective import Loss
-from pipeline.host.paths import conf_folder
 from served_in_process import application, in_process
 
 TINY = ("recipe=mctn", "data=cycles", "size=tiny", "mctn.units=4", "mctn.bar=word_vectors")
@@ -267,41 +264,3 @@ def test_steps_of_classes_are_served_from_rows_of_samples(run_pipeline: Callable
 )  # fmt: skip
 def test_bad_settings_end_in_one_line(overrides, message, run_pipeline: Callable) -> None:
     assert message in run_pipeline(*TINY, *overrides).error
-
-
-def rows_of(experiment: str) -> list[str]:
-    text = (conf_folder() / "experiment" / f"{experiment}.yaml").read_text(encoding="utf-8")
-    (line,) = [line for line in text.splitlines() if "mctn.arm:" in line]
-    return line.split(": ")[1].split(",")
-
-
-def test_the_experiments_hold_every_row_of_the_thesis() -> None:
-    swept = {row for path in (conf_folder() / "experiment").glob("mctn*.yaml") for row in rows_of(path.stem)}
-    assert swept <= set(ARMS) | set(NAMES)
-    assert set(ARMS) <= swept
-
-
-@pytest.mark.parametrize(
-    ("experiment", "arms"),
-    [
-        ("+experiment=mctn", "cyclic-t-a,median"),
-        ("+experiment=mctn_bimodal", "double-t-v"),
-        ("+experiment=mctn_trimodal", "paired-t-av"),
-        ("+experiment=mctn_mmmo", "cyclic-v-a,audio"),
-        ("+experiment=mctn_synthetic", "simple-t-v"),
-        ("+experiment=mctn_missing", "none-tva,none-t"),
-    ],
-)
-def test_every_experiment_runs_tiny_without_files(experiment: str, arms: str, run_pipeline: Callable, client) -> None:
-    files = [] if experiment in ("+experiment=mctn_synthetic", "+experiment=mctn_missing") else ["data.source=stand_in"]
-    result = run_pipeline(experiment, "size=tiny", "seed=0", f"mctn.arm={arms}", "mctn.units=4", *files)
-    assert result.status == 0, result.err
-    runs = client.search_runs([e.experiment_id for e in client.search_experiments()])
-    parents = [run for run in runs if "mlflow.parentRunId" not in run.data.tags]
-    jobs = [run for run in runs if "mlflow.parentRunId" in run.data.tags]
-    assert [run.info.status for run in runs] == ["FINISHED"] * len(runs)
-    assert {run.data.tags["arm"] for run in jobs} == set(arms.split(","))
-    assert len(jobs) == {"+experiment=mctn_synthetic": 2, "+experiment=mctn_missing": 3}.get(
-        experiment, len(arms.split(","))
-    )
-    assert "means.csv" in artifacts(client, parents[0])
