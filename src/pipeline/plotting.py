@@ -148,6 +148,23 @@ def written_out(panel: Axes, ticks: Sequence[float]) -> None:
     panel.get_xaxis().set_minor_formatter(NullFormatter())
 
 
+def single_value(drawn: Any) -> float | None:
+    """Returns the value that all numbers share, at most `SAME_LINE` apart and above 0; None where they differ."""
+    values = np.asarray(drawn, dtype=np.float64)
+    low, high = np.nanmin(values, initial=np.inf), np.nanmax(values, initial=0.0)
+    return float(low) if 0 < low <= high <= low * (1 + SAME_LINE) else None
+
+
+def widened(panel: Axes, **drawn: Any) -> None:
+    """Gives a logarithmic axis, `x` or `y`, limits of its own where what is drawn along it is a single value: by the
+    rounding of the transform Matplotlib may find two, with no room between them. Call it once all is drawn."""
+    single = {name: single_value(values) for name, values in drawn.items()}
+    alone = {name: value for name, value in single.items() if value is not None}
+    for name in alone:  # all of them first: to set the limits of one axis scales the others
+        panel.autoscale(enable=False, axis=name)  # pyright: ignore[reportArgumentType]
+    panel.set(**{f"{name}lim": (value / 2, value * 2) for name, value in alone.items()})
+
+
 def few_ticks(axis: Any) -> None:
     """Ticks of a logarithmic axis over less than `NARROW` times its least value are a few round numbers; those between
     powers of ten would run into one another there. Call it once all is drawn."""

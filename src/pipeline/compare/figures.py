@@ -22,6 +22,7 @@ from pipeline.plotting import (
     new_panels,
     style,
     whole_ticks,
+    widened,
     written_out,
 )
 
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BAND = "geometric mean over seeds, 95 % t-interval of the logs"
-
-NARROWEST = 1e-9  # width of an interval, as a share of the error: a narrower one is a point, which an axis can have
 
 
 def panels(data: list[str], title: str, *, x: str, y: str) -> tuple[Figure, dict[str, Axes]]:
@@ -85,16 +84,15 @@ def contender_figure(means: Any, comparison: Comparison, *, title: str) -> Figur
         here = means[means["data"] == name].dropna(subset="error")
         rows = here.sort_values("error", ascending=comparison.higher_is_better)
         places = np.arange(len(rows))
-        low, high = (
-            width.where(width > NARROWEST * rows["error"].abs(), 0.0)
-            for width in (rows["error"] - rows["error_low"], rows["error_high"] - rows["error"])
-        )
+        low = (rows["error"] - rows["error_low"]).fillna(0.0).clip(lower=0.0)
+        high = (rows["error_high"] - rows["error"]).fillna(0.0).clip(lower=0.0)
         panel.set_yscale("linear")
         panel.set_xscale("log")
         panel.errorbar(
             rows["error"], places, xerr=[low, high], fmt="o", color=colour(0), markersize=MARKER, capsize=CAP
         )
         panel.set_yticks(places, rows["arm"].map(comparison.named).tolist(), fontsize=SMALL_SIZE)
+        widened(panel, x=rows[["error", "error_low", "error_high"]])
         few_ticks(panel.xaxis)
     return figure
 
@@ -112,6 +110,7 @@ def error_by_seconds(means: Any, comparison: Comparison, *, title: str) -> Figur
         panel.plot(front["seconds"], front["error"], drawstyle="steps-post", label="smallest error so far", **REFERENCE)
         for i, arm in enumerate(arms):
             numbered_points(panel, i, here[here["arm"] == arm], comparison.named(arm))
+        widened(panel, x=here["seconds"], y=here[["error", "error_low", "error_high"]])
         few_ticks(panel.xaxis)
         few_ticks(panel.yaxis)
     legend_beside(figure)

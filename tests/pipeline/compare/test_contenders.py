@@ -224,3 +224,15 @@ def test_ticks_of_a_narrow_logarithmic_axis_are_a_few_numbers() -> None:
     assert 2 <= len(shown) <= 5
     assert all(low <= float(text) <= high for text in shown)
     assert not len(panel.xaxis.get_minorticklocs())
+
+
+@pytest.mark.parametrize("draw", [figures.contender_figure, figures.error_by_seconds])
+def test_an_axis_of_a_single_value_has_room_around_it(draw: Any) -> None:
+    """Rounding gives about one value in six a margin of one unit in the last place, to which no axis can be set."""
+    for error in np.exp(np.random.default_rng(0).uniform(-8, 2, size=12)):
+        ends = {"error": error, "error_low": np.nextafter(error, 0), "error_high": np.nextafter(error, 9)}
+        means = pd.DataFrame([{"data": "waves", "arm": "gru", "seconds": error, "front": True, "horizon": 1} | ends])
+        figure = draw(means, FORECASTS, title="one")
+        figure.canvas.draw()
+        (panel,) = figure.axes
+        np.testing.assert_allclose(panel.get_xlim(), [error / 2, error * 2], rtol=1e-6)
