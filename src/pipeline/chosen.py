@@ -27,6 +27,7 @@ from pipeline.host.paths import conf_folder, refuse_shadowing
 from pipeline.host.process import prepare_environment
 from pipeline.settings.messages import expected_errors, one_line
 from pipeline.systems.registry import prepare_composition
+from pipeline.tracking.artifacts import fetched
 from pipeline.tracking.run import scratch_folder
 from pipeline.tracking.store import open_store
 
@@ -38,10 +39,11 @@ def trials_of(search: str) -> pd.DataFrame:
     """The trials that finished, the best first. Raises PipelineError for a run that is no search."""
     client = open_store(None)
     run = ended_parent(client, search)
-    if not any(item.path == "trials.csv" for item in client.list_artifacts(run.info.run_id)):
-        raise PipelineError(f"{search} has no trials.csv; name a multirun of +experiment=equal_effort or tune")
     with scratch_folder() as folder:
-        table: Any = pd.read_csv(client.download_artifacts(run.info.run_id, "trials.csv", str(folder)))
+        path = fetched(client, run.info.run_id, "trials.csv", folder)
+        if path is None:
+            raise PipelineError(f"{search} has no trials.csv; name a multirun of +experiment=equal_effort or tune")
+        table: Any = pd.read_csv(path)
     return table[table["state"] == "finished"]
 
 

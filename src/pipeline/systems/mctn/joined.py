@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from mlflow.tracking import MlflowClient
 
 from pipeline.systems.mctn import figures
 from pipeline.systems.mctn.joint import Encodings
+from pipeline.tracking.artifacts import fetched
 from pipeline.tracking.run import scratch_folder
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ def encodings_of(client: MlflowClient, jobs: Any) -> dict[str, Encodings]:
     found = dict[str, Encodings]()
     with scratch_folder() as scratch:
         for job in jobs.to_dict("records"):
-            run = str(job["run_id"])
-            if len(found) == MOST_PANELS or all(item.path != ENCODINGS for item in client.list_artifacts(run)):
-                continue
-            path = client.download_artifacts(run, ENCODINGS, str(scratch))
-            with np.load(Path(path), allow_pickle=False) as arrays:
-                found[str(job["arm"])] = Encodings.of(arrays)
+            if len(found) == MOST_PANELS:
+                break
+            path = fetched(client, str(job["run_id"]), ENCODINGS, scratch)
+            if path is not None:
+                with np.load(path, allow_pickle=False) as arrays:
+                    found[str(job["arm"])] = Encodings.of(arrays)
     return found

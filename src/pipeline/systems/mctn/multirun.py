@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -19,6 +18,7 @@ from pipeline.systems.mctn.joint import separations_of
 from pipeline.systems.mctn.labels import labelled, plan, settings_of
 from pipeline.systems.mctn.tables import means_of, thesis_of
 from pipeline.systems.mctn.words import page
+from pipeline.tracking.artifacts import fetched
 from pipeline.tracking.run import scratch_folder
 
 PREDICTIONS = "predictions.csv"
@@ -49,10 +49,9 @@ def predictions_of(client: MlflowClient, jobs: pd.DataFrame) -> dict[str, pd.Dat
     with scratch_folder() as scratch:
         for job in jobs.to_dict("records"):
             run = str(job["run_id"])
-            if all(item.path != PREDICTIONS for item in client.list_artifacts(run)):
-                continue  # of a job that logs none
-            path = client.download_artifacts(run, PREDICTIONS, str(scratch))
-            found[run] = correct_by_group(pd.read_csv(Path(path), **EXACT), str(job["positive_from"]))
+            path = fetched(client, run, PREDICTIONS, scratch)
+            if path is not None:
+                found[run] = correct_by_group(pd.read_csv(path, **EXACT), str(job["positive_from"]))
     return found
 
 

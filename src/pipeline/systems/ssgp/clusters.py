@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +11,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from data.files.exact_numbers import EXACT
+from pipeline.host.atomic import written_whole
 from pipeline.job.shared import shared_stage
 from pipeline.job.study import Study
 from pipeline.plotting import Grid, colour, new_panels
@@ -20,6 +19,8 @@ from pipeline.systems.ssgp.checks import LEAST_PICTURE
 from pipeline.systems.ssgp.config import SsgpConfig
 from pipeline.systems.ssgp.curves import StandardisedPoints
 from pipeline.systems.ssgp.inputs import mark_of
+from pipeline.tracking.artifacts import fetched
+from pipeline.tracking.run import scratch_folder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -81,9 +82,8 @@ def of_seed(settings: SsgpConfig, given: Tensor, changed: Tensor, here: Study) -
     with shared_stage("clusters", f"{settings.ssgp.picture}-{mark}") as folder:
         path = folder / "clusters.csv"
         if not path.exists():
-            partial = path.with_suffix(".partial")
-            both(settings, given, changed).to_csv(partial, index=False)
-            partial.replace(path)
+            with written_whole(path) as partial:
+                both(settings, given, changed).to_csv(partial, index=False)
         return pd.read_csv(path, **EXACT)
 
 
@@ -103,7 +103,8 @@ def clusters_of(client: MlflowClient, jobs: pd.DataFrame) -> pd.DataFrame:
     """Returns the table of the first of the jobs that has one, whose autoencoder is that of the first seed; empty where
     none has."""
     for run in jobs["run_id"]:
-        if any(item.path == CLUSTERS for item in client.list_artifacts(str(run), str(Path(CLUSTERS).parent))):
-            with TemporaryDirectory() as folder:
-                return pd.read_csv(client.download_artifacts(str(run), CLUSTERS, folder), **EXACT)
+        with scratch_folder() as scratch:
+            path = fetched(client, str(run), CLUSTERS, scratch)
+            if path is not None:
+                return pd.read_csv(path, **EXACT)
     return pd.DataFrame()

@@ -153,7 +153,8 @@ class Stored:
     def __init__(self, folder: Path, runs: list[str]) -> None:
         self.folder, self.runs = folder, runs
 
-    def list_artifacts(self, run: str) -> list[Any]:
+    def list_artifacts(self, run: str, path: str | None = None) -> list[Any]:
+        assert path is None
         return [SimpleNamespace(path="encodings.npz")] if run in self.runs else []
 
     def download_artifacts(self, run: str, name: str, _: str) -> str:
