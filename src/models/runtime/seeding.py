@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 
 import torch
@@ -25,3 +26,12 @@ def generator(seed: int, name: str) -> torch.Generator:
 def generators_of(seed: int) -> Generators:
     """Returns the function that gives each named use of the seed its `generator`."""
     return partial(generator, seed)
+
+
+@contextmanager
+def drawn(seed: int, name: str) -> Iterator[None]:
+    """Has the block draw from torch's global generator as seeded for one named use of the seed; afterwards that
+    generator is as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(derived(seed, name))
+        yield

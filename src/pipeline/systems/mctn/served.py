@@ -29,14 +29,6 @@ class BadRequest(MlflowException, ValueError):
         return json.dumps({"error_code": self.error_code, "message": self.reason})
 
 
-def read_body(body: Any) -> dict[str, Any]:
-    """Returns the request in a body of JSON, in place of MLflow's function. Raises BadRequest."""
-    try:
-        return body if isinstance(body, dict) else decoded(body)
-    except ValueError as error:
-        raise BadRequest(str(error)) from None
-
-
 class ServedReader(PythonModel):
     """Takes a table with the columns that the model reads, a text a row, or rows of a `sample` in order; gives a row
     for each sample: sample, score and positive, or class and probabilities. Other columns are not looked at."""
@@ -48,7 +40,7 @@ class ServedReader(PythonModel):
 
     def load_context(self, context: Any) -> None:
         self.predictor = load_table_predictor(Path(context.artifacts["parameters"]))
-        check_before_mlflow(read_body)
+        check_before_mlflow(decoded, BadRequest)
 
     def predict(self, context, model_input, params=None):  # noqa: ARG002  # pyright: ignore[reportIncompatibleMethodOverride]
         """Answers a request. Raises BadRequest, a ValueError, for input that is no table which the model can read."""

@@ -132,14 +132,6 @@ def checked_bound(most: Any) -> int | None:
     return most
 
 
-def read_body(body: Any) -> dict[str, Any]:
-    """Returns the request in a body of JSON, in place of MLflow's function. Raises BadRequest."""
-    try:
-        return body if isinstance(body, dict) else decoded(body)
-    except ValueError as error:
-        raise BadRequest(str(error)) from None
-
-
 class ServedForecaster(PythonModel):
     """Takes rows in time order, in the data's own units; rows of the same sequence share the column `sequence`.
 
@@ -159,13 +151,11 @@ class ServedForecaster(PythonModel):
     def load_context(self, context: Any) -> None:
         settings = context.model_config or {}
         self.most_rows = checked_bound(settings.get("most_rows"))
-        self.time: str | None = settings.get(
-            "time"
-        )  # the name of the column of times; None: the training data had none
+        self.time: str | None = settings.get("time")  # name of the column of times; None: the training data had none
         own = settings.get("own_module")  # whose source travelled with the model
         parameters = Path(context.artifacts["parameters"])
         self.forecaster = load_forecaster(parameters, extensions=[own] if own else [])
-        check_before_mlflow(read_body)
+        check_before_mlflow(decoded, BadRequest)
 
     def predict(self, context, model_input, params=None):  # noqa: ARG002  # pyright: ignore[reportIncompatibleMethodOverride]
         """Answers a request. Raises BadRequest, a ValueError, for input that is no table of numbers with the

@@ -31,14 +31,6 @@ class BadRequest(MlflowException, ValueError):
         return json.dumps({"error_code": self.error_code, "message": self.reason})
 
 
-def read_body(body: Any) -> dict[str, Any]:
-    """Returns the request in a body of JSON, in place of MLflow's function. Raises BadRequest."""
-    try:
-        return body if isinstance(body, dict) else decoded(body)
-    except ValueError as error:
-        raise BadRequest(str(error)) from None
-
-
 def as_table(rows: Any, names: tuple[str, ...]) -> pd.DataFrame:
     """Returns rows as a table with the model's columns; without their names, which MLflow takes from an array, they
     are in order. Raises BadRequest for an array that is not (row, input)."""
@@ -72,7 +64,7 @@ class ServedPredictor(PythonModel):
 
     def load_context(self, context: Any) -> None:
         self.predictor = load_predictor(Path(context.artifacts["parameters"]))
-        check_before_mlflow(read_body)
+        check_before_mlflow(decoded, BadRequest)
 
     def predict(self, context, model_input, params=None):  # noqa: ARG002  # pyright: ignore[reportIncompatibleMethodOverride]
         """Answers a request. Raises BadRequest, a ValueError, for input that is no table of finite numbers with the
