@@ -37,6 +37,13 @@ def check_numbers(data_set: str, values: Mapping[str, Any], *, positive: bool = 
             raise DataError(f"{data_set}: data.{name} must be {wanted}, got {value!r}")
 
 
+def spread(count: int, most: int | None) -> np.ndarray:
+    """Returns the numbers, of 0 to `count` − 1, of at most `most`, spread evenly over all; None keeps all."""
+    if most is None or most >= count:
+        return np.arange(count)
+    return np.linspace(0, count - 1, most).round().astype(int)
+
+
 @dataclass(frozen=True, eq=False)
 class Sequences:
     """Holds time series of unequal length, padded to the longest.
@@ -83,9 +90,7 @@ class Sequences:
     def shortened(self, *, sequences: int | None, steps: int | None) -> Sequences:
         """Returns at most `sequences` sequences, spread evenly over all, with their first `steps` steps; None keeps
         all."""
-        chosen = np.arange(len(self))
-        if sequences is not None and sequences < len(self):
-            chosen = np.linspace(0, len(self) - 1, sequences).round().astype(int)
+        chosen = spread(len(self), sequences)
         lengths = self.lengths[chosen] if steps is None else self.lengths[chosen].clamp(max=steps)
         names = tuple(self.names[i] for i in chosen)
         times = None if self.times is None else tuple(self.times[i][:steps] for i in chosen)

@@ -10,9 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
-import numpy as np
-
-from data.base import DataError
+from data.base import DataError, spread
 
 PARTS = ("train", "validation", "test")
 ENGLISH = "en"
@@ -111,12 +109,6 @@ def first_fault(pairs: Pairs) -> str | None:
     return next((f"{number}: {fault}" for number, fault in faults if fault), None)
 
 
-def spread(pairs: Pairs, most: int | None) -> Pairs:
-    if most is None or most >= len(pairs):
-        return pairs
-    return tuple(pairs[i] for i in np.linspace(0, len(pairs) - 1, most).round().astype(int))
-
-
 @dataclass(frozen=True, eq=False)
 class TextPairs:
     """Holds sentence pairs of several tasks in training, validation and test part.
@@ -211,7 +203,10 @@ class TextPairs:
         """Returns at most `train` training pairs a task, and `held` of every other part, each spread evenly over all;
         None keeps all."""
         most = {name: train if name == "train" else held for name in self.parts}
-        parts = {name: tuple(spread(pairs, most[name]) for pairs in part) for name, part in self.parts.items()}
+        parts = {
+            name: tuple(tuple(pairs[i] for i in spread(len(pairs), most[name])) for pairs in part)
+            for name, part in self.parts.items()
+        }
         return replace(self, parts=parts)
 
     def sizes(self) -> list[dict[str, str | int]]:

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from data.base import DataError, Sequences
+from data.base import DataError, Sequences, spread
 
 PARTS = ("train", "validation", "test")
 LABEL_KINDS = ("score", "binary", "class")
@@ -132,10 +132,7 @@ class Part:
     def shortened(self, *, samples: int | None, steps: int | None) -> Part:
         """Returns at most `samples` samples, spread evenly over all, with at most `steps` steps of each modality; None
         keeps all."""
-        chosen = np.arange(len(self))
-        if samples is not None and samples < len(self):
-            chosen = np.linspace(0, len(self) - 1, samples).round().astype(int)
-        part = self.pick(chosen)
+        part = self.pick(spread(len(self), samples))
         short = {name: own.shortened(sequences=None, steps=steps) for name, own in part.modalities.items()}
         return replace(part, modalities=short)
 

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from models.runtime.parameters import one_of
+
 DENSE = ("dense", "dense_wide", "dense_total")
 LEARNED = ("token", "sentence")
 ROUTERS = (*DENSE, *LEARNED, "hash", "random", "task")
@@ -93,12 +95,6 @@ class Adapting:
     def learned(self) -> bool:
         """Returns whether a gate chooses the adapter."""
         return self.kind in ("dynamic", "shared")
-
-
-def one_of(name: str, word: str, known: tuple[str, ...]) -> None:
-    """Raises ValueError for a word that is not known."""
-    if word not in known:
-        raise ValueError(f"{name} must be one of {', '.join(known)}, got {word!r}")
 
 
 def parts_of(arm: str) -> tuple[str, str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -14,7 +12,7 @@ from models.experts.adapters import Adapters
 from models.experts.arms import EMBEDDING, LEARNED, Adapting, Mixing
 from models.experts.mixture import Mixture, StackedExperts
 from models.experts.routers import About, ByTask, Gate, Hash, Random
-from models.runtime.seeding import derived
+from models.runtime.seeding import derived, drawn
 from models.sequence.attention import KeyValues
 from models.sequence.layers import DecoderLayer, EncoderLayer, FeedForward, Memory, Setting
 from models.sequence.ledger import Ledger
@@ -87,14 +85,6 @@ class State(NamedTuple):
     summary: Tensor
 
 
-@contextmanager
-def drawn(seed: int, name: str) -> Iterator[None]:
-    """Draws first weights in the block from a generator of that name; torch's global one is left as it was."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(derived(seed, f"experts/{name}"))
-        yield
-
-
 class TranslationNetwork(nn.Module):
     """Is one transformer for all tasks, pre-norm, with the arm's experts and adapters in every layer of encoder and
     decoder, and one embedding for source, target and output.
@@ -106,9 +96,9 @@ class TranslationNetwork(nn.Module):
     def __init__(self, architecture: Architecture, *, seed: int) -> None:
         super().__init__()
         own = self.architecture = architecture
-        with drawn(seed, "embedding"):
+        with drawn(seed, "experts/embedding"):
             self.embedding = nn.Parameter(torch.randn(own.vocabulary, own.width) * own.width**-0.5)
-        with drawn(seed, "tasks"):
+        with drawn(seed, "experts/tasks"):
             self.table = nn.Parameter(torch.randn(own.tasks, EMBEDDING)) if own.adapting.learned else None
         self.encoder, self.decoder = (
             nn.ModuleList(self._layer(side, place, seed) for place in range(own.layers))
@@ -125,17 +115,17 @@ class TranslationNetwork(nn.Module):
 
     def _layer(self, kind: type[EncoderLayer] | type[DecoderLayer], place: int, seed: int) -> nn.Module:
         own, name = self.architecture, f"{'encoder' if kind is EncoderLayer else 'decoder'}/{place}"
-        with drawn(seed, f"{name}/feed_forward"):
+        with drawn(seed, f"experts/{name}/feed_forward"):
             part = feed_forward(own, place, salt=derived(0, name) % 2**31)
-        with drawn(seed, f"{name}/attention"):
+        with drawn(seed, f"experts/{name}/attention"):
             return kind(own.width, own.heads, part, dropout=own.dropout)
 
     def _adapters(self, side: str, place: int, seed: int) -> Adapters:
         own = self.architecture
         count = own.adapting.adapters(own.tasks)
-        with drawn(seed, f"{side}/{place}/adapter_gate"):
+        with drawn(seed, f"experts/{side}/{place}/adapter_gate"):
             router = Gate(own.width, count, 1, table=EMBEDDING) if own.adapting.learned else ByTask(count)
-        with drawn(seed, f"{side}/{place}/adapters"):
+        with drawn(seed, f"experts/{side}/{place}/adapters"):
             return Adapters(router, StackedExperts(count, own.width, own.adapting.hidden, start="nothing"))
 
     def encode(self, source: Sentences, task: Tensor, ledger: Ledger) -> Encoded:

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from models.mctn.arms import plan_of
 from models.mctn.samples import Joined, joined
-from models.mctn.translator import Shape, Translator, drawn
+from models.mctn.translator import Shape, Translator
+from models.runtime.seeding import drawn
 from models.sequence.masks import masked_softmax
 from models.sequence.packing import Padded
 from models.sequence.recurrent import Feedback, Score, Told
@@ -124,7 +125,7 @@ class SentimentNetwork(nn.Module):
             self.second = Translator({LEVEL: width}, last, shape._replace(padded=None), seed=seed, name="second")
             width = own.units
         self.drop = nn.Dropout(own.dropout)
-        with drawn(seed, "readout"):
+        with drawn(seed, "mctn/readout"):
             self.readout = Readout(width, own.units, own.outputs, dropout=own.dropout)
         self.register_buffer("centre", torch.zeros(()))
         self.register_buffer("scale", torch.ones(()))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -150,20 +152,31 @@ def translation_loss(translation: Translation) -> Loss:
     return masked_squared_error(translation.values, true.sequences.values, true.entries)
 
 
-class Measured(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Measured:
     """Holds what a network does on samples, in their order.
 
     outputs: scores (sample,) or probabilities (sample, class). encodings: E averaged over steps (sample, unit). losses:
-    means by name, "prediction" where labels are known, and the terms. explained: R² of translations by term and stream,
-    as "translation a"; one that is undefined is left out. by_feature: the same for each number of a step, float64
-    (width,), NaN for one that is constant.
+    means by name, "prediction" where labels are known, and the terms. steps: true and translated steps (step, width)
+    of each translation by term and stream, as "translation a".
     """
 
     outputs: Tensor
     encodings: Tensor
     losses: dict[str, float]
-    explained: dict[str, float]
-    by_feature: dict[str, np.ndarray]
+    steps: dict[str, tuple[np.ndarray, ...]]
+
+    @cached_property
+    def explained(self) -> dict[str, float]:
+        """Returns R² of each translation over all its steps; one without a step or without variance is left out."""
+        found = {name: explained(*pair) for name, pair in self.steps.items() if len(pair[0])}
+        return {name: share for name, share in found.items() if share is not None}
+
+    @cached_property
+    def by_feature(self) -> dict[str, np.ndarray]:
+        """Returns R² of each number of a step, float64 (width,), NaN for one that is constant, of the translations that
+        have R²."""
+        return {name: explained_by_column(*self.steps[name]) for name in self.explained}
 
 
 @torch.no_grad()
@@ -189,7 +202,7 @@ def measure(model: SentimentNetwork, samples: Samples, *, terms: frozenset[str],
     steps = {
         name: tuple(torch.cat(each).double().numpy() for each in zip(*own, strict=True)) for name, own in pairs.items()
     }
-    return Measured(torch.cat(outputs), torch.cat(encodings), means_of(sums), *explained_of(steps))
+    return Measured(torch.cat(outputs), torch.cat(encodings), means_of(sums), steps)
 
 
 def present_pairs(translation: Translation) -> tuple[Tensor, Tensor]:
@@ -207,19 +220,6 @@ def means_of(sums: dict[str, list[Loss]]) -> dict[str, float]:
         total, weight = (float(sum(float(part[place]) for part in losses)) for place in (0, 1))
         means[term] = means.get(term, 0.0) + total / (weight or 1.0)
     return means
-
-
-def explained_of(
-    steps: Mapping[str, tuple[np.ndarray, ...]],
-) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-    """Returns R² of each translation over all its steps, true and translated (step, width), and that of each number of
-    a step. A translation without a step or without variance is left out."""
-    joint, by_feature = dict[str, float](), dict[str, np.ndarray]()
-    for name, (true, translated) in steps.items():
-        share = explained(true, translated) if len(true) else None
-        if share is not None:
-            joint[name], by_feature[name] = share, explained_by_column(true, translated)
-    return joint, by_feature
 
 
 @torch.no_grad()

@@ -158,7 +158,7 @@ def numbered(table: pd.DataFrame) -> tuple[np.ndarray, list[str]]:
     return codes, [str(name) for name in names]
 
 
-def check_rising(table: pd.DataFrame, codes: np.ndarray) -> None:
+def check_rising(table: Any, codes: np.ndarray) -> None:
     """Raises ValueError where the column `step` does not rise within a sample."""
     steps = numbers_in_column(table[STEP], ADVICE)
     order = np.argsort(codes, kind="stable")
@@ -177,24 +177,24 @@ def first_steps(steps: Steps, what: str, most: int | None) -> Steps:
 
 
 def steps_of(
-    table: pd.DataFrame, columns: list[str], codes: np.ndarray, names: Sequence[str], most: int | None = None
+    table: Any, columns: list[str], codes: np.ndarray, names: Sequence[str], most: int | None = None
 ) -> list[np.ndarray]:
     """Returns the first `most` steps of each sample, None for all, (step, column). Raises ValueError for a row that is
     empty in some columns, for a value that is no finite number, and as `first_steps`."""
-    values = np.column_stack([numbers_in_column(table[name], ADVICE) for name in columns])
+    values: np.ndarray = np.column_stack([numbers_in_column(table[name], ADVICE) for name in columns])
     empty = np.isnan(values)
     bad = np.argwhere(np.isinf(values) | (empty & ~empty.all(axis=1, keepdims=True)))
     if len(bad):
         row, place = bad[0].tolist()
         raise ValueError(f"column {columns[place]}, row {row}: not a finite number; fill it in, or leave out the row")
-    present = ~empty.any(axis=1)
+    present = np.asarray(~empty.any(axis=1))
     order = np.argsort(codes, kind="stable")
     ends = np.bincount(codes, minlength=len(names)).cumsum()[:-1]
     samples = zip(np.split(order, ends), names, strict=True)
     return [first_steps(values[rows[present[rows]]], f"sample {name}, {columns[0]}", most) for rows, name in samples]
 
 
-def texts_of(table: pd.DataFrame, codes: np.ndarray, count: int) -> list[str]:
+def texts_of(table: Any, codes: np.ndarray, count: int) -> list[str]:
     """Returns the text of each sample, "" where it has none. Raises ValueError for a value that is no text, and for a
     sample with two texts."""
     texts = [""] * count

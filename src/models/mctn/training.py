@@ -10,7 +10,7 @@ import torch
 from models.mctn.objective import SentimentObjective, measure
 from models.mctn.samples import Samples
 from models.runtime.objective import descend
-from models.runtime.seeding import derived, generator
+from models.runtime.seeding import drawn, generator
 
 
 class Training(NamedTuple):
@@ -63,8 +63,7 @@ def one_epoch(
 ) -> float:
     """Returns the mean loss over the batches of an epoch, each before its step. Raises ValueError where it is not
     finite."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(derived(seed, f"mctn/dropout/{epoch}"))
+    with drawn(seed, f"mctn/dropout/{epoch}"):
         losses = descend(objective, optimizer, generator=batches)
     mean = sum(float(loss.total) for loss in losses) / sum(float(loss.weight) for loss in losses)
     if not math.isfinite(mean):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 
-from models.runtime.seeding import derived
+from models.runtime.seeding import drawn
 from models.sequence.packing import Padded
 from models.sequence.recurrent import Affine, AttentionDecoder, BidirectionalLSTM, Decoded, Score, Told
 
@@ -27,14 +26,6 @@ class Shape(NamedTuple):
     padded: int | None
 
 
-@contextmanager
-def drawn(seed: int, name: str) -> Iterator[None]:
-    """Draws first weights in the block from a generator of that name; torch's global one is left as it was."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(derived(seed, f"mctn/{name}"))
-        yield
-
-
 class Translator(nn.Module):
     """Is an encoder f_e and a decoder f_d of one set of recurrent and attention weights for all its streams.
 
@@ -49,20 +40,20 @@ class Translator(nn.Module):
         super().__init__()
         self.widths, self.shape = dict(writes), shape
         entering, units = shape.padded or shape.units, shape.units
-        with drawn(seed, f"{name}/encoder"):
+        with drawn(seed, f"mctn/{name}/encoder"):
             self.encoder = BidirectionalLSTM(entering, units, layers=shape.layers, dropout=shape.dropout)
         self.into, self.out, self.feed = nn.ModuleDict(), nn.ModuleDict(), nn.ModuleDict()
         if shape.padded is None:
             for stream, width in reads.items():
-                with drawn(seed, f"{name}/encoder/{stream}"):
+                with drawn(seed, f"mctn/{name}/encoder/{stream}"):
                     self.into[stream] = nn.Linear(width, units)
         if not writes:
             return
-        with drawn(seed, f"{name}/decoder"):
+        with drawn(seed, f"mctn/{name}/decoder"):
             fed = entering if shape.fed else 0
             self.decoder = AttentionDecoder(units, units, fed=fed, score=shape.attention)
         for stream, width in {"": shape.padded}.items() if shape.padded else writes.items():
-            with drawn(seed, f"{name}/decoder/{stream}"):
+            with drawn(seed, f"mctn/{name}/decoder/{stream}"):
                 self.out[stream or "all"] = nn.Linear(2 * units, width)
                 if shape.fed and shape.padded is None:
                     self.feed[stream] = nn.Linear(width, units, bias=False)

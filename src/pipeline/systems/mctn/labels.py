@@ -13,7 +13,7 @@ from models.mctn.baselines import NAMES
 SETTING = re.compile(r", (?=[\w.@/]+=)")
 FOLD, DATA = "data.fold", "data."
 DEFAULTS = {
-    "share": "core", "feedback": "prediction", "attention": "additive", "modality_dropout": "0", "dropout": "0",
+    "share": "core", "feedback": "prediction", "modality_dropout": "0", "dropout": "0",
     "translation": "0.1", "cycle": "0.1", "second": "0.1",
 }  # fmt: skip
 FOLDS = 1_000_000  # what a fold adds to a seed

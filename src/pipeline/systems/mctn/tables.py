@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from models.mctn.arms import MODALITIES
-from models.mctn.baselines import NAMES, reads
+from models.mctn.baselines import NAMES
 from pipeline.systems.mctn.labels import base, is_default, translation_columns
+from pipeline.systems.mctn.roles import roles_of
 from pipeline.systems.mctn.thesis import SCORES, TABLES, Printed, Table
 
-LETTERS = {name: letter for letter, name in MODALITIES.items()}
 KEYS = ["data", "arm"]
 
 
@@ -67,14 +66,10 @@ def bars_of(jobs: Any, known: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if (data, bar) in there:
             continue
         scores = {name: own[f"bar_{name}"].mean() for name in ("error", *SCORES) if f"bar_{name}" in own}
-        front = {"data": data, "arm": bar, "read": letters(str(bar)), "jobs": 1, "contaminated": False}
+        read = roles_of(bar).letters if bar in NAMES else ""
+        front = {"data": data, "arm": bar, "read": read, "jobs": 1, "contaminated": False}
         rows.append(front | {"stand_in": bool(own["stand_in"].any()), "bar": True} | scores)
     return rows
-
-
-def letters(name: str) -> str:
-    """Returns the letters of the modalities that a simple baseline reads."""
-    return "".join(LETTERS[modality] for modality in reads(name)) if name in NAMES else ""
 
 
 def thesis_of(means: pd.DataFrame) -> pd.DataFrame:
