@@ -1,0 +1,112 @@
+"""Which arms a multirun of `recipe=mctn` compares, and what it claims, of made-up jobs."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from mctn_jobs import ERRORS, R2, SEEDS, job, jobs_of
+from models.mctn.arms import ARMS
+from pipeline.compare.claims import DOES_NOT_HOLD, HOLDS, NO_CLAIM, UNDECIDED
+from pipeline.systems.mctn import claims, labels, tables
+
+
+def verdicts(jobs: pd.DataFrame) -> dict[str, str]:
+    named = labels.labelled(jobs)
+    paired = claims.paired_of(named, tables.means_of(named))
+    return {f"{row['control']} {row['challenger']}": row["verdict"] for row in paired.to_dict("records")}
+
+
+def test_arms_are_seen_beside_what_shows_where_a_gain_comes_from() -> None:
+    assert verdicts(jobs_of()) == {
+        "none cyclic-t-v": HOLDS, "shuffled cyclic-t-v": HOLDS, "simple cyclic-t-v": UNDECIDED,
+        "none cyclic-t-v-a": HOLDS, "fewer cyclic-t-v-a": HOLDS, "none simple-t-v": HOLDS, "none shuffled-t-v": HOLDS,
+    }  # fmt: skip
+    assert verdicts(jobs_of(ERRORS | {"cyclic-t-v": 1.3}))["none cyclic-t-v"] == DOES_NOT_HOLD
+    assert verdicts(jobs_of(ERRORS | {"shuffled-t-v": 0.9}))["none shuffled-t-v"] == DOES_NOT_HOLD
+
+
+def test_nothing_is_claimed_without_ground() -> None:
+    assert set(verdicts(jobs_of(stand_in=True)).values()) == {NO_CLAIM}
+    assert set(verdicts(jobs_of(contaminated=True)).values()) == {claims.CONTAMINATED}
+    found = verdicts(jobs_of(r2=dict.fromkeys(R2, 0.004)))
+    assert found.pop("none shuffled-t-v") == HOLDS
+    assert set(found.values()) == {claims.NO_TRANSLATION}
+    unknown = verdicts(jobs_of(r2=dict.fromkeys(R2)))
+    assert unknown["none cyclic-t-v"] == claims.NO_TRANSLATION
+    few = verdicts(jobs_of().query("seed < 2"))
+    assert set(few.values()) == {UNDECIDED}
+
+
+def test_every_arm_is_seen_beside_arms_that_exist() -> None:
+    pairs = claims.pairs_of([*ARMS, "tfidf"], ["tfidf"])
+    named = {pair for pair in pairs if pair.control not in ("bar", "settings")}
+    assert {pair.against for pair in named} <= set(ARMS)
+    assert {pair.challenger for pair in pairs if pair.control == "bar"} == set(ARMS)
+    assert claims.Pair("concat", "cyclic-t-a-v", "concat-at-v") in named
+    assert claims.Pair("double", "cyclic-t-v-a", "double-t-v-a") in named
+    assert claims.Pair("fusion", "cyclic-t-v-a", "none-tva") in named
+    assert claims.Pair("none", "paired-t-av", "none-t") in named
+    assert not [pair for pair in named if pair.challenger in ("none-t", "double-t-a", "concat-tv-a")]
+
+
+def test_settings_are_compared_with_the_default_ones_and_data_apart() -> None:
+    rows = [
+        job("cyclic-t-a", seed, 1 + seed / 10 + more, 0.3, varied=f"data.link={link}, mctn.share={share}")
+        for link in ("true", "false") for share, more in (("core", 0.0), ("none", 0.01)) for seed in SEEDS
+    ]  # fmt: skip
+    named = labels.labelled(pd.DataFrame(rows))
+    assert set(named["arm"]) == {"cyclic-t-a share=core", "cyclic-t-a share=none"}
+    paired = claims.paired_of(named, tables.means_of(named))
+    assert paired["data"].tolist() == ["cycles, data.link=false", "cycles, data.link=true"]
+    assert set(paired["control"]) == {"settings"}
+    assert set(paired["challenger"]) == {"cyclic-t-a share=none"}
+    assert (paired["ratio"] > 1).all()
+
+
+def test_folds_are_units_of_pairs() -> None:
+    rows = [
+        job(arm, seed, error + 0.1 * fold + 0.01 * seed, 0.2, fold=fold, varied=f"data.fold={fold}")
+        for arm, error in (("none-t", 1.0), ("cyclic-t-v", 0.9)) for fold in range(5) for seed in range(2)
+    ]  # fmt: skip
+    named = labels.labelled(pd.DataFrame(rows))
+    assert set(named["data"]) == {"cycles"}
+    assert set(named["arm"]) == {"none-t", "cyclic-t-v"}
+    paired = claims.paired_of(named, tables.means_of(named))
+    assert paired["pairs"].tolist() == [10]
+
+
+def test_a_baseline_stands_beside_each_seed_with_its_error_of_the_fold() -> None:
+    rows = [
+        job("none-t", seed, 1.0 + fold + seed / 10, None, fold=fold, bar="audio", bar_error=2.0 + fold,
+            varied=f"data.fold={fold}")
+        for fold in range(2) for seed in range(2)
+    ]  # fmt: skip
+    rows += [job("median", 0, 5.0 + fold, None, fold=fold, varied=f"data.fold={fold}") for fold in range(2)]
+    named = labels.labelled(pd.DataFrame(rows))
+    errors = claims.errors_of(named, tables.means_of(named)).set_index(["arm", "seed"])["error"]
+    assert errors["audio"].tolist() == [2.0, 2.0, 3.0, 3.0]
+    assert errors["median"].tolist() == [5.0, 5.0, 6.0, 6.0]
+    assert errors["none-t"].tolist() == [1.0, 1.1, 2.0, 2.1]
+
+
+def test_default_settings_are_no_other_arm() -> None:
+    dropout = "mctn.modality_dropout"
+    rows = [
+        job("none-tva", seed, 1 + seed / 9, None, read="tva", varied=f"{dropout}={p}")
+        for p in (0, 0.3)
+        for seed in SEEDS
+    ]
+    rows += [job("cyclic-t-v-a", seed, 0.9 + seed / 9, 0.5, varied=f"{dropout}=0") for seed in SEEDS]
+    named = labels.labelled(pd.DataFrame(rows))
+    paired = claims.paired_of(named, tables.means_of(named))
+    assert paired[["control", "challenger", "against"]].to_numpy().tolist() == [
+        ["fusion", "cyclic-t-v-a modality_dropout=0", "none-tva modality_dropout=0"],
+        ["settings", "none-tva modality_dropout=0.3", "none-tva modality_dropout=0"],
+    ]
+
+
+def test_a_bar_of_data_drawn_anew_is_paired_by_seed() -> None:
+    jobs = pd.DataFrame([job("none-t", seed, 1.0 + seed, None, bar="audio", bar_error=2.0 + seed) for seed in range(3)])
+    named = labels.labelled(jobs)
+    errors = claims.errors_of(named, tables.means_of(named))
+    assert errors.loc[errors["arm"] == "audio", "error"].tolist() == [2.0, 3.0, 4.0]

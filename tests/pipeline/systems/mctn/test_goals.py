@@ -1,0 +1,45 @@
+"""What a multirun of `recipe=mctn` is asked to reach, of made-up jobs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from mctn_jobs import ERRORS, jobs_of
+from pipeline.compare.claims import DOES_NOT_HOLD, HOLDS, NO_CLAIM
+from pipeline.systems.mctn import claims, goals, labels, tables
+
+
+def test_goals_by_hand() -> None:
+    def found(jobs: pd.DataFrame) -> dict[str, str]:
+        named = labels.labelled(jobs)
+        table = goals.goals_of(named, claims.paired_of(named, tables.means_of(named)))
+        return dict(zip(table["goal"], table["verdict"], strict=True))
+
+    gain, shuffled = (f"ratio of errors, {arm} / none-t, " for arm in ("cyclic-t-v", "shuffled-t-v"))
+    assert found(jobs_of()) == {f"{gain}below 0.85": HOLDS, f"{shuffled}1 within its interval": HOLDS}
+    assert found(jobs_of(ERRORS | {"cyclic-t-v": 1.0}))[f"{gain}below 0.85"] == DOES_NOT_HOLD
+    unlinked = found(jobs_of(ERRORS | {"cyclic-t-v": 1.1}, unlinked=True))
+    assert unlinked[f"{gain}1 within its interval"] == HOLDS
+    mosi = {"cyclic-t-a": 1.05, "none-t": 1.05}
+    kept = found(jobs_of(mosi, {"cyclic-t-a": 0.0, "none-t": None}, data="mosi"))
+    assert kept["mae of cyclic-t-a at most 1.14"] == HOLDS
+    assert kept["accuracy of cyclic-t-a at least 0.7"] == HOLDS
+    other = found(jobs_of(mosi, {"cyclic-t-a": 0.0, "none-t": None}, data="mosi", split="extractor"))
+    assert list(other) == ["difference of errors, cyclic-t-a − none-t, within ±0.03: no gain"]
+    assert kept["difference of errors, cyclic-t-a − none-t, within ±0.03: no gain"] == HOLDS
+    assert set(found(jobs_of(stand_in=True)).values()) == {NO_CLAIM}
+
+
+def test_errors_without_other_modalities_have_to_be_the_same_to_the_last_bit() -> None:
+    jobs = jobs_of({"cyclic-t-v": 1.0})
+    for factor, verdict in ((1.0, HOLDS), (1 + 1e-15, DOES_NOT_HOLD)):
+        table = goals.goals_of(jobs.assign(missing_error=jobs["test_error"] * factor), pd.DataFrame())
+        assert table["verdict"].tolist() == [verdict]
+    fused = jobs.assign(arm="none-tva", read="tva", missing_error=2 * jobs["test_error"])
+    table = goals.goals_of(pd.concat([jobs.assign(missing_error=jobs["test_error"]), fused]), pd.DataFrame())
+    assert table["goal"].tolist() == [
+        "error of cyclic-t-v without va is that with all, to the last bit",
+        "ratio of errors without va, cyclic-t-v / none-tva, below 1",
+    ]
+    np.testing.assert_allclose(table.loc[1, ["value", "low", "high"]].tolist(), 0.5)

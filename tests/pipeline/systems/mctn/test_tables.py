@@ -1,0 +1,71 @@
+"""The tables of a multirun of `recipe=mctn` and what they are made of, of made-up jobs."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+
+from mctn_jobs import ERRORS, R2, job, jobs_of
+from models.mctn.arms import ARMS
+from pipeline.compare.claims import DOES_NOT_HOLD, HOLDS, UNDECIDED
+from pipeline.systems.mctn import claims, labels, multirun, tables, thesis
+from pipeline.systems.mctn.comparison import columns
+
+
+def test_a_table_of_which_nothing_can_be_run_says_why() -> None:
+    named = labels.labelled(jobs_of({"none-t": 1.0}, R2, data="mmmo"))
+    text = multirun.summary_of(named, pd.DataFrame(), "mmmo").text
+    assert "cyclic-t-v-a (not run)" in text
+    assert "YouTube, is left out" in text
+
+
+def test_means_have_the_bar_that_jobs_carry_once() -> None:
+    measured = {"bar_error": 1.099, "bar_mae": 1.099, "bar_accuracy": 0.729, "bar_f1": 0.729, "bar_correlation": 0.613}
+    named = labels.labelled(jobs_of(**measured))
+    means = tables.means_of(named).set_index("arm")
+    assert means.index.tolist() == [*(arm for arm in ARMS if arm in ERRORS), "words_and_vader"]
+    bar = means.loc["words_and_vader"]
+    assert (bar["mae"], bar["accuracy"], bar["read"], bar["bar"]) == (1.099, 0.729, "t", True)
+    own = jobs_of()
+    np.testing.assert_allclose(means.loc["none-t", "mae"], own.loc[own["arm"] == "none-t", "test_mae"].mean())
+    np.testing.assert_allclose(means.loc["none-t", "mae_sd"], own.loc[own["arm"] == "none-t", "test_mae"].std())
+    ran = [*jobs_of(**measured).to_dict("records"), job("words_and_vader", 0, 1.0, None)]
+    again = tables.means_of(labels.labelled(pd.DataFrame(ran))).set_index("arm")
+    assert again.loc["words_and_vader", "mae"] == 1.0
+    assert again["bar"].sum() == 1
+    paired = claims.paired_of(named, tables.means_of(named))
+    ahead = paired[paired["control"] == "bar"].set_index("challenger")
+    assert ahead.loc["cyclic-t-v-a", ["pairs", "verdict"]].tolist() == [8, HOLDS]
+    assert ahead.loc["none-t", "verdict"] in (UNDECIDED, DOES_NOT_HOLD)
+
+
+def test_the_thesis_is_printed_beside_what_was_found() -> None:
+    assert [len(table.rows) for table in thesis.TABLES] == [2, 2, 6, 12, 18]
+    assert {row.arm for table in thesis.TABLES for row in table.rows} <= set(ARMS)
+    r2 = {"cyclic-t-a": 0.0, "none-t": None}
+    named = labels.labelled(jobs_of({"cyclic-t-a": 1.1, "none-t": 1.2}, r2, data="mosi"))
+    summary = multirun.summary_of(named, pd.DataFrame(), "mosi")
+    found = summary.tables["thesis.csv"]
+    assert found["table"].unique().tolist() == ["2.3", "2.4"]
+    row = found[(found["table"] == "2.4") & (found["arm"] == "cyclic-t-a")].iloc[0]
+    assert (row["model"], row["figure"], row["printed_mae"], row["jobs"]) == ("T ⇆ A", "a", 0.977, 8)
+    assert "| a | T ⇆ V | cyclic-t-v (not run) |" in summary.text
+    assert "0.764, 0.764, 0.977, 0.636" in summary.text
+    assert claims.NO_TRANSLATION in summary.text
+    (panel,) = summary.figures["figures/arms"].axes
+    assert [label.get_text() for label in panel.get_yticklabels()] == ["none-t", "cyclic-t-a"]
+    assert "\n\n## mosi\n\nTable 2.3 of the thesis: more modalities\n\n| figure | model | arm | read |" in summary.text
+
+
+def test_columns_are_read_from_a_run() -> None:
+    tags = {"arm": "cyclic-t-a", "read": "t", "label_kind": "score", "positive_from": "0.0", "contaminated": "true"}
+    metrics = {"evaluate/test_error": 1.0, "evaluate/translation_r2_a": -0.01, "evaluate/seconds": 3.0,
+               "model/parameters": 10.0, "model/parameters_at_test": 4.0, "fit/seconds": 2.0}  # fmt: skip
+    data = SimpleNamespace(tags=tags, metrics=metrics, params={"data.link": "False", "mctn.bar": "tfidf"})
+    own = columns(SimpleNamespace(data=data))
+    assert own == {
+        **tags, "contaminated": True, "unlinked": True, "split": "", "fold": 0, "bar": "tfidf", "missing": "",
+        "parameters": 10, "parameters_at_test": 4, "seconds": 2.0, "translation_r2_a": -0.01,
+    }  # fmt: skip
