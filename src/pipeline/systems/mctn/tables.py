@@ -57,7 +57,8 @@ def row_of(own: Any) -> dict[str, Any]:
 
 
 def bars_of(jobs: Any, known: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Returns the row of the bar of each data set, as its jobs measured it, where it is no arm of its own."""
+    """Returns the row of the bar of each data set, as its jobs measured it, where it is no arm of its own: once where
+    all found the same, else mean and deviation of what differs from seed to seed or fold to fold."""
     if "bar_error" not in jobs:
         return []
     there = {(row["data"], row["arm"]) for row in known}
@@ -65,9 +66,12 @@ def bars_of(jobs: Any, known: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for (data, bar), own in jobs.dropna(subset="bar_error").groupby(["data", "bar"], sort=False):
         if (data, bar) in there:
             continue
-        scores = {name: own[f"bar_{name}"].mean() for name in ("error", *SCORES) if f"bar_{name}" in own}
+        measured = [name for name in ("error", *SCORES) if f"bar_{name}" in own]
+        different = own.groupby("seed")[[f"bar_{name}" for name in measured]].first().drop_duplicates()
+        scores = {name: different[f"bar_{name}"].mean() for name in measured}
+        scores |= {f"{name}_sd": different[f"bar_{name}"].std() for name in measured}
         read = roles_of(bar).letters if bar in NAMES else ""
-        front = {"data": data, "arm": bar, "read": read, "jobs": 1, "contaminated": False}
+        front = {"data": data, "arm": bar, "read": read, "jobs": len(different), "contaminated": False}
         rows.append(front | {"stand_in": bool(own["stand_in"].any()), "bar": True} | scores)
     return rows
 

@@ -69,3 +69,13 @@ def test_columns_are_read_from_a_run() -> None:
         **tags, "contaminated": True, "unlinked": True, "split": "", "fold": 0, "bar": "tfidf", "missing": "",
         "parameters": 10, "parameters_at_test": 4, "seconds": 2.0, "translation_r2_a": -0.01,
     }  # fmt: skip
+
+
+def test_a_bar_of_data_drawn_anew_has_a_spread() -> None:
+    jobs = pd.DataFrame([job("none-t", seed, 1.0 + seed, None, bar="audio", bar_error=2.0 + seed) for seed in range(3)])
+    named = labels.labelled(jobs)
+    row = tables.means_of(named).set_index("arm").loc["audio"]
+    assert row[["jobs", "error", "error_sd"]].tolist() == [3, 3.0, 1.0]
+    same = tables.means_of(named.assign(bar_error=2.0)).set_index("arm").loc["audio"]
+    assert (same["jobs"], same["error"]) == (1, 2.0)
+    assert np.isnan(same["error_sd"])
