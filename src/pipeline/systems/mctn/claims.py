@@ -122,8 +122,8 @@ def verdict_of(row: pd.DataFrame) -> str:
     """Returns the verdict on one row of `paired_of`. Nothing is claimed of stand-in data, of features that were trained
     on labels, and of an arm that cannot translate.
 
-    Of a control that shuffles targets the claim is that nothing is gained: it holds where the interval of the ratio
-    contains 1, and does not where it lies below.
+    Of a control that shuffles targets the claim is that no gain shows: it holds where the interval of the ratio
+    contains 1 or lies above, and does not where it lies below.
     """
     first = row.iloc[0]
     if first["stand_in"]:
@@ -131,7 +131,7 @@ def verdict_of(row: pd.DataFrame) -> str:
     if first["contaminated"]:
         return CONTAMINATED
     if first["control"] == "none" and str(first["challenger"]).startswith("shuffled"):
-        return nothing_gained(first["ratio_low"], first["ratio_high"])
+        return no_gain_shown(first["ratio_high"])
     if first["translation_r2"] < NOTHING:  # NaN where nothing has to be translated
         return NO_TRANSLATION
     return statistics.verdict(row)
@@ -140,6 +140,12 @@ def verdict_of(row: pd.DataFrame) -> str:
 def nothing_gained(low: float, high: float) -> str:
     """Returns whether the interval of a ratio contains 1; undecided where it lies above, or is not known."""
     return claims.verdict(supported=low <= 1 <= high, contradicted=high < 1)
+
+
+def no_gain_shown(high: float) -> str:
+    """Returns whether the interval of a ratio, of which `high` is the upper end, contains 1 or lies above, so that no
+    fall of errors shows; undecided where it is not known."""
+    return claims.verdict(supported=high >= 1, contradicted=high < 1)
 
 
 def claims_of(paired: pd.DataFrame) -> pd.DataFrame:
@@ -154,5 +160,5 @@ def claims_of(paired: pd.DataFrame) -> pd.DataFrame:
 def in_words(control: str, challenger: str, against: str) -> str:
     """Returns the claim of a pair as words."""
     if control == "none" and challenger.startswith("shuffled"):
-        return f"nothing is gained without information: {challenger} against {against}"
+        return f"no gain shown without information: {challenger} against {against}"
     return f"{BESIDE[control]}: {challenger} ahead of {against}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
+import pytest
 
 from mctn_jobs import ERRORS, R2, SEEDS, job, jobs_of
 from models.mctn.arms import ARMS
@@ -110,3 +111,13 @@ def test_a_bar_of_data_drawn_anew_is_paired_by_seed() -> None:
     named = labels.labelled(jobs)
     errors = claims.errors_of(named, tables.means_of(named))
     assert errors.loc[errors["arm"] == "audio", "error"].tolist() == [2.0, 3.0, 4.0]
+
+
+@pytest.mark.parametrize(("shuffled", "verdict"), [(0.9, DOES_NOT_HOLD), (1.1, HOLDS), (1.4, HOLDS)])
+def test_no_gain_without_information_holds_unless_errors_fall(shuffled: float, verdict: str) -> None:
+    named = labels.labelled(jobs_of({"none-t": 1.1, "shuffled-t-v": shuffled}))
+    claimed = claims.claims_of(claims.paired_of(named, tables.means_of(named)))
+    assert claimed["claim"].tolist() == ["no gain shown without information: shuffled-t-v against none-t"]
+    assert claimed["verdict"].tolist() == [verdict]
+    few = named[named["seed"] < 2]
+    assert claims.paired_of(few, tables.means_of(few))["verdict"].tolist() == [UNDECIDED]
