@@ -20,6 +20,7 @@ def columns(run: Any) -> dict[str, object]:
         **{name: tags[name] for name in TAGS},
         "contaminated": tags["contaminated"] == "true",
         "unlinked": parameters.get("data.link", "").lower() == "false",
+        "three": parameters.get("data.three", "").lower() == "true",
         "split": parameters.get("data.split", ""),
         "fold": int(parameters.get("data.fold", 0)),
         "bar": parameters.get("mctn.bar", ""),

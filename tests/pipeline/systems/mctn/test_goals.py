@@ -43,3 +43,13 @@ def test_errors_without_other_modalities_have_to_be_the_same_to_the_last_bit() -
         "ratio of errors without va, cyclic-t-v / none-tva, below 1",
     ]
     np.testing.assert_allclose(table.loc[1, ["value", "low", "high"]].tolist(), 0.5)
+
+
+def test_the_goal_of_three_modalities_is_that_a_third_helps() -> None:
+    named = labels.labelled(jobs_of(three=True))
+    table = goals.goals_of(named, claims.paired_of(named, tables.means_of(named))).set_index("goal")
+    assert not [goal for goal in table.index if "0.85" in goal]
+    assert table.loc["ratio of errors, cyclic-t-v-a / cyclic-t-v, below 1", "verdict"] == HOLDS
+    worse = labels.labelled(jobs_of(ERRORS | {"cyclic-t-v-a": 0.9}, three=True))
+    again = goals.goals_of(worse, claims.paired_of(worse, tables.means_of(worse))).set_index("goal")
+    assert again.loc["ratio of errors, cyclic-t-v-a / cyclic-t-v, below 1", "verdict"] == DOES_NOT_HOLD

@@ -63,11 +63,13 @@ def test_columns_are_read_from_a_run() -> None:
     tags = {"arm": "cyclic-t-a", "read": "t", "label_kind": "score", "positive_from": "0.0", "contaminated": "true"}
     metrics = {"evaluate/test_error": 1.0, "evaluate/translation_r2_a": -0.01, "evaluate/seconds": 3.0,
                "model/parameters": 10.0, "model/parameters_at_test": 4.0, "fit/seconds": 2.0}  # fmt: skip
-    data = SimpleNamespace(tags=tags, metrics=metrics, params={"data.link": "False", "mctn.bar": "tfidf"})
+    data = SimpleNamespace(
+        tags=tags, metrics=metrics, params={"data.link": "False", "data.three": "True", "mctn.bar": "tfidf"}
+    )
     own = columns(SimpleNamespace(data=data))
     assert own == {
-        **tags, "contaminated": True, "unlinked": True, "split": "", "fold": 0, "bar": "tfidf", "missing": "",
-        "parameters": 10, "parameters_at_test": 4, "seconds": 2.0, "translation_r2_a": -0.01,
+        **tags, "contaminated": True, "unlinked": True, "three": True, "split": "", "fold": 0, "bar": "tfidf",
+        "missing": "", "parameters": 10, "parameters_at_test": 4, "seconds": 2.0, "translation_r2_a": -0.01,
     }  # fmt: skip
 
 
