@@ -23,6 +23,11 @@ def test_the_experiments_hold_every_row_of_the_thesis() -> None:
     assert set(ARMS) <= swept
 
 
+@pytest.mark.parametrize("experiment", ["mctn_synthetic", "mctn_missing"])
+def test_a_median_stands_beside_generated_utterances(experiment: str) -> None:
+    assert rows_of(experiment)[-1] == "median"
+
+
 @pytest.mark.parametrize(
     ("experiment", "arms"),
     [
