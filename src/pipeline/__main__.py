@@ -94,6 +94,7 @@ def launch() -> None:
     import hydra
 
     from pipeline.host.paths import conf_folder, ensure_writable, store_folder
+    from pipeline.host.signals import raised_again
     from pipeline.multirun.callback import parents_closed
     from pipeline.settings.swept import with_swept_settings
     from pipeline.systems.registry import prepare_composition
@@ -103,7 +104,7 @@ def launch() -> None:
     sys.argv[1:] = with_swept_settings(with_shorthands(sys.argv[1:]))
     if not ASKS_ONLY & set(sys.argv[1:]):
         ensure_writable(store_folder())
-    with parents_closed():
+    with raised_again(), parents_closed():
         hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name="config")(job)()
 
 

@@ -33,6 +33,11 @@ def contenders(data: list[str]) -> str:
     return ",".join(f"{name}/{path.stem}" for name in data for path in sorted((folder / name).glob("*.yaml")))
 
 
+def by_choice(choice: str, own: Mapping[str, float | str], otherwise: float | str) -> float | str:
+    """`${by_choice:${mctn.arm},{none-t:0.01},0.003}`: the value of a choice in a sweep, where it has one of its own."""
+    return own.get(choice, otherwise)
+
+
 def pipeline_store() -> str:
     """`${pipeline_store:}`: the folder of the local store."""
     from pipeline.host.paths import store_folder
@@ -40,11 +45,11 @@ def pipeline_store() -> str:
     return str(store_folder())
 
 
-def register_resolvers(resolvers: Iterable[Callable[..., str | int]] = ()) -> None:
+def register_resolvers(resolvers: Iterable[Callable[..., str | float]] = ()) -> None:
     """Makes the resolvers of all recipes known to OmegaConf, and those of single ones, each by its function's name."""
     from omegaconf import OmegaConf
 
-    for resolver in (at_most, fresh, up_to, contenders, pipeline_store, *resolvers):
+    for resolver in (at_most, fresh, up_to, contenders, by_choice, pipeline_store, *resolvers):
         OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
 
 
@@ -58,7 +63,7 @@ def share_schemas() -> None:
     setattr(ConfigStore, "__deepcopy__", lambda store, memo: store)  # noqa: ARG005, B010
 
 
-def prepare_process(schemas: Mapping[str, type], resolvers: Iterable[Callable[..., str | int]] = ()) -> None:
+def prepare_process(schemas: Mapping[str, type], resolvers: Iterable[Callable[..., str | float]] = ()) -> None:
     """All of it: called once in the first process, and in each worker before its first configuration is composed.
 
     schemas: of every recipe, by its name. resolvers: of single recipes.
