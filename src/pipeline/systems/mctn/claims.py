@@ -10,6 +10,7 @@ import pandas as pd
 
 from models.mctn.arms import Plan
 from pipeline.compare import claims, statistics
+from pipeline.systems.mctn.folds import paired, unit_of
 from pipeline.systems.mctn.labels import FOLDS, base, is_default, plan, settings_of
 
 NOTHING = 0.005  # R² of a translation that rounds to 0.00: there is nothing that could have helped
@@ -66,7 +67,7 @@ def pairs_of(arms: Sequence[str], bars: Sequence[str]) -> list[Pair]:
 
 
 def paired_of(jobs: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
-    """Returns `statistics.paired` of every pair, a row each, with its control, translation R² of the challenger, and
+    """Returns `folds.paired` of every pair, a row each, with its control, translation R² of the challenger, and
     the verdict; p_holm is adjusted over the pairs of the same data and control. Empty without a pair."""
     tables = [rows_of(own, means[means["data"] == data]) for data, own in jobs.groupby("data", sort=False)]
     table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
@@ -78,12 +79,12 @@ def paired_of(jobs: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
 
 def rows_of(jobs: Any, means: Any) -> pd.DataFrame:
     """Returns the pairs of one data set, before p is adjusted."""
-    errors = errors_of(jobs, means)
+    errors, unit = errors_of(jobs, means), unit_of(jobs)
     known = means.set_index("arm")
     rows = []
     for control, challenger, against in pairs_of(list(known.index), list(known.index[known["bar"]])):
-        (row,) = statistics.paired(errors, baseline=against, challenger=challenger).to_dict("records")
-        own = {"control": control, "challenger": challenger, "against": against}
+        row = paired(errors, baseline=against, challenger=challenger, unit=unit)
+        own = {"control": control, "challenger": challenger, "against": against, "paired_by": unit}
         taught = bool(known.loc[[challenger, against], "contaminated"].any())
         r2 = translated(known.loc[challenger]) if is_gain(control, challenger) else np.nan
         rows.append({"data": row.pop("data"), **own, **row, "contaminated": taught, "translation_r2": r2})
@@ -148,13 +149,15 @@ def no_gain_shown(high: float) -> str:
     return claims.verdict(supported=high >= 1, contradicted=high < 1)
 
 
-def claims_of(paired: pd.DataFrame) -> pd.DataFrame:
+def claims_of(pairs: pd.DataFrame) -> pd.DataFrame:
     """Returns what is claimed of each pair, in words, with its verdict."""
-    if paired.empty:
+    if pairs.empty:
         return pd.DataFrame()
-    said = [in_words(*pair) for pair in paired[["control", "challenger", "against"]].itertuples(index=False, name=None)]
+    said = [in_words(*pair) for pair in pairs[["control", "challenger", "against"]].itertuples(index=False, name=None)]
     numbers = ["pairs", "ratio", "ratio_low", "ratio_high", "p_holm", "translation_r2"]
-    return paired[["data", "control"]].assign(claim=said).join(paired[numbers]).assign(verdict=paired["verdict"])
+    return (
+        pairs[["data", "control", "paired_by"]].assign(claim=said).join(pairs[numbers]).assign(verdict=pairs["verdict"])
+    )
 
 
 def in_words(control: str, challenger: str, against: str) -> str:

@@ -11,6 +11,7 @@ import pandas as pd
 from pipeline.compare import claims, statistics
 from pipeline.compare.statistics import UNKNOWN, Interval
 from pipeline.systems.mctn.claims import nothing_gained
+from pipeline.systems.mctn.folds import FOLD, averaged, unit_of
 from pipeline.systems.mctn.labels import base, is_default, plan
 
 GAIN = 0.85  # ratio of errors of cyclic-t-v and none-t on cycles
@@ -50,14 +51,14 @@ def of_pairs(jobs: Any, paired: Any) -> Iterator[Goal]:
         arm, ratio = str(row["challenger"]), Interval(row["ratio_low"], row["ratio_high"])
         if not is_default(arm):
             continue
-        words = f"ratio of errors, {arm} / {row['against']}"
+        words = f"ratio of errors, {arm} / {row['against']}{by(row['paired_by'])}"
         if base(arm) == "cyclic-t-v" and base(str(row["data"])) == "cycles" and not unlinked and not three_of(jobs):
             yield Goal(f"{words}, below {GAIN}", row["ratio"], ratio, below(ratio, GAIN))
         if unlinked or arm.startswith("shuffled"):
             yield Goal(f"{words}, 1 within its interval", row["ratio"], ratio, nothing_gained(*ratio))
         if base(arm) == "cyclic-t-a" and base(str(row["data"])) == "mosi":
             away = Interval(row["mean_difference_low"], row["mean_difference_high"])
-            goal = f"difference of errors, {arm} − {row['against']}, within ±{CLOSE}: no gain"
+            goal = f"difference of errors, {arm} − {row['against']}{by(row['paired_by'])}, within ±{CLOSE}: no gain"
             yield Goal(goal, row["mean_difference"], away, within(away, CLOSE))
 
 
@@ -86,7 +87,7 @@ def of_arms(jobs: Any, data: str) -> Iterator[Goal]:
     for name, bound, words in (("mae", MAE, "at most"), ("accuracy", ACCURACY, "at least")):
         if f"test_{name}" not in own:
             continue
-        values = own[f"test_{name}"].to_numpy(dtype=np.float64)
+        values = averaged(own[f"test_{name}"], own, unit_of(own))
         interval = statistics.mean_interval(values)
         verdict = below(interval, bound) if name == "mae" else below(Interval(-interval.high, -interval.low), -bound)
         yield Goal(f"{name} of cyclic-t-a {words} {bound}", float(values.mean()), interval, verdict)
@@ -116,11 +117,17 @@ def the_same(arm: str, jobs: Any) -> Goal:
 
 def beside(arm: str, jobs: Any, other: str, fused: Any) -> Goal:
     """Returns the ratio of the errors of two arms without some modalities, over the seeds that both have."""
-    errors = jobs.set_index("seed")["missing_error"] / fused.set_index("seed")["missing_error"]
-    logs = np.log(errors.dropna().to_numpy(dtype=np.float64))
+    both = jobs.merge(fused[["seed", "missing_error"]], on="seed", suffixes=("", "_fused"))
+    unit = unit_of(jobs)
+    logs = averaged(np.log(both["missing_error"] / both["missing_error_fused"]), both, unit)
     interval = Interval(*np.exp(statistics.mean_interval(logs)).tolist())
-    words = f"ratio of errors without {jobs['missing'].iloc[0]}, {arm} / {other}, below 1"
+    words = f"ratio of errors without {jobs['missing'].iloc[0]}, {arm} / {other}, below 1{by(unit)}"
     return Goal(words, float(np.exp(logs.mean())), interval, below(interval, 1.0))
+
+
+def by(unit: str) -> str:
+    """Returns how pairs are made, in words, where that is not by seed."""
+    return f" (paired by {unit})" if unit == FOLD else ""
 
 
 def below(interval: Interval, bound: float) -> str:

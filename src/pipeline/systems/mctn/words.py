@@ -15,9 +15,10 @@ from pipeline.systems.mctn.thesis import SCORES, TABLES
 
 NAMED = {"accuracy": "accuracy", "f1": "weighted F1", "mae": "MAE", "correlation": "correlation"}
 CAPTION = (
-    "Test part: mean ± standard deviation over seeds. *by video*: 95 % interval of the accuracy, whole groups drawn "
-    "(cluster bootstrap). *read*: modalities that are read at test, t text, v video, a audio. R²: of translations of "
-    "the test part; what is 0 cannot have helped. Seconds are of training."
+    "Test part: mean ± standard deviation over jobs, that is over seeds, and over folds where there are several. *by "
+    "video*: 95 % interval of the accuracy, whole groups drawn (cluster bootstrap). *read*: modalities that are read "
+    "at test, t text, v video, a audio. R²: of translations of the test part; what is 0 cannot have helped. Seconds "
+    "are of training."
 )
 JOINT = (
     "How far positive and negative test samples, or classes, are apart in E averaged over steps: accuracy of the five "
@@ -38,12 +39,17 @@ def page(
         parts += ["## Encodings", JOINT]
         parts += [f"{data}\n\n{markdown_table(own)}" for data, own in by_data(separations)]
     if len(paired):
-        divided = f"Errors of the first arm divided by those of the second, paired by seed: {RATIOS}"
+        divided = f"Errors of the first arm divided by those of the second, in pairs: {RATIOS}"
         parts += ["## Claims", f"{divided}. Adjusted over the pairs of a data set with the same control."]
-        parts += [f"{data}\n\n{markdown_table(own)}" for data, own in by_data(paired[["data", *SHOWN]])]
+        parts += [claims_of_data(data, own) for data, own in by_data(paired)]
     if len(goals):
         parts += ["## Goals", markdown_table(goals)]
     return "\n\n".join(parts)
+
+
+def claims_of_data(data: str, pairs: Any) -> str:
+    """Returns the claims of one data set, and what its pairs are made by."""
+    return f"{data}, paired by {pairs['paired_by'].iloc[0]}\n\n{markdown_table(pairs[SHOWN])}"
 
 
 def by_data(table: Any) -> Iterator[tuple[str, pd.DataFrame]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from mctn_jobs import ERRORS, R2, SEEDS, job, jobs_of
 from models.mctn.arms import ARMS
 from pipeline.compare.claims import DOES_NOT_HOLD, HOLDS, NO_CLAIM, UNDECIDED
-from pipeline.systems.mctn import claims, labels, tables
+from pipeline.systems.mctn import claims, labels, multirun, tables
 
 
 def verdicts(jobs: pd.DataFrame) -> dict[str, str]:
@@ -65,15 +66,29 @@ def test_settings_are_compared_with_the_default_ones_and_data_apart() -> None:
 
 
 def test_folds_are_units_of_pairs() -> None:
+    """Seeds of a fold have its samples in common: more of them do not make more pairs."""
+    more = {("none-t", 0, 0): 0.3, ("cyclic-t-v", 3, 1): -0.2}
     rows = [
-        job(arm, seed, error + 0.1 * fold + 0.01 * seed, 0.2, fold=fold, varied=f"data.fold={fold}")
+        job(arm, seed, error + 0.1 * fold + 0.01 * seed + more.get((arm, fold, seed), 0), 0.2, fold=fold,
+            varied=f"data.fold={fold}")
         for arm, error in (("none-t", 1.0), ("cyclic-t-v", 0.9)) for fold in range(5) for seed in range(2)
     ]  # fmt: skip
     named = labels.labelled(pd.DataFrame(rows))
     assert set(named["data"]) == {"cycles"}
     assert set(named["arm"]) == {"none-t", "cyclic-t-v"}
-    paired = claims.paired_of(named, tables.means_of(named))
-    assert paired["pairs"].tolist() == [10]
+    (row,) = claims.paired_of(named, tables.means_of(named)).to_dict("records")
+    assert (row["pairs"], row["missing"], row["paired_by"]) == (5, 0, "fold, mean over seeds")
+    table = pd.DataFrame(rows).pivot_table("test_error", ["fold", "seed"], "arm")
+    logs = (np.log(table["cyclic-t-v"]) - np.log(table["none-t"])).groupby("fold").mean()
+    half = 2.7764451051977987 * logs.std() / np.sqrt(5)  # Student's t of 4 degrees of freedom
+    by_hand = np.exp([logs.mean(), logs.mean() - half, logs.mean() + half])
+    np.testing.assert_allclose([row["ratio"], row["ratio_low"], row["ratio_high"]], by_hand)
+    differences = (table["cyclic-t-v"] - table["none-t"]).groupby("fold").mean()
+    np.testing.assert_allclose(row["mean_difference"], differences.mean())
+    half = 2.7764451051977987 * differences.std() / np.sqrt(5)
+    np.testing.assert_allclose(row["mean_difference_high"], differences.mean() + half)
+    text = multirun.summary_of(named, pd.DataFrame(), "folds").text
+    assert "cycles, paired by fold, mean over seeds\n\n| claim |" in text
 
 
 def test_a_baseline_stands_beside_each_seed_with_its_error_of_the_fold() -> None:
@@ -121,3 +136,16 @@ def test_no_gain_without_information_holds_unless_errors_fall(shuffled: float, v
     assert claimed["verdict"].tolist() == [verdict]
     few = named[named["seed"] < 2]
     assert claims.paired_of(few, tables.means_of(few))["verdict"].tolist() == [UNDECIDED]
+
+
+def test_a_fold_with_an_error_of_0_is_no_pair() -> None:
+    """The logarithm of 0 is not finite: such draws are counted, as everywhere."""
+    rows = [
+        job(arm, seed, 0.0 if (arm, fold, seed) == ("none-t", 1, 1) else error + fold / 10, 0.2, fold=fold)
+        for arm, error in (("none-t", 1.0), ("cyclic-t-v", 0.9)) for fold in range(4) for seed in range(2)
+    ]  # fmt: skip
+    named = labels.labelled(pd.DataFrame(rows))
+    (row,) = claims.paired_of(named, tables.means_of(named)).to_dict("records")
+    assert (row["pairs"], row["unstable_pairs"]) == (3, 1)
+    assert np.isfinite(row["mean_difference_high"])
+    assert row["mean_difference"] == pytest.approx(-0.1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from mctn_jobs import ERRORS, jobs_of
+from mctn_jobs import ERRORS, job, jobs_of
 from pipeline.compare.claims import DOES_NOT_HOLD, HOLDS, NO_CLAIM
 from pipeline.systems.mctn import claims, goals, labels, tables
 
@@ -53,3 +53,19 @@ def test_the_goal_of_three_modalities_is_that_a_third_helps() -> None:
     worse = labels.labelled(jobs_of(ERRORS | {"cyclic-t-v-a": 0.9}, three=True))
     again = goals.goals_of(worse, claims.paired_of(worse, tables.means_of(worse))).set_index("goal")
     assert again.loc["ratio of errors, cyclic-t-v-a / cyclic-t-v, below 1", "verdict"] == DOES_NOT_HOLD
+
+
+def test_seeds_of_a_fold_count_once_in_an_interval() -> None:
+    rows = [
+        job(arm, seed, 1.0, None, fold=fold, read=read, missing_error=factor * (1 + fold / 10 + seed / 100),
+            varied=f"data.fold={fold}")
+        for arm, read, factor in (("none-t", "t", 0.5), ("none-tva", "tva", 1.0)) for fold in range(3)
+        for seed in range(4)
+    ]  # fmt: skip
+    rows[0]["missing_error"] *= 1.5
+    named = labels.labelled(pd.DataFrame(rows))
+    own = goals.goals_of(named, pd.DataFrame()).set_index("goal")
+    found = own.loc["ratio of errors without va, none-t / none-tva, below 1 (paired by fold, mean over seeds)"]
+    logs = np.log(0.5) + np.array([np.log(1.5) / 4, 0, 0])
+    half = 4.302652729911275 * logs.std(ddof=1) / np.sqrt(3)  # Student's t of 2 degrees of freedom
+    np.testing.assert_allclose(found[["value", "high"]].tolist(), np.exp([logs.mean(), logs.mean() + half]))

@@ -1,0 +1,55 @@
+"""What is an independent unit of a comparison: a seed, or a fold of a cross-validation with all its seeds.
+
+Jobs of one fold have their training and test samples in common whatever their seeds, so that they are not independent.
+Their errors are averaged first. Seeds are those of `labels.labelled`, which hold the fold.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pipeline.compare import statistics
+from pipeline.compare.draws import is_usable
+from pipeline.systems.mctn.labels import FOLDS
+
+SEED, FOLD = "seed", "fold, mean over seeds"
+
+
+def unit_of(jobs: Any) -> str:
+    """Returns what pairs are made by: `FOLD` where jobs are of several folds, else `SEED`."""
+    return FOLD if (jobs["seed"] // FOLDS).nunique() > 1 else SEED
+
+
+def averaged(values: Any, jobs: Any, unit: str) -> np.ndarray:
+    """Returns the values of jobs as they are, or the mean of each fold."""
+    if unit == FOLD:
+        values = values.groupby(jobs["seed"] // FOLDS).mean()
+    return values.to_numpy(dtype=np.float64)
+
+
+def pooled(errors: pd.DataFrame, *, geometric: bool) -> pd.DataFrame:
+    """Returns a row per arm and fold, its number as the seed: the mean of the errors of its seeds. A fold is stable
+    where all its draws are usable."""
+    usable, own = is_usable(errors), errors["error"].to_numpy(dtype=np.float64)
+    values = np.log(own, where=usable, out=np.zeros_like(own)) if geometric else own
+    table: Any = errors.assign(error=values, stable=usable, seed=errors["seed"] // FOLDS)
+    others = dict.fromkeys(errors.columns.drop(["arm", "seed", "error", "stable"]), "first")
+    rows = table.groupby(["arm", "seed"], sort=False, as_index=False).agg(others | {"error": "mean", "stable": "all"})
+    return rows.assign(error=np.exp(rows["error"])) if geometric else rows
+
+
+def paired(errors: pd.DataFrame, *, baseline: str, challenger: str, unit: str) -> dict[str, Any]:
+    """Returns the row of `statistics.paired` of the jobs of one data set. By fold, ratio and p are of geometric means
+    over the seeds of a fold, and differences of arithmetic ones."""
+
+    def row(table: pd.DataFrame) -> dict[str, Any]:
+        (found,) = statistics.paired(table, baseline=baseline, challenger=challenger).to_dict("records")
+        return {str(name): value for name, value in found.items()}
+
+    if unit == SEED:
+        return row(errors)
+    plain = row(pooled(errors, geometric=False))
+    return row(pooled(errors, geometric=True)) | {name: own for name, own in plain.items() if "difference" in name}
