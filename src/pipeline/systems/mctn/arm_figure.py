@@ -8,6 +8,7 @@ import numpy as np
 
 from pipeline.compare.statistics import mean_interval
 from pipeline.plotting import CAP, HEADING, MARKER, REFERENCE, SMALL_SIZE, Grid, colour, new_panels
+from pipeline.systems.mctn.folds import averaged, unit_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,13 +18,14 @@ WIDTH, MARGIN, LINE, HEAD = 4.2, 0.6, 0.24, 1.3  # of a panel, and around it; of
 
 
 def error_by_arm(jobs: Any, means: Any, *, title: str) -> Figure:
-    """Draws test errors, a panel per data set with a line per arm, those of least mean at the top.
+    """Draws test errors, a panel per data set with a line per arm, those of least mean at the top. The interval is over
+    seeds, over folds where there are several.
 
     jobs: as `labels.labelled` gives them. means: as `tables.means_of` does.
     """
     names = [str(name) for name in means["data"].unique()]
     most = int(means.groupby("data", sort=False).size().max())
-    x = "test error (mean absolute error of scores, share of wrong classes)\ndots: seeds; bars: mean, 95 % t-interval"
+    x = "test error (mean absolute error of scores, share of wrong classes)\ndots: jobs; bars: mean, 95 % t-interval"
     grid = Grid(2, size=(WIDTH, HEAD + LINE * most), margin=(MARGIN, MARGIN))
     figure, axes = new_panels(names, title, x=x, y="", grid=grid)
     for name, panel in axes.items():
@@ -35,9 +37,9 @@ def draw(panel: Axes, jobs: Any, means: Any) -> None:
     """Fills the panel of one data set."""
     arms = means.loc[~means["bar"], "arm"].tolist()
     for place, arm in enumerate(arms):
-        errors = jobs.loc[jobs["arm"] == arm, "test_error"].to_numpy(dtype=np.float64)
-        errors = errors[np.isfinite(errors)]
-        panel.plot(errors, np.full(len(errors), place), "o", color=colour(1), alpha=0.35, markersize=MARKER)
+        own = jobs[(jobs["arm"] == arm) & np.isfinite(jobs["test_error"])]
+        dots, errors = own["test_error"].to_numpy(), averaged(own["test_error"], own, unit_of(jobs))
+        panel.plot(dots, np.full(len(dots), place), "o", color=colour(1), alpha=0.35, markersize=MARKER)
         low, high = mean_interval(errors)
         sides = [[errors.mean() - low], [high - errors.mean()]] if len(errors) and np.isfinite(low) else None
         panel.errorbar([errors.mean()], [place], xerr=sides, fmt="D", color=colour(0), markersize=MARKER, capsize=CAP)

@@ -10,6 +10,7 @@ import pandas as pd
 
 from pipeline.compare import claims, statistics
 from pipeline.compare.statistics import UNKNOWN, Interval
+from pipeline.systems.mctn.by_video import COLUMNS
 from pipeline.systems.mctn.claims import nothing_gained
 from pipeline.systems.mctn.folds import FOLD, averaged, unit_of
 from pipeline.systems.mctn.labels import base, is_default, plan
@@ -20,28 +21,32 @@ MAE, ACCURACY = 1.14, 0.70  # of cyclic-t-a on the published split of CMU-MOSI
 
 
 class Goal(NamedTuple):
-    """Holds a goal in words, what was measured, and the verdict."""
+    """Holds a goal in words, what was measured with its interval over seeds, the verdict, and the interval over groups
+    of test samples, where it is known."""
 
     goal: str
     value: float
     interval: Interval
     verdict: str
+    by_group: Interval = UNKNOWN
 
 
-def goals_of(jobs: pd.DataFrame, paired: pd.DataFrame) -> pd.DataFrame:
-    """Returns a row per goal that the jobs speak of: data, goal, value, low, high, verdict."""
-    rows = []
+def goals_of(jobs: pd.DataFrame, paired: pd.DataFrame, accuracy: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Returns a row per goal that the jobs speak of: data, goal, value, its interval over seeds, which gives the
+    verdict, and that over groups of test samples. accuracy: the rows of `by_video`."""
+    rows, grouped = [], accuracy if accuracy is not None and len(accuracy) else pd.DataFrame(columns=["data", "arm"])
     for data, own in jobs.groupby("data", sort=False):
         pairs = paired[paired["data"] == data] if len(paired) else paired
         stand_in = bool(own["stand_in"].any())
-        for goal in [*of_pairs(own, pairs), *of_arms(own, str(data)), *without_the_others(own)]:
+        known = grouped[grouped["data"] == data].set_index("arm")
+        for goal in [*of_pairs(own, pairs, known), *of_arms(own, str(data), known), *without_the_others(own)]:
             verdict = claims.NO_CLAIM if stand_in else goal.verdict
-            rows.append({"data": data, "goal": goal.goal, "value": goal.value, "low": goal.interval.low,
-                         "high": goal.interval.high, "verdict": verdict})  # fmt: skip
+            row = {"data": data, "goal": goal.goal, "value": goal.value, **goal.interval._asdict(), "verdict": verdict}
+            rows.append(row | {f"by_group_{end}": value for end, value in goal.by_group._asdict().items()})
     return pd.DataFrame(rows)
 
 
-def of_pairs(jobs: Any, paired: Any) -> Iterator[Goal]:
+def of_pairs(jobs: Any, paired: Any, grouped: Any) -> Iterator[Goal]:
     """Yields the goals of arms beside those without translation."""
     if paired.empty:
         return
@@ -59,7 +64,8 @@ def of_pairs(jobs: Any, paired: Any) -> Iterator[Goal]:
         if base(arm) == "cyclic-t-a" and base(str(row["data"])) == "mosi":
             away = Interval(row["mean_difference_low"], row["mean_difference_high"])
             goal = f"difference of errors, {arm} − {row['against']}{by(row['paired_by'])}, within ±{CLOSE}: no gain"
-            yield Goal(goal, row["mean_difference"], away, within(away, CLOSE))
+            drawn = by_group(grouped, arm, "mae difference")
+            yield Goal(goal, row["mean_difference"], away, within(away, CLOSE), drawn)
 
 
 def three_of(jobs: Any) -> bool:
@@ -79,7 +85,7 @@ def of_three(jobs: Any, paired: Any) -> Iterator[Goal]:
             yield Goal(f"ratio of errors, {arm} / {row['against']}, below 1", row["ratio"], ratio, below(ratio, 1.0))
 
 
-def of_arms(jobs: Any, data: str) -> Iterator[Goal]:
+def of_arms(jobs: Any, data: str, grouped: Any) -> Iterator[Goal]:
     """Yields the goals of single arms on the published split of CMU-MOSI."""
     own = jobs[[base(arm) == "cyclic-t-a" and is_default(arm) for arm in jobs["arm"]]]
     if base(data) != "mosi" or own.empty or set(own["split"]) != {"published"}:
@@ -90,7 +96,17 @@ def of_arms(jobs: Any, data: str) -> Iterator[Goal]:
         values = averaged(own[f"test_{name}"], own, unit_of(own))
         interval = statistics.mean_interval(values)
         verdict = below(interval, bound) if name == "mae" else below(Interval(-interval.high, -interval.low), -bound)
-        yield Goal(f"{name} of cyclic-t-a {words} {bound}", float(values.mean()), interval, verdict)
+        drawn = by_group(grouped, own["arm"].iloc[0], name)
+        yield Goal(f"{name} of cyclic-t-a {words} {bound}", float(values.mean()), interval, verdict, drawn)
+
+
+def by_group(grouped: Any, arm: str, name: str) -> Interval:
+    """Returns the interval over groups of a score of an arm, a key of `by_video.COLUMNS`; unknown where there is
+    none."""
+    columns = list(COLUMNS[name][1:])
+    if arm not in grouped.index or not set(columns) <= set(grouped.columns):
+        return UNKNOWN
+    return Interval(*grouped.loc[arm, columns].astype(float))
 
 
 def without_the_others(jobs: Any) -> Iterator[Goal]:

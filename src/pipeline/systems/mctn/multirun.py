@@ -10,7 +10,7 @@ from mlflow.tracking import MlflowClient
 from data.files.exact_numbers import EXACT
 from pipeline.compare.words import Summary
 from pipeline.systems.mctn.arm_figure import error_by_arm
-from pipeline.systems.mctn.by_video import accuracy_row, correct_by_group, mean_over_jobs
+from pipeline.systems.mctn.by_video import are_of_one_draw, mean_over_jobs, row_of, sums_by_group
 from pipeline.systems.mctn.claims import claims_of, paired_of
 from pipeline.systems.mctn.goals import goals_of
 from pipeline.systems.mctn.joined import joint_figures
@@ -35,7 +35,7 @@ def summary_of(jobs: pd.DataFrame, accuracy: pd.DataFrame, title: str) -> Summar
     """Returns tables, figure and words. jobs: as `labelled` gives them; accuracy: as `accuracy_of` does."""
     means = means_of(jobs, accuracy)
     thesis, paired = thesis_of(means), paired_of(jobs, means)
-    claims, goals, separations = claims_of(paired), goals_of(jobs, paired), separations_of(jobs)
+    claims, goals, separations = claims_of(paired), goals_of(jobs, paired, accuracy), separations_of(jobs)
     tables = {"means.csv": means, "accuracy.csv": accuracy, "thesis.csv": thesis, "paired.csv": paired}
     tables |= {"claims.csv": claims, "goals.csv": goals, "joint.csv": separations}
     figures = {"figures/arms": error_by_arm(jobs, means, title=f"{title}: arms side by side")}
@@ -44,30 +44,30 @@ def summary_of(jobs: pd.DataFrame, accuracy: pd.DataFrame, title: str) -> Summar
 
 
 def predictions_of(client: MlflowClient, jobs: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Returns the correct samples of each group by run, of the jobs that logged their predictions."""
+    """Returns the sums of each group by run, of the jobs that logged their predictions."""
     found = {}
     with scratch_folder() as scratch:
         for job in jobs.to_dict("records"):
             run = str(job["run_id"])
             path = fetched(client, run, PREDICTIONS, scratch)
             if path is not None:
-                found[run] = correct_by_group(pd.read_csv(path, **EXACT), str(job["positive_from"]))
+                found[run] = sums_by_group(pd.read_csv(path, **EXACT), str(job["positive_from"]))
     return found
 
 
 def accuracy_of(jobs: Any, counted: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Returns a row per data set and arm: accuracy with its interval by groups, and the difference to the arm that
-    reads the same and translates nothing, where both have predictions."""
-    groups = {
-        key: mean_over_jobs([counted[run] for run in own["run_id"] if run in counted])
-        for key, own in jobs.groupby(["data", "arm"], sort=False) if any(run in counted for run in own["run_id"])
-    }  # fmt: skip
+    """Returns a row per data set and arm: accuracy and mean absolute error with their intervals by groups, and the
+    differences to the arm that reads the same and translates nothing, where both have predictions."""
     rows = []
-    for (data, arm), table in groups.items():
-        control = control_of(arm)
-        beside = None if control is None else groups.get((data, control))
-        against = control if beside is not None else ""
-        rows.append({"data": data, "arm": arm, "against": against, **accuracy_row(table, beside)})
+    for data, own in jobs[jobs["run_id"].isin(counted)].groupby("data", sort=False):
+        one_draw = are_of_one_draw([counted[run] for run in own["run_id"]])
+        arms = own.groupby("arm", sort=False)["run_id"]
+        groups = {arm: mean_over_jobs([counted[run] for run in runs]) for arm, runs in arms}
+        for arm, table in groups.items():
+            control = control_of(str(arm))
+            against = control if control in groups else ""
+            found = row_of(table, groups.get(against), one_draw=one_draw)
+            rows.append({"data": data, "arm": arm, "against": against, **found})
     return pd.DataFrame(rows)
 
 

@@ -17,20 +17,25 @@ from pipeline.systems.mctn.roles import roles_of
 from pipeline.systems.mctn.thesis import SCORES, TABLES, Printed, Table
 
 KEYS = ["data", "arm"]
+BY_GROUP = {  # columns of accuracy.csv, and what they are called among means
+    "low": "accuracy_low", "high": "accuracy_high", "mae_low": "mae_low", "mae_high": "mae_high",
+    "samples": "samples", "drawn_anew": "drawn_anew",
+}  # fmt: skip
 
 
 def means_of(jobs: pd.DataFrame, accuracy: pd.DataFrame | None = None) -> pd.DataFrame:
     """Returns a row per data set and arm: means over jobs, and `_sd`, their standard deviation (NaN of one job).
 
-    The bar that jobs carry is an arm of its own, `bar` true. accuracy: the rows of `by_video`, for the interval.
+    The bar that jobs carry is an arm of its own, `bar` true. accuracy: the rows of `by_video`, for the
+    intervals.
     """
     rows = [row_of(own) | dict(zip(KEYS, names, strict=True)) for names, own in grouped(jobs)]
     table = pd.DataFrame([*rows, *bars_of(jobs, rows)])
     table = table[[*KEYS, *table.columns.drop(KEYS)]]
     if accuracy is None or accuracy.empty:
-        return table.assign(accuracy_low=np.nan, accuracy_high=np.nan)
-    intervals = accuracy.rename(columns={"low": "accuracy_low", "high": "accuracy_high"})
-    return table.merge(intervals[[*KEYS, "accuracy_low", "accuracy_high"]], on=KEYS, how="left")
+        return table.assign(**dict.fromkeys(BY_GROUP.values(), np.nan))
+    intervals = accuracy.rename(columns=BY_GROUP).reindex(columns=[*KEYS, *BY_GROUP.values()])
+    return table.merge(intervals, on=KEYS, how="left")
 
 
 def grouped(jobs: Any) -> Iterator[tuple[tuple[str, str], pd.DataFrame]]:

@@ -15,10 +15,19 @@ from pipeline.systems.mctn.thesis import SCORES, TABLES
 
 NAMED = {"accuracy": "accuracy", "f1": "weighted F1", "mae": "MAE", "correlation": "correlation"}
 CAPTION = (
-    "Test part: mean ± standard deviation over jobs, that is over seeds, and over folds where there are several. *by "
-    "video*: 95 % interval of the accuracy, whole groups drawn (cluster bootstrap). *read*: modalities that are read "
-    "at test, t text, v video, a audio. R²: of translations of the test part; what is 0 cannot have helped. Seconds "
-    "are of training."
+    "Test part: mean ± standard deviation over jobs, that is over seeds, and over folds where there are several. "
+    "*95 %*: interval over groups of test samples, as videos, which are drawn whole (cluster bootstrap), for the "
+    "networks at hand. *read*: modalities that are read at test, t text, v video, a audio. R²: of translations of the "
+    "test part; what is 0 cannot have helped. Seconds are of training."
+)
+DRAWN_ANEW = (
+    "Seeds have test samples of their own, so that groups of one name cannot be pooled: there is no interval over "
+    "groups. The deviation over seeds has that of the samples in it."
+)
+GOALS = (
+    "The interval from *low* to *high* gives the verdict. It is over seeds, or over folds where that is said: what "
+    "other seeds would give, on these test samples unless each seed draws its own. The interval *by group* is "
+    "over groups of test samples, as videos, which are drawn whole: what these networks would give on other samples."
 )
 JOINT = (
     "How far positive and negative test samples, or classes, are apart in E averaged over steps: accuracy of the five "
@@ -43,7 +52,7 @@ def page(
         parts += ["## Claims", f"{divided}. Adjusted over the pairs of a data set with the same control."]
         parts += [claims_of_data(data, own) for data, own in by_data(paired)]
     if len(goals):
-        parts += ["## Goals", markdown_table(goals)]
+        parts += ["## Goals", GOALS, markdown_table(goals.rename(columns=lambda name: name.replace("_", " ")))]
     return "\n\n".join(parts)
 
 
@@ -74,6 +83,8 @@ def of_data(data: str, means: Any, thesis: Any) -> Iterator[str]:
     if len(rest) > int(rest["bar"].sum()) or not shown:
         heading = "Controls and baselines\n\n" if shown else ""
         yield f"{heading}{markdown_table(cells(rest, printed=False))}"
+    if means["drawn_anew"].eq(True).any():
+        yield DRAWN_ANEW
 
 
 def cells(table: Any, *, printed: bool) -> pd.DataFrame:
@@ -84,8 +95,8 @@ def cells(table: Any, *, printed: bool) -> pd.DataFrame:
     columns |= {"arm": [arm_of(row) for row in rows], "read": [word(row.get("read")) for row in rows]}
     for name, title in NAMED.items():
         columns[title] = [spread(row, name) for row in rows]
-        if name == "accuracy":
-            columns["by video"] = [interval(row) for row in rows]
+        if name in ("accuracy", "mae"):
+            columns[f"{title}, 95 %"] = [interval(row, name) for row in rows]
     if printed:
         columns["thesis: " + ", ".join(NAMED.values())] = [printed_of(row) for row in rows]
     columns["error without others"] = [without(row) for row in rows]
@@ -127,9 +138,9 @@ def spread(row: dict[str, Any], name: str) -> str:
     return number(row.get(name), ".3f") + (f" ± {deviation:.3f}" if deviation and not missing(deviation) else "")
 
 
-def interval(row: dict[str, Any]) -> str:
-    """Returns the interval of the accuracy."""
-    low, high = row.get("accuracy_low"), row.get("accuracy_high")
+def interval(row: dict[str, Any], name: str) -> str:
+    """Returns the interval of a score."""
+    low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
     return "" if missing(low) or missing(high) else f"{low:.3f} to {high:.3f}"
 
 

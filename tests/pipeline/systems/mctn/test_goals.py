@@ -69,3 +69,18 @@ def test_seeds_of_a_fold_count_once_in_an_interval() -> None:
     logs = np.log(0.5) + np.array([np.log(1.5) / 4, 0, 0])
     half = 4.302652729911275 * logs.std(ddof=1) / np.sqrt(3)  # Student's t of 2 degrees of freedom
     np.testing.assert_allclose(found[["value", "high"]].tolist(), np.exp([logs.mean(), logs.mean() + half]))
+
+
+def test_goals_have_the_interval_over_videos_beside_that_over_seeds() -> None:
+    named = labels.labelled(
+        jobs_of({"cyclic-t-a": 1.05, "none-t": 1.05}, {"cyclic-t-a": 0.0, "none-t": None}, data="mosi")
+    )
+    row = {"data": "mosi", "arm": "cyclic-t-a", "low": 0.6, "high": 0.8, "mae_low": 1.0, "mae_high": 1.2,
+           "mae_difference_low": -0.1, "mae_difference_high": 0.2}  # fmt: skip
+    pairs = claims.paired_of(named, tables.means_of(named))
+    table = goals.goals_of(named, pairs, pd.DataFrame([row])).set_index("goal")
+    assert table["verdict"].tolist() == [HOLDS, HOLDS, HOLDS]  # over seeds; over videos none would
+    sides = [table[f"by_group_{end}"].tolist() for end in ("low", "high")]
+    assert sides == [[-0.1, 1.0, 0.6], [0.2, 1.2, 0.8]]
+    without = goals.goals_of(named, pairs)
+    assert without["by_group_low"].isna().all()
