@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -99,6 +99,19 @@ def without(samples: Samples, letters: str) -> Samples:
         if letter in letters
     }
     return replace(samples, streams={**samples.streams, **emptied})
+
+
+def holding(samples: Samples, letters: str, made: Callable[[Tensor], Tensor]) -> Samples:
+    """Returns the same samples with other numbers in all steps of the modalities of these letters. made: returns them
+    for those there are, (step, width), or (row, width) of a table."""
+    other = dict[str, Stream]()
+    for letter in filter(samples.streams.__contains__, letters):
+        stream = samples.streams[letter]
+        if stream.table is None:
+            other[letter] = replace(stream, steps=replace(stream.steps, values=made(stream.steps.values)))
+        else:
+            other[letter] = replace(stream, table=made(stream.table))
+    return replace(samples, streams={**samples.streams, **other})
 
 
 def dropped(inputs: Mapping[str, Padded], share: float, generator: torch.Generator) -> dict[str, Padded]:

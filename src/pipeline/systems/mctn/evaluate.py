@@ -7,19 +7,18 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import torch
 from tqdm import tqdm
 
 from data.utterances import Part, Utterances
 from models.mctn.baselines import Baseline, baseline, reads
-from models.mctn.network import SentimentNetwork
-from models.mctn.objective import Measured, measure
+from models.mctn.objective import Measured
 from models.mctn.samples import Samples, without
 from pipeline.host.errors import PipelineError
 from pipeline.settings.messages import one_line
 from pipeline.systems.mctn.fitting import Fitted
+from pipeline.systems.mctn.missing import is_the_same
 from pipeline.systems.mctn.observed import observed_parts
-from pipeline.systems.mctn.scores import predicted, scores_of
+from pipeline.systems.mctn.scores import outputs_of, predicted, scores_of
 
 R2 = {"translation": "translation_r2_{}", "second": "translation_r2_{}", "cycle": "cycle_r2"}
 
@@ -38,18 +37,12 @@ class Evaluated(NamedTuple):
     scores: dict[str, float]
 
 
-def outputs_of(network: SentimentNetwork, samples: Samples, *, terms: frozenset[str]) -> tuple[np.ndarray, Measured]:
-    """Returns outputs, NaN for a sample without a step to read, and all that was measured."""
-    found = measure(network, samples, terms=terms)
-    absent = samples.lengths(network.plan.read) == 0
-    found.encodings[absent] = torch.nan
-    outputs = found.outputs.double().numpy()
-    outputs[absent.numpy()] = np.nan
-    return outputs, found
-
-
 def evaluate(fitted: Fitted, data: Utterances, test: Samples, *, missing: str | None) -> Evaluated:
-    """Returns outputs and scores of the test part. missing: letters of modalities that a second pass is without."""
+    """Returns outputs and scores of the test part.
+
+    missing: letters of modalities that a second pass is without. A network that reads none of them has to predict the
+    same, bit by bit, whatever they hold: missing_equal, 1 or 0.
+    """
     outputs, measured = outputs_of(fitted.network, test, terms=fitted.terms)
     scores = {f"test_{name}": value for name, value in scores_of(data, data.test, outputs).items()}
     scores |= explained(measured.explained)
@@ -57,6 +50,8 @@ def evaluate(fitted: Fitted, data: Utterances, test: Samples, *, missing: str | 
     if missing is not None:
         lesser, _ = outputs_of(fitted.network, without(test, missing), terms=frozenset())
         scores |= {f"missing_{name}": value for name, value in scores_of(data, data.test, lesser).items()}
+        same = is_the_same(fitted.network, test, missing, terms=fitted.terms)
+        scores |= {} if same is None else {"missing_equal": float(same)}
     return Evaluated(outputs, lesser, measured, scores)
 
 

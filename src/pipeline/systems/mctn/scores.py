@@ -5,9 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 
 from data.utterances import Part, Utterances
+from models.mctn.network import SentimentNetwork
+from models.mctn.objective import Measured, measure
+from models.mctn.samples import Samples
 from models.sequence.scores import accuracy, correlation, f1, mean_absolute_error
+
+
+def outputs_of(network: SentimentNetwork, samples: Samples, *, terms: frozenset[str]) -> tuple[np.ndarray, Measured]:
+    """Returns outputs, NaN for a sample without a step to read, and all that was measured."""
+    found = measure(network, samples, terms=terms)
+    absent = samples.lengths(network.plan.read) == 0
+    found.encodings[absent] = torch.nan
+    outputs = found.outputs.double().numpy()
+    outputs[absent.numpy()] = np.nan
+    return outputs, found
 
 
 def predicted(outputs: np.ndarray) -> np.ndarray:

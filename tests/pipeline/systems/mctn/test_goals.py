@@ -31,15 +31,18 @@ def test_goals_by_hand() -> None:
     assert set(found(jobs_of(stand_in=True)).values()) == {NO_CLAIM}
 
 
-def test_errors_without_other_modalities_have_to_be_the_same_to_the_last_bit() -> None:
+def test_predictions_have_to_be_the_same_to_the_last_bit_whatever_others_hold() -> None:
     jobs = jobs_of({"cyclic-t-v": 1.0})
-    for factor, verdict in ((1.0, HOLDS), (1 + 1e-15, DOES_NOT_HOLD)):
-        table = goals.goals_of(jobs.assign(missing_error=jobs["test_error"] * factor), pd.DataFrame())
+    jobs["missing_error"] = jobs["test_error"]
+    for equal, verdict in ([1.0] * 8, HOLDS), ([1.0] * 7 + [0.0], DOES_NOT_HOLD):
+        table = goals.goals_of(jobs.assign(missing_equal=equal), pd.DataFrame())
         assert table["verdict"].tolist() == [verdict]
-    fused = jobs.assign(arm="none-tva", read="tva", missing_error=2 * jobs["test_error"])
-    table = goals.goals_of(pd.concat([jobs.assign(missing_error=jobs["test_error"]), fused]), pd.DataFrame())
+        assert table["value"].tolist() == [np.mean(equal)]
+    assert goals.goals_of(jobs, pd.DataFrame()).empty  # nobody looked, and equal errors do not show it
+    fused = jobs.assign(arm="none-tva", read="tva", missing_error=2 * jobs["test_error"], missing_equal=np.nan)
+    table = goals.goals_of(pd.concat([jobs.assign(missing_equal=1.0), fused]), pd.DataFrame())
     assert table["goal"].tolist() == [
-        "error of cyclic-t-v without va is that with all, to the last bit",
+        "predictions of cyclic-t-v are the same to the last bit whatever va hold",
         "ratio of errors without va, cyclic-t-v / none-tva, below 1",
     ]
     np.testing.assert_allclose(table.loc[1, ["value", "low", "high"]].tolist(), 0.5)

@@ -91,6 +91,11 @@ def test_no_prediction_hangs_on_targets(run_pipeline: Callable, client) -> None:
         predicted = table(run, "predictions.csv")
         assert (predicted["prediction"] == predicted["prediction_missing"]).all() == same
         assert (run.data.metrics["evaluate/missing_error"] == run.data.metrics["evaluate/test_error"]) == same
+        assert run.data.metrics.get("evaluate/missing_equal") == (1.0 if same else None)
+        assert (
+            "mean absolute error, modalities missing"
+            in client.get_run(run.info.run_id).data.tags["mlflow.note.content"]
+        )
         client.delete_run(run.info.run_id)
 
 
