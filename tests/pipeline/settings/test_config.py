@@ -14,7 +14,7 @@ from data.base import DataError
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder
 from pipeline.settings.build import build, check_section, check_target
-from pipeline.settings.composition import at_most, by_choice, contenders, fresh, up_to
+from pipeline.settings.composition import at_most, by_choice, contenders, fresh, register_resolvers, up_to
 from pipeline.settings.own_table import refuse_missing_file
 from pipeline.settings.schema import register_schemas
 from pipeline.systems.predict.config import PredictConfig
@@ -199,9 +199,11 @@ def test_the_sweeps_of_experiments_follow_size() -> None:
 
 def test_a_choice_of_a_sweep_has_settings_of_its_own() -> None:
     assert [by_choice(arm, {"none-t": 0.01}, 0.003) for arm in ("none-t", "cyclic-t-v")] == [0.01, 0.003]
-    own = ["recipe=mctn", "data=cycles", "fit.learning_rate=${by_choice:${mctn.arm},{none-t:0.01},0.003}"]
-    for arm, rate in (("none-t", 0.01), ("cyclic-t-v", 0.003)):
-        assert checked(compose("config", [*own, f"mctn.arm={arm}"])).fit.learning_rate == rate
+    register_resolvers()
+    for arm, dropout in (("none-t", 0.3), ("cyclic-t-v", 0.0)):
+        settings = checked(compose("config", ["+experiment=mctn_synthetic", "data.link=true", f"mctn.arm={arm}"]))
+        assert settings.mctn.dropout == dropout
+        assert settings.mctn.weights.second == settings.mctn.weights.translation == 80
 
 
 def test_caps_only_lower() -> None:

@@ -37,6 +37,7 @@ def test_a_median_stands_beside_generated_utterances(experiment: str) -> None:
         ("+experiment=mctn_mmmo", "cyclic-v-a,audio"),
         ("+experiment=mctn_synthetic", "simple-t-v"),
         ("+experiment=mctn_missing", "none-tva,none-t"),
+        ("+experiment=mctn_missing_mosi", "none-tva,median"),
     ],
 )
 def test_every_experiment_runs_tiny_without_files(experiment: str, arms: str, run_pipeline: Callable, client) -> None:
