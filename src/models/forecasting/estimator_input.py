@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from models.forecasting.frame import is_frame, is_row
+from models.runtime.arrays import for_numpy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,7 +127,7 @@ def _read_array(data: Any, name: str, labels: Sequence[Any] | None) -> Rows:
 def array_of_numbers(data: Any, name: str) -> np.ndarray:
     """Returns the data as an array of doubles. Raises TypeError where it holds no numbers."""
     try:
-        array = np.asarray(data)
+        array = np.asarray(for_numpy(data))
     except ValueError:
         raise ValueError(f"{name} has rows of different lengths; give (time, feature), or a list of arrays") from None
     if array.dtype.kind in "biuf":
@@ -134,7 +135,7 @@ def array_of_numbers(data: Any, name: str) -> np.ndarray:
     if array.dtype.kind == "O" and not any(isinstance(part, str | bytes) for part in array.flat):
         try:
             return array.astype(np.float64)  # None is a gap
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             pass
     raise TypeError(f"{name} must hold numbers, got {array.dtype} ({_a(data)}); a gap is NaN")
 
@@ -179,7 +180,7 @@ def _read_groups(index: Any, values: np.ndarray, labels: tuple[Any, ...], name: 
 
 def check_labels(frame: pd.DataFrame, name: str) -> tuple[Any, ...]:
     """Returns the names of a table's columns. Raises ValueError for none, for several levels, and for names that are
-    neither texts nor whole numbers."""
+    neither texts nor whole numbers, or differ by that alone."""
     if frame.columns.nlevels > 1:
         raise ValueError(f"the columns of {name} have {frame.columns.nlevels} levels; give names of one level")
     labels = tuple(int(label) if isinstance(label, np.integer) else label for label in frame.columns)
@@ -188,6 +189,8 @@ def check_labels(frame: pd.DataFrame, name: str) -> tuple[Any, ...]:
     wrong = [label for label in labels if not isinstance(label, str | int)]
     if wrong:
         raise ValueError(f"a column of {name} is called {wrong[0]!r}; name columns by texts or whole numbers")
+    if len(set(map(str, labels))) < len(set(labels)):
+        raise ValueError(f"{name} has a column called by a number and one by the same text; rename one of them")
     return labels
 
 
@@ -216,7 +219,7 @@ def column_values(column: pd.Series, name: str) -> np.ndarray:
         raise ValueError(f"{where} holds {column.dtype}, not numbers; {advice} or leave it out")
     try:
         return column.to_numpy(np.float64, na_value=np.nan)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{where} holds values that are no numbers; turn them into numbers or leave it out") from None
 
 
@@ -232,7 +235,7 @@ def check_index(index: Any, name: str) -> pd.Index:
     if index.has_duplicates:
         row = int(np.argmax(index.duplicated()))
         raise ValueError(f"the index of {name} has {index[row]} twice (again in row {row}); keep one row of each")
-    ordered = index.dtype.kind in "iufMm" or isinstance(index, pd.PeriodIndex)
+    ordered = index.dtype.kind in "iufMm" or isinstance(index, pd.PeriodIndex) or index.inferred_type == "date"
     if ordered and not index.is_monotonic_increasing:
         row = int(np.argmax(np.asarray(index[1:] < index[:-1]))) + 1
         raise ValueError(f"the index of {name} goes backwards at {index[row]} (row {row}); sort the table by its index")

@@ -136,7 +136,7 @@ def context_of(estimator: Any, train: MaskedSequences, columns: Columns, longest
 def check_rows(groups: Sequence[Group], columns: Columns, share: float) -> None:
     """Raises ValueError for too few rows, a column without a value or without change in the part fitted to, and
     targets that were not observed in the held-out part. Warns of uneven times, of uneven numbers
-    where a season counts rows, and of dates that are texts."""
+    where a season counts rows, and of dates that are no times of pandas."""
     longest = max(len(group.values) for group in groups)
     if longest < FEWEST_ROWS:
         raise ValueError(f"X has {longest} row{'s' * (longest > 1)} in its longest series; give at least {FEWEST_ROWS}")
@@ -168,12 +168,18 @@ def _check_column(values: np.ndarray, label: Any) -> None:
 
 
 def _say_texts(groups: Sequence[Group]) -> None:
-    if any(group.index is not None and holds_dates_as_texts(group.index) for group in groups):
-        warnings.warn(
-            "the index holds dates as texts, so that forecasts count 1, 2, … without times; read the table with "
-            "parse_dates=True, or turn its index into times with pd.to_datetime",
-            stacklevel=6,
-        )
+    indices = [group.index for group in groups if group.index is not None]
+    if any(map(holds_dates_as_texts, indices)):
+        kind, read = "dates as texts", "read the table with parse_dates=True, or "
+    elif any(index.inferred_type == "date" for index in indices):
+        kind, read = "dates of datetime.date", ""
+    else:
+        return
+    warnings.warn(
+        f"the index holds {kind}, so that forecasts count 1, 2, … without times; {read}turn its index into times with "
+        "pd.to_datetime",
+        stacklevel=6,
+    )
 
 
 def _say_uneven(group: Group, columns: Columns) -> None:

@@ -12,7 +12,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from models.runtime.arrays import for_numpy
+from models.runtime.parameters import shown
+
 VALUES = re.compile(r"\s*(array[=(]|\[|[-+]?\d|nan|inf)")  # as a line of a message that lists them begins
+NO_NUMBERS = re.compile(r"could not convert|float\(\) argument|setting an array element|Cannot cast|The DType")
 LARGEST_SEED = 2**31 - 1
 
 
@@ -29,17 +33,26 @@ def left_as_it_was(estimator: Any) -> Iterator[None]:
 
 
 @contextmanager
-def in_one_line() -> Iterator[None]:
+def in_one_line(names: str) -> Iterator[None]:
     """Raises a TypeError or ValueError of scikit-learn's again with its message in one line, without the values that it
-    lists."""
+    lists; one of Python's or NumPy's own with what had to hold numbers, by `names`."""
     try:
         yield
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         message = str(error)
-        if "\n" not in message:
-            raise
-        kept = " ".join(line for line in message.splitlines() if not VALUES.match(line))
-        raise type(error)(" ".join(kept.split())) from None
+        kept = message.splitlines()[:1] + [line for line in message.splitlines()[1:] if not VALUES.match(line)]
+        line = " ".join(" ".join(kept).split())
+        if not NO_NUMBERS.match(line) and not isinstance(error, OverflowError):
+            raise (error if line == message else type(error)(line)) from None
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{names} must hold numbers in rows of equal length: {line}") from None
+
+
+def refuse_times(data: Any, name: str) -> None:
+    """Raises TypeError for an array, an index or a column of times or of spans of time."""
+    dtype = getattr(data, "dtype", None)
+    if getattr(dtype, "kind", None) in ("m", "M"):
+        raise TypeError(f"{name} holds {dtype}, not numbers; turn its times into numbers")
 
 
 def refuse_texts(X: Any) -> None:
@@ -50,7 +63,8 @@ def refuse_texts(X: Any) -> None:
     from pandas.api.types import is_numeric_dtype
 
     for name, dtype in dtypes.items():
-        if not is_numeric_dtype(dtype) and not holds_numbers(X[name]):
+        timed = getattr(dtype, "kind", None) in ("m", "M")
+        if timed or not (is_numeric_dtype(dtype) or holds_numbers(X[name])):
             raise ValueError(
                 f"column {name} of X holds {dtype}, not numbers; leave it out, or turn it into numbers, by "
                 "OneHotEncoder say"
@@ -61,7 +75,7 @@ def holds_numbers(column: Any) -> bool:
     """Returns whether a column of Python's objects can be read as numbers."""
     try:
         np.asarray(column, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return True
 
@@ -73,10 +87,12 @@ def checked_rows(estimator: Any, X: Any, *, reset: bool = False, least: int = 1,
     in one line, for anything else than numbers, fewer than `least` rows, other columns, and values that are not finite.
     """
     refuse_texts(X)
-    with in_one_line():
+    refuse_times(X, "X")
+    with in_one_line("X"):
         rows: Any = validate_data(
-            estimator, X, reset=reset, dtype=dtype, order="C", ensure_min_samples=least, ensure_all_finite=False
-        )
+            estimator, for_numpy(X), reset=reset, dtype=dtype, order="C", ensure_min_samples=least,
+            ensure_all_finite=False,
+        )  # fmt: skip
     return finite(estimator, rows)
 
 
@@ -84,10 +100,12 @@ def checked_pair(estimator: Any, X: Any, y: Any, *, reset: bool, least: int = 1)
     """Returns X as `checked_rows` does, and y as float64 (row,). Raises TypeError and ValueError as that does, for
     fewer than `least` rows, and where there is not one number of y for each row."""
     refuse_texts(X)
-    with in_one_line():
+    refuse_times(X, "X")
+    refuse_times(y, "y")
+    with in_one_line("X and y"):
         found: Any = validate_data(
-            estimator, X, y, reset=reset, dtype=np.float64, ensure_min_samples=least, ensure_all_finite=False,
-            y_numeric=True,
+            estimator, for_numpy(X), for_numpy(y), reset=reset, dtype=np.float64, order="C", ensure_min_samples=least,
+            ensure_all_finite=False, y_numeric=True,
         )  # fmt: skip
         rows, targets = found[0], np.array(found[1], np.float64)
     return finite(estimator, rows), targets
@@ -137,5 +155,5 @@ def seed_of(random_state: Any) -> int:
         return int(check_random_state(random_state).randint(LARGEST_SEED))
     if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer) or random_state < 0:
         known = "a whole number of at least 0, None or a numpy.random.RandomState"
-        raise ValueError(f"random_state must be {known}, got {random_state!r}")
+        raise ValueError(f"random_state must be {known}, got {shown(random_state)}")
     return int(random_state)

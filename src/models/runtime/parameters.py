@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Collection
 from typing import Any
 
 import numpy as np
+
+LONGEST = 80  # of a value in a message
+
+
+def shown(value: Any) -> str:
+    """Returns a value as a message shows it, in one line and not at length."""
+    return " ".join(reprlib.repr(value).split())[:LONGEST]
 
 
 def whole_number(name: str, value: Any, *, least: int = 1, most: float = math.inf) -> int:
@@ -14,7 +22,7 @@ def whole_number(name: str, value: Any, *, least: int = 1, most: float = math.in
     `least` and above `most`."""
     wanted = f"{name} must be a whole number of at least {least}"
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{wanted}, got {value!r}")
+        raise TypeError(f"{wanted}, got {shown(value)}")
     if value < least:
         raise ValueError(f"{wanted}, got {value}")
     if value > most:
@@ -26,7 +34,7 @@ def number(name: str, value: Any, *, above: float = 0.0, below: float = math.inf
     """Returns the value. Raises TypeError unless it is a number, and ValueError unless it lies between the bounds."""
     wanted = f"{name} must be a number above {above:g}" + (f" and below {below:g}" if below < math.inf else "")
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        raise TypeError(f"{wanted}, got {value!r}")
+        raise TypeError(f"{wanted}, got {shown(value)}")
     if not above < value < below:
         raise ValueError(f"{wanted}, got {value}")
     return float(value)
@@ -36,7 +44,7 @@ def not_negative(name: str, value: Any, *, most: float = math.inf) -> float:
     """Returns the value. Raises TypeError unless it is a number, and ValueError below 0 and above `most`."""
     wanted = f"{name} must be a number of 0 or more" + (f" and at most {most:g}" if most < math.inf else "")
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        raise TypeError(f"{wanted}, got {value!r}")
+        raise TypeError(f"{wanted}, got {shown(value)}")
     if not (0 <= value <= most and value < math.inf):
         raise ValueError(f"{wanted}, got {value}")
     return float(value)
@@ -45,14 +53,14 @@ def not_negative(name: str, value: Any, *, most: float = math.inf) -> float:
 def one_of(name: str, value: Any, names: Collection[str]) -> str:
     """Returns the value. Raises ValueError unless it is one of the names, and TypeError where it is no text."""
     if not isinstance(value, str):
-        raise TypeError(f"{name} must be one of {', '.join(names)}, got {value!r}")
+        raise TypeError(f"{name} must be one of {', '.join(names)}, got {shown(value)}")
     if value not in names:
-        raise ValueError(f"{name} must be one of {', '.join(names)}, got {value!r}")
+        raise ValueError(f"{name} must be one of {', '.join(names)}, got {shown(value)}")
     return value
 
 
 def yes_or_no(name: str, value: Any) -> bool:
     """Returns the value. Raises TypeError unless it is True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False, got {value!r}")
+        raise TypeError(f"{name} must be True or False, got {shown(value)}")
     return bool(value)

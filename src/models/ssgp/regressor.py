@@ -24,6 +24,7 @@ from models.ssgp.regression import Learning, Learnt, learn
 from models.ssgp.regressor_files import TARGET, SavedRegressor, read_regressor, save_regressor
 
 MOST_FREQUENCIES = 10_000  # whose sums take 3.2 GB
+MOST_DRAWN = 10**9  # numbers that `sample_y` draws, which take 8 GB
 
 
 @dataclass(eq=False, repr=False)
@@ -115,11 +116,12 @@ class SSGPRegressor(RegressorMixin, BaseEstimator):
         """Returns targets drawn from the fitted process at rows X, (row, n_samples) in the target's own unit.
 
         A column is one function at all rows, and noise of its own for each row; with noise=False the function alone.
-        random_state: as in the class. Raises as `predict`.
+        random_state: as in the class. Raises as `predict`, and ValueError for more than a thousand million numbers.
         """
         check_is_fitted(self)
         functions, seed = whole_number("n_samples", n_samples), seed_of(random_state)
         rows = self._learnt.inputs.apply(torch.tensor(checked_rows(self, X)))
+        whole_number("n_samples", n_samples, most=MOST_DRAWN // len(rows))
         process, chance = self._learnt.process, generator(seed, "ssgp/sample")
         drawn = process.draw(rows, functions=functions, generator=chance)
         if yes_or_no("noise", noise):
