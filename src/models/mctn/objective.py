@@ -156,9 +156,9 @@ def translation_loss(translation: Translation) -> Loss:
 class Measured:
     """Holds what a network does on samples, in their order.
 
-    outputs: scores (sample,) or probabilities (sample, class). encodings: E averaged over steps (sample, unit). losses:
-    means by name, "prediction" where labels are known, and the terms. steps: true and translated steps (step, width)
-    of each translation by term and stream, as "translation a".
+    outputs: scores (sample,) or probabilities (sample, class). encodings: E averaged over steps (sample, unit). Both
+    NaN of a sample without a step to read. losses: means by name, "prediction" where labels are known, and the terms.
+    steps: true and translated steps (step, width) of each translation by term and stream, as "translation a".
     """
 
     outputs: Tensor
@@ -181,18 +181,20 @@ class Measured:
 
 @torch.no_grad()
 def measure(model: SentimentNetwork, samples: Samples, *, terms: frozenset[str], batch_size: int = 256) -> Measured:
-    """Returns what the network does on samples, in evaluation mode; decoders are told nothing.
+    """Returns what the network does on samples, in evaluation mode; decoders are told nothing. A sample without a step
+    of what is read has NaN, and counts for nothing in losses and R².
 
     terms: which translations are made; without any, only the modalities that are read are looked at.
     """
     was, plan = model.training, model.plan
     model.eval()
-    outputs, encodings, sums, pairs = [], [], dict[str, list[Loss]](), dict[str, list[tuple[Tensor, Tensor]]]()
-    for rows in torch.arange(samples.count).split(batch_size):
+    outputs, encodings = blank(model, samples.count)
+    sums, pairs = dict[str, list[Loss]](), dict[str, list[tuple[Tensor, Tensor]]]()
+    known = (samples.lengths(plan.read) > 0).nonzero().squeeze(1)
+    for rows in known.split(batch_size) if len(known) else ():
         found = model(samples.pick(rows, plan.letters if terms else plan.read), terms=terms)
-        outputs.append(found.outputs if found.outputs.ndim == 1 else found.outputs.softmax(1))
-        count = found.encoding.lengths.clamp(min=1).unsqueeze(1)
-        encodings.append(found.encoding.values.sum(1) / count)
+        outputs[rows] = found.outputs if found.outputs.ndim == 1 else found.outputs.softmax(1)
+        encodings[rows] = found.encoding.values.sum(1) / found.encoding.lengths.unsqueeze(1)
         if samples.labels is not None:
             sums.setdefault("prediction", []).append(prediction_loss(found.outputs, samples.labels[rows]))
         for each in found.translations:
@@ -202,7 +204,14 @@ def measure(model: SentimentNetwork, samples: Samples, *, terms: frozenset[str],
     steps = {
         name: tuple(torch.cat(each).double().numpy() for each in zip(*own, strict=True)) for name, own in pairs.items()
     }
-    return Measured(torch.cat(outputs), torch.cat(encodings), means_of(sums), steps)
+    return Measured(outputs, encodings, means_of(sums), steps)
+
+
+def blank(model: SentimentNetwork, count: int) -> tuple[Tensor, Tensor]:
+    """Returns outputs and encodings of so many samples, all NaN."""
+    scores, width = model.architecture.outputs == 1, model.readout.lstm.input_size
+    outputs = model.scale.new_full((count,) if scores else (count, model.architecture.outputs), torch.nan)
+    return outputs, model.scale.new_full((count, width), torch.nan)
 
 
 def present_pairs(translation: Translation) -> tuple[Tensor, Tensor]:

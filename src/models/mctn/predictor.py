@@ -45,7 +45,6 @@ class SentimentPredictor:
         """
         found = self.measured(samples)
         outputs, missing = found.outputs.double().numpy(), found.encodings.isnan().any(1).numpy()
-        outputs[missing] = np.nan
         if missing.any():
             first = int(np.flatnonzero(missing)[0])
             warnings.warn(f"sample {first} (and {missing.sum() - 1} more) has no step to read: NaN", stacklevel=3)
@@ -57,9 +56,7 @@ class SentimentPredictor:
         dtype = self.network.scale.dtype
         streams = streams_of(samples, letters, self.network.architecture.widths, dtype=dtype)
         inside = Samples({letter: in_units(stream, self.units[letter]) for letter, stream in streams.items()})
-        found = measure(self.network, inside, terms=frozenset())
-        found.encodings[inside.lengths(letters) == 0] = torch.nan
-        return found
+        return measure(self.network, inside, terms=frozenset())
 
     def save(self, folder: str | Path, *, more: Mapping[str, Any] | None = None) -> None:
         """Writes sentiment.json (the architecture, and `more` plain values) and sentiment.npz (its numbers) into a new

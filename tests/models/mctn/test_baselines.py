@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -90,10 +91,44 @@ def test_of_near_ties_the_first_is_kept() -> None:
     assert largest_of_least([1.0, 0.9, 0.5]) == 2
 
 
-def test_steps_are_means_with_deviations_and_absent_ones_the_mean_row() -> None:
-    arrays = [np.array([[1.0, 2.0], [3.0, 6.0]]), np.zeros((0, 2)), np.array([[5.0, 0.0]])]
+def test_steps_are_means_with_deviations() -> None:
+    arrays = [np.array([[1.0, 2.0], [3.0, 6.0]]), np.array([[5.0, 0.0]])]
     rows = Steps("audio", deviations=True).fit(Observed({"audio": arrays})).rows(Observed({"audio": arrays}))
-    np.testing.assert_allclose(rows, [[2, 4, 1, 2], [3.5, 2, 0.5, 1], [5, 0, 0, 0]])
+    np.testing.assert_allclose(rows, [[2, 4, 1, 2], [5, 0, 0, 0]])
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "median"])
+def test_samples_without_a_step_count_for_nothing_and_have_no_prediction(name: str) -> None:
+    """Wherever they stand: with them the baseline is that of the others."""
+    if "vader" in name:
+        pytest.importorskip("vaderSentiment")
+    classes = 3 if name in ("audio", "tfidf") else 0
+    parts = [observed(count, seed=seed, classes=classes) for seed, count in enumerate((40, 20, 10))]
+    expected = baseline(name).fit(*parts[:2])
+    spoilt = [without_steps(part, [0, 7]) for part in parts]
+    found = baseline(name).fit(*spoilt[:2])
+    left = baseline(name).fit(*(part.pick(np.delete(np.arange(len(part)), [0, 7])) for part in parts[:2]))
+    test, others = spoilt[2], np.delete(np.arange(10), [0, 7])
+    np.testing.assert_array_equal(found.predict(test)[others], left.predict(parts[2])[others])
+    assert np.isnan(found.predict(test)[[0, 7]]).all()
+    np.testing.assert_array_equal(expected.predict(test)[others], expected.predict(parts[2])[others])
+    assert np.isnan(expected.predict(test.pick(np.array([0, 7])))).all()
+    with pytest.raises(ValueError, match="no validation sample has a step of"):
+        baseline(name).fit(parts[0], without_steps(parts[1], range(20)))
+
+
+def without_steps(part: Observed, rows: Sequence[int]) -> Observed:
+    """The samples, of which these have neither steps nor a word."""
+    modalities = {
+        name: [steps[:0] if row in rows else steps for row, steps in enumerate(own)]
+        for name, own in part.modalities.items()
+    }
+    texts = ["…" if row in rows else text for row, text in enumerate(part.texts or ())]
+    return replace(part, modalities=modalities, texts=texts)
+
+
+def test_a_text_without_a_word_is_not_read() -> None:
+    assert Observed({}, texts=["Good", "…", "", "5"]).readable(["text"]).tolist() == [0, 3]
 
 
 def test_terms_are_words_and_pairs_without_regard_to_case() -> None:

@@ -171,6 +171,25 @@ def test_samples_without_modalities_are_read_as_if_these_were_of_no_step() -> No
         assert bool(other.isfinite().all())
 
 
+@pytest.mark.parametrize("arm", ["cyclic-v-a", "simple-v-t-a"])
+def test_samples_without_a_step_to_read_count_for_nothing_where_it_is_measured(arm: str) -> None:
+    own, model = samples(missing=[2, 9]), network(arm)
+    rows = torch.tensor([row for row in range(12) if row not in (2, 9)])
+    labels = own.labels
+    assert labels is not None
+    others = Samples({name: stream.take(rows) for name, stream in own.streams.items()}, labels[rows])
+    found, left = (measure(model, each, terms=frozenset(TERMS)) for each in (own, others))
+    assert found.outputs[[2, 9]].isnan().all()
+    assert found.encodings[[2, 9]].isnan().all()
+    torch.testing.assert_close(found.outputs[rows], left.outputs, rtol=0, atol=1e-12)
+    assert found.losses == pytest.approx(left.losses, rel=1e-12)
+    assert found.explained == pytest.approx(left.explained, rel=1e-9)
+    nothing = measure(network("none-v", outputs=3), without(own, "v"), terms=frozenset())
+    assert nothing.outputs.shape == (12, 3)
+    assert nothing.outputs.isnan().all()
+    assert nothing.losses == {}
+
+
 def test_samples_that_make_no_sense_are_refused() -> None:
     own, model = samples(), network("none-v")
     with pytest.raises(ValueError, match="samples to learn from need labels"):

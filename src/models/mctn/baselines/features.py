@@ -8,9 +8,8 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from models.mctn.baselines.samples import Observed
+from models.mctn.baselines.samples import WORD, Observed
 
-WORD = r"[a-z0-9']+"  # of a text in lower case
 MOST_TERMS = 5000  # where there are more samples than that
 INSTALL = 'pip install "orthogonal-psrnn[vader]"'
 
@@ -34,30 +33,25 @@ class Features(Protocol):
 
 @dataclass
 class Steps:
-    """Averages the steps of a modality; deviations: with their standard deviation beside it.
-
-    A sample without a step has the mean row of the training samples.
-    """
+    """Averages the steps of a modality, of which each sample has one at least. deviations: with their standard
+    deviation beside it."""
 
     modality: str
     deviations: bool = False
-    absent: np.ndarray = field(default_factory=lambda: np.zeros(0), init=False)
 
     @property
     def reads(self) -> tuple[str, ...]:
         return (self.modality,)
 
     def fit(self, train: Observed) -> Self:
-        """Learns the mean row. Raises ValueError where no training sample has the modality."""
-        present = [self._row(own) for own in train.sequences(self.modality) if len(own)]
-        if not present:
+        """Learns nothing. Raises ValueError where there is no training sample with the modality."""
+        if not len(train.sequences(self.modality)):
             raise ValueError(f"no training sample has a step of {self.modality}; choose another baseline")
-        self.absent = np.mean(present, 0)
         return self
 
     def rows(self, part: Observed) -> Rows:
         """Returns (sample, number)."""
-        return np.array([self._row(own) if len(own) else self.absent for own in part.sequences(self.modality)])
+        return np.array([self._row(own) for own in part.sequences(self.modality)])
 
     def _row(self, steps: np.ndarray) -> np.ndarray:
         mean = steps.mean(0, dtype=np.float64)
@@ -73,8 +67,8 @@ class Lexicon:
 
     def fit(self, train: Observed) -> Self:
         """Raises ValueError where the package is not installed, or samples have no texts."""
-        analyser()
         train.spoken()
+        analyser()
         return self
 
     def rows(self, part: Observed) -> Rows:

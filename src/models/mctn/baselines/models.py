@@ -72,7 +72,8 @@ class Ridge:
     """Regresses scores, or ones and zeros of classes, on features.
 
     The penalty is that of `RIDGES` with the least error on the validation part, of near ties the largest: the mean
-    absolute error of scores, the mean squared one of classes. chosen: that penalty. map: what is predicted with.
+    absolute error of scores, the mean squared one of classes. A sample without a step of what the features read counts
+    for nothing, and has no prediction: NaN. chosen: that penalty. map: what is predicted with.
     """
 
     features: Features
@@ -86,8 +87,11 @@ class Ridge:
 
     def fit(self, train: Observed, validation: Observed) -> Self:
         """Learns from the training samples. Raises ValueError for samples that lack what the features read."""
+        train, validation = (part.pick(part.readable(self.features.reads)) for part in (train, validation))
         rows = self.features.fit(train).rows(train)
         maps = (sparse_maps if sparse.issparse(rows) else dense_maps)(rows, train.targets(), RIDGES)
+        if not len(validation):
+            raise ValueError(f"no validation sample has a step of {', '.join(self.features.reads)}; give some")
         held_out, wanted = self.features.rows(validation), validation.targets()
         power = 2 if train.classes else 1
         errors = [float(np.mean(np.abs(applied(fit, held_out) - wanted) ** power)) for fit in maps]
@@ -96,10 +100,14 @@ class Ridge:
         return self
 
     def predict(self, part: Observed) -> np.ndarray:
-        """Returns scores (sample,), or probabilities (sample, class). Raises ValueError before `fit`."""
+        """Returns scores (sample,), or probabilities (sample, class), NaN for a sample without a step. Raises
+        ValueError before `fit`."""
         if self.map is None:
             raise ValueError("the baseline is not fitted; call fit first")
-        return shaped(applied(self.map, self.features.rows(part)))
+        known, outputs = part.readable(self.features.reads), np.full((len(part), len(self.map.bias)), np.nan)
+        if len(known):
+            outputs[known] = applied(self.map, self.features.rows(part.pick(known)))
+        return shaped(outputs)
 
 
 def largest_of_least(errors: Sequence[float]) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+WORD = r"[a-z0-9']+"  # of a text in lower case
 OWN_WORDS = "own words"  # the modality of word vectors that were learned from the training texts alone
 
 
@@ -28,6 +30,23 @@ class Observed:
         """Returns how many samples there are."""
         counted = self.texts if self.texts is not None else next(iter(self.modalities.values()), self.labels)
         return 0 if counted is None else len(counted)
+
+    def pick(self, rows: np.ndarray) -> Observed:
+        """Returns the samples of these numbers, in this order."""
+        modalities = {name: [own[row] for row in rows] for name, own in self.modalities.items()}
+        labels, texts = (None if own is None else [own[row] for row in rows] for own in (self.labels, self.texts))
+        return replace(self, modalities=modalities, labels=None if labels is None else np.array(labels), texts=texts)
+
+    def readable(self, modalities: Sequence[str]) -> np.ndarray:
+        """Returns the numbers of the samples that have a step of each of these modalities, (sample,); where there is no
+        modality text, those whose text holds a word."""
+        known = np.ones(len(self), dtype=bool)
+        for name in modalities:
+            if name in self.modalities:
+                known &= [len(own) > 0 for own in self.modalities[name]]
+            elif name == "text" and self.texts is not None:
+                known &= [re.search(WORD, text.lower()) is not None for text in self.texts]
+        return np.flatnonzero(known)
 
     def sequences(self, modality: str) -> Sequence[np.ndarray]:
         """Returns the arrays of a modality. Raises ValueError, with the names there are, where it is none of them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -18,7 +19,8 @@ from pipeline.settings.messages import one_line
 from pipeline.systems.mctn.fitting import Fitted
 from pipeline.systems.mctn.missing import is_the_same
 from pipeline.systems.mctn.observed import observed_parts
-from pipeline.systems.mctn.scores import outputs_of, predicted, scores_of
+from pipeline.systems.mctn.roles import roles_of
+from pipeline.systems.mctn.scores import lacking, outputs_of, predicted, scores_of, unread
 
 R2 = {"translation": "translation_r2_{}", "second": "translation_r2_{}", "cycle": "cycle_r2"}
 
@@ -45,11 +47,16 @@ def evaluate(fitted: Fitted, data: Utterances, test: Samples, *, missing: str | 
     """
     outputs, measured = outputs_of(fitted.network, test, terms=fitted.terms)
     scores = {f"test_{name}": value for name, value in scores_of(data, data.test, outputs).items()}
-    scores |= explained(measured.explained)
+    scores |= {"unread": unread(outputs), **explained(measured.explained)}
+    if scores["unread"]:
+        tqdm.write(
+            lacking(unread(outputs), data, " or ".join(roles_of(fitted.network.plan.arm).sources)), file=sys.stderr
+        )
     lesser = None
     if missing is not None:
         lesser, _ = outputs_of(fitted.network, without(test, missing), terms=frozenset())
         scores |= {f"missing_{name}": value for name, value in scores_of(data, data.test, lesser).items()}
+        scores["missing_unread"] = unread(lesser)
         same = is_the_same(fitted.network, test, missing, terms=fitted.terms)
         scores |= {} if same is None else {"missing_equal": float(same)}
     return Evaluated(outputs, lesser, measured, scores)

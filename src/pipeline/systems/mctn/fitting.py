@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from data.utterances import Utterances
 from models.mctn.network import Architecture, SentimentNetwork
-from models.mctn.objective import SentimentObjective, Weights, measure
+from models.mctn.objective import SentimentObjective, Weights
 from models.mctn.samples import Samples
 from models.runtime.seeding import generator
 from models.runtime.threads import threads_for
@@ -18,7 +18,7 @@ from pipeline.job.fit_settings import FitSettings
 from pipeline.job.study import Study
 from pipeline.systems.mctn.config import MctnConfig
 from pipeline.systems.mctn.load import Prepared
-from pipeline.systems.mctn.scores import error_of
+from pipeline.systems.mctn.scores import error_of, outputs_of
 
 DECIDES = Decision("validation")
 
@@ -97,8 +97,8 @@ def validation_values(
     network: SentimentNetwork, samples: Samples, data: Utterances, terms: frozenset[str]
 ) -> dict[str, float]:
     """Returns the error on the validation part, which decides, and the losses there."""
-    found = measure(network, samples, terms=terms)
-    return {DECIDES.name: error_of(data, data.validation, found.outputs.double().numpy()), **found.losses}
+    outputs, found = outputs_of(network, samples, terms=terms)
+    return {DECIDES.name: error_of(data, data.validation, outputs), **found.losses}
 
 
 def log_row(here: Study, row: EpochRow) -> None:

@@ -14,7 +14,7 @@ from pipeline.job.study import Study, log_metrics
 from pipeline.systems.mctn.evaluate import Evaluated, Simple, prediction_table
 from pipeline.systems.mctn.fitting import Fitted
 from pipeline.systems.mctn.roles import Roles
-from pipeline.systems.mctn.scores import scores_of
+from pipeline.systems.mctn.scores import lacking, scores_of, unread
 from pipeline.tracking.run import scratch_folder
 
 WORDS = {
@@ -89,7 +89,8 @@ def log_network(here: Study, data: Utterances, fitted: Fitted, evaluated: Evalua
 
 def log_baseline(here: Study, data: Utterances, fitted: Simple) -> dict[str, float]:
     """Scores and predictions of a simple baseline; returns the scores."""
-    scores = {f"test_{name}": value for name, value in scores_of(data, data.test, fitted.outputs).items()}
+    scores: dict[str, float] = {"unread": unread(fitted.outputs)}
+    scores |= {f"test_{name}": value for name, value in scores_of(data, data.test, fitted.outputs).items()}
     log_metrics(here.run, {f"evaluate/{name}": value for name, value in scores.items()})
     log_metrics(here.run, {f"model/{name}": fitted.model.parameters for name in ("parameters", "parameters_at_test")})
     here.run.table(prediction_table(data.test, fitted.outputs), "predictions.csv")
@@ -102,4 +103,7 @@ def said(scores: dict[str, float], data: Utterances, roles: Roles) -> str:
     rows += [(name.replace("_r2", " R²").replace("_", " "), value) for name, value in scores.items() if "_r2" in name]
     table = pd.DataFrame(rows, columns=pd.Index([f"{data.name}, test part", "value"]))
     read = ", ".join(roles.sources) or "nothing"
-    return f"{markdown_table(table, digits=4)}\n\nRead to predict: {read}. Data: {data.name}, source {data.source}"
+    parts = [markdown_table(table, digits=4), f"Read to predict: {read}. Data: {data.name}, source {data.source}"]
+    if scores["unread"]:
+        parts.append(lacking(int(scores["unread"]), data, read))
+    return "\n\n".join(parts)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
 
 from data.utterances import Part, Utterances
 from models.mctn.network import SentimentNetwork
@@ -15,13 +14,20 @@ from models.sequence.scores import accuracy, correlation, f1, mean_absolute_erro
 
 
 def outputs_of(network: SentimentNetwork, samples: Samples, *, terms: frozenset[str]) -> tuple[np.ndarray, Measured]:
-    """Returns outputs, NaN for a sample without a step to read, and all that was measured."""
+    """Returns outputs, float64, NaN for a sample without a step to read, and all that was measured."""
     found = measure(network, samples, terms=terms)
-    absent = samples.lengths(network.plan.read) == 0
-    found.encodings[absent] = torch.nan
-    outputs = found.outputs.double().numpy()
-    outputs[absent.numpy()] = np.nan
-    return outputs, found
+    return found.outputs.double().numpy(), found
+
+
+def unread(outputs: np.ndarray) -> int:
+    """Returns how many samples have no prediction, as they have no step to read."""
+    return int(np.isnan(predicted(outputs)).sum())
+
+
+def lacking(count: int, data: Utterances, read: str) -> str:
+    """Returns what is said of that many test samples without a prediction. read: the modalities that are read."""
+    samples = f"{count} of {len(data.test)} test samples have no step of {read}"
+    return f"{samples}: they have no prediction and count for nothing in the scores"
 
 
 def predicted(outputs: np.ndarray) -> np.ndarray:
