@@ -11,7 +11,7 @@ import pandas as pd
 from models.mctn.arms import Plan
 from pipeline.compare import claims, statistics
 from pipeline.systems.mctn.folds import paired, unit_of
-from pipeline.systems.mctn.labels import FOLDS, base, is_default, plan, settings_of
+from pipeline.systems.mctn.labels import FOLDS, base, plan, settings_of
 
 NOTHING = 0.005  # R² of a translation that rounds to 0.00: there is nothing that could have helped
 NO_TRANSLATION = "no claim (translation R² 0)"
@@ -51,16 +51,17 @@ def counterparts(own: Plan) -> list[tuple[str, str]]:
     return [pair for pair in found if pair[1] != own.arm]
 
 
-def pairs_of(arms: Sequence[str], bars: Sequence[str]) -> list[Pair]:
+def pairs_of(arms: Sequence[str], bars: Sequence[str], default: Sequence[str] = ()) -> list[Pair]:
     """Returns the pairs of arms that ran. Arms with settings are seen beside others of the same settings, and beside
-    the same arm with those that are the default. bars: those of the arms that are the bar."""
+    the same arm with those that are the default. bars: those of the arms that are the bar. default: those with default
+    settings."""
     pairs = []
     for arm in arms:
         own = plan(arm)
         if own is None:
             continue
         named = [(control, f"{other} {settings_of(arm)}".strip()) for control, other in counterparts(own)]
-        named += [("settings", other) for other in arms if base(other) == base(arm) and is_default(other)]
+        named += [("settings", other) for other in default if base(other) == base(arm)]
         named += [("bar", bar) for bar in bars]
         pairs += [Pair(control, arm, other) for control, other in named if other in arms and other != arm]
     return pairs
@@ -82,7 +83,8 @@ def rows_of(jobs: Any, means: Any) -> pd.DataFrame:
     errors, unit = errors_of(jobs, means), unit_of(jobs)
     known = means.set_index("arm")
     rows = []
-    for control, challenger, against in pairs_of(list(known.index), list(known.index[known["bar"]])):
+    bars, default = (list(known.index[known[name]]) for name in ("bar", "default"))
+    for control, challenger, against in pairs_of(list(known.index), bars, default):
         row = paired(errors, baseline=against, challenger=challenger, unit=unit)
         own = {"control": control, "challenger": challenger, "against": against, "paired_by": unit}
         taught = bool(known.loc[[challenger, against], "contaminated"].any())

@@ -13,7 +13,7 @@ from pipeline.compare.statistics import UNKNOWN, Interval
 from pipeline.systems.mctn.by_video import COLUMNS
 from pipeline.systems.mctn.claims import nothing_gained
 from pipeline.systems.mctn.folds import FOLD, averaged, unit_of
-from pipeline.systems.mctn.labels import base, is_default, plan
+from pipeline.systems.mctn.labels import base, plan
 
 GAIN = 0.85  # ratio of errors of cyclic-t-v and none-t on cycles
 CLOSE = 0.03  # difference of errors of cyclic-t-a and none-t that is none
@@ -51,11 +51,10 @@ def of_pairs(jobs: Any, paired: Any, grouped: Any) -> Iterator[Goal]:
     if paired.empty:
         return
     unlinked = bool(jobs["unlinked"].any())
+    paired = paired[paired["challenger"].isin(jobs.loc[jobs["default"], "arm"])]
     yield from of_three(jobs, paired)
     for row in paired[paired["control"] == "none"].to_dict("records"):
         arm, ratio = str(row["challenger"]), Interval(row["ratio_low"], row["ratio_high"])
-        if not is_default(arm):
-            continue
         words = f"ratio of errors, {arm} / {row['against']}{by(row['paired_by'])}"
         if base(arm) == "cyclic-t-v" and base(str(row["data"])) == "cycles" and not unlinked and not three_of(jobs):
             yield Goal(f"{words}, below {GAIN}", row["ratio"], ratio, below(ratio, GAIN))
@@ -81,13 +80,13 @@ def of_three(jobs: Any, paired: Any) -> Iterator[Goal]:
         return
     for row in paired[paired["control"] == "fewer"].to_dict("records"):
         arm, ratio = str(row["challenger"]), Interval(row["ratio_low"], row["ratio_high"])
-        if base(arm) == "cyclic-t-v-a" and is_default(arm) and base(str(row["data"])) == "cycles":
+        if base(arm) == "cyclic-t-v-a" and base(str(row["data"])) == "cycles":
             yield Goal(f"ratio of errors, {arm} / {row['against']}, below 1", row["ratio"], ratio, below(ratio, 1.0))
 
 
 def of_arms(jobs: Any, data: str, grouped: Any) -> Iterator[Goal]:
     """Yields the goals of single arms on the published split of CMU-MOSI."""
-    own = jobs[[base(arm) == "cyclic-t-a" and is_default(arm) for arm in jobs["arm"]]]
+    own = jobs[jobs["default"] & (jobs["arm"].map(base) == "cyclic-t-a")]
     if base(data) != "mosi" or own.empty or set(own["split"]) != {"published"}:
         return
     for name, bound, words in (("mae", MAE, "at most"), ("accuracy", ACCURACY, "at least")):

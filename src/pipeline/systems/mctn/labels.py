@@ -9,13 +9,10 @@ import pandas as pd
 
 from models.mctn.arms import ARMS, Plan, plan_of
 from models.mctn.baselines import NAMES
+from pipeline.systems.mctn.defaults import chosen, is_default
 
 SETTING = re.compile(r", (?=[\w.@/]+=)")
 FOLD, DATA = "data.fold", "data."
-DEFAULTS = {
-    "share": "core", "feedback": "prediction", "modality_dropout": "0", "dropout": "0",
-    "translation": "0.1", "cycle": "0.1", "second": "0.1",
-}  # fmt: skip
 FOLDS = 1_000_000  # what a fold adds to a seed
 
 
@@ -27,21 +24,30 @@ def settings_in(varied: str) -> list[str]:
 def labelled(jobs: Any) -> pd.DataFrame:
     """Returns the jobs with settings of the data in the name of the data, other settings in that of the arm, and the
     fold of a cross-validation in the seed: a pair is two jobs of one seed and fold. Arms stand in the order of the
-    thesis."""
+    thesis. default: whether all settings in the name of an arm are those that it has anyway in its experiment."""
     varied = jobs["varied"].fillna("") if "varied" in jobs else pd.Series("", index=jobs.index)
     found = [settings_in(str(text)) for text in varied]
     data = [[own for own in each if own.startswith(DATA) and not own.startswith(FOLD)] for each in found]
-    arms = [[short(own) for own in each if not own.startswith(DATA)] for each in found]
+    others = [[own for own in each if not own.startswith(DATA)] for each in found]
     folds = jobs.get("fold", 0)
     named = jobs.assign(
         data=[", ".join([str(name), *own]) for name, own in zip(jobs["data"], data, strict=True)],
-        arm=[" ".join([str(name), *own]) for name, own in zip(jobs["arm"], arms, strict=True)],
+        arm=[" ".join([str(name), *map(short, own)]) for name, own in zip(jobs["arm"], others, strict=True)],
+        default=[all_default(*row) for row in zip(jobs["overrides"].fillna(""), jobs["arm"], others, strict=True)],
         seed=jobs["seed"] + FOLDS * folds,
     )
     order = named["arm"].map(place)
     return (
         named.assign(order=order).sort_values(["data", "order"], kind="stable", ignore_index=True).drop(columns="order")
     )
+
+
+def all_default(overrides: str, arm: str, given: list[str]) -> bool:
+    """Returns whether an arm has settings that were varied as its experiment has them."""
+    if not given:
+        return True
+    settings = chosen(overrides, arm)
+    return all(is_default(settings, own) for own in given)
 
 
 def place(label: str) -> int:
@@ -69,12 +75,6 @@ def settings_of(label: str) -> str:
 def plan(label: str) -> Plan | None:
     """Returns the plan of a label's arm; None for a simple baseline."""
     return plan_of(base(label)) if base(label) in ARMS else None
-
-
-def is_default(label: str) -> bool:
-    """Returns whether each setting of an arm's label is that of `DEFAULTS`."""
-    pairs = [own.split("=", 1) for own in settings_of(label).split()]
-    return all(DEFAULTS.get(key) == value for key, value in pairs)
 
 
 def translation_columns(table: Any) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from models.mctn.baselines import NAMES
-from pipeline.systems.mctn.labels import base, is_default, translation_columns
+from pipeline.systems.mctn.labels import base, translation_columns
 from pipeline.systems.mctn.roles import roles_of
 from pipeline.systems.mctn.thesis import SCORES, TABLES, Printed, Table
 
@@ -49,6 +49,7 @@ def row_of(own: Any) -> dict[str, Any]:
     row: dict[str, Any] = {
         "read": first["read"], "jobs": len(own), "contaminated": bool(own["contaminated"].any()),
         "stand_in": bool(own["stand_in"].any()), "bar": first["arm"] in set(own["bar"]),
+        "default": bool(own["default"].all()),
     }  # fmt: skip
     row["missing"] = first["missing"]
     if "missing_error" in own:
@@ -77,7 +78,7 @@ def bars_of(jobs: Any, known: list[dict[str, Any]]) -> list[dict[str, Any]]:
         scores |= {f"{name}_sd": different[f"bar_{name}"].std() for name in measured}
         read = roles_of(bar).letters if bar in NAMES else ""
         front = {"data": data, "arm": bar, "read": read, "jobs": len(different), "contaminated": False}
-        rows.append(front | {"stand_in": bool(own["stand_in"].any()), "bar": True} | scores)
+        rows.append(front | {"stand_in": bool(own["stand_in"].any()), "bar": True, "default": True} | scores)
     return rows
 
 
@@ -95,7 +96,7 @@ def thesis_of(means: pd.DataFrame) -> pd.DataFrame:
 
 def printed_rows(table: Table, data: str, here: Any) -> list[dict[str, Any]]:
     """Returns the rows of one printed table; none where no arm of it ran, and no note says why."""
-    found = {base(row["arm"]): row for row in here.to_dict("records") if is_default(row["arm"])}
+    found = {base(row["arm"]): row for row in here.to_dict("records") if row["default"]}
     if not table.note and not any(printed.arm in found for printed in table.rows):
         return []
     return [

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
+import pytest
 
 from mctn_jobs import ERRORS, job, jobs_of
 from pipeline.compare.claims import DOES_NOT_HOLD, HOLDS, NO_CLAIM
-from pipeline.systems.mctn import claims, goals, labels, tables
+from pipeline.systems.mctn import claims, defaults, goals, labels, tables
 
 
 def test_goals_by_hand() -> None:
@@ -32,7 +35,7 @@ def test_goals_by_hand() -> None:
 
 
 def test_predictions_have_to_be_the_same_to_the_last_bit_whatever_others_hold() -> None:
-    jobs = jobs_of({"cyclic-t-v": 1.0})
+    jobs = labels.labelled(jobs_of({"cyclic-t-v": 1.0}))
     jobs["missing_error"] = jobs["test_error"]
     for equal, verdict in ([1.0] * 8, HOLDS), ([1.0] * 7 + [0.0], DOES_NOT_HOLD):
         table = goals.goals_of(jobs.assign(missing_equal=equal), pd.DataFrame())
@@ -87,3 +90,29 @@ def test_goals_have_the_interval_over_videos_beside_that_over_seeds() -> None:
     assert sides == [[-0.1, 1.0, 0.6], [0.2, 1.2, 0.8]]
     without = goals.goals_of(named, pairs)
     assert without["by_group_low"].isna().all()
+
+
+def test_goals_are_of_the_settings_that_the_experiment_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Swept settings stand in the name of an arm; those of the experiment are its own, not those of the recipe."""
+    for name, text in {
+        "recipe/mctn": "mctn: {arm: none-t, share: core, weights: {translation: 0.1}}\nfit: {learning_rate: 0.001}",
+        "experiment/mine": "mctn: {weights: {translation: 20.0}}\n"
+        "fit: {learning_rate: '${by_choice:${mctn.arm},{none-t:0.01},0.003}'}",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / f"{name}.yaml").write_text(text)
+    monkeypatch.setattr(defaults, "conf_folder", lambda: tmp_path)
+
+    def found(varied: str, overrides: str) -> list[str]:
+        table = jobs_of({"none-t": 1.1, "cyclic-t-v": 0.8}, varied=varied, overrides=overrides)
+        named = labels.labelled(table)
+        return goals.goals_of(named, claims.paired_of(named, tables.means_of(named))).get("goal", pd.Series()).tolist()
+
+    mine = "mctn.arm=none-t +experiment=mine seed=0"
+    for varied, label in (("mctn.share=core", "share=core"), ("mctn.weights.translation=20", "translation=20")):
+        goal = f"ratio of errors, cyclic-t-v {label} / none-t {label}, below 0.85"
+        assert found(varied, mine) == [goal]
+        assert found(varied, "seed=0") == ([goal] if "share" in varied else [])
+    assert found("mctn.share=none", mine) == found("mctn.weights.translation=5", mine) == []
+    rates = [labels.all_default(mine, arm, ["fit.learning_rate=0.003"]) for arm in ("none-t", "cyclic-t-v")]
+    assert rates == [False, True]
