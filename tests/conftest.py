@@ -1,7 +1,9 @@
-"""What every test has: one thread, an empty data root, and a store that is copied instead of made anew."""
+"""What every test has: one thread, an empty data root, and a store that is copied instead of made anew; the swimmer's
+trajectories, which are made once."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -14,6 +16,7 @@ import torch
 from hydra.core.global_hydra import GlobalHydra
 from mlflow.tracking import MlflowClient
 
+from data.swimmer.load import Swimmer
 from pipeline import __main__ as program
 from pipeline.tracking.store import open_store
 
@@ -60,6 +63,18 @@ def store(template_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
     monkeypatch.delenv(program.TRACEBACK, raising=False)
     return folder
+
+
+@pytest.fixture(scope="session")
+def swimmer_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data root with the swimmer's trajectories, which take half a minute to make, and nothing else.
+
+    The processes of pytest-xdist share it; the loader makes all but one of them wait.
+    """
+    base = tmp_path_factory.getbasetemp()
+    root = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "swimmer-data"
+    Swimmer(root=str(root)).load()
+    return root
 
 
 @pytest.fixture

@@ -46,10 +46,10 @@ NAMES = ["nose_angle", "joint_1_sin", "joint_1_cos", "joint_2_sin", "joint_2_cos
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def trained(tmp_path_factory: pytest.TempPathFactory, swimmer_root: Path) -> dict[str, str]:
     """The environment of a store with one registered model."""
     folder = tmp_path_factory.mktemp("served")
-    environment = {**os.environ, "PIPELINE_MLRUNS": str(folder), "PIPELINE_DATA_ROOT": str(folder / "no-data")}
+    environment = {**os.environ, "PIPELINE_MLRUNS": str(folder), "PIPELINE_DATA_ROOT": str(swimmer_root)}
     environment["MLFLOW_TRACKING_URI"] = f"sqlite:///{folder / 'mlflow.db'}"
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     command = [sys.executable, "-m", "pipeline", *SETTINGS, "tracking.register=swimmer"]
@@ -246,7 +246,10 @@ def test_settings_that_make_no_sense(run_pipeline, settings: tuple[str, ...], me
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kept", ["best", "true"])
-def test_multirun_registers_its_best_job(run_pipeline, client: MlflowClient, kept: str) -> None:
+def test_multirun_registers_its_best_job(
+    run_pipeline, client: MlflowClient, kept: str, swimmer_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIPELINE_DATA_ROOT", str(swimmer_root))
     arguments = ("-m", *SETTINGS, "seed=0,1", "tracking.register=swimmer", f"tracking.log_model={kept}")
     result = run_pipeline(*arguments)
     assert result.status == 0, result.err

@@ -83,7 +83,9 @@ def test_a_multirun_prints_and_keeps_none(run_pipeline, store: Path, tmp_path: P
 
 def test_a_store_that_is_away_prints_none(run_pipeline) -> None:
     uri = f"http://user:{SECRET}@127.0.0.1:{free_port()}"
-    result = run_pipeline("data=swimmer", "size=tiny", "tracking=server", f"tracking.uri={uri}", "tracking.wait=1")
+    result = run_pipeline(
+        "data=mocap", "data.source=stand_in", "size=tiny", "tracking=server", f"tracking.uri={uri}", "tracking.wait=1"
+    )
     assert "the tracking server http://user:***@127.0.0.1:" in result.error  # pragma: allowlist secret
     assert SECRET not in result.out + result.err
 

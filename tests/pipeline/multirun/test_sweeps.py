@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 from data import moving_mnist
-from data.swimmer.load import Swimmer
 from pipeline.export import export, main
 from pipeline.host.errors import PipelineError, Pruned
 from pipeline.job.curve import Decision, EpochRow
@@ -24,14 +23,6 @@ from pipeline.tracking.run import CUT, DESCRIPTION, Run
 
 KINDS = ("png", "svg")
 MOCAP = ("data=mocap", "size=tiny", "features.count=5,10")
-
-
-@pytest.fixture(scope="session")
-def swimmer_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data root with the swimmer's trajectories, which take half a minute to make, and nothing else."""
-    root = tmp_path_factory.mktemp("swimmer-data")
-    Swimmer(root=str(root)).load()
-    return root
 
 
 def parent_and_children(client):

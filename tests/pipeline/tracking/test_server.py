@@ -128,7 +128,14 @@ def check_sent_by_the_next(server: Server, capsys) -> None:
 
 def test_absent_at_the_start_is_one_error_line(run_pipeline) -> None:
     uri = f"http://127.0.0.1:{free_port()}"
-    tiny = ("data=swimmer", "size=tiny", "tracking=server", f"tracking.uri={uri}", "tracking.wait=1")
+    tiny = (
+        "data=mocap",
+        "data.source=stand_in",
+        "size=tiny",
+        "tracking=server",
+        f"tracking.uri={uri}",
+        "tracking.wait=1",
+    )
     result = run_pipeline(*tiny)
     assert f"waiting up to 1 s for the tracking server {uri} (no connection)" in result.err
     assert result.error == (
