@@ -116,7 +116,7 @@ def test_a_parameter_is_shown_in_one_short_line(value: Any) -> None:
 
 
 def test_dates_of_python_are_told_of_and_put_in_order() -> None:
-    table = pd.DataFrame(ROWS, columns=["a", "b"], index=DAYS.date)
+    table = pd.DataFrame(ROWS, columns=["a", "b"], index=pd.Index([day.date() for day in DAYS]))
     with pytest.warns(UserWarning, match="^the index holds dates of datetime.date, so that .*; turn its index into"):
         VARForecaster(orders=2).fit(table)
     with pytest.raises(ValueError, match=r"the index of X goes backwards at 2024-02-08 \(row 1\)"):

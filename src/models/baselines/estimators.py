@@ -24,7 +24,7 @@ from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Fitted, Method, Problem
 from models.forecasting.lags_ahead import settle_ahead
 from models.forecasting.readout import ReadoutFit
-from models.runtime.parameters import number, whole_number
+from models.runtime.parameters import MOST_UNITS, number, whole_number
 from models.runtime.seeding import Generators
 from models.runtime.threads import threads_for
 
@@ -49,7 +49,7 @@ class LSTMForecaster(NetworkEstimator):
     units: int = 32
 
     def _method(self) -> Method:
-        return LSTM(units=whole_number("units", self.units))
+        return LSTM(units=whole_number("units", self.units, most=MOST_UNITS))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -64,7 +64,7 @@ class GRUForecaster(NetworkEstimator):
     units: int = 32
 
     def _method(self) -> Method:
-        return GRU(units=whole_number("units", self.units))
+        return GRU(units=whole_number("units", self.units, most=MOST_UNITS))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -79,7 +79,7 @@ class MinGRUForecaster(NetworkEstimator):
     units: int = 32
 
     def _method(self) -> Method:
-        return MinGRU(units=whole_number("units", self.units))
+        return MinGRU(units=whole_number("units", self.units, most=MOST_UNITS))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -106,7 +106,8 @@ class EchoStateForecaster(RecurrentEstimator):
         if leak > 1:
             raise ValueError(f"leak must be a number above 0 and at most 1, got {leak:g}")
         return EchoState(
-            units=whole_number("units", self.units), leak=leak, input_scale=number("input_scale", self.input_scale),
+            units=whole_number("units", self.units, most=MOST_UNITS), leak=leak,
+            input_scale=number("input_scale", self.input_scale),
             spectral_radius=number("spectral_radius", self.spectral_radius),
         )  # fmt: skip
 

@@ -18,6 +18,7 @@ from models.forecasting.calendar import (
     wave_count,
 )
 from models.forecasting.estimator_input import Rows, read
+from models.runtime.parameters import shown
 
 
 class Columns(NamedTuple):
@@ -73,8 +74,8 @@ def as_labels(given: Any, name: str) -> tuple[Any, ...]:
         return ()
     if isinstance(given, str | int):
         return (given,)
-    if not isinstance(given, Sequence):
-        raise TypeError(f"{name} must be the name of a column or a list of names, got {given!r}")
+    if not isinstance(given, Sequence) or not all(isinstance(label, str | int) for label in given):
+        raise TypeError(f"{name} must be the name of a column or a list of names, got {shown(given)}")
     if len(set(given)) < len(given):
         raise ValueError(f"{name} names a column twice: {', '.join(map(str, given))}")
     return tuple(given)
@@ -83,11 +84,11 @@ def as_labels(given: Any, name: str) -> tuple[Any, ...]:
 def check_calendar(calendar: Any) -> None:
     """Raises ValueError or TypeError unless it is None, "auto" or a list of the names in
     `models.forecasting.calendar.CYCLES`."""
-    if calendar is None or calendar == "auto":
+    if calendar is None or (isinstance(calendar, str) and calendar == "auto"):
         return
     if isinstance(calendar, str) or not isinstance(calendar, Sequence):
-        raise TypeError(f'calendar must be "auto" or a list such as ["hour", "weekday"], got {calendar!r}')
-    unknown = [name for name in calendar if name not in CYCLES]
+        raise TypeError(f'calendar must be "auto" or a list such as ["hour", "weekday"], got {shown(calendar)}')
+    unknown = [name for name in calendar if name not in list(CYCLES)]
     if unknown:
         raise ValueError(f"calendar knows {', '.join(CYCLES)}, got {', '.join(map(str, unknown))}")
     if len(set(calendar)) < len(calendar):

@@ -21,7 +21,7 @@ from models.forecasting.fitting import Fitted
 from models.forecasting.following import check_following, index_ahead, known_ahead
 from models.forecasting.learnt import Learnt, learn
 from models.forecasting.position import Position, begun, forecast, moved
-from models.runtime.parameters import whole_number
+from models.runtime.parameters import whole_number, yes_or_no
 from models.runtime.seeding import Generators
 from models.runtime.threads import threads_for
 
@@ -198,7 +198,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
         """
         learnt = self._fitted()
         rows = self._following(new_rows, learnt)
-        if refit:
+        if yes_or_no("refit", refit):
             self._fit_to(self._with(rows))
             return self
         positions = dict(self._positions)
@@ -290,7 +290,8 @@ class ForecastingEstimator(BaseEstimator, ABC):
     def load(cls, folder: str | Path) -> Self:
         """Returns the estimator that `save` wrote; nothing is unpickled and nothing in the folder is run.
 
-        Raises FileNotFoundError where there is no such folder, and ValueError for one that another class wrote.
+        Raises FileNotFoundError where there is no such folder, and ValueError for one that another class wrote, or
+        that is not as it was written.
         """
         from models.forecasting.estimator_files import load
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from models.runtime.parameters import shown, whole_number
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -14,15 +16,21 @@ def draw(
     estimator: Any, horizon: int, coverage: float | None, *, known: Any, rows: int | None, ax: Axes | None
 ) -> Axes:
     """Draws the first series of a fitted estimator, one colour a target, and returns the axes: `ax`, or those of a new
-    figure of pyplot, which a notebook shows. The past is a thin line, and the forecast a dashed one, or a point."""
-    import matplotlib.pyplot as plt
+    figure of pyplot, which a notebook shows. The past is a thin line, and the forecast a dashed one, or a point.
 
+    Raises TypeError and ValueError for arguments that make no sense."""
+    import matplotlib.pyplot as plt
+    from matplotlib.axes import Axes
+
+    if ax is not None and not isinstance(ax, Axes):
+        raise TypeError(f"ax must be the axes of matplotlib to draw into, got {shown(ax)}")
+    drawn = 4 * whole_number("horizon", horizon) if rows is None else whole_number("rows", rows)
     ahead = _first(estimator.predict(horizon, known=known), horizon)
     band = None
     if coverage is not None:
         band = _first(estimator.predict_interval(horizon, coverage, known=known), horizon)
     axes = plt.subplots(figsize=(8, 4), layout="constrained")[1] if ax is None else ax
-    past, times, to_come = _past(estimator, rows or 4 * horizon, ahead, horizon)
+    past, times, to_come = _past(estimator, drawn, ahead, horizon)
     values, targets = _values(ahead), [_name(label) for label in estimator._fitted().columns.targets]
     for place, name in enumerate(targets):
         colour = None  # the next of the axes' own

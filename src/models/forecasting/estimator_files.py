@@ -18,6 +18,7 @@ from models.forecasting.held_out import HeldOut
 from models.forecasting.learnt import Learnt
 from models.forecasting.position import Position
 from models.runtime.plain import class_name, made_of, plain
+from models.runtime.saved import readable
 from models.runtime.whole_folder import folder_written_whole
 
 DESCRIPTION, NUMBERS = "estimator.json", "estimator.npz"
@@ -108,9 +109,14 @@ def index_of(saved: Mapping[str, Any] | None) -> Any:
 
 def load(kind: type[Estimator], folder: Path) -> Estimator:
     """Returns the estimator that `save` wrote. Raises FileNotFoundError where there is none, and ValueError for one
-    that another class wrote."""
+    that another class wrote, or that is not as it was written."""
     if not (folder / DESCRIPTION).is_file():
         raise FileNotFoundError(f"{folder} holds no saved estimator: {DESCRIPTION} is not there")
+    with readable(folder):
+        return _read(kind, folder)
+
+
+def _read(kind: type[Estimator], folder: Path) -> Estimator:
     saved = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
     if saved["class"] != class_name(kind):
         raise ValueError(f"{folder} was saved by {saved['class']}; load it by that class")

@@ -18,11 +18,12 @@ from models.psrnn.features import FeatureDraw
 from models.psrnn.fit import Regression, fit
 from models.psrnn.kronecker import KroneckerPreconditioner
 from models.psrnn.update import MEANINGS
-from models.runtime.parameters import not_negative, number, one_of, whole_number
+from models.runtime.parameters import MOST_UNITS, not_negative, number, numbers, one_of, whole_number
 from models.runtime.seeding import Generators
 from models.runtime.threads import threads_for
 
 DAMPING = 0.01
+MOST_DELAY = 100_000  # rows
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -76,11 +77,11 @@ class PSRNNForecaster(RecurrentEstimator):
         sampler, kernel = sampler_of(self.sampler), kernel_of(self.kernel)
         check_pair(kernel, sampler)
         return FeatureDraw(
-            count=whole_number("count", self.count), window=whole_number("window", self.window),
-            history=self._rows("history"), future=self._rows("future"), delay=whole_number("delay", self.delay),
-            traces=tuple(number("traces", each) for each in self.traces), kernel=kernel, sampler=sampler,
-            bandwidth=rule_of(self.bandwidth), whiten=not_negative("whiten", self.whiten, most=1),
-            linear=not_negative("linear", self.linear),
+            count=whole_number("count", self.count, most=MOST_UNITS), window=whole_number("window", self.window),
+            history=self._rows("history"), future=self._rows("future"),
+            delay=whole_number("delay", self.delay, most=MOST_DELAY), traces=numbers("traces", self.traces),
+            kernel=kernel, sampler=sampler, bandwidth=rule_of(self.bandwidth),
+            whiten=not_negative("whiten", self.whiten, most=1), linear=not_negative("linear", self.linear),
         )  # fmt: skip
 
     def _rows(self, name: str) -> int | None:
@@ -119,7 +120,7 @@ class FactorisedPSRNNForecaster(PSRNNForecaster):
     rank: int = 80
 
     def _regression(self) -> Regression:
-        return replace(super()._regression(), rank=whole_number("rank", self.rank))
+        return replace(super()._regression(), rank=whole_number("rank", self.rank, most=MOST_UNITS))
 
     def _descent(self) -> Descent:
         return Descent(0.05, KroneckerPreconditioner(damping=DAMPING))

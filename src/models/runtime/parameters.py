@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 LONGEST = 80  # of a value in a message
+MOST_UNITS = 10_000  # of a state: a matrix of so many by so many numbers takes 0.8 GB
 
 
 def shown(value: Any) -> str:
@@ -38,6 +39,14 @@ def number(name: str, value: Any, *, above: float = 0.0, below: float = math.inf
     if not above < value < below:
         raise ValueError(f"{wanted}, got {value}")
     return float(value)
+
+
+def numbers(name: str, given: Any) -> tuple[float, ...]:
+    """Returns a list of numbers above 0. Raises TypeError and ValueError, as `number`, for one that is none, and
+    TypeError for what is no list."""
+    if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str | bytes):
+        raise TypeError(f"{name} must be a list of numbers above 0, got {shown(given)}")
+    return tuple(number(name, each) for each in given)
 
 
 def not_negative(name: str, value: Any, *, most: float = math.inf) -> float:

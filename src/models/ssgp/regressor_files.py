@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from models.runtime.plain import made_of, plain
+from models.runtime.saved import readable
 from models.runtime.whole_folder import folder_written_whole
 from models.ssgp.model import Posterior
 from models.ssgp.moments import FeatureMoments
@@ -51,7 +52,13 @@ def save_regressor(saved: SavedRegressor, folder: Path) -> None:
 
 
 def read_regressor(folder: Path) -> SavedRegressor:
-    """Returns what `save_regressor` wrote. Nothing is unpickled. Raises ValueError for a folder without it."""
+    """Returns what `save_regressor` wrote. Nothing is unpickled. Raises ValueError for a folder without it,
+    and for one that is not as it was written."""
+    with readable(folder):
+        return _read(folder)
+
+
+def _read(folder: Path) -> SavedRegressor:
     description, arrays = read_saved(folder, DESCRIPTION, ARRAYS)
     predictor = load_predictor(folder)
     if not isinstance(predictor.process, Posterior):

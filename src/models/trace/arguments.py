@@ -8,6 +8,8 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from models.runtime.parameters import shown
+
 AUTO, EXACT = "auto", "exact"
 PRODUCTS, MOST = 100, 1000  # by default: without, and with a tolerance
 LARGEST_SEED = 2**63 - 1
@@ -18,15 +20,15 @@ Estimate = TypeVar("Estimate", bound="Sure")
 
 
 def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
-    """Raises ValueError, which names the choices, for a word that is none of them."""
-    if value not in choices:
-        raise ValueError(f"{name}={value!r} is unknown; choose one of {', '.join(choices)}")
+    """Raises ValueError, which names the choices, for what is none of these words."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name}={shown(value)} is unknown; choose one of {', '.join(choices)}")
 
 
 def check_whole(name: str, value: int, least: int) -> None:
     """Raises TypeError for what is no whole number, ValueError for one that is below the least."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name}={value!r} is no whole number")
+        raise TypeError(f"{name}={shown(value)} is no whole number")
     if value < least:
         raise ValueError(f"{name}={value} must be at least {least}")
 
@@ -40,7 +42,7 @@ def check_budget_arguments(products: int | None, tolerance: float | None, seed: 
     if seed > LARGEST_SEED:
         raise ValueError(f"seed={seed} must be below 2^63")
     if isinstance(tolerance, bool) or not isinstance(tolerance, float | int | np.number | None):
-        raise TypeError(f"tolerance={tolerance!r} must be a share of the estimate between 0 and 1, such as 0.01")
+        raise TypeError(f"tolerance={shown(tolerance)} must be a share of the estimate between 0 and 1, such as 0.01")
     if tolerance is not None and not 0 < tolerance < 1:
         raise ValueError(f"tolerance={tolerance} must be a share of the estimate between 0 and 1, such as 0.01")
     if products is not None:

@@ -23,7 +23,7 @@ from models.trace.arguments import AUTO, EXACT, budgets, check_budget_arguments,
 from models.trace.asked import inner
 from models.trace.estimators import check_budget
 from models.trace.matrices import matrix_of
-from models.trace.pool import Pool, tail, whole
+from models.trace.pool import Pool, refuse_overflow, tail, whole
 from models.trace.standard_errors import few, of_dependent_terms
 from models.trace.xtrace import left_out_directions
 
@@ -136,4 +136,5 @@ def of_budget(pool: Pool, method: str, budget: int) -> DiagonalEstimate:
         pool.widen(budget // 2)
         terms = xdiag_terms(pool, budget // 2)
         deviation = of_dependent_terms(terms, pool.matrix.size)
+    refuse_overflow(float(deviation.sum()))
     return DiagonalEstimate(array(terms.mean(1)[0]), array(deviation[0]), pool.spent, name, left)

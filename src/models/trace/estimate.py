@@ -14,7 +14,7 @@ from models.trace.estimators import METHODS, check_budget
 from models.trace.functions import function_of, iterated
 from models.trace.lanczos import function_of_values
 from models.trace.matrices import Matrix, matrix_of
-from models.trace.pool import Pool, flatness, tail, whole
+from models.trace.pool import Pool, flatness, refuse_overflow, tail, whole
 from models.trace.standard_errors import ERRORS, share_of_estimate
 
 GAIN = 0.5  # of ‖A‖_F², below which what XTrace leaves of it makes up for the half of the products that find it
@@ -106,6 +106,7 @@ def traces_by_budget(pool: Pool, method: str, most: int, tolerance: float | None
 def exact_trace(pool: Pool) -> TraceEstimate:
     """Returns the trace by a product with every basis vector."""
     size, (trace, square) = pool.matrix.size, exact_sums(pool.matrix)
+    refuse_overflow(square, trace)
     flat = 1.0 if square == 0 else trace**2 / (size * square)
     return TraceEstimate(trace, 0.0, pool.spent + size, EXACT, flat)
 

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from models.runtime.parameters import shown
 from models.trace.lanczos import Function
 from models.trace.matrices import Matrix
 from models.trace.oracles import Oracle, OracleError, Power
@@ -68,8 +69,10 @@ def function_of(matrix: Matrix, function: str | Callable[[Tensor], Tensor], step
     """
     if callable(function):
         return matrix._replace(oracle=Function(matrix.oracle, of_tensors(function), steps))
-    if function not in list(FUNCTIONS):
-        raise ValueError(f"function={function!r} is unknown; choose one of {', '.join(FUNCTIONS)}, or give a callable")
+    if not isinstance(function, str) or function not in FUNCTIONS:
+        raise ValueError(
+            f"function={shown(function)} is unknown; choose one of {', '.join(FUNCTIONS)}, or give a callable"
+        )
     return matrix._replace(oracle=FUNCTIONS[function](matrix, steps))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -88,12 +88,24 @@ def function_of_values(function: Callable[[Tensor], Tensor], values: Tensor) -> 
     of the largest |f|: f(A)x would be decided by the rounding.
     """
     rounding = 10 * torch.finfo(values.dtype).eps * values.abs().amax(1, keepdim=True)
-    near = torch.stack([function(values - rounding), function(values), function(values + rounding)])
+    near = torch.stack([of_reals(function, part) for part in (values - rounding, values, values + rounding)])
     moved = near.amax(0) - near.amin(0)
     undecided = ~near.isfinite().all(0) | (moved > 0.5 * near[1].abs().amax(1, keepdim=True))
     if bool((undecided & (values.abs() <= rounding)).any()):
         raise OracleError("to rounding the matrix has the eigenvalue 0, near which f is not bounded; add a ridge to it")
     return near[1]
+
+
+def of_reals(function: Callable[[Tensor], Tensor], values: Tensor) -> Tensor:
+    """Returns f at eigenvalues. Raises OracleError where the answer is no tensor of as many real numbers."""
+    found: Any = function(values)
+    if not isinstance(found, Tensor) or found.shape != values.shape or found.is_complex():
+        answered = f"{tuple(found.shape)} of {found.dtype}" if isinstance(found, Tensor) else type(found).__name__
+        raise OracleError(
+            f"function answers a tensor {tuple(values.shape)} of eigenvalues by {answered}; it has to return a tensor "
+            "of as many real numbers"
+        )
+    return found
 
 
 def function_of_matrix(oracle: Oracle, function: Callable[[Tensor], Tensor], start: Tensor, steps: int) -> Tensor:

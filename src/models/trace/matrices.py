@@ -29,17 +29,26 @@ class Matrix(NamedTuple):
 class Operator:
     """Is the oracle of a symmetric `scipy.sparse.linalg.LinearOperator` (n, n), on the CPU.
 
-    Raises OracleError for an answer of another shape.
+    Raises OracleError for an answer of another shape or of other than real numbers, and where its own product raises
+    ValueError.
     """
 
     operator: LinearOperator
 
     def __call__(self, queries: Tensor) -> Tensor:
         rows = queries.reshape(-1, queries.shape[-1]).numpy()
-        products = np.asarray(self.operator.matmat(rows.T)).T
+        products = self._products(rows.T).T
+        if products.dtype.kind not in "biuf":
+            raise OracleError(f"the operator answers by {products.dtype}; real numbers are needed")
         if products.shape != rows.shape:
             raise OracleError(f"the operator answers {rows.shape[::-1]} by {products.shape[::-1]}; mend its matmat")
         return torch.from_numpy(np.ascontiguousarray(products, rows.dtype)).view(queries.shape)
+
+    def _products(self, columns: np.ndarray) -> np.ndarray:
+        try:
+            return np.asarray(self.operator.matmat(columns))
+        except ValueError as error:
+            raise OracleError(f"the operator fails at a product with {columns.shape}: {error}; mend it") from error
 
 
 def check_shape(shape: tuple[int, ...]) -> None:
@@ -128,6 +137,8 @@ def matrix_of(matrix: Any) -> Matrix:
         return of_sparse(matrix, torch.device("cpu"))
     if hasattr(matrix, "matvec") and hasattr(matrix, "shape"):
         return of_operator(aslinearoperator(matrix))
+    if isinstance(matrix, np.ma.MaskedArray) and np.ma.is_masked(matrix):
+        raise ValueError("the matrix has masked entries; fill them, or leave out their rows and columns")
     try:
         array = np.asarray(matrix)
     except ValueError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -101,6 +103,7 @@ def flatness(pool: Pool) -> float:
     """
     square = float(pool.products.square().sum(2).mean())
     trace = float(inner(pool.queries, pool.products).mean())
+    refuse_overflow(square, trace)
     return 1.0 if square == 0 else min(1.0, trace**2 / (pool.matrix.size * square))
 
 
@@ -113,10 +116,17 @@ def tail(pool: Pool, count: int) -> float:
     """
     products = pool.products[:, :count]
     square = float(products.square().sum())
+    refuse_overflow(square)
     if square == 0:
         return 0.0
     _, factor = orthonormal_rows(products)
     return float(inner(left_out_directions(factor), factor.mT).square().sum()) / square
+
+
+def refuse_overflow(square: float, trace: float = 0.0) -> None:
+    """Raises OracleError where a sum of squares, or a trace that is to be squared, is not a number that can be held."""
+    if not all(math.isfinite(value) for value in (square, trace * trace)):
+        raise OracleError("the entries of the matrix are too large to be squared; scale it, and its trace back")
 
 
 def whole(matrix: Matrix, block: int = 256) -> Tensor:
