@@ -89,7 +89,7 @@ def fail(*_: object) -> None:
 
 
 def test_a_damaged_checkpoint_is_named(run_pipeline, client, store: Path, monkeypatch) -> None:
-    tiny = ("+experiment=mocap", "size=tiny", "data.source=stand_in")
+    tiny = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "tracking.detail=summary")
     with monkeypatch.context() as patch:
         patch.setattr("pipeline.systems.psrnn.evaluate.baselines", fail)
         assert run_pipeline(*tiny).status != 0

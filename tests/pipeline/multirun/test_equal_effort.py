@@ -218,7 +218,7 @@ def test_a_network_that_refinement_left_alone_is_named_a_reservoir(
         "compare.figure=contenders",
         "seed=0,1,2",
     )
-    result = run_pipeline(*arguments, "tracking.log_model=false", "threads=1")
+    result = run_pipeline(*arguments, "tracking.log_model=false", "tracking.detail=summary", "threads=1")
     assert result.status == 0, result.err
     parent = next(run for run in runs(client) if run.data.tags.get("multirun") == "parent")
     assert ("GRU (reservoir)" in parent.data.tags["mlflow.note.content"]) == named
