@@ -172,6 +172,8 @@ def test_refusals_say_what_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         builtins, "__import__", lambda name, *a, **k: missing() if "vader" in name else real(name, *a, **k)
     )
+    with pytest.raises(ValueError, match="have no texts"):  # which installing the lexicon would not mend
+        baseline("words_and_vader").fit(replace(train, texts=None), train)
     with pytest.raises(
         ValueError, match=r'needs the lexicon of vaderSentiment: pip install "orthogonal-psrnn\[vader\]"'
     ):

@@ -9,6 +9,7 @@ import numpy as np
 from pipeline.compare.statistics import mean_interval
 from pipeline.plotting import CAP, HEADING, MARKER, REFERENCE, SMALL_SIZE, Grid, colour, new_panels
 from pipeline.systems.mctn.folds import averaged, unit_of
+from pipeline.systems.mctn.labels import named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,6 +46,7 @@ def draw(panel: Axes, jobs: Any, means: Any) -> None:
         panel.errorbar([errors.mean()], [place], xerr=sides, fmt="D", color=colour(0), markersize=MARKER, capsize=CAP)
     for bar in means[means["bar"]].to_dict("records"):
         panel.axvline(bar["error"], **REFERENCE)
-        panel.set_title(f"{panel.get_title()}; line: {bar['arm']}, the bar", fontsize=HEADING)
+        called = named(bar["arm"], bar["data"], stand_in=bar["stand_in"])
+        panel.set_title(f"{panel.get_title()}; line: {called}, the bar", fontsize=HEADING)
     panel.set_yticks(range(len(arms)), arms, fontsize=SMALL_SIZE)
     panel.margins(y=0.1)

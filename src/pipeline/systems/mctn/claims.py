@@ -11,12 +11,13 @@ import pandas as pd
 from models.mctn.arms import Plan
 from pipeline.compare import claims, statistics
 from pipeline.systems.mctn.folds import paired, unit_of
-from pipeline.systems.mctn.labels import FOLDS, base, plan, settings_of
+from pipeline.systems.mctn.labels import FOLDS, base, named, plan, settings_of
 
 NOTHING = 0.005  # R² of a translation that rounds to 0.00: there is nothing that could have helped
 NO_TRANSLATION = "no claim (translation R² 0)"
 CONTAMINATED = "no claim (features trained on labels)"
 SHOWN = ["claim", "pairs", "ratio", "ratio_low", "ratio_high", "p_holm", "translation_r2", "verdict"]
+ARMS = ("challenger", "against")
 BESIDE = {  # what a control shows
     "none": "translation helps", "shuffled": "what is translated into matters", "simple": "the way back helps",
     "bothways": "the way back from the translation helps", "double": "one model is better than two",
@@ -60,10 +61,10 @@ def pairs_of(arms: Sequence[str], bars: Sequence[str], default: Sequence[str] = 
         own = plan(arm)
         if own is None:
             continue
-        named = [(control, f"{other} {settings_of(arm)}".strip()) for control, other in counterparts(own)]
-        named += [("settings", other) for other in default if base(other) == base(arm)]
-        named += [("bar", bar) for bar in bars]
-        pairs += [Pair(control, arm, other) for control, other in named if other in arms and other != arm]
+        others = [(control, f"{other} {settings_of(arm)}".strip()) for control, other in counterparts(own)]
+        others += [("settings", other) for other in default if base(other) == base(arm)]
+        others += [("bar", bar) for bar in bars]
+        pairs += [Pair(control, arm, other) for control, other in others if other in arms and other != arm]
     return pairs
 
 
@@ -155,7 +156,10 @@ def claims_of(pairs: pd.DataFrame) -> pd.DataFrame:
     """Returns what is claimed of each pair, in words, with its verdict."""
     if pairs.empty:
         return pd.DataFrame()
-    said = [in_words(*pair) for pair in pairs[["control", "challenger", "against"]].itertuples(index=False, name=None)]
+    said = [
+        in_words(row["control"], *(named(row[arm], row["data"], stand_in=row["stand_in"]) for arm in ARMS))
+        for row in pairs.to_dict("records")
+    ]
     numbers = ["pairs", "ratio", "ratio_low", "ratio_high", "p_holm", "translation_r2"]
     return (
         pairs[["data", "control", "paired_by"]].assign(claim=said).join(pairs[numbers]).assign(verdict=pairs["verdict"])

@@ -67,6 +67,13 @@ def base(label: str) -> str:
     return re.split(r",? ", label, maxsplit=1)[0]
 
 
+def named(arm: str, data: str, *, stand_in: bool) -> str:
+    """Returns what an arm is called where it is shown. Generated utterances have no words: the baseline of mean word
+    vectors is one of mean text vectors there."""
+    generated = base(data) == "cycles" or stand_in
+    return f"{arm} (no words: ridge on mean text vectors)" if generated and base(arm) == "word_vectors" else arm
+
+
 def settings_of(label: str) -> str:
     """Returns the settings of an arm's label, "" without any."""
     return label[len(base(label)) :].strip()

@@ -51,7 +51,7 @@ def row_of(own: Any) -> dict[str, Any]:
         "stand_in": bool(own["stand_in"].any()), "bar": first["arm"] in set(own["bar"]),
         "default": bool(own["default"].all()),
     }  # fmt: skip
-    row["missing"] = first["missing"]
+    row |= {"missing": first["missing"], "split": first["split"]}
     if "missing_error" in own:
         row["missing_error"] = own["missing_error"].mean()
     for name in ("error", *SCORES):

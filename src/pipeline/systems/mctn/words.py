@@ -10,8 +10,8 @@ import pandas as pd
 from pipeline.compare.markdown import markdown_table
 from pipeline.compare.words import RATIOS
 from pipeline.systems.mctn.claims import SHOWN
-from pipeline.systems.mctn.labels import translation_columns
-from pipeline.systems.mctn.thesis import SCORES, TABLES
+from pipeline.systems.mctn.labels import named, translation_columns
+from pipeline.systems.mctn.thesis import SCORES, SPLITS, TABLES, Table
 
 NAMED = {"accuracy": "accuracy", "f1": "weighted F1", "mae": "MAE", "correlation": "correlation"}
 CAPTION = (
@@ -34,7 +34,7 @@ JOINT = (
     "nearest neighbours of other groups beside the share of the most frequent kind, and silhouette (0: not at all). A "
     "picture by t-SNE does not prove it."
 )
-NOTES = {table.number: table.note for table in TABLES if table.note}
+KNOWN = {table.number: table for table in TABLES}
 
 
 def page(
@@ -76,8 +76,9 @@ def of_data(data: str, means: Any, thesis: Any) -> Iterator[str]:
     for (number, title), rows in own.groupby(["table", "title"], sort=False) if len(own) else ():
         table = pd.concat([rows, bar[~bar["arm"].isin(rows["arm"])]], ignore_index=True)
         yield f"Table {number} of the thesis: {title}\n\n{markdown_table(cells(table, printed=True))}"
-        if number in NOTES:
-            yield NOTES[number]
+        yield tested_on(KNOWN[str(number)], means)
+        if KNOWN[str(number)].note:
+            yield KNOWN[str(number)].note
         shown |= set(rows["arm"])
     rest = means[~means["arm"].isin(shown) | means["bar"]].sort_values("bar", kind="stable")
     if len(rest) > int(rest["bar"].sum()) or not shown:
@@ -85,6 +86,21 @@ def of_data(data: str, means: Any, thesis: Any) -> Iterator[str]:
         yield f"{heading}{markdown_table(cells(rest, printed=False))}"
     if means["drawn_anew"].eq(True).any():
         yield DRAWN_ANEW
+
+
+def tested_on(table: Table, means: Any) -> str:
+    """Returns which test part the numbers found are of, and which those that the thesis prints."""
+    count, stand_in = means["samples"].max(), bool(means["stand_in"].any())
+    splits = [str(split) for split in means["split"].dropna().unique() if split]
+    own = "generated utterances in place of missing files" if stand_in else ", ".join(SPLITS[one] for one in splits)
+    here = f"Here: {own}" if missing(count) else f"Here: {own}, {count:.0f} test utterances"
+    if not table.split:
+        return f"{here}. The thesis does not say which samples it tested on."
+    theirs = f"{SPLITS[table.split]}, {table.samples}"
+    if splits == [table.split] and count == table.samples and not stand_in:
+        return f"Here as in the thesis: {theirs} test utterances."
+    other = "" if missing(count) else " These are not the same samples."
+    return f"{here}; the thesis: {theirs}.{other}"
 
 
 def cells(table: Any, *, printed: bool) -> pd.DataFrame:
@@ -129,7 +145,8 @@ def arm_of(row: dict[str, Any]) -> str:
     """Returns the arm, and what is to be known of it."""
     own = {"the bar": row.get("bar"), "not run": missing(row.get("jobs")), "trained on labels": row.get("contaminated")}
     marks = [mark for mark, said in own.items() if said is True]
-    return f"{row['arm']} ({', '.join(marks)})" if marks else str(row["arm"])
+    name = named(str(row["arm"]), str(row["data"]), stand_in=row.get("stand_in") is True)
+    return f"{name} ({', '.join(marks)})" if marks else name
 
 
 def spread(row: dict[str, Any], name: str) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from mctn_jobs import ERRORS, R2, job, jobs_of
 from models.mctn.arms import ARMS
@@ -81,3 +83,53 @@ def test_a_bar_of_data_drawn_anew_has_a_spread() -> None:
     same = tables.means_of(named.assign(bar_error=2.0)).set_index("arm").loc["audio"]
     assert (same["jobs"], same["error"]) == (1, 2.0)
     assert np.isnan(same["error_sd"])
+
+
+@pytest.mark.parametrize(
+    ("other", "count", "said"),
+    [
+        ({}, 686, "Here as in the thesis: published split, 686 test utterances."),
+        ({}, 6, "Here: published split, 6 test utterances; the thesis: published split, 686. These are not the same"),
+        (
+            {"split": "extractor"},
+            752,
+            "Here: split of the features, 752 test utterances; the thesis: published split, 686.",
+        ),
+        (
+            {"stand_in": True},
+            686,
+            "Here: generated utterances in place of missing files, 686 test utterances; the thesis",
+        ),
+        (
+            {"data": "mmmo", "split": "official"},
+            80,
+            "Here: official split, 80 test utterances. The thesis does not say",
+        ),
+        ({"split": "extractor"}, None, "Here: split of the features; the thesis: published split, 686.\n\n"),
+    ],
+)
+def test_tables_say_which_test_part_they_are_of(other: dict[str, Any], count: int | None, said: str) -> None:
+    jobs = {"cyclic-t-v-a": 1.0, "none-tva": 1.0}
+    named = labels.labelled(jobs_of(jobs, dict.fromkeys(jobs), **({"data": "mosi"} | other)))
+    row = {"data": named["data"].iloc[0], "arm": "none-tva", "samples": count, "low": 0.1, "high": 0.2}
+    text = multirun.summary_of(named, pd.DataFrame([row] if count else []), "mine").text
+    assert said in text.partition("## Claims")[0]
+
+
+def test_a_table_of_classes_is_not_compared_with_one_of_scores_unsaid() -> None:
+    named = labels.labelled(jobs_of({"none-tva": 1.0}, {"none-tva": None}, data="mmmo", split="official"))
+    text = multirun.summary_of(named, pd.DataFrame(), "mmmo").text
+    assert "The thesis learns classes here, by their cross-entropy" in text
+
+
+def test_mean_word_vectors_of_generated_utterances_are_not_called_so() -> None:
+    jobs = {"bar": "word_vectors", "bar_error": 1.0, "bar_mae": 1.0}
+    for other, shown in ({}, True), ({"data": "mosi"}, False), ({"data": "mosi", "stand_in": True}, True):
+        named = labels.labelled(jobs_of({"none-t": 1.1}, **jobs, **other))
+        summary = multirun.summary_of(named, pd.DataFrame(), "mine")
+        called = "word_vectors (no words: ridge on mean text vectors)"
+        assert (f"| {called} (the bar) |" in summary.text) is shown
+        assert (f"ahead of {called} |" in summary.text) is shown
+        (panel,) = summary.figures["figures/arms"].axes
+        assert (f"line: {called}, the bar" in panel.get_title()) is shown
+        assert summary.tables["paired.csv"]["against"].tolist() == ["word_vectors"]
