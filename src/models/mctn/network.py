@@ -29,7 +29,8 @@ class Architecture:
     scores, else the number of classes. units: of each recurrent layer. layers: of each encoder. share: "core" for maps
     into and out of each modality of their own with recurrent and attention weights for all, "padded" for one set of
     weights over vectors filled up with zeros to the widest, "none" for two models there and back. feedback: what a
-    decoder is fed: its last "prediction", while training also the truth ("teacher"), or "none". attention: its score.
+    decoder is fed: its last "prediction", while training also the truth ("teacher"; a way back still reads what the
+    model translates by itself), or "none". attention: its score.
     dropout: share of the numbers between layers and before the last map that are dropped while training.
     """
 
@@ -199,11 +200,20 @@ class SentimentNetwork(nn.Module):
             if plan.back == "double":
                 yield translated(back, parts[1], plan.source, self._stream(inputs, plan.source), "translation", teacher)
             elif plan.back and "cycle" in terms:
-                values = there.values if plan.back == "cycle" else true.sequences.values
+                values = (
+                    true.sequences.values if plan.back == "bothways" else self._own(there, parts[0], teacher).values
+                )
                 encoded = back.encode(target, Padded(values, true.sequences.lengths))
                 yield translated(back, encoded, plan.source, self._where(true, inputs), "cycle", teacher)
         if plan.second and "second" in terms and self.second is not None:
             yield translated(self.second, encoding, plan.second, self._stream(inputs, plan.second), "second", teacher)
+
+    def _own(self, there: Translation, encoding: Padded, teacher: Teacher | None) -> Translation:
+        """Returns the model's own translation, from which the way back is read: where the decoder was told the truth it
+        is made again without, as it would else be one of X^T."""
+        if teacher is None:
+            return there
+        return translated(self.there, encoding, there.stream, there.true, "translation", None)
 
     def _where(self, target: Joined, inputs: Mapping[str, Padded]) -> Joined:
         """Returns the source; of samples without the target no entry counts."""

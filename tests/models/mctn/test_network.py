@@ -11,7 +11,7 @@ from torch import Tensor
 from mctn_problems import WIDTHS, network, samples
 from models.mctn import network as module
 from models.mctn.arms import ARMS, plan_of
-from models.mctn.network import Architecture, SentimentNetwork, Translation
+from models.mctn.network import Architecture, SentimentNetwork, Teacher, Translation
 from models.mctn.objective import TERMS, SentimentObjective, Weights, measure, translation_loss
 from models.mctn.samples import Samples
 from models.sequence.packing import Padded
@@ -74,6 +74,21 @@ def test_predictions_look_at_what_is_read_alone(arm: str) -> None:
         for name, part in inputs_of(own).items()
     }
     assert torch.equal(model(spoilt).outputs, whole)
+
+
+@pytest.mark.parametrize(("arm", "same"), [("cyclic-t-v", True), ("bothways-t-v", False)])
+def test_the_way_back_never_reads_the_truth_though_decoders_are_told_it(arm: str, same: bool) -> None:
+    """The translation there is of what was told; that from which a cycle is read is the model's own."""
+    model, inputs = network(arm, feedback="teacher"), inputs_of(samples())
+    other = inputs | {"v": Padded(inputs["v"].values * 2, inputs["v"].lengths)}
+    first, second = (
+        {each.term: each.values for each in model(own, terms=ALL, teacher=Teacher(1.0, torch.Generator())).translations}
+        for own in (inputs, other)
+    )
+    assert not torch.equal(first["translation"], second["translation"])
+    assert torch.equal(first["cycle"], second["cycle"]) is same
+    free = {each.term: each.values for each in model(inputs, terms=ALL).translations}
+    assert not torch.equal(free["translation"], first["translation"])
 
 
 def test_cyclic_from_the_true_target_is_bothways(monkeypatch: pytest.MonkeyPatch) -> None:
