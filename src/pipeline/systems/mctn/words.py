@@ -10,7 +10,7 @@ import pandas as pd
 from pipeline.compare.markdown import markdown_table
 from pipeline.compare.words import RATIOS
 from pipeline.systems.mctn.claims import SHOWN
-from pipeline.systems.mctn.labels import named, translation_columns
+from pipeline.systems.mctn.labels import base, named, plan, translation_columns
 from pipeline.systems.mctn.thesis import SCORES, SPLITS, TABLES, Table
 
 NAMED = {"accuracy": "accuracy", "f1": "weighted F1", "mae": "MAE", "correlation": "correlation"}
@@ -33,6 +33,12 @@ JOINT = (
     "How far positive and negative test samples, or classes, are apart in E averaged over steps: accuracy of the five "
     "nearest neighbours of other groups beside the share of the most frequent kind, and silhouette (0: not at all). A "
     "picture by t-SNE does not prove it."
+)
+BY_PLACE = (
+    "Arms that join modalities step by step (none-tva, concat, and the two encodings of double) pair the first steps "
+    "that were recorded of each, then the second ones. In ICT-MMMO each modality lacks other steps, so that more than "
+    "half of the steps of video and audio, and one in fifty of text and audio, are not paired with those of the same "
+    "word."
 )
 KNOWN = {table.number: table for table in TABLES}
 
@@ -84,8 +90,16 @@ def of_data(data: str, means: Any, thesis: Any) -> Iterator[str]:
     if len(rest) > int(rest["bar"].sum()) or not shown:
         heading = "Controls and baselines\n\n" if shown else ""
         yield f"{heading}{markdown_table(cells(rest, printed=False))}"
+    if base(data) == "mmmo" and means["arm"].map(joins).any():
+        yield BY_PLACE
     if means["drawn_anew"].eq(True).any():
         yield DRAWN_ANEW
+
+
+def joins(arm: str) -> bool:
+    """Returns whether an arm joins modalities, or encodings, step by step."""
+    own = plan(arm)
+    return own is not None and (own.back == "double" or any(len(stream) > 1 for stream in own.streams))
 
 
 def tested_on(table: Table, means: Any) -> str:

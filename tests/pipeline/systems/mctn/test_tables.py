@@ -122,6 +122,14 @@ def test_a_table_of_classes_is_not_compared_with_one_of_scores_unsaid() -> None:
     assert "The thesis learns classes here, by their cross-entropy" in text
 
 
+@pytest.mark.parametrize(("arm", "said"), [("double-v-a", True), ("none-tva", True), ("paired-t-av", False)])
+def test_steps_that_are_joined_by_place_are_said_to_be(arm: str, said: bool) -> None:
+    for data, is_mmmo in (("mmmo", True), ("mosi", False)):
+        named = labels.labelled(jobs_of({arm: 1.0}, {arm: 0.1}, data=data))
+        text = multirun.summary_of(named, pd.DataFrame(), "mine").text
+        assert ("are not paired with those of the same word" in text) is (said and is_mmmo)
+
+
 def test_mean_word_vectors_of_generated_utterances_are_not_called_so() -> None:
     jobs = {"bar": "word_vectors", "bar_error": 1.0, "bar_mae": 1.0}
     for other, shown in ({}, True), ({"data": "mosi"}, False), ({"data": "mosi", "stand_in": True}, True):
