@@ -32,11 +32,17 @@ from pipeline.systems.ssgp.streamed import log_stream
 
 
 def load_points(settings: SsgpConfig) -> Points:
-    """Raises PipelineError where data= names sequences, which this recipe cannot take."""
+    """Raises PipelineError where data= names sequences, which this recipe cannot take, and for a constant target."""
     points = build("data", settings.data, settings.extensions)
     if not isinstance(points, Points):
         raise PipelineError(
             "recipe=ssgp takes tables of points; choose data=points (your own), abalone, gas_turbine or precipitation"
+        )
+    learned = points.targets[points.train]
+    if bool((learned == learned[:1]).all()):
+        raise PipelineError(
+            f"{points.name}: {points.target_name} is constant in the training rows, so that there is nothing to learn; "
+            "choose another data.target, or more rows"
         )
     return points
 

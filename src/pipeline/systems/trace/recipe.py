@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import torch
+from tqdm import tqdm
 
 from models.runtime.collectives import world
 from models.trace.estimators import check_budget
@@ -61,6 +64,18 @@ def check_budgets(settings: TraceConfig, size: int) -> None:
                     raise PipelineError(f"{key}.queries: {error}") from error
 
 
+def below_size(settings: TraceConfig, size: int) -> TraceConfig:
+    """Leaves out, and says so, budgets of as many queries as a matrix of one's own has rows, or more: so many products
+    with unit vectors give the trace exactly. Where none is left all are kept, and `check_budgets` has the word."""
+    asked = settings.estimate.queries
+    kept = [queries for queries in asked if queries < size]
+    if not kept or len(kept) == len(asked):
+        return settings
+    told = ", ".join(str(queries) for queries in asked if queries not in kept)
+    tqdm.write(f"estimate.queries: {told} left out, as {size} products give the trace of {size} rows exactly")
+    return replace(settings, estimate=replace(settings.estimate, queries=kept))
+
+
 def load_problem(settings: TraceConfig, device: torch.device) -> TraceProblem:
     """The problem, checked: its oracle is symmetric and answers as it has to."""
     problem = PROBLEMS[settings.problem](settings, device)
@@ -91,6 +106,7 @@ def estimate_own(settings: TraceConfig, job: Job) -> float:
     device, clock = set_up(settings, job), Clock()
     with clock.stage("load"):
         matrix = own.load(settings, device)
+        settings = below_size(settings, matrix.data.size)
         check_budgets(settings, matrix.data.size)
     with study(settings, job, matrix.data, device, clock) as here:
         with clock.stage("exact"):

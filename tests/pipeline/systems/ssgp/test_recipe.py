@@ -111,6 +111,12 @@ def test_a_table_of_ones_own_is_learned_registered_and_predicted(run_pipeline, c
     assert "unknown kind of file" in absent
 
 
+def test_a_constant_target_is_refused(run_pipeline, tmp_path) -> None:
+    houses(tmp_path / "houses.csv").assign(price=3.0).to_csv(tmp_path / "flat.csv", index=False)
+    asked = ("recipe=ssgp", "data=points", f"data.path={tmp_path / 'flat.csv'}", "data.target=price", "tracking=off")
+    assert "price is constant in the training rows, so that there is nothing" in run_pipeline(*asked).error
+
+
 def test_what_the_served_model_answers(run_pipeline, client, tmp_path, monkeypatch) -> None:
     houses(tmp_path / "houses.csv")
     asked = ("recipe=ssgp", "size=tiny", "data=points", f"data.path={tmp_path / 'houses.csv'}", "data.target=price")
