@@ -110,7 +110,7 @@ def test_more_queries_than_rows_are_left_out(tmp_path: Path, run_pipeline, clien
     np.save(tmp_path / "small.npy", kernel()[:30, :30])
     result = run_pipeline("recipe=trace", f"matrix.path={tmp_path / 'small.npy'}", "estimate.queries=[8,28,30,90]")
     assert result.status == 0, result.err
-    assert "estimate.queries: 30, 90 left out, as 30 products give the trace of 30 rows exactly" in result.err
+    assert "estimate.queries: 30, 90 left out, as 30 products give the trace of 30 rows exactly" in result.out
     (run,) = runs(client)
     table = pd.read_csv(io.StringIO(load_text(f"{run.info.artifact_uri}/trace/estimates.csv")))
     assert sorted(table["queries"].unique()) == [8, 28]
