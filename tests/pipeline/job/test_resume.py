@@ -98,8 +98,11 @@ def test_a_damaged_checkpoint_is_named(run_pipeline, client, store: Path, monkey
     assert "is not a complete checkpoint" in run_pipeline(*tiny, "resume=true").error
 
 
-TINY = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "refine=none", "tracking.log_model=false")
-SWEEP = ("-m", *TINY, "tracking.detail=summary", "sampler=iid,orthogonal")
+TINY = (
+    "+experiment=mocap", "size=tiny", "data.source=stand_in", "refine=none", "tracking.log_model=false",
+    "tracking.detail=summary",
+)  # fmt: skip
+SWEEP = ("-m", *TINY, "sampler=iid,orthogonal")
 NOTHING = "resume=auto: no {} of these settings is there to go on with; a new one begins"
 
 

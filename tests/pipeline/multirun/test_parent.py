@@ -56,7 +56,7 @@ def test_eight_jobs_under_one_parent(run_pipeline, client) -> None:
 
 
 def test_a_failed_job_stops_neither_the_others_nor_the_parent(run_pipeline, client) -> None:
-    result = run_pipeline("-m", *SMALL, "features.count=0,2")
+    result = run_pipeline("-m", *SMALL, "features.count=0,2", SUMMARY)
     assert result.status != 0
     assert "job 0 failed: features.count=0 must be greater than 0" in result.err
     parent, children = runs(client)

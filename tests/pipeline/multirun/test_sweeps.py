@@ -145,9 +145,9 @@ def test_seconds_tiny_runs_what_is_not_trained_once(run_tiny, client) -> None:
 @pytest.mark.filterwarnings("ignore:this model is no better")
 @pytest.mark.parametrize("kind", ["count", "epoch"])
 def test_figures_with_many_frequencies_tiny(kind, run_tiny, client) -> None:
-    parent, children = run_tiny("figure3_projected") if kind == "count" else run_tiny("figure4_projected")
+    parent, children = run_tiny("figure3_projected" if kind == "count" else "figure4_projected", *SHORT)
     counts = 2 if kind == "count" else 1
-    assert len(children) == 3 * counts * 2 * 2
+    assert len(children) == 3 * counts * 2
     assert figures(client, parent) == {f"figures/error_by_{kind}.{ending}" for ending in KINDS}
     claims = table(parent, "claims.csv")
     assert set(claims["varied"]) == {f"contender=mocap_{name}" for name in ("paper", "state", "kernel")}
@@ -157,8 +157,8 @@ def test_figures_with_many_frequencies_tiny(kind, run_tiny, client) -> None:
 @pytest.mark.timeout(900)
 @pytest.mark.filterwarnings("ignore:this model is no better")
 def test_ensembles_tiny(run_tiny) -> None:
-    parent, children = run_tiny("ensembles", "members=1,2")
-    assert len(children) == 5 * 2 * 2
+    parent, children = run_tiny("ensembles", "members=1,2", *SHORT)
+    assert len(children) == 5 * 2
     means = table(parent, "means.csv")
     assert set(means["varied"]) == {"members=1", "members=2"}
     sizes = means[means["horizon"] == 1].pivot(index="arm", columns="varied", values="parameters")

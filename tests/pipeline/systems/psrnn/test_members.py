@@ -74,7 +74,7 @@ def test_an_ensemble_begins_with_the_single_model_and_is_kept(settings, run_pipe
 
 @pytest.mark.filterwarnings("ignore:this model is no better")
 def test_a_baseline_is_averaged_too(run_pipeline, client) -> None:
-    result = run_pipeline(*TINY, "model=echo_state", "model.units=5", "readout=skip", "members=3")
+    result = run_pipeline(*SEVERAL, "model=echo_state", "model.units=5", "readout=skip", "members=3")
     assert result.status == 0, result.err
     run = only_run(client, members="3")
     assert "mean of 3 models: EchoState(" in run.data.tags["mlflow.note.content"]

@@ -6,7 +6,7 @@ import json
 
 QUICK = (
     "data=mocap", "data.source=stand_in", "size=tiny", "size.epochs=40", "model=gru", "model.units=3",
-    "refine.epochs=40", "tracking.log_model=false", "threads=1",
+    "refine.epochs=40", "tracking.log_model=false", "tracking.detail=summary", "threads=1",
 )  # fmt: skip
 
 
