@@ -19,9 +19,9 @@ def job(arm: str, seed: int, error: float, r2: float | None, **other: Any) -> di
         "parameters": 60000, "parameters_at_test": 30000, "validation_error": error, "test_error": error,
         "overrides": "", "stable": True, "varied": "", "contaminated": False, "unlinked": False, "fold": 0,
         "split": "published", "missing": "va", "seconds": 2.0, "test_mae": error, "test_accuracy": 0.7, "test_f1": 0.69,
-        "test_correlation": 0.5, "translation_r2_v": np.nan if r2 is None else r2,
-    }  # fmt: skip
-    return own | other
+        "test_correlation": 0.5,     }  # fmt: skip
+    streams = {f"translation_r2_{letter}": np.nan if r2 is None else r2 for letter in "va" if f"-{letter}" in arm}
+    return own | streams | other
 
 
 def jobs_of(errors: dict[str, float] = ERRORS, r2: dict[str, Any] = R2, **other: Any) -> pd.DataFrame:

@@ -198,7 +198,7 @@ class SentimentNetwork(nn.Module):
             if "translation" in terms:
                 yield there
             if plan.back == "double":
-                yield translated(back, parts[1], plan.source, self._stream(inputs, plan.source), "translation", teacher)
+                yield translated(back, parts[1], plan.source, self._where(true, inputs), "translation", teacher)
             elif plan.back and "cycle" in terms:
                 values = (
                     true.sequences.values if plan.back == "bothways" else self._own(there, parts[0], teacher).values

@@ -53,7 +53,7 @@ def counterparts(own: Plan) -> list[tuple[str, str]]:
 
 
 def pairs_of(arms: Sequence[str], bars: Sequence[str], default: Sequence[str] = ()) -> list[Pair]:
-    """Returns the pairs of arms that ran. Arms with settings are seen beside others of the same settings, and beside
+    """Returns the pairs of arms that ran. Arms with settings are seen beside others as `beside` has them, and beside
     the same arm with those that are the default. bars: those of the arms that are the bar. default: those with default
     settings."""
     pairs = []
@@ -61,11 +61,25 @@ def pairs_of(arms: Sequence[str], bars: Sequence[str], default: Sequence[str] = 
         own = plan(arm)
         if own is None:
             continue
-        others = [(control, f"{other} {settings_of(arm)}".strip()) for control, other in counterparts(own)]
+        others = [(control, other) for control, name in counterparts(own) for other in beside(arm, name, arms)]
         others += [("settings", other) for other in default if base(other) == base(arm)]
         others += [("bar", bar) for bar in bars]
         pairs += [Pair(control, arm, other) for control, other in others if other in arms and other != arm]
     return pairs
+
+
+def beside(arm: str, other: str, arms: Sequence[str]) -> list[str]:
+    """Returns the labels of the arm `other` that an arm is seen beside: of the same settings; without any, all whose
+    settings are not other ones."""
+    named = [label for label in arms if base(label) == other]
+    same = [label for label in named if settings_of(label) == settings_of(arm)]
+    return same or [label for label in named if agree(settings_of(label), settings_of(arm))]
+
+
+def agree(one: str, other: str) -> bool:
+    """Returns whether no setting has two values in these, "key=value key=value" each."""
+    first, second = (dict(pair.split("=", 1) for pair in each.split()) for each in (one, other))
+    return all(first[key] == second[key] for key in first.keys() & second.keys())
 
 
 def paired_of(jobs: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
@@ -89,7 +103,7 @@ def rows_of(jobs: Any, means: Any) -> pd.DataFrame:
         row = paired(errors, baseline=against, challenger=challenger, unit=unit)
         own = {"control": control, "challenger": challenger, "against": against, "paired_by": unit}
         taught = bool(known.loc[[challenger, against], "contaminated"].any())
-        r2 = translated(known.loc[challenger]) if is_gain(control, challenger) else np.nan
+        r2 = translated(known.loc[challenger], control) if is_gain(control, challenger) else np.nan
         rows.append({"data": row.pop("data"), **own, **row, "contaminated": taught, "translation_r2": r2})
     return pd.DataFrame(rows)
 
@@ -100,10 +114,13 @@ def is_gain(control: str, challenger: str) -> bool:
     return own is not None and bool(own.targets) and control not in ("bar", "settings") and not own.shuffled
 
 
-def translated(row: Any) -> float:
-    """Returns the best R² of an arm's translations; below any where none is known."""
-    found = [value for name, value in row.items() if str(name).startswith("translation_r2_") and value == value]
-    return max(found, default=-np.inf)
+def translated(row: Any, control: str) -> float:
+    """Returns the best R² of what an arm translates its source into, below any where none is known. Beside an arm that
+    has a modality fewer it is that of this modality."""
+    own = plan(str(row.name))
+    streams = [] if own is None else [own.second] if control == "fewer" else [*own.targets, own.second]
+    found = [row.get(f"translation_r2_{stream}", np.nan) for stream in streams if stream]
+    return max((value for value in found if value == value), default=-np.inf)
 
 
 def errors_of(jobs: Any, means: Any) -> pd.DataFrame:

@@ -23,12 +23,15 @@ def settings_in(varied: str) -> list[str]:
 
 def labelled(jobs: Any) -> pd.DataFrame:
     """Returns the jobs with settings of the data in the name of the data, other settings in that of the arm, and the
-    fold of a cross-validation in the seed: a pair is two jobs of one seed and fold. Arms stand in the order of the
-    thesis. default: whether all settings in the name of an arm are those that it has anyway in its experiment."""
+    fold of a cross-validation in the seed. A setting that is `idle` in an arm is not in its name. Arms stand in the
+    order of the thesis. default: whether all settings in the name of an arm are those of its experiment."""
     varied = jobs["varied"].fillna("") if "varied" in jobs else pd.Series("", index=jobs.index)
     found = [settings_in(str(text)) for text in varied]
     data = [[own for own in each if own.startswith(DATA) and not own.startswith(FOLD)] for each in found]
-    others = [[own for own in each if not own.startswith(DATA)] for each in found]
+    others = [
+        [own for own in each if not own.startswith(DATA) and not idle(arm, own)]
+        for arm, each in zip(jobs["arm"], found, strict=True)
+    ]
     folds = jobs.get("fold", 0)
     named = jobs.assign(
         data=[", ".join([str(name), *own]) for name, own in zip(jobs["data"], data, strict=True)],
@@ -39,6 +42,17 @@ def labelled(jobs: Any) -> pd.DataFrame:
     order = named["arm"].map(place)
     return (
         named.assign(order=order).sort_values(["data", "order"], kind="stable", ignore_index=True).drop(columns="order")
+    )
+
+
+def idle(arm: str, setting: str) -> bool:
+    """Returns whether a setting of `mctn` or `fit` changes nothing in an arm, whose jobs are then run once for all of
+    its values: weights where nothing is translated, missing modalities of an arm that reads one, all of a baseline."""
+    own = plan(arm)
+    if own is None:
+        return setting.startswith(("mctn.", "fit."))
+    return (setting.startswith("mctn.weights") and not own.targets) or (
+        setting.startswith("mctn.modality_dropout") and len(own.read) == 1
     )
 
 

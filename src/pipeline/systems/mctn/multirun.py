@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,11 +12,11 @@ from data.files.exact_numbers import EXACT
 from pipeline.compare.words import Summary
 from pipeline.systems.mctn.arm_figure import error_by_arm
 from pipeline.systems.mctn.by_video import are_of_one_draw, mean_over_jobs, row_of, sums_by_group
-from pipeline.systems.mctn.claims import claims_of, paired_of
+from pipeline.systems.mctn.claims import beside, claims_of, paired_of
 from pipeline.systems.mctn.goals import goals_of
 from pipeline.systems.mctn.joined import joint_figures
 from pipeline.systems.mctn.joint import separations_of
-from pipeline.systems.mctn.labels import labelled, plan, settings_of
+from pipeline.systems.mctn.labels import labelled, plan
 from pipeline.systems.mctn.tables import means_of, thesis_of
 from pipeline.systems.mctn.words import page
 from pipeline.tracking.artifacts import fetched
@@ -64,14 +65,15 @@ def accuracy_of(jobs: Any, counted: dict[str, pd.DataFrame]) -> pd.DataFrame:
         arms = own.groupby("arm", sort=False)["run_id"]
         groups = {arm: mean_over_jobs([counted[run] for run in runs]) for arm, runs in arms}
         for arm, table in groups.items():
-            control = control_of(str(arm))
-            against = control if control in groups else ""
+            against = control_of(str(arm), [str(name) for name in groups]) or ""
             found = row_of(table, groups.get(against), one_draw=one_draw)
             rows.append({"data": data, "arm": arm, "against": against, **found})
     return pd.DataFrame(rows)
 
 
-def control_of(arm: str) -> str | None:
-    """Returns the arm without translation that reads the same; None for a baseline and for the control itself."""
+def control_of(arm: str, arms: Sequence[str]) -> str | None:
+    """Returns the first arm without translation that reads the same; None for a baseline, for the control itself, and
+    where none ran."""
     own = plan(arm)
-    return f"none-{own.read} {settings_of(arm)}".strip() if own is not None and own.targets else None
+    found = beside(arm, f"none-{own.read}", arms) if own is not None and own.targets else []
+    return found[0] if found else None

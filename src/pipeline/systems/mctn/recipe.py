@@ -20,6 +20,7 @@ from pipeline.systems.mctn.comparison import SENTIMENT
 from pipeline.systems.mctn.config import MctnConfig
 from pipeline.systems.mctn.evaluate import bar_of, evaluate, fit_baseline, prediction_table
 from pipeline.systems.mctn.fitting import Fitted, fit_network
+from pipeline.systems.mctn.labels import idle
 from pipeline.systems.mctn.load import Prepared, prepared
 from pipeline.systems.mctn.pictures import log_pictures, log_predictions
 from pipeline.systems.mctn.report import log_baseline, log_network, log_samples, said
@@ -49,11 +50,9 @@ def load(settings: MctnConfig) -> Loaded:
 
 def passed_over(settings: MctnConfig, roles: Roles) -> tuple[str, ...]:
     """Returns the settings that change nothing in this fit."""
-    if roles.plan is None:
-        section = [f"mctn.{name}" for name in vars(settings.mctn) if name != "arm"]
-        return ("seed", "fit", "dtype", *section)
-    unused = {"modality_dropout": len(roles.sources) == 1, "weights": not roles.plan.targets}
-    return tuple(f"mctn.{name}" for name, is_unused in unused.items() if is_unused)
+    section = [f"mctn.{name}" for name in vars(settings.mctn) if name != "arm"]
+    own = [key for key in section if idle(settings.mctn.arm, key)]
+    return ("seed", "fit", "dtype", *own) if roles.plan is None else tuple(own)
 
 
 def names_of_run(settings: MctnConfig, job: Job, loaded: Loaded) -> Named:

@@ -102,7 +102,10 @@ def test_accuracy_is_that_of_all_jobs_of_an_arm_beside_its_control() -> None:
     table = multirun.accuracy_of(jobs, counted).set_index("arm")
     np.testing.assert_allclose(table.loc["cyclic-t-v", ["accuracy", "difference"]].tolist(), [0.8, 0.1])
     assert table["against"].tolist() == ["none-t", ""]
-    assert multirun.control_of("cyclic-t-v share=none") == "none-t share=none"
+    ran = ["none-t share=core", "none-t share=none", "none-v"]
+    assert multirun.control_of("cyclic-t-v share=none", ran) == "none-t share=none"
+    assert multirun.control_of("cyclic-v-a share=none", ran) == "none-v"
+    assert multirun.control_of("simple-a-v-t", ran) is None
     means = tables.means_of(jobs, table.reset_index()).set_index("arm")
     np.testing.assert_allclose(means["accuracy_low"], [0.8, 0.7])
 

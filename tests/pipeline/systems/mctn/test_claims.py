@@ -116,7 +116,8 @@ def test_default_settings_are_no_other_arm() -> None:
     named = labels.labelled(pd.DataFrame(rows))
     paired = claims.paired_of(named, tables.means_of(named))
     assert paired[["control", "challenger", "against"]].to_numpy().tolist() == [
-        ["fusion", "cyclic-t-v-a modality_dropout=0", "none-tva modality_dropout=0"],
+        ["fusion", "cyclic-t-v-a", "none-tva modality_dropout=0"],
+        ["fusion", "cyclic-t-v-a", "none-tva modality_dropout=0.3"],
         ["settings", "none-tva modality_dropout=0.3", "none-tva modality_dropout=0"],
     ]
 
@@ -149,3 +150,25 @@ def test_a_fold_with_an_error_of_0_is_no_pair() -> None:
     assert (row["pairs"], row["unstable_pairs"]) == (3, 1)
     assert np.isfinite(row["mean_difference_high"])
     assert row["mean_difference"] == pytest.approx(-0.1)
+
+
+def test_a_setting_that_changes_nothing_in_the_control_parts_no_pair() -> None:
+    weights = "mctn.weights.translation"
+    rows = [
+        job("cyclic-t-v", seed, 0.8 + more + seed / 9, 0.5, varied=f"{weights}={value}")
+        for value, more in ((1, 0.1), (5, 0.0)) for seed in SEEDS
+    ]  # fmt: skip
+    rows += [job("none-t", seed, 1.2 + seed / 9, None, varied=f"{weights}=1") for seed in SEEDS]
+    named = labels.labelled(pd.DataFrame(rows))
+    paired = claims.paired_of(named, tables.means_of(named))
+    assert paired.loc[paired["control"] == "none", ["challenger", "against"]].to_numpy().tolist() == [
+        ["cyclic-t-v translation=1", "none-t"],
+        ["cyclic-t-v translation=5", "none-t"],
+    ]
+
+
+def test_another_modality_helps_only_where_it_can_be_translated_into() -> None:
+    jobs = jobs_of()
+    added = jobs.assign(translation_r2_a=jobs["translation_r2_a"].where(jobs["arm"] != "cyclic-t-v-a", -0.1))
+    assert verdicts(added)["fewer cyclic-t-v-a"] == claims.NO_TRANSLATION
+    assert verdicts(added)["none cyclic-t-v-a"] == HOLDS

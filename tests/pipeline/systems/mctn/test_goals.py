@@ -109,8 +109,11 @@ def test_goals_are_of_the_settings_that_the_experiment_has(tmp_path: Path, monke
         return goals.goals_of(named, claims.paired_of(named, tables.means_of(named))).get("goal", pd.Series()).tolist()
 
     mine = "mctn.arm=none-t +experiment=mine seed=0"
-    for varied, label in (("mctn.share=core", "share=core"), ("mctn.weights.translation=20", "translation=20")):
-        goal = f"ratio of errors, cyclic-t-v {label} / none-t {label}, below 0.85"
+    for varied, own, control in (
+        ("mctn.share=core", "share=core", "none-t share=core"),
+        ("mctn.weights.translation=20", "translation=20", "none-t"),
+    ):
+        goal = f"ratio of errors, cyclic-t-v {own} / {control}, below 0.85"
         assert found(varied, mine) == [goal]
         assert found(varied, "seed=0") == ([goal] if "share" in varied else [])
     assert found("mctn.share=none", mine) == found("mctn.weights.translation=5", mine) == []
