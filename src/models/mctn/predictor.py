@@ -20,6 +20,8 @@ from models.numerics.standardisation import Standardisation
 from models.runtime.whole_folder import folder_written_whole
 from models.sequence.packing import Packed
 
+MOST_STEPS = 10_000  # of a modality of one sample, as where data are loaded
+
 DESCRIPTION, ARRAYS = "sentiment.json", "sentiment.npz"
 NETWORK, UNITS = "network/", "units/"  # in front of the names of their arrays
 
@@ -124,6 +126,8 @@ def stream_of(name: str, samples: Mapping[str, Sequence[Any]], width: int | None
         wanted = width or arrays[0].shape[-1]
         if array.ndim != 2 or array.shape[1] != wanted:
             raise ValueError(f"{name}, sample {place}: expected shape (step, {wanted}), got {array.shape}")
+        if len(array) > MOST_STEPS:
+            raise ValueError(f"{name}, sample {place}: {len(array)} steps; at most {MOST_STEPS}; give fewer")
         if not np.isfinite(array).all():
             step, column = np.argwhere(~np.isfinite(array))[0]
             raise ValueError(

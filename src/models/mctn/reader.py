@@ -92,6 +92,7 @@ class SentimentReader(BaseEstimator):
                 Samples({letter: in_units(part.streams[letter], units[letter]) for letter in units}, part.labels)
                 for part in parts
             )
+            check_every_class(classes, learned.labels)
             network = self._network(streams, len(classes), seed)
             if not classes and learned.labels is not None:
                 network.centre_on(learned.labels)
@@ -171,14 +172,8 @@ class SentimentReader(BaseEstimator):
         if given.shape != (count,):
             raise ValueError(f"samples['labels'] must hold one label for each of {count} samples, got {given.shape}")
         if kind == "class":
-            names, numbers = np.unique(given, return_inverse=True)
-            if len(names) < 2:
-                raise ValueError("there is one class alone; give samples of two at least")
-            return torch.from_numpy(numbers), names.tolist()
-        scores = torch.from_numpy(given.astype(np.float64))
-        if not bool(scores.isfinite().all()):
-            raise ValueError(f"sample {int((~scores.isfinite()).nonzero()[0])}: its label is not a finite number")
-        return scores.float(), []
+            return classes_in(given)
+        return scores_in(given), []
 
     def _network(self, streams: Mapping[str, Stream], classes: int, seed: int) -> SentimentNetwork:
         widths = {letter: stream.width for letter, stream in streams.items()}
@@ -198,3 +193,34 @@ def split(streams: Mapping[str, Stream], labels: torch.Tensor, *, share: float, 
         learned = order, order[:0]
     first, second = (Samples({k: v.take(rows) for k, v in streams.items()}, labels[rows]) for rows in learned)
     return first, second
+
+
+def classes_in(given: np.ndarray) -> tuple[torch.Tensor, list[Any]]:
+    """Returns the number of the class of each sample, and the classes. Raises ValueError for a label that is missing,
+    and for a single class."""
+    for place, label in enumerate(given.tolist()):
+        if label is None or label != label:
+            raise ValueError(f"sample {place}: its label is missing; give the name of its class, or leave it out")
+    names, numbers = np.unique(given, return_inverse=True)
+    if len(names) < 2:
+        raise ValueError("there is one class alone; give samples of two at least")
+    return torch.from_numpy(numbers), names.tolist()
+
+
+def scores_in(given: np.ndarray) -> torch.Tensor:
+    """Returns scores, float32 (sample,). Raises ValueError for a label that is no finite number."""
+    for place, label in enumerate(given.tolist()):
+        if isinstance(label, str) or label is None:
+            raise ValueError(f"sample {place}: its label {label!r} is not a number; labels='class' learns names")
+    scores = torch.from_numpy(given.astype(np.float64))
+    if not bool(scores.isfinite().all()):
+        raise ValueError(f"sample {int((~scores.isfinite()).nonzero()[0])}: its label is not a finite number")
+    return scores.float()
+
+
+def check_every_class(classes: list[Any], learned: torch.Tensor | None) -> None:
+    """Raises ValueError for a class of which no sample is learned from, as all of them are held out."""
+    known = set() if learned is None else set(learned.tolist())
+    absent = [name for number, name in enumerate(classes) if number not in known]
+    if absent:
+        raise ValueError(f"all samples of class {absent[0]!r} are held out; give more of them, or lower held_out")

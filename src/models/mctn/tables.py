@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from models.mctn.predictor import SentimentPredictor, load_predictor
+from models.mctn.predictor import MOST_STEPS, SentimentPredictor, load_predictor
 from models.runtime.request_values import numbers_in_column
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 SAMPLE, STEP, TEXT = "sample", "step", "text"
 NETWORK, COLUMNS, WORDS = "network", "columns.json", "words.npz"
 ADVICE = "leave the row out"
-MOST_STEPS = 10_000  # of a modality of one sample, as where data are loaded
 Steps = TypeVar("Steps", list[str], np.ndarray)
 
 

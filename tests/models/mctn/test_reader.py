@@ -130,6 +130,9 @@ def test_steps_may_be_rows_of_a_table() -> None:
         ({"labels": [np.nan] * 12}, "sample 0: its label is not a finite number"),
         ({"text": [np.zeros((2, 4))] * 11 + [np.zeros((2, 3))]}, r"text, sample 11: expected shape \(step, 4\), got"),
         ({"text": [np.full((2, 4), np.inf)] * 12}, "text, sample 0, step 0, number 0: not a finite number"),
+        ({"labels": ["fine"] * 12}, "sample 0: its label 'fine' is not a number; labels='class' learns names"),
+        ({"labels": [1.0] * 11 + [None]}, "sample 11: its label None is not a number"),
+        ({"text": [np.zeros((10_001, 4))] * 12}, "text, sample 0: 10001 steps; at most 10000; give fewer"),
         ({"text": [np.zeros((0, 4))] * 12}, "sample 0 has no step of what is read; leave it out"),
     ],
 )
@@ -172,6 +175,31 @@ def test_parameters_that_make_no_sense_are_refused(parameters: dict[str, Any], m
     own["labels"] = np.zeros(12)
     with pytest.raises(ValueError, match=message):
         SentimentReader(**{**QUICK, **parameters}).fit(own)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["good", "bad"] * 5 + ["good", None], "sample 11: its label is missing; give the name of its class"),
+        ([0.0, 1.0] * 5 + [np.nan, 1.0], "sample 10: its label is missing"),
+    ],
+)
+def test_classes_without_a_name_are_refused(labels: list[Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        SentimentReader(**{**QUICK, "labels": "class"}).fit({**utterances(), "labels": labels})
+
+
+def test_a_class_that_is_held_out_whole_is_refused() -> None:
+    own, refused = utterances(40), 0
+    own["labels"] = ["bad", *["good"] * 39]
+    for seed in range(8):
+        reader = SentimentReader(**{**QUICK, "labels": "class", "held_out": 0.5, "random_state": seed})
+        try:
+            reader.fit(own)
+        except ValueError as error:
+            assert str(error) == "all samples of class 'bad' are held out; give more of them, or lower held_out"  # noqa: PT017
+            refused += 1
+    assert 0 < refused < 8
 
 
 def test_scores_have_no_probabilities() -> None:
