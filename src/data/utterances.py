@@ -104,14 +104,9 @@ class Part:
 
     @classmethod
     def of(
-        cls,
-        arrays: Mapping[str, Sequence[np.ndarray]],
-        labels: np.ndarray,
-        names: Sequence[str],
-        *,
-        groups: Sequence[str] | None = None,
-        texts: Sequence[str] | None = None,
-    ) -> Part:
+        cls, arrays: Mapping[str, Sequence[np.ndarray]], labels: np.ndarray, names: Sequence[str], *,
+        groups: Sequence[str] | None = None, texts: Sequence[str] | None = None,
+    ) -> Part:  # fmt: skip
         """Pads arrays (step, number), one a sample, of each modality; without groups each sample is one of its own.
 
         Labels are scores where they are floating, else numbers of classes. Raises DataError as the class does.

@@ -15,8 +15,8 @@ from pipeline.host.signals import raised_again
 class Kept: pass
 
 number = int(sys.argv[1])
-if number == signal.SIGTERM:
-    signal.signal(number, lambda *_: sys.exit(143))
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a process in the background begins without
 with raised_again():
     try:
         kept = Kept()

@@ -163,6 +163,7 @@ def test_more_queries_than_the_matrix_has_rows(methods: str, files: dict[str, st
 def test_queries_come_in_any_order_and_those_of_timing_play_no_part(tmp_path: Path, run_pipeline) -> None:
     np.save(tmp_path / "small.npy", kernel()[:40, :40])
     arguments = (f"matrix.path={tmp_path / 'small.npy'}", "size=tiny", "estimate.queries=[40,8]")
-    result = run_pipeline("recipe=trace", *arguments, "timing.queries=[90]")  # more than 40 rows can be asked
+    result = run_pipeline("recipe=trace", *arguments, "timing.queries=[90]")
     assert result.status == 0, result.err
-    assert "with 40 queries" in result.out
+    assert "estimate.queries: 40 left out" in result.out
+    assert "with 8 queries" in result.out
