@@ -64,16 +64,16 @@ def pairs_of(arms: Sequence[str], bars: Sequence[str], default: Sequence[str] = 
         others = [(control, other) for control, name in counterparts(own) for other in beside(arm, name, arms)]
         others += [("settings", other) for other in default if base(other) == base(arm)]
         others += [("bar", bar) for bar in bars]
-        pairs += [Pair(control, arm, other) for control, other in others if other in arms and other != arm]
+        pairs += [Pair(control, arm, other) for control, other in others if other != arm]
     return pairs
 
 
 def beside(arm: str, other: str, arms: Sequence[str]) -> list[str]:
     """Returns the labels of the arm `other` that an arm is seen beside: of the same settings; without any, all whose
     settings are not other ones."""
-    named = [label for label in arms if base(label) == other]
-    same = [label for label in named if settings_of(label) == settings_of(arm)]
-    return same or [label for label in named if agree(settings_of(label), settings_of(arm))]
+    ran = [label for label in arms if base(label) == other]
+    same = [label for label in ran if settings_of(label) == settings_of(arm)]
+    return same or [label for label in ran if agree(settings_of(label), settings_of(arm))]
 
 
 def agree(one: str, other: str) -> bool:

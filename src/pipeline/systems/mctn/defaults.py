@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from omegaconf import OmegaConf
@@ -20,7 +22,13 @@ def chosen(overrides: str, arm: str) -> Any:
     named = EXPERIMENT.search(overrides)
     files = [conf_folder() / "recipe" / "mctn.yaml"]
     files += [conf_folder() / "experiment" / f"{named[1]}.yaml"] if named else []
-    return OmegaConf.merge(*(OmegaConf.load(file) for file in files if file.is_file()), {"mctn": {"arm": arm}})
+    return OmegaConf.merge(*(loaded(file) for file in files if file.is_file()), {"mctn": {"arm": arm}})
+
+
+@cache
+def loaded(file: Path) -> Any:
+    """Returns what a file of the configuration holds; read once for all jobs of a multirun."""
+    return OmegaConf.load(file)
 
 
 def is_default(settings: Any, given: str) -> bool:

@@ -47,11 +47,11 @@ def evaluate(fitted: Fitted, data: Utterances, test: Samples, *, missing: str | 
     """
     outputs, measured = outputs_of(fitted.network, test, terms=fitted.terms)
     scores = {f"test_{name}": value for name, value in scores_of(data, data.test, outputs).items()}
-    scores |= {"unread": unread(outputs), **explained(measured.explained)}
-    if scores["unread"]:
-        tqdm.write(
-            lacking(unread(outputs), data, " or ".join(roles_of(fitted.network.plan.arm).sources)), file=sys.stderr
-        )
+    absent = unread(outputs)
+    scores |= {"unread": absent, **explained(measured.explained)}
+    if absent:
+        read = " or ".join(roles_of(fitted.network.plan.arm).sources)
+        tqdm.write(lacking(absent, data, read), file=sys.stderr)
     lesser = None
     if missing is not None:
         lesser, _ = outputs_of(fitted.network, without(test, missing), terms=frozenset())
