@@ -109,9 +109,10 @@ def test_samples_without_a_step_count_for_nothing_and_have_no_prediction(name: s
     found = baseline(name).fit(*spoilt[:2])
     left = baseline(name).fit(*(part.pick(np.delete(np.arange(len(part)), [0, 7])) for part in parts[:2]))
     test, others = spoilt[2], np.delete(np.arange(10), [0, 7])
-    np.testing.assert_array_equal(found.predict(test)[others], left.predict(parts[2])[others])
+    kept = parts[2].pick(others)  # products over as many rows, whose last bits may hang on their number
+    np.testing.assert_array_equal(found.predict(test)[others], left.predict(kept))
     assert np.isnan(found.predict(test)[[0, 7]]).all()
-    np.testing.assert_array_equal(expected.predict(test)[others], expected.predict(parts[2])[others])
+    np.testing.assert_array_equal(expected.predict(test)[others], expected.predict(kept))
     assert np.isnan(expected.predict(test.pick(np.array([0, 7])))).all()
     with pytest.raises(ValueError, match="no validation sample has a step of"):
         baseline(name).fit(parts[0], without_steps(parts[1], range(20)))
