@@ -120,11 +120,14 @@ class Hash(nn.Module):
 
 class Random(nn.Module):
     """Is a router without any sense, with weights of 1/K: experts are drawn for each token, anew at every pass while
-    training, from torch's global generator as dropout is.
+    training, from torch's global generator as dropout is. `draws` says so: who trains it sets that generator at each
+    step, so that a training that goes on draws the same.
 
     Outside training the draw hangs on the token's number and place alone, so that a sentence is translated in the same
     way whatever else is in the batch, and token by token as at once. salt: another one for each layer.
     """
+
+    draws = True
 
     def __init__(self, count: int, top: int, *, salt: int) -> None:
         super().__init__()

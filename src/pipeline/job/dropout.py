@@ -13,8 +13,11 @@ from models.runtime.seeding import derived
 
 
 def drops_units(model: nn.Module) -> bool:
-    """Whether a module of the model is a dropout layer, or has a number `dropout` above 0 as recurrent layers do."""
+    """Whether a module of the model is a dropout layer, has a number `dropout` above 0 as recurrent layers do, or says
+    by a true `draws` that it too draws from torch's global generator while training."""
     for module in model.modules():
+        if getattr(module, "draws", False) is True:
+            return True
         share = module.p if isinstance(module, nn.modules.dropout._DropoutNd) else getattr(module, "dropout", 0)
         if isinstance(share, int | float) and share > 0:
             return True

@@ -21,11 +21,11 @@ class FitSettings:
     epochs, steps: training ends with whichever comes first. optimizer: see `job.optimisers`. clip: the largest norm of
     a gradient, infinity for no clipping. accept: "no_worse" takes an epoch back whose training error rose or is not
     finite, "always" only one that is not finite. schedule, warmup: see `job.schedules`; the warm-up is a share of the
-    steps. accumulate: batches for each step. patience: rows of the curve without a better one after which training
-    ends. evaluate_every: steps from one row to the next, None for one after each epoch. checkpoint_every: steps from
-    one state on disk to the next, None for one with each row. seed: of dropout; None where nothing is dropped.
-    autocast: bfloat16 arithmetic where it is safe, on a GPU alone. title: of the bar and of messages; without one there
-    is no bar.
+    steps. second_beta: see `job.optimisers`. accumulate: batches for each step. patience: rows of the curve without a
+    better one after which training ends. evaluate_every: steps from one row to the next, None for one after each epoch.
+    checkpoint_every: steps from one state on disk to the next, None for one with each row. seed: of dropout; None where
+    nothing is dropped. autocast: bfloat16 arithmetic where it is safe, on a GPU alone. title: of the bar and of
+    messages; without one there is no bar.
     """
 
     epochs: int = field(metadata={RULE: Rule(at_least=0)})
@@ -37,6 +37,7 @@ class FitSettings:
     schedule: str = "constant"
     warmup: float = setting(0.0, at_least=0, at_most=1)
     weight_decay: float = setting(0.0, at_least=0)
+    second_beta: float = setting(0.999, at_least=0, below=1)
     accumulate: int = setting(1, at_least=1)
     patience: int | None = setting(None, at_least=1)
     evaluate_every: int | None = setting(None, at_least=1)
@@ -59,7 +60,10 @@ def check_settings(settings: FitSettings, objective: Objective, measures: Measur
     if settings.accept == "no_worse" and not isinstance(objective, RefreshedObjective):
         raise PipelineError("accept=no_worse compares training errors, which this objective does not give; use always")
     if settings.seed is None and drops_units(objective.model):
-        raise PipelineError("the model has dropout, so training needs a seed that a resumed run can repeat; give one")
+        raise PipelineError(
+            "the model draws while training, as dropout does, so training needs a seed that a resumed run can "
+            "repeat; give one"
+        )
     if settings.autocast and next(objective.model.parameters()).device.type != "cuda":
         raise PipelineError("bfloat16 autocast runs on a GPU alone; train without it")
     if settings.patience is not None and measures.decides is None:

@@ -37,10 +37,11 @@ def check_optimiser(name: str, *, weight_decay: float, preconditioned: bool) -> 
 
 def make_optimiser(
     name: str, parameters: Sequence[nn.Parameter], *, weight_decay: float = 0.0,
-    preconditioner: Preconditioner | None = None, model: Any = None,
+    second_beta: float = 0.999, preconditioner: Preconditioner | None = None, model: Any = None,
 ) -> torch.optim.Optimizer:  # fmt: skip
     """The optimiser of that name; each of its groups holds its share of the learning rate as `factor`.
 
+    second_beta: of Adam's, how much of the mean square of gradients each step keeps.
     What a preconditioner leaves alone takes `PLAIN_SHARE` of the rate. Matrices alone decay: a bias or the scale of a
     normalisation, with fewer than two axes, does not. Raises PipelineError as `check_optimiser`.
     """
@@ -55,4 +56,5 @@ def make_optimiser(
     for factor, decay in sorted({share(p) for p in parameters}, reverse=True):
         group = {"params": [p for p in parameters if share(p) == (factor, decay)], "factor": factor}
         groups.append(group | ({"weight_decay": decay} if name in DECAYING else {}))
-    return OPTIMISERS[name](groups, lr=0.0)
+    betas = {"betas": (0.9, second_beta)} if name in ("adam", "adamw") else {}
+    return OPTIMISERS[name](groups, lr=0.0, **betas)

@@ -48,11 +48,17 @@ def one_cycle(step: int, total: int, warmup: int) -> float:
     return between(1.0, LAST, min((step - top) / max(total - 1 - top, 1), 1.0))
 
 
+def warmup_inverse_sqrt(step: int, total: int, warmup: int) -> float:  # noqa: ARG001
+    """A straight rise, then a fall as 1/√step from where the warm-up ended (Vaswani et al. 2017)."""
+    return rise(step, warmup) * math.sqrt(max(warmup, 1) / max(step + 1, warmup, 1))
+
+
 SCHEDULES: dict[str, Callable[[int, int, int], float]] = {
     "constant": constant,
     "warmup_linear": warmup_linear,
     "cosine": cosine,
     "one_cycle": one_cycle,
+    "warmup_inverse_sqrt": warmup_inverse_sqrt,
 }
 
 

@@ -24,8 +24,8 @@ class Stepper:
         self.parameters = objective.parameters()
         self.device = self.parameters[0].device
         self.optimizer = make_optimiser(
-            settings.optimizer, self.parameters, weight_decay=settings.weight_decay, preconditioner=preconditioner,
-            model=self.model,
+            settings.optimizer, self.parameters, weight_decay=settings.weight_decay, second_beta=settings.second_beta,
+            preconditioner=preconditioner, model=self.model,
         )  # fmt: skip
 
     @property

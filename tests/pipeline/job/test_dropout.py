@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from least_squares import LeastSquares, fit
+from models.experts.routers import Hash, Random
 from pipeline.host.errors import PipelineError
 from pipeline.job.dropout import drops_units, repeatable
 
@@ -55,7 +56,9 @@ def test_nothing_is_dropped_where_the_model_is_measured() -> None:
 
 
 def test_dropout_without_a_seed_is_refused() -> None:
-    with pytest.raises(PipelineError, match="the model has dropout, so training needs a seed"):
+    with pytest.raises(
+        PipelineError, match="the model draws while training, as dropout does, so training needs a seed"
+    ):
         fit(LeastSquares(dropout=0.5), accept="always")
 
 
@@ -68,6 +71,8 @@ def test_dropout_without_a_seed_is_refused() -> None:
         (nn.MultiheadAttention(4, 2, dropout=0.1), True),
         (nn.TransformerEncoderLayer(4, 2, dropout=0.0), False),
         (nn.Linear(2, 2), False),
+        (nn.Sequential(Random(4, 2, salt=1)), True),
+        (nn.Sequential(Hash(4, 2, salt=1)), False),
     ],
 )
 def test_what_drops_units_is_seen(model: nn.Module, drops: bool) -> None:

@@ -1,0 +1,157 @@
+"""A fitted network with its vocabulary and tasks: sentences in, translations out, and back from disk without pickle."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from models.experts.arms import Adapting, Mixing
+from models.experts.network import Architecture, TranslationNetwork
+from models.experts.search import Search, translate
+from models.experts.tags import Languages, tags_of
+from models.runtime.whole_folder import folder_written_whole
+from models.sequence.decoding import Written
+from models.sequence.tokens import TokenLists
+from models.sequence.vocabulary import END, Vocabulary
+
+DESCRIPTION, ARRAYS, VOCABULARY = "translator.json", "translator.npz", "vocabulary.json"
+MOST_BEAM = 8
+LONGEST = 1000  # tokens of a source at most, whatever is asked for
+# Control characters that are no white space, byte order marks, halves of pairs, and what Unicode calls noncharacters.
+UNWANTED = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufeff\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+
+
+class Translation(NamedTuple):
+    """Holds a translation, its mean log p for each token, and whether its source was cut."""
+
+    text: str
+    score: float
+    truncated: bool
+
+
+def tidied(text: str) -> str:
+    """Returns a text in Unicode's form NFC, with a single space wherever it has white space and none at its ends, as
+    the sentences that were learned from. Raises ValueError for a character that is no text."""
+    unwanted = UNWANTED.search(text)
+    if unwanted:
+        raise ValueError(f"it holds the character U+{ord(unwanted.group()):04X}, which is no text; remove it")
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def check_search(beam: int, longest: int) -> None:
+    """Raises ValueError for a beam outside 1 to 8, and for sources of no token or of more than `LONGEST`."""
+    for name, value, least, most in (("beam", beam, 1, MOST_BEAM), ("longest", longest, 4, LONGEST)):
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise ValueError(f"{name} must be a whole number from {least} to {most}, got {value}")
+
+
+@dataclass(frozen=True, eq=False)
+class TranslationPredictor:
+    """Translates sentences of the tasks that a network has learned.
+
+    network: fitted. vocabulary: with the tags of the tasks. tasks: the languages of each, by their numbers in the
+    network. tag: see `models.experts.tags.tags_of`. longest: tokens of a source, tags and end among them; what is
+    longer is cut. penalty: see `models.sequence.decoding.beam`.
+    """
+
+    network: TranslationNetwork
+    vocabulary: Vocabulary
+    tasks: tuple[Languages, ...]
+    tag: str = "target"
+    longest: int = 60
+    beam: int = 4
+    penalty: float = 1.0
+
+    def task(self, source: str, target: str) -> int:
+        """Returns the number of a task. Raises ValueError, naming those known, for one that was not learned."""
+        if (source, target) not in self.tasks:
+            known = ", ".join("-".join(task) for task in self.tasks)
+            raise ValueError(f"this model does not translate from {source} into {target}; it knows {known}")
+        return self.tasks.index((source, target))
+
+    def translate(
+        self, texts: Sequence[str], tasks: Sequence[int], *, beam: int | None = None, longest: int | None = None
+    ) -> list[Translation]:
+        """Returns the translation of each text, in their order; that of an empty one is empty, with a score of 0.
+
+        tasks: their numbers. beam: 1 to 8, 1 is greedy search; longest: see the class; None takes the model's own. No
+        translation depends on the other texts. Raises ValueError, naming the text by its place from 0, for a character
+        that is no text, and as `check_search`.
+        """
+        beam, longest = beam or self.beam, longest or self.longest
+        check_search(beam, longest)
+        clean = [self._clean(place, text) for place, text in enumerate(texts)]
+        present = [place for place, text in enumerate(clean) if text]
+        found = [Translation("", 0.0, truncated=False)] * len(clean)
+        own = [tasks[place] for place in present]
+        sources, cut = self.sources([clean[place] for place in present], own, longest)
+        how = Search(self.vocabulary.first, beam=beam, penalty=self.penalty)
+        written = translate(self.network, sources, torch.tensor(own, dtype=torch.int64), how)
+        named = zip(present, self.texts(written), written, cut, strict=True)
+        for place, text, one, truncated in named:
+            found[place] = Translation(text, one.mean_log_p, truncated)
+        return found
+
+    def sources(self, texts: Sequence[str], tasks: Sequence[int], longest: int) -> tuple[TokenLists, list[bool]]:
+        """Returns each text as its tags, its pieces and an end, with at most so many tokens, and whether it was cut."""
+        tags = [tags_of(self.vocabulary, task, self.tag) for task in self.tasks]
+        lists, cut = list[np.ndarray](), list[bool]()
+        for pieces, task in zip(self.vocabulary.encode(texts), tasks, strict=True):
+            room = longest - len(tags[task]) - 1
+            cut.append(len(pieces) > room)
+            lists.append(np.concatenate([np.asarray(tags[task], np.int32), pieces[:room], [END]]))
+        return TokenLists.of(lists), cut
+
+    def texts(self, written: Sequence[Written]) -> list[str]:
+        """Returns what was written as texts, tidied."""
+        return [
+            " ".join(text.split()) for text in self.vocabulary.decode(own.tokens.tolist() for own in written)
+        ]  # fmt: skip
+
+    def _clean(self, place: int, text: str) -> str:
+        try:
+            return tidied(text)
+        except ValueError as error:
+            raise ValueError(f"text {place}: {error}") from error
+
+    def save(self, folder: str | Path) -> None:
+        """Writes translator.json (architecture, tasks), vocabulary.json and translator.npz (the weights) into a new
+        folder, which appears under its name when it is whole. Raises FileExistsError where something is there."""
+        own = ("tasks", "tag", "longest", "beam", "penalty")
+        description = {"architecture": asdict(self.network.architecture)} | {name: getattr(self, name) for name in own}
+        arrays: dict[str, Any] = {name: value.cpu().numpy() for name, value in self.network.state_dict().items()}
+        with folder_written_whole(Path(folder)) as partial:
+            (partial / DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
+            (partial / VOCABULARY).write_text(self.vocabulary.to_json(), encoding="utf-8")
+            np.savez(partial / ARRAYS, allow_pickle=False, **arrays)
+
+
+def load_predictor(folder: str | Path) -> TranslationPredictor:
+    """Returns the predictor that `save` wrote into a folder; it writes the same translations. Nothing is unpickled.
+    Raises ValueError for a folder without one."""
+    folder = Path(folder)
+    for name in (DESCRIPTION, VOCABULARY, ARRAYS):
+        if not (folder / name).is_file():
+            raise ValueError(f"{folder} holds no saved model: {name} is not there; name the folder given to save")
+    described = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+    network = TranslationNetwork(architecture_of(described.pop("architecture")), seed=0)
+    with np.load(folder / ARRAYS, allow_pickle=False) as file:
+        state = {name: torch.from_numpy(file[name]) for name in file.files}
+    network.to(state["embedding"].dtype).load_state_dict(state)
+    vocabulary = Vocabulary.from_json((folder / VOCABULARY).read_text(encoding="utf-8"))
+    tasks = tuple((str(source), str(target)) for source, target in described.pop("tasks"))
+    return TranslationPredictor(network.eval(), vocabulary, tasks, **described)
+
+
+def architecture_of(described: dict[str, Any]) -> Architecture:
+    """Returns the architecture that `dataclasses.asdict` described."""
+    parts = {"mixing": Mixing(**described["mixing"]), "adapting": Adapting(**described["adapting"])}
+    return Architecture(**{**described, **parts})

@@ -1,0 +1,97 @@
+"""A translator with its vocabulary: saved and loaded, one text at a time or all, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experts_problems import filled
+from models.experts.arms import Adapting, Mixing
+from models.experts.network import Architecture, TranslationNetwork
+from models.experts.predictor import TranslationPredictor, load_predictor
+from models.experts.tables import translated_table
+from models.experts.tags import tag_names, tags_of
+from models.sequence.vocabulary import FIRST_TAG, Vocabulary
+
+TASKS = (("de", "en"), ("fr", "en"), ("en", "de"))
+TEXTS = ["ein Haus", "<2de> ein", "", "ein Haus ein Haus ein Haus", " \t"]
+
+
+@pytest.fixture(scope="module")
+def predictor() -> TranslationPredictor:
+    vocabulary = Vocabulary.train(["ein Haus", "a house", "une maison"], pieces=270, tags=tag_names(TASKS))
+    architecture = Architecture(
+        vocabulary.size,
+        3,
+        8,
+        heads=2,
+        hidden=6,
+        layers=1,
+        mixing=Mixing("token", count=3),
+        adapting=Adapting("static", 4),
+    )
+    network = filled(TranslationNetwork(architecture, seed=0), 0.3).eval()
+    return TranslationPredictor(network, vocabulary, TASKS, longest=12)
+
+
+def test_tags_name_the_task_by_numbers(predictor: TranslationPredictor) -> None:
+    assert predictor.vocabulary.tags == ("2en", "2de", "de2", "fr2", "en2")
+    found = [tags_of(predictor.vocabulary, ("fr", "en"), tag) for tag in ("target", "task", "none")]
+    assert found == [(FIRST_TAG,), (FIRST_TAG, FIRST_TAG + 3), ()]
+    sources, _ = predictor.sources(["<2en> ein"], [0], 60)
+    assert (sources.values[1:] >= predictor.vocabulary.first).sum() == len(sources.values) - 2  # a tag, an end
+
+
+def test_translations_hang_on_no_other_text_and_come_back_from_disk(
+    predictor: TranslationPredictor, tmp_path: Path
+) -> None:
+    tasks = [0, 1, 2, 1, 0]
+    found = predictor.translate(TEXTS, tasks, beam=2)
+    assert [one.truncated for one in found] == [False, False, False, True, False]
+    assert found[2] == found[4] == ("", 0.0, False)
+    assert all(np.isfinite(one.score) and one.score < 0 for one in (found[0], found[1], found[3]))
+    alone = [predictor.translate([text], [task], beam=2)[0] for text, task in zip(TEXTS, tasks, strict=True)]
+    assert [one.text for one in alone] == [one.text for one in found]
+    assert [one.score for one in alone] == pytest.approx([one.score for one in found], abs=1e-12)
+    predictor.save(tmp_path / "kept")
+    assert load_predictor(tmp_path / "kept").translate(TEXTS, tasks, beam=2) == found
+
+
+def test_a_table_is_translated_in_its_order_whatever_else_it_has(predictor: TranslationPredictor) -> None:
+    table = pd.DataFrame({"text": ["ein", None], "from": "de", "to": "en", "more": 1}, index=[5, 5])
+    found = translated_table(predictor, table, beam=1)
+    assert found["translation"].tolist() == [predictor.translate(["ein"], [0], beam=1)[0].text, ""]
+    assert found["truncated"].tolist() == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"text": ["a\x00b"]}, r"text 0: it holds the character U\+0000, which is no text; remove it"),
+        ({"text": ["\ufeffa"]}, r"text 0: it holds the character U\+FEFF"),
+        ({"text": [5]}, "column text, row 0: 5 is no text; write it as text"),
+        ({"from": ["xx"]}, "row 0: this model does not translate from xx into en; it knows de-en, fr-en, en-de"),
+        ({"from": ["en"]}, "row 0: from and to are both 'en'; give two languages"),
+        ({"to": ["fr"]}, "row 0: this model does not translate from de into fr"),
+    ],
+)
+def test_what_cannot_be_translated_is_refused_in_one_line(
+    changed: dict[str, list[object]], reason: str, predictor: TranslationPredictor
+) -> None:
+    with pytest.raises(ValueError, match=reason):
+        translated_table(predictor, pd.DataFrame({"text": ["ein"], "from": ["de"], "to": ["en"]} | changed))
+
+
+def test_columns_rows_and_the_search_are_checked(predictor: TranslationPredictor) -> None:
+    table = pd.DataFrame({"text": ["ein"], "from": ["de"], "to": ["en"]})
+    with pytest.raises(ValueError, match="column to is missing; the model needs text, from, to"):
+        translated_table(predictor, table.drop(columns="to"))
+    with pytest.raises(ValueError, match="there are no rows"):
+        translated_table(predictor, table[:0])
+    with pytest.raises(ValueError, match="beam must be a whole number from 1 to 8, got 9"):
+        translated_table(predictor, table, beam=9)
+    with pytest.raises(ValueError, match="longest must be a whole number from 4 to 1000, got 3"):
+        translated_table(predictor, table, longest=3)
