@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         LastValueForecaster,
         LSTMForecaster,
         MinGRUForecaster,
+        NoStateForecaster,
         SeasonalNaiveForecaster,
         VARForecaster,
     )
@@ -35,6 +36,7 @@ __all__ = [
     "LSTMForecaster",
     "LastValueForecaster",
     "MinGRUForecaster",
+    "NoStateForecaster",
     "PSRNNForecaster",
     "RandomFeatures",
     "SSGPRegressor",
@@ -56,7 +58,7 @@ _MODULES = {
     "models.trace.logdet": ("estimate_logdet",),
     "models.baselines.estimators": (
         "EchoStateForecaster", "GRUForecaster", "KalmanForecaster", "LSTMForecaster", "LastValueForecaster",
-        "MinGRUForecaster", "SeasonalNaiveForecaster", "VARForecaster",
+        "MinGRUForecaster", "NoStateForecaster", "SeasonalNaiveForecaster", "VARForecaster",
     ),
 }  # fmt: skip
 _PLACES = {name: module for module, names in _MODULES.items() for name in names}

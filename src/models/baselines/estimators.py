@@ -10,6 +10,7 @@ from models.baselines.autoregression import VAR
 from models.baselines.echo_state import EchoState
 from models.baselines.kalman import KalmanFilter
 from models.baselines.networks import GRU, LSTM, MinGRU
+from models.baselines.no_state import NoState
 from models.baselines.persistence import LastValue
 from models.baselines.seasonal_naive import Seasonal
 from models.forecasting.errors_ahead import least_ahead
@@ -18,15 +19,12 @@ from models.forecasting.estimator_recurrent import (
     RIDGES,
     MethodEstimator,
     NetworkEstimator,
-    RecurrentEstimator,
+    SolvedEstimator,
 )
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Fitted, Method, Problem
-from models.forecasting.lags_ahead import settle_ahead
-from models.forecasting.readout import ReadoutFit
 from models.runtime.parameters import MOST_UNITS, number, whole_number
 from models.runtime.seeding import Generators
-from models.runtime.threads import threads_for
 
 
 def whole_numbers(name: str, given: Any) -> list[int]:
@@ -83,7 +81,7 @@ class MinGRUForecaster(NetworkEstimator):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class EchoStateForecaster(RecurrentEstimator):
+class EchoStateForecaster(SolvedEstimator):
     """Forecasts by a fixed random reservoir whose readout is solved.
 
     units: of the reservoir. spectral_radius: of its recurrent weights. leak: above 0, at most 1. input_scale: half the
@@ -97,10 +95,6 @@ class EchoStateForecaster(RecurrentEstimator):
     leak: float = 0.5
     input_scale: float = 0.5
 
-    def _check(self) -> None:
-        super()._check()
-        self._method()
-
     def _method(self) -> Method:
         leak = number("leak", self.leak)
         if leak > 1:
@@ -111,14 +105,32 @@ class EchoStateForecaster(RecurrentEstimator):
             spectral_radius=number("spectral_radius", self.spectral_radius),
         )  # fmt: skip
 
-    def _model(
-        self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int
-    ) -> Fitted:
-        drawn = self._method().fit(Problem(train, validation, READOUT, generators("weights")))
-        with threads_for(drawn.model):
-            solve = ReadoutFit(train, validation, READOUT)
-            settled = settle_ahead(drawn, solve, self.choices(train, leads), leads=leads)
-        return self._finished(settled, solve, generators, leads=leads)
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NoStateForecaster(SolvedEstimator):
+    """Forecasts by a regression on recent rows alone, beside which one sees what a state adds.
+
+    lags: the rows that it sees; with 0 of them a linear readout forecasts the mean. readout: "kernel" makes a nonlinear
+    autoregression of it; "grouped" sees at least one row, and so does direct.
+    readout, direct: see `models.forecasting.estimator_recurrent.RecurrentEstimator`.
+    The rest: see `models.forecasting.estimator.ForecastingEstimator`.
+    """
+
+    def _check(self) -> None:
+        super()._check()
+        if self.lags != "auto" and not self.lags and self._wants_rows():
+            raise ValueError("lags is 0, and a readout in groups has nothing else to see; give at least 1")
+
+    def _wants_rows(self) -> bool:
+        return self.readout == "grouped" or (self.readout == "linear" and self.direct is not False)
+
+    def choices(self, train: MaskedSequences, leads: int) -> Sequence[int]:
+        """Returns the numbers of lags to choose from, without 0 where the readout wants a row; leads: as above."""
+        found = super().choices(train, leads)
+        return [lags for lags in found if lags] if self._wants_rows() else found
+
+    def _method(self) -> Method:
+        return NoState()
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

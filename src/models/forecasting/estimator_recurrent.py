@@ -148,26 +148,44 @@ class MethodEstimator(ForecastingEstimator):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class NetworkEstimator(RecurrentEstimator):
-    """Is an estimator of a network: random weights, a readout solved on them, then `epochs` of training by gradient."""
-
-    epochs: int = 20
+class SolvedEstimator(RecurrentEstimator):
+    """Is an estimator of a model that is drawn, or has nothing to draw, and whose readout is solved."""
 
     @abstractmethod
     def _method(self) -> Method:
-        """Returns what draws the network. Raises ValueError or TypeError for parameters that make no sense."""
+        """Returns what draws the model. Raises ValueError or TypeError for parameters that make no sense."""
 
     def _check(self) -> None:
         super()._check()
-        whole_number("epochs", self.epochs, least=0)
         self._method()
+
+    def _settled(self, solve: ReadoutFit, generators: Generators, *, leads: int) -> Fitted:
+        """Returns the model with the lags and ridges that validation prefers."""
+        drawn = self._method().fit(Problem(solve.train, solve.validation, READOUT, generators("weights")))
+        with threads_for(drawn.model):
+            return settle_ahead(drawn, solve, self.choices(solve.train, leads), leads=leads)
 
     def _model(
         self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int
     ) -> Fitted:
         solve = ReadoutFit(train, validation, READOUT)
-        drawn = self._method().fit(Problem(train, validation, READOUT, generators("weights")))
-        with threads_for(drawn.model):
-            fitted = settle_ahead(drawn, solve, self.choices(train, leads), leads=leads)
+        return self._finished(self._settled(solve, generators, leads=leads), solve, generators, leads=leads)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NetworkEstimator(SolvedEstimator):
+    """Is an estimator of a network: random weights, a readout solved on them, then `epochs` of training by gradient."""
+
+    epochs: int = 20
+
+    def _check(self) -> None:
+        super()._check()
+        whole_number("epochs", self.epochs, least=0)
+
+    def _model(
+        self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int
+    ) -> Fitted:
+        solve = ReadoutFit(train, validation, READOUT)
+        fitted = self._settled(solve, generators, leads=leads)
         fitted = trained(fitted, solve, epochs=self.epochs, descent=Descent(), generators=generators)
         return self._finished(fitted, solve, generators, leads=leads)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -20,14 +21,14 @@ def test_every_model_of_the_configuration_has_an_estimator() -> None:
         "psrnn": "PSRNNForecaster", "psrnn_cp": "FactorisedPSRNNForecaster", "lstm": "LSTMForecaster",
         "gru": "GRUForecaster", "min_gru": "MinGRUForecaster", "echo_state": "EchoStateForecaster",
         "kalman": "KalmanForecaster", "var": "VARForecaster", "seasonal_naive": "SeasonalNaiveForecaster",
-        "last_value": "LastValueForecaster",
+        "last_value": "LastValueForecaster", "no_state": "NoStateForecaster",
     }  # fmt: skip
     forecasting = {
         path.stem
         for path in (ROOT / "conf/model").glob("*.yaml")
         if "_target_: models.psrnn." in (text := path.read_text()) or "_target_: models.baselines." in text
     }
-    assert forecasting == {*names, "no_state"}  # which is there to compare readouts with
+    assert forecasting == set(names)
     for file, name in names.items():
         kind = getattr(models, name)
         assert issubclass(kind, ForecastingEstimator)
@@ -64,6 +65,19 @@ def test_each_goes_all_the_way(name: str, tmp_path: Path) -> None:
     past = forecaster.backtest(hourly_load(), horizon=2, first=30, step=50)
     assert past.forecast.shape == past.truth.shape == (2 * 5, 3)
     assert past.by_horizon().rmse.shape == (2, 3)
+
+
+def test_without_a_state_recent_rows_are_all_there_is() -> None:
+    data = hourly_load(200)
+    with pytest.warns(UserWarning, match="a naive forecast"):
+        mean = models.NoStateForecaster(lags=0).fit(data).predict(2)
+    np.testing.assert_allclose(mean, np.tile(data[4:180].mean(), (2, 1)))  # 4: the first row that is fitted to
+    rows = np.random.default_rng(0).normal(size=(300, 2))  # of which no row says anything about the next
+    assert models.NoStateForecaster().fit(rows).chosen_["readout.lags"] == 0
+    assert models.NoStateForecaster(readout="grouped").fit(rows).chosen_["readout.lags"] > 0
+    for blind in (models.NoStateForecaster(lags=0, readout="grouped"), models.NoStateForecaster(lags=0, direct=True)):
+        with pytest.raises(ValueError, match="lags is 0, and a readout in groups has nothing else to see"):
+            blind.fit(rows)
 
 
 def test_models_stay_light_until_an_estimator_is_asked_for(tmp_path: Path) -> None:
