@@ -15,7 +15,7 @@ from side_by_side import Form, Machine, Row, compare, run
 from torch import Tensor, nn
 
 from models.mctn.network import Architecture, SentimentNetwork
-from models.mctn.objective import SentimentObjective, Weights
+from models.mctn.objective import Learning, SentimentObjective, Weights
 from models.mctn.samples import Samples, Stream
 from models.runtime.objective import descend
 from models.sequence.packing import Packed, Padded
@@ -170,7 +170,7 @@ def decoders(device: torch.device) -> dict[str, Form]:
 
 def step_of(model: SentimentNetwork, own: Samples) -> Tensor:
     """The mean loss of one batch of all samples."""
-    objective = SentimentObjective(model, own, weights=Weights(), batch_size=BATCH)
+    objective = SentimentObjective(model, own, weights=Weights(), learning=Learning(BATCH))
     (batch,) = objective.batches(torch.Generator().manual_seed(0))
     return objective.loss(batch).mean
 
@@ -187,7 +187,7 @@ def cyclic_steps(device: torch.device) -> dict[str, Form]:
 
 def epochs(device: torch.device) -> dict[str, Form]:
     model, own = network("cyclic-t-a", SPOKEN, device), utterances(device)
-    objective = SentimentObjective(model, own, weights=Weights(), batch_size=BATCH)
+    objective = SentimentObjective(model, own, weights=Weights(), learning=Learning(BATCH))
     optimizer, generator = torch.optim.Adam(objective.parameters(), lr=1e-4), torch.Generator().manual_seed(0)
     return {"ours": lambda: descend(objective, optimizer, generator=generator)}
 

@@ -39,6 +39,18 @@ class Weights(NamedTuple):
         return frozenset(name for name, value in self._asdict().items() if value > 0)
 
 
+class Learning(NamedTuple):
+    """Says how an arm learns. batch_size: samples of a batch. teacher_forcing: the share of steps at which decoders are
+    told the truth, with feedback=teacher. modality_dropout: the probability with which a modality that is read is
+    missing from a sample, for arms that read several; see `models.mctn.samples.dropped`. What is to be translated into
+    is whole. l2: κ of the penalty κ Σ A², over the weights of the last map (`network.Readout`)."""
+
+    batch_size: int = 32
+    teacher_forcing: float = 1.0
+    modality_dropout: float = 0.0
+    l2: float = 0.0
+
+
 class Batch(NamedTuple):
     """Holds the numbers of its samples (sample,), and a seed of what decoders are told."""
 
@@ -52,13 +64,10 @@ class SentimentObjective:
     L_p is the mean of |ŷ − y|, in the unit of the scores, or the cross-entropy of classes in nats. L_t, L_c and L_2 are
     means of squared errors over the present entries of a batch, in the units of the streams; where an arm translates
     into two streams, their means are added. A term of weight 0 is not computed. samples: with labels, and every
-    modality that the arm learns from. teacher: the share of steps that decoders are told while training, with
-    feedback=teacher. shuffle: draws whose targets a sample gets, for arms that shuffle them. modality_dropout: the
-    probability with which a modality that is read is missing from a sample while training, for arms that read several;
-    see `models.mctn.samples.dropped`. What is to be translated into is whole.
+    modality that the arm learns from. shuffle: draws whose targets a sample gets, for arms that shuffle them.
 
-    Raises ValueError for samples without labels or without a step of what is read, weights below 0, and modality
-    dropout outside [0, 1) or of an arm that reads one modality.
+    Raises ValueError for samples without labels or without a step of what is read, weights and penalties below 0,
+    teacher forcing outside [0, 1], and modality dropout outside [0, 1) or of an arm that reads one modality.
     """
 
     def __init__(
@@ -67,13 +76,10 @@ class SentimentObjective:
         samples: Samples,
         *,
         weights: Weights,
-        batch_size: int,
-        teacher: float = 1.0,
+        learning: Learning,
         shuffle: torch.Generator | None = None,
-        modality_dropout: float = 0.0,
     ) -> None:
-        self.model, self.weights, self.batch_size, self.teacher = model, weights, batch_size, teacher
-        self.modality_dropout = checked_modality_dropout(modality_dropout, model.plan)
+        self.model, self.weights, self.learning = model, weights, checked(learning, model.plan)
         self.terms = weights.terms
         self.samples = samples if shuffle is None or not model.plan.shuffled else shuffled(samples, model, shuffle)
         if samples.labels is None:
@@ -88,27 +94,30 @@ class SentimentObjective:
 
     def batches(self, generator: torch.Generator) -> Iterator[Batch]:
         """Yields batches of like lengths, in a random order."""
-        for rows in batches_by_length(self.lengths, size=self.batch_size, generator=generator):
+        for rows in batches_by_length(self.lengths, size=self.learning.batch_size, generator=generator):
             yield Batch(rows, int(torch.randint(2**62, (), generator=generator)))
 
     def loss(self, batch: Batch) -> Loss:
         """Returns the loss of a batch times its number of samples, with that number as its weight."""
         teacher = None
         if self.model.architecture.feedback == "teacher":
-            teacher = Teacher(self.teacher, torch.Generator().manual_seed(batch.seed))
+            teacher = Teacher(self.learning.teacher_forcing, torch.Generator().manual_seed(batch.seed))
         inputs = self.samples.pick(batch.rows, self._letters())
         found = self.model(inputs, terms=self.terms, teacher=teacher, read=self._read(inputs, batch))
         whole = prediction_loss(found.outputs, self.labels[batch.rows]).mean
         for each in found.translations:
             whole = whole + getattr(self.weights, each.term) * translation_loss(each).mean
+        if self.learning.l2:
+            whole = whole + self.learning.l2 * self.model.readout.affine.weight.square().sum()
         return Loss(whole * len(batch.rows), float(len(batch.rows)))
 
     def _read(self, inputs: dict[str, Padded], batch: Batch) -> dict[str, Padded] | None:
         """Returns what is read with some modalities missing, None where nothing is dropped."""
-        if not self.modality_dropout:
+        share = self.learning.modality_dropout
+        if not share:
             return None
         own = {letter: inputs[letter] for letter in self.model.plan.read}
-        return dropped(own, self.modality_dropout, generator(batch.seed, "mctn/modalities"))
+        return dropped(own, share, generator(batch.seed, "mctn/modalities"))
 
     def _letters(self) -> str:
         return self.model.plan.letters if self.terms else self.model.plan.read
@@ -121,13 +130,17 @@ def check_something_to_read(samples: Samples, plan: Plan) -> None:
         raise ValueError(f"sample {int(absent[0])} has no step of what is read; leave it out")
 
 
-def checked_modality_dropout(share: float, plan: Plan) -> float:
-    """Returns the share. Raises ValueError as `SentimentObjective`."""
-    if not 0 <= share < 1:
-        raise ValueError(f"modality_dropout must be a number from 0 to below 1, got {share}")
-    if share and len(plan.read) == 1:
+def checked(how: Learning, plan: Plan) -> Learning:
+    """Returns how an arm learns. Raises ValueError as `SentimentObjective`."""
+    if not 0 <= how.modality_dropout < 1:
+        raise ValueError(f"modality_dropout must be a number from 0 to below 1, got {how.modality_dropout}")
+    if how.modality_dropout and len(plan.read) == 1:
         raise ValueError(f"modality_dropout needs an arm that reads several modalities, as none-tva; got {plan.arm}")
-    return share
+    if not 0 <= how.teacher_forcing <= 1:
+        raise ValueError(f"teacher_forcing must be a number from 0 to 1, got {how.teacher_forcing}")
+    if not how.l2 >= 0:
+        raise ValueError(f"l2 must be a number of 0 or more, got {how.l2}")
+    return how
 
 
 def shuffled(samples: Samples, model: SentimentNetwork, chance: torch.Generator) -> Samples:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from models.mctn.arms import plan_of
 from models.mctn.network import Architecture, SentimentNetwork
-from models.mctn.objective import SentimentObjective, Weights, check_something_to_read
+from models.mctn.objective import Learning, SentimentObjective, Weights, check_something_to_read
 from models.mctn.predictor import SentimentPredictor, load_predictor, streams_of
 from models.mctn.samples import Samples, Stream, in_units, units_of
 from models.mctn.training import Training, train
@@ -41,11 +41,12 @@ class SentimentReader(BaseEstimator):
     arm: KIND-SOURCE-TARGET in letters t (text), v (video), a (audio), as "cyclic-t-a": text is read, and translated
     into audio and back while learning. "none-t" learns from text alone. See `models.mctn.arms`.
     labels: "score" for numbers, "class" for anything else. units, layers, share, feedback, attention, dropout: see
-    `models.mctn.network.Architecture`. modality_dropout: the probability with which a modality is missing from a sample
+    `models.mctn.network.Architecture`. teacher_forcing: the share of steps at which decoders are told the truth while
+    learning, with feedback="teacher". modality_dropout: the probability with which a modality is missing from a sample
     while learning, for arms that read several, as none-tva. translation, cycle, second: weights of these losses beside
-    that of predictions. epochs, learning_rate, batch_size, clip: of Adam. patience: epochs without a better validation
-    loss that end training; the best epoch is kept. held_out: the share of the samples that are held out for that, 0 for
-    none.
+    that of predictions. l2: of the penalty, this times the sum of squares of the last map's weights. epochs,
+    learning_rate, batch_size, clip: of Adam. patience: epochs without a better validation loss that end training; the
+    best epoch is kept. held_out: the share of the samples that are held out for that, 0 for none.
     random_state: the seed of all that is drawn, a whole number, by which equal samples give equal numbers; None or a
     RandomState of NumPy draws a seed in each `fit`.
 
@@ -62,10 +63,12 @@ class SentimentReader(BaseEstimator):
     feedback: Any = "prediction"
     attention: Any = "additive"
     dropout: float = 0.0
+    teacher_forcing: float = 1.0
     modality_dropout: float = 0.0
     translation: float = 0.1
     cycle: float = 0.1
     second: float = 0.1
+    l2: float = 0.0
     epochs: int = 50
     learning_rate: float = 1e-3
     batch_size: int = 32
@@ -97,8 +100,8 @@ class SentimentReader(BaseEstimator):
             if not classes and learned.labels is not None:
                 network.centre_on(learned.labels)
             objective = SentimentObjective(
-                network, learned, weights=weights, batch_size=whole_number("batch_size", self.batch_size),
-                shuffle=generator(seed, "mctn/shuffle"), modality_dropout=self.modality_dropout,
+                network, learned, weights=weights, learning=self._learning(),
+                shuffle=generator(seed, "mctn/shuffle"),
             )  # fmt: skip
             with threads_for(network):
                 held_out = validation if validation.count >= LEAST_HELD_OUT else None
@@ -165,6 +168,12 @@ class SentimentReader(BaseEstimator):
 
     def _weights(self) -> Weights:
         return Weights(*(not_negative(name, getattr(self, name)) for name in Weights._fields))
+
+    def _learning(self) -> Learning:
+        return Learning(
+            whole_number("batch_size", self.batch_size), not_negative("teacher_forcing", self.teacher_forcing, most=1),
+            not_negative("modality_dropout", self.modality_dropout, most=1), not_negative("l2", self.l2),
+        )  # fmt: skip
 
     def _labels(self, samples: Mapping[str, Sequence[Any]], count: int) -> tuple[torch.Tensor, list[Any]]:
         """Returns scores, or numbers of classes and the classes."""

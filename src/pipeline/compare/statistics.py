@@ -27,12 +27,15 @@ class Interval(NamedTuple):
 UNKNOWN = Interval(math.nan, math.nan)
 
 
-def mean_interval(values: np.ndarray) -> Interval:
-    """Returns the 95 % interval of the mean of n values, mean ± t·s/√n with Student's t of n − 1 degrees of freedom
-    (Student 1908).
+def mean_interval(values: np.ndarray, shared: float = 0.0) -> Interval:
+    """Returns the 95 % interval of the mean of n values, mean ± t·s·√(1/n + shared) with Student's t of n − 1 degrees
+    of freedom (Student 1908).
 
-    s: the standard deviation with n − 1. It covers 95 % for normal values whatever their number; the percentile
-    bootstrap covers 76 % at three and 90 % at ten. NaN for fewer than three values: they say little about their spread.
+    shared: 0 for independent values. For folds of several partitions of the same samples it is the number of samples
+    tested on by the number trained on (Nadeau and Bengio 2003, Machine Learning 52; Bouckaert and Frank 2004), since
+    what such folds have in common does not average out. s: the standard deviation with n − 1. Of independent normal
+    values it covers 95 % whatever their number; the percentile bootstrap covers 76 % at three and 90 % at ten. NaN for
+    fewer than three values: they say little about their spread.
     """
     from scipy import stats
 
@@ -43,9 +46,25 @@ def mean_interval(values: np.ndarray) -> Interval:
         return Interval(float(values[0]), float(values[0]))
     mean, half = (
         float(values.mean()),
-        float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * values.std(ddof=1) / math.sqrt(n)),
+        float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * standard_error(values, shared)),
     )
     return Interval(mean - half, mean + half)
+
+
+def standard_error(values: np.ndarray, shared: float) -> float:
+    """Returns s·√(1/n + shared), the standard error of a mean as `mean_interval` has it."""
+    return float(values.std(ddof=1) / math.sqrt(len(values)) * math.sqrt(1 + len(values) * shared))
+
+
+def p_of(differences: np.ndarray, shared: float = 0.0) -> float:
+    """Returns the two-sided p that the mean of differences is 0: by `wilcoxon_p` of independent ones, else by Student's
+    t with the standard error of `mean_interval`, from six differences on as well."""
+    from scipy import stats
+
+    if not shared or len(differences) < FEWEST_FOR_WILCOXON or not np.ptp(differences):
+        return wilcoxon_p(differences)
+    t = abs(float(differences.mean())) / standard_error(differences, shared)
+    return float(2 * stats.t.sf(t, len(differences) - 1))
 
 
 def wilcoxon_p(differences: np.ndarray) -> float:
@@ -76,14 +95,15 @@ def holm(p_values: np.ndarray) -> np.ndarray:
     return adjusted
 
 
-def compare_pairs(baseline: pd.DataFrame, challenger: pd.DataFrame) -> dict[str, Any]:
-    """Returns one row of `paired`, from two tables indexed by seed with the columns error and stable."""
+def compare_pairs(baseline: pd.DataFrame, challenger: pd.DataFrame, *, shared: float) -> dict[str, Any]:
+    """Returns one row of `paired`, from two tables indexed by seed with the columns error and stable. shared: as
+    `mean_interval` has it."""
     seeds = baseline.index.intersection(challenger.index)
     a, b = baseline.loc[seeds], challenger.loc[seeds]
     keep = is_usable(a) & is_usable(b)
     old, new = (side["error"].to_numpy(dtype=np.float64)[keep] for side in (a, b))
     logs, differences = np.log(new) - np.log(old), new - old
-    interval, difference = mean_interval(logs), mean_interval(differences)
+    interval, difference = (mean_interval(values, shared) for values in (logs, differences))
     return {
         "pairs": int(keep.sum()),
         "missing": len(baseline.index.union(challenger.index)) - len(seeds),
@@ -97,17 +117,17 @@ def compare_pairs(baseline: pd.DataFrame, challenger: pd.DataFrame) -> dict[str,
         "mean_difference": float(differences.mean()) if len(logs) else math.nan,
         "mean_difference_low": difference.low,
         "mean_difference_high": difference.high,
-        "p": wilcoxon_p(logs),
+        "p": p_of(logs, shared),
     }
 
 
-def paired(jobs: pd.DataFrame, *, baseline: str, challenger: str) -> pd.DataFrame:
+def paired(jobs: pd.DataFrame, *, baseline: str, challenger: str, shared: float = 0.0) -> pd.DataFrame:
     """Returns per data set and count, over the seeds that both arms have, how the challenger's errors b compare with
     a.
 
     ratio: exp(mean of log(b/a)), the geometric mean; ratio_low, ratio_high: exp of `mean_interval` of the log ratios.
-    median_difference, mean_difference (with interval): of b − a, in the units of the error. p: Wilcoxon's on the log
-    ratios; p_holm: adjusted by Holm over the counts of the data set.
+    median_difference, mean_difference (with interval): of b − a, in the units of the error. p: `p_of` the log
+    ratios; shared: of both, as `mean_interval` has it; p_holm: adjusted by Holm over the counts of the data set.
     pairs: those with two usable draws; unstable_pairs: the others. missing: seeds that one arm lacks.
     unstable_share_baseline, unstable_share_challenger: shares of the arm's draws that are not usable, paired or not.
     A count that one arm lacks altogether is a row without pairs.
@@ -117,7 +137,7 @@ def paired(jobs: pd.DataFrame, *, baseline: str, challenger: str) -> pd.DataFram
     for (data, count), group in groups(jobs_of_two_arms(jobs, baseline, challenger), "data", "count"):
         sides = [jobs_of_arm(group, name).set_index("seed") for name in (baseline, challenger)]
         row = {"data": data, "count": count, "stand_in": bool(np.any(group["stand_in"]))}
-        rows.append(row | compare_pairs(*sides))
+        rows.append(row | compare_pairs(*sides, shared=shared))
     table = pd.DataFrame(rows)
     table["p_holm"] = table.groupby("data")["p"].transform(lambda p: holm(p.to_numpy()))
     return table

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from mctn_problems import network, samples
-from models.mctn.objective import TERMS, SentimentObjective, Weights, measure
+from models.mctn.objective import TERMS, Learning, SentimentObjective, Weights, measure
 from pipeline.job.curve import Decision, EpochRow, Measures
 from pipeline.job.fit import Fit
 from pipeline.job.fit_settings import FitSettings
@@ -17,7 +17,7 @@ from pipeline.job.fit_settings import FitSettings
 def rows_of(path: Path | None, epochs: int, *, arm: str = "cyclic-t-v-a", **own: Any) -> list[EpochRow]:
     """The learning curve, with validation losses of every term."""
     model, rows = network(arm, dropout=0.3, feedback="teacher"), list[EpochRow]()
-    objective = SentimentObjective(model, samples(), weights=Weights(1, 1, 1), batch_size=5, teacher=0.5, **own)
+    objective = SentimentObjective(model, samples(), weights=Weights(1, 1, 1), learning=Learning(5, 0.5, **own))
     measures = Measures(
         lambda: measure(model, samples(), terms=frozenset(TERMS)).losses, rows.append, Decision("prediction")
     )

@@ -12,7 +12,7 @@ from mctn_problems import WIDTHS, network, samples
 from models.mctn import network as module
 from models.mctn.arms import ARMS, plan_of
 from models.mctn.network import Architecture, SentimentNetwork, Teacher, Translation
-from models.mctn.objective import TERMS, SentimentObjective, Weights, measure, translation_loss
+from models.mctn.objective import TERMS, Learning, SentimentObjective, Weights, measure, translation_loss
 from models.mctn.samples import Samples
 from models.sequence.packing import Padded
 
@@ -150,7 +150,7 @@ def test_padding_of_equal_widths_is_the_core_with_identity_maps() -> None:
 @pytest.mark.parametrize("feedback", ["none", "prediction", "teacher"])
 def test_the_gradient_is_that_of_finite_differences(share: Any, feedback: Any) -> None:
     model, own = network("cyclic-t-v-a", share=share, feedback=feedback), samples(missing=[2])
-    objective = SentimentObjective(model, own, weights=Weights(2, 3, 4), batch_size=12, teacher=0.5)
+    objective = SentimentObjective(model, own, weights=Weights(2, 3, 4), learning=Learning(12, 0.5))
     (batch,) = objective.batches(torch.Generator().manual_seed(0))
     parameters = list(model.parameters())
     generator = torch.Generator().manual_seed(1)

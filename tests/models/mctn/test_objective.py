@@ -11,7 +11,7 @@ from sklearn.metrics import r2_score
 
 from mctn_problems import network, samples
 from models.mctn.network import SentimentNetwork
-from models.mctn.objective import TERMS, Batch, SentimentObjective, Weights, attention_of, measure
+from models.mctn.objective import TERMS, Batch, Learning, SentimentObjective, Weights, attention_of, measure
 from models.mctn.samples import Samples, dropped, without
 from models.mctn.training import Training, train
 
@@ -22,7 +22,7 @@ SHORT = Training(epochs=2, learning_rate=0.01, clip=1.0, patience=5)
 def trained(arm: str, weights: Weights, **own: Any) -> tuple[list[tuple[float, float]], torch.Tensor]:
     """The curve, and the predictions at its end."""
     model = network(arm, dropout=0.2, **own)
-    objective = SentimentObjective(model, samples(), weights=weights, batch_size=5)
+    objective = SentimentObjective(model, samples(), weights=weights, learning=Learning(5))
     curve = train(objective, samples(), SHORT, seed=0)
     return curve, measure(model, samples(), terms=frozenset()).outputs
 
@@ -50,7 +50,7 @@ def test_without_the_way_back_a_cyclic_arm_is_simple_step_for_step(share: Any) -
 def test_told_at_no_step_teacher_forcing_is_prediction() -> None:
     def losses(feedback: Any, teacher: float) -> list[float]:
         model = network("cyclic-t-v", feedback=feedback)
-        objective = SentimentObjective(model, samples(), weights=Weights(), batch_size=5, teacher=teacher)
+        objective = SentimentObjective(model, samples(), weights=Weights(), learning=Learning(5, teacher))
         return [
             float(objective.loss(each).mean.detach()) for each in objective.batches(torch.Generator().manual_seed(0))
         ]
@@ -61,7 +61,7 @@ def test_told_at_no_step_teacher_forcing_is_prediction() -> None:
 
 def test_the_loss_is_the_weighted_sum_of_what_is_measured() -> None:
     model = network("cyclic-t-v-a")
-    objective = SentimentObjective(model, samples(), weights=Weights(2, 3, 4), batch_size=12)
+    objective = SentimentObjective(model, samples(), weights=Weights(2, 3, 4), learning=Learning(12))
     (batch,) = objective.batches(torch.Generator().manual_seed(0))
     found = measure(model, samples(), terms=objective.terms, batch_size=5)
     assert set(found.losses) == {"prediction", "translation", "cycle", "second"}
@@ -87,13 +87,15 @@ def test_shuffled_targets_are_those_of_other_samples() -> None:
     own = samples()
     model = network("shuffled-t-v")
     objective = SentimentObjective(
-        model, own, weights=Weights(), batch_size=12, shuffle=torch.Generator().manual_seed(0)
+        model, own, weights=Weights(), learning=Learning(12), shuffle=torch.Generator().manual_seed(0)
     )
     video, moved = (part.streams["v"].steps.unpack() for part in (own, objective.samples))
     assert torch.equal(objective.samples.streams["t"].steps.values, own.streams["t"].steps.values)
     found = [next(i for i, one in enumerate(video) if one.equal(each)) for each in moved]
     assert sorted(found) == list(range(12)) != found
-    cyclic = SentimentObjective(network("cyclic-t-v"), own, weights=Weights(), batch_size=12, shuffle=torch.Generator())
+    cyclic = SentimentObjective(
+        network("cyclic-t-v"), own, weights=Weights(), learning=Learning(12), shuffle=torch.Generator()
+    )
     assert cyclic.samples is own
 
 
@@ -139,8 +141,8 @@ def test_attention_is_over_the_steps_of_each_sample() -> None:
 def test_modalities_are_dropped_while_learning_alone(arm: str) -> None:
     """By the batch's own seed: the same batch drops the same, and without modality dropout the seed does nothing."""
     model, own = network(arm), samples()
-    objective = SentimentObjective(model, own, weights=Weights(), batch_size=12, modality_dropout=0.5)
-    whole = SentimentObjective(model, own, weights=Weights(), batch_size=12)
+    objective = SentimentObjective(model, own, weights=Weights(), learning=Learning(12, modality_dropout=0.5))
+    whole = SentimentObjective(model, own, weights=Weights(), learning=Learning(12))
     losses = [
         [float(each.loss(batch).mean.detach()) for batch in (Batch(ROWS, 1), Batch(ROWS, 1), Batch(ROWS, 2))]
         for each in (objective, whole)
@@ -193,17 +195,19 @@ def test_samples_without_a_step_to_read_count_for_nothing_where_it_is_measured(a
 def test_samples_that_make_no_sense_are_refused() -> None:
     own, model = samples(), network("none-v")
     with pytest.raises(ValueError, match="samples to learn from need labels"):
-        SentimentObjective(model, Samples(own.streams), weights=Weights(), batch_size=5)
+        SentimentObjective(model, Samples(own.streams), weights=Weights(), learning=Learning(5))
     with pytest.raises(ValueError, match="sample 2 has no step of what is read; leave it out"):
-        SentimentObjective(model, samples(missing=[2]), weights=Weights(), batch_size=5)
+        SentimentObjective(model, samples(missing=[2]), weights=Weights(), learning=Learning(5))
     with pytest.raises(ValueError, match="the weight of cycle must be a number of 0 or more, got -1"):
-        SentimentObjective(model, own, weights=Weights(cycle=-1), batch_size=5)
+        SentimentObjective(model, own, weights=Weights(cycle=-1), learning=Learning(5))
 
 
 def test_a_loss_that_is_not_finite_is_said() -> None:
     model, own = network("none-t"), samples()
     labels = own.labels
     assert labels is not None
-    objective = SentimentObjective(model, Samples(own.streams, labels * torch.inf), weights=Weights(), batch_size=5)
+    objective = SentimentObjective(
+        model, Samples(own.streams, labels * torch.inf), weights=Weights(), learning=Learning(5)
+    )
     with pytest.raises(ValueError, match="the loss of epoch 1 is not finite; lower learning_rate"):
         train(objective, None, SHORT, seed=0)

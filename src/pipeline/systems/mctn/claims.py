@@ -18,10 +18,18 @@ NO_TRANSLATION = "no claim (translation R² 0)"
 CONTAMINATED = "no claim (features trained on labels)"
 SHOWN = ["claim", "pairs", "ratio", "ratio_low", "ratio_high", "p_holm", "translation_r2", "verdict"]
 ARMS = ("challenger", "against")
+NEEDS_NO_TRANSLATION = ("bar", "settings", "source")  # what does not say that translating helps
+ORDERS = {  # what the thesis says of sources and targets (section 2.1.5.3, Q5)
+    "cyclic-t-v": [("source", "cyclic-v-a"), ("order", "cyclic-t-a")],
+    "cyclic-t-a": [("source", "cyclic-v-a")],
+    "cyclic-t-v-a": [("source", "cyclic-v-a-t"), ("order", "cyclic-t-a-v")],
+}
 BESIDE = {  # what a control shows
     "none": "translation helps", "shuffled": "what is translated into matters", "simple": "the way back helps",
     "bothways": "the way back from the translation helps", "double": "one model is better than two",
     "fewer": "another modality helps", "concat": "two levels are better than one", "fusion": "better than early fusion",
+    "paired": "translating one after the other is better than both at once", "source": "text as the source is better",
+    "order": "video before audio is better",
     "settings": "other settings are better", "bar": "better than the bar",
 }  # fmt: skip
 
@@ -43,12 +51,14 @@ def counterparts(own: Plan) -> list[tuple[str, str]]:
     )
     if kind == "cyclic":
         found += [(other, f"{other}-{streams}") for other in ("shuffled", "simple", "bothways", "double")]
-    if kind == "bothways":
+    if kind in ("bothways", "simple"):
         found += [("double", f"double-{streams}")]
     if kind == "cyclic" and own.second:
         first, second = own.source + own.targets[0], own.targets[0] + own.source
         found += [("fewer", f"cyclic-{streams[:-2]}"), ("fusion", "none-tva")]
+        found += [("paired", "paired-t-av")] if own.source == "t" else []
         found += [("concat", f"concat-{each}-{own.second}") for each in (first, second)]
+    found += ORDERS.get(own.arm, [])
     return [pair for pair in found if pair[1] != own.arm]
 
 
@@ -101,7 +111,7 @@ def rows_of(jobs: Any, means: Any) -> pd.DataFrame:
     bars, default = (list(known.index[known[name]]) for name in ("bar", "default"))
     for control, challenger, against in pairs_of(list(known.index), bars, default):
         row = paired(errors, baseline=against, challenger=challenger, unit=unit)
-        own = {"control": control, "challenger": challenger, "against": against, "paired_by": unit}
+        own = {"control": control, "challenger": challenger, "against": against, "paired_by": unit.words}
         taught = bool(known.loc[[challenger, against], "contaminated"].any())
         r2 = translated(known.loc[challenger], control) if is_gain(control, challenger) else np.nan
         rows.append({"data": row.pop("data"), **own, **row, "contaminated": taught, "translation_r2": r2})
@@ -111,7 +121,7 @@ def rows_of(jobs: Any, means: Any) -> pd.DataFrame:
 def is_gain(control: str, challenger: str) -> bool:
     """Returns whether a claim says that translating helps the challenger, so that something has to be translated."""
     own = plan(challenger)
-    return own is not None and bool(own.targets) and control not in ("bar", "settings") and not own.shuffled
+    return own is not None and bool(own.targets) and control not in NEEDS_NO_TRANSLATION and not own.shuffled
 
 
 def translated(row: Any, control: str) -> float:

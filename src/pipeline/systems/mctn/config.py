@@ -28,6 +28,7 @@ class MctnSectionConfig:
     arm: str = MISSING
     share: str = setting(choices=SHARES)
     feedback: str = setting(choices=FEEDBACKS)
+    teacher_forcing: float = setting(at_least=0, at_most=1)
     units: int = setting(above=0, cap="count")
     layers: int = setting(above=0)
     dropout: float = setting(at_least=0, below=1)
@@ -43,6 +44,7 @@ class FitConfig:
     learning_rate: float = setting(above=0)
     batch_size: int = setting(above=0)
     clip: float = setting(above=0)
+    l2: float = setting(at_least=0)
     patience: int | None = setting(None, at_least=1)
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from data.utterances import Utterances
 from models.mctn.network import Architecture, SentimentNetwork
-from models.mctn.objective import SentimentObjective, Weights
+from models.mctn.objective import Learning, SentimentObjective, Weights
 from models.mctn.samples import Samples
 from models.runtime.seeding import generator
 from models.runtime.threads import threads_for
@@ -56,10 +56,12 @@ def network_of(settings: MctnConfig, data: Utterances, samples: Prepared) -> Sen
 
 def objective_of(settings: MctnConfig, network: SentimentNetwork, samples: Prepared) -> SentimentObjective:
     """Returns the loss of an arm over the training part. Where one modality is read none is dropped."""
-    share = settings.mctn.modality_dropout if len(network.plan.read) > 1 else 0.0
+    own = settings.mctn
+    dropout = own.modality_dropout if len(network.plan.read) > 1 else 0.0
     return SentimentObjective(
-        network, samples.train, weights=weights_of(settings), batch_size=settings.fit.batch_size,
-        shuffle=generator(settings.seed, "mctn/shuffle"), modality_dropout=share,
+        network, samples.train, weights=weights_of(settings),
+        learning=Learning(settings.fit.batch_size, own.teacher_forcing, dropout, settings.fit.l2),
+        shuffle=generator(settings.seed, "mctn/shuffle"),
     )  # fmt: skip
 
 

@@ -1,31 +1,47 @@
 """What is an independent unit of a comparison: a seed, or a fold of a cross-validation with all its seeds.
 
 Jobs of one fold have their training and test samples in common whatever their seeds, so that they are not independent.
-Their errors are averaged first. Seeds are those of `labels.labelled`, which hold the fold.
+Their errors are averaged first. Where the samples are drawn into folds several times, each fold of each partition is a
+pair, and intervals are widened for what these pairs share (`statistics.mean_interval`). Seeds are those of
+`labels.labelled`, which hold the fold.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from pipeline.compare import statistics
 from pipeline.compare.draws import is_usable
-from pipeline.systems.mctn.labels import FOLDS
-
-SEED, FOLD = "seed", "fold, mean over seeds"
+from pipeline.systems.mctn.labels import FOLDS, PARTITIONS
 
 
-def unit_of(jobs: Any) -> str:
-    """Returns what pairs are made by: `FOLD` where jobs are of several folds, else `SEED`."""
-    return FOLD if (jobs["seed"] // FOLDS).nunique() > 1 else SEED
+class Unit(NamedTuple):
+    """Says what pairs are made by. shared: samples tested on by samples trained on, where units are of several
+    partitions of the same samples, else 0."""
+
+    words: str
+    shared: float = 0.0
 
 
-def averaged(values: Any, jobs: Any, unit: str) -> np.ndarray:
+SEED, FOLD = Unit("seed"), Unit("fold, mean over seeds")
+REPEATED = Unit("fold of each partition, mean over seeds", 1 / 3)  # of five folds one is for test, three to learn from
+
+
+def unit_of(jobs: Any) -> Unit:
+    """Returns what pairs are made by: `SEED`, `FOLD` where jobs are of several folds, `REPEATED` where these are of
+    several partitions."""
+    folds = jobs["seed"] // FOLDS
+    if (folds // PARTITIONS).nunique() > 1:
+        return REPEATED
+    return FOLD if folds.nunique() > 1 else SEED
+
+
+def averaged(values: Any, jobs: Any, unit: Unit) -> np.ndarray:
     """Returns the values of jobs as they are, or the mean of each fold."""
-    if unit == FOLD:
+    if unit != SEED:
         values = values.groupby(jobs["seed"] // FOLDS).mean()
     return values.to_numpy(dtype=np.float64)
 
@@ -41,12 +57,13 @@ def pooled(errors: pd.DataFrame, *, geometric: bool) -> pd.DataFrame:
     return rows.assign(error=np.exp(rows["error"])) if geometric else rows
 
 
-def paired(errors: pd.DataFrame, *, baseline: str, challenger: str, unit: str) -> dict[str, Any]:
+def paired(errors: pd.DataFrame, *, baseline: str, challenger: str, unit: Unit) -> dict[str, Any]:
     """Returns the row of `statistics.paired` of the jobs of one data set. By fold, ratio and p are of geometric means
     over the seeds of a fold, and differences of arithmetic ones."""
 
     def row(table: pd.DataFrame) -> dict[str, Any]:
-        (found,) = statistics.paired(table, baseline=baseline, challenger=challenger).to_dict("records")
+        made = statistics.paired(table, baseline=baseline, challenger=challenger, shared=unit.shared)
+        (found,) = made.to_dict("records")
         return {str(name): value for name, value in found.items()}
 
     if unit == SEED:

@@ -12,7 +12,7 @@ from pipeline.compare import claims, statistics
 from pipeline.compare.statistics import UNKNOWN, Interval
 from pipeline.systems.mctn.by_video import COLUMNS
 from pipeline.systems.mctn.claims import nothing_gained
-from pipeline.systems.mctn.folds import FOLD, averaged, unit_of
+from pipeline.systems.mctn.folds import SEED, averaged, unit_of
 from pipeline.systems.mctn.labels import base, plan
 
 GAIN = 0.85  # ratio of errors of cyclic-t-v and none-t on cycles
@@ -92,8 +92,9 @@ def of_arms(jobs: Any, data: str, grouped: Any) -> Iterator[Goal]:
     for name, bound, words in (("mae", MAE, "at most"), ("accuracy", ACCURACY, "at least")):
         if f"test_{name}" not in own:
             continue
-        values = averaged(own[f"test_{name}"], own, unit_of(own))
-        interval = statistics.mean_interval(values)
+        unit = unit_of(own)
+        values = averaged(own[f"test_{name}"], own, unit)
+        interval = statistics.mean_interval(values, unit.shared)
         verdict = below(interval, bound) if name == "mae" else below(Interval(-interval.high, -interval.low), -bound)
         drawn = by_group(grouped, own["arm"].iloc[0], name)
         yield Goal(f"{name} of cyclic-t-a {words} {bound}", float(values.mean()), interval, verdict, drawn)
@@ -138,14 +139,14 @@ def beside(arm: str, jobs: Any, other: str, fused: Any) -> Goal:
     both = jobs.merge(fused[["seed", "missing_error"]], on="seed", suffixes=("", "_fused"))
     unit = unit_of(jobs)
     logs = averaged(np.log(both["missing_error"] / both["missing_error_fused"]), both, unit)
-    interval = Interval(*np.exp(statistics.mean_interval(logs)).tolist())
-    words = f"ratio of errors without {jobs['missing'].iloc[0]}, {arm} / {other}, below 1{by(unit)}"
+    interval = Interval(*np.exp(statistics.mean_interval(logs, unit.shared)).tolist())
+    words = f"ratio of errors without {jobs['missing'].iloc[0]}, {arm} / {other}, below 1{by(unit.words)}"
     return Goal(words, float(np.exp(logs.mean())), interval, below(interval, 1.0))
 
 
 def by(unit: str) -> str:
     """Returns how pairs are made, in words, where that is not by seed."""
-    return f" (paired by {unit})" if unit == FOLD else ""
+    return f" (paired by {unit})" if unit != SEED.words else ""
 
 
 def below(interval: Interval, bound: float) -> str:

@@ -12,8 +12,9 @@ from models.mctn.baselines import NAMES
 from pipeline.systems.mctn.defaults import chosen, is_default
 
 SETTING = re.compile(r", (?=[\w.@/]+=)")
-FOLD, DATA = "data.fold", "data."
+FOLD, PARTITION, DATA = "data.fold=", "data.seed=", "data."
 FOLDS = 1_000_000  # what a fold adds to a seed
+PARTITIONS = 100  # what a partition adds to a fold
 
 
 def settings_in(varied: str) -> list[str]:
@@ -23,16 +24,17 @@ def settings_in(varied: str) -> list[str]:
 
 def labelled(jobs: Any) -> pd.DataFrame:
     """Returns the jobs with settings of the data in the name of the data, other settings in that of the arm, and the
-    fold of a cross-validation in the seed. A setting that is `idle` in an arm is not in its name. Arms stand in the
+    fold of a cross-validation in the seed, with the seed of its partition where folds are drawn several times. A
+    setting that is `idle` in an arm is not in its name. Arms stand in the
     order of the thesis. default: whether all settings in the name of an arm are those of its experiment."""
     varied = jobs["varied"].fillna("") if "varied" in jobs else pd.Series("", index=jobs.index)
     found = [settings_in(str(text)) for text in varied]
-    data = [[own for own in each if own.startswith(DATA) and not own.startswith(FOLD)] for each in found]
+    data = [[own for own in each if own.startswith(DATA) and not own.startswith(of_folds(each))] for each in found]
     others = [
         [own for own in each if not own.startswith(DATA) and not idle(arm, own)]
         for arm, each in zip(jobs["arm"], found, strict=True)
     ]
-    folds = jobs.get("fold", 0)
+    folds = jobs.get("fold", 0) + PARTITIONS * pd.Series(map(partition, found), index=jobs.index)
     named = jobs.assign(
         data=[", ".join([str(name), *own]) for name, own in zip(jobs["data"], data, strict=True)],
         arm=[" ".join([str(name), *map(short, own)]) for name, own in zip(jobs["arm"], others, strict=True)],
@@ -43,6 +45,18 @@ def labelled(jobs: Any) -> pd.DataFrame:
     return (
         named.assign(order=order).sort_values(["data", "order"], kind="stable", ignore_index=True).drop(columns="order")
     )
+
+
+def of_folds(settings: list[str]) -> tuple[str, ...]:
+    """Returns how the settings begin that say which samples are tested in a cross-validation: the seed of the data is
+    that of the partition where folds are varied."""
+    return (FOLD, PARTITION) if any(own.startswith(FOLD) for own in settings) else (FOLD,)
+
+
+def partition(settings: list[str]) -> int:
+    """Returns the seed that a partition into folds was drawn under, 0 where there is one alone."""
+    named = [own for own in settings if own.startswith(of_folds(settings)) and own.startswith(PARTITION)]
+    return int(named[0].removeprefix(PARTITION)) if named else 0
 
 
 def idle(arm: str, setting: str) -> bool:

@@ -44,6 +44,7 @@ def load(settings: MctnConfig) -> Loaded:
     if not isinstance(data, Utterances):
         raise PipelineError("recipe=mctn takes utterances; choose data=utterances (your own), mosi, mmmo or cycles")
     data.check_roles(roles.sources, roles.targets)
+    data.check_sources(roles.needed)
     data = data.shortened(samples=settings.size.sequences, steps=settings.size.steps)
     return Loaded(data, prepared(data, roles.learned, dtype=DTYPES[settings.dtype]), roles)
 

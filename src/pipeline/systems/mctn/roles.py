@@ -23,6 +23,12 @@ class Roles(NamedTuple):
         return "".join(letters[name] for name in self.sources)
 
     @property
+    def needed(self) -> tuple[str, ...]:
+        """Returns the names of the modalities of which a training sample needs a step: of an arm with two encodings,
+        that of the first."""
+        return self.sources if self.plan is None else tuple(MODALITIES[letter] for letter in self.plan.source)
+
+    @property
     def learned(self) -> str:
         """Returns the letters of all that a network learns from; none for a baseline."""
         return "" if self.plan is None else self.plan.letters

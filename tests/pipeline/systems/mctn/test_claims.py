@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from mctn_jobs import ERRORS, R2, SEEDS, job, jobs_of
 from models.mctn.arms import ARMS
@@ -48,6 +49,13 @@ def test_every_arm_is_seen_beside_arms_that_exist() -> None:
     assert claims.Pair("double", "cyclic-t-v-a", "double-t-v-a") in named
     assert claims.Pair("fusion", "cyclic-t-v-a", "none-tva") in named
     assert claims.Pair("none", "paired-t-av", "none-t") in named
+    for thesis in (  # what the thesis says of Q3 to Q5
+        ("simple", "cyclic-t-v-a", "simple-t-v-a"), ("paired", "cyclic-t-v-a", "paired-t-av"),
+        ("double", "simple-t-v-a", "double-t-v-a"), ("double", "bothways-t-v", "double-t-v"),
+        ("source", "cyclic-t-a", "cyclic-v-a"), ("source", "cyclic-t-v-a", "cyclic-v-a-t"),
+        ("order", "cyclic-t-v", "cyclic-t-a"), ("order", "cyclic-t-v-a", "cyclic-t-a-v"),
+    ):  # fmt: skip
+        assert claims.Pair(*thesis) in named
     assert not [pair for pair in named if pair.challenger in ("none-t", "double-t-a", "concat-tv-a")]
 
 
@@ -89,6 +97,32 @@ def test_folds_are_units_of_pairs() -> None:
     np.testing.assert_allclose(row["mean_difference_high"], differences.mean() + half)
     text = multirun.summary_of(named, pd.DataFrame(), "folds").text
     assert "cycles, paired by fold, mean over seeds\n\n| claim |" in text
+
+
+def test_folds_of_several_partitions_are_pairs_that_share_their_samples() -> None:
+    """The interval is that of the corrected resampled t-test: one fold of five is tested on, three are learned from."""
+    generator = np.random.default_rng(0)
+    rows = [
+        job(arm, seed, error + 0.1 * generator.random(), 0.2, fold=fold, varied=f"data.fold={fold}, data.seed={drawn}")
+        for arm, error in (("none-t", 1.0), ("cyclic-t-v", 0.9)) for drawn in range(3) for fold in range(5)
+        for seed in range(2)
+    ]  # fmt: skip
+    named = labels.labelled(pd.DataFrame(rows))
+    assert set(named["data"]) == {"cycles"}
+    (row,) = claims.paired_of(named, tables.means_of(named)).to_dict("records")
+    assert (row["pairs"], row["missing"], row["paired_by"]) == (15, 0, "fold of each partition, mean over seeds")
+    table = pd.DataFrame(rows).pivot_table("test_error", ["varied", "seed"], "arm")
+    logs = (np.log(table["cyclic-t-v"]) - np.log(table["none-t"])).groupby("varied").mean()
+    error = logs.std() * np.sqrt(1 / 15 + 1 / 3)
+    half = 2.1447866879169273 * error  # Student's t of 14 degrees of freedom
+    by_hand = np.exp([logs.mean(), logs.mean() - half, logs.mean() + half])
+    np.testing.assert_allclose([row["ratio"], row["ratio_low"], row["ratio_high"]], by_hand)
+    np.testing.assert_allclose(row["p"], 2 * stats.t.sf(-logs.mean() / error, 14))
+
+
+def test_a_seed_of_the_data_without_folds_is_data_of_its_own() -> None:
+    rows = [job("none-t", 0, 1.0, None, varied=f"data.seed={drawn}") for drawn in range(2)]
+    assert labels.labelled(pd.DataFrame(rows))["data"].tolist() == ["cycles, data.seed=0", "cycles, data.seed=1"]
 
 
 def test_a_baseline_stands_beside_each_seed_with_its_error_of_the_fold() -> None:
