@@ -83,6 +83,19 @@ def test_classes_are_learned_by_cross_entropy() -> None:
     assert found.losses["prediction"] == pytest.approx(float(expected), rel=1e-10)
 
 
+def test_the_penalty_is_that_of_the_last_map() -> None:
+    model, own = network("cyclic-t-v"), samples()
+    plain, penal = (
+        SentimentObjective(model, own, weights=Weights(), learning=Learning(12, l2=share)) for share in (0.0, 0.01)
+    )
+    (batch,) = plain.batches(torch.Generator().manual_seed(0))
+    last = model.readout.affine.weight
+    difference = penal.loss(batch).mean - plain.loss(batch).mean
+    torch.testing.assert_close(difference, 0.01 * last.square().sum())
+    (gradient,) = torch.autograd.grad(difference, [last])
+    torch.testing.assert_close(gradient, 0.02 * last)
+
+
 def test_shuffled_targets_are_those_of_other_samples() -> None:
     own = samples()
     model = network("shuffled-t-v")
@@ -200,6 +213,10 @@ def test_samples_that_make_no_sense_are_refused() -> None:
         SentimentObjective(model, samples(missing=[2]), weights=Weights(), learning=Learning(5))
     with pytest.raises(ValueError, match="the weight of cycle must be a number of 0 or more, got -1"):
         SentimentObjective(model, own, weights=Weights(cycle=-1), learning=Learning(5))
+    with pytest.raises(ValueError, match="l2 must be a number of 0 or more, got -1"):
+        SentimentObjective(model, own, weights=Weights(), learning=Learning(5, l2=-1))
+    with pytest.raises(ValueError, match="teacher_forcing must be a number from 0 to 1, got 2"):
+        SentimentObjective(model, own, weights=Weights(), learning=Learning(5, 2))
 
 
 def test_a_loss_that_is_not_finite_is_said() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from mlflow.tracking import MlflowClient
 
 from pipeline.systems.mctn import figures
@@ -17,18 +18,25 @@ if TYPE_CHECKING:
 
 ENCODINGS = "encodings.npz"
 MOST_PANELS = 9  # arms of a picture
+THESIS = ("simple-t-v", "cyclic-t-v", "cyclic-t-v-a")  # figure 2.6: without and with the way back, three modalities
 
 
 def joint_figures(client: MlflowClient, jobs: Any, *, title: str) -> dict[str, Figure]:
-    """Returns a picture per data set of the encodings of its first arms, each by the job of the least seed; none where
-    no job logged its encodings."""
+    """Returns a picture per data set of the encodings of its first arms, each by the job of the least seed; those
+    of the thesis's figure come first, side by side. None where no job logged its encodings."""
     found = {}
     for place, (data, own) in enumerate(jobs.sort_values("seed", kind="stable").groupby("data", sort=False)):
-        panels = encodings_of(client, own.drop_duplicates("arm"))
+        panels = encodings_of(client, in_order(own.drop_duplicates("arm")))
         if panels:
             name = "figures/joint" if not place else f"figures/joint_{place}"
             found[name] = figures.joint(panels, title=f"{title}: encodings of the test part, {data}")
     return found
+
+
+def in_order(jobs: pd.DataFrame) -> pd.DataFrame:
+    """Returns the jobs with the arms of the thesis's figure first."""
+    place = {arm: number for number, arm in enumerate(THESIS)}
+    return jobs.assign(place=jobs["arm"].map(place).fillna(len(THESIS))).sort_values("place", kind="stable")
 
 
 def encodings_of(client: MlflowClient, jobs: Any) -> dict[str, Encodings]:

@@ -45,6 +45,11 @@ NO_TEXT = (
     "learns classes here, by their cross-entropy, and prints accuracy and F1 of classes that it does not name. These "
     "networks learn the score from 1 to 5 by its absolute error; accuracy and F1 are of whether it is 3 or more."
 )
+NO_VIDEO = (
+    "Both rows need video. The published split cannot have it: 24 of its 31 test videos are among those whose labels "
+    "trained the video features. +experiment=mctn_trimodal has both rows by the split of the features. The thesis's "
+    "other rows are of models of other authors that read all three modalities step by step, which were not published."
+)
 CYCLIC_TWO = (
     Printed("a", "V ⇆ A", "cyclic-v-a", 0.531, 0.532, 1.420, 0.034),
     Printed("a", "T ⇆ A", "cyclic-t-a", 0.764, 0.764, 0.977, 0.636),
@@ -60,7 +65,7 @@ TABLES = (
     Table("2.1", "CMU-MOSI beside early fusion", "mosi", (
         Printed("e", "MCTN", "cyclic-t-v-a", 0.793, 0.791, 0.909, 0.676),
         Printed("", "EF-BLSTM, reads all three", "none-tva", 0.720, 0.720, 1.080, 0.577),
-    ), *PUBLISHED),
+    ), NO_VIDEO, *PUBLISHED[1:]),
     Table("2.2", "ICT-MMMO", "mmmo", (
         Printed("e", "MCTN", "cyclic-t-v-a", 0.813, 0.808),
         Printed("", "EF-BLSTM, reads all three", "none-tva", 0.638, 0.496),

@@ -35,6 +35,7 @@ def test_a_median_stands_beside_generated_utterances(experiment: str) -> None:
         ("+experiment=mctn_bimodal", "double-t-v"),
         ("+experiment=mctn_trimodal", "paired-t-av"),
         ("+experiment=mctn_mmmo", "cyclic-v-a,audio"),
+        ("+experiment=mctn_mmmo_text", "none-t"),
         ("+experiment=mctn_synthetic", "simple-t-v"),
         ("+experiment=mctn_missing", "none-tva,none-t"),
         ("+experiment=mctn_missing_mosi", "none-tva,median"),
@@ -49,6 +50,6 @@ def test_every_experiment_runs_tiny_without_files(experiment: str, arms: str, ru
     jobs = [run for run in runs if "mlflow.parentRunId" in run.data.tags]
     assert [run.info.status for run in runs] == ["FINISHED"] * len(runs)
     assert {run.data.tags["arm"] for run in jobs} == set(arms.split(","))
-    swept = {"mctn_synthetic": 2, "mctn_missing": 3, "mctn_missing_mosi": 3}
+    swept = {"mctn_mmmo_text": 4, "mctn_synthetic": 2, "mctn_missing": 3, "mctn_missing_mosi": 3}
     assert len(jobs) == swept.get(experiment.partition("=")[2], len(arms.split(",")))
     assert "means.csv" in {item.path for item in client.list_artifacts(parents[0].info.run_id)}

@@ -171,7 +171,7 @@ def test_arms_stand_side_by_side_by_their_first_seed(tmp_path: Path, monkeypatch
     found = joint_figures(client, jobs, title="a multirun")
     assert list(found) == ["figures/joint"]
     titles = [panel.get_title() for panel in found["figures/joint"].axes]
-    assert [title.split("\n")[0] for title in titles] == ["none-t", "cyclic-t-v"]
+    assert [title.split("\n")[0] for title in titles] == ["cyclic-t-v", "none-t"]
     assert sorted(path.stem for path in tmp_path.iterdir()) == ["cyclic-t-v0", "none-t0"]
     monkeypatch.setattr(joined, "MOST_PANELS", 1)
     assert list(joined.encodings_of(client, jobs)) == ["none-t"]

@@ -50,15 +50,17 @@ def test_the_thesis_is_printed_beside_what_was_found() -> None:
     named = labels.labelled(jobs_of({"cyclic-t-a": 1.1, "none-t": 1.2}, r2, data="mosi"))
     summary = multirun.summary_of(named, pd.DataFrame(), "mosi")
     found = summary.tables["thesis.csv"]
-    assert found["table"].unique().tolist() == ["2.3", "2.4"]
+    assert found["table"].unique().tolist() == ["2.1", "2.3", "2.4"]
     row = found[(found["table"] == "2.4") & (found["arm"] == "cyclic-t-a")].iloc[0]
     assert (row["model"], row["figure"], row["printed_mae"], row["jobs"]) == ("T ⇆ A", "a", 0.977, 8)
     assert "| a | T ⇆ V | cyclic-t-v (not run) |" in summary.text
+    assert "The published split cannot have it" in summary.text
     assert "0.764, 0.764, 0.977, 0.636" in summary.text
     assert claims.NO_TRANSLATION in summary.text
     (panel,) = summary.figures["figures/arms"].axes
     assert [label.get_text() for label in panel.get_yticklabels()] == ["none-t", "cyclic-t-a"]
-    assert "\n\n## mosi\n\nTable 2.3 of the thesis: more modalities\n\n| figure | model | arm | read |" in summary.text
+    assert "\n\n## mosi\n\nTable 2.1 of the thesis: CMU-MOSI beside early fusion\n\n| figure |" in summary.text
+    assert "\n\nTable 2.3 of the thesis: more modalities\n\n| figure | model | arm | read |" in summary.text
 
 
 def test_columns_are_read_from_a_run() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from data.base import DataError
 from data.multimodal.cycles import load_cycles
 from data.utterances import Part, Utterances
 from models.mctn.network import Architecture, SentimentNetwork
@@ -28,10 +30,11 @@ def utterances() -> Utterances:
     return replace(data, parts=parts)
 
 
-def silent(part: Part) -> Part:
+def silent(part: Part, modalities: Sequence[str] = ("audio",)) -> Part:
     arrays = {name: own.to_arrays() for name, own in part.modalities.items()}
-    for row in SILENT:
-        arrays["audio"][row] = arrays["audio"][row][:0]
+    for name in modalities:
+        for row in SILENT:
+            arrays[name][row] = arrays[name][row][:0]
     return Part.of(arrays, part.labels.numpy(), part.names, groups=part.groups)
 
 
@@ -54,3 +57,16 @@ def test_they_count_for_nothing_in_scores_of_networks_and_baselines(capsys: pyte
     assert "2 of 10 test samples have no step of audio" in capsys.readouterr().err
     values = validation_values(network, samples.parts["validation"], data, frozenset())
     assert values["prediction"] == pytest.approx(values["validation"])
+
+
+@pytest.mark.parametrize(("arm", "needed"), [("double-t-a", ("text",)), ("concat-ta-tv", ("text", "audio"))])
+def test_a_training_sample_needs_what_is_encoded_first(arm: str, needed: tuple[str, ...]) -> None:
+    """Of two encodings that of the source; of joined modalities one of them. A sample without is named."""
+    data = load_cycles(train=20, validation=8, test=10)
+    assert roles_of(arm).needed == needed
+    data.check_sources(needed)
+    spoilt = replace(data, parts={**data.parts, "train": silent(data.train, needed)})
+    with pytest.raises(
+        DataError, match=rf"training sample {data.train.names[1]} \(and 1 more\) has no step of {' or '.join(needed)}"
+    ):
+        spoilt.check_sources(needed)
