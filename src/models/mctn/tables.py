@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,9 +42,19 @@ class Vocabulary:
     def steps(self, text: str, sample: str, most: int | None = None) -> np.ndarray:
         """Returns the vectors of the first `most` words of a text, None for all, float64 (word, entry). Raises
         ValueError, naming the sample, as `first_steps`."""
-        words = first_steps(re.findall(self.pattern, text.lower()), f"sample {sample}, {TEXT}", most)
+        words = first_steps(self._words(text), f"sample {sample}, {TEXT}", most)
         ids = [self.rows.get(word, 0) for word in words]
         return self.vectors[ids].astype(np.float64)
+
+    def warn_of_unknown(self, texts: Sequence[str]) -> None:
+        """Warns, with their number, of texts that have words of which none is known."""
+        found = [self._words(text) for text in texts]
+        unknown = sum(bool(words) and not any(word in self.rows for word in words) for words in found)
+        if unknown:
+            warnings.warn(f"{unknown} of {len(found)} texts have no known word; their scores say little", stacklevel=4)
+
+    def _words(self, text: str) -> list[str]:
+        return re.findall(self.pattern, text.lower())
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +85,7 @@ class TablePredictor:
         is no step of it, and the text of a sample stands in one row or in all of them. Without it each row is a sample,
         called by its number, from 1 on. Columns that the model does not read are not looked at. Of each modality the
         first `most_steps` steps are read. A sample without a step to read has empty values, and a warning says how many
-        there are.
+        there are; another one how many texts have no known word.
 
         Raises ValueError, in one line, for a column that is missing or there twice, no rows, a value that is no finite
         number or no text, a row that is empty in some columns of a modality, steps that do not rise, and a sample of
@@ -87,8 +98,9 @@ class TablePredictor:
         most = self.most_steps
         samples = {name: steps_of(table, list(own), codes, names, most) for name, own in self.columns.items()}
         if self.vocabulary is not None:
-            texts = zip(texts_of(table, codes, len(names)), names, strict=True)
-            samples["text"] = [self.vocabulary.steps(text, name, most) for text, name in texts]
+            texts = texts_of(table, codes, len(names))
+            self.vocabulary.warn_of_unknown(texts)
+            samples["text"] = [self.vocabulary.steps(text, name, most) for text, name in zip(texts, names, strict=True)]
         return self._named(self.predictor.outputs(samples), names)
 
     def _check(self, table: pd.DataFrame) -> None:

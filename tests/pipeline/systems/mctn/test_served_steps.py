@@ -93,3 +93,10 @@ def test_a_text_of_too_many_words_is_refused_whatever_is_read_of_it() -> None:
 
 def test_the_limit_is_that_of_loading() -> None:
     assert tables.MOST_STEPS == utterances.MOST_STEPS
+
+
+def test_texts_of_no_known_word_are_counted() -> None:
+    words = tables.Vocabulary(("good",), np.array([[0.0], [1.0]], np.float16), "[a-z]+")
+    words.warn_of_unknown(["good film", "", "GOOD", "…"])
+    with pytest.warns(UserWarning, match=r"^2 of 3 texts have no known word; their scores say little$"):
+        words.warn_of_unknown(["gut", "good", "schlecht und lang"])
