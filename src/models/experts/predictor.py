@@ -16,11 +16,11 @@ import torch
 from models.experts.arms import Adapting, Mixing
 from models.experts.network import Architecture, TranslationNetwork
 from models.experts.search import Search, translate
-from models.experts.tags import Languages, tags_of
+from models.experts.tags import Languages, sources_of, tags_of
 from models.runtime.whole_folder import folder_written_whole
 from models.sequence.decoding import Written
 from models.sequence.tokens import TokenLists
-from models.sequence.vocabulary import END, Vocabulary
+from models.sequence.vocabulary import Vocabulary
 
 DESCRIPTION, ARRAYS, VOCABULARY = "translator.json", "translator.npz", "vocabulary.json"
 MOST_BEAM = 8
@@ -103,12 +103,7 @@ class TranslationPredictor:
     def sources(self, texts: Sequence[str], tasks: Sequence[int], longest: int) -> tuple[TokenLists, list[bool]]:
         """Returns each text as its tags, its pieces and an end, with at most so many tokens, and whether it was cut."""
         tags = [tags_of(self.vocabulary, task, self.tag) for task in self.tasks]
-        lists, cut = list[np.ndarray](), list[bool]()
-        for pieces, task in zip(self.vocabulary.encode(texts), tasks, strict=True):
-            room = longest - len(tags[task]) - 1
-            cut.append(len(pieces) > room)
-            lists.append(np.concatenate([np.asarray(tags[task], np.int32), pieces[:room], [END]]))
-        return TokenLists.of(lists), cut
+        return sources_of(self.vocabulary, texts, [tags[task] for task in tasks], longest=longest)
 
     def texts(self, written: Sequence[Written]) -> list[str]:
         """Returns what was written as texts, tidied."""

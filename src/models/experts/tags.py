@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from models.runtime.parameters import one_of
-from models.sequence.vocabulary import Vocabulary
+from models.sequence.tokens import TokenLists
+from models.sequence.vocabulary import END, Vocabulary
 
 TAGS = ("target", "task", "none")
 Languages = tuple[str, str]  # of a task: what is translated from, and into
@@ -27,3 +30,18 @@ def tags_of(vocabulary: Vocabulary, task: Languages, tag: str) -> tuple[int, ...
     source, target = task
     names = {"target": (f"2{target}",), "task": (f"2{target}", f"{source}2"), "none": ()}[tag]
     return tuple(vocabulary.tag(name) for name in names)
+
+
+def sources_of(
+    vocabulary: Vocabulary, texts: Sequence[str], tags: Sequence[Sequence[int]], *, longest: int | None = None
+) -> tuple[TokenLists, list[bool]]:
+    """Returns each text as its tags, its pieces and an end, and whether it was cut.
+
+    tags: the numbers in front of each text. longest: tokens of a text at most, with tags and end; None cuts nothing.
+    """
+    lists, cut = list[np.ndarray](), list[bool]()
+    for pieces, own in zip(vocabulary.encode(texts), tags, strict=True):
+        room = len(pieces) if longest is None else longest - len(own) - 1
+        cut.append(len(pieces) > room)
+        lists.append(np.concatenate([np.asarray(own, np.int32), pieces[:room], [END]]))
+    return TokenLists.of(lists), cut

@@ -41,7 +41,7 @@ OF_POINTS = ("ssgp", "spectrum", "revisited", "pca", "rff", "svgp", "full_gp", "
 POINTS = ("abalone", "gas_turbine", "points", "precipitation")  # tables of points, which recipe=ssgp takes
 GRAPHS = ("roget", "condmat")
 UTTERANCES = ("cycles", "mmmo", "mosi", "utterances")  # of several modalities, which recipe=mctn takes
-PAIRS = ("ciphers", "mt_small", "text_pairs")  # of sentences, which no recipe takes yet
+PAIRS = ("ciphers", "mt_small", "text_pairs")  # of sentences, which recipe=experts takes
 SPACES = [path.stem for path in (conf_folder() / "space").glob("*.yaml")]  # of models, or parts of them
 OF_SPACES = {**{name: [f"model={name}"] for name in SPACES}, "default": [], "network": ["model=lstm"]}
 NEEDED = {
@@ -56,6 +56,8 @@ NEEDED = {
     **{("data", name): ["recipe=ssgp"] for name in POINTS},
     **{("model", name): ["recipe=ssgp"] for name in OF_POINTS},
     **{("data", name): ["recipe=mctn"] for name in UTTERANCES},
+    **{("data", name): ["recipe=experts"] for name in PAIRS},
+    ("data", "text_pairs"): ["recipe=experts", f"data.path={__file__}"],
     ("data", "utterances"): ["recipe=mctn", f"data.path={__file__}"],
     ("data", "table"): [f"data.path={__file__}"],  # a file that is there; it is not read
     ("data", "points"): ["recipe=ssgp", f"data.path={__file__}"],
@@ -90,12 +92,10 @@ def test_the_options_are_found() -> None:
     assert len(OPTIONS) >= 25
 
 
-@pytest.mark.parametrize(
-    ("group", "option"), [pair for pair in OPTIONS if pair[0] != "data" or pair[1] not in ("new", *PAIRS)]
-)
+@pytest.mark.parametrize(("group", "option"), [pair for pair in OPTIONS if pair != ("data", "new")])
 def test_every_option_composes_and_its_target_takes_its_keys(group: str, option: str) -> None:
     settings = checked(compose("config", [f"{group}={option}", *NEEDED.get((group, option), [])]))
-    assert settings.recipe in ("mctn", "psrnn", "ssgp", "trace", "tune")
+    assert settings.recipe in ("experts", "mctn", "psrnn", "ssgp", "trace", "tune")
     section = getattr(settings, group, None)  # `space` is no section: it says what is drawn
     if isinstance(section, dict) and "_target_" in section:
         check_target(group, section, [])

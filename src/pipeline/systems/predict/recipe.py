@@ -20,6 +20,7 @@ from pipeline.host.torchrun import refuse_several
 from pipeline.settings.job import Job
 from pipeline.systems.predict.config import PredictConfig
 from pipeline.systems.predict.points import predicted_points
+from pipeline.systems.predict.sentences import predicted_sentences
 from pipeline.systems.predict.utterances import predicted_utterances
 from pipeline.tracking.model import load_model
 from pipeline.tracking.store import open_store
@@ -110,7 +111,7 @@ def predict(settings: PredictConfig, job: Job) -> None:  # noqa: ARG001
     refuse_several("recipe=predict")
     open_store(settings.tracking.uri, wait=settings.tracking.wait)
     model = load_model(settings.model.uri, most_rows=None)
-    taken = {"points": predicted_points, "utterances": predicted_utterances}
+    taken = {"points": predicted_points, "utterances": predicted_utterances, "sentences": predicted_sentences}
     predict_with = taken.get(model.metadata.metadata.get("takes"), predicted_sequences)
     predicted, words = predict_with(model, settings)
     output = Path(settings.output or f"{Path(settings.data.path).stem}-predictions.csv").resolve()

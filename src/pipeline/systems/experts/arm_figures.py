@@ -1,0 +1,66 @@
+"""The arms of a multirun side by side: nats a token with a dot a job, and BLEU by task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pipeline.compare.statistics import mean_interval
+from pipeline.plotting import CAP, MARKER, SMALL_SIZE, Grid, colour, new_panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH, MARGIN, LINE, HEAD = 4.2, 0.6, 0.24, 1.3  # of a panel, and around it; of an arm and of the rest of the height
+
+
+def nats_by_arm(jobs: Any, means: Any, *, title: str) -> Figure:
+    """Draws nats a token of the test part, a panel per data set with a line per arm, those of least mean at the top."""
+    names = [str(name) for name in means["data"].unique()]
+    most = int(means.groupby("data", sort=False).size().max())
+    x = "test −log p of a target token (nats, mean over tasks)\ndots: jobs; bars: mean, 95 % t-interval over seeds"
+    figure, axes = new_panels(names, title, x=x, y="", grid=Grid(2, (WIDTH, HEAD + LINE * most), (MARGIN, MARGIN)))
+    for name, panel in axes.items():
+        own = means[means["data"] == name].sort_values("test_error", ascending=False)
+        for place, arm in enumerate(own["arm"]):
+            values = jobs[(jobs["data"] == name) & (jobs["arm"] == arm)]["test_error"].to_numpy(np.float64)
+            dots_and_mean(panel, values, place)
+        panel.set_yticks(range(len(own)), own["arm"].tolist(), fontsize=SMALL_SIZE)
+        panel.margins(y=0.1)
+    return figure
+
+
+def dots_and_mean(panel: Axes, values: np.ndarray, place: int) -> None:
+    """Draws jobs as dots, and their mean with its interval, on a line of a panel."""
+    panel.plot(values, np.full(len(values), place), "o", color=colour(1), alpha=0.35, markersize=MARKER)
+    low, high = mean_interval(values)
+    sides = [[values.mean() - low], [high - values.mean()]] if np.isfinite(low) else None
+    panel.errorbar([values.mean()], [place], xerr=sides, fmt="D", color=colour(0), markersize=MARKER, capsize=CAP)
+
+
+def scores_by_task(tasks: Any, *, title: str) -> Figure:
+    """Draws BLEU, a panel per data set and task with a line per arm; bars are bootstrap intervals over test sentences.
+
+    tasks: as `tables.by_task` gives them.
+    """
+    several = tasks["data"].nunique() > 1
+    panels = {
+        f"{data}: {task}" if several else str(task): own
+        for (data, task), own in tasks.groupby(["data", "task"], sort=False)
+    }
+    most = max(own["arm"].nunique() for own in panels.values())
+    x = "BLEU, mean over seeds; bars: 95 % over test sentences"
+    figure, axes = new_panels(
+        list(panels), title, x=x, y="", grid=Grid(2, (WIDTH, HEAD + LINE * most), (MARGIN, MARGIN))
+    )
+    for name, panel in axes.items():
+        rows = panels[name].iloc[::-1]
+        scores, places = rows["bleu"].to_numpy(np.float64), np.arange(len(rows))
+        low, high = (rows[f"bleu_sentences_{end}"].to_numpy(np.float64) for end in ("low", "high"))
+        sides = np.nan_to_num(np.abs(np.stack([scores - low, high - scores])))
+        panel.errorbar(scores, places, xerr=sides, fmt="D", color=colour(0), markersize=MARKER, capsize=CAP)
+        panel.set_yticks(places, rows["arm"].tolist(), fontsize=SMALL_SIZE)
+        panel.margins(y=0.1)
+    return figure

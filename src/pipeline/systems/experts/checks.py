@@ -1,0 +1,41 @@
+"""What `recipe=experts` refuses before anything is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pipeline.host.errors import PipelineError
+from pipeline.systems.experts.arms import adapting_of, architecture_of, mixing_of, parts_of
+from pipeline.systems.experts.config import ExpertsConfig
+
+
+def check(settings: ExpertsConfig) -> None:
+    """Raises PipelineError for an arm that does not exist, and for settings that do not go together."""
+    with said_of(f"experts.arm={settings.experts.arm}"):
+        parts_of(settings.experts.arm)
+    with said_of("experts"):
+        mixing_of(settings)
+    with said_of("adapter"):
+        adapting_of(settings)
+    many = max(3, settings.adapter.count or 0)  # the data say how many tasks there are
+    with said_of("translator"):
+        architecture_of(settings, pieces=1, tasks=many)
+    fit = settings.fit
+    if fit.select == "bleu" and fit.bleu == 0:
+        raise PipelineError("fit.select=bleu needs translations to score; leave out fit.bleu=0")
+    longest, tokens = settings.vocabulary.longest, settings.sampling.tokens
+    if longest > tokens:
+        raise PipelineError(
+            f"vocabulary.longest={longest} is more than sampling.tokens={tokens}, so that a batch may not hold a pair; "
+            "lower the first or raise the second"
+        )
+
+
+@contextmanager
+def said_of(what: str) -> Iterator[None]:
+    """Raises the ValueError of the block as PipelineError, with the setting that it is about in front."""
+    try:
+        yield
+    except ValueError as error:
+        raise PipelineError(f"{what}: {error}") from error

@@ -1,0 +1,41 @@
+"""How translators are compared: by −log p of a target token in nats, the mean over tasks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipeline.compare.comparison import Comparison, stored_error
+
+ERROR, EVALUATE, DATA = "evaluate/test_error", "evaluate/", "data/"
+TAGS = ("arm", "tag", "tasks", "low")
+
+
+def columns(run: Any) -> dict[str, object]:
+    """Returns what tables say of a finished run beside its error: every number of its evaluation among it."""
+    tags, metrics = run.data.tags, run.data.metrics
+    scores = {name: value for name, value in metrics.items() if name.startswith(EVALUATE)}
+    own = {name.removeprefix(EVALUATE): stored_error(value) for name, value in scores.items() if name != ERROR}
+    own.pop("seconds", None)
+    own |= {name.removeprefix(DATA): value for name, value in metrics.items() if name.startswith(f"{DATA}pairs_")}
+    return {
+        **{name: tags[name] for name in TAGS},
+        "parameters": int(metrics["model/parameters"]),
+        "parameters_active": int(metrics["model/parameters_active"]),
+        "ms_per_step": metrics.get("fit/ms_per_step", float("nan")),
+        "updates": int(metrics.get("fit/updates", 0)),
+        "seconds": metrics.get("fit/seconds", 0.0),
+        **own,
+    }
+
+
+TRANSLATION = Comparison(
+    metric=ERROR,
+    chosen_by="validation_error",
+    columns=columns,
+    label="test −log p of a target token (nats, mean over tasks)",
+    words=("tag", "tasks", "low"),
+    sizes=("parameters", "parameters_active"),
+    groups=("experts.arm",),
+    report="pipeline.systems.experts.multirun:summarise",
+    shown=(ERROR, "evaluate/bleu_xe", "evaluate/bleu_ex", "model/parameters_active"),
+)

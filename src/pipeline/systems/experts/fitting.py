@@ -1,0 +1,149 @@
+"""The stage that trains a translator: its loss falls on the training part, the validation part says what is kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+from data.text_pairs import TextPairs
+from models.experts.network import TranslationNetwork
+from models.experts.objective import Sampling, TranslationObjective
+from models.runtime.objective import Loss
+from models.runtime.seeding import generator
+from models.runtime.threads import threads_for
+from models.sequence.vocabulary import Vocabulary
+from pipeline.host.devices import DTYPES
+from pipeline.job.curve import Decision, EpochRow, Measures, Progress
+from pipeline.job.fit import Fit
+from pipeline.job.fit_settings import FitSettings
+from pipeline.job.study import Study
+from pipeline.systems.experts.arms import architecture_of
+from pipeline.systems.experts.checks import said_of
+from pipeline.systems.experts.config import ExpertsConfig
+from pipeline.systems.experts.load import Encoded
+from pipeline.systems.experts.validation import Validation
+
+DECIDES = {"nll": Decision("validation"), "bleu": Decision("bleu", "higher")}
+
+
+class Fitted(NamedTuple):
+    """Holds a network with the weights that are kept, and its curve."""
+
+    network: TranslationNetwork
+    progress: Progress
+
+    @property
+    def validation(self) -> float:
+        """Returns the nats for each validation token, mean over tasks, of the weights that are kept."""
+        return self.progress.kept.values["validation"]
+
+
+class Paced:
+    """Is the objective that it is made from, and notes how many tokens a second it meets, and how much of a batch is
+    padding, since it was last asked."""
+
+    def __init__(self, objective: TranslationObjective) -> None:
+        self.objective, self.model = objective, objective.model
+        self.lengths = objective.pairs.lengths
+        self.begin()
+
+    def begin(self) -> None:
+        """Counts from here on."""
+        self.since, self.steps, self.targets, self.present, self.places = time.monotonic(), 0, 0, 0, 0
+
+    def parameters(self) -> list[nn.Parameter]:
+        return self.objective.parameters()
+
+    def batches(self, generator: torch.Generator) -> Iterator[Any]:
+        return self.objective.batches(generator)
+
+    def loss(self, batch: Any) -> Loss:
+        lengths = self.lengths[batch]
+        self.steps += 1
+        self.targets += int(lengths[:, 1].sum())
+        self.present += int(lengths.sum())
+        self.places += len(lengths) * int(lengths.amax(0).sum())
+        return self.objective.loss(batch)
+
+    def pace(self) -> dict[str, float]:
+        """Returns target tokens a second, milliseconds a step, and the share of places that are padding; nothing where
+        no step was taken."""
+        seconds = time.monotonic() - self.since
+        if not self.steps:
+            return {}
+        return {
+            "tokens_per_second": self.targets / seconds,
+            "ms_per_step": 1000 * seconds / self.steps,
+            "padding": 1 - self.present / self.places,
+        }
+
+
+def network_of(settings: ExpertsConfig, data: TextPairs, vocabulary: Vocabulary) -> TranslationNetwork:
+    """Returns the network of an arm with its first weights. Raises PipelineError for an arm that the number of tasks
+    does not allow."""
+    with said_of(f"experts.arm={settings.experts.arm}"):
+        architecture = architecture_of(settings, pieces=vocabulary.size, tasks=len(data.tasks))
+    return TranslationNetwork(architecture, seed=settings.seed).to(DTYPES[settings.dtype])
+
+
+def objective_of(settings: ExpertsConfig, network: TranslationNetwork, encoded: Encoded) -> Paced:
+    """Returns the loss of an arm over the training part."""
+    sampling = Sampling(settings.sampling.tokens, settings.fit.updates, settings.sampling.temperature)
+    return Paced(
+        TranslationObjective(
+            network, encoded.parts["train"], sampling=sampling, balance=settings.experts.balance,
+            smoothing=settings.fit.smoothing,
+        )
+    )  # fmt: skip
+
+
+def fit_network(
+    settings: ExpertsConfig, network: TranslationNetwork, encoded: Encoded, validation: Validation, here: Study
+) -> Fitted:
+    """Returns the network with the weights of the epoch that the validation part likes best, and logs each epoch.
+
+    A training that was stopped goes on from its checkpoint to the same numbers, those that dropout and routers draw
+    among them.
+    """
+    objective = objective_of(settings, network, encoded)
+
+    def evaluate() -> dict[str, float]:
+        pace = objective.pace()
+        values = validation.values(network)
+        objective.begin()
+        return values | pace
+
+    loop = Fit(
+        objective,
+        fit_settings(settings, network),
+        generator=generator(settings.seed, "experts/batches"),
+        measures=Measures(evaluate, lambda row: log_row(here, row), DECIDES[settings.fit.select], training="train"),
+        path=fit_path(here),
+    )
+    with threads_for(network):
+        return Fitted(network, loop.run())
+
+
+def fit_path(here: Study) -> Path:
+    return here.folder / "fit.npz"
+
+
+def fit_settings(settings: ExpertsConfig, network: TranslationNetwork) -> FitSettings:
+    own = settings.fit
+    steps = own.epochs * own.updates + 1  # one is left, so that the last epoch ends as the others do
+    return FitSettings(
+        own.epochs, "adam", own.learning_rate, own.clip, steps=steps, accept="always", schedule="warmup_inverse_sqrt",
+        warmup=min(1.0, own.warmup / steps), second_beta=0.98, patience=own.patience, title="fit",
+        seed=settings.seed, autocast=own.autocast and network.embedding.is_cuda,
+    )  # fmt: skip
+
+
+def log_row(here: Study, row: EpochRow) -> None:
+    """Logs an epoch."""
+    for name, value in {**row.values, "learning_rate": row.learning_rate, "accepted": float(row.accepted)}.items():
+        here.run.metric(f"fit/{name}", value, row.epoch)

@@ -1,0 +1,98 @@
+"""What a multirun of `recipe=experts` is asked to reach, each with an interval and a verdict. Pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from pipeline.compare import claims
+from pipeline.compare.statistics import UNKNOWN, Interval, mean_interval
+from pipeline.systems.experts.labels import base
+
+ENTROPY, CAPTIONS, BLEU, BAR = 0.9, ("de-en", "fr-en", "cs-en"), 28.0, "nearest"
+MANY = 3000  # pairs of a task from which a dense network has to beat the bar
+
+
+class Goal(NamedTuple):
+    """Holds a goal in words, what was measured, its interval over seeds, and the verdict."""
+
+    goal: str
+    value: float
+    interval: Interval
+    verdict: str
+
+
+def goals_of(jobs: Any, paired: Any) -> pd.DataFrame:
+    """Returns a row per goal that the jobs speak of: data, goal, value, low, high, verdict."""
+    rows = []
+    for data, own in jobs.groupby("data", sort=False):
+        pairs = paired[paired["data"] == data] if len(paired) else paired
+        stand_in = bool(own["stand_in"].any())
+        for goal in [*of_pairs(pairs), *of_shares(own), *of_bars(own), *of_bleu(own, str(data))]:
+            verdict = claims.NO_CLAIM if stand_in else goal.verdict
+            rows.append(
+                {"data": data, "goal": goal.goal, "value": goal.value, **goal.interval._asdict(), "verdict": verdict}
+            )
+    return pd.DataFrame(rows)
+
+
+def below(interval: Interval, bound: float) -> str:
+    """Returns whether an interval lies below a bound, or above it."""
+    return claims.verdict(supported=interval.high < bound, contradicted=interval.low > bound)
+
+
+def of_pairs(paired: Any) -> Iterator[Goal]:
+    """Yields whether experts and adapters by task need fewer nats than dense networks of equal work and size, and
+    chance more than learned routing."""
+    wanted = {("token+shared", "dense_wide"), ("token+shared", "dense_total"), ("token", "random")}
+    for row in paired.to_dict("records") if len(paired) else ():
+        if (row["challenger"], row["against"]) in wanted and row["tasks"] == "all":
+            interval = Interval(row["ratio_low"], row["ratio_high"])
+            words = f"ratio of nats, {row['challenger']} / {row['against']}, below 1"
+            yield Goal(words, row["ratio"], interval, below(interval, 1.0))
+
+
+def of_shares(jobs: Any) -> Iterator[Goal]:
+    """Yields whether learned routing spreads tokens over all experts."""
+    learned = jobs[jobs["arm"].map(lambda arm: base(arm) == arm and arm.split("+")[0] in ("token", "sentence"))]
+    columns = [name for name in jobs if str(name).startswith("balance_entropy_")]
+    if not len(learned) or not columns:
+        return
+    least = float(np.nanmin(learned[columns].to_numpy(np.float64)))
+    high = least >= ENTROPY
+    words = f"entropy of experts' shares over log N at least {ENTROPY} in every layer of learned routing"
+    yield Goal(words, least, UNKNOWN, claims.verdict(supported=high, contradicted=not high))
+    starved = float(learned["starved"].max())
+    words = "no expert with less than a fifth of its even share"
+    yield Goal(words, starved, UNKNOWN, claims.verdict(supported=starved == 0, contradicted=starved > 0))
+
+
+def of_bars(jobs: Any) -> Iterator[Goal]:
+    """Yields whether a dense network has more BLEU than the nearest training sentence's translation: twice as much of
+    captions, more of every task with many pairs."""
+    dense = jobs[jobs["arm"] == "dense"]
+    for task in str(jobs["tasks"].iloc[0]).split() if len(dense) else ():
+        bar, pairs = f"bleu_{BAR}_{task}", dense.get(f"pairs_{task}")
+        if bar not in dense or pairs is None or pairs.max() < MANY:
+            continue
+        factor = 2 if task in CAPTIONS else 1
+        ratios = (dense[f"bleu_{task}"] / dense[bar].clip(lower=1e-9)).to_numpy(np.float64)
+        interval = mean_interval(ratios)
+        verdict = claims.verdict(supported=interval.low >= factor, contradicted=interval.high < factor)
+        words = f"BLEU of dense over that of the nearest training sentence, {task}, at least {factor}"
+        yield Goal(words, float(ratios.mean()), interval, verdict)
+
+
+def of_bleu(jobs: Any, data: str) -> Iterator[Goal]:
+    """Yields whether the best arm of German captions has 28 BLEU."""
+    if base(data) != "mt_small" or "bleu_de-en" not in jobs:
+        return
+    means = jobs.groupby("arm")["bleu_de-en"].mean()
+    arm = str(means.idxmax())
+    values = jobs.loc[jobs["arm"] == arm, "bleu_de-en"].to_numpy(np.float64)
+    interval = mean_interval(values)
+    verdict = claims.verdict(supported=interval.low >= BLEU, contradicted=interval.high < BLEU)
+    yield Goal(f"BLEU of de-en, best arm ({arm}), at least {BLEU:g}", float(values.mean()), interval, verdict)

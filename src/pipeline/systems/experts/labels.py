@@ -1,0 +1,61 @@
+"""What the jobs of a multirun are told apart by: data with their settings, arms with theirs."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pandas as pd
+
+from models.experts.arms import ADAPTERS, ROUTERS
+from pipeline.systems.experts.arms import idle, parts_of
+
+SETTING = re.compile(r", (?=[\w.@/]+=)")
+DATA, VARIANT = "data.", "experts.variant="
+
+
+def settings_in(varied: str) -> list[str]:
+    """Returns what a job's column `varied` names, "key=value" each."""
+    return [part for part in SETTING.split(varied) if part]
+
+
+def labelled(jobs: Any) -> pd.DataFrame:
+    """Returns the jobs with settings of the data in the name of the data, and other settings in that of the arm, but
+    for those that are idle in it. Arms stand in the order of routers and adapters."""
+    varied = jobs["varied"].fillna("") if "varied" in jobs else pd.Series("", index=jobs.index)
+    found = [settings_in(str(text)) for text in varied]
+    data = [[own for own in each if own.startswith(DATA) and not own.startswith("data.seed")] for each in found]
+    named = jobs.assign(
+        data=[", ".join([str(name), *own]) for name, own in zip(jobs["data"], data, strict=True)],
+        arm=[label_of(str(arm), each) for arm, each in zip(jobs["arm"], found, strict=True)],
+    )
+    order = named["arm"].map(place)
+    ordered = named.assign(order=order).sort_values(["data", "order"], kind="stable", ignore_index=True)
+    return ordered.drop(columns="order")
+
+
+def label_of(arm: str, settings: list[str]) -> str:
+    """Returns an arm with the settings that change something in it, "token top=1"; where an experiment gives them a
+    name, with that alone."""
+    variant = next((own.removeprefix(VARIANT) for own in settings if own.startswith(VARIANT)), None)
+    if variant is not None:
+        return arm if variant == arm else f"{arm} {variant}"
+    own = [one for one in settings if not one.startswith(DATA) and one.partition("=")[0] not in idle(arm)]
+    return " ".join([arm, *map(short, own)])
+
+
+def short(setting: str) -> str:
+    """Returns "top=1" of "experts.top=1"."""
+    key, _, value = setting.partition("=")
+    return f"{key.rpartition('.')[2]}={value}"
+
+
+def base(label: str) -> str:
+    """Returns the arm, or the data set, of a label without its settings."""
+    return re.split(r",? ", label, maxsplit=1)[0]
+
+
+def place(label: str) -> tuple[int, int]:
+    """Returns where an arm stands in tables."""
+    router, adapter = parts_of(base(label))
+    return ADAPTERS.index(adapter), ROUTERS.index(router)

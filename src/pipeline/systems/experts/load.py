@@ -1,0 +1,130 @@
+"""Sentence pairs as a network learns from them: a vocabulary learned from training texts, and numbers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from tqdm import tqdm
+
+from data.base import DataError
+from data.text_pairs import Part, TextPairs
+from models.experts.objective import EncodedPairs, encode_targets
+from models.experts.tags import sources_of, tag_names, tags_of
+from models.runtime.collectives import rank, text_of_first_rank
+from models.sequence.tokens import TokenLists
+from models.sequence.vocabulary import BYTES, FIRST_TAG, Vocabulary, trained
+from pipeline.host.atomic import written_whole
+from pipeline.host.errors import PipelineError
+from pipeline.job.shared import shared_stage
+from pipeline.settings.build import build
+from pipeline.systems.experts.arms import tag_of
+from pipeline.systems.experts.config import ExpertsConfig
+
+MOST_DROPPED = 0.2  # of the training pairs of a task
+FILE = "vocabulary.json"
+
+
+class Encoded(NamedTuple):
+    """Holds the parts of the data as numbers, and how many training pairs of each task were too long."""
+
+    parts: Mapping[str, EncodedPairs]
+    dropped: Mapping[str, int]
+
+
+def load(settings: ExpertsConfig) -> TextPairs:
+    """Returns the data, cut as `size` says. Raises PipelineError where data= names no sentence pairs."""
+    data = build("data", settings.data, settings.extensions)
+    if not isinstance(data, TextPairs):
+        raise PipelineError(
+            "recipe=experts takes pairs of texts; choose data=text_pairs (your own), mt_small or ciphers"
+        )
+    most = settings.size.sequences
+    return data.shortened(train=most, held=most)
+
+
+def vocabulary_of(settings: ExpertsConfig, data: TextPairs) -> Vocabulary:
+    """Returns the vocabulary of the training texts; it is learned once for all runs that want it.
+
+    Of several processes the first learns it. Raises PipelineError for fewer pieces than the bytes need, and, but for
+    generated stand-ins and under a limit of `size`, for more than the texts allow.
+    """
+    text = ""
+    if rank() == 0:
+        mark = hashlib.sha256(repr((data.checksum, settings.vocabulary.pieces, tag_names(data.tasks))).encode())
+        if settings.tracking.enabled:
+            with shared_stage("vocabulary", mark.hexdigest()) as folder:
+                text = vocabulary_in(folder, settings, data)
+        else:
+            text = learned(settings, data).to_json()
+    return Vocabulary.from_json(text_of_first_rank(text))
+
+
+def vocabulary_in(folder: Path, settings: ExpertsConfig, data: TextPairs) -> str:
+    """Returns the vocabulary that is in a folder, as JSON; learns it where there is none."""
+    path = folder / FILE
+    if not path.exists():
+        text = learned(settings, data).to_json()
+        with written_whole(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+        return text
+    tqdm.write(f"vocabulary: found, learned before ({folder})")
+    return path.read_text(encoding="utf-8")
+
+
+def learned(settings: ExpertsConfig, data: TextPairs) -> Vocabulary:
+    """Returns the vocabulary of the training texts, each counted once."""
+    texts = dict.fromkeys(text for pairs in data.parts["train"] for pair in pairs for text in pair)
+    pieces, tags = settings.vocabulary.pieces, tag_names(data.tasks)
+    may_be_fewer = data.stand_in or settings.size.sequences is not None
+    if may_be_fewer and pieces >= BYTES + FIRST_TAG + len(tags):
+        return Vocabulary(trained(texts, pieces - FIRST_TAG - len(tags)), tags)
+    try:
+        return Vocabulary.train(texts, pieces=pieces, tags=tags)
+    except ValueError as error:
+        raise PipelineError(f"vocabulary.pieces={pieces}: {error}") from error
+
+
+def encoded(settings: ExpertsConfig, data: TextPairs, vocabulary: Vocabulary) -> Encoded:
+    """Returns all parts as numbers. Training pairs with a side longer than `vocabulary.longest` are left out, sources
+    of other parts are cut there.
+
+    Raises DataError, naming the task, where more than a fifth of its pairs are too long.
+    """
+    longest = settings.vocabulary.longest
+    parts = {
+        name: encoded_part(settings, data, vocabulary, part, cut=None if name == "train" else longest)
+        for name, part in data.parts.items()
+    }
+    train = parts["train"]
+    kept = train.within(longest)
+    sizes, left = (torch.bincount(each.task, minlength=len(data.tasks)).tolist() for each in (train, kept))
+    for task, size, some in zip(data.tasks, sizes, left, strict=True):
+        if size - some > MOST_DROPPED * size:
+            raise DataError(
+                f"{data.name}: {size - some} of {size} training pairs of {task.name} have more than {longest} tokens "
+                "on a side (vocabulary.longest); raise it, or cut them into sentences"
+            )
+    dropped = {task.name: size - some for task, size, some in zip(data.tasks, sizes, left, strict=True)}
+    return Encoded(parts | {"train": kept}, dropped)
+
+
+def encoded_part(
+    settings: ExpertsConfig, data: TextPairs, vocabulary: Vocabulary, part: Part, *, cut: int | None
+) -> EncodedPairs:
+    """Returns the pairs of a part as numbers, those of one task after the other."""
+    sources, targets = list[TokenLists](), list[TokenLists]()
+    for task, pairs in zip(data.tasks, part, strict=True):
+        tags = tags_of(vocabulary, task, tag_of(settings))
+        sources.append(sources_of(vocabulary, [source for source, _ in pairs], [tags] * len(pairs), longest=cut)[0])
+        targets.append(encode_targets(vocabulary, [target for _, target in pairs]))
+    counts = torch.tensor([len(pairs) for pairs in part])
+    return EncodedPairs(joined(sources), joined(targets), torch.arange(len(part)).repeat_interleave(counts))
+
+
+def joined(lists: list[TokenLists]) -> TokenLists:
+    """Returns lists of numbers one after the other."""
+    return TokenLists(torch.cat([own.values for own in lists]), torch.cat([own.lengths for own in lists]))

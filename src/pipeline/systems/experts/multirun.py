@@ -1,0 +1,86 @@
+"""The jobs of a multirun of `recipe=experts` as its parent shows them: the thesis's tables, claims and goals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+from mlflow.tracking import MlflowClient
+
+from data.files.exact_numbers import EXACT
+from pipeline.compare import statistics
+from pipeline.compare.words import Summary
+from pipeline.systems.experts.arm_figures import nats_by_arm, scores_by_task
+from pipeline.systems.experts.claims import paired_of
+from pipeline.systems.experts.goals import goals_of
+from pipeline.systems.experts.labels import labelled
+from pipeline.systems.experts.scores import paired_bleu
+from pipeline.systems.experts.tables import by_task, means_of, thesis_of
+from pipeline.systems.experts.words import page
+from pipeline.tracking.artifacts import fetched
+from pipeline.tracking.run import scratch_folder
+
+TRANSLATIONS, PAIRS = "translations.csv", "pairs.csv"
+
+
+def summarise(client: MlflowClient, jobs: Any, title: str) -> Summary:
+    """Returns what the parent shows of its jobs: tables, figures, and words about them."""
+    named = labelled(jobs)
+    paired = paired_of(named)
+    bleu = bleu_of_claims(paired, named, translations_of(client, named))
+    summary = summary_of(named, paired, bleu, title)
+    sizes = first_table(client, named, PAIRS)
+    return summary._replace(tables={**summary.tables, **({"pairs.csv": sizes} if len(sizes) else {})})
+
+
+def summary_of(jobs: pd.DataFrame, paired: pd.DataFrame, bleu: pd.DataFrame, title: str) -> Summary:
+    """Returns tables, figures and words. jobs: as `labelled` gives them; bleu: as `bleu_of_claims` does."""
+    means, tasks = means_of(jobs), by_task(jobs)
+    tables = {"means": means, "tasks": tasks, "thesis": thesis_of(tasks), "paired": paired, "bleu": bleu}
+    tables["goals"] = goals_of(jobs, paired)
+    figures = {
+        "figures/arms": nats_by_arm(jobs, means, title=f"{title}: arms side by side"),
+        "figures/tasks": scores_by_task(tasks, title=f"{title}: BLEU by task"),
+    }
+    return Summary({f"{name}.csv": table for name, table in tables.items() if len(table)}, figures, page(tables))
+
+
+def translations_of(client: MlflowClient, jobs: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Returns the translations of the test part by run, of the jobs that logged them."""
+    found = {}
+    with scratch_folder() as scratch:
+        for run in jobs["run_id"]:
+            path = fetched(client, str(run), TRANSLATIONS, scratch)
+            if path is not None:
+                table: Any = pd.read_csv(path, keep_default_na=False)
+                found[str(run)] = table[table["part"] == "test"]
+    return found
+
+
+def first_table(client: MlflowClient, jobs: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Returns the table of that name of each data set's first job, one below the other."""
+    tables = []
+    with scratch_folder() as scratch:
+        for data, own in jobs.groupby("data", sort=False):
+            path = fetched(client, str(own["run_id"].iloc[0]), name, scratch)
+            if path is not None:
+                tables.append(pd.read_csv(path, **EXACT).assign(data=data))
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+
+
+def bleu_of_claims(paired: Any, jobs: Any, written: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Returns a row per data set and pair of arms of the claims: BLEU of both over the test sentences of the seeds that
+    both have, and p of the paired bootstrap; p_holm is adjusted over the pairs of a data set."""
+    rows = []
+    columns = ["data", "against", "challenger"]
+    for data, against, challenger in paired[columns].drop_duplicates().itertuples(index=False) if len(paired) else ():
+        own = jobs[(jobs["data"] == data) & jobs["run_id"].isin(written)]
+        sides = [own[own["arm"] == arm].set_index("seed")["run_id"] for arm in (against, challenger)]
+        seeds = sides[0].index.intersection(sides[1].index)
+        if len(seeds):
+            both = [pd.concat([written[side[seed]] for seed in seeds]) for side in sides]
+            rows.append({"data": data, "against": against, "challenger": challenger, **paired_bleu(*both)})
+    table = pd.DataFrame(rows)
+    if len(table):
+        table["p_holm"] = table.groupby("data")["p"].transform(lambda p: statistics.holm(p.to_numpy()))
+    return table

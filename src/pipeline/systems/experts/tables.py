@@ -1,0 +1,90 @@
+"""The tables of a multirun of `recipe=experts`: means over seeds, and beside them what the thesis prints. Pure
+functions. A row of jobs is a finished job, as `labels.labelled` names it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pipeline.compare.statistics import mean_interval
+from pipeline.systems.experts.labels import base
+from pipeline.systems.experts.thesis import TABLES, Table
+
+SCORES = ("nll", "bleu", "chrf")
+SIZES = ("parameters", "parameters_active")
+OVER_ALL = (
+    "test_error", "bleu_xe", "bleu_ex", "chrf_xe", "chrf_ex", "adapter_information", "largest_share", "starved",
+    "ms_per_step", "updates", "seconds",
+)  # fmt: skip
+
+
+def means_of(jobs: Any) -> pd.DataFrame:
+    """Returns a row per data set and arm: jobs, sizes, and the means over seeds of all scores; of the headline its
+    standard deviation and t-interval too, NaN below three seeds."""
+    rows = []
+    for (data, arm), own in jobs.groupby(["data", "arm"], sort=False):
+        errors = own["test_error"].to_numpy(np.float64)
+        low, high = mean_interval(errors)
+        row: dict[str, Any] = {"data": data, "arm": arm, "jobs": len(own), "stand_in": bool(own["stand_in"].any())}
+        row |= {name: int(own[name].max()) for name in SIZES}
+        row |= {name: own[name].mean() for name in OVER_ALL if name in own}
+        row |= {"test_error_sd": own["test_error"].std(), "test_error_low": low, "test_error_high": high}
+        rows.append(row | {"entropy": entropy_of(own)})
+    return pd.DataFrame(rows)
+
+
+def entropy_of(jobs: Any) -> float:
+    """Returns the mean entropy of the experts' shares over jobs and layers; NaN of arms without experts."""
+    columns = [name for name in jobs if str(name).startswith("balance_entropy_")]
+    values = jobs[columns].to_numpy(np.float64) if columns else np.full((1, 1), np.nan)
+    return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
+
+
+def by_task(jobs: Any) -> pd.DataFrame:
+    """Returns a row per data set, arm and task: means over seeds of nats a token, BLEU and chrF, their standard
+    deviations, t-intervals over seeds, and how far the bootstrap intervals of single jobs reach on the average."""
+    rows = []
+    for (data, arm), own in jobs.groupby(["data", "arm"], sort=False):
+        for task in str(own["tasks"].iloc[0]).split():
+            row: dict[str, Any] = {"data": data, "arm": arm, "task": task, "jobs": len(own)}
+            for score in SCORES:
+                row |= of_score(own, score, task)
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def of_score(jobs: Any, score: str, task: str) -> dict[str, float]:
+    values = jobs.get(f"{score}_{task}", pd.Series(dtype=float)).dropna()
+    low, high = mean_interval(values.to_numpy(np.float64))
+    own = {score: values.mean(), f"{score}_sd": values.std(), f"{score}_low": low, f"{score}_high": high}
+    if score != "nll":
+        ends = [jobs.get(f"{score}_{end}_{task}", pd.Series(dtype=float)).mean() for end in ("low", "high")]
+        own |= {f"{score}_sentences_low": ends[0], f"{score}_sentences_high": ends[1]}
+    return own
+
+
+def thesis_of(tasks: Any) -> pd.DataFrame:
+    """Returns a row per printed row of the tables that speak of these tasks: BLEU that the thesis prints, and what was
+    found, by task; NaN of what did not run. tasks: as `by_task` gives them."""
+    rows = []
+    for data, own in tasks.groupby("data", sort=False):
+        found = {(row["arm"], row["task"]): row["bleu"] for row in own.to_dict("records")}
+        for table in TABLES:
+            common = [task for task in table.tasks if task in set(own["task"])]
+            if base(str(data)) == "mt_small" and common and any((row.arm, common[0]) in found for row in table.rows):
+                rows += printed_rows(table, str(data), common, found)
+    return pd.DataFrame(rows)
+
+
+def printed_rows(table: Table, data: str, common: Sequence[str], found: dict[Any, float]) -> list[dict[str, Any]]:
+    """Returns the rows of one printed table."""
+    rows = []
+    for printed in table.rows:
+        front = {"data": data, "table": table.number, "title": table.title, "model": printed.model, "arm": printed.arm}
+        own = {f"printed_{task}": printed.scores[table.tasks.index(task)] for task in common}
+        here = {f"bleu_{task}": found.get((printed.arm, task), np.nan) for task in common}
+        rows.append(front | own | here | {"printed_average": printed.scores[-1]})
+    return rows

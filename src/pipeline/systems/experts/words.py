@@ -1,0 +1,133 @@
+"""What the parent of a multirun of `recipe=experts` says: its tables in Markdown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from pipeline.compare.markdown import markdown_table
+from pipeline.compare.words import RATIOS
+from pipeline.systems.experts.thesis import NOTE
+
+CAPTION = (
+    "Test part: mean ± standard deviation over seeds. *nats*: −log p of a target token, mean over tasks, with its 95 % "
+    "interval over seeds. *active*: parameters that a token meets. *ms*: of an update, on the machine of these jobs."
+)
+BY_TASK = (
+    "BLEU, then chrF, ± standard deviation over seeds; in brackets the 95 % bootstrap interval over test sentences, "
+    "mean over jobs."
+)
+SHOWN = ["claim", "of", "tasks", "pairs", "ratio", "ratio_low", "ratio_high", "p_holm", "verdict"]
+BLEU_SHOWN = ["against", "challenger", "sentences", "bleu_against", "bleu_challenger", "p_holm"]
+
+
+def page(tables: dict[str, pd.DataFrame]) -> str:
+    """Returns the whole text of the tables of `multirun.summary_of`, by their names."""
+    means, tasks, thesis, paired, bleu, goals = (
+        tables[name] for name in ("means", "tasks", "thesis", "paired", "bleu", "goals")
+    )
+    parts = [CAPTION]
+    for data in means["data"].unique():
+        parts += [f"## {data}", markdown_table(arm_cells(means[means["data"] == data]))]
+        parts += [f"{BY_TASK}\n\n{markdown_table(task_cells(tasks[tasks['data'] == data]))}"]
+        parts += printed(thesis[thesis["data"] == data]) if len(thesis) else []
+    parts += claims_in_words(paired, bleu)
+    if len(goals):
+        parts += ["## Goals", markdown_table(goals)]
+    return "\n\n".join(parts)
+
+
+def claims_in_words(paired: Any, bleu: Any) -> list[str]:
+    """Returns the claims of each data set, and the tests of BLEU."""
+    if not len(paired):
+        return []
+    divided = "Nats a token of the first arm divided by those of the second, paired by task and seed"
+    parts = ["## Claims", f"{divided}: {RATIOS}."]
+    for data, own in paired.groupby("data", sort=False):
+        said = own.assign(
+            claim=[f"{row['words']}: {row['challenger']} ahead of {row['against']}" for row in own.to_dict("records")]
+        )
+        parts.append(f"{data}\n\n{markdown_table(said.rename(columns={'whose': 'of'})[SHOWN])}")
+    if len(bleu):
+        parts.append(
+            "BLEU of the same pairs, over the test sentences of all seeds and tasks (paired bootstrap, Koehn 2004): "
+            "how sure one is of these networks on other sentences, not of other networks.\n\n"
+            f"{markdown_table(bleu[['data', *BLEU_SHOWN]])}"
+        )
+    return parts
+
+
+def missing(value: Any) -> bool:
+    return value is None or value != value
+
+
+def spread(mean: Any, deviation: Any, form: str) -> str:
+    """Returns a mean with its deviation, where there is one."""
+    if missing(mean):
+        return ""
+    return f"{mean:{form}}" + ("" if missing(deviation) else f" ± {deviation:{form}}")
+
+
+def between(low: Any, high: Any, form: str) -> str:
+    return "" if missing(low) or missing(high) else f"{low:{form}} to {high:{form}}"
+
+
+def arm_cells(means: Any) -> pd.DataFrame:
+    """Returns the arms of one data set as words."""
+    rows = []
+    for row in means.to_dict("records"):
+        rows.append({
+            "arm": row["arm"], "jobs": row["jobs"],
+            "nats": spread(row["test_error"], row["test_error_sd"], ".4f"),
+            "95 %": between(row["test_error_low"], row["test_error_high"], ".4f"),
+            "BLEU xe": spread(row.get("bleu_xe"), None, ".1f"), "BLEU ex": spread(row.get("bleu_ex"), None, ".1f"),
+            "parameters": row["parameters"], "active": row["parameters_active"],
+            "ms": spread(row.get("ms_per_step"), None, ".0f"), "updates": spread(row.get("updates"), None, ".0f"),
+            "entropy": spread(row["entropy"], None, ".3f"),
+            "information": spread(row.get("adapter_information"), None, ".3f"),
+        })  # fmt: skip
+    return filled(pd.DataFrame(rows))
+
+
+def filled(table: pd.DataFrame) -> pd.DataFrame:
+    """Returns the columns that say something."""
+    return table.drop(columns=[name for name in table if all(value == "" for value in table[name])])
+
+
+def task_cells(tasks: Any) -> pd.DataFrame:
+    """Returns a row per arm and a column per task, as words."""
+    rows = []
+    for arm, own in tasks.groupby("arm", sort=False):
+        cells = {row["task"]: task_cell(row) for row in own.to_dict("records")}
+        rows.append({"arm": arm, **cells})
+    return pd.DataFrame(rows)
+
+
+def task_cell(row: dict[str, Any]) -> str:
+    """Returns BLEU and chrF of an arm and task."""
+    found = []
+    for score in ("bleu", "chrf"):
+        inside = between(row[f"{score}_sentences_low"], row[f"{score}_sentences_high"], ".1f")
+        found.append(spread(row[score], row[f"{score}_sd"], ".1f") + (f" ({inside})" if inside else ""))
+    return ", ".join(found)
+
+
+def printed(thesis: Any) -> list[str]:
+    """Returns the tables of the thesis with what was found beside them."""
+    parts = []
+    for (number, title), own in thesis.groupby(["table", "title"], sort=False):
+        tasks = [name.removeprefix("printed_") for name in own.columns if str(name).startswith("printed_")]
+        tasks = [task for task in tasks if task != "average" and own[f"printed_{task}"].notna().any()]
+        rows = [
+            {"model": row["model"], "arm": row["arm"], **{task: cell(row, task) for task in tasks}}
+            for row in own.to_dict("records")
+        ]
+        heading = f"Table {number} of the thesis, {title}: BLEU found here / printed there"
+        parts.append(f"{heading}\n\n{markdown_table(pd.DataFrame(rows))}")
+    return [*parts, NOTE] if parts else []
+
+
+def cell(row: dict[str, Any], task: str) -> str:
+    found = row.get(f"bleu_{task}")
+    return f"{'–' if missing(found) else f'{found:.1f}'} / {row[f'printed_{task}']:.1f}"

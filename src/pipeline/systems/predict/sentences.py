@@ -1,0 +1,47 @@
+"""Translations by a logged model: a row for each sentence of a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from data.base import DataError
+from data.files.table_files import TextFormat, existing_file, read_frame
+from data.files.textfile import read_rows
+from data.translation.table import TEXT_FILES
+from pipeline.host.errors import PipelineError
+from pipeline.systems.predict.config import PredictConfig
+
+TEXT, FROM, TO = COLUMNS = ("text", "from", "to")
+
+
+def refuse_what_series_have(settings: PredictConfig) -> None:
+    """Raises PipelineError for settings that mean something to other models alone."""
+    data = settings.data
+    asked = {
+        "horizon": settings.horizon, "interval": settings.interval, "data.group": data.group, "data.time": data.time
+    }  # fmt: skip
+    typed = [f"{name}={value}" for name, value in asked.items() if value]
+    if typed:
+        raise PipelineError(f"{typed[0]}: this model translates sentences; leave it out")
+
+
+def predicted_sentences(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:
+    """Returns text, from and to of each row of the file with translation, score and truncated, and words about them.
+
+    Raises DataError for a file that cannot be read or that the model cannot translate, naming the line of bytes that
+    are no UTF-8, and PipelineError for settings of others.
+    """
+    refuse_what_series_have(settings)
+    file = existing_file(settings.data.path)
+    if file.name.lower().endswith(TEXT_FILES):
+        read_rows(file)  # to name the line of bytes that are no text
+    frame = read_frame(file, TextFormat(settings.data.delimiter, as_written=True))[0]
+    try:
+        found = model.predict(frame)
+    except ValueError as error:
+        raise DataError(f"{file}: {getattr(error, 'reason', error)}") from error
+    cut = int(found["truncated"].sum())
+    words = f"translations of {len(found)} sentences" + (f" ({cut} were cut, as they are too long)" if cut else "")
+    return pd.concat([frame[list(COLUMNS)].reset_index(drop=True), found], axis=1), words

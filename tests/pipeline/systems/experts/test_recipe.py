@@ -1,0 +1,175 @@
+"""`recipe=experts`, tiny, from the command line to the store, a file of translations and a served answer."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import mlflow
+import numpy as np
+import pandas as pd
+import pytest
+
+from data.files.exact_numbers import EXACT
+from models.experts.objective import TranslationObjective
+from served_in_process import application, in_process
+
+SMALL = ("translator.width=8", "translator.heads=2", "translator.hidden=8", "translator.layers=1", "adapter.hidden=4",
+         "sampling.tokens=120")  # fmt: skip
+TINY = ("recipe=experts", "data=ciphers", "data.languages=3", "size=tiny", *SMALL)
+
+
+def only_run(client):
+    (run,) = client.search_runs([e.experiment_id for e in client.search_experiments()])
+    return run
+
+
+def table(run, path: str) -> pd.DataFrame:
+    return pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{run.info.artifact_uri}/{path}")), **EXACT)
+
+
+def artifacts(client, run) -> set[str]:
+    return {item.path for item in client.list_artifacts(run.info.run_id)}
+
+
+def test_a_tiny_run_leaves_scores_translations_and_shares(run_pipeline: Callable, client) -> None:
+    result = run_pipeline(*TINY, "experts.count=3")
+    assert result.status == 0, result.err
+    run = only_run(client)
+    assert (run.info.status, run.info.run_name) == ("FINISHED", "experts-ciphers-token+shared-seed0")
+    assert {name: run.data.tags[name] for name in ("arm", "tag", "tasks")} == {
+        "arm": "token+shared", "tag": "target", "tasks": "c1-en c2-en c3-en"
+    }  # fmt: skip
+    metrics, curve = run.data.metrics, table(run, "curves/fit.csv")
+    assert curve["epoch"].tolist() == [0, 1, 2]
+    assert curve["learning_rate"].tolist() == pytest.approx(
+        [0.0003, 0.003 * (10 / 11) ** 0.5, 0.003 * (10 / 21) ** 0.5]
+    )
+    for name in ("validation", "nll_c1-en", "bleu_c2-en", "balance_entropy_encoder.0", "starved", "largest_share"):
+        points = client.get_metric_history(run.info.run_id, f"fit/{name}")
+        assert [point.step for point in points] == [0, 1, 2], name
+    assert {"tokens_per_second", "ms_per_step", "padding"} <= set(curve)
+    assert float(run.data.tags["validation_error"]) == curve["validation"].min()
+    scores = table(run, "scores.csv").set_index("task")
+    assert metrics["evaluate/test_error"] == pytest.approx(scores["nll"].mean())
+    assert metrics["evaluate/chrf_c3-en"] == pytest.approx(scores.loc["c3-en", "chrf"])
+    assert {"evaluate/bleu_xe", "evaluate/adapter_information", "model/parameters_active"} <= set(metrics)
+    assert metrics["model/parameters"] > metrics["model/parameters_active"] > 0
+    assert {f"{stage}/seconds" for stage in ("load", "tokenise", "fit", "evaluate", "report")} <= set(metrics)
+    shares = table(run, "shares.csv")
+    by_task = shares.groupby(["layer", "kind", "task"])["share"].sum()
+    assert by_task.to_numpy() == pytest.approx(np.ones(2 * 2 * 3))
+    assert len(table(run, "translations.csv")) == 3 * 6
+    assert {"pairs.csv", "embeddings.csv", "translations.md", "figures", "parameters"} <= artifacts(client, run)
+
+
+def test_a_killed_run_goes_on_to_the_same_numbers_whatever_is_drawn(
+    run_pipeline: Callable, client, monkeypatch
+) -> None:
+    asked = (*TINY, "experts.arm=random", "translator.dropout=0.3", "fit.updates=3", "fit.epochs=2", "fit.bleu=0",
+             "tracking.detail=summary", "tracking.log_model=false")  # fmt: skip
+    losses, loss = [], TranslationObjective.loss
+
+    def breaks(self, batch):
+        losses.append(1)
+        if len(losses) == 5:  # in the middle of the second epoch
+            raise OSError("the disk is full")
+        return loss(self, batch)
+
+    monkeypatch.setattr(TranslationObjective, "loss", breaks)
+    assert "the disk is full" in run_pipeline(*asked).error
+    assert run_pipeline(*asked, "resume=true").status == 0
+    assert len(losses) == 5 + 3  # one epoch was kept
+    resumed = only_run(client)
+    client.delete_run(resumed.info.run_id)
+    assert "vocabulary: found, learned before" in (whole := run_pipeline(*asked)).out + whole.err
+    again = only_run(client)
+    for path in ("translations.csv", "scores.csv", "shares.csv"):
+        pd.testing.assert_frame_equal(table(again, path), table(resumed, path), check_exact=True)
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    """Forty German and French sentences with their English, and one with a typed tag."""
+    nouns = ["house", "dog", "tree", "cat", "car", "door", "book", "bird", "fish", "road"]
+    rows = [
+        {"text": f"{word} {noun} {code} {k}", "translation": f"the {noun} {code} {k}", "from": code, "to": "en"}
+        for code, word in (("de", "das"), ("fr", "<2de>")) for k, noun in enumerate(nouns * 2)
+    ]  # fmt: skip
+    pd.DataFrame(rows).to_csv(tmp_path / "pairs.csv", index=False)
+    return tmp_path / "pairs.csv"
+
+
+def test_pairs_of_ones_own_are_learned_predicted_and_served(
+    run_pipeline: Callable, client, pairs: Path, monkeypatch
+) -> None:
+    asked = ("recipe=experts", "data=text_pairs", f"data.path={pairs}", "vocabulary.pieces=280", *SMALL)
+    result = run_pipeline(*asked, "experts.arm=token+static", "fit.epochs=1", "fit.updates=3", "fit.bleu=0",
+                          "tracking.register=mine")  # fmt: skip
+    assert result.status == 0, result.err
+    assert "predict: python -m pipeline recipe=predict model=models:/mine/1 data.path=new.csv" in result.out
+    tested = table(only_run(client), "translations.csv")
+    assert tested["source"].str.contains("<2de>").any()
+    monkeypatch.chdir(pairs.parent)
+    new = tested[["source", "task"]].rename(columns={"source": "text"})
+    new = new.assign(**{"from": new["task"].str[:2], "to": "en"}).drop(columns="task")
+    new.loc[len(new)] = [" ", "de", "en"]
+    new.to_csv("new.csv", index=False)
+    result = run_pipeline("recipe=predict", "model=models:/mine/1", "data.path=new.csv")
+    assert f"translations of {len(new)} sentences: " in result.out, result.err
+    found = pd.read_csv("new-predictions.csv", keep_default_na=False, float_precision="round_trip")
+    assert list(found) == ["text", "from", "to", "translation", "score", "truncated"]
+    assert found["translation"].tolist() == [*tested["translation"].fillna(""), ""]
+    assert found["score"].tolist() == pytest.approx([*tested["score"], 0.0], abs=1e-5)
+    for changed, reason in (
+        ({"from": "xx"}, "new.csv: row 0: this model does not translate from xx into en; it knows de-en, fr-en"),
+        ({"to": "de"}, "new.csv: row 0: from and to are both 'de'; give two languages"),
+    ):
+        new.assign(**changed).sort_values("from", kind="stable").to_csv("new.csv", index=False)
+        assert reason in run_pipeline("recipe=predict", "model=models:/mine/1", "data.path=new.csv").error
+    refused = run_pipeline("recipe=predict", "model=models:/mine/1", "data.path=new.csv", "horizon=3").error
+    assert "horizon=3: this model translates sentences; leave it out" in refused
+    Path("new.csv").write_bytes(b"text,from,to\na,de,en\n\xff,de,en\n")
+    assert "new.csv, line 3" in run_pipeline("recipe=predict", "model=models:/mine/1", "data.path=new.csv").error
+    check_served(application("models:/mine/1", "strict", monkeypatch), found[:3])
+
+
+def check_served(app, found: pd.DataFrame) -> None:
+    """What the strict server answers is what was predicted; what it cannot read it refuses in one line."""
+    rows = json.loads(found[["text", "from", "to"]].to_json(orient="records"))
+    status, answer = in_process(app, {"dataframe_records": rows})
+    assert status == 200, answer
+    assert [row["translation"] for row in answer["predictions"]] == found["translation"].tolist()
+    status, answer = in_process(app, {"dataframe_records": rows, "params": {"beam": 1, "longest": 4}})
+    assert [row["truncated"] for row in answer["predictions"]] == [True] * 3, answer
+    for body, reason in (
+        ({"dataframe_records": [{"text": "a", "from": "de"}]}, "column to is missing; the model needs text, from, to"),
+        ({"dataframe_records": rows, "params": {"beam": 9}}, "beam must be a whole number from 1 to 8, got 9"),
+        ({"dataframe_records": [{"text": "a\x00", "from": "de", "to": "en"}]}, "it holds the character U+0000"),
+        ({"inputs": [["a"]]}, "this model takes a table; send dataframe_split or dataframe_records"),
+    ):
+        status, answer = in_process(app, body)
+        assert (status, reason in answer["message"]) == (400, True), answer
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (("experts.arm=tokens",), "experts.arm=tokens: router must be one of dense, dense_wide"),
+        (("experts.arm=hash+shared",), "experts.arm=hash+shared: adapter shared needs a router with a gate"),
+        (("experts.top=5",), "experts: top must be 1 to count, got 5 of 4 experts"),
+        (("experts.capacity=1", "experts.count=1", "experts.top=1"), "capacity must be above 0, with several experts"),
+        (("adapter.count=4",), "experts.arm=token+shared: adapter shared needs at least 3 tasks and 2 to that many"),
+        (("data.languages=2",), "experts.arm=token+shared: adapter shared needs at least 3 tasks"),
+        (("translator.heads=3",), "translator: width must be even and a multiple of heads, got 8 and 3"),
+        (("vocabulary.pieces=200",), "vocabulary.pieces=200: pieces must be at least 264, for the bytes, 4 signs and"),
+        (("size=full", "data.pairs=9"), "vocabulary.pieces=4000: the texts allow"),
+        (("vocabulary.longest=4",), "training pairs of c1-en have more than 4 tokens on a side (vocabulary.longest)"),
+        (("vocabulary.longest=200",), "vocabulary.longest=200 is more than sampling.tokens=120"),
+        (("fit.select=bleu", "fit.bleu=0"), "fit.select=bleu needs translations to score"),
+    ],
+)  # fmt: skip
+def test_bad_settings_end_in_one_line(overrides, message, run_pipeline: Callable) -> None:
+    assert message in run_pipeline(*TINY, *overrides, "tracking=off").error
