@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH, MARGIN, LINE, HEAD = 4.2, 0.6, 0.24, 1.3  # of a panel, and around it; of an arm and of the rest of the height
+WIDTH, MARGIN, LINE, HEAD = 4.2, 0.6, 0.28, 1.3  # of a panel, and around it; of an arm and of the rest of the height
+ENDS = 0.8  # arms that there is room for above the first one and below the last
 
 
 def error_by_arm(jobs: Any, means: Any, *, title: str) -> Figure:
@@ -36,17 +37,19 @@ def error_by_arm(jobs: Any, means: Any, *, title: str) -> Figure:
 
 def draw(panel: Axes, jobs: Any, means: Any) -> None:
     """Fills the panel of one data set."""
-    arms = means.loc[~means["bar"], "arm"].tolist()
+    arms, unit = means.loc[~means["bar"], "arm"].tolist(), unit_of(jobs)
+    taught = set(means.loc[means["contaminated"], "arm"])
     for place, arm in enumerate(arms):
         own = jobs[(jobs["arm"] == arm) & np.isfinite(jobs["test_error"])]
-        dots, errors = own["test_error"].to_numpy(), averaged(own["test_error"], own, unit_of(jobs))
+        dots, errors = own["test_error"].to_numpy(), averaged(own["test_error"], own, unit)
         panel.plot(dots, np.full(len(dots), place), "o", color=colour(1), alpha=0.35, markersize=MARKER)
-        low, high = mean_interval(errors)
+        low, high = mean_interval(errors, unit.shared)
         sides = [[errors.mean() - low], [high - errors.mean()]] if len(errors) and np.isfinite(low) else None
         panel.errorbar([errors.mean()], [place], xerr=sides, fmt="D", color=colour(0), markersize=MARKER, capsize=CAP)
     for bar in means[means["bar"]].to_dict("records"):
         panel.axvline(bar["error"], **REFERENCE)
         called = named(bar["arm"], bar["data"], stand_in=bar["stand_in"])
         panel.set_title(f"{panel.get_title()}; line: {called}, the bar", fontsize=HEADING)
-    panel.set_yticks(range(len(arms)), arms, fontsize=SMALL_SIZE)
-    panel.margins(y=0.1)
+    shown = [f"{arm}\n(trained on labels)" if arm in taught else arm for arm in arms]
+    panel.set_yticks(range(len(arms)), shown, fontsize=SMALL_SIZE)
+    panel.set_ylim(-ENDS, len(arms) - 1 + ENDS)
