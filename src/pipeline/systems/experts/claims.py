@@ -75,7 +75,7 @@ def rows_of(jobs: Any, data: str) -> Iterator[dict[str, Any]]:
         if {claim.challenger, claim.against} <= set(arms) and tasks:
             sides = [errors_of(jobs[jobs["arm"] == arm], tasks) for arm in (claim.against, claim.challenger)]
             front = {"data": data, **claim._asdict(), "stand_in": bool(jobs["stand_in"].any())}
-            yield front | statistics.compare_pairs(*sides)
+            yield front | statistics.compare_pairs(*sides, shared=0.0)
 
 
 def of_variants(arms: Sequence[str]) -> Iterator[Claim]:
