@@ -99,8 +99,8 @@ class TranslationObjective:
 
     It is the mean over target tokens of the cross-entropy with `smoothing`, plus `balance` times the sum over gates of
     N Σ f P. An epoch is `sampling.updates` batches. Of several processes each takes every so many-th pair of a batch,
-    and balances its own part. Raises ValueError for a task without pairs, pairs that no batch can hold, a temperature
-    below 1, and a balance below 0.
+    and balances its own part. tasks: those that are learned, None for all. Raises ValueError for one of them without
+    pairs, pairs that no batch can hold, a temperature below 1, and a balance below 0.
     """
 
     def __init__(
@@ -111,6 +111,7 @@ class TranslationObjective:
         sampling: Sampling,
         balance: float = 0.01,
         smoothing: float = 0.1,
+        tasks: Sequence[int] | None = None,
     ) -> None:
         self.model, self.pairs, self.sampling, self.balance, self.smoothing = model, pairs, sampling, balance, smoothing
         if not sampling.temperature >= 1 or sampling.updates < 1 or not balance >= 0:
@@ -119,8 +120,10 @@ class TranslationObjective:
                 f"{sampling.updates} and {balance}"
             )
         counts = torch.bincount(pairs.task, minlength=model.architecture.tasks)
-        if (empty := (counts == 0).nonzero()).numel():
-            raise ValueError(f"task {int(empty[0])} has no pairs; give some, or leave it out")
+        wanted = range(model.architecture.tasks) if tasks is None else tasks
+        empty = next((task for task in wanted if not counts[task]), None)
+        if empty is not None:
+            raise ValueError(f"task {empty} has no pairs; give some, or leave it out")
         if (longest := int(pairs.lengths.max())) > sampling.tokens:
             raise ValueError(f"a pair has {longest} tokens, and a batch may have {sampling.tokens}; drop longer pairs")
         self._order, self._counts = pairs.task.argsort(stable=True), counts

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pipeline.compare.statistics import mean_interval
-from pipeline.plotting import CAP, MARKER, SMALL_SIZE, Grid, colour, new_panels
+from pipeline.plotting import CAP, MARKER, SMALL_SIZE, Grid, colour, legend, line, new_axes, new_panels, written_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,4 +63,19 @@ def scores_by_task(tasks: Any, *, title: str) -> Figure:
         panel.errorbar(scores, places, xerr=sides, fmt="D", color=colour(0), markersize=MARKER, capsize=CAP)
         panel.set_yticks(places, rows["arm"].tolist(), fontsize=SMALL_SIZE)
         panel.margins(y=0.1)
+    return figure
+
+
+def chrf_by_pairs(fewshot: Any, *, title: str) -> Figure:
+    """Draws chrF of new tasks against their training pairs, a line per way to learn them.
+
+    fewshot: as `tables.fewshot_of` gives it.
+    """
+    figure, (panel,) = new_axes(title, x="training pairs of a new task", y="chrF, mean over new tasks and seeds")
+    for index, (arm, own) in enumerate(fewshot.groupby("arm", sort=False)):
+        rows = own.sort_values("pairs")
+        line(panel, index, rows["pairs"], rows["new_chrf"], str(arm))
+    panel.set_xscale("log")
+    written_out(panel, sorted(set(fewshot["pairs"])))
+    legend(panel, loc="best")
     return figure

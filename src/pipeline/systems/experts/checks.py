@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pipeline.host.errors import PipelineError
+from pipeline.settings.schema import refuse_repeated
 from pipeline.systems.experts.arms import adapting_of, architecture_of, mixing_of, parts_of
 from pipeline.systems.experts.config import ExpertsConfig
 
@@ -24,11 +25,24 @@ def check(settings: ExpertsConfig) -> None:
     fit = settings.fit
     if fit.select == "bleu" and fit.bleu == 0:
         raise PipelineError("fit.select=bleu needs translations to score; leave out fit.bleu=0")
+    check_fewshot(settings)
     longest, tokens = settings.vocabulary.longest, settings.sampling.tokens
     if longest > tokens:
         raise PipelineError(
             f"vocabulary.longest={longest} is more than sampling.tokens={tokens}, so that a batch may not hold a pair; "
             "lower the first or raise the second"
+        )
+
+
+def check_fewshot(settings: ExpertsConfig) -> None:
+    """Raises PipelineError for parts that the arm does not have and that should learn new tasks."""
+    own, (_, adapter) = settings.fewshot, parts_of(settings.experts.arm)
+    refuse_repeated("fewshot.languages", own.languages)
+    wanted = {"adapters": ("static",), "tasks": ("dynamic", "shared"), "tasks+gates": ("dynamic", "shared")}
+    if own.languages and adapter not in wanted.get(own.adapt, (adapter,)):
+        arms = " or ".join(f"token+{kind}" for kind in wanted[own.adapt])
+        raise PipelineError(
+            f"fewshot.adapt={own.adapt} means nothing to experts.arm={settings.experts.arm}; take {arms}"
         )
 
 

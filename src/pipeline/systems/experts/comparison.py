@@ -7,7 +7,7 @@ from typing import Any
 from pipeline.compare.comparison import Comparison, stored_error
 
 ERROR, EVALUATE, DATA = "evaluate/test_error", "evaluate/", "data/"
-TAGS = ("arm", "tag", "tasks", "low")
+TAGS = ("arm", "tag", "tasks", "low", "adapt")
 
 
 def columns(run: Any) -> dict[str, object]:
@@ -19,6 +19,7 @@ def columns(run: Any) -> dict[str, object]:
     own |= {name.removeprefix(DATA): value for name, value in metrics.items() if name.startswith(f"{DATA}pairs_")}
     return {
         **{name: tags[name] for name in TAGS},
+        "shots": int(tags["shots"]),
         "parameters": int(metrics["model/parameters"]),
         "parameters_active": int(metrics["model/parameters_active"]),
         "ms_per_step": metrics.get("fit/ms_per_step", float("nan")),
@@ -33,7 +34,7 @@ TRANSLATION = Comparison(
     chosen_by="validation_error",
     columns=columns,
     label="test −log p of a target token (nats, mean over tasks)",
-    words=("tag", "tasks", "low"),
+    words=("tag", "tasks", "low", "adapt"),
     sizes=("parameters", "parameters_active"),
     groups=("experts.arm",),
     report="pipeline.systems.experts.multirun:summarise",

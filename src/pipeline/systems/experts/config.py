@@ -15,6 +15,7 @@ from pipeline.systems.registry import System
 # as `models.experts.tags.TAGS` and `models.experts.arms.Start` name them, whose modules import torch
 TAGS, STARTS = ("target", "task", "none"), ("independent", "copied")
 SELECT = ("nll", "bleu")
+ADAPT = ("all", "adapters", "tasks", "tasks+gates", "none")  # "none", or as `models.experts.growth` takes it
 
 
 @dataclass
@@ -72,6 +73,16 @@ class FitConfig:
 
 
 @dataclass
+class FewshotConfig:
+    languages: list[str] = setting([], may_be_empty=True)
+    pairs: int = setting(above=0)
+    adapt: str = setting(choices=ADAPT)
+    epochs: int = setting(at_least=0, cap="epochs")
+    updates: int = setting(above=0, cap="count")
+    learning_rate: float = setting(above=0)
+
+
+@dataclass
 class DecodeConfig:
     beam: int = setting(at_least=1, at_most=8)
     penalty: float = setting(at_least=0)
@@ -88,6 +99,7 @@ class ExpertsConfig(CommonConfig):
     vocabulary: VocabularyConfig = field(default_factory=VocabularyConfig)
     sampling: SamplingConfig = field(default_factory=SamplingConfig)
     fit: FitConfig = field(default_factory=FitConfig)
+    fewshot: FewshotConfig = field(default_factory=FewshotConfig)
     decode: DecodeConfig = field(default_factory=DecodeConfig)
 
 

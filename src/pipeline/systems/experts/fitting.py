@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -91,26 +90,30 @@ def network_of(settings: ExpertsConfig, data: TextPairs, vocabulary: Vocabulary)
     return TranslationNetwork(architecture, seed=settings.seed).to(DTYPES[settings.dtype])
 
 
-def objective_of(settings: ExpertsConfig, network: TranslationNetwork, encoded: Encoded) -> Paced:
-    """Returns the loss of an arm over the training part."""
+def objective_of(
+    settings: ExpertsConfig, network: TranslationNetwork, encoded: Encoded, tasks: Sequence[int] | None
+) -> Paced:
+    """Returns the loss of an arm over the training part of these tasks, None for all."""
     sampling = Sampling(settings.sampling.tokens, settings.fit.updates, settings.sampling.temperature)
     return Paced(
         TranslationObjective(
             network, encoded.parts["train"], sampling=sampling, balance=settings.experts.balance,
-            smoothing=settings.fit.smoothing,
+            smoothing=settings.fit.smoothing, tasks=tasks,
         )
     )  # fmt: skip
 
 
 def fit_network(
-    settings: ExpertsConfig, network: TranslationNetwork, encoded: Encoded, validation: Validation, here: Study
-) -> Fitted:
+    settings: ExpertsConfig, network: TranslationNetwork, encoded: Encoded, validation: Validation, here: Study, *,
+    stage: str = "fit", tasks: Sequence[int] | None = None,
+) -> Fitted:  # fmt: skip
     """Returns the network with the weights of the epoch that the validation part likes best, and logs each epoch.
 
     A training that was stopped goes on from its checkpoint to the same numbers, those that dropout and routers draw
-    among them.
+    among them. stage: begins the names of its metrics, and of its file in the folder of the run. tasks: those that are
+    learned, None for all.
     """
-    objective = objective_of(settings, network, encoded)
+    objective = objective_of(settings, network, encoded, tasks)
 
     def evaluate() -> dict[str, float]:
         pace = objective.pace()
@@ -120,30 +123,28 @@ def fit_network(
 
     loop = Fit(
         objective,
-        fit_settings(settings, network),
-        generator=generator(settings.seed, "experts/batches"),
-        measures=Measures(evaluate, lambda row: log_row(here, row), DECIDES[settings.fit.select], training="train"),
-        path=fit_path(here),
+        fit_settings(settings, title=stage, on_gpu=network.embedding.is_cuda),
+        generator=generator(settings.seed, f"experts/{stage}"),
+        measures=Measures(
+            evaluate, lambda row: log_row(here, row, stage), DECIDES[settings.fit.select], training="train"
+        ),
+        path=here.folder / f"{stage}.npz",
     )
     with threads_for(network):
         return Fitted(network, loop.run())
 
 
-def fit_path(here: Study) -> Path:
-    return here.folder / "fit.npz"
-
-
-def fit_settings(settings: ExpertsConfig, network: TranslationNetwork) -> FitSettings:
+def fit_settings(settings: ExpertsConfig, *, title: str, on_gpu: bool) -> FitSettings:
     own = settings.fit
     steps = own.epochs * own.updates + 1  # one is left, so that the last epoch ends as the others do
     return FitSettings(
         own.epochs, "adam", own.learning_rate, own.clip, steps=steps, accept="always", schedule="warmup_inverse_sqrt",
-        warmup=min(1.0, own.warmup / steps), second_beta=0.98, patience=own.patience, title="fit",
-        seed=settings.seed, autocast=own.autocast and network.embedding.is_cuda,
+        warmup=min(1.0, own.warmup / steps), second_beta=0.98, patience=own.patience, title=title,
+        seed=settings.seed, autocast=own.autocast and on_gpu,
     )  # fmt: skip
 
 
-def log_row(here: Study, row: EpochRow) -> None:
+def log_row(here: Study, row: EpochRow, stage: str) -> None:
     """Logs an epoch."""
     for name, value in {**row.values, "learning_rate": row.learning_rate, "accepted": float(row.accepted)}.items():
-        here.run.metric(f"fit/{name}", value, row.epoch)
+        here.run.metric(f"{stage}/{name}", value, row.epoch)

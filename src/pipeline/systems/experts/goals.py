@@ -13,6 +13,7 @@ from pipeline.compare.statistics import UNKNOWN, Interval, mean_interval
 from pipeline.systems.experts.labels import base
 
 ENTROPY, CAPTIONS, BLEU, BAR = 0.9, ("de-en", "fr-en", "cs-en"), 28.0, "nearest"
+SHOTS, SHARE = 256, 0.8
 MANY = 3000  # pairs of a task from which a dense network has to beat the bar
 
 
@@ -25,13 +26,20 @@ class Goal(NamedTuple):
     verdict: str
 
 
-def goals_of(jobs: Any, paired: Any) -> pd.DataFrame:
-    """Returns a row per goal that the jobs speak of: data, goal, value, low, high, verdict."""
+def goals_of(jobs: Any, paired: Any, fewshot: Any) -> pd.DataFrame:
+    """Returns a row per goal that the jobs speak of: data, goal, value, low, high, verdict. fewshot: as
+    `tables.fewshot_of` gives it."""
     rows = []
     for data, own in jobs.groupby("data", sort=False):
         pairs = paired[paired["data"] == data] if len(paired) else paired
         stand_in = bool(own["stand_in"].any())
-        for goal in [*of_pairs(pairs), *of_shares(own), *of_bars(own), *of_bleu(own, str(data))]:
+        for goal in [
+            *of_pairs(pairs),
+            *of_shares(own),
+            *of_bars(own),
+            *of_bleu(own, str(data)),
+            *of_shots(fewshot, data),
+        ]:
             verdict = claims.NO_CLAIM if stand_in else goal.verdict
             rows.append(
                 {"data": data, "goal": goal.goal, "value": goal.value, **goal.interval._asdict(), "verdict": verdict}
@@ -96,3 +104,20 @@ def of_bleu(jobs: Any, data: str) -> Iterator[Goal]:
     interval = mean_interval(values)
     verdict = claims.verdict(supported=interval.low >= BLEU, contradicted=interval.high < BLEU)
     yield Goal(f"BLEU of de-en, best arm ({arm}), at least {BLEU:g}", float(values.mean()), interval, verdict)
+
+
+def of_shots(fewshot: Any, data: Any) -> Iterator[Goal]:
+    """Yields, of new tasks that are learned by the parts that are theirs, whether old tasks stay the same to the bit,
+    and whether that gains 80 % of what learning with all numbers does at 256 pairs."""
+    own = fewshot[(fewshot["data"] == data) & ~fewshot["adapt"].isin(["all", "none"])] if len(fewshot) else fewshot
+    for arm, rows in own.groupby("arm", sort=False) if len(own) else ():
+        same = bool(rows["old_equal"].all())
+        if str(rows["adapt"].iloc[0]) in ("adapters", "tasks"):
+            verdict = claims.verdict(supported=same, contradicted=not same)
+            yield Goal(f"old tasks stay the same to the bit: {arm}", float(same), UNKNOWN, verdict)
+        at = rows[rows["pairs"] == SHOTS]
+        if len(at):
+            share = float(at["share_of_all"].iloc[0])
+            reached = claims.verdict(supported=share >= SHARE, contradicted=share < SHARE)
+            words = f"share of the chrF gained by learning all numbers, {SHOTS} pairs, at least {SHARE}: {arm}"
+            yield Goal(words, share, UNKNOWN, reached)

@@ -35,13 +35,13 @@ def labelled(jobs: Any) -> pd.DataFrame:
 
 
 def label_of(arm: str, settings: list[str]) -> str:
-    """Returns an arm with the settings that change something in it, "token top=1"; where an experiment gives them a
-    name, with that alone."""
+    """Returns an arm with the settings that change something in it, "token top=1"; where an experiment gives some of
+    them a name, with that, "token capacity-2"."""
     variant = next((own.removeprefix(VARIANT) for own in settings if own.startswith(VARIANT)), None)
-    if variant is not None:
-        return arm if variant == arm else f"{arm} {variant}"
-    own = [one for one in settings if not one.startswith(DATA) and one.partition("=")[0] not in idle(arm)]
-    return " ".join([arm, *map(short, own)])
+    front = arm if variant in (None, arm) else f"{arm} {variant}"
+    unread = idle(arm) if variant is None else ()
+    own = [one for one in settings if not one.startswith((DATA, VARIANT)) and one.partition("=")[0] not in unread]
+    return " ".join([front, *map(short, own)])
 
 
 def short(setting: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ import torch
 from tqdm import tqdm
 
 from data.base import DataError
-from data.text_pairs import Part, TextPairs
+from data.text_pairs import Part, Task, TextPairs
 from models.experts.objective import EncodedPairs, encode_targets
 from models.experts.tags import sources_of, tag_names, tags_of
 from models.runtime.collectives import rank, text_of_first_rank
@@ -35,6 +35,15 @@ class Encoded(NamedTuple):
     dropped: Mapping[str, int]
 
 
+class Loaded(NamedTuple):
+    """Holds the data, the vocabulary of their training texts, the data as numbers, and where to compute."""
+
+    data: TextPairs
+    vocabulary: Vocabulary
+    encoded: Encoded
+    device: torch.device
+
+
 def load(settings: ExpertsConfig) -> TextPairs:
     """Returns the data, cut as `size` says. Raises PipelineError where data= names no sentence pairs."""
     data = build("data", settings.data, settings.extensions)
@@ -46,28 +55,29 @@ def load(settings: ExpertsConfig) -> TextPairs:
     return data.shortened(train=most, held=most)
 
 
-def vocabulary_of(settings: ExpertsConfig, data: TextPairs) -> Vocabulary:
+def vocabulary_of(settings: ExpertsConfig, data: TextPairs, tasks: Sequence[Task] = ()) -> Vocabulary:
     """Returns the vocabulary of the training texts; it is learned once for all runs that want it.
 
-    Of several processes the first learns it. Raises PipelineError for fewer pieces than the bytes need, and, but for
-    generated stand-ins and under a limit of `size`, for more than the texts allow.
+    tasks: further ones that have tags. Of several processes the first learns it. Raises PipelineError for fewer pieces
+    than the bytes need, and, but for generated stand-ins and under a limit of `size`, for more than the texts allow.
     """
     text = ""
     if rank() == 0:
-        mark = hashlib.sha256(repr((data.checksum, settings.vocabulary.pieces, tag_names(data.tasks))).encode())
+        tags = tag_names((*data.tasks, *tasks))
+        mark = hashlib.sha256(repr((data.checksum, settings.vocabulary.pieces, tags)).encode())
         if settings.tracking.enabled:
             with shared_stage("vocabulary", mark.hexdigest()) as folder:
-                text = vocabulary_in(folder, settings, data)
+                text = vocabulary_in(folder, settings, data, tags)
         else:
-            text = learned(settings, data).to_json()
+            text = learned(settings, data, tags).to_json()
     return Vocabulary.from_json(text_of_first_rank(text))
 
 
-def vocabulary_in(folder: Path, settings: ExpertsConfig, data: TextPairs) -> str:
+def vocabulary_in(folder: Path, settings: ExpertsConfig, data: TextPairs, tags: Sequence[str]) -> str:
     """Returns the vocabulary that is in a folder, as JSON; learns it where there is none."""
     path = folder / FILE
     if not path.exists():
-        text = learned(settings, data).to_json()
+        text = learned(settings, data, tags).to_json()
         with written_whole(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
         return text
@@ -75,10 +85,10 @@ def vocabulary_in(folder: Path, settings: ExpertsConfig, data: TextPairs) -> str
     return path.read_text(encoding="utf-8")
 
 
-def learned(settings: ExpertsConfig, data: TextPairs) -> Vocabulary:
+def learned(settings: ExpertsConfig, data: TextPairs, tags: Sequence[str]) -> Vocabulary:
     """Returns the vocabulary of the training texts, each counted once."""
     texts = dict.fromkeys(text for pairs in data.parts["train"] for pair in pairs for text in pair)
-    pieces, tags = settings.vocabulary.pieces, tag_names(data.tasks)
+    pieces = settings.vocabulary.pieces
     may_be_fewer = data.stand_in or settings.size.sequences is not None
     if may_be_fewer and pieces >= BYTES + FIRST_TAG + len(tags):
         return Vocabulary(trained(texts, pieces - FIRST_TAG - len(tags)), tags)

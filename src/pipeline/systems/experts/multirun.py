@@ -10,12 +10,12 @@ from mlflow.tracking import MlflowClient
 from data.files.exact_numbers import EXACT
 from pipeline.compare import statistics
 from pipeline.compare.words import Summary
-from pipeline.systems.experts.arm_figures import nats_by_arm, scores_by_task
+from pipeline.systems.experts.arm_figures import chrf_by_pairs, nats_by_arm, scores_by_task
 from pipeline.systems.experts.claims import paired_of
 from pipeline.systems.experts.goals import goals_of
 from pipeline.systems.experts.labels import labelled
 from pipeline.systems.experts.scores import paired_bleu
-from pipeline.systems.experts.tables import by_task, means_of, thesis_of
+from pipeline.systems.experts.tables import by_task, fewshot_of, means_of, thesis_of
 from pipeline.systems.experts.words import page
 from pipeline.tracking.artifacts import fetched
 from pipeline.tracking.run import scratch_folder
@@ -37,11 +37,14 @@ def summary_of(jobs: pd.DataFrame, paired: pd.DataFrame, bleu: pd.DataFrame, tit
     """Returns tables, figures and words. jobs: as `labelled` gives them; bleu: as `bleu_of_claims` does."""
     means, tasks = means_of(jobs), by_task(jobs)
     tables = {"means": means, "tasks": tasks, "thesis": thesis_of(tasks), "paired": paired, "bleu": bleu}
-    tables["goals"] = goals_of(jobs, paired)
+    tables |= {"fewshot": fewshot_of(jobs)}
+    tables["goals"] = goals_of(jobs, paired, tables["fewshot"])
     figures = {
         "figures/arms": nats_by_arm(jobs, means, title=f"{title}: arms side by side"),
         "figures/tasks": scores_by_task(tasks, title=f"{title}: BLEU by task"),
     }
+    if len(tables["fewshot"]):
+        figures["figures/fewshot"] = chrf_by_pairs(tables["fewshot"], title=f"{title}: new tasks")
     return Summary({f"{name}.csv": table for name, table in tables.items() if len(table)}, figures, page(tables))
 
 

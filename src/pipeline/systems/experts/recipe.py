@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import asdict
-from typing import NamedTuple
 
-import torch
 from tqdm import tqdm
 
 from data.text_pairs import TextPairs
 from models.runtime.collectives import rank
-from models.sequence.vocabulary import Vocabulary
-from pipeline.host.torchrun import refuse_unlike, settings_of_rank
+from pipeline.host.torchrun import refuse_several, refuse_unlike, settings_of_rank
 from pipeline.job.clock import Clock
 from pipeline.job.study import Named, Study, set_up, study
 from pipeline.settings.job import Job
@@ -20,28 +17,29 @@ from pipeline.systems.experts.arms import idle, tag_of
 from pipeline.systems.experts.comparison import TRANSLATION
 from pipeline.systems.experts.config import ExpertsConfig
 from pipeline.systems.experts.evaluate import evaluate, predictor_of
+from pipeline.systems.experts.fewshot import Before, learn_new_tasks, metrics_of, split
 from pipeline.systems.experts.fitting import Fitted, fit_network, network_of
-from pipeline.systems.experts.load import Encoded, encoded, load, vocabulary_of
+from pipeline.systems.experts.load import Loaded, encoded, load, vocabulary_of
 from pipeline.systems.experts.report import log_fitted, log_pairs, low_resource, said
 from pipeline.systems.experts.validation import Validation
 from pipeline.tracking.run_request import fingerprint
-
-
-class Loaded(NamedTuple):
-    """Holds the data, the vocabulary of their training texts, and the data as numbers."""
-
-    data: TextPairs
-    vocabulary: Vocabulary
-    encoded: Encoded
 
 
 def names_of_run(settings: ExpertsConfig, job: Job, data: TextPairs) -> Named:
     """Returns what the run is called and tagged with."""
     own = settings.experts
     names, low = [task.name for task in data.tasks], low_resource(data)
+    shots = settings.fewshot
     tags = {"arm": own.arm, "tag": tag_of(settings), "tasks": " ".join(names), "low": " ".join(low)}
+    tags |= {"adapt": shots.adapt, "shots": str(shots.pairs)} if shots.languages else {"adapt": "", "shots": "0"}
     experiment = str(job.choices.get("experiment") or settings.recipe)
-    return Named(experiment, words=[own.arm], tags=tags, passed_over=idle(own.arm))
+    return Named(experiment, words=[own.arm], tags=tags, passed_over=passed_over(settings))
+
+
+def passed_over(settings: ExpertsConfig) -> tuple[str, ...]:
+    """Returns the settings that change nothing in this run."""
+    unread = () if settings.fewshot.languages else tuple(f"fewshot.{name}" for name in vars(settings.fewshot))
+    return (*idle(settings.experts.arm), *unread)
 
 
 def keep(settings: ExpertsConfig, loaded: Loaded, fitted: Fitted, here: Study) -> str:
@@ -56,19 +54,30 @@ def keep(settings: ExpertsConfig, loaded: Loaded, fitted: Fitted, here: Study) -
     return f"\n\npredict: python -m pipeline {shlex.join(['recipe=predict', f'model={uri}', 'data.path=new.csv'])}"
 
 
-def stages(settings: ExpertsConfig, loaded: Loaded, here: Study, device: torch.device) -> float:
-    """Fit, evaluation and report; returns nats for each validation token. Of several processes the first alone
-    evaluates and reports."""
-    data, vocabulary, numbers = loaded
-    network = network_of(settings, data, vocabulary).to(device)
-    validation = Validation(data, vocabulary, numbers.parts["validation"], settings.fit.bleu)
+def learned(
+    settings: ExpertsConfig, loaded: Loaded, base: TextPairs | None, here: Study
+) -> tuple[Fitted, Before | None]:
+    """Returns the translator of all tasks; where some are new, with what it did before it learned these."""
+    if base is not None:
+        return learn_new_tasks(settings, loaded, base, here)
+    network = network_of(settings, loaded.data, loaded.vocabulary).to(loaded.device)
+    validation = Validation(loaded.data, loaded.vocabulary, loaded.encoded.parts["validation"], settings.fit.bleu)
     with here.clock.stage("fit"):
-        fitted = fit_network(settings, network, numbers, validation, here)
+        return fit_network(settings, network, loaded.encoded, validation, here), None
+
+
+def stages(settings: ExpertsConfig, loaded: Loaded, base: TextPairs | None, here: Study) -> float:
+    """Fit, evaluation and report; returns nats for each validation token. Of several processes the first alone
+    evaluates and reports. base: the data of old tasks, where some are new."""
+    data = loaded.data
+    fitted, before = learned(settings, loaded, base, here)
     if rank() > 0:
         return fitted.validation
     here.run.tags({"validation_error": repr(fitted.validation)})
     with here.clock.stage("evaluate"):
-        evaluated = evaluate(predictor_of(settings, network, data, vocabulary), data, numbers)
+        evaluated = evaluate(predictor_of(settings, fitted.network, data, loaded.vocabulary), data, loaded.encoded)
+        if base is not None and before is not None:
+            evaluated.metrics.update(metrics_of(before, evaluated, len(base.tasks)))
     with here.clock.stage("report"):
         log_fitted(here, data, fitted, evaluated)
         kept = keep(settings, loaded, fitted, here)
@@ -88,12 +97,15 @@ def train(settings: ExpertsConfig, job: Job) -> float:
     settings = settings_of_rank(settings)
     device, clock = set_up(settings, job), Clock()
     with clock.stage("load"):
-        data = load(settings)
+        data, base = load(settings), None
+        if settings.fewshot.languages:
+            refuse_several("fewshot.languages")
+            data, base = split(settings, data)
     refuse_unlike(fingerprint(asdict(settings), data.checksum))
     with clock.stage("tokenise"):
-        vocabulary = vocabulary_of(settings, data)
-        numbers = encoded(settings, data, vocabulary)
-    tqdm.write(f"{data.name}: {numbers.parts['train'].count} training pairs of {len(data.tasks)} tasks")
+        vocabulary = vocabulary_of(settings, base or data, data.tasks)
+        loaded = Loaded(data, vocabulary, encoded(settings, data, vocabulary), device)
+    tqdm.write(f"{data.name}: {loaded.encoded.parts['train'].count} training pairs of {len(data.tasks)} tasks")
     with study(settings, job, data, device, clock, names_of_run(settings, job, data)) as here:
-        log_pairs(here, data, numbers)
-        return stages(settings, Loaded(data, vocabulary, numbers), here, device)
+        log_pairs(here, data, loaded.encoded)
+        return stages(settings, loaded, base, here)

@@ -88,3 +88,34 @@ def printed_rows(table: Table, data: str, common: Sequence[str], found: dict[Any
         here = {f"bleu_{task}": found.get((printed.arm, task), np.nan) for task in common}
         rows.append(front | own | here | {"printed_average": printed.scores[-1]})
     return rows
+
+
+def fewshot_of(jobs: Any) -> pd.DataFrame:
+    """Returns a row per data set, arm and number of pairs: means over seeds of chrF of the new tasks before and after
+    they were learned, what was gained, which share that is of what learning with all numbers gains, and what was
+    forgotten of the old tasks; empty where no task was learned later."""
+    if "new_chrf" not in jobs or not (jobs["shots"] > 0).any():
+        return pd.DataFrame()
+    rows = []
+    for (data, arm, shots), own in jobs[jobs["shots"] > 0].groupby(["data", "arm", "shots"], sort=False):
+        gain = (own["new_chrf"] - own["zero_shot_chrf"]).to_numpy(np.float64)
+        low, high = mean_interval(gain)
+        row: dict[str, Any] = {
+            "data": data,
+            "arm": str(arm).replace(f" pairs={shots}", ""),
+            "network": base(str(arm)),
+            "adapt": own["adapt"].iloc[0],
+        }
+        row |= {"pairs": int(shots), "jobs": len(own), "stand_in": bool(own["stand_in"].any())}
+        row |= {name: own[name].mean() for name in ("zero_shot_chrf", "new_chrf", "forgotten")}
+        row |= {
+            "gain": gain.mean(),
+            "gain_low": low,
+            "gain_high": high,
+            "old_equal": bool((own["old_equal"] == 1).all()),
+        }
+        rows.append(row)
+    table = pd.DataFrame(rows)
+    whole = table[table["adapt"] == "all"].set_index(["data", "network", "pairs"])["gain"]
+    keys = zip(table["data"], table["network"], table["pairs"], strict=True)
+    return table.assign(share_of_all=table["gain"] / [whole.get(key, np.nan) for key in keys])

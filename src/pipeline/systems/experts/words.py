@@ -18,20 +18,27 @@ BY_TASK = (
     "BLEU, then chrF, ± standard deviation over seeds; in brackets the 95 % bootstrap interval over test sentences, "
     "mean over jobs."
 )
+SHOTS = (
+    "chrF of the new tasks, mean over them and over seeds, before and after they were learned; *share of all*: of what "
+    "the same network gains when all of its numbers learn. *forgotten*: nats a token of the old tasks, after less "
+    "before; *old equal*: whether they are the same to the last bit."
+)
 SHOWN = ["claim", "of", "tasks", "pairs", "ratio", "ratio_low", "ratio_high", "p_holm", "verdict"]
 BLEU_SHOWN = ["against", "challenger", "sentences", "bleu_against", "bleu_challenger", "p_holm"]
 
 
 def page(tables: dict[str, pd.DataFrame]) -> str:
     """Returns the whole text of the tables of `multirun.summary_of`, by their names."""
-    means, tasks, thesis, paired, bleu, goals = (
-        tables[name] for name in ("means", "tasks", "thesis", "paired", "bleu", "goals")
+    means, tasks, thesis, fewshot, paired, bleu, goals = (
+        tables[name] for name in ("means", "tasks", "thesis", "fewshot", "paired", "bleu", "goals")
     )
     parts = [CAPTION]
     for data in means["data"].unique():
         parts += [f"## {data}", markdown_table(arm_cells(means[means["data"] == data]))]
         parts += [f"{BY_TASK}\n\n{markdown_table(task_cells(tasks[tasks['data'] == data]))}"]
         parts += printed(thesis[thesis["data"] == data]) if len(thesis) else []
+    if len(fewshot):
+        parts += ["## New tasks from few pairs", SHOTS, markdown_table(fewshot.drop(columns=["network", "stand_in"]))]
     parts += claims_in_words(paired, bleu)
     if len(goals):
         parts += ["## Goals", markdown_table(goals)]

@@ -46,23 +46,48 @@ def test_every_experiment_runs_tiny_without_files(
 
 
 def test_the_parent_has_tables_claims_and_a_page_that_is_made_again(run_pipeline: Callable, client, tmp_path) -> None:
-    arms = "experts.arm=dense,token,token+static"
+    arms = "experts.arm=dense,token"
     result = run_pipeline("+experiment=experts_ciphers", "size=tiny", arms, "data.languages=4", *SMALL, "run_name=mine")
     assert result.status == 0, result.err
     (parent,), jobs = runs_of(client)
-    assert len(jobs) == 3 * 2
+    assert len(jobs) == 2 * 2
     means = table(parent, "means.csv").set_index("arm")
-    assert means.index.tolist() == ["dense", "token", "token+static"]
+    assert means.index.tolist() == ["dense", "token"]
     own = [run.data.metrics for run in jobs if run.data.tags["arm"] == "token"]
     assert means.loc["token", "test_error"] == pytest.approx(sum(one["evaluate/test_error"] for one in own) / 2)
     assert means.loc["token", "parameters"] == own[0]["model/parameters"]
     paired = table(parent, "paired.csv")
     pairs = set(zip(paired["challenger"], paired["against"], strict=True))
-    assert pairs == {("token+static", "token"), ("token+static", "dense"), ("dense", "token")}
+    assert pairs == {("dense", "token")}
     assert set(paired["verdict"]) == {"undecided"}  # of two seeds
-    assert table(parent, "bleu.csv")["sentences"].tolist() == [2 * 4 * 6] * 3
+    assert table(parent, "bleu.csv")["sentences"].tolist() == [2 * 4 * 6]
     before = export("mine", tmp_path).read_text(encoding="utf-8")
     assert "![arms](mine/arms.svg)" in before
     again = export_again(tmp_path / "mine").read_text(encoding="utf-8")
     again = again.replace(" Made again from the files below.", "")
     assert again.partition("## Files")[0] == before.partition("## Files")[0]
+
+
+def test_few_pairs_teach_new_tasks_and_adapters_leave_the_old_ones_alone(run_pipeline: Callable, client) -> None:
+    """Both jobs take the translator of the old tasks that the first of them has trained."""
+    ciphers = ("data=ciphers", "~data.languages", "+data.languages=5", "fewshot.languages=[c4,c5]")
+    result = run_pipeline("+experiment=experts_fewshot", "size=tiny", "seed=0", *ciphers, "fewshot.pairs=2", *SMALL,
+                          "experts.variant=static-adapters,static-all", "fewshot.learning_rate=0.1")  # fmt: skip
+    assert result.status == 0, result.err
+    assert "translator of 3 tasks: found, trained before" in result.out + result.err
+    (parent,), jobs = runs_of(client)
+    found = {run.data.tags["adapt"]: run.data.metrics for run in jobs}
+    for metrics in found.values():
+        new = [metrics[f"evaluate/nll_{task}"] for task in ("c4-en", "c5-en")]
+        assert metrics["evaluate/test_error"] == pytest.approx(sum(new) / 2)
+        assert metrics["data/pairs_c4-en"] == 2
+    assert found["adapters"]["evaluate/zero_shot_error"] == found["all"]["evaluate/zero_shot_error"]
+    assert found["adapters"]["evaluate/test_error"] < found["adapters"]["evaluate/zero_shot_error"]
+    assert (found["adapters"]["evaluate/old_equal"], found["adapters"]["evaluate/forgotten"]) == (1, 0)
+    assert found["all"]["evaluate/old_equal"] == 0
+    shots = table(parent, "fewshot.csv")
+    assert list(zip(shots["adapt"], shots["pairs"], shots["old_equal"], strict=True)) == [
+        ("adapters", 2, True), ("all", 2, False)
+    ]  # fmt: skip
+    goals = table(parent, "goals.csv").set_index("goal")["verdict"]
+    assert goals["old tasks stay the same to the bit: token+static static-adapters"] == "holds"

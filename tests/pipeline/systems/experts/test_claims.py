@@ -1,0 +1,115 @@
+"""Claims, goals and tables of translators' jobs, from numbers that are written out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pipeline.systems.experts.claims import paired_of
+from pipeline.systems.experts.goals import goals_of
+from pipeline.systems.experts.labels import labelled
+from pipeline.systems.experts.scores import paired_bleu, scored
+from pipeline.systems.experts.tables import by_task, fewshot_of, means_of, thesis_of
+from pipeline.systems.experts.words import page
+
+TASKS = ("de-en", "et-en")
+
+
+def jobs_of(factors: dict[str, float], *, seeds: int = 8, **more: Any) -> pd.DataFrame:
+    """Jobs whose nats are those of dense times a factor, a little more or less from seed to seed."""
+    places = np.arange(len(factors))[:, None]
+    noise = np.exp((0.01 + 0.001 * places) * np.where((np.arange(seeds) + places) % 2, 1, -1))
+    rows = [
+        {
+            "run_id": f"{arm}{seed}", "data": "mt_small", "arm": arm, "seed": seed, "stand_in": False, "overrides": "",
+            "tasks": " ".join(TASKS), "low": "et-en", "varied": "", "parameters": 10, "parameters_active": 5,
+            "shots": 0, "adapt": "", "starved": 0.0,
+            **{f"nll_{task}": (2 + i + seed / 10) * factor * noise[place, seed] for i, task in enumerate(TASKS)},
+            **{f"bleu_{task}": 30.0 for task in TASKS},
+        } | more
+        for place, (arm, factor) in enumerate(factors.items()) for seed in range(seeds)
+    ]  # fmt: skip
+    jobs = pd.DataFrame(rows)
+    return labelled(jobs.assign(test_error=jobs[[f"nll_{task}" for task in TASKS]].mean(axis=1)))
+
+
+def test_ratios_are_of_tasks_and_intervals_over_seeds() -> None:
+    jobs = jobs_of({"dense": 1.0, "token": 0.9, "token+shared": 0.9, "random": 1.1})
+    paired = paired_of(jobs).set_index(["challenger", "against", "tasks"])
+    assert paired.loc[("dense", "token", "all"), "verdict"] == "does not hold"
+    own = paired.loc[("token", "random", "all")]
+    assert (own["verdict"], own["pairs"], own["whose"]) == ("holds", 8, "here")
+    assert own["ratio"] == pytest.approx(0.9 / 1.1, rel=0.02)
+    assert own["ratio_low"] < own["ratio"] < own["ratio_high"] < 1
+    sides = [jobs[jobs["arm"] == arm].sort_values("seed") for arm in ("token", "random")]
+    logs = [np.log(side[[f"nll_{task}" for task in TASKS]].to_numpy()).mean() for side in sides]
+    assert own["ratio"] == pytest.approx(np.exp(logs[0] - logs[1]))
+    assert paired.loc[("token+shared", "token", "all"), "verdict"] == "undecided"
+    assert ("token+shared", "token", "low-resource") in paired.index
+    assert paired_of(jobs.assign(stand_in=True))["verdict"].eq("no claim (stand-in data)").all()
+
+
+def test_goals_and_the_page_say_what_was_found() -> None:
+    jobs = jobs_of({"dense": 1.0, "dense_wide": 0.98, "token+shared": 0.8, "token": 0.9}, bleu_low=1.0)
+    jobs = jobs.assign(**{"balance_entropy_encoder.0": 0.95, "bleu_nearest_de-en": 10.0, "pairs_de-en": 9000})
+    paired, tasks, means = paired_of(jobs), by_task(jobs), means_of(jobs)
+    goals = goals_of(jobs, paired, pd.DataFrame()).set_index("goal")["verdict"]
+    assert goals["ratio of nats, token+shared / dense_wide, below 1"] == "holds"
+    assert goals["no expert with less than a fifth of its even share"] == "holds"
+    assert goals["BLEU of dense over that of the nearest training sentence, de-en, at least 2"] == "holds"
+    assert goals["BLEU of de-en, best arm (dense), at least 28"] == "holds"
+    thesis = thesis_of(tasks)
+    four = thesis[thesis["table"] == "3.4"].set_index("arm")
+    assert four.loc["token", "printed_de-en"] == 32.4
+    assert four.loc["token", "bleu_de-en"] == 30.0
+    assert np.isnan(four.loc["dense+static", "bleu_de-en"])
+    tables = {"means": means, "tasks": tasks, "thesis": thesis, "fewshot": pd.DataFrame(), "paired": paired}
+    text = page(tables | {"bleu": pd.DataFrame(), "goals": pd.DataFrame()})
+    assert "| MoE | token | 30.0 / 32.4 | 30.0 / 24.2 |" in text
+    assert "learned routing beats" not in text  # no arm without it ran
+
+
+def test_shares_of_what_all_numbers_gain_are_of_the_same_network_and_pairs() -> None:
+    def of(adapt: str, shots: int, gain: float) -> pd.DataFrame:
+        more = {"zero_shot_chrf": 10.0, "new_chrf": 10.0 + gain, "forgotten": 0.0, "old_equal": float(adapt != "all")}
+        own = jobs_of({"token+static": 1.0}, shots=shots, adapt=adapt, **more)
+        return own.assign(arm=f"token+static static-{adapt} pairs={shots}")
+
+    jobs = pd.concat([of("all", 16, 4.0), of("all", 256, 20.0), of("adapters", 16, 1.0), of("adapters", 256, 18.0)])
+    found = fewshot_of(jobs).set_index(["adapt", "pairs"])
+    assert found["share_of_all"].to_dict() == pytest.approx(
+        {("all", 16): 1.0, ("all", 256): 1.0, ("adapters", 16): 0.25, ("adapters", 256): 0.9}
+    )
+    assert set(found["arm"]) == {"token+static static-all", "token+static static-adapters"}
+    goals = goals_of(jobs, pd.DataFrame(), found.reset_index()).set_index("goal")["verdict"]
+    words = "share of the chrF gained by learning all numbers, 256 pairs, at least 0.8: token+static static-adapters"
+    assert goals[words] == "holds"
+    assert goals["old tasks stay the same to the bit: token+static static-adapters"] == "holds"
+
+
+def test_labels_leave_out_what_changes_nothing() -> None:
+    varied = pd.DataFrame({
+        "data": "ciphers", "arm": ["dense", "token"], "varied": "data.families=1, experts.top=1", "seed": 0,
+    })  # fmt: skip
+    found = labelled(varied)
+    assert found["arm"].tolist() == ["dense", "token top=1"]
+    assert set(found["data"]) == {"ciphers, data.families=1"}
+
+
+def test_bleu_of_itself_is_100_and_pairs_are_of_the_same_sentences() -> None:
+    texts = [f"the cat number {k} sat on the mat" for k in range(12)]
+    assert scored(texts, texts)["bleu"] == pytest.approx(100)
+    assert scored(texts, texts)["chrf"] == pytest.approx(100)
+    half = pd.DataFrame({"reference": texts, "translation": [texts[0]] * 6 + texts[6:]})
+    whole = half.assign(translation=texts)
+    found = paired_bleu(half, whole)
+    assert found["bleu_challenger"] == pytest.approx(100)
+    assert found["p"] < 0.01
+    assert paired_bleu(half, half)["p"] == 1.0
+    spread = scored(half["translation"].tolist(), texts)
+    assert spread["bleu_low"] < spread["bleu"] < spread["bleu_high"] < 100
+    with pytest.raises(ValueError, match="translations of other sentences cannot be compared"):
+        paired_bleu(half, whole.assign(reference=texts[::-1]))
