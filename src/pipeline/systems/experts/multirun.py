@@ -12,6 +12,7 @@ from pipeline.compare import statistics
 from pipeline.compare.words import Summary
 from pipeline.systems.experts.arm_figures import chrf_by_pairs, nats_by_arm, scores_by_task
 from pipeline.systems.experts.claims import paired_of
+from pipeline.systems.experts.figures import share_maps
 from pipeline.systems.experts.goals import goals_of
 from pipeline.systems.experts.labels import labelled
 from pipeline.systems.experts.scores import paired_bleu
@@ -20,7 +21,8 @@ from pipeline.systems.experts.words import page
 from pipeline.tracking.artifacts import fetched
 from pipeline.tracking.run import scratch_folder
 
-TRANSLATIONS, PAIRS = "translations.csv", "pairs.csv"
+TRANSLATIONS, PAIRS, SHARES = "translations.csv", "pairs.csv", "shares.csv"
+DRAWN = ("token", "sentence", "token+dynamic", "token+shared")  # arms whose shares were learned
 
 
 def summarise(client: MlflowClient, jobs: Any, title: str) -> Summary:
@@ -29,8 +31,9 @@ def summarise(client: MlflowClient, jobs: Any, title: str) -> Summary:
     paired = paired_of(named)
     bleu = bleu_of_claims(paired, named, translations_of(client, named))
     summary = summary_of(named, paired, bleu, title)
-    sizes = first_table(client, named, PAIRS)
-    return summary._replace(tables={**summary.tables, **({"pairs.csv": sizes} if len(sizes) else {})})
+    beside = {PAIRS: first_table(client, named, PAIRS), SHARES: shares_of(client, named)}
+    tables = {**summary.tables, **{name: table for name, table in beside.items() if len(table)}}
+    return summary._replace(tables=tables, figures={**summary.figures, **share_figures(beside[SHARES], title)})
 
 
 def summary_of(jobs: pd.DataFrame, paired: pd.DataFrame, bleu: pd.DataFrame, title: str) -> Summary:
@@ -69,6 +72,33 @@ def first_table(client: MlflowClient, jobs: pd.DataFrame, name: str) -> pd.DataF
             if path is not None:
                 tables.append(pd.read_csv(path, **EXACT).assign(data=data))
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+
+
+def shares_of(client: MlflowClient, jobs: pd.DataFrame) -> pd.DataFrame:
+    """Returns for each data set and arm which share of a task's tokens each expert and adapter has, in the first of its
+    jobs: experts of different jobs bear the same numbers by chance alone."""
+    first: Any = jobs.drop_duplicates(["data", "arm"])
+    tables = []
+    with scratch_folder() as scratch:
+        for job in first.to_dict("records"):
+            path = fetched(client, str(job["run_id"]), SHARES, scratch)
+            if path is not None:
+                tables.append(pd.read_csv(path, **EXACT).assign(data=job["data"], arm=job["arm"], seed=job["seed"]))
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+
+
+def share_figures(shares: Any, title: str) -> dict[str, Any]:
+    """Returns the shares of tasks by experts and by adapters, a figure for each data set, learned arm and kind."""
+    if not len(shares):
+        return {}
+    figures, several = {}, shares["data"].nunique() > 1
+    for (data, arm, kind), own in shares[shares["arm"].isin(DRAWN)].groupby(["data", "arm", "kind"], sort=False):
+        words = (
+            f"{title}: {kind}s of {arm} by task{f', {data}' if several else ''}, test part, seed {own['seed'].iloc[0]}"
+        )
+        name = f"{kind}s_{arm.replace('+', '_')}" + (f"_{len(figures)}" if several else "")
+        figures[f"figures/{name}"] = share_maps(own, title=words, what=str(kind))
+    return figures
 
 
 def bleu_of_claims(paired: Any, jobs: Any, written: dict[str, pd.DataFrame]) -> pd.DataFrame:

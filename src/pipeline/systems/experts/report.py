@@ -78,6 +78,7 @@ def log_fitted(here: Study, data: TextPairs, fitted: Fitted, evaluated: Evaluate
     log_metrics(here.run, {"fit/updates": float(fitted.progress.steps)})
     here.run.table(evaluated.scores, "scores.csv")
     here.run.table(evaluated.translations, "translations.csv")
+    here.run.text(shown_translations(evaluated.translations), "translations.md")
     shares = share_table(evaluated.measured.counts, data)
     if len(shares):
         here.run.table(shares, "shares.csv")
@@ -86,7 +87,6 @@ def log_fitted(here: Study, data: TextPairs, fitted: Fitted, evaluated: Evaluate
         here.run.table(cosines.reset_index(), "embeddings.csv")
     if here.full:
         here.run.table(curve_table(fitted.progress), "curves/fit.csv")
-        here.run.text(shown_translations(evaluated.translations), "translations.md")
         draw(here, fitted, shares, cosines)
 
 

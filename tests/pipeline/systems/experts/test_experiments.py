@@ -42,7 +42,7 @@ def test_every_experiment_runs_tiny_without_files(
     (parent,), (job,) = runs_of(client)
     assert len(table(parent, "means.csv")) == 1
     assert table(parent, "tasks.csv")["task"].tolist() == job.data.tags["tasks"].split()
-    assert {"pairs.csv", "jobs.csv"} <= {item.path for item in client.list_artifacts(parent.info.run_id)}
+    assert {"pairs.csv", "jobs.csv", "figures"} <= {item.path for item in client.list_artifacts(parent.info.run_id)}
 
 
 def test_the_parent_has_tables_claims_and_a_page_that_is_made_again(run_pipeline: Callable, client, tmp_path) -> None:
@@ -61,6 +61,10 @@ def test_the_parent_has_tables_claims_and_a_page_that_is_made_again(run_pipeline
     assert pairs == {("dense", "token")}
     assert set(paired["verdict"]) == {"undecided"}  # of two seeds
     assert table(parent, "bleu.csv")["sentences"].tolist() == [2 * 4 * 6]
+    shares = table(parent, "shares.csv")
+    assert shares.loc[shares["layer"] == "encoder.0", "arm"].unique().tolist() == ["token"]
+    drawn = {item.path for item in client.list_artifacts(parent.info.run_id, "figures")}
+    assert "figures/experts_token.svg" in drawn
     before = export("mine", tmp_path).read_text(encoding="utf-8")
     assert "![arms](mine/arms.svg)" in before
     again = export_again(tmp_path / "mine").read_text(encoding="utf-8")
