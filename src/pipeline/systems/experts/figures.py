@@ -11,6 +11,7 @@ from pipeline.plotting import (
     REFERENCE,
     SMALL_SIZE,
     Grid,
+    legend,
     line,
     new_axes,
     new_figure,
@@ -34,7 +35,8 @@ def learning(curve: pd.DataFrame, kept: int, *, title: str) -> Figure:
     it was measured; the kept epoch is marked."""
     tasks = [name.removeprefix("nll_") for name in curve if str(name).startswith("nll_")]
     nats = [f"nll_{task}" for task in tasks]
-    panels = {"train": ("training loss\n(smoothed)", ["train"]), "nll": ("validation\n(nats a token)", nats)}
+    panels = {"train": ("training loss\n(smoothed)", ["train"])} if "train" in curve else {}  # no epoch, or none taken
+    panels["nll"] = ("validation\n(nats a token)", nats)
     if f"bleu_{tasks[0]}" in curve:
         panels["bleu"] = ("validation BLEU\n(greedy)", [f"bleu_{task}" for task in tasks])
     figure, axes = new_axes(title, x="epoch (0: before training)", y="", rows=len(panels), height=1 + 2 * len(panels))
@@ -46,7 +48,7 @@ def learning(curve: pd.DataFrame, kept: int, *, title: str) -> Figure:
         panel.set_ylabel(label, fontsize=HEADING)
         whole_ticks(panel)
     if len(tasks) > 1:
-        axes[1].legend(fontsize=SMALL_SIZE, ncols=min(4, len(tasks)))
+        legend(axes[list(panels).index("nll")], ncols=min(4, len(tasks)))
     return figure
 
 

@@ -173,3 +173,14 @@ def check_served(app, found: pd.DataFrame) -> None:
 )  # fmt: skip
 def test_bad_settings_end_in_one_line(overrides, message, run_pipeline: Callable) -> None:
     assert message in run_pipeline(*TINY, *overrides, "tracking=off").error
+
+
+def test_a_training_of_which_nothing_is_taken_keeps_the_first_weights(run_pipeline: Callable, client) -> None:
+    """A learning rate beyond all numbers: every epoch is taken back, and the run says so and ends with what it had."""
+    result = run_pipeline(*TINY, "experts.arm=dense", "fit.learning_rate=1e30", "fit.clip=1e30", "fit.updates=2",
+                          "fit.bleu=0", "tracking.log_model=false")  # fmt: skip
+    assert result.status == 0, result.err
+    assert "loss or gradient is not finite; taken back" in result.out + result.err
+    curve = table(only_run(client), "curves/fit.csv")
+    assert curve["accepted"].tolist() == [True, False, False]
+    assert curve["validation"].nunique() == 1
