@@ -50,7 +50,7 @@ def claims_in_words(paired: Any, bleu: Any) -> list[str]:
     if not len(paired):
         return []
     divided = "Nats a token of the first arm divided by those of the second, paired by task and seed"
-    parts = ["## Claims", f"{divided}: {RATIOS}."]
+    parts = ["## Claims", f"{divided}: {RATIOS}, below that Student's."]
     for data, own in paired.groupby("data", sort=False):
         said = own.assign(
             claim=[f"{row['words']}: {row['challenger']} ahead of {row['against']}" for row in own.to_dict("records")]
