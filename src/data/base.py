@@ -87,6 +87,18 @@ class Sequences:
     def to(self, *, dtype: torch.dtype, device: torch.device | str) -> Sequences:
         return replace(self, values=self.values.to(device=device, dtype=dtype), mask=self.mask.to(device))
 
+    def pick(self, rows: Sequence[int] | np.ndarray) -> Sequences:
+        """Returns some of the sequences, in the order of `rows`, with the padding that they have."""
+        index = np.asarray(rows, dtype=np.int64)
+        names = tuple(self.names[i] for i in index)
+        times = None if self.times is None else tuple(self.times[i] for i in index)
+        return Sequences(self.values[index], self.mask[index], self.lengths[index], names, times)
+
+    def trimmed(self) -> Sequences:
+        """Returns the sequences padded no further than to the longest of them."""
+        longest = int(self.lengths.max()) if len(self) else 0
+        return replace(self, values=self.values[:, :longest], mask=self.mask[:, :longest])
+
     def shortened(self, *, sequences: int | None, steps: int | None) -> Sequences:
         """Returns at most `sequences` sequences, spread evenly over all, with their first `steps` steps; None keeps
         all."""

@@ -21,12 +21,6 @@ def check_fractions(validation: float, test: float) -> None:
         )
 
 
-def pick(sequences: Sequences, index: np.ndarray) -> Sequences:
-    names = tuple(sequences.names[i] for i in index)
-    times = None if sequences.times is None else tuple(sequences.times[i] for i in index)
-    return Sequences(sequences.values[index], sequences.mask[index], sequences.lengths[index], names, times)
-
-
 def split_whole(sequences: Sequences, order: np.ndarray, *, validation: float, test: float) -> Parts:
     """Splits whole sequences: the last of `order` are the test part, those before them the validation part; at
     least one sequence each."""
@@ -36,7 +30,7 @@ def split_whole(sequences: Sequences, order: np.ndarray, *, validation: float, t
     if training < 1:
         raise DataError(f"{len(order)} sequences cannot be split three ways; use data.split=time, or give more of them")
     pieces = np.split(order, [training, training + chosen])
-    return tuple(pick(sequences, np.sort(piece)) for piece in pieces)  # pyright: ignore[reportReturnType]
+    return tuple(sequences.pick(np.sort(piece)) for piece in pieces)  # pyright: ignore[reportReturnType]
 
 
 def split_in_time(sequences: Sequences, *, validation: float, test: float) -> Parts:

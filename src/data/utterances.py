@@ -119,10 +119,10 @@ class Part:
     def pick(self, rows: Sequence[int] | np.ndarray) -> Part:
         """Returns some of the samples, in the order of `rows`, padded to the longest of them."""
         index = np.asarray(rows, dtype=np.int64)
-        names = tuple(self.names[i] for i in index)
-        modalities = {name: pick_sequences(own, index, names) for name, own in self.modalities.items()}
+        modalities = {name: own.pick(index).trimmed() for name, own in self.modalities.items()}
+        groups, names = (tuple(own[i] for i in index) for own in (self.groups, self.names))
         texts = None if self.texts is None else tuple(self.texts[i] for i in index)
-        return Part(modalities, self.labels[index], tuple(self.groups[i] for i in index), names, texts)
+        return Part(modalities, self.labels[index], groups, names, texts)
 
     def shortened(self, *, samples: int | None, steps: int | None) -> Part:
         """Returns at most `samples` samples, spread evenly over all, with at most `steps` steps of each modality; None
@@ -134,12 +134,6 @@ class Part:
     def only(self, modalities: Iterable[str]) -> Part:
         """Returns the same samples with some of their modalities."""
         return replace(self, modalities={name: self.modalities[name] for name in modalities})
-
-
-def pick_sequences(sequences: Sequences, index: np.ndarray, names: tuple[str, ...]) -> Sequences:
-    lengths = sequences.lengths[index]
-    longest = int(lengths.max()) if len(lengths) else 0
-    return Sequences(sequences.values[index, :longest], sequences.mask[index, :longest], lengths, names)
 
 
 @dataclass(frozen=True, eq=False)

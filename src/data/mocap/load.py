@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from data.base import DataError, Dataset, Sequences
-from data.files.download import Opener, open_https
+from data.files.download import open_https
 from data.mocap import acclaim, bvh, walker
 from data.mocap.features import BODY_PARTS, FEATURE_NAMES, UNITS, stack_features
 from data.mocap.files import PUBLISHED
@@ -52,7 +52,6 @@ def load_mocap(
     test_tracks: str = "named",
     validation: Held = 6,
     steps: Count = 300,
-    opener: Opener = open_https,
 ) -> Dataset:
     """Returns the first `steps` frames of every track, split into training, validation and eight test tracks.
 
@@ -63,7 +62,6 @@ def load_mocap(
     seed: draws the validation tracks (spread over the subjects in proportion) and, for the stand-in, the walks.
     test_tracks: "named": `TEST_TRACKS`, whatever the seed. "drawn": as many tracks that the seed draws, spread over the
         subjects in proportion, so that another seed is another split altogether.
-    opener: opens web addresses, as `data.files.download.open_https` does.
 
     Raises DataError for an argument out of range, for missing files that cannot be fetched, and always for a file
     that is damaged or cut short.
@@ -73,7 +71,7 @@ def load_mocap(
         raise DataError(f"mocap: steps must be at least 1, not {steps}")
     if test_tracks not in TESTED:
         raise DataError(f"mocap: data.test_tracks={test_tracks!r} is unknown; choose one of {', '.join(TESTED)}")
-    if PUBLISHED.find(root, source=source, opener=opener):
+    if PUBLISHED.find(root, source=source, opener=open_https):
         arrays, names = read_tracks(PUBLISHED.folder_below(root), steps=steps)
         test = TEST_TRACKS if test_tracks == "named" else draw_test(names, seed=seed)
         return _dataset(arrays, names, test, seed=seed, validation=validation, stand_in=False)

@@ -42,6 +42,17 @@ needs_recordings = pytest.mark.skipif(
 )
 
 
+@pytest.fixture
+def load_over(monkeypatch):
+    """The loader with another web than the real one."""
+
+    def load(opener, **settings):
+        monkeypatch.setattr(mocap, "open_https", opener)
+        return load_mocap(**settings)
+
+    return load
+
+
 def all_names(dataset):
     return [name for part in dataset.parts.values() for name in part.names]
 
@@ -65,8 +76,8 @@ def test_arguments_out_of_range_are_refused(arguments, message):
         load_mocap(**{"root": None, "source": "stand_in", "steps": 5, **arguments})
 
 
-def test_the_stand_in_needs_neither_files_nor_network(tmp_path, forbidden):
-    dataset = load_mocap(root=str(tmp_path), source="stand_in", seed=3, steps=20, opener=forbidden)
+def test_the_stand_in_needs_neither_files_nor_network(tmp_path, forbidden, load_over):
+    dataset = load_over(forbidden, root=str(tmp_path), source="stand_in", seed=3, steps=20)
     assert (dataset.name, dataset.source, dataset.stand_in) == ("mocap", "stand-in", True)
     assert [len(part) for part in dataset.parts.values()] == [34, 6, 8]
     assert dataset.test.names == STAND_IN_TEST_TRACKS
@@ -80,32 +91,32 @@ def test_the_stand_in_needs_neither_files_nor_network(tmp_path, forbidden):
     assert dataset.checksum == again.checksum != other.checksum
 
 
-def test_auto_falls_back_to_the_stand_in_with_a_warning(tmp_path, offline):
+def test_auto_falls_back_to_the_stand_in_with_a_warning(tmp_path, offline, load_over):
     with pytest.warns(UserWarning, match=r"NOT REAL DATA: 49 of 49 files are missing .*stand-in"):
-        dataset = load_mocap(root=str(tmp_path), steps=5, opener=offline)
+        dataset = load_over(offline, root=str(tmp_path), steps=5)
     assert dataset.stand_in
     assert not any(tmp_path.iterdir())
 
 
-def test_cmu_never_falls_back(tmp_path, offline):
+def test_cmu_never_falls_back(tmp_path, offline, load_over):
     with pytest.raises(
         DataError, match=r"49 of 49 files are missing .*no network; put them there .*or choose data\.source=stand_in"
     ):
-        load_mocap(root=str(tmp_path), source="cmu", opener=offline)
+        load_over(offline, root=str(tmp_path), source="cmu")
 
 
 @pytest.mark.parametrize("source", ["auto", "cmu"])
-def test_a_damaged_file_is_an_error_even_if_others_are_missing(tmp_path, source, forbidden):
+def test_a_damaged_file_is_an_error_even_if_others_are_missing(tmp_path, source, forbidden, load_over):
     path = tmp_path / FOLDER / "bvh/35/35_04.bvh"
     path.parent.mkdir(parents=True)
     path.write_text("HIERARCHY\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"35_04\.bvh: damaged or cut short"):
-        load_mocap(root=str(tmp_path), source=source, opener=forbidden)
+        load_over(forbidden, root=str(tmp_path), source=source)
 
 
-def test_a_download_that_fails_is_an_error_not_a_fallback(tmp_path, breaking):
+def test_a_download_that_fails_is_an_error_not_a_fallback(tmp_path, breaking, load_over):
     with pytest.raises(DataError, match=r"07\.asf: cannot be fetched"):
-        load_mocap(root=str(tmp_path), opener=breaking)
+        load_over(breaking, root=str(tmp_path))
 
 
 def test_the_table_of_files_names_49_pinned_https_addresses():
@@ -173,18 +184,18 @@ def test_another_seed_is_another_split_where_test_tracks_are_drawn():
 
 
 @needs_recordings
-def test_drawn_test_tracks_of_the_recordings_are_none_of_training(forbidden):
-    dataset = load_mocap(root=str(recordings()), seed=1, test_tracks="drawn", steps=5, opener=forbidden)
+def test_drawn_test_tracks_of_the_recordings_are_none_of_training(forbidden, load_over):
+    dataset = load_over(forbidden, root=str(recordings()), seed=1, test_tracks="drawn", steps=5)
     assert [len(part) for part in dataset.parts.values()] == [32, 6, 8]
     assert sorted(all_names(dataset)) == sorted(NAMES)
     assert dataset.test.names == draw_test(NAMES, seed=1) != TEST_TRACKS
 
 
 @needs_recordings
-def test_the_recordings_make_46_tracks_of_walking(forbidden):
+def test_the_recordings_make_46_tracks_of_walking(forbidden, load_over):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        dataset = load_mocap(root=str(recordings()), source="auto", opener=forbidden)
+        dataset = load_over(forbidden, root=str(recordings()), source="auto")
     assert (dataset.source, dataset.stand_in) == ("cmu", False)
     assert [len(part) for part in dataset.parts.values()] == [32, 6, 8]
     assert dataset.test.names == TEST_TRACKS
@@ -227,7 +238,7 @@ def test_bvh_and_amc_give_the_same_positions(name, first):
 
 @needs_recordings
 @pytest.mark.parametrize("source", ["auto", "cmu"])
-def test_a_recording_cut_short_is_an_error(tmp_path, source, forbidden):
+def test_a_recording_cut_short_is_an_error(tmp_path, source, forbidden, load_over):
     (tmp_path / FOLDER).mkdir()
     for name in CHECKSUMS:
         (tmp_path / FOLDER / name).parent.mkdir(parents=True, exist_ok=True)
@@ -237,13 +248,13 @@ def test_a_recording_cut_short_is_an_error(tmp_path, source, forbidden):
     victim.unlink()
     victim.write_bytes(content[: len(content) // 2])
     with pytest.raises(DataError, match=r"39_09\.amc: damaged or cut short"):
-        load_mocap(root=str(tmp_path), source=source, opener=forbidden)
+        load_over(forbidden, root=str(tmp_path), source=source)
 
 
 @needs_recordings
-def test_missing_files_are_fetched_and_then_used(tmp_path, web):
+def test_missing_files_are_fetched_and_then_used(tmp_path, web, load_over):
     web.files = {PUBLISHED.address_of(name): (recordings() / FOLDER / name).read_bytes() for name in CHECKSUMS}
-    dataset = load_mocap(root=str(tmp_path), source="auto", steps=5, opener=web)
+    dataset = load_over(web, root=str(tmp_path), source="auto", steps=5)
     assert (dataset.source, dataset.stand_in) == ("cmu", False)
     assert [(method, limit) for method, _, limit in web.asked] == [("HEAD", 2.0), *[("GET", 30.0)] * 49]
     stored = {path.relative_to(tmp_path / FOLDER).as_posix() for path in tmp_path.rglob("*.*") if path.is_file()}
