@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 
 from data.files.exact_numbers import EXACT
-from pipeline.chosen import said_by
 from pipeline.export import export_again
 from pipeline.host.errors import PipelineError
+from pipeline.multirun.chosen import said_by
 from pipeline.multirun.recompute import compare_of, read_table
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -12,17 +12,16 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.host.atomic import written_whole
 from pipeline.host.errors import PipelineError
-from pipeline.host.passwords import masked
 from pipeline.host.paths import refuse_shadowing
 from pipeline.host.process import prepare_environment
 from pipeline.settings.messages import expected_errors, one_line
-from pipeline.settings.nearest import did_you_mean
+from pipeline.tracking.ended import alphabetical, ended_parent, ended_parents
 from pipeline.tracking.run import CUT, DESCRIPTION, scratch_folder
 from pipeline.tracking.store import open_store
 
@@ -37,48 +36,6 @@ NOTES = {
 }
 MADE_AGAIN = " Made again from the files below."
 NOT_EXPORTED = ("config.yaml", "draws.csv")  # of a study, every draw: in the store, too large for a page
-
-
-def ended_parents(client: MlflowClient) -> list[MlflowRun]:
-    """Parents and studies (both say their command) that finished, the newest first; then those that were stopped or of
-    which a job failed, where they have something to show."""
-    ended = [run for status in NOTES for run in parents_with(client, status)]
-    shown = [run for run in ended if {"mlflow.note.content", "jobs"} <= run.data.tags.keys()]
-    newest_first = sorted(shown, key=lambda run: run.info.start_time, reverse=True)
-    return [*parents_with(client, "FINISHED"), *newest_first]
-
-
-def parents_with(client: MlflowClient, status: str) -> list[MlflowRun]:
-    """Those of a status, the newest first."""
-    parents: list[MlflowRun] = []
-    where = [experiment.experiment_id for experiment in client.search_experiments()]
-    wanted, token = f"tags.command LIKE '%' and attributes.status = '{status}'", None
-    while True:
-        page = client.search_runs(where, wanted, order_by=["attributes.start_time DESC"], page_token=token)
-        parents += page
-        token = page.token
-        if not token:
-            return parents
-
-
-def alphabetical(names: Iterable[str]) -> str:
-    """Each name once, in the order of the alphabet."""
-    return ", ".join(sorted(set(names))) or "none yet"
-
-
-def ended_parent(client: MlflowClient, name: str) -> MlflowRun:
-    """The newest parent or study of that name that finished, else that was stopped or failed in part.
-
-    Raises PipelineError, with the names there are, where there is none."""
-    known = ended_parents(client)
-    for run in known:
-        if run.info.run_name == name:
-            return run
-    names = [str(run.info.run_name) for run in known]
-    raise PipelineError(
-        f"no finished multirun or study is named {name!r} in {masked(str(client.tracking_uri))}; there are: "
-        f"{alphabetical(names)}{did_you_mean(name, set(names))}"
-    )
 
 
 def description(client: MlflowClient, run: MlflowRun) -> str:

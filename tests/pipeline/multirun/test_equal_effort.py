@@ -11,10 +11,10 @@ import pytest
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 
-from pipeline.chosen import trials_of, write_contender
 from pipeline.export import export
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder
+from pipeline.multirun.chosen import trials_of, write_contender
 from pipeline.settings.composition import register_resolvers
 from pipeline.settings.schema import register_schemas
 from pipeline.systems.psrnn import recipe as psrnn

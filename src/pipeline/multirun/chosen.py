@@ -1,9 +1,9 @@
-"""`python -m pipeline.chosen SEARCH FILE [KEY=VALUE …]`: the best trial of a search as a contender, conf/contender/….
+"""`python -m pipeline.multirun.chosen SEARCH FILE [KEY=VALUE …]`: the best trial of a search, as a contender.
 
-It is the one of least validation error of those that finished, or of those that have the settings named, as
-readout=kernel. The file names the search, the trial and its error. Horizons beyond one step, of which a search has
-none, are left to the readout. trials=12 looks at the first twelve alone, where searches that are to be equal have come
-differently far.
+FILE is conf/contender/DATA/NAME.yaml. The best is the one of least validation error of those that finished, or of
+those that have the settings named, as readout=kernel. The file names the search, the trial and its error. Horizons
+beyond one step, of which a search has none, are left to the readout. trials=12 looks at the first twelve alone, where
+searches that are to be equal have come differently far.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
-from pipeline.export import ended_parent
 from pipeline.host.atomic import written_whole
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder, refuse_shadowing
@@ -28,6 +27,7 @@ from pipeline.host.process import prepare_environment
 from pipeline.settings.messages import expected_errors, one_line
 from pipeline.systems.registry import prepare_composition
 from pipeline.tracking.artifacts import fetched
+from pipeline.tracking.ended import ended_parent
 from pipeline.tracking.run import scratch_folder
 from pipeline.tracking.store import open_store
 
