@@ -17,6 +17,7 @@ from models.forecasting.extensions import baggage, check_class, class_of, copy_s
 from models.forecasting.filtering import State, batches, filter_unequal
 from models.forecasting.frame import as_frame, index_after, is_frame, values_of
 from models.forecasting.intervals import Intervals
+from models.forecasting.online import OnlineForecaster
 from models.forecasting.readouts.model import GroupedReadout
 from models.forecasting.rolling import roll
 from models.forecasting.start_up import StartUp
@@ -24,8 +25,6 @@ from models.runtime.bfloat16 import fits, from_bits, to_bits
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from models.forecasting.online import OnlineForecaster
 
 ROUNDED = "update_tensor"  # the parameter that may be saved in bfloat16
 ARCHITECTURE, PARAMETERS = "architecture.json", "parameters.npz"
@@ -101,8 +100,6 @@ class Forecaster:
 
     def online(self) -> OnlineForecaster:
         """Returns a filter for a live signal, at its beginning."""
-        from models.forecasting.online import OnlineForecaster
-
         return OnlineForecaster(self)
 
     @overload
@@ -142,7 +139,7 @@ class Forecaster:
         """Returns `predict` of each of several sequences, which may differ in length, many at a time."""
         by_place: dict[int, np.ndarray] = {}
         for places, predictions, _ in self._passes(sequences, 0):
-            by_place |= zip(places, self._in_own_units(predictions), strict=True)
+            by_place |= zip(places, self.in_own_units(predictions), strict=True)
         return [by_place[i][: len(series)] for i, series in enumerate(sequences)]
 
     @torch.no_grad()
@@ -156,10 +153,11 @@ class Forecaster:
         for places, _, state in self._passes(sequences, horizon):
             rolled = roll(self.model, state, horizon)  # pyright: ignore[reportArgumentType]
             warn_if_diverged(rolled, stacklevel=2)
-            by_place |= zip(places, self._in_own_units(rolled), strict=True)
+            by_place |= zip(places, self.in_own_units(rolled), strict=True)
         return [by_place[i] for i in range(len(sequences))]
 
-    def _in_own_units(self, values: Tensor) -> np.ndarray:
+    def in_own_units(self, values: Tensor) -> np.ndarray:
+        """Returns standardised values (…, feature) in the data's own units."""
         return (values * self.scale + self.mean).cpu().numpy()
 
     def _passes(self, sequences: Sequence[np.ndarray], horizon: int) -> Iterator[tuple[list[int], Tensor, State]]:

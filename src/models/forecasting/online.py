@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
-from torch import Tensor
+from torch import Tensor, nn
 
 from models.forecasting.filtering import SequenceModel, State
-from models.forecasting.forecaster import Forecaster
 from models.forecasting.frame import in_order, is_row
 
 if TYPE_CHECKING:
@@ -41,6 +40,21 @@ class AnyStep:
         return state, None, self.model.predict(state)[0]
 
 
+class InUnits(Protocol):
+    """Is a model with the units of its data, as `models.forecasting.forecaster.Forecaster`."""
+
+    model: nn.Module
+    feature_names: tuple[str, ...]
+
+    def standardised(self, series: np.ndarray) -> tuple[Tensor, Tensor]:
+        """Returns values and mask (time, feature) of one series, standardised."""
+        ...
+
+    def in_own_units(self, values: Tensor) -> np.ndarray:
+        """Returns standardised values (…, feature) in the data's own units."""
+        ...
+
+
 class OnlineForecaster:
     """Takes one reading at a time, in the data's own units, and gives the predictions of `Forecaster.predict` as they
     come.
@@ -50,7 +64,7 @@ class OnlineForecaster:
     """
 
     @torch.inference_mode()
-    def __init__(self, forecaster: Forecaster) -> None:
+    def __init__(self, forecaster: InUnits) -> None:
         model: Any = forecaster.model
         self.forecaster = forecaster
         self.step = model.online_step() if hasattr(model, "online_step") else AnyStep(model)
@@ -59,7 +73,7 @@ class OnlineForecaster:
     @property
     def prediction(self) -> np.ndarray:
         """Returns the prediction of the next reading, (feature,), in the data's own units."""
-        return (self.state[2] * self.forecaster.scale + self.forecaster.mean).cpu().numpy()
+        return self.forecaster.in_own_units(self.state[2])
 
     @torch.inference_mode()
     def update(self, reading: ArrayLike | pd.Series) -> np.ndarray:
