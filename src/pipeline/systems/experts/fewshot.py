@@ -24,7 +24,7 @@ from pipeline.job.study import Study
 from pipeline.systems.experts.arms import idle
 from pipeline.systems.experts.config import ExpertsConfig
 from pipeline.systems.experts.evaluate import TEST, Evaluated, predictor_of
-from pipeline.systems.experts.fitting import Fitted, fit_network, network_of
+from pipeline.systems.experts.fitting import Fitted, fit_network, network_of, objective_of
 from pipeline.systems.experts.load import Encoded, Loaded
 from pipeline.systems.experts.scores import counted, score_of
 from pipeline.systems.experts.validation import Validation
@@ -107,7 +107,8 @@ def network_in(
         return network.eval()
     encoded = of_parts(loaded.encoded, len(base.tasks), old=True)
     validation = Validation(base, loaded.vocabulary, encoded.parts["validation"], settings.fit.bleu)
-    fitted = fit_network(settings, network, encoded, validation, here._replace(folder=folder), stage="base")
+    objective = objective_of(settings, network, encoded)
+    fitted = fit_network(settings, objective, validation, here._replace(folder=folder), stage="base")
     checkpoint.save(path, fitted.network.state_dict(), {})
     return fitted.network.eval()
 
@@ -139,8 +140,8 @@ def adapted(settings: ExpertsConfig, network: TranslationNetwork, loaded: Loaded
     asked = replace(
         settings.fit, epochs=epochs, updates=own.updates, learning_rate=own.learning_rate, warmup=1, select="nll"
     )
-    tasks = range(old, network.architecture.tasks)
-    return fit_network(replace(settings, fit=asked), network, encoded, validation, here, tasks=tasks)
+    now, tasks = replace(settings, fit=asked), range(old, network.architecture.tasks)
+    return fit_network(now, objective_of(now, network, encoded, tasks), validation, here)
 
 
 def grown_network(

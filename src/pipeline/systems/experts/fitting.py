@@ -91,7 +91,7 @@ def network_of(settings: ExpertsConfig, data: TextPairs, vocabulary: Vocabulary)
 
 
 def objective_of(
-    settings: ExpertsConfig, network: TranslationNetwork, encoded: Encoded, tasks: Sequence[int] | None
+    settings: ExpertsConfig, network: TranslationNetwork, encoded: Encoded, tasks: Sequence[int] | None = None
 ) -> Paced:
     """Returns the loss of an arm over the training part of these tasks, None for all."""
     sampling = Sampling(settings.sampling.tokens, settings.fit.updates, settings.sampling.temperature)
@@ -104,16 +104,15 @@ def objective_of(
 
 
 def fit_network(
-    settings: ExpertsConfig, network: TranslationNetwork, encoded: Encoded, validation: Validation, here: Study, *,
-    stage: str = "fit", tasks: Sequence[int] | None = None,
-) -> Fitted:  # fmt: skip
-    """Returns the network with the weights of the epoch that the validation part likes best, and logs each epoch.
+    settings: ExpertsConfig, objective: Paced, validation: Validation, here: Study, *, stage: str = "fit"
+) -> Fitted:
+    """Returns the network of a loss with the weights of the epoch that the validation part likes best, and logs each
+    epoch.
 
     A training that was stopped goes on from its checkpoint to the same numbers, those that dropout and routers draw
-    among them. stage: begins the names of its metrics, and of its file in the folder of the run. tasks: those that are
-    learned, None for all.
+    among them. stage: begins the names of its metrics, and of its file in the folder of the run.
     """
-    objective = objective_of(settings, network, encoded, tasks)
+    network = objective.model
 
     def evaluate() -> dict[str, float]:
         pace = objective.pace()

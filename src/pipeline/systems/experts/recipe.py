@@ -18,7 +18,7 @@ from pipeline.systems.experts.comparison import TRANSLATION
 from pipeline.systems.experts.config import ExpertsConfig
 from pipeline.systems.experts.evaluate import evaluate, predictor_of
 from pipeline.systems.experts.fewshot import Before, learn_new_tasks, metrics_of, split
-from pipeline.systems.experts.fitting import Fitted, fit_network, network_of
+from pipeline.systems.experts.fitting import Fitted, fit_network, network_of, objective_of
 from pipeline.systems.experts.load import Loaded, encoded, load, vocabulary_of
 from pipeline.systems.experts.report import log_fitted, log_pairs, low_resource, said
 from pipeline.systems.experts.validation import Validation
@@ -63,7 +63,7 @@ def learned(
     network = network_of(settings, loaded.data, loaded.vocabulary).to(loaded.device)
     validation = Validation(loaded.data, loaded.vocabulary, loaded.encoded.parts["validation"], settings.fit.bleu)
     with here.clock.stage("fit"):
-        return fit_network(settings, network, loaded.encoded, validation, here), None
+        return fit_network(settings, objective_of(settings, network, loaded.encoded), validation, here), None
 
 
 def stages(settings: ExpertsConfig, loaded: Loaded, base: TextPairs | None, here: Study) -> float:
