@@ -2,6 +2,9 @@
 
 Only imported where `model=` names one: GPyTorch is the extra `gp`. Each gives the curve of its training, and the
 process at the point that is kept, which `peer_processes` makes of it.
+
+The peers have a loop of their own, as their curves are committed results: `job.fit` draws batches, measures epochs and
+takes steps back in another order, and would give other numbers.
 """
 
 from __future__ import annotations
