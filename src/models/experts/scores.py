@@ -1,0 +1,84 @@
+"""BLEU and chrF of translations by sacrebleu, with bootstrap intervals over sentences, and paired differences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+INSTALL = 'pip install "orthogonal-psrnn[text]"'
+EVEN = 0.025  # of the draws below an interval of 95 %, and above
+
+
+@cache
+def metrics() -> dict[str, Any]:
+    """Returns BLEU with the tokens of 13a (Post 2018) and chrF (Popović 2015) by their names. Raises ImportError, which
+    says how to install them, without the package sacrebleu."""
+    try:
+        from sacrebleu.metrics.bleu import BLEU
+        from sacrebleu.metrics.chrf import CHRF
+    except ImportError as error:
+        raise ImportError(f"scores of translations need sacrebleu; install it with: {INSTALL}") from error
+    return {"bleu": BLEU(), "chrf": CHRF()}
+
+
+def statistics(name: str, found: Sequence[str], references: Sequence[str]) -> np.ndarray:
+    """Returns what the score "bleu" or "chrf" counts in each sentence, float64 (sentence, count).
+
+    Raises ValueError for no sentences, and for unequal numbers of them.
+    """
+    if len(found) != len(references) or not len(found):
+        raise ValueError(f"each translation needs its reference; got {len(found)} and {len(references)}")
+    return np.array(metrics()[name]._extract_corpus_statistics(list(found), [list(references)]), np.float64)
+
+
+def score_of(name: str, counts: np.ndarray) -> float:
+    """Returns the score, 0 to 100, of statistics that were summed over sentences, (count,)."""
+    return float(metrics()[name]._compute_score_from_stats(counts.tolist()).score)
+
+
+def resampled(name: str, tables: Sequence[np.ndarray], *, draws: int, seed: int) -> np.ndarray:
+    """Returns scores (table, draw) of sentences drawn with replacement, the same draws for all tables (Koehn 2004)."""
+    generator, size = np.random.default_rng(seed), len(tables[0])
+    scores = np.empty((len(tables), draws))
+    for draw in range(draws):
+        times = np.bincount(generator.integers(size, size=size), minlength=size).astype(np.float64)
+        scores[:, draw] = [score_of(name, times @ counts) for counts in tables]
+    return scores
+
+
+def scores_of(
+    found: Sequence[str], references: Sequence[str], *, draws: int = 300, seed: int = 12345
+) -> dict[str, float]:
+    """Returns bleu and chrf of translations, each with the ends of its bootstrap interval of 95 %: bleu_low, bleu_high.
+
+    Raises as `statistics`.
+    """
+    values = dict[str, float]()
+    for name in metrics():
+        counts = statistics(name, found, references)
+        low, high = np.quantile(resampled(name, [counts], draws=draws, seed=seed)[0], [EVEN, 1 - EVEN])
+        values |= {name: score_of(name, counts.sum(0)), f"{name}_low": float(low), f"{name}_high": float(high)}
+    return values
+
+
+class Difference(NamedTuple):
+    """Holds the score of a challenger less that of another, and the ends of its interval of 95 %."""
+
+    value: float
+    low: float
+    high: float
+
+
+def difference(
+    name: str, other: Sequence[str], challenger: Sequence[str], references: Sequence[str], *, draws: int = 1000,
+    seed: int = 12345,
+) -> Difference:  # fmt: skip
+    """Returns by how much the challenger's translations of the same sentences score above the other's, with an interval
+    from draws of sentences that both share. Raises as `statistics`."""
+    tables = [statistics(name, own, references) for own in (other, challenger)]
+    first, second = resampled(name, tables, draws=draws, seed=seed)
+    low, high = np.quantile(second - first, [EVEN, 1 - EVEN])
+    return Difference(score_of(name, tables[1].sum(0)) - score_of(name, tables[0].sum(0)), float(low), float(high))
