@@ -1,4 +1,4 @@
-"""Forecasting, Gaussian processes, sentiment and traces as a library: tensors and masks in, tensors out.
+"""Forecasting, Gaussian processes, sentiment, translation and traces as a library: tensors and masks in, tensors out.
 
 The estimators, in scikit-learn's manners, are here by name; each is imported when it is first asked for.
 """
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         SeasonalNaiveForecaster,
         VARForecaster,
     )
+    from models.experts.translator import Translator
     from models.features.transformer import RandomFeatures
     from models.mctn.reader import SentimentReader
     from models.psrnn.estimator import FactorisedPSRNNForecaster, PSRNNForecaster
@@ -42,6 +43,7 @@ __all__ = [
     "SSGPRegressor",
     "SeasonalNaiveForecaster",
     "SentimentReader",
+    "Translator",
     "VARForecaster",
     "estimate_diagonal",
     "estimate_logdet",
@@ -49,6 +51,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "models.experts.translator": ("Translator",),
     "models.features.transformer": ("RandomFeatures",),
     "models.mctn.reader": ("SentimentReader",),
     "models.ssgp.regressor": ("SSGPRegressor",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -117,11 +117,13 @@ class TranslationPredictor:
         except ValueError as error:
             raise ValueError(f"text {place}: {error}") from error
 
-    def save(self, folder: str | Path) -> None:
-        """Writes translator.json (architecture, tasks), vocabulary.json and translator.npz (the weights) into a new
-        folder, which appears under its name when it is whole. Raises FileExistsError where something is there."""
+    def save(self, folder: str | Path, *, more: Mapping[str, Any] | None = None) -> None:
+        """Writes translator.json (architecture, tasks, `more` plain values), vocabulary.json and translator.npz (the
+        weights) into a new folder, which appears under its name when it is whole. Raises FileExistsError where
+        something is there."""
         own = ("tasks", "tag", "longest", "beam", "penalty")
         description = {"architecture": asdict(self.network.architecture)} | {name: getattr(self, name) for name in own}
+        description |= {"more": dict(more)} if more else {}
         arrays: dict[str, Any] = {name: value.cpu().numpy() for name, value in self.network.state_dict().items()}
         with folder_written_whole(Path(folder)) as partial:
             (partial / DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
@@ -132,6 +134,12 @@ class TranslationPredictor:
 def load_predictor(folder: str | Path) -> TranslationPredictor:
     """Returns the predictor that `save` wrote into a folder; it writes the same translations. Nothing is unpickled.
     Raises ValueError for a folder without one."""
+    return load_with(folder)[0]
+
+
+def load_with(folder: str | Path) -> tuple[TranslationPredictor, dict[str, Any]]:
+    """Returns the predictor that `save` wrote into a folder, and the values that were written with it. Raises as
+    `load_predictor`."""
     folder = Path(folder)
     for name in (DESCRIPTION, VOCABULARY, ARRAYS):
         if not (folder / name).is_file():
@@ -143,7 +151,8 @@ def load_predictor(folder: str | Path) -> TranslationPredictor:
     network.to(state["embedding"].dtype).load_state_dict(state)
     vocabulary = Vocabulary.from_json((folder / VOCABULARY).read_text(encoding="utf-8"))
     tasks = tuple((str(source), str(target)) for source, target in described.pop("tasks"))
-    return TranslationPredictor(network.eval(), vocabulary, tasks, **described)
+    more = described.pop("more", {})
+    return TranslationPredictor(network.eval(), vocabulary, tasks, **described), more
 
 
 def architecture_of(described: dict[str, Any]) -> Architecture:

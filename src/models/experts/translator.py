@@ -1,0 +1,258 @@
+"""What a person calls: one translator for several pairs of languages, which learns more of them from few pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from models.experts.arms import Adapting, Mixing, parts_of
+from models.experts.growth import grown, parameters_to_adapt
+from models.experts.network import Architecture, TranslationNetwork
+from models.experts.objective import EncodedPairs, Sampling, TranslationObjective, encode_targets
+from models.experts.pairs import Pair, pairs_in, split, tasks_of
+from models.experts.predictor import TranslationPredictor, load_with
+from models.experts.scores import scores_of
+from models.experts.tags import TAGS, Languages, sources_of, tag_names, tags_of
+from models.experts.training import Training, train
+from models.runtime.estimators import left_as_it_was, seed_of
+from models.runtime.parameters import not_negative, number, one_of, whole_number
+from models.runtime.plain import made_of, plain
+from models.runtime.threads import threads_for
+from models.sequence.vocabulary import FIRST_TAG, Vocabulary
+
+SPARE = tuple(f"+{place}" for place in range(32))  # tags without a language yet; no language has such a name
+MOST_DROPPED = 0.2  # of the pairs, as too long
+
+
+@dataclass(eq=False, repr=False)
+class Translator(BaseEstimator):
+    """Translates between several pairs of languages by one transformer with experts and adapters (thesis, 3.3).
+
+    A task is a pair of languages, from one into another. Pairs are a table with the columns text, translation, from and
+    to, or rows of these four.
+
+    Parameters, which are checked by `fit`:
+
+    arm: ROUTER or ROUTER+ADAPTER, see `models.experts.arms`. Adapters "dynamic" and "shared" need three tasks. count,
+    top: experts of a layer, and those that a token meets. adapter_hidden: numbers inside an adapter. width, heads,
+    hidden, layers, dropout: of the network. tag: what stands in front of a sentence, its "target" language, both by
+    "task", or "none". pieces: numbers of the vocabulary, which the texts must allow. longest: tokens of a side; longer
+    pairs are not learned from, longer sources are cut. temperature: tasks are drawn with p ∝ n^(1/temperature). tokens:
+    of a batch on each side. balance: weight of the loss that evens experts out. epochs, updates (of an epoch),
+    learning_rate, warmup, clip: of Adam. patience: epochs without better validation nats that end training; the best is
+    kept. held_out: the share of each task's pairs that is held out for that, 0 for none. beam: hypotheses, 1 to 8.
+    random_state: the seed of all that is drawn; None or a RandomState of NumPy draws one in each `fit`.
+
+    After `fit`: `predictor_`, the fitted `models.experts.predictor.TranslationPredictor`; `curve_`, training loss and
+    validation nats of each epoch.
+    """
+
+    arm: str = "token+static"
+    _: KW_ONLY
+    count: int = 4
+    top: int = 2
+    adapter_hidden: int = 64
+    width: int = 96
+    heads: int = 4
+    hidden: int = 192
+    layers: int = 2
+    dropout: float = 0.1
+    tag: str = "target"
+    pieces: int = 2000
+    longest: int = 60
+    temperature: float = 1.0
+    tokens: int = 1600
+    balance: float = 0.01
+    epochs: int = 20
+    updates: int = 200
+    learning_rate: float = 3e-3
+    warmup: int = 200
+    clip: float = 1.0
+    patience: int = 2
+    held_out: float = 0.05
+    beam: int = 4
+    random_state: Any = 0
+
+    def fit(self, pairs: Any) -> Self:
+        """Learns all tasks of the pairs from nothing, and returns the translator.
+
+        Raises TypeError and ValueError, in one line, for parameters and pairs that make no sense. What was fitted
+        before is then still there.
+        """
+        with left_as_it_was(self):
+            seed, share = seed_of(self.random_state), not_negative("held_out", self.held_out, most=0.9)
+            how = self._training(self.epochs, self.updates, self.learning_rate)
+            learned, held_out = split(pairs_in(pairs), share, seed=seed)
+            tasks = tasks_of(learned)
+            vocabulary = Vocabulary.train(
+                (text for pair in learned for text in (pair.text, pair.translation)),
+                pieces=whole_number("pieces", self.pieces),
+                tags=(*tag_names(tasks), *SPARE),
+            )
+            network = TranslationNetwork(self._architecture(vocabulary.size, len(tasks)), seed=seed)
+            predictor = TranslationPredictor(
+                network, vocabulary, tasks, one_of("tag", self.tag, TAGS),
+                whole_number("longest", self.longest, least=4), whole_number("beam", self.beam, most=8),
+            )  # fmt: skip
+            self.curve_ = self._learn(predictor, learned, held_out, how, seed)
+            self.predictor_ = predictor
+        return self
+
+    def add_language(
+        self, pairs: Any, *, adapt: str = "adapters", epochs: int = 20, updates: int = 20, learning_rate: float = 1e-3
+    ) -> Self:
+        """Learns tasks that are new, from pairs of them alone, a few hundred say, and returns the translator.
+
+        adapt: what learns, see `models.experts.growth.parameters_to_adapt`. With adapter static and adapt="adapters" a
+        task that was known translates as before, to the last bit where the target languages are known ones. Raises
+        NotFittedError before `fit`, and ValueError for a task that is known already, for more languages than there are
+        tags left, and as `fit`; the translator is then as it was.
+        """
+        check_is_fitted(self)
+        with left_as_it_was(self):
+            seed, before = seed_of(self.random_state), self.predictor_
+            share = not_negative("held_out", self.held_out, most=0.9)
+            learned, held_out = split(pairs_in(pairs), share, seed=seed)
+            predictor = with_tasks(before, tasks_of(learned), seed=seed)
+            chosen = {id(parameter) for parameter in parameters_to_adapt(predictor.network, adapt)}
+            for parameter in predictor.network.parameters():
+                parameter.requires_grad_(id(parameter) in chosen)
+            how = self._training(epochs, updates, learning_rate)._replace(warmup=1)
+            self.curve_ = self._learn(predictor, learned, held_out, how, seed, updates=updates, first=len(before.tasks))
+            predictor.network.requires_grad_(True)
+            self.predictor_ = predictor
+        return self
+
+    def translate(self, texts: Sequence[str], *, source: str, target: str) -> list[str]:
+        """Returns the translation of each text, in their order; that of an empty one is empty.
+
+        No translation depends on the other texts. Raises NotFittedError before `fit`, TypeError for one text in place
+        of a list, and ValueError for a task that was not learned, naming those known, and a character that is no text.
+        """
+        check_is_fitted(self)
+        if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+            raise TypeError("texts must be a list of texts, as ['ein Haus']")
+        task = self.predictor_.task(source, target)
+        return [found.text for found in self.predictor_.translate(texts, [task] * len(texts))]
+
+    def score(self, pairs: Any) -> dict[str, dict[str, float]]:
+        """Returns BLEU and chrF of each task, by its name as "de-en", with the ends of bootstrap intervals of 95 %, as
+        `models.experts.scores.scores_of`. Raises as `translate` and `fit`."""
+        check_is_fitted(self)
+        given, found = pairs_in(pairs), dict[str, dict[str, float]]()
+        for source, target in tasks_of(given):
+            own = [pair for pair in given if pair.task == (source, target)]
+            written = self.translate([pair.text for pair in own], source=source, target=target)
+            found[f"{source}-{target}"] = scores_of(written, [pair.translation for pair in own])
+        return found
+
+    def save(self, folder: str | Path) -> None:
+        """Writes the fitted translator as plain numbers and texts, without pickle, into a new folder.
+
+        Raises NotFittedError before `fit`, FileExistsError where something is there already, and ValueError for a
+        parameter that plain values do not tell: a RandomState.
+        """
+        check_is_fitted(self)
+        parameters = {name: plain(value, name) for name, value in self.get_params(deep=False).items()}
+        self.predictor_.save(folder, more={"parameters": parameters, "curve": self.curve_})
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Returns the translator that `save` wrote into a folder; it translates the same. Nothing is unpickled. Raises
+        ValueError for a folder without one."""
+        predictor, more = load_with(folder)
+        if "parameters" not in more:
+            raise ValueError(f"{folder} holds a model that no Translator saved; read it by load_predictor")
+        made = cls(**{name: made_of(value) for name, value in more["parameters"].items()})
+        made.predictor_, made.curve_ = predictor, [(each[0], each[1]) for each in more["curve"]]
+        return made
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "predictor_")
+
+    def _training(self, epochs: int, updates: int, learning_rate: float) -> Training:
+        whole_number("updates", updates)
+        return Training(
+            whole_number("epochs", epochs), number("learning_rate", learning_rate),
+            whole_number("warmup", self.warmup), number("clip", self.clip), whole_number("patience", self.patience),
+        )  # fmt: skip
+
+    def _architecture(self, pieces: int, tasks: int) -> Architecture:
+        router, adapter = parts_of(self.arm)
+        mixing = Mixing(router, whole_number("count", self.count), whole_number("top", self.top))
+        adapting = Adapting(adapter, whole_number("adapter_hidden", self.adapter_hidden))
+        sizes = {name: whole_number(name, getattr(self, name)) for name in ("width", "heads", "hidden", "layers")}
+        dropout = not_negative("dropout", self.dropout, most=0.95)
+        return Architecture(pieces, tasks, **sizes, dropout=dropout, mixing=mixing, adapting=adapting)
+
+    def _learn(
+        self, predictor: TranslationPredictor, learned: list[Pair], held_out: list[Pair], how: Training, seed: int, *,
+        updates: int | None = None, first: int = 0,
+    ) -> list[tuple[float, float]]:  # fmt: skip
+        """Returns the curve of the predictor's network as it learns its tasks from the number `first` on."""
+        sampling = Sampling(
+            whole_number("tokens", self.tokens), updates or self.updates, number("temperature", self.temperature)
+        )
+        objective = TranslationObjective(
+            predictor.network, encoded(predictor, learned, most_dropped=MOST_DROPPED), sampling=sampling,
+            balance=not_negative("balance", self.balance), tasks=range(first, len(predictor.tasks)),
+        )  # fmt: skip
+        with threads_for(predictor.network):
+            return train(objective, encoded(predictor, held_out), how, seed=seed)
+
+
+def encoded(predictor: TranslationPredictor, pairs: Sequence[Pair], *, most_dropped: float = 1.0) -> EncodedPairs:
+    """Returns pairs as numbers, without those that are too long. Raises ValueError where more than a share of them is,
+    and for a task of which nothing is left to learn from."""
+    vocabulary, tasks = predictor.vocabulary, [predictor.tasks.index(pair.task) for pair in pairs]
+    tags = [tags_of(vocabulary, pair.task, predictor.tag) for pair in pairs]
+    sources, _ = sources_of(vocabulary, [pair.text for pair in pairs], tags)
+    targets = encode_targets(vocabulary, [pair.translation for pair in pairs])
+    own = EncodedPairs(sources, targets, torch.tensor(tasks, dtype=torch.int64))
+    found, longest = own.within(predictor.longest) if pairs else own, predictor.longest
+    if own.count - found.count > most_dropped * own.count:
+        raise ValueError(
+            f"{own.count - found.count} of {own.count} pairs have more than longest={longest} tokens; "
+            "cut them into sentences, or raise longest"
+        )
+    missing = set(tasks) - set(found.task.tolist()) if most_dropped < 1 else set[int]()
+    if missing:
+        name = "-".join(predictor.tasks[min(missing)])
+        raise ValueError(f"task {name}: all of its pairs have more than longest={longest} tokens; raise longest")
+    return found
+
+
+@torch.no_grad()
+def with_tasks(predictor: TranslationPredictor, tasks: Sequence[Languages], *, seed: int) -> TranslationPredictor:
+    """Returns a copy with more tasks, before it has learned them. A new tag that stands in front of sentences begins as
+    the mean of the known ones of its kind. Raises ValueError for a task that is known, and without tags left."""
+    known = next((task for task in tasks if task in predictor.tasks), None)
+    if known is not None:
+        raise ValueError(f"task {'-'.join(known)} is learned already; give pairs of new tasks alone")
+    before, every = predictor.vocabulary, (*predictor.tasks, *tasks)
+    added = [name for name in tag_names(every) if name not in before.tags]
+    spare = [name for name in before.tags if name in SPARE]
+    if len(added) > len(spare):
+        raise ValueError(f"{len(added)} tags of new languages are needed and {len(spare)} are left; fit all tasks anew")
+    names = dict(zip(spare, added, strict=False))
+    vocabulary = Vocabulary(before.tokeniser, [names.get(name, name) for name in before.tags])
+    network = grown(predictor.network, len(tasks), seed=seed)
+    met = {number for task in tasks for number in tags_of(vocabulary, task, predictor.tag)}
+    for name in added:
+        number = vocabulary.tag(name)
+        if number in met:
+            kind = [place for place, old in enumerate(before.tags) if old not in SPARE and alike(old, name)]
+            rows = torch.tensor(kind) + FIRST_TAG
+            network.embedding[number] = network.embedding[rows].mean(0)
+    return replace(predictor, network=network, vocabulary=vocabulary, tasks=every)
+
+
+def alike(tag: str, other: str) -> bool:
+    """Returns whether both tags name a target, as "2en", or both a source, as "de2"."""
+    return tag.startswith("2") == other.startswith("2")

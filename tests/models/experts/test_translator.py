@@ -1,0 +1,142 @@
+"""The translator as a person calls it: learning, a language more, files, what is refused; and its scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import sacrebleu
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from models import Translator
+from models.experts.scores import difference, scores_of
+
+ENGLISH = [f"{one} {two}" for one in ("a", "the", "my", "no") for two in ("house", "tree", "dog", "cat")]
+OWN = ("a", "the", "my", "no", "house", "tree", "dog", "cat")
+WORDS = {
+    "de": ("ein", "das", "mein", "kein", "Haus", "Baum", "Hund", "Katze"),
+    "fr": ("un", "le", "mon", "nul", "maison", "arbre", "chien", "chat"),
+}
+QUICK: dict[str, Any] = {
+    "pieces": 320, "width": 16, "heads": 2, "hidden": 24, "layers": 1, "count": 2, "adapter_hidden": 8, "dropout": 0.0,
+    "epochs": 1, "updates": 2, "tokens": 100, "held_out": 0.0, "beam": 1,
+}  # fmt: skip
+
+
+def pairs(language: str = "de") -> list[tuple[str, str, str, str]]:
+    foreign = [" ".join(WORDS[language][OWN.index(word)] for word in text.split()) for text in ENGLISH]
+    return [(text, english, language, "en") for text, english in zip(foreign, ENGLISH, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def fitted() -> Translator:
+    changed = {"width": 32, "hidden": 48, "epochs": 3, "updates": 40, "learning_rate": 0.01, "warmup": 20}
+    return Translator("token+static", **QUICK | changed).fit(pairs())
+
+
+def test_pairs_are_learned_by_heart_and_a_language_more_leaves_them(fitted: Translator, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "before")
+    own = Translator.load(tmp_path / "before")
+    german, french = [row[0] for row in pairs()], [row[0] for row in pairs("fr")]
+    assert own.translate(german, source="de", target="en") == ENGLISH
+    assert own.score(pairs())["de-en"]["chrf"] == pytest.approx(100)
+    before = own.predictor_.translate(german, [0] * 16)
+    own.add_language(pairs("fr"), epochs=2, updates=5)
+    assert own.predictor_.translate(german, [0] * 16) == before
+    assert own.curve_[-1][0] < own.curve_[0][0]
+    assert len(own.translate(french, source="fr", target="en")) == 16
+    own.save(tmp_path / "after")
+    loaded = Translator.load(tmp_path / "after")
+    assert loaded.translate(french, source="fr", target="en") == own.translate(french, source="fr", target="en")
+    assert repr((loaded.get_params(), loaded.curve_)) == repr((own.get_params(), own.curve_))
+
+
+def test_a_new_target_language_has_a_tag(fitted: Translator, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "kept")
+    own = Translator.load(tmp_path / "kept")
+    own.add_language([(b, a, "en", "fr") for a, b, _, _ in pairs("fr")], adapt="all", epochs=1, updates=2)
+    assert "2fr" in own.predictor_.vocabulary.tags
+    assert own.predictor_.vocabulary.size == fitted.predictor_.vocabulary.size
+    assert own.translate([""], source="en", target="fr") == [""]
+
+
+def test_a_failed_call_leaves_the_translator_as_it_was(fitted: Translator) -> None:
+    before = dict(vars(fitted))
+    for call, reason in (
+        (lambda: fitted.add_language(pairs()), "task de-en is learned already; give pairs of new tasks alone"),
+        (lambda: fitted.add_language(pairs("fr"), adapt="tasks"), "adapter static has no tasks to adapt; take all"),
+        (lambda: fitted.add_language(pairs("fr"), learning_rate=1e30), "not finite; lower"),
+        (lambda: fitted.fit([]), "there are no pairs; give rows of text, translation, from, to"),
+    ):
+        with pytest.raises(ValueError, match=reason):
+            call()
+        assert vars(fitted) == before
+    assert fitted.translate(["das Haus"], source="de", target="en") == ["the house"]
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (("a", "b", "de"), "pair 0 must be four texts, text, translation, from, to"),
+        (("a", None, "de", "en"), "pair 0 must be four texts"),
+        (("a", " ", "de", "en"), "pair 0, translation: it is empty; fill it in or leave the pair out"),
+        (("a\x00", "b", "de", "en"), r"pair 0, text: it holds the character U\+0000"),
+        (("a", "b", "de", "de"), "pair 0: from and to are both 'de'; give two languages"),
+        (("a", "b", "<2de>", "en"), "pair 0: '<2de>' names no language"),
+    ],
+)
+def test_pairs_that_are_none_are_refused_in_one_line(row: tuple[Any, ...], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        Translator(**QUICK).fit([row])
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"arm": "token+shared"}, "adapter shared needs at least 3 tasks"),
+        ({"arm": "tokens"}, "router must be one of dense"),
+        ({"pieces": 20}, "pieces must be at least"),
+        ({"longest": 4}, "16 of 16 pairs have more than longest=4 tokens"),
+        ({"heads": 3}, "width must be even and a multiple of heads"),
+        ({"beam": 9}, "beam must be at most 8, got 9"),
+        ({"temperature": 0.5}, "temperature and updates must be at least 1"),
+    ],
+)
+def test_parameters_that_make_no_sense_are_refused(changed: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        Translator(**QUICK | changed).fit(pairs())
+
+
+def test_a_table_held_out_pairs_and_equal_seeds() -> None:
+    table = pd.DataFrame(pairs() + pairs("fr"), columns=["text", "translation", "from", "to"])
+    own = Translator(**QUICK | {"held_out": 0.2, "epochs": 2, "arm": "dense", "pieces": 310}).fit(table)
+    fresh: Any = clone(own)
+    again = fresh.fit(table)
+    assert own.curve_ == again.curve_
+    assert all(0 < nats < 10 for _, nats in own.curve_)
+    with pytest.raises(ValueError, match="column to must be there once"):
+        own.fit(table.drop(columns="to"))
+    with pytest.raises(NotFittedError, match="not fitted"):
+        Translator().translate(["ein"], source="de", target="en")
+    with pytest.raises(TypeError, match="texts must be a list of texts"):
+        own.translate("ein", source="de", target="en")
+    with pytest.raises(ValueError, match="does not translate from de into fr; it knows de-en, fr-en"):
+        own.translate(["ein"], source="de", target="fr")
+
+
+def test_scores_are_those_of_sacrebleu_and_differences_share_their_draws() -> None:
+    references = [f"the {word} is in the old house by the {word}" for word in ("dog", "cat", "tree", "king")]
+    found = [*references[:2], "a tree is in an old house by the tree", "the king was near the house"]
+    scores = scores_of(found, references, draws=50)
+    assert scores["bleu"] == pytest.approx(sacrebleu.corpus_bleu(found, [references]).score, abs=1e-12)
+    assert scores["chrf"] == pytest.approx(sacrebleu.corpus_chrf(found, [references]).score, abs=1e-12)
+    assert scores["bleu_low"] < scores["bleu"] < scores["bleu_high"] <= 100 + 1e-9
+    assert difference("chrf", found, found, references, draws=20) == (0, 0, 0)
+    gain = difference("bleu", found, references, references, draws=50)
+    assert gain.value == pytest.approx(100 - scores["bleu"])
+    assert 0 <= gain.low < gain.value < gain.high
+    with pytest.raises(ValueError, match="each translation needs its reference; got 4 and 3"):
+        scores_of(found, references[:3])
