@@ -1,0 +1,26 @@
+"""What a translator has to beat, on examples by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from models.experts.baselines import NearestSentence, copied
+
+PAIRS = [("ein Haus", "a house"), ("ein Hund", "a dog"), ("der Hund läuft", "the dog runs")]
+
+
+def test_the_most_similar_sentence_is_looked_up() -> None:
+    nearest = NearestSentence(PAIRS)
+    texts = ["der Hund läuft schnell", "HUND", "unbekannt", "Haus"]
+    expected = ["the dog runs", "a dog", "a house", "a house"]  # of no known word the first
+    assert nearest.translate(texts) == nearest.translate(texts, rows=1) == expected
+    assert nearest.translate([]) == []
+
+
+def test_a_copy_is_the_text() -> None:
+    assert copied(("ein Haus", "")) == ["ein Haus", ""]
+
+
+def test_pairs_are_needed() -> None:
+    with pytest.raises(ValueError, match="there are no pairs to look translations up in"):
+        NearestSentence([])
