@@ -13,10 +13,12 @@ from models.runtime.seeding import drawn, generator
 
 
 class Training(NamedTuple):
-    """Says how to train: epochs at most, Adam's largest learning rate, the updates in which it rises before it falls as
-    1/√update, the largest norm of a gradient, and how many epochs without a better one end training."""
+    """Says how to train: epochs at most, updates of each, Adam's largest learning rate, the updates in which it rises
+    before it falls as 1/√update, the largest norm of a gradient, and how many epochs without a better one end
+    training."""
 
     epochs: int
+    updates: int
     learning_rate: float
     warmup: int
     clip: float

@@ -124,7 +124,7 @@ class Translator(BaseEstimator):
             for parameter in predictor.network.parameters():
                 parameter.requires_grad_(id(parameter) in chosen)
             how = self._training(epochs, updates, learning_rate)._replace(warmup=1)
-            self.curve_ = self._learn(predictor, learned, held_out, how, seed, updates=updates, first=len(before.tasks))
+            self.curve_ = self._learn(predictor, learned, held_out, how, seed, first=len(before.tasks))
             predictor.network.requires_grad_(True)
             self.predictor_ = predictor
         return self
@@ -177,9 +177,8 @@ class Translator(BaseEstimator):
         return hasattr(self, "predictor_")
 
     def _training(self, epochs: int, updates: int, learning_rate: float) -> Training:
-        whole_number("updates", updates)
         return Training(
-            whole_number("epochs", epochs), number("learning_rate", learning_rate),
+            whole_number("epochs", epochs), whole_number("updates", updates), number("learning_rate", learning_rate),
             whole_number("warmup", self.warmup), number("clip", self.clip), whole_number("patience", self.patience),
         )  # fmt: skip
 
@@ -193,12 +192,10 @@ class Translator(BaseEstimator):
 
     def _learn(
         self, predictor: TranslationPredictor, learned: list[Pair], held_out: list[Pair], how: Training, seed: int, *,
-        updates: int | None = None, first: int = 0,
+        first: int = 0,
     ) -> list[tuple[float, float]]:  # fmt: skip
         """Returns the curve of the predictor's network as it learns its tasks from the number `first` on."""
-        sampling = Sampling(
-            whole_number("tokens", self.tokens), updates or self.updates, number("temperature", self.temperature)
-        )
+        sampling = Sampling(whole_number("tokens", self.tokens), how.updates, number("temperature", self.temperature))
         objective = TranslationObjective(
             predictor.network, encoded(predictor, learned, most_dropped=MOST_DROPPED), sampling=sampling,
             balance=not_negative("balance", self.balance), tasks=range(first, len(predictor.tasks)),
