@@ -77,7 +77,7 @@ def heat_map(panel: Axes, values: np.ndarray, rows: list[str], columns: list[str
     panel.set_yticks(range(len(rows)), rows, fontsize=SMALL_SIZE)
     for (i, j), value in np.ndenumerate(values):
         colour = "white" if (value - low) / (1 - low) > DARK else "black"
-        panel.text(j, i, f"{value:.2f}".removeprefix("0"), ha="center", va="center", fontsize=6, color=colour)
+        panel.text(j, i, f"{value:.2f}".removeprefix("0"), ha="center", va="center", fontsize=SMALL_SIZE, color=colour)
 
 
 def embeddings(cosines: np.ndarray, tasks: list[str], *, title: str) -> Figure:
