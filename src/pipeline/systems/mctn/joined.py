@@ -35,8 +35,8 @@ def joint_figures(client: MlflowClient, jobs: Any, *, title: str) -> dict[str, F
 
 def in_order(jobs: pd.DataFrame) -> pd.DataFrame:
     """Returns the jobs with the arms of the thesis's figure first."""
-    place = {arm: number for number, arm in enumerate(THESIS)}
-    return jobs.assign(place=jobs["arm"].map(place).fillna(len(THESIS))).sort_values("place", kind="stable")
+    places = [THESIS.index(arm) if arm in THESIS else len(THESIS) for arm in jobs["arm"]]
+    return jobs.assign(place=places).sort_values("place", kind="stable")
 
 
 def encodings_of(client: MlflowClient, jobs: Any) -> dict[str, Encodings]:
