@@ -39,6 +39,11 @@ def score_of(name: str, counts: np.ndarray) -> float:
     return float(metrics()[name]._compute_score_from_stats(counts.tolist()).score)
 
 
+def corpus_score(name: str, found: Sequence[str], references: Sequence[str]) -> float:
+    """Returns the score of translations, 0 to 100. Raises as `statistics`."""
+    return score_of(name, statistics(name, found, references).sum(0))
+
+
 def resampled(name: str, tables: Sequence[np.ndarray], *, draws: int, seed: int) -> np.ndarray:
     """Returns scores (table, draw) of sentences drawn with replacement, the same draws for all tables (Koehn 2004)."""
     generator, size = np.random.default_rng(seed), len(tables[0])

@@ -74,7 +74,7 @@ def compared_jobs(jobs: pd.DataFrame, comparison: Comparison | None) -> pd.DataF
     if comparison is None or comparison.column not in jobs:
         return jobs.head(0)
     whole = {name: int for name in ("count", *comparison.sizes, *comparison.at_end) if name in jobs}
-    return jobs.dropna(subset=comparison.column).astype({**whole, "stable": bool})
+    return jobs.dropna(subset=comparison.column).astype({**whole, "stable": bool}).copy()  # a block a type again
 
 
 def metric_table(children: list[MlflowRun]) -> pd.DataFrame:

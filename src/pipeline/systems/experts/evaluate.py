@@ -11,12 +11,12 @@ from data.text_pairs import ENGLISH, TextPairs
 from models.experts.network import TranslationNetwork, size_of
 from models.experts.objective import Measured, measure
 from models.experts.predictor import TranslationPredictor
+from models.experts.scores import scores_of
 from models.experts.shares import shares_of
 from models.sequence.vocabulary import Vocabulary
 from pipeline.systems.experts.arms import tag_of
 from pipeline.systems.experts.config import ExpertsConfig
 from pipeline.systems.experts.load import Encoded
-from pipeline.systems.experts.scores import scored
 from pipeline.systems.experts.validation import of_shares
 
 TEST = "test"
@@ -84,7 +84,7 @@ def task_rows(written: pd.DataFrame, data: TextPairs, measured: Measured) -> lis
     for name, own in written.groupby("task", sort=False):
         place = [task.name for task in data.tasks].index(str(name))
         front = {"task": name, "pairs": len(own), "nll": measured.nats[place]}
-        rows.append(front | scored(own["translation"].tolist(), own["reference"].tolist()))
+        rows.append(front | scores_of(own["translation"].tolist(), own["reference"].tolist()))
     return rows
 
 

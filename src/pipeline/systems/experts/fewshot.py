@@ -17,6 +17,7 @@ from data.text_pairs import Pairs, TextPairs
 from models.experts.growth import grown, parameters_to_adapt
 from models.experts.network import TranslationNetwork
 from models.experts.objective import EncodedPairs, measure
+from models.experts.scores import corpus_score
 from models.runtime.seeding import derived
 from pipeline.job import checkpoint
 from pipeline.job.shared import shared_stage
@@ -26,7 +27,6 @@ from pipeline.systems.experts.config import ExpertsConfig
 from pipeline.systems.experts.evaluate import TEST, Evaluated, predictor_of
 from pipeline.systems.experts.fitting import Fitted, fit_network, network_of, objective_of
 from pipeline.systems.experts.load import Encoded, Loaded
-from pipeline.systems.experts.scores import counted, score_of
 from pipeline.systems.experts.validation import Validation
 from pipeline.tracking.run_request import without
 
@@ -173,7 +173,7 @@ def learn_new_tasks(settings: ExpertsConfig, loaded: Loaded, base: TextPairs, he
         for task in range(old, len(loaded.data.tasks)):
             texts, references = zip(*loaded.data.parts[TEST][task], strict=True)
             written = [one.text for one in predictor.translate(texts, [task] * len(texts))]
-            chrf[task] = score_of("chrf", counted("chrf", written, references).sum(0))
+            chrf[task] = corpus_score("chrf", written, references)
     with here.clock.stage("fit"):
         return adapted(settings, network, loaded, old, here), Before(nats, chrf, nearest)
 

@@ -14,6 +14,7 @@ from pipeline.job.clock import Clock
 from pipeline.job.study import Named, Study, set_up, study
 from pipeline.settings.job import Job
 from pipeline.systems.experts.arms import idle, tag_of
+from pipeline.systems.experts.bars import scored_bars
 from pipeline.systems.experts.comparison import TRANSLATION
 from pipeline.systems.experts.config import ExpertsConfig
 from pipeline.systems.experts.evaluate import evaluate, predictor_of
@@ -76,6 +77,7 @@ def stages(settings: ExpertsConfig, loaded: Loaded, base: TextPairs | None, here
     here.run.tags({"validation_error": repr(fitted.validation)})
     with here.clock.stage("evaluate"):
         evaluated = evaluate(predictor_of(settings, fitted.network, data, loaded.vocabulary), data, loaded.encoded)
+        evaluated.metrics.update(scored_bars(settings, data))
         if base is not None and before is not None:
             evaluated.metrics.update(metrics_of(before, evaluated, len(base.tasks)))
     with here.clock.stage("report"):

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline.compare.statistics import mean_interval
+from pipeline.systems.experts.bars import BARS
 from pipeline.systems.experts.labels import base
 from pipeline.systems.experts.thesis import TABLES, Table
 
@@ -46,15 +47,33 @@ def entropy_of(jobs: Any) -> float:
 
 def by_task(jobs: Any) -> pd.DataFrame:
     """Returns a row per data set, arm and task: means over seeds of nats a token, BLEU and chrF, their standard
-    deviations, t-intervals over seeds, and how far the bootstrap intervals of single jobs reach on the average."""
+    deviations, t-intervals over seeds, and how far the bootstrap intervals of single jobs reach on the average.
+
+    Behind the arms of a data set stand the simple translations of `BARS`, once for each training and test part.
+    """
     rows = []
-    for (data, arm), own in jobs.groupby(["data", "arm"], sort=False):
-        for task in str(own["tasks"].iloc[0]).split():
-            row: dict[str, Any] = {"data": data, "arm": arm, "task": task, "jobs": len(own)}
-            for score in SCORES:
-                row |= of_score(own, score, task)
-            rows.append(row)
+    for data, own in jobs.groupby("data", sort=False):
+        for arm, some in own.groupby("arm", sort=False):
+            rows += [{"data": data, "arm": arm, **row} for row in rows_of(some)]
+        for shots, some in own.groupby("shots", sort=False):
+            pairs = f" pairs={shots}" if own["shots"].nunique() > 1 else ""
+            rows += [{"data": data, "arm": f"{bar}{pairs}", **row} for bar in BARS for row in rows_of(some, bar)]
     return pd.DataFrame(rows)
+
+
+def rows_of(jobs: Any, bar: str = "") -> list[dict[str, Any]]:
+    """Returns a row per task that was scored: the scores of jobs, or where it is named those of a bar, equal ones
+    once."""
+    rows = []
+    for task in str(jobs["tasks"].iloc[0]).split():
+        name = f"{bar}_{task}" if bar else task
+        if f"bleu_{name}" in jobs:
+            own = jobs.drop_duplicates([f"bleu_{name}", f"chrf_{name}"]) if bar else jobs
+            row: dict[str, Any] = {"task": task, "jobs": len(own)}
+            for score in SCORES:
+                row |= of_score(own, score, name)
+            rows.append(row)
+    return rows
 
 
 def of_score(jobs: Any, score: str, task: str) -> dict[str, float]:

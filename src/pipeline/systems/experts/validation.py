@@ -10,10 +10,10 @@ from data.base import spread
 from data.text_pairs import Task, TextPairs
 from models.experts.network import TranslationNetwork
 from models.experts.objective import EncodedPairs, Measured, measure
+from models.experts.scores import corpus_score
 from models.experts.search import Search, translate
 from models.experts.shares import Shares, shares_of
 from models.sequence.vocabulary import Vocabulary
-from pipeline.systems.experts.scores import bleu_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Validation:
         found = [" ".join(text.split()) for text in self.vocabulary.decode(own.tokens.tolist() for own in written)]
         pairs = self.data.pairs("validation", task)
         first = int((self.pairs.task < place).sum())
-        return bleu_of(found, [pairs[row - first][1] for row in rows.tolist()])
+        return corpus_score("bleu", found, [pairs[row - first][1] for row in rows.tolist()])
 
 
 def of_shares(found: Measured) -> dict[str, float]:

@@ -16,7 +16,8 @@ CAPTION = (
 )
 BY_TASK = (
     "BLEU, then chrF, ± standard deviation over seeds; in brackets the 95 % bootstrap interval over test sentences, "
-    "mean over jobs."
+    "mean over jobs. Below the arms: the source as it is (*copy*), the translation of the most similar training "
+    "sentence (*nearest*), and word by word by a dictionary of training pairs (*words*)."
 )
 SHOTS = (
     "chrF of the new tasks, mean over them and over seeds, before and after they were learned; *share of all*: of what "

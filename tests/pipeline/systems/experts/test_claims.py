@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from models.experts.scores import scores_of
 from pipeline.systems.experts.claims import paired_of
 from pipeline.systems.experts.goals import goals_of
 from pipeline.systems.experts.labels import labelled
-from pipeline.systems.experts.scores import paired_bleu, scored
+from pipeline.systems.experts.scores import paired_bleu
 from pipeline.systems.experts.tables import by_task, fewshot_of, means_of, thesis_of
 from pipeline.systems.experts.words import page
 
@@ -28,7 +29,7 @@ def jobs_of(factors: dict[str, float], *, seeds: int = 8, **more: Any) -> pd.Dat
             "tasks": " ".join(TASKS), "low": "et-en", "varied": "", "parameters": 10, "parameters_active": 5,
             "shots": 0, "adapt": "", "starved": 0.0,
             **{f"nll_{task}": (2 + i + seed / 10) * factor * noise[place, seed] for i, task in enumerate(TASKS)},
-            **{f"bleu_{task}": 30.0 for task in TASKS},
+            **{f"{score}_{task}": 30.0 for score in ("bleu", "chrf") for task in TASKS},
         } | more
         for place, (arm, factor) in enumerate(factors.items()) for seed in range(seeds)
     ]  # fmt: skip
@@ -57,13 +58,26 @@ def test_ratios_are_of_tasks_and_intervals_over_seeds() -> None:
 
 def test_goals_and_the_page_say_what_was_found() -> None:
     jobs = jobs_of({"dense": 1.0, "dense_wide": 0.98, "token+shared": 0.8, "token": 0.9}, bleu_low=1.0)
-    jobs = jobs.assign(**{"balance_entropy_encoder.0": 0.95, "bleu_nearest_de-en": 10.0, "pairs_de-en": 9000})
+    jobs = jobs.assign(**{"balance_entropy_encoder.0": 0.95, "pairs_de-en": 9000, "pairs_et-en": 800})
+    bars = {
+        "bleu_nearest_de-en": 10.0,
+        "chrf_nearest_de-en": 25.0,
+        "bleu_low_nearest_de-en": 9.0,
+        "bleu_high_nearest_de-en": 11.0,
+    }
+    jobs = jobs.assign(**bars)
     paired, tasks, means = paired_of(jobs), by_task(jobs), means_of(jobs)
     goals = goals_of(jobs, paired, pd.DataFrame()).set_index("goal")["verdict"]
     assert goals["ratio of nats, token+shared / dense_wide, below 1"] == "holds"
     assert goals["no expert with less than a fifth of its even share"] == "holds"
     assert goals["BLEU of dense over that of the nearest training sentence, de-en, at least 2"] == "holds"
     assert goals["BLEU of de-en, best arm (dense), at least 28"] == "holds"
+    assert not goals.index.str.contains("et-en").any()  # of few pairs
+    low = goals_of(jobs.assign(**{"bleu_nearest_de-en": 15.1}), paired, pd.DataFrame()).set_index("goal")["verdict"]
+    assert low["BLEU of dense over that of the nearest training sentence, de-en, at least 2"] == "does not hold"
+    (row,) = tasks[tasks["arm"] == "nearest"].to_dict("records")
+    assert (row["task"], row["bleu"], row["chrf"], row["bleu_sentences_high"]) == ("de-en", 10.0, 25.0, 11.0)
+    assert np.isnan(row["bleu_sd"])  # of one training part: equal scores are no spread
     thesis = thesis_of(tasks)
     assert set(thesis["table"]) == {"3.4"}  # of two tasks; table 3.3 is of a translator of eighteen
     four = thesis.set_index("arm")
@@ -73,6 +87,7 @@ def test_goals_and_the_page_say_what_was_found() -> None:
     tables = {"means": means, "tasks": tasks, "thesis": thesis, "fewshot": pd.DataFrame(), "paired": paired}
     text = page(tables | {"bleu": pd.DataFrame(), "goals": pd.DataFrame()})
     assert "| MoE | token | 30.0 / 32.4 | 30.0 / 24.2 |" in text
+    assert "| nearest | 10.0 (9.0 to 11.0), 25.0 |" in text
     assert "learned routing beats" not in text  # no arm without it ran
 
 
@@ -105,15 +120,15 @@ def test_labels_leave_out_what_changes_nothing() -> None:
 
 def test_bleu_of_itself_is_100_and_pairs_are_of_the_same_sentences() -> None:
     texts = [f"the cat number {k} sat on the mat" for k in range(12)]
-    assert scored(texts, texts)["bleu"] == pytest.approx(100)
-    assert scored(texts, texts)["chrf"] == pytest.approx(100)
+    assert scores_of(texts, texts)["bleu"] == pytest.approx(100)
+    assert scores_of(texts, texts)["chrf"] == pytest.approx(100)
     half = pd.DataFrame({"reference": texts, "translation": [texts[0]] * 6 + texts[6:]})
     whole = half.assign(translation=texts)
     found = paired_bleu(half, whole)
     assert found["bleu_challenger"] == pytest.approx(100)
     assert found["p"] < 0.01
     assert paired_bleu(half, half)["p"] == 1.0
-    spread = scored(half["translation"].tolist(), texts)
+    spread = scores_of(half["translation"].tolist(), texts)
     assert spread["bleu_low"] < spread["bleu"] < spread["bleu_high"] < 100
     with pytest.raises(ValueError, match="translations of other sentences cannot be compared"):
         paired_bleu(half, whole.assign(reference=texts[::-1]))

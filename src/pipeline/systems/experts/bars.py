@@ -1,0 +1,49 @@
+"""What translators have to beat on the test part: simple translations, scored once for all runs on the same data."""
+
+from __future__ import annotations
+
+import json
+
+from tqdm import tqdm
+
+from data.text_pairs import Pairs, TextPairs
+from models.experts.baselines import NearestSentence, WordDictionary, copied
+from models.experts.scores import scores_of
+from pipeline.host.atomic import written_whole
+from pipeline.job.shared import shared_stage
+from pipeline.systems.experts.config import ExpertsConfig
+
+COPY, NEAREST, WORDS = BARS = ("copy", "nearest", "words")
+FILE = "bars.json"
+
+
+def scored_bars(settings: ExpertsConfig, data: TextPairs) -> dict[str, float]:
+    """Returns BLEU and chrF of the simple translations by the names of metrics, as bleu_nearest_de-en, with the ends of
+    their intervals, as bleu_low_nearest_de-en. What they learn from is the training part of the task alone."""
+    if not settings.tracking.enabled:
+        return of_all_tasks(data)
+    with shared_stage("bars", data.checksum) as folder:
+        path = folder / FILE
+        if not path.exists():
+            found = of_all_tasks(data)
+            with written_whole(path) as temporary:
+                temporary.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        return json.loads(path.read_text(encoding="utf-8"))
+
+
+def of_all_tasks(data: TextPairs) -> dict[str, float]:
+    """Returns the scores of all tasks."""
+    found = {}
+    for task, train, test in zip(data.tasks, data.parts["train"], data.parts["test"], strict=True):
+        tqdm.write(f"evaluate: {', '.join(BARS)} of {task.name}")
+        for name, scores in of_task(train, test).items():
+            found |= {f"{score}_{name}_{task.name}": value for score, value in scores.items()}
+    return found
+
+
+def of_task(train: Pairs, test: Pairs) -> dict[str, dict[str, float]]:
+    """Returns the scores of each of `BARS`."""
+    texts, references = zip(*test, strict=True)
+    nearest, words = NearestSentence(train), WordDictionary(train)
+    translations = {COPY: copied(texts), NEAREST: nearest.translate(texts), WORDS: words.translate(texts)}
+    return {name: scores_of(own, references) for name, own in translations.items()}
