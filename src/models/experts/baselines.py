@@ -57,7 +57,7 @@ class WordDictionary:
     def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
         if not pairs:
             raise ValueError(NO_PAIRS)
-        sides = [CountVectorizer(tokenizer=WORD.findall, token_pattern=None, lowercase=small, binary=True)
+        sides = [CountVectorizer(token_pattern=WORD.pattern, lowercase=small, binary=True)
                  for small in (True, False)]  # fmt: skip
         counts: list[Any] = [
             own.fit_transform(texts) for own, texts in zip(sides, zip(*pairs, strict=True), strict=True)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
 from torch import nn
 
 from models.experts.network import TranslationNetwork
+from models.experts.objective import EncodedPairs, measure
+from models.experts.tags import Languages, tag_names, tags_of
+from models.sequence.vocabulary import Vocabulary
 
 
 @torch.no_grad()
-def grown(model: TranslationNetwork, tasks: int, *, seed: int, like: int | None = None) -> TranslationNetwork:
+def grown(model: TranslationNetwork, tasks: int, *, seed: int) -> TranslationNetwork:
     """Returns a copy with so many more tasks; what it does for the old ones is the same to the bit.
 
-    A new static adapter changes nothing before it learns. A new task's embedding is that of task `like`, the mean of
-    all if None. Dynamic adapters stay as many as they were.
+    A new static adapter changes nothing before it learns. A new task's embedding is the mean of all, until it
+    `begin_as_nearest`. Dynamic adapters stay as many as they were.
     """
     own = model.architecture
     adapting = replace(own.adapting, count=own.adapting.adapters(own.tasks) if own.adapting.learned else None)
@@ -25,8 +29,36 @@ def grown(model: TranslationNetwork, tasks: int, *, seed: int, like: int | None 
         old = before[name]
         parameter[: len(old)] = old
         if name == "table":
-            parameter[len(old) :] = old.mean(0) if like is None else old[like]
+            parameter[len(old) :] = old.mean(0)
     return made.train(model.training)
+
+
+@torch.no_grad()
+def begin_as_nearest(model: TranslationNetwork, pairs: EncodedPairs, old: int) -> dict[int, int]:
+    """Gives each new task, from the number `old` on, the embedding of the old one under which its pairs have the least
+    nats; returns which that is, by their numbers. A network without embeddings stays as it is."""
+    if model.table is None:
+        return {}
+    nearest = dict[int, int]()
+    for task in range(old, model.architecture.tasks):
+        own = pairs.take((pairs.task == task).nonzero().squeeze(1))
+        nats = [measure(model, replace(own, task=torch.full_like(own.task, other))).mean for other in range(old)]
+        nearest[task] = nats.index(min(nats))
+        model.table[task] = model.table[nearest[task]]
+    return nearest
+
+
+@torch.no_grad()
+def begin_tags(
+    model: TranslationNetwork, vocabulary: Vocabulary, known: Sequence[Languages], new: Sequence[Languages], tag: str
+) -> None:
+    """Gives each tag that stands in front of sentences of new tasks alone the mean of the known tags of its kind: those
+    that name a target, or those that name a source."""
+    before, numbers = tag_names(known), {number for task in new for number in tags_of(vocabulary, task, tag)}
+    for name in tag_names(new):
+        if name not in before and vocabulary.tag(name) in numbers:
+            kind = [vocabulary.tag(own) for own in before if own.startswith("2") == name.startswith("2")]
+            model.embedding[vocabulary.tag(name)] = model.embedding[torch.tensor(kind)].mean(0)
 
 
 def parameters_to_adapt(model: TranslationNetwork, what: str) -> list[nn.Parameter]:

@@ -133,7 +133,7 @@ class TranslationPredictor:
 
 def load_predictor(folder: str | Path) -> TranslationPredictor:
     """Returns the predictor that `save` wrote into a folder; it writes the same translations. Nothing is unpickled.
-    Raises ValueError for a folder without one."""
+    Raises ValueError for a folder without one, and ImportError without the package tokenizers."""
     return load_with(folder)[0]
 
 
@@ -150,6 +150,11 @@ def load_with(folder: str | Path) -> tuple[TranslationPredictor, dict[str, Any]]
         state = {name: torch.from_numpy(file[name]) for name in file.files}
     network.to(state["embedding"].dtype).load_state_dict(state)
     vocabulary = Vocabulary.from_json((folder / VOCABULARY).read_text(encoding="utf-8"))
+    if vocabulary.size != network.architecture.vocabulary:
+        raise ValueError(
+            f"{folder}: {VOCABULARY} has {vocabulary.size} pieces and the network {network.architecture.vocabulary}; "
+            "the folder must hold what one save wrote"
+        )
     tasks = tuple((str(source), str(target)) for source, target in described.pop("tasks"))
     more = described.pop("more", {})
     return TranslationPredictor(network.eval(), vocabulary, tasks, **described), more

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from models.experts.arms import Adapting, Mixing, parts_of
-from models.experts.growth import grown, parameters_to_adapt
+from models.experts.growth import begin_as_nearest, begin_tags, grown, parameters_to_adapt
 from models.experts.network import Architecture, TranslationNetwork
 from models.experts.objective import EncodedPairs, Sampling, TranslationObjective, encode_targets
 from models.experts.pairs import Pair, pairs_in, split, tasks_of
@@ -24,7 +24,7 @@ from models.runtime.estimators import left_as_it_was, seed_of
 from models.runtime.parameters import not_negative, number, one_of, whole_number
 from models.runtime.plain import made_of, plain
 from models.runtime.threads import threads_for
-from models.sequence.vocabulary import FIRST_TAG, Vocabulary
+from models.sequence.vocabulary import Vocabulary
 
 SPARE = tuple(f"+{place}" for place in range(32))  # tags without a language yet; no language has such a name
 MOST_DROPPED = 0.2  # of the pairs, as too long
@@ -100,7 +100,8 @@ class Translator(BaseEstimator):
                 network, vocabulary, tasks, one_of("tag", self.tag, TAGS),
                 whole_number("longest", self.longest, least=4), whole_number("beam", self.beam, most=8),
             )  # fmt: skip
-            self.curve_ = self._learn(predictor, learned, held_out, how, seed)
+            found = encoded(predictor, learned, most_dropped=MOST_DROPPED)
+            self.curve_ = self._learn(predictor, found, held_out, how, seed)
             self.predictor_ = predictor
         return self
 
@@ -109,10 +110,11 @@ class Translator(BaseEstimator):
     ) -> Self:
         """Learns tasks that are new, from pairs of them alone, a few hundred say, and returns the translator.
 
-        adapt: what learns, see `models.experts.growth.parameters_to_adapt`. With adapter static and adapt="adapters" a
-        task that was known translates as before, to the last bit where the target languages are known ones. Raises
-        NotFittedError before `fit`, and ValueError for a task that is known already, for more languages than there are
-        tags left, and as `fit`; the translator is then as it was.
+        adapt: what learns, see `models.experts.growth.parameters_to_adapt`. The embedding of a new task, where the arm
+        has some, begins as that of the known task under which its pairs have the least nats. With adapter static and
+        adapt="adapters" a task that was known translates as before, to the last bit where the target languages are
+        known ones. Raises NotFittedError before `fit`, and ValueError for a task that is known already, for more
+        languages than there are tags left, and as `fit`; the translator is then as it was.
         """
         check_is_fitted(self)
         with left_as_it_was(self):
@@ -120,11 +122,13 @@ class Translator(BaseEstimator):
             share = not_negative("held_out", self.held_out, most=0.9)
             learned, held_out = split(pairs_in(pairs), share, seed=seed)
             predictor = with_tasks(before, tasks_of(learned), seed=seed)
+            found = encoded(predictor, learned, most_dropped=MOST_DROPPED)
+            begin_as_nearest(predictor.network, found, len(before.tasks))
             chosen = {id(parameter) for parameter in parameters_to_adapt(predictor.network, adapt)}
             for parameter in predictor.network.parameters():
                 parameter.requires_grad_(id(parameter) in chosen)
             how = self._training(epochs, updates, learning_rate)._replace(warmup=1)
-            self.curve_ = self._learn(predictor, learned, held_out, how, seed, first=len(before.tasks))
+            self.curve_ = self._learn(predictor, found, held_out, how, seed, first=len(before.tasks))
             predictor.network.requires_grad_(True)
             self.predictor_ = predictor
         return self
@@ -191,14 +195,14 @@ class Translator(BaseEstimator):
         return Architecture(pieces, tasks, **sizes, dropout=dropout, mixing=mixing, adapting=adapting)
 
     def _learn(
-        self, predictor: TranslationPredictor, learned: list[Pair], held_out: list[Pair], how: Training, seed: int, *,
+        self, predictor: TranslationPredictor, learned: EncodedPairs, held_out: list[Pair], how: Training, seed: int, *,
         first: int = 0,
     ) -> list[tuple[float, float]]:  # fmt: skip
         """Returns the curve of the predictor's network as it learns its tasks from the number `first` on."""
         sampling = Sampling(whole_number("tokens", self.tokens), how.updates, number("temperature", self.temperature))
         objective = TranslationObjective(
-            predictor.network, encoded(predictor, learned, most_dropped=MOST_DROPPED), sampling=sampling,
-            balance=not_negative("balance", self.balance), tasks=range(first, len(predictor.tasks)),
+            predictor.network, learned, sampling=sampling, balance=not_negative("balance", self.balance),
+            tasks=range(first, len(predictor.tasks)),
         )  # fmt: skip
         with threads_for(predictor.network):
             return train(objective, encoded(predictor, held_out), how, seed=seed)
@@ -225,10 +229,9 @@ def encoded(predictor: TranslationPredictor, pairs: Sequence[Pair], *, most_drop
     return found
 
 
-@torch.no_grad()
 def with_tasks(predictor: TranslationPredictor, tasks: Sequence[Languages], *, seed: int) -> TranslationPredictor:
-    """Returns a copy with more tasks, before it has learned them. A new tag that stands in front of sentences begins as
-    the mean of the known ones of its kind. Raises ValueError for a task that is known, and without tags left."""
+    """Returns a copy with more tasks, before it has learned them. Raises ValueError for a task that is known, and
+    without tags left."""
     known = next((task for task in tasks if task in predictor.tasks), None)
     if known is not None:
         raise ValueError(f"task {'-'.join(known)} is learned already; give pairs of new tasks alone")
@@ -240,16 +243,5 @@ def with_tasks(predictor: TranslationPredictor, tasks: Sequence[Languages], *, s
     names = dict(zip(spare, added, strict=False))
     vocabulary = Vocabulary(before.tokeniser, [names.get(name, name) for name in before.tags])
     network = grown(predictor.network, len(tasks), seed=seed)
-    met = {number for task in tasks for number in tags_of(vocabulary, task, predictor.tag)}
-    for name in added:
-        number = vocabulary.tag(name)
-        if number in met:
-            kind = [place for place, old in enumerate(before.tags) if old not in SPARE and alike(old, name)]
-            rows = torch.tensor(kind) + FIRST_TAG
-            network.embedding[number] = network.embedding[rows].mean(0)
+    begin_tags(network, vocabulary, predictor.tasks, tasks, predictor.tag)
     return replace(predictor, network=network, vocabulary=vocabulary, tasks=every)
-
-
-def alike(tag: str, other: str) -> bool:
-    """Returns whether both tags name a target, as "2en", or both a source, as "de2"."""
-    return tag.startswith("2") == other.startswith("2")

@@ -74,15 +74,15 @@ def load_model(uri: str, **settings: Any) -> Any:
     """Returns the logged model at an MLflow URI, with `settings` in place of those that it was logged with
     (`Servable.model_config`).
 
-    Raises PipelineError when there is none, when it is not one of this project, and for a setting that it does not
-    have, unless that is None.
+    Raises PipelineError when there is none, when it is not one of this project, without a package that it needs, and
+    for a setting that it does not have, unless that is None.
     """
     try:
         found = Model.load(uri)  # also of a folder from another store, where MLflow's get_model_info looks it up
         if (found.metadata or {}).get("project") != MARK["project"]:
             raise PipelineError(f"model={uri} is not a model of this project; give the URI that a training run printed")
         return mlflow.pyfunc.load_model(uri, model_config=changed(found, uri, settings))
-    except (MlflowException, OSError) as error:
+    except (MlflowException, OSError, ImportError) as error:
         reason = str(error).splitlines()[0]
         raise PipelineError(f"model={uri} cannot be loaded: {reason}") from error
 

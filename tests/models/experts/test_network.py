@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 import torch
@@ -10,14 +11,16 @@ from torch import Tensor, nn
 
 from experts_problems import ARMS, TASKS, VOCABULARY, architecture, filled, hidden_of, lists, network, normal, pairs
 from models.experts.arms import Adapting, Mixing
-from models.experts.growth import grown, parameters_to_adapt
+from models.experts.growth import begin_as_nearest, begin_tags, grown, parameters_to_adapt
 from models.experts.mixture import Mixture
 from models.experts.network import Architecture, Sentences, TranslationNetwork, size_of
-from models.experts.objective import EncodedPairs, step_of
+from models.experts.objective import EncodedPairs, measure, step_of
 from models.experts.routers import About, Routed
 from models.experts.search import Search, translate
+from models.experts.tags import tag_names
 from models.sequence.ledger import Ledger
 from models.sequence.tokens import TokenLists
+from models.sequence.vocabulary import Vocabulary
 
 CPU = torch.device("cpu")
 
@@ -185,9 +188,35 @@ def test_old_tasks_are_as_they_were_when_tasks_are_added(arm: str) -> None:
     if model.table is not None:
         assert more.table is not None
         torch.testing.assert_close(more.table[TASKS], model.table.mean(0))
-        like = grown(model, 1, seed=1, like=2).table
-        assert like is not None
-        assert torch.equal(like[TASKS], model.table[2])
+
+
+def test_a_new_task_begins_as_the_old_one_that_fits_its_pairs_best() -> None:
+    model = grown(network("token+dynamic"), 2, seed=1)
+    table, own = cast(Tensor, model.table), pairs()
+    before = table.detach().clone()
+    new = EncodedPairs(own.source, own.target, torch.tensor([TASKS, TASKS, TASKS + 1, TASKS + 1]))
+    nats = [[measure(model, replace(new.take(rows), task=torch.full((2,), task))).mean for task in range(TASKS)]
+            for rows in (torch.tensor([0, 1]), torch.tensor([2, 3]))]  # fmt: skip
+    expected = {TASKS + place: each.index(min(each)) for place, each in enumerate(nats)}
+    assert begin_as_nearest(model, new, TASKS) == expected
+    assert torch.equal(table[:TASKS], before[:TASKS])
+    assert torch.equal(table[TASKS:], before[list(expected.values())])
+    assert begin_as_nearest(grown(network("token+static"), 1, seed=1), new, TASKS) == {}
+
+
+def test_a_new_tag_begins_as_the_mean_of_its_kind() -> None:
+    model, known, new = network("token"), [("de", "en"), ("fr", "en"), ("en", "de")], [("et", "lv"), ("et", "en")]
+    tags = tag_names([*known, *new])
+    vocabulary = Vocabulary.train(["a"], pieces=260 + len(tags), tags=tags)
+    before = model.embedding.detach().clone()
+    begin_tags(model, vocabulary, known, new, "target")
+    place = {name: vocabulary.tag(name) for name in tags}
+    torch.testing.assert_close(model.embedding[place["2lv"]], before[[place["2en"], place["2de"]]].mean(0))
+    changed = (model.embedding != before).any(1).nonzero().flatten().tolist()
+    assert changed == [place["2lv"]]  # "et2" stands in front of no sentence
+    begin_tags(model, vocabulary, known, new, "task")
+    kind = [place["de2"], place["fr2"], place["en2"]]
+    torch.testing.assert_close(model.embedding[place["et2"]], before[kind].mean(0))
 
 
 @pytest.mark.parametrize(

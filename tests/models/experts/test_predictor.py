@@ -58,6 +58,12 @@ def test_translations_hang_on_no_other_text_and_come_back_from_disk(
     assert [one.score for one in alone] == pytest.approx([one.score for one in found], abs=1e-12)
     predictor.save(tmp_path / "kept")
     assert load_predictor(tmp_path / "kept").translate(TEXTS, tasks, beam=2) == found
+    (tmp_path / "kept" / "vocabulary.json").write_text(Vocabulary.train(["a"], pieces=261, tags=["2en"]).to_json())
+    with pytest.raises(ValueError, match=r"vocabulary.json has 261 pieces and the network 270; the folder must hold"):
+        load_predictor(tmp_path / "kept")
+    (tmp_path / "kept" / "translator.npz").unlink()
+    with pytest.raises(ValueError, match=r"holds no saved model: translator.npz is not there"):
+        load_predictor(tmp_path / "kept")
 
 
 def test_a_table_is_translated_in_its_order_whatever_else_it_has(predictor: TranslationPredictor) -> None:

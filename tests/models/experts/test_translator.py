@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 import sacrebleu
+import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from models import Translator
-from models.experts.scores import difference, scores_of
+from models.experts.scores import difference, metrics, scores_of
 
 ENGLISH = [f"{one} {two}" for one in ("a", "the", "my", "no") for two in ("house", "tree", "dog", "cat")]
 OWN = ("a", "the", "my", "no", "house", "tree", "dog", "cat")
@@ -63,6 +65,16 @@ def test_a_new_target_language_has_a_tag(fitted: Translator, tmp_path: Path) -> 
     assert own.translate([""], source="en", target="fr") == [""]
 
 
+def test_a_new_task_begins_with_the_embedding_of_a_known_one() -> None:
+    known = [*pairs(), *pairs("fr"), *((b, a, "en", "de") for a, b, _, _ in pairs())]
+    own = Translator(**QUICK | {"arm": "token+dynamic"}).fit(known)
+    before = own.predictor_.network.table
+    own.add_language([(a, b, "it", "en") for a, b, _, _ in pairs("fr")], adapt="tasks", learning_rate=1e-30, epochs=1)
+    table = own.predictor_.network.table
+    assert torch.equal(table[:3], before)
+    assert any(torch.equal(table[3], row) for row in before)
+
+
 def test_a_failed_call_leaves_the_translator_as_it_was(fitted: Translator) -> None:
     before = dict(vars(fitted))
     for call, reason in (
@@ -85,7 +97,9 @@ def test_a_failed_call_leaves_the_translator_as_it_was(fitted: Translator) -> No
         (("a", " ", "de", "en"), "pair 0, translation: it is empty; fill it in or leave the pair out"),
         (("a\x00", "b", "de", "en"), r"pair 0, text: it holds the character U\+0000"),
         (("a", "b", "de", "de"), "pair 0: from and to are both 'de'; give two languages"),
-        (("a", "b", "<2de>", "en"), "pair 0: '<2de>' names no language"),
+        (("a", "b", "<2de>", "en"), "pair 0: '<2de>' names no language; take letters, digits and _"),
+        (("a", "b", "2de", "en"), "pair 0: '2de' names no language"),  # else a tag "22de" could be of two kinds
+        (("a", "b", "zh-Hant", "en"), "pair 0: 'zh-Hant' names no language"),
     ],
 )
 def test_pairs_that_are_none_are_refused_in_one_line(row: tuple[Any, ...], reason: str) -> None:
@@ -125,6 +139,13 @@ def test_a_table_held_out_pairs_and_equal_seeds() -> None:
         own.translate("ein", source="de", target="en")
     with pytest.raises(ValueError, match="does not translate from de into fr; it knows de-en, fr-en"):
         own.translate(["ein"], source="de", target="fr")
+
+
+def test_scores_say_what_to_install(monkeypatch) -> None:
+    metrics.cache_clear()
+    monkeypatch.setitem(sys.modules, "sacrebleu.metrics.bleu", None)
+    with pytest.raises(ImportError, match=r"scores of translations need sacrebleu; install it with: pip install"):
+        scores_of(["a"], ["a"])
 
 
 def test_scores_are_those_of_sacrebleu_and_differences_share_their_draws() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from models.experts.scores import metrics
+from models.sequence.vocabulary import library
 from pipeline.host.errors import PipelineError
 from pipeline.settings.schema import refuse_repeated
 from pipeline.systems.experts.arms import adapting_of, architecture_of, mixing_of, parts_of
@@ -12,7 +14,9 @@ from pipeline.systems.experts.config import ExpertsConfig
 
 
 def check(settings: ExpertsConfig) -> None:
-    """Raises PipelineError for an arm that does not exist, and for settings that do not go together."""
+    """Raises PipelineError for a package that is missing, for an arm that does not exist, and for settings that do not
+    go together."""
+    check_packages()
     with said_of(f"experts.arm={settings.experts.arm}"):
         parts_of(settings.experts.arm)
     with said_of("experts"):
@@ -32,6 +36,15 @@ def check(settings: ExpertsConfig) -> None:
             f"vocabulary.longest={longest} is more than sampling.tokens={tokens}, so that a batch may not hold a pair; "
             "lower the first or raise the second"
         )
+
+
+def check_packages() -> None:
+    """Raises PipelineError, which says how to install it, without a package that texts or scores need."""
+    try:
+        library()
+        metrics()
+    except ImportError as error:
+        raise PipelineError(f"recipe=experts: {error}") from error
 
 
 def check_fewshot(settings: ExpertsConfig) -> None:

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from tqdm import tqdm
 
 from data.base import DataError
 from data.text_pairs import Pairs, TextPairs
-from models.experts.growth import grown, parameters_to_adapt
+from models.experts.growth import begin_as_nearest, begin_tags, grown, parameters_to_adapt
 from models.experts.network import TranslationNetwork
 from models.experts.objective import EncodedPairs, measure
 from models.experts.scores import corpus_score
@@ -22,7 +21,7 @@ from models.runtime.seeding import derived
 from pipeline.job import checkpoint
 from pipeline.job.shared import shared_stage
 from pipeline.job.study import Study
-from pipeline.systems.experts.arms import idle
+from pipeline.systems.experts.arms import idle, tag_of
 from pipeline.systems.experts.config import ExpertsConfig
 from pipeline.systems.experts.evaluate import TEST, Evaluated, predictor_of
 from pipeline.systems.experts.fitting import Fitted, fit_network, network_of, objective_of
@@ -113,21 +112,6 @@ def network_in(
     return fitted.network.eval()
 
 
-@torch.no_grad()
-def with_nearest(network: TranslationNetwork, pairs: EncodedPairs, old: int) -> dict[int, int]:
-    """Gives each new task the embedding of the old one under which its training pairs have the least nats; returns
-    which that is. A network without embeddings stays as it is."""
-    if network.table is None:
-        return {}
-    nearest = {}
-    for task in range(old, network.architecture.tasks):
-        own = pairs.take((pairs.task == task).nonzero().squeeze(1))
-        nats = [measure(network, replace(own, task=torch.full_like(own.task, other))).mean for other in range(old)]
-        nearest[task] = int(np.argmin(nats))
-        network.table[task] = network.table[nearest[task]]
-    return nearest
-
-
 def adapted(settings: ExpertsConfig, network: TranslationNetwork, loaded: Loaded, old: int, here: Study) -> Fitted:
     """Returns a grown network after it has learned the new tasks by the parts that `fewshot.adapt` names."""
     own = settings.fewshot
@@ -151,7 +135,8 @@ def grown_network(
     old = len(base.tasks)
     trained = base_network(settings, loaded, base, here)
     network = grown(trained, len(loaded.data.tasks) - old, seed=settings.seed).eval()
-    return network, with_nearest(network, of_tasks(loaded.encoded.parts["train"], old, old=False), old)
+    begin_tags(network, loaded.vocabulary, base.tasks, loaded.data.tasks[old:], tag_of(settings))
+    return network, begin_as_nearest(network, of_tasks(loaded.encoded.parts["train"], old, old=False), old)
 
 
 class Before(NamedTuple):

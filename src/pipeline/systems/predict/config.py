@@ -33,6 +33,7 @@ class PredictConfig(CommonConfig):
     model: ModelUriConfig = field(default_factory=ModelUriConfig)
     horizon: int = setting(0, at_least=0)
     interval: float = setting(0.0, at_least=0, below=1, said_below="below 1, as 0.9 is")
+    beam: int | None = setting(None, at_least=1, at_most=8)
     output: str | None = None
 
 

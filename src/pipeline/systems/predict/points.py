@@ -16,7 +16,7 @@ from pipeline.systems.predict.config import PredictConfig
 def refuse_what_sequences_have(settings: PredictConfig) -> None:
     """Raise PipelineError for settings that mean something to forecasters alone."""
     data = settings.data
-    asked = {"horizon": settings.horizon, "data.group": data.group, "data.time": data.time}
+    asked = {"horizon": settings.horizon, "data.group": data.group, "data.time": data.time, "beam": settings.beam}
     typed = [f"{name}={value}" for name, value in asked.items() if value]
     if typed:
         raise PipelineError(f"{typed[0]}: this model predicts each row by itself and no sequences; leave it out")

@@ -84,8 +84,11 @@ def said_of_times_left_out(model: Any, time: str | None) -> None:
 
 
 def predicted_sequences(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:
-    """What a forecaster says of the sequences of a file, and words about it."""
+    """What a forecaster says of the sequences of a file, and words about it. Raises PipelineError for settings of
+    others."""
     columns, data = model_columns(model), settings.data
+    if settings.beam is not None:
+        raise PipelineError(f"beam={settings.beam}: this model translates nothing; leave it out")
     sequences = read_sequences(
         data.path, columns=columns, group=data.group, time=data.time, delimiter=data.delimiter, decimal=data.decimal
     )

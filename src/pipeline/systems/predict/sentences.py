@@ -39,7 +39,7 @@ def predicted_sentences(model: Any, settings: PredictConfig) -> tuple[pd.DataFra
         read_rows(file)  # to name the line of bytes that are no text
     frame = read_frame(file, TextFormat(settings.data.delimiter, as_written=True))[0]
     try:
-        found = model.predict(frame)
+        found = model.predict(frame, params={"beam": settings.beam or 0})
     except ValueError as error:
         raise DataError(f"{file}: {getattr(error, 'reason', error)}") from error
     cut = int(found["truncated"].sum())

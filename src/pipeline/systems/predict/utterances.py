@@ -18,7 +18,8 @@ def refuse_what_series_have(settings: PredictConfig) -> None:
     """Raises PipelineError for settings that mean something to other models alone."""
     data = settings.data
     asked = {
-        "horizon": settings.horizon, "interval": settings.interval, "data.group": data.group, "data.time": data.time
+        "horizon": settings.horizon, "interval": settings.interval, "data.group": data.group, "data.time": data.time,
+        "beam": settings.beam,
     }  # fmt: skip
     typed = [f"{name}={value}" for name, value in asked.items() if value]
     if typed:

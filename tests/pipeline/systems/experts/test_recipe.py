@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,8 @@ import pytest
 
 from data.files.exact_numbers import EXACT
 from models.experts.objective import TranslationObjective
+from models.experts.scores import metrics
+from models.sequence import vocabulary
 from served_in_process import application, in_process
 
 SMALL = ("translator.width=8", "translator.heads=2", "translator.hidden=8", "translator.layers=1", "adapter.hidden=4",
@@ -131,10 +134,25 @@ def test_pairs_of_ones_own_are_learned_predicted_and_served(
     ):
         new.assign(**changed).sort_values("from", kind="stable").to_csv("new.csv", index=False)
         assert reason in run_pipeline("recipe=predict", "model=models:/mine/1", "data.path=new.csv").error
-    refused = run_pipeline("recipe=predict", "model=models:/mine/1", "data.path=new.csv", "horizon=3").error
-    assert "horizon=3: this model translates sentences; leave it out" in refused
+    new.to_csv("new.csv", index=False)
+    predict = ("recipe=predict", "model=models:/mine/1", "data.path=new.csv")
+    for setting, reason in (
+        ("horizon=3", "horizon=3: this model translates sentences; leave it out"),
+        ("beam=9", "beam=9 must be at most 8"),
+    ):
+        assert reason in run_pipeline(*predict, setting).error
+    assert run_pipeline(*predict, "beam=1", "output=greedy.csv").status == 0
+    greedy = mlflow.pyfunc.load_model("models:/mine/1").predict(new, params={"beam": 1})
+    written = pd.read_csv("greedy.csv", keep_default_na=False, float_precision="round_trip")
+    pd.testing.assert_frame_equal(written[list(greedy)], greedy)
+    assert not written["score"].equals(found["score"])  # of four hypotheses
     Path("new.csv").write_bytes(b"text,from,to\na,de,en\n\xff,de,en\n")
-    assert "new.csv, line 3" in run_pipeline("recipe=predict", "model=models:/mine/1", "data.path=new.csv").error
+    assert "new.csv, line 3" in run_pipeline(*predict).error
+    with monkeypatch.context() as patched:
+        patched.setattr(vocabulary, "find_spec", lambda _: None)
+        needs = 'a vocabulary of pieces needs tokenizers; install it with: pip install "orthogonal-psrnn[text]"'
+        assert f"model=models:/mine/1 cannot be loaded: {needs}" in run_pipeline(*predict).error
+        assert f"recipe=experts: {needs}" in run_pipeline(*TINY).error
     check_served(application("models:/mine/1", "strict", monkeypatch), found[:3])
 
 
@@ -175,6 +193,17 @@ def check_served(app, found: pd.DataFrame) -> None:
 )  # fmt: skip
 def test_bad_settings_end_in_one_line(overrides, message, run_pipeline: Callable) -> None:
     assert message in run_pipeline(*TINY, *overrides, "tracking=off").error
+
+
+def test_without_scores_nothing_is_begun(run_pipeline: Callable, monkeypatch) -> None:
+    metrics.cache_clear()
+    monkeypatch.setitem(sys.modules, "sacrebleu.metrics.bleu", None)
+    message = (
+        'recipe=experts: scores of translations need sacrebleu; install it with: pip install "orthogonal-psrnn[text]"'
+    )
+    result = run_pipeline(*TINY)
+    assert message in result.error
+    assert "load …" not in result.out
 
 
 def test_a_training_of_which_nothing_is_taken_keeps_the_first_weights(run_pipeline: Callable, client) -> None:

@@ -180,8 +180,8 @@ def test_texts_of_ones_own_are_learned_registered_predicted_and_served(
     assert np.isnan(found["score"].iloc[-1])
     model = mlflow.pyfunc.load_model("models:/reviews@best")
     assert (model.metadata.metadata["takes"], model.metadata.metadata["columns"]) == ("utterances", ["text"])
-    refused = run_pipeline("recipe=predict", "model=models:/reviews@best", "data.path=new.csv", "horizon=3").error
-    assert "horizon=3: this model says of each sample how positive it is; leave it out" in refused
+    refused = run_pipeline("recipe=predict", "model=models:/reviews@best", "data.path=new.csv", "beam=2").error
+    assert "beam=2: this model says of each sample how positive it is; leave it out" in refused
     served = new[:3]
     new.rename(columns={"text": "words"}).to_csv("new.csv", index=False)
     absent = run_pipeline("recipe=predict", "model=models:/reviews@best", "data.path=new.csv").error
@@ -194,7 +194,7 @@ def check_served(app, asked: pd.DataFrame, found: pd.DataFrame) -> None:
     rows = json.loads(asked.to_json(orient="records"))
     status, answer = in_process(app, {"dataframe_records": rows})
     assert status == 200, answer
-    assert [row["score"] for row in answer["predictions"]] == found["score"].tolist()
+    assert [row["score"] for row in answer["predictions"]] == pytest.approx(found["score"].tolist(), abs=1e-12)
     assert [row["positive"] for row in answer["predictions"]] == [
         value in (True, "True") for value in found["positive"]
     ]

@@ -105,8 +105,9 @@ def test_a_table_of_ones_own_is_learned_registered_and_predicted(run_pipeline, c
     assert kept["standard_deviation"].to_numpy() == pytest.approx(deviation)
     assert (kept["upper"] - kept["lower"]).to_numpy() == pytest.approx(2 * 1.644854 * deviation)
     assert mean[0] == pytest.approx(rows["price"][4], abs=0.3)
-    refused = run_pipeline(*ask, "horizon=3").error
-    assert "horizon=3: this model predicts each row by itself and no sequences; leave it out" in refused
+    for asked in ("horizon=3", "beam=2"):
+        said = f"{asked}: this model predicts each row by itself and no sequences; leave it out"
+        assert said in run_pipeline(*ask, asked).error
     absent = run_pipeline("recipe=predict", "model=models:/houses@best", f"data.path={__file__}").error
     assert "unknown kind of file" in absent
 
