@@ -149,6 +149,17 @@ def test_sixteen_pairs_are_learned(arm: str) -> None:
         assert all(each.finished for each in found)
 
 
+@pytest.mark.parametrize("arm", ["token+shared", "token+static", "task"])
+def test_a_batch_of_one_task_teaches_its_own_parts_alone(arm: str) -> None:
+    model, own = network(arm).train(), pairs((3, 4, 5, 6) * 2, (4, 3, 5, 4) * 2)
+    objective(model, own).loss(torch.tensor([1, 5])).mean.backward()
+    for name, part in model.named_parameters():
+        by_task = "table" in name or (".experts." in name and ("_adapters." in name) == (arm == "token+static"))
+        if (by_task and arm != "token+shared") or name == "table":
+            assert part.grad is not None
+            assert [bool(row.any()) for row in part.grad] == [False, True, False, False], name
+
+
 def test_tiny_batches_work() -> None:
     """One sentence of one token: all that is there is its end."""
     own = pairs((2, 2, 2, 2), (1, 1, 1, 1))

@@ -14,7 +14,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from models import Translator
+from models.experts.pairs import pairs_in
 from models.experts.scores import difference, metrics, scores_of
+from models.experts.translator import encoded
 
 ENGLISH = [f"{one} {two}" for one in ("a", "the", "my", "no") for two in ("house", "tree", "dog", "cat")]
 OWN = ("a", "the", "my", "no", "house", "tree", "dog", "cat")
@@ -122,6 +124,16 @@ def test_pairs_that_are_none_are_refused_in_one_line(row: tuple[Any, ...], reaso
 def test_parameters_that_make_no_sense_are_refused(changed: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         Translator(**QUICK | changed).fit(pairs())
+
+
+def test_long_pairs_are_not_learned_from(fitted: Translator) -> None:
+    long = ("Haus " * 100, "house " * 100, "de", "en")
+    found = encoded(fitted.predictor_, pairs_in([*pairs(), long]), most_dropped=0.2)
+    assert found.count == len(pairs())
+    again = fitted.predictor_.translate([long[0]], [0])
+    assert again[0].truncated
+    with pytest.raises(ValueError, match=r"2 of 6 pairs have more than longest=60 tokens; cut them into sentences"):
+        encoded(fitted.predictor_, pairs_in([*pairs()[:4], long, ("mehr " + long[0], *long[1:])]), most_dropped=0.2)
 
 
 def test_a_table_held_out_pairs_and_equal_seeds() -> None:

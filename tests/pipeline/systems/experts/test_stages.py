@@ -1,0 +1,135 @@
+"""Stages of `recipe=experts` by themselves: what is dropped, split, and compared once, on generated languages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from data import text_pairs
+from data.base import DataError
+from data.text_pairs import TextPairs
+from data.translation.ciphers import Ciphers
+from models.experts import predictor
+from models.experts.tags import tag_names
+from models.sequence.vocabulary import Vocabulary
+from pipeline.host.errors import PipelineError
+from pipeline.systems.experts import bars
+from pipeline.systems.experts.checks import check_fewshot
+from pipeline.systems.experts.fewshot import split
+from pipeline.systems.experts.load import encoded
+
+
+def settings(**changed: Any) -> Any:
+    """As much of the settings as a stage reads."""
+    longest = changed.pop("longest", 30)
+    own = {"languages": ["c3"], "pairs": 5, "adapt": "all"} | changed
+    return SimpleNamespace(
+        seed=0, fewshot=SimpleNamespace(**own), experts=SimpleNamespace(arm="token+shared", tag="target"),
+        vocabulary=SimpleNamespace(longest=longest), tracking=SimpleNamespace(enabled=True),
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def data() -> TextPairs:
+    return Ciphers(languages=3, pairs=40, validation=4, test=4).load()
+
+
+@pytest.fixture(scope="module")
+def vocabulary(data: TextPairs) -> Vocabulary:
+    texts = [text for pairs in data.parts["train"] for pair in pairs for text in pair]
+    return Vocabulary.train(texts, pieces=300, tags=tag_names(data.tasks))
+
+
+def test_every_training_sentence_comes_back_from_its_pieces(data: TextPairs, vocabulary: Vocabulary) -> None:
+    texts = [text for pairs in data.parts["train"] for pair in pairs for text in pair]
+    assert vocabulary.decode(vocabulary.encode(texts)) == texts
+
+
+def with_long_pairs(data: TextPairs, count: int) -> TextPairs:
+    """The data with so many more pairs of the second task, each of them of 100 words."""
+    first, second, third = data.parts["train"]
+    more = tuple((f"{k} " + "wort " * 100, f"{k} " + "word " * 100) for k in range(count))
+    return replace(data, parts={**data.parts, "train": (first, (*second, *more), third)})
+
+
+def test_long_training_pairs_are_dropped_and_counted_and_long_sources_cut(
+    data: TextPairs, vocabulary: Vocabulary
+) -> None:
+    own = with_long_pairs(data, 3)
+    found = encoded(settings(), own, vocabulary)
+    assert found.dropped == {"c1-en": 0, "c2-en": 3, "c3-en": 0}
+    assert found.parts["train"].count == sum(map(len, own.parts["train"])) - 3
+    assert int(found.parts["train"].lengths.max()) <= 30
+    cut = encoded(settings(longest=5), with_short_pairs(data), vocabulary)
+    assert int(cut.parts["test"].source.lengths.max()) == 5
+    with pytest.raises(DataError, match=r"20 of \d+ training pairs of c2-en have more than 30 tokens on a side"):
+        encoded(settings(), with_long_pairs(data, 20), vocabulary)
+
+
+def with_short_pairs(data: TextPairs) -> TextPairs:
+    """The data with training pairs of one letter a side."""
+    short = tuple((letter, letter) for letter in "abcd")
+    return replace(data, parts={**data.parts, "train": (short,) * 3})
+
+
+def test_new_tasks_stand_last_with_few_pairs_that_are_among_more(data: TextPairs) -> None:
+    few, more = (split(settings(languages=["c1"], pairs=count), data) for count in (5, 12))
+    assert [task.name for task in few.whole.tasks] == ["c2-en", "c3-en", "c1-en"]
+    assert [task.name for task in few.base.tasks] == ["c2-en", "c3-en"]
+    assert [len(pairs) for pairs in few.whole.parts["train"]] == [40, 10, 5]  # c3 has a quarter of the pairs
+    assert set(few.whole.parts["train"][2]) < set(more.whole.parts["train"][2])
+    assert few.whole.parts["test"][2] == data.parts["test"][0]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"languages": ["xx"]}, r"fewshot.languages=\['xx'\]: no task has xx; there are c1, en, c2, c3"),
+        ({"languages": ["en"]}, r"fewshot.languages=\['en'\] leaves no task to learn before; name fewer"),
+    ],
+)
+def test_languages_that_cannot_be_new_are_refused(changed: dict[str, Any], message: str, data: TextPairs) -> None:
+    with pytest.raises(DataError, match=message):
+        split(settings(**changed), data)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"languages": ["c1", "c1"]}, r"fewshot.languages=\['c1', 'c1'\] names one twice; name each once"),
+        (
+            {"adapt": "adapters"},
+            r"fewshot.adapt=adapters means nothing to experts.arm=token\+shared; take token",
+        ),
+    ],
+)
+def test_settings_of_few_shots_that_cannot_be_are_refused(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(PipelineError, match=message):
+        check_fewshot(settings(**changed))
+
+
+@pytest.mark.usefixtures("store")
+def test_simple_translations_are_scored_once_for_equal_data(data: TextPairs, monkeypatch: pytest.MonkeyPatch) -> None:
+    small, asked = data.shortened(train=4, held=2), []
+    monkeypatch.setattr(bars, "of_task", lambda *_: asked.append(1) or {"nearest": {"bleu": 12.5}})
+    first = bars.scored_bars(settings(), small)
+    assert first == {f"bleu_nearest_{task.name}": 12.5 for task in data.tasks}
+    assert bars.scored_bars(settings(), small) == first
+    assert len(asked) == len(data.tasks)
+    bars.scored_bars(settings(), data.shortened(train=3, held=2))
+    assert len(asked) == 2 * len(data.tasks)
+
+
+@pytest.mark.parametrize("text", ["a\x00b", "\ufeffa", "a\ud800", "a\x85 \t b\n", "e\u0301", "\x0b", "a\u200db"])
+def test_models_take_the_texts_that_data_take(text: str) -> None:
+    """Both are checked, for neither knows the other: what was learned from is what can be translated."""
+    fault = text_pairs.UNWANTED.search(text)
+    if fault is None:
+        assert predictor.tidied(text) == text_pairs.tidied(text)
+        return
+    assert "no text" in str(text_pairs.fault_of(text))
+    with pytest.raises(ValueError, match=rf"U\+{ord(fault.group()):04X}, which is no text"):
+        predictor.tidied(text)
