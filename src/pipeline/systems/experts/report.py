@@ -13,6 +13,7 @@ from pipeline.compare.markdown import markdown_table
 from pipeline.job.curve import Progress
 from pipeline.job.study import Study, log_metrics
 from pipeline.systems.experts import figures
+from pipeline.systems.experts.bars import BARS
 from pipeline.systems.experts.evaluate import TEST, Evaluated, sizes_of
 from pipeline.systems.experts.fitting import Fitted
 from pipeline.systems.experts.load import Encoded
@@ -113,7 +114,11 @@ def shown_translations(translations: Any) -> str:
 
 
 def said(evaluated: Evaluated, data: TextPairs) -> str:
-    """Returns the scores as a table, and where the data come from."""
+    """Returns the scores as a table, with BLEU of the simple translations beside those of the test part, and where the
+    data come from."""
     named = {"nll": "nats a token", "bleu": "BLEU", "chrf": "chrF"}
     table: Any = evaluated.scores.rename(columns=named)[["part", "task", "pairs", *named.values()]]
+    for bar in BARS:
+        scores = table["task"].map(lambda task, bar=bar: evaluated.metrics.get(f"bleu_{bar}_{task}"))
+        table[f"BLEU, {bar}"] = scores.where(table["part"] == TEST).astype(float)
     return f"{markdown_table(table, digits=4)}\n\nData: {data.name}, source {data.source}"

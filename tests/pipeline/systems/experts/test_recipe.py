@@ -58,6 +58,8 @@ def test_a_tiny_run_leaves_scores_translations_and_shares(run_pipeline: Callable
     scores = table(run, "scores.csv").set_index("task")
     assert metrics["evaluate/test_error"] == pytest.approx(scores["nll"].mean())
     assert metrics["evaluate/chrf_c3-en"] == pytest.approx(scores.loc["c3-en", "chrf"])
+    assert "| BLEU | chrF | BLEU, copy | BLEU, nearest | BLEU, words |" in result.out
+    assert f"| {metrics['evaluate/bleu_words_c3-en']:.4g} |\n\nData: ciphers" in result.out
     assert metrics["evaluate/chrf_low_words_c1-en"] <= metrics["evaluate/chrf_words_c1-en"]
     assert {"evaluate/bleu_nearest_c2-en", "evaluate/bleu_copy_c3-en"} <= set(metrics)
     assert {"evaluate/bleu_xe", "evaluate/adapter_information", "model/parameters_active"} <= set(metrics)
