@@ -81,7 +81,7 @@ def diagonals_by_budget(pool: Pool, method: str, most: int, tolerance: float | N
     """Yields the estimate at each budget up to `most`; see `models.trace.arguments.budgets`."""
     for budget in budgets(most, tolerance):
         if method == AUTO and pool.affords_all(budget, most):
-            exact = array(whole(pool.matrix).diagonal())
+            exact = np.ldexp(array(whole(pool.matrix).diagonal()), pool.matrix.exponent)
             yield DiagonalEstimate(exact, np.zeros_like(exact), pool.spent + len(exact), EXACT)
             return
         yield of_budget(pool, method, budget)
@@ -137,4 +137,5 @@ def of_budget(pool: Pool, method: str, budget: int) -> DiagonalEstimate:
         terms = xdiag_terms(pool, budget // 2)
         deviation = of_dependent_terms(terms, pool.matrix.size)
     refuse_overflow(float(deviation.sum()))
-    return DiagonalEstimate(array(terms.mean(1)[0]), array(deviation[0]), pool.spent, name, left)
+    found = (np.ldexp(array(part[0]), pool.matrix.exponent) for part in (terms.mean(1), deviation))
+    return DiagonalEstimate(*found, pool.spent, name, left)

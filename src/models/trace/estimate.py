@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
 
-from models.trace.arguments import AUTO, EXACT, budgets, check_budget_arguments, check_choice, until_sure
+from models.trace.arguments import AUTO, EXACT, budgets, check_budget_arguments, check_choice, check_whole, until_sure
 from models.trace.estimators import METHODS, check_budget
-from models.trace.functions import function_of, iterated
-from models.trace.lanczos import function_of_values
+from models.trace.functions import STEPS, NamedFunction, function_of, iterated
+from models.trace.lanczos import Function, function_of_values
 from models.trace.matrices import Matrix, matrix_of
+from models.trace.parallel import OverRanks
 from models.trace.pool import Pool, flatness, refuse_overflow, tail, whole
+from models.trace.scale import put_back
 from models.trace.standard_errors import ERRORS, share_of_estimate
+from models.trace.unfinished import left_by_steps
 
+MORE_STEPS = 'steps, as function=("log", 100) does'
 GAIN = 0.5  # of ‖A‖_F², below which what XTrace leaves of it makes up for the half of the products that find it
 
 
@@ -25,9 +29,9 @@ class TraceEstimate:
     """Holds an estimate of tr(f(A)) and its standard error: in about 95 % of estimates tr(f(A)) is within two of these.
 
     products: how many with f(A) were asked for. method: that was used; "exact" asks for all basis vectors. flatness:
-    tr²/(n‖f(A)‖_F²) as the queries measured it, from 1/n (one eigenvalue is all) to 1 (all are equal). tail: the share
-    of ‖f(A)‖_F² outside of what the first half of the products spans, by which method="auto" chose; None where it had
-    no choice.
+    tr²/(n‖f(A)‖_F²) as the queries measured it, from 1/n (one eigenvalue is all) to 1 (all are equal); for
+    the logarithm that of log(A/a), a the largest entry of A. tail: the share of ‖f(A)‖_F² outside of what the first
+    half of the products spans, by which method="auto" chose; None where it had no choice.
     """
 
     estimate: float
@@ -52,7 +56,7 @@ class TraceEstimate:
 def estimate_trace(
     matrix: Any,
     *,
-    function: str | Callable[[Tensor], Tensor] = "identity",
+    function: NamedFunction | tuple[NamedFunction, int] = "identity",
     method: str = AUTO,
     products: int | None = None,
     tolerance: float | None = None,
@@ -73,14 +77,41 @@ def estimate_trace(
 
     Two standard errors hold the trace in about 95 % of estimates with Hutchinson, Hutch++ and NA-Hutch++, and in 91 to
     99 % with XTrace; with a tolerance, which stops early where the error looks small, in 89 % of the worst case tried.
-    f(A) by Lanczos steps has an error of its own, which the standard error does not know. Memory: two numbers for each
-    product and row.
+    f(A) of "exp", "log" and a callable is found by 40 Lanczos steps; function=("log", 100) takes 100. These have an
+    error of their own, which the standard error does not know; a warning asks for more steps where it is large. Memory:
+    two numbers for each product and row.
+
+    The scale of A is taken out before: an estimate of c·A is that of A times c, c³ and 1/c for the identity, the cube
+    and the inverse, plus n·log c for the logarithm. A LinearOperator is asked for two more products, which show its
+    scale, and whether it is symmetric.
 
     Raises ValueError (OracleError is one) and TypeError in one line for a matrix that is not square, real, finite or
     symmetric, and for settings that make no sense. Warns where the tolerance is not reached.
     """
-    own = function_of(matrix_of(matrix), function)
-    return trace_estimates(own, method=method, products=products, tolerance=tolerance, seed=seed)[-1]
+    name, steps = function if isinstance(function, tuple) and len(function) == 2 else (function, STEPS)
+    check_whole("steps", steps, 4)
+    own = function_of(matrix_of(matrix), name, steps)
+    estimate = trace_estimates(own, method=method, products=products, tolerance=tolerance, seed=seed)[-1]
+    if estimate.method != EXACT:
+        warn_of_steps(own, estimate)
+    return estimate
+
+
+def warn_of_steps(
+    matrix: Matrix, estimate: TraceEstimate, setting: str = 'steps, as function=("log", 100) does'
+) -> None:
+    """Warns where the Lanczos steps of f(A) leave an error of about the size of the standard error, or a larger one."""
+    function = matrix.oracle.oracle if isinstance(matrix.oracle, OverRanks) else matrix.oracle
+    if not isinstance(function, Function):
+        return
+    left = left_by_steps(function, matrix)
+    noise = torch.finfo(matrix.dtype).eps ** 0.7 * max(matrix.size, abs(estimate.estimate))
+    if left > max(0.5**0.5 * estimate.standard_error, noise):
+        warnings.warn(
+            f"{function.steps} Lanczos steps leave an error of about {left:.2g} in the estimate, which the standard "
+            f"error of {estimate.standard_error:.2g} does not know; raise {setting}",
+            stacklevel=3,
+        )
 
 
 def trace_estimates(
@@ -108,7 +139,12 @@ def exact_trace(pool: Pool) -> TraceEstimate:
     size, (trace, square) = pool.matrix.size, exact_sums(pool.matrix)
     refuse_overflow(square, trace)
     flat = 1.0 if square == 0 else trace**2 / (size * square)
-    return TraceEstimate(trace, 0.0, pool.spent + size, EXACT, flat)
+    return TraceEstimate(whole_trace(pool.matrix, trace), 0.0, pool.spent + size, EXACT, flat)
+
+
+def whole_trace(matrix: Matrix, trace: float) -> float:
+    """Returns tr(A) from that of its oracle. Raises OracleError where it is too large for a number."""
+    return put_back(trace, matrix.exponent, matrix.size * matrix.shift)
 
 
 def exact_sums(matrix: Matrix) -> tuple[float, float]:
@@ -138,7 +174,8 @@ def of_budget(pool: Pool, method: str, budget: int) -> TraceEstimate:
     pool.widen(shares.basis)
     estimate = METHODS[name].estimate(METHODS[name].moments(pool.asked, shares), shares)
     deviation = ERRORS[name](pool.asked, shares).square() + rounding(pool) ** 2
-    return TraceEstimate(float(estimate), float(deviation.sqrt()), pool.spent, name, flatness(pool), left)
+    error = put_back(float(deviation.sqrt()), pool.matrix.exponent)
+    return TraceEstimate(whole_trace(pool.matrix, float(estimate)), error, pool.spent, name, flatness(pool), left)
 
 
 def rounding(pool: Pool) -> float:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,43 +15,93 @@ from torch import Tensor
 from models.runtime.parameters import shown
 from models.trace.lanczos import Function
 from models.trace.matrices import Matrix
-from models.trace.oracles import Oracle, OracleError, Power
+from models.trace.oracles import OracleError, Power
+from models.trace.scale import divided
 from models.trace.solves import Inverse
 
 STEPS = 40  # of the Lanczos process
+NamedFunction = str | Callable[[Tensor], Tensor]
 
 
-def logarithm(values: Tensor) -> Tensor:
-    """Returns log λ of eigenvalues. Raises OracleError where one is not positive."""
-    return positive(values, "whose logarithm is not a number").log()
+def logarithm(values: Tensor, exponent: int = 0) -> Tensor:
+    """Returns log λ of eigenvalues. Errors: as `positive`."""
+    return positive(values, exponent, "whose logarithm is not a number").log()
 
 
-def reciprocal(values: Tensor) -> Tensor:
-    """Returns 1/λ of eigenvalues. Raises OracleError where one is not positive, as conjugate gradients do."""
-    return positive(values, "and conjugate gradients cannot solve with it").reciprocal()
+def reciprocal(values: Tensor, exponent: int = 0) -> Tensor:
+    """Returns 1/λ of eigenvalues. Errors: as `positive`, as conjugate gradients do."""
+    return positive(values, exponent, "and conjugate gradients cannot solve with it").reciprocal()
 
 
-def positive(values: Tensor, why: str) -> Tensor:
-    """Returns eigenvalues that are all positive. Raises OracleError where one is not; why: what that means."""
+def positive(values: Tensor, exponent: int, why: str) -> Tensor:
+    """Returns eigenvalues that are all positive. Raises OracleError where one is not; exponent: of the power of two
+    that was taken out of them; why: what that means."""
     if bool((values <= 0).any()):
+        least = values.min().item() * 2.0**exponent
         raise OracleError(
-            f"the matrix is not positive definite: it has an eigenvalue of {float(values.min()):.3g} or below, {why}; "
+            f"the matrix is not positive definite: it has an eigenvalue of {least:.3g} or below, {why}; "
             "add a ridge to its diagonal"
         )
     return values
 
 
-def inverse(matrix: Matrix) -> Oracle:
+def cube(matrix: Matrix, steps: int) -> Matrix:  # noqa: ARG001
+    """Returns A³ by three products."""
+    return matrix._replace(oracle=Power(matrix.oracle, 3), exponent=3 * matrix.exponent)
+
+
+def inverse(matrix: Matrix, steps: int) -> Matrix:  # noqa: ARG001
     """Returns A⁻¹ by conjugate gradients, to a relative residual of 1e-10, or of 10ε in single precision."""
-    return Inverse(matrix.oracle, tolerance=max(1e-10, 10 * torch.finfo(matrix.dtype).eps))
+    oracle = Inverse(matrix.oracle, tolerance=max(1e-10, 10 * torch.finfo(matrix.dtype).eps))
+    return matrix._replace(oracle=oracle, exponent=-matrix.exponent, inexact=True)
 
 
-FUNCTIONS: dict[str, Callable[[Matrix, int], Oracle]] = {
-    "identity": lambda matrix, steps: matrix.oracle,  # noqa: ARG005
-    "cube": lambda matrix, steps: Power(matrix.oracle, 3),  # noqa: ARG005
-    "exp": lambda matrix, steps: Function(matrix.oracle, torch.exp, steps),
-    "inverse": lambda matrix, steps: inverse(matrix),  # noqa: ARG005
-    "log": lambda matrix, steps: Function(matrix.oracle, logarithm, steps),
+@dataclass(frozen=True)
+class ShiftedLogarithm:
+    """Is λ ↦ log λ − log(largest). exponent: as of `positive`."""
+
+    largest: float
+    exponent: int
+
+    def __call__(self, values: Tensor) -> Tensor:
+        return logarithm(values, self.exponent) - math.log(self.largest)
+
+
+def log(matrix: Matrix, steps: int) -> Matrix:
+    """Returns log A = log(B/b) + log(2^e·b)·I, b the largest entry of B."""
+    function = ShiftedLogarithm(matrix.largest, matrix.exponent)
+    shift = math.log(matrix.largest) + matrix.exponent * math.log(2)
+    return of_eigenvalues(matrix, function, steps)._replace(shift=shift)
+
+
+@dataclass(frozen=True)
+class OfScaled:
+    """Is λ ↦ f(2^exponent · λ)."""
+
+    function: Callable[[Tensor], Tensor]
+    exponent: int
+
+    def __call__(self, values: Tensor) -> Tensor:
+        return self.function(divided(values, -self.exponent))
+
+
+def of_eigenvalues(matrix: Matrix, function: Callable[[Tensor], Tensor], steps: int) -> Matrix:
+    """Returns f(B) by Lanczos steps; f is applied to eigenvalues of B."""
+    return matrix._replace(oracle=Function(matrix.oracle, function, steps), exponent=0, inexact=True)
+
+
+def of_own(matrix: Matrix, function: Callable[[Tensor], Tensor], steps: int) -> Matrix:
+    """Returns f(A) by Lanczos steps; f is applied to eigenvalues of A."""
+    own = OfScaled(function, matrix.exponent) if matrix.exponent else function
+    return of_eigenvalues(matrix, own, steps)
+
+
+FUNCTIONS: dict[str, Callable[[Matrix, int], Matrix]] = {
+    "identity": lambda matrix, steps: matrix,  # noqa: ARG005
+    "cube": cube,
+    "exp": lambda matrix, steps: of_own(matrix, torch.exp, steps),
+    "inverse": inverse,
+    "log": log,
 }
 
 
@@ -68,21 +121,21 @@ def function_of(matrix: Matrix, function: str | Callable[[Tensor], Tensor], step
     Raises ValueError for another name.
     """
     if callable(function):
-        return matrix._replace(oracle=Function(matrix.oracle, of_tensors(function), steps))
+        return of_own(matrix, of_tensors(function), steps)
     if not isinstance(function, str) or function not in FUNCTIONS:
         raise ValueError(
             f"function={shown(function)} is unknown; choose one of {', '.join(FUNCTIONS)}, or give a callable"
         )
-    return matrix._replace(oracle=FUNCTIONS[function](matrix, steps))
+    return FUNCTIONS[function](matrix, steps)
 
 
 def iterated(matrix: Matrix) -> tuple[Matrix, Callable[[Tensor], Tensor]] | None:
-    """Returns A and f on its eigenvalues, of f(A) whose products come from Lanczos steps or conjugate gradients; None
+    """Returns B and f on its eigenvalues, of f(B) whose products come from Lanczos steps or conjugate gradients; None
     for any other matrix."""
     match matrix.oracle:
         case Function(oracle, function, _):
             return matrix._replace(oracle=oracle), function
         case Inverse(oracle, _, _):
-            return matrix._replace(oracle=oracle), reciprocal
+            return matrix._replace(oracle=oracle), partial(reciprocal, exponent=-matrix.exponent)
         case _:
             return None

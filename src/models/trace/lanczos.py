@@ -93,6 +93,8 @@ def function_of_values(function: Callable[[Tensor], Tensor], values: Tensor) -> 
     undecided = ~near.isfinite().all(0) | (moved > 0.5 * near[1].abs().amax(1, keepdim=True))
     if bool((undecided & (values.abs() <= rounding)).any()):
         raise OracleError("to rounding the matrix has the eigenvalue 0, near which f is not bounded; add a ridge to it")
+    if not bool(near[1].isfinite().all()):
+        raise OracleError("the function of an eigenvalue is not finite; scale the matrix, or add a ridge to it")
     return near[1]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import torch
@@ -18,14 +18,14 @@ from torch import Tensor
 from models.trace.arguments import EXACT, budgets, check_budget_arguments, check_whole, until_sure
 from models.trace.lanczos import lanczos, ritz, rows_at_once
 from models.trace.matrices import Matrix, matrix_of
-from models.trace.oracles import Checked, OracleError
-from models.trace.pool import refuse_asymmetric_products, whole
+from models.trace.oracles import Checked, OracleError, refuse_asymmetric_products
+from models.trace.pool import whole
 from models.trace.queries import QueryDraw
 from models.trace.standard_errors import few, share_of_estimate
+from models.trace.unfinished import to_come
 
 STEPS, VECTORS, MOST_VECTORS = 40, 30, 240  # by default; vectors without, and with a tolerance
 FEWEST, LOOKED_AT = 4, 2  # vectors: whose spread says something; of which the products say that A is symmetric
-SLOWEST = 0.95  # share of what a quarter of the steps moved that the next one moves, at most
 
 
 @dataclass(frozen=True)
@@ -110,19 +110,11 @@ def logdets_by_budget(
         more = count - sum(len(part) for part in terms)
         start = draw.queries(more, generator=generator)[0]
         if not terms:
-            refuse_asymmetric_products(start[:LOOKED_AT], Checked(matrix.oracle)(start[:LOOKED_AT]))
+            looked_at = Checked(matrix.oracle)(start[:LOOKED_AT])
+            refuse_asymmetric_products(start[:LOOKED_AT], looked_at, matrix.exponent)
         terms.append(quadratures(matrix, start, steps))
-        yield of_terms(torch.cat(terms), steps)
-
-
-def to_come(after_half: float, after_three_quarters: float, after_all: float) -> float:
-    """Returns how far more steps would move the estimate, at least as far as the last quarter of them did.
-
-    Were each quarter to move it by an equal share of what the quarter before did, it would be a geometric series.
-    """
-    before, last = abs(after_three_quarters - after_half), abs(after_all - after_three_quarters)
-    share = min(SLOWEST, last / before) if before else 0.0
-    return last * max(1.0, share / (1 - share))
+        found = of_terms(torch.cat(terms), steps)
+        yield replace(found, estimate=found.estimate + log_of_scale(matrix))
 
 
 def of_terms(terms: Tensor, steps: int) -> LogdetEstimate:
@@ -139,28 +131,27 @@ def quadratures(matrix: Matrix, start: Tensor, steps: int) -> Tensor:
     oracle, terms = Checked(matrix.oracle), []
     for part in start.split(rows_at_once(steps, start)):
         tridiagonal = lanczos(oracle, part, steps)
-        sums = [
-            quadrature(*ritz(tridiagonal, count)) for count in (steps - 2 * (steps // 4), steps - steps // 4, steps)
-        ]
+        counts = (steps - 2 * (steps // 4), steps - steps // 4, steps)
+        sums = [quadrature(*ritz(tridiagonal, count), matrix.exponent) for count in counts]
         terms.append(tridiagonal.norm.square() * torch.stack(sums, 1))
     return torch.cat(terms).double().cpu()
 
 
-def quadrature(values: Tensor, vectors: Tensor) -> Tensor:
+def quadrature(values: Tensor, vectors: Tensor, exponent: int) -> Tensor:
     """Returns Σ τ_j log θ_j of Ritz values (row, step) and vectors (row, step, step), (row,).
 
     Raises OracleError where a value is not above 0 to rounding.
     """
     if bool((values <= 10 * torch.finfo(values.dtype).eps * values.abs().amax()).any()):
-        refuse(float(values.min()))
+        refuse(float(values.min()), exponent)
     return (vectors[:, 0].square() * values.log()).sum(1)
 
 
-def refuse(least: float) -> NoReturn:
+def refuse(least: float, exponent: int) -> NoReturn:
     """Raises OracleError for a matrix with an eigenvalue that is not above 0 to rounding."""
     raise OracleError(
-        f"the matrix is not positive definite: it has an eigenvalue of {least:.3g} or below; its log-determinant is "
-        "not a number (add a ridge to its diagonal)"
+        f"the matrix is not positive definite: it has an eigenvalue of {least * 2.0**exponent:.3g} or below; its "
+        "log-determinant is not a number (add a ridge to its diagonal)"
     )
 
 
@@ -169,5 +160,11 @@ def exact_logdet(matrix: Matrix) -> LogdetEstimate:
     dense = whole(matrix)
     factor, info = torch.linalg.cholesky_ex(dense)
     if int(info):
-        refuse(float(torch.linalg.eigvalsh(dense)[0]))
-    return LogdetEstimate(float(2 * factor.diagonal().log().sum()), 0.0, matrix.size, EXACT)
+        refuse(float(torch.linalg.eigvalsh(dense)[0]), matrix.exponent)
+    found = float(2 * factor.diagonal().log().sum())
+    return LogdetEstimate(found + log_of_scale(matrix), 0.0, matrix.size, EXACT)
+
+
+def log_of_scale(matrix: Matrix) -> float:
+    """Returns n·log 2^exponent, by which log det A is above that of the matrix whose products are asked."""
+    return matrix.size * matrix.exponent * math.log(2)

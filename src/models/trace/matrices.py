@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,18 +12,35 @@ import torch
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from torch import Tensor
 
-from models.trace.oracles import Dense, Oracle, OracleError, sparse
+from models.trace.oracles import Checked, Dense, Oracle, OracleError, refuse_asymmetric_products, sparse
+from models.trace.queries import QueryDraw
+from models.trace.scale import Rescaled, divided, exponent_of
 
 KINDS = "a square array, sparse matrix, tensor or LinearOperator"
 
 
 class Matrix(NamedTuple):
-    """Holds the oracle of a symmetric matrix (n, n), n as `size`, and the type and device of its queries."""
+    """Holds a symmetric matrix 2^exponent · B + shift · I, (n, n): the oracle of B, n as `size`, and the type and
+    device of its queries.
+
+    largest: about the largest entry of B, by which log B is made small. inexact: whether products come of an iteration,
+    whose error is not to be taken for that of a matrix that is not symmetric.
+    """
 
     oracle: Oracle
     size: int
     dtype: torch.dtype
     device: torch.device
+    exponent: int = 0
+    shift: float = 0.0
+    largest: float = 1.0
+    inexact: bool = False
+
+
+def scaled(oracle: Oracle, size: int, dtype: torch.dtype, device: torch.device, largest: float) -> Matrix:
+    """Returns the matrix whose oracle is of its 2^−exponent-th part; largest: about its largest entry."""
+    exponent = exponent_of(largest)
+    return Matrix(oracle, size, dtype, device, exponent, largest=math.ldexp(largest, -exponent) or 1.0)
 
 
 @dataclass(frozen=True)
@@ -90,7 +108,7 @@ def of_dense(matrix: Tensor) -> Matrix:
     refuse_not_finite(bool(own.isfinite().all()))
     furthest, largest = float((own - own.T).abs().max()), float(own.abs().max())
     refuse_asymmetric(furthest, largest, torch.finfo(own.dtype).eps)
-    return Matrix(Dense(own), len(own), own.dtype, own.device)
+    return scaled(Dense(divided(own, exponent_of(largest))), len(own), own.dtype, own.device, largest)
 
 
 def of_sparse(matrix: Any, device: torch.device) -> Matrix:
@@ -100,8 +118,10 @@ def of_sparse(matrix: Any, device: torch.device) -> Matrix:
     own = sp.csr_array(matrix, dtype=np.float32 if dtype == torch.float32 else np.float64)
     refuse_not_finite(bool(np.isfinite(own.data).all()))
     difference: Any = abs(own - own.T)
-    refuse_asymmetric(float(difference.max()), float(abs(own).max()), torch.finfo(dtype).eps)
-    return Matrix(sparse(own, device, dtype), int(matrix.shape[0]), dtype, device)
+    largest = float(abs(own).max())
+    refuse_asymmetric(float(difference.max()), largest, torch.finfo(dtype).eps)
+    oracle = sparse(divided(own, exponent_of(largest)), device, dtype)
+    return scaled(oracle, int(matrix.shape[0]), dtype, device, largest)
 
 
 def of_tensor(matrix: Tensor) -> Matrix:
@@ -119,10 +139,17 @@ def of_tensor(matrix: Tensor) -> Matrix:
 
 
 def of_operator(operator: LinearOperator) -> Matrix:
-    """Returns the oracle of a linear operator; whether it is symmetric and finite, its products show."""
+    """Returns the oracle of a linear operator; whether it is symmetric and finite, and its scale, two products show."""
     check_shape(operator.shape)
     dtype = torch.float64 if operator.dtype is None else precision(np.dtype(operator.dtype))
-    return Matrix(Operator(operator), operator.shape[0], dtype, torch.device("cpu"))
+    draw, own = QueryDraw(size=operator.shape[0], distribution="rademacher", dtype=dtype), Operator(operator)
+    queries = draw.queries(2, generator=torch.Generator().manual_seed(0))[0]
+    products = Checked(own)(queries)
+    largest = float(products.abs().max()) / operator.shape[0] ** 0.5
+    exponent = exponent_of(largest)
+    refuse_asymmetric_products(queries, divided(products, exponent), exponent)
+    oracle = Rescaled(own, exponent) if exponent else own
+    return scaled(oracle, operator.shape[0], dtype, torch.device("cpu"), largest)
 
 
 def matrix_of(matrix: Any) -> Matrix:

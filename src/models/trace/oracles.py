@@ -157,3 +157,14 @@ def check_symmetric(
         raise OracleError(
             f"the matrix is not symmetric: xᵀAy and yᵀAx differ by {float(difference.max()):.3g}; give (A + Aᵀ)/2"
         )
+
+
+def refuse_asymmetric_products(queries: Tensor, products: Tensor, exponent: int) -> None:
+    """Compares xᵀAy with yᵀAx for all pairs of queries (m, n), within √ε of ‖x‖‖Ay‖ + ‖y‖‖Ax‖. Raises OracleError
+    where they differ; exponent: of the power of two that was taken out of A."""
+    both = queries @ products.T
+    reach = torch.outer(queries.norm(dim=1), products.norm(dim=1))
+    difference = (both - both.T).abs()
+    if bool((difference > torch.finfo(queries.dtype).eps ** 0.5 * (reach + reach.T)).any()):
+        furthest = difference.max().item() * 2.0**exponent
+        raise OracleError(f"the matrix is not symmetric: xᵀAy and yᵀAx differ by {furthest:.3g}; give (A + A.T)/2")

@@ -14,12 +14,13 @@ from torch import Tensor
 
 from data.matrices import SymmetricMatrix
 from models.trace.arguments import AUTO
-from models.trace.estimate import of_budget
+from models.trace.estimate import of_budget, warn_of_steps
 from models.trace.functions import function_of, logarithm
-from models.trace.matrices import Matrix
+from models.trace.matrices import Matrix, scaled
 from models.trace.oracles import Dense, Oracle, sparse
 from models.trace.parallel import OverRanks
 from models.trace.pool import Pool
+from models.trace.scale import divided, exponent_of
 from models.trace.solves import RidgeSmoother
 from pipeline.host.devices import DTYPES
 from pipeline.host.errors import PipelineError
@@ -75,9 +76,12 @@ def load(settings: TraceConfig, device: torch.device) -> OwnMatrix:
     """The matrix and f of it."""
     data: SymmetricMatrix = records.load(settings)
     dtype, name = DTYPES[settings.dtype], settings.function
-    own = Matrix(oracle_of(data.matrix, device, dtype), data.size, dtype, device)
+    largest = float(abs(data.matrix).max())
+    exponent = exponent_of(largest)
+    own = scaled(oracle_of(divided(data.matrix, exponent), device, dtype), data.size, dtype, device, largest)
     if name == "smoother":
-        target = own._replace(oracle=RidgeSmoother(own.oracle, shift_of(settings, data.size)))
+        shift = math.ldexp(shift_of(settings, data.size), -exponent)
+        target = own._replace(oracle=RidgeSmoother(own.oracle, shift), exponent=0, inexact=True)
     else:
         target = function_of(own, name, settings.matrix.steps)
     part = "" if data.size == data.rows_in_file else f", the largest component of {data.rows_in_file:,}"
@@ -134,10 +138,11 @@ def known_trace(here: Study, own: OwnMatrix, settings: TraceConfig) -> float | N
 def curve(own: OwnMatrix, settings: TraceConfig) -> pd.DataFrame:
     """A row for each method, and for the one that is chosen, and number of queries: all ask the same queries."""
     pool = Pool(own.target, seed=settings.seed)
-    rows = []
+    rows, estimates = [], []
     for queries in sorted(settings.estimate.queries):
         for method in (AUTO, *settings.estimate.methods):
             estimate = of_budget(pool, method, queries)
+            estimates.append(estimate)
             rows.append(
                 {
                     "method": method, "used": estimate.method, "queries": queries, "estimate": estimate.estimate,
@@ -145,4 +150,5 @@ def curve(own: OwnMatrix, settings: TraceConfig) -> pd.DataFrame:
                     "flatness": estimate.flatness, "tail": math.nan if estimate.tail is None else estimate.tail,
                 }
             )  # fmt: skip
+    warn_of_steps(own.target, min(estimates, key=lambda estimate: estimate.standard_error), setting="matrix.steps")
     return pd.DataFrame(rows)
