@@ -85,10 +85,10 @@ def of_bars(jobs: Any) -> Iterator[Goal]:
     dense = jobs[jobs["arm"] == "dense"]
     for task in str(jobs["tasks"].iloc[0]).split() if len(dense) else ():
         bar, pairs = f"bleu_{NEAREST}_{task}", dense.get(f"pairs_{task}")
-        if bar not in dense or pairs is None or pairs.max() < MANY:
+        if bar not in dense or dense[bar].isna().all() or pairs is None or pairs.max() < MANY:
             continue
         factor = 2 if CAPTIONS & set(task.split("-")) else 1
-        ratios = (dense[f"bleu_{task}"] / dense[bar].clip(lower=1e-9)).to_numpy(np.float64)
+        ratios = (dense[f"bleu_{task}"] / dense[bar].clip(lower=1e-9)).dropna().to_numpy(np.float64)
         interval = mean_interval(ratios)
         verdict = claims.verdict(supported=interval.low >= factor, contradicted=interval.high < factor)
         words = f"BLEU of dense over that of the nearest training sentence, {task}, at least {factor}"
