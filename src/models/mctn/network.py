@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor, nn
@@ -45,10 +45,9 @@ class Architecture:
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        known = {"share": ("padded", "core", "none"), "feedback": ("none", "prediction", "teacher")}
-        for name, words in known.items():
-            if getattr(self, name) not in words:
-                raise ValueError(f"{name} must be {', '.join(words)}, got {getattr(self, name)!r}")
+        for name, words in {"share": Share, "feedback": Feedback, "attention": Score}.items():
+            if getattr(self, name) not in get_args(words):
+                raise ValueError(f"{name} must be one of {', '.join(get_args(words))}, got {getattr(self, name)!r}")
         missing = [letter for letter in plan_of(self.arm).letters if letter not in self.widths]
         if missing:
             raise ValueError(f"arm {self.arm} needs modality {missing[0]}, and there are {', '.join(self.widths)}")

@@ -108,8 +108,9 @@ class Run:
     def figure(self, figure: Figure, path: str) -> None:
         """Logs a figure as PNG and as SVG; `path` has no ending. It is laid out once for both, which takes as long
         as drawing."""
-        figure.draw_without_rendering()
-        figure.set_layout_engine(None)
+        if (layout := figure.get_layout_engine()) is not None:
+            layout.execute(figure)
+            figure.set_layout_engine(None)
         self.client.log_figure(self.id, figure, f"{path}.png")
         self.client.log_figure(self.id, figure, f"{path}.svg")
 

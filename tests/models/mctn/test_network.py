@@ -210,7 +210,7 @@ def test_the_global_generator_is_left_as_it_was() -> None:
 def test_architectures_that_make_no_sense_are_refused() -> None:
     with pytest.raises(ValueError, match="arm cyclic-t-a needs modality a, and there are t, v"):
         Architecture("cyclic-t-a", {"t": 1, "v": 1})
-    with pytest.raises(ValueError, match="share must be padded, core, none, got 'all'"):
+    with pytest.raises(ValueError, match="share must be one of padded, core, none, got 'all'"):
         Architecture("none-t", WIDTHS, share="all")  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ValueError, match="feedback must be none, prediction, teacher, got 'truth'"):
+    with pytest.raises(ValueError, match="feedback must be one of none, prediction, teacher, got 'truth'"):
         Architecture("none-t", WIDTHS, feedback="truth")  # pyright: ignore[reportArgumentType]

@@ -166,7 +166,8 @@ def test_a_sample_without_a_step_is_named_by_its_own_number(seed: int) -> None:
         ),
         ({"modality_dropout": 1.0}, "modality_dropout must be a number from 0 to below 1, got 1"),
         ({"units": 0}, "units must be a whole number of at least 1"),
-        ({"share": "all"}, "share must be padded, core, none"),
+        ({"share": "all"}, "share must be one of padded, core, none"),
+        ({"attention": "z"}, "attention must be one of additive, dot"),
         ({"labels": "class"}, "there is one class alone"),
     ],
 )

@@ -67,12 +67,17 @@ def numbers(client: MlflowClient, run: Run) -> dict[str, Any]:
     }
 
 
+WHOLE = dict[str, Any]()  # the numbers of an undisturbed run; the same command gives the same ones each time
+
+
 def undisturbed(run_pipeline: Any, client: MlflowClient) -> dict[str, Any]:
-    """The numbers of one more run, in peace."""
-    before = {run.info.run_id for run in all_runs(client)}
-    assert run_pipeline(*BARE).status == 0
-    (whole,) = [run for run in all_runs(client) if run.info.run_id not in before]
-    return numbers(client, whole)
+    """The numbers of a run in peace, which is made once for all tests of this file."""
+    if not WHOLE:
+        before = {run.info.run_id for run in all_runs(client)}
+        assert run_pipeline(*BARE).status == 0
+        (whole,) = [run for run in all_runs(client) if run.info.run_id not in before]
+        WHOLE.update(numbers(client, whole))
+    return WHOLE
 
 
 def stop_in(place: str, number: signal.Signals, store: Path, *arguments: str, calls: int = 1) -> None:
