@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +60,11 @@ def test_each_goes_all_the_way(name: str, tmp_path: Path) -> None:
     assert loaded.get_params() == forecaster.get_params()
     pd.testing.assert_frame_equal(loaded.predict(4), forecaster.predict(4))
     pd.testing.assert_frame_equal(loaded.predict_interval(4, 0.7), forecaster.predict_interval(4, 0.7))
+    pickled = pickle.loads(pickle.dumps(forecaster))  # noqa: S301
+    for bad in (hourly_load()[210:].iloc[:, :1], hourly_load()[210:] * np.inf, hourly_load()[100:110]):
+        with pytest.raises(ValueError):  # noqa: PT011
+            forecaster.update(bad)
+        pd.testing.assert_frame_equal(pickled.predict(4), forecaster.predict(4))
     forecaster.update(hourly_load()[210:])
     loaded.update(hourly_load()[210:])
     pd.testing.assert_frame_equal(loaded.predict(4), forecaster.predict(4))
