@@ -137,5 +137,5 @@ def of_budget(pool: Pool, method: str, budget: int) -> DiagonalEstimate:
         terms = xdiag_terms(pool, budget // 2)
         deviation = of_dependent_terms(terms, pool.matrix.size)
     refuse_overflow(float(deviation.sum()))
-    found = (np.ldexp(array(part[0]), pool.matrix.exponent) for part in (terms.mean(1), deviation))
-    return DiagonalEstimate(*found, pool.spent, name, left)
+    mean, error = (np.ldexp(array(part[0]), pool.matrix.exponent) for part in (terms.mean(1), deviation))
+    return DiagonalEstimate(mean, error, pool.spent, name, left)

@@ -88,7 +88,9 @@ def estimate_trace(
     Raises ValueError (OracleError is one) and TypeError in one line for a matrix that is not square, real, finite or
     symmetric, and for settings that make no sense. Warns where the tolerance is not reached.
     """
-    name, steps = function if isinstance(function, tuple) and len(function) == 2 else (function, STEPS)
+    if isinstance(function, tuple) and len(function) != 2:
+        raise ValueError(f"function must be a name or a function, or one of them with its steps, got {function!r}")
+    name, steps = function if isinstance(function, tuple) else (function, STEPS)
     check_whole("steps", steps, 4)
     own = function_of(matrix_of(matrix), name, steps)
     estimate = trace_estimates(own, method=method, products=products, tolerance=tolerance, seed=seed)[-1]

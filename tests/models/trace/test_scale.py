@@ -93,3 +93,5 @@ def test_unfinished_steps_are_said_and_are_not_taken_for_a_matrix_that_is_not_sy
 def test_steps_make_sense() -> None:
     with pytest.raises(ValueError, match="steps=3 must be at least 4"):
         estimate_trace(matrix(), function=("log", 3))
+    with pytest.raises(ValueError, match=r"function must be a name or a function, or one of them with its steps"):
+        estimate_trace(matrix(), function=("log", 3, 4))  # pyright: ignore[reportArgumentType]
