@@ -203,7 +203,7 @@ def test_a_choice_of_a_sweep_has_settings_of_its_own() -> None:
     for arm, dropout in (("none-t", 0.3), ("cyclic-t-v", 0.0)):
         settings = checked(compose("config", ["+experiment=mctn_synthetic", "data.link=true", f"mctn.arm={arm}"]))
         assert settings.mctn.dropout == dropout
-        assert settings.mctn.weights.second == settings.mctn.weights.translation == 80
+        assert settings.mctn.weights.second == settings.mctn.weights.translation == 160
 
 
 def test_caps_only_lower() -> None:
