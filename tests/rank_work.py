@@ -218,9 +218,13 @@ def unlike_settings() -> Found:
 
 
 def joined(work: Callable[..., Found], arguments: dict[str, Any], number: int, count: int, folder: Path) -> None:
+    """Nobody begins, and so nobody ends, before all are connected: a rank that leaves breaks the others' connecting."""
     torch.set_num_threads(1)
-    place = f"file://{folder / 'meeting'}"
-    dist.init_process_group("gloo", init_method=place, rank=number, world_size=count, timeout=timedelta(seconds=60))
+    wait = timedelta(seconds=60)
+    store = dist.FileStore(str(folder / "meeting"), count)
+    dist.init_process_group("gloo", store=store, rank=number, world_size=count, timeout=wait)
+    store.set(f"connected {number}", "")
+    store.wait([f"connected {other}" for other in range(count)], wait)
     torch.save({key: plain(value) for key, value in work(**arguments).items()}, folder / f"{number}.pt")
 
 
