@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from models.baselines.autoregression import VAR
 from models.baselines.echo_state import EchoState
@@ -36,7 +36,19 @@ def whole_numbers(name: str, given: Any) -> list[int]:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LSTMForecaster(NetworkEstimator):
+class UnitsEstimator(NetworkEstimator):
+    """Is a network whose one size is the number of its units."""
+
+    units: int = 32
+
+    _cell: ClassVar[type[LSTM | GRU | MinGRU]]
+
+    def _method(self) -> Method:
+        return self._cell(units=whole_number("units", self.units, most=MOST_UNITS))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LSTMForecaster(UnitsEstimator):
     """Forecasts by long short-term memory, trained by gradient.
 
     units: the size of the state. epochs: of training; lags: recent rows that the readout sees beside the state.
@@ -44,14 +56,11 @@ class LSTMForecaster(NetworkEstimator):
     The rest: see `models.forecasting.estimator.ForecastingEstimator`.
     """
 
-    units: int = 32
-
-    def _method(self) -> Method:
-        return LSTM(units=whole_number("units", self.units, most=MOST_UNITS))
+    _cell = LSTM
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GRUForecaster(NetworkEstimator):
+class GRUForecaster(UnitsEstimator):
     """Forecasts by a gated recurrent unit, trained by gradient.
 
     units: the size of the state. epochs: of training; lags: recent rows that the readout sees beside the state.
@@ -59,14 +68,11 @@ class GRUForecaster(NetworkEstimator):
     The rest: see `models.forecasting.estimator.ForecastingEstimator`.
     """
 
-    units: int = 32
-
-    def _method(self) -> Method:
-        return GRU(units=whole_number("units", self.units, most=MOST_UNITS))
+    _cell = GRU
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MinGRUForecaster(NetworkEstimator):
+class MinGRUForecaster(UnitsEstimator):
     """Forecasts by two layers of minimal gated recurrent units, trained by gradient.
 
     units: the size of the state of a layer. epochs: of training; lags: recent rows that the readout sees beside the
@@ -74,10 +80,7 @@ class MinGRUForecaster(NetworkEstimator):
     The rest: see `models.forecasting.estimator.ForecastingEstimator`.
     """
 
-    units: int = 32
-
-    def _method(self) -> Method:
-        return MinGRU(units=whole_number("units", self.units, most=MOST_UNITS))
+    _cell = MinGRU
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from models.experts.predictor import TranslationPredictor
-from models.runtime.request import read_body
 
 if TYPE_CHECKING:
     import pandas as pd
 
 TEXT, FROM, TO = COLUMNS = ("text", "from", "to")
-TABLES = ("dataframe_split", "dataframe_records")
 FOUND = ("translation", "score", "truncated")
 
 
@@ -31,15 +29,6 @@ def translated_table(
     tasks = [task_of(predictor, *pair, row) for row, pair in enumerate(zip(table[FROM], table[TO], strict=True))]
     found = predictor.translate(texts, tasks, beam=beam, longest=longest)
     return pd.DataFrame(found, columns=pd.Index(FOUND))
-
-
-def decoded(body: bytes | str) -> dict[str, Any]:
-    """Returns the request that a body of JSON holds. Raises ValueError, in one line, as `read_body` does, and for
-    anything but a table."""
-    request = read_body(body)
-    if not any(key in request for key in TABLES):
-        raise ValueError(f"this model takes a table; send {' or '.join(TABLES)}")
-    return request
 
 
 def check_columns(table: pd.DataFrame) -> None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from pathlib import Path
 from typing import Any, Self
 
 import torch
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from models.experts.arms import Adapting, Mixing, parts_of
@@ -22,8 +20,8 @@ from models.experts.tags import TAGS, Languages, sources_of, tag_names, tags_of
 from models.experts.training import Training, train
 from models.runtime.estimators import left_as_it_was, seed_of
 from models.runtime.parameters import not_negative, number, one_of, whole_number
-from models.runtime.plain import made_of, plain
 from models.runtime.threads import threads_for
+from models.sequence.saved_estimator import SavedEstimator
 from models.sequence.vocabulary import Vocabulary
 
 SPARE = tuple(f"+{place}" for place in range(32))  # tags without a language yet; no language has such a name
@@ -31,7 +29,7 @@ MOST_DROPPED = 0.2  # of the pairs, as too long
 
 
 @dataclass(eq=False, repr=False)
-class Translator(BaseEstimator):
+class Translator(SavedEstimator):
     """Translates between several pairs of languages by one transformer with experts and adapters (thesis, 3.3).
 
     A task is a pair of languages, from one into another. Pairs are a table with the columns text, translation, from and
@@ -78,6 +76,8 @@ class Translator(BaseEstimator):
     held_out: float = 0.05
     beam: int = 4
     random_state: Any = 0
+
+    _read = staticmethod(load_with)
 
     def fit(self, pairs: Any) -> Self:
         """Learns all tasks of the pairs from nothing, and returns the translator.
@@ -155,27 +155,6 @@ class Translator(BaseEstimator):
             written = self.translate([pair.text for pair in own], source=source, target=target)
             found[f"{source}-{target}"] = scores_of(written, [pair.translation for pair in own])
         return found
-
-    def save(self, folder: str | Path) -> None:
-        """Writes the fitted translator as plain numbers and texts, without pickle, into a new folder.
-
-        Raises NotFittedError before `fit`, FileExistsError where something is there already, and ValueError for a
-        parameter that plain values do not tell: a RandomState.
-        """
-        check_is_fitted(self)
-        parameters = {name: plain(value, name) for name, value in self.get_params(deep=False).items()}
-        self.predictor_.save(folder, more={"parameters": parameters, "curve": self.curve_})
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Returns the translator that `save` wrote into a folder; it translates the same. Nothing is unpickled. Raises
-        ValueError for a folder without one."""
-        predictor, more = load_with(folder)
-        if "parameters" not in more:
-            raise ValueError(f"{folder} holds a model that no Translator saved; read it by load_predictor")
-        made = cls(**{name: made_of(value) for name, value in more["parameters"].items()})
-        made.predictor_, made.curve_ = predictor, [(each[0], each[1]) for each in more["curve"]]
-        return made
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "predictor_")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from models.mctn.arms import plan_of
@@ -20,15 +18,15 @@ from models.mctn.samples import Samples, Stream, in_units, units_of
 from models.mctn.training import Training, train
 from models.runtime.estimators import left_as_it_was, seed_of
 from models.runtime.parameters import not_negative, number, one_of, whole_number
-from models.runtime.plain import made_of, plain
 from models.runtime.seeding import generator
 from models.runtime.threads import threads_for
+from models.sequence.saved_estimator import SavedEstimator
 
 LEAST_HELD_OUT = 5  # samples of a validation part; with fewer there is none
 
 
 @dataclass(eq=False, repr=False)
-class SentimentReader(BaseEstimator):
+class SentimentReader(SavedEstimator):
     """Reads sentiment from a source modality, and learns it with the help of others, which it translates into
     (Pham, Liang, Manzini, Morency and Póczos 2019, AAAI; thesis, section 2.1).
 
@@ -76,6 +74,8 @@ class SentimentReader(BaseEstimator):
     patience: int = 5
     held_out: float = 0.15
     random_state: Any = 0
+
+    _read = staticmethod(load_predictor)
 
     def fit(self, samples: Mapping[str, Sequence[Any]]) -> Self:
         """Learns from samples with "labels" and every modality of the arm, and returns the reader.
@@ -132,25 +132,6 @@ class SentimentReader(BaseEstimator):
         if not self.predictor_.classes:
             raise ValueError("scores have no probabilities; fit with labels='class'")
         return self.predictor_.outputs(samples)
-
-    def save(self, folder: str | Path) -> None:
-        """Writes the fitted reader as plain numbers and texts, without pickle, into a new folder.
-
-        Raises NotFittedError before `fit`, FileExistsError where something is there already, and ValueError for a
-        parameter that plain values do not tell: a RandomState.
-        """
-        check_is_fitted(self)
-        parameters = {name: plain(value, name) for name, value in self.get_params(deep=False).items()}
-        self.predictor_.save(folder, more={"parameters": parameters, "curve": self.curve_})
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Returns the reader that `save` wrote into a folder; it predicts the same. Nothing is unpickled. Raises
-        ValueError for a folder without one."""
-        predictor, more = load_predictor(folder)
-        reader = cls(**{name: made_of(value) for name, value in more["parameters"].items()})
-        reader.predictor_, reader.curve_ = predictor, [(each[0], each[1]) for each in more["curve"]]
-        return reader
 
     @property
     def classes_(self) -> np.ndarray:

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 FORMATS = ("dataframe_split", "dataframe_records", "instances", "inputs")
+TABLES = FORMATS[:2]
 LONGEST_VALUE = 40  # characters of a wrong value that are repeated
 
 
@@ -37,6 +38,15 @@ def read_body(body: bytes | str) -> dict[str, Any]:
         raise ValueError(f"params must be an object, not {shortened(request['params'])}")
     if given[0] == "dataframe_split":
         check_table(request[given[0]])
+    return request
+
+
+def read_table_body(body: bytes | str) -> dict[str, Any]:
+    """Returns the request that a body of JSON holds. Raises ValueError, in one line, as `read_body` does, and for
+    anything but a table."""
+    request = read_body(body)
+    if not any(key in request for key in TABLES):
+        raise ValueError(f"this model takes a table; send {' or '.join(TABLES)}")
     return request
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import rank_work
+from logged import only_run
 from pipeline.host.devices import pick_device
 from pipeline.host.torchrun import share_of_cores
 from rank_work import on_ranks
@@ -52,11 +53,6 @@ def torchrun(store: Path, tmp_path: Path):
             check=False,
         )
 
-    return run
-
-
-def only_run(client):
-    (run,) = client.search_runs([e.experiment_id for e in client.search_experiments()])
     return run
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sqlite3
 import time
 import uuid
@@ -10,13 +9,12 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import mlflow
-import pandas as pd
 import pytest
 from mlflow.tracking import MlflowClient
 
+from logged import table
 from pipeline.multirun.parent import children_of, summarised
 from pipeline.tracking.run import create_run
 from pipeline.tracking.store import experiment_id
@@ -69,10 +67,6 @@ def write_jobs(database: Path, experiment: str, parent: str) -> None:
         connection.executemany(f"INSERT INTO metrics {columns}", metric_rows)
         connection.executemany(f"INSERT INTO latest_metrics {columns}", metric_rows)
         connection.commit()
-
-
-def table(run: Any, path: str) -> pd.DataFrame:
-    return pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{run.info.artifact_uri}/{path}")))
 
 
 @pytest.mark.parametrize("length", [8000, 8001])

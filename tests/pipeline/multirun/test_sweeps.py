@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from pathlib import Path
 
-import mlflow
 import optuna
-import pandas as pd
 import pytest
 
 from data import moving_mnist
+from logged import table
 from pipeline.export import export, main
 from pipeline.host.errors import PipelineError, Pruned
 from pipeline.job.curve import Decision, EpochRow
@@ -52,10 +50,6 @@ def run_tiny(run_pipeline, client, swimmer_root: Path, monkeypatch: pytest.Monke
         return parent_and_children(client)
 
     return run
-
-
-def table(run, path: str) -> pd.DataFrame:
-    return pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{run.info.artifact_uri}/{path}")))
 
 
 def figures(client, run) -> set[str]:

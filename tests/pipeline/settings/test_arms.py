@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 
-import mlflow
-import pandas as pd
 import pytest
 
+from logged import table
 from pipeline.compare.arms import arm_of, given, plain, swept_values, varied
 from pipeline.compare.summary import aligned
 from pipeline.host.errors import PipelineError
@@ -23,10 +21,6 @@ def parent_of(client):
     found = client.search_runs([e.experiment_id for e in client.search_experiments()])
     (parent,) = [run for run in found if run.data.tags.get("multirun") == "parent"]
     return parent, [run for run in found if run is not parent]
-
-
-def table(run, path: str) -> pd.DataFrame:
-    return pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{run.info.artifact_uri}/{path}")))
 
 
 @pytest.mark.parametrize(

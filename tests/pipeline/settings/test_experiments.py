@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from logged import only_run
 from pipeline.host.paths import conf_folder
 
 FILES = sorted((conf_folder() / "experiment").glob("*.yaml"))
@@ -47,12 +48,6 @@ def test_there_are_experiments() -> None:
     assert len(SWEEPS) >= 5
     run = {name for name in SWEEPS if f"+experiment={name}" in tested or f'"{name}"' in tested}
     assert set(SWEEPS) - run == set()
-
-
-def only_run(client):
-    experiments = [e.experiment_id for e in client.search_experiments()]
-    (run,) = client.search_runs(experiments)
-    return run
 
 
 def artifacts(client, run_id: str, folder: str = "") -> set[str]:

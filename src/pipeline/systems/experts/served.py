@@ -13,7 +13,8 @@ from mlflow.protos.databricks_pb2 import BAD_REQUEST
 from mlflow.pyfunc.model import PythonModel
 
 from models.experts.predictor import load_predictor
-from models.experts.tables import decoded, translated_table
+from models.experts.tables import translated_table
+from models.runtime.request import read_table_body
 from models.runtime.scoring_server import check_before_mlflow
 
 
@@ -36,11 +37,11 @@ class ServedTranslator(PythonModel):
     # the schema comes from the signature, not from type hints of `predict`; without this MLflow warns at every load
     _skip_type_hint_validation = True
 
-    decoded = staticmethod(decoded)  # how the strict server reads a body for it
+    decoded = staticmethod(read_table_body)  # how the strict server reads a body for it
 
     def load_context(self, context: Any) -> None:
         self.predictor = load_predictor(Path(context.artifacts["parameters"]) / "translator")
-        check_before_mlflow(decoded, BadRequest)
+        check_before_mlflow(read_table_body, BadRequest)
 
     def predict(self, context, model_input, params=None):  # noqa: ARG002  # pyright: ignore[reportIncompatibleMethodOverride]
         """Answers a request. Raises BadRequest, a ValueError, for what is no table of sentences that the model can

@@ -12,8 +12,8 @@ from mlflow.models import set_model
 from mlflow.protos.databricks_pb2 import BAD_REQUEST
 from mlflow.pyfunc.model import PythonModel
 
-from models.mctn.request import decoded
 from models.mctn.tables import load_table_predictor
+from models.runtime.request import read_table_body
 from models.runtime.scoring_server import check_before_mlflow
 
 
@@ -36,11 +36,11 @@ class ServedReader(PythonModel):
     # the schema comes from the signature, not from type hints of `predict`; without this MLflow warns at every load
     _skip_type_hint_validation = True
 
-    decoded = staticmethod(decoded)  # how the strict server reads a body for it
+    decoded = staticmethod(read_table_body)  # how the strict server reads a body for it
 
     def load_context(self, context: Any) -> None:
         self.predictor = load_table_predictor(Path(context.artifacts["parameters"]))
-        check_before_mlflow(decoded, BadRequest)
+        check_before_mlflow(read_table_body, BadRequest)
 
     def predict(self, context, model_input, params=None):  # noqa: ARG002  # pyright: ignore[reportIncompatibleMethodOverride]
         """Answers a request. Raises BadRequest, a ValueError, for input that is no table which the model can read."""

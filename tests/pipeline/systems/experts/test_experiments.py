@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 
-import mlflow
-import pandas as pd
 import pytest
 
-from data.files.exact_numbers import EXACT
+from logged import table
 from pipeline.export import export, export_again
 
 SMALL = ("translator.width=8", "translator.heads=2", "translator.hidden=8", "translator.layers=1", "adapter.hidden=4",
@@ -21,10 +18,6 @@ def runs_of(client) -> tuple[list, list]:
     assert [run.info.status for run in runs] == ["FINISHED"] * len(runs)
     parents = [run for run in runs if "mlflow.parentRunId" not in run.data.tags]
     return parents, [run for run in runs if run not in parents]
-
-
-def table(run, path: str) -> pd.DataFrame:
-    return pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{run.info.artifact_uri}/{path}")), **EXACT)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import sys
 from collections.abc import Callable
@@ -13,7 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from data.files.exact_numbers import EXACT
+from full_disk import SAID, full_disk_at
+from logged import artifacts, only_run, table
 from models.experts.objective import TranslationObjective
 from models.experts.scores import metrics
 from models.sequence import vocabulary
@@ -22,19 +22,6 @@ from served_in_process import application, in_process
 SMALL = ("translator.width=8", "translator.heads=2", "translator.hidden=8", "translator.layers=1", "adapter.hidden=4",
          "sampling.tokens=120")  # fmt: skip
 TINY = ("recipe=experts", "data=ciphers", "data.languages=3", "size=tiny", *SMALL)
-
-
-def only_run(client):
-    (run,) = client.search_runs([e.experiment_id for e in client.search_experiments()])
-    return run
-
-
-def table(run, path: str) -> pd.DataFrame:
-    return pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{run.info.artifact_uri}/{path}")), **EXACT)
-
-
-def artifacts(client, run) -> set[str]:
-    return {item.path for item in client.list_artifacts(run.info.run_id)}
 
 
 def test_a_tiny_run_leaves_scores_translations_and_shares(run_pipeline: Callable, client) -> None:
@@ -77,16 +64,8 @@ def test_a_killed_run_goes_on_to_the_same_numbers_whatever_is_drawn(
 ) -> None:
     asked = (*TINY, "experts.arm=random", "translator.dropout=0.3", "fit.updates=3", "fit.epochs=2", "fit.bleu=0",
              "tracking.detail=summary", "tracking.log_model=false")  # fmt: skip
-    losses, loss = [], TranslationObjective.loss
-
-    def breaks(self, batch):
-        losses.append(1)
-        if len(losses) == 5:  # in the middle of the second epoch
-            raise OSError("the disk is full")
-        return loss(self, batch)
-
-    monkeypatch.setattr(TranslationObjective, "loss", breaks)
-    assert "the disk is full" in run_pipeline(*asked).error
+    losses = full_disk_at(5, TranslationObjective, "loss", monkeypatch)  # in the middle of the second epoch
+    assert SAID in run_pipeline(*asked).error
     assert run_pipeline(*asked, "resume=true").status == 0
     assert len(losses) == 5 + 3  # one epoch was kept
     resumed = only_run(client)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,8 @@ import pytest
 import torch
 
 from data.files.exact_numbers import EXACT
+from full_disk import SAID, full_disk_at
+from logged import artifacts, only_run, table
 from models.mctn.objective import SentimentObjective
 from models.runtime.objective import Loss
 from served_in_process import application, in_process
@@ -22,22 +23,9 @@ TINY = ("recipe=mctn", "data=cycles", "size=tiny", "mctn.units=4", "mctn.bar=wor
 SIMPLE = (*TINY, "tracking.detail=summary", "tracking.log_model=false")
 
 
-def only_run(client):
-    (run,) = client.search_runs([e.experiment_id for e in client.search_experiments()])
-    return run
-
-
-def table(run, path: str) -> pd.DataFrame:
-    return pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{run.info.artifact_uri}/{path}")), **EXACT)
-
-
 def arrays(run, path: str) -> dict[str, np.ndarray]:
     with np.load(mlflow.artifacts.download_artifacts(f"{run.info.artifact_uri}/{path}"), allow_pickle=False) as file:
         return {name: file[name] for name in file.files}
-
-
-def artifacts(client, run, folder: str = "") -> set[str]:
-    return {item.path for item in client.list_artifacts(run.info.run_id, folder)}
 
 
 @pytest.fixture
@@ -102,16 +90,8 @@ def test_no_prediction_hangs_on_targets(run_pipeline: Callable, client) -> None:
 def test_a_killed_run_goes_on_to_the_same_numbers_with_dropout(run_pipeline: Callable, client, monkeypatch) -> None:
     asked = (*SIMPLE, "size=full", "data.train=12", "data.validation=6", "data.test=6", "mctn.arm=cyclic-t-v",
              "mctn.dropout=0.3", "mctn.feedback=teacher", "fit.epochs=4", "fit.batch_size=4", "seed=3")  # fmt: skip
-    losses, loss = [], SentimentObjective.loss
-
-    def breaks(self, batch):
-        losses.append(1)
-        if len(losses) == 8:  # in the middle of the third epoch
-            raise OSError("the disk is full")
-        return loss(self, batch)
-
-    monkeypatch.setattr(SentimentObjective, "loss", breaks)
-    assert "the disk is full" in run_pipeline(*asked).error
+    losses = full_disk_at(8, SentimentObjective, "loss", monkeypatch)  # in the middle of the third epoch
+    assert SAID in run_pipeline(*asked).error
     assert run_pipeline(*asked, "resume=true").status == 0
     assert len(losses) == 8 + 6  # two epochs were kept
     resumed = only_run(client)

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from data.files.exact_numbers import EXACT
+from logged import only_run
 
 
 @pytest.fixture
@@ -24,11 +25,6 @@ def hourly(tmp_path: Path) -> Path:
 
 
 QUICK = ("data=table", "refine=none", "features.count=4", "tracking.log_model=false")
-
-
-def only_run(client):
-    (run,) = client.search_runs([e.experiment_id for e in client.search_experiments()])
-    return run
 
 
 def test_the_seasonal_naive_stands_in_the_table_and_its_season_beneath(run_pipeline, client, hourly) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from importlib.util import find_spec
 
@@ -11,8 +10,8 @@ import pandas as pd
 import pytest
 import torch
 
-from data.files.exact_numbers import EXACT
 from data.regression.abalone import load
+from logged import table
 from models.features.kernels import Gaussian
 from models.features.samplers import Iid, Orthogonal
 from pipeline.systems.ssgp.config import FeatureCountConfig, SsgpConfig, SsgpSectionConfig
@@ -28,10 +27,6 @@ def runs(client):
     found = client.search_runs([e.experiment_id for e in client.search_experiments()])
     (parent,) = [run for run in found if run.data.tags.get("multirun") == "parent"]
     return parent, sorted((r for r in found if r is not parent), key=lambda r: int(r.data.tags["job"]))
-
-
-def table(run, path: str) -> pd.DataFrame:
-    return pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{run.info.artifact_uri}/{path}")), **EXACT)
 
 
 def curves_one_after_the_other() -> pd.DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from importlib.util import find_spec
 
 import mlflow
@@ -11,6 +10,8 @@ import pandas as pd
 import pytest
 
 from data.files.exact_numbers import EXACT
+from full_disk import SAID, full_disk_at
+from logged import only_run, table
 from models.ssgp.predictor import load_predictor
 from served_in_process import application, in_process
 
@@ -19,15 +20,6 @@ OWN = ("recipe=ssgp", "size=tiny", "data.source=stand_in")
 needs_gpytorch = pytest.mark.skipif(
     find_spec("gpytorch") is None, reason="GPyTorch is not installed: pip install -e '.[gp]'"
 )
-
-
-def only_run(client):
-    (run,) = client.search_runs([e.experiment_id for e in client.search_experiments()])
-    return run
-
-
-def table(run, path: str) -> pd.DataFrame:
-    return pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{run.info.artifact_uri}/{path}")), **EXACT)
 
 
 def artifacts(client, run, folder: str) -> set[str]:
@@ -188,16 +180,8 @@ def test_a_fit_that_was_killed_goes_on_where_it_stopped(run_pipeline, client, mo
     from models.ssgp.model import SSGP
 
     asked = (*OWN, "size=full", "data.points=30", "features.count=4", "ssgp.iterations=6", "ssgp.every=2", "seed=3")
-    losses, loss = [], SSGP.loss
-
-    def breaks(self, stream):
-        losses.append(1)
-        if len(losses) == 4:
-            raise OSError("the disk is full")
-        return loss(self, stream)
-
-    monkeypatch.setattr(SSGP, "loss", breaks)
-    assert "the disk is full" in run_pipeline(*asked).error
+    losses = full_disk_at(4, SSGP, "loss", monkeypatch)
+    assert SAID in run_pipeline(*asked).error
     assert run_pipeline(*asked, "resume=true").status == 0
     assert len(losses) == 4 + 4  # two steps were kept
     resumed = table(only_run(client), "curves/curve.csv")

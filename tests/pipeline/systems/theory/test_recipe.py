@@ -16,6 +16,7 @@ from mlflow.artifacts import load_text
 
 from data.points import Points
 from data.regression import precipitation
+from logged import only_run
 from pipeline.compare.claims import NO_CLAIM
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder
@@ -37,11 +38,6 @@ def theory_of(*overrides: str) -> TheorySettings:
     register_schemas(schemas())
     with initialize_config_dir(str(conf_folder()), version_base=None):
         return settings_of(compose("config", list(overrides))).theory
-
-
-def only_run(client):
-    (run,) = client.search_runs([e.experiment_id for e in client.search_experiments()])
-    return run
 
 
 def table(store, run, name: str) -> Any:

@@ -1,0 +1,77 @@
+"""Training by gradient without a pipeline: the weights of the best epoch are kept, and patience ends it."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import nn
+
+from models.runtime.objective import Objective, descend
+from models.runtime.seeding import drawn, generator
+
+
+class Course(NamedTuple):
+    """Says how long to train: epochs at most, the largest norm of a gradient, and how many epochs without a better one
+    end training."""
+
+    epochs: int
+    clip: float
+    patience: int
+
+
+@dataclass(frozen=True)
+class EarlyStopping:
+    """Trains the model of an objective by an optimiser of its parameters until the validation loss stops falling.
+
+    validation: gives the loss on the validation part; None without such a part. seed, name: of batches and dropout.
+    advice: ends the error about a loss that is not finite.
+    """
+
+    objective: Objective
+    optimizer: torch.optim.Optimizer
+    validation: Callable[[], float] | None
+    seed: int
+    name: str
+    advice: str = "lower learning_rate"
+
+    def run(self, course: Course) -> list[tuple[float, float]]:
+        """Returns the training and the validation loss of each epoch, the latter NaN without a validation part.
+
+        The model is left in evaluation mode with the weights of the epoch of least validation loss, without a
+        validation part with the last. Raises ValueError for a loss that is not finite.
+        """
+        batches, curve = generator(self.seed, f"{self.name}/batches"), list[tuple[float, float]]()
+        self.optimizer.register_step_pre_hook(lambda *_: self.clip(course.clip))
+        best, kept, waited = math.inf, None, 0
+        for epoch in range(course.epochs):
+            loss = self.epoch(epoch, batches)
+            curve.append((loss, self.validation() if self.validation else math.nan))
+            waited += 1
+            if curve[-1][1] < best:
+                best, kept, waited = curve[-1][1], copy.deepcopy(self.objective.model.state_dict()), 0
+            if self.validation and waited >= course.patience:
+                break
+        if kept is not None:
+            self.objective.model.load_state_dict(kept)
+        self.objective.model.eval()
+        return curve
+
+    def clip(self, largest: float) -> None:
+        """Shortens the gradient to that norm."""
+        nn.utils.clip_grad_norm_(self.objective.parameters(), largest)
+
+    def epoch(self, number: int, batches: torch.Generator) -> float:
+        """Returns the mean loss over the batches of an epoch, each before its step. Raises ValueError where it is not
+        finite."""
+        self.objective.model.train()
+        with drawn(self.seed, f"{self.name}/dropout/{number}"):
+            losses = descend(self.objective, self.optimizer, generator=batches)
+        mean = sum(float(loss.total) for loss in losses) / sum(float(loss.weight) for loss in losses)
+        if not math.isfinite(mean):
+            raise ValueError(f"the loss of epoch {number + 1} is not finite; {self.advice}")
+        return mean
