@@ -263,3 +263,13 @@ def test_the_page_of_equal_effort_is_that_of_its_trials_and_all_models_had_as_ma
     assert len({len(table) for table in tables}) == 1
     assert not any("test" in column for table in tables for column in table)
     assert all((table["data"] == data).all() for table in tables)
+
+
+@pytest.mark.parametrize("page", [None, "# Made by hand\n\n    python -m pipeline … \\\n"])
+def test_what_is_no_exported_page_is_not_made_again(page: str | None, tmp_path: Path) -> None:
+    if page is not None:
+        (tmp_path / "mine.md").write_text(page)
+    with pytest.raises(
+        PipelineError, match=r"mine\.md is no page of pipeline\.export; name the folder beside such a page"
+    ):
+        export_again(tmp_path / "mine")

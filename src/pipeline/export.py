@@ -102,11 +102,11 @@ def export_again(folder: Path) -> Path:
     from pipeline.multirun.recompute import COMMIT, command_on, remade, write_files
 
     target = folder.parent / f"{folder.name}.md"
-    before = target.read_text(encoding="utf-8")
-    summary = remade(folder, before)
+    before = target.read_text(encoding="utf-8") if target.is_file() else ""
     head, best = COMMIT.search(before), re.search(r"^Best by validation [^:\n]+: .*$", before, re.M)
     if head is None:
-        raise PipelineError(f"{target} names no commit; is it a page of pipeline.export?")
+        raise PipelineError(f"{target} is no page of pipeline.export; name the folder beside such a page")
+    summary = remade(folder, before)
     write_files(folder, summary)
     tags = {"command": command_on(before), "git.commit": head["commit"], "jobs": head["jobs"]}
     files = sorted(path.name for path in folder.iterdir() if path.suffix in EXPORTED)

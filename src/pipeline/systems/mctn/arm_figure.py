@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH, MARGIN, LINE, HEAD = 4.2, 0.6, 0.28, 1.3  # of a panel, and around it; of an arm and of the rest of the height
+LETTERS = 44  # of a line above a panel
 ENDS = 0.8  # arms that there is room for above the first one and below the last
 
 
@@ -49,7 +51,8 @@ def draw(panel: Axes, jobs: Any, means: Any) -> None:
     for bar in means[means["bar"]].to_dict("records"):
         panel.axvline(bar["error"], **REFERENCE)
         called = named(bar["arm"], bar["data"], stand_in=bar["stand_in"])
-        panel.set_title(f"{panel.get_title()}; line: {called}, the bar", fontsize=HEADING)
+        line = textwrap.fill(f"line: {called}, the bar", LETTERS)
+        panel.set_title(f"{panel.get_title()}\n{line}", fontsize=HEADING)
     shown = [f"{arm}\n(trained on labels)" if arm in taught else arm for arm in arms]
     panel.set_yticks(range(len(arms)), shown, fontsize=SMALL_SIZE)
     panel.set_ylim(-ENDS, len(arms) - 1 + ENDS)
