@@ -66,3 +66,11 @@ def end_of(
     job.join(120)
     assert job.exitcode is not None, "it did not end in 120 s"
     return job.exitcode
+
+
+def stop_in(place: str, store: Path, *arguments: str, number: signal.Signals = signal.SIGKILL, calls: int = 1) -> None:
+    """A run with this store, and no data, in a process of its own that the signal ends there."""
+    environment = {"PIPELINE_MLRUNS": str(store), "PIPELINE_DATA_ROOT": str(store.parent), "OMP_NUM_THREADS": "1"}
+    log = store.parent / "log"
+    ended = end_of(arguments, environment, log, place, number, calls)
+    assert ended == (-number if number == signal.SIGKILL else 128 + number), log.read_text()

@@ -20,7 +20,7 @@ import torch
 from mlflow.entities import Run
 from mlflow.tracking import MlflowClient
 
-import killing
+from killing import stop_in
 from models.forecasting.bptt import TruncatedBPTT
 from models.psrnn.two_stage import two_stage_regression
 from models.runtime.objective import Loss
@@ -80,20 +80,12 @@ def undisturbed(run_pipeline: Any, client: MlflowClient) -> dict[str, Any]:
     return WHOLE
 
 
-def stop_in(place: str, number: signal.Signals, store: Path, *arguments: str, calls: int = 1) -> None:
-    """A run in a process of its own that the signal ends there."""
-    environment = {"PIPELINE_MLRUNS": str(store), "PIPELINE_DATA_ROOT": str(store.parent), "OMP_NUM_THREADS": "1"}
-    log = store.parent / "log"
-    ended = killing.end_of(arguments, environment, log, place, number, calls)
-    assert ended == (-number if number == signal.SIGKILL else 128 + number), log.read_text()
-
-
 @pytest.mark.slow
 @SIGNALS
 def test_stopped_in_every_stage_one_after_the_other(number: signal.Signals, run_pipeline, client, store: Path) -> None:
     resume: tuple[str, ...] = ()
     for place, calls in (PLACES[stage] for stage in STAGES[number]):
-        stop_in(place, number, store, *TINY, *resume, calls=calls)
+        stop_in(place, store, *TINY, *resume, number=number, calls=calls)
         assert only_run(client).info.status == ("RUNNING" if number == signal.SIGKILL else "KILLED")
         resume = ("resume=true",)
     result = run_pipeline(*TINY, *resume)
@@ -110,7 +102,7 @@ def test_stopped_in_every_stage_one_after_the_other(number: signal.Signals, run_
 def test_stopped_while_loading_there_is_nothing_to_resume(
     number: signal.Signals, run_pipeline, client, store: Path
 ) -> None:
-    stop_in(LOAD, number, store, *BARE)
+    stop_in(LOAD, store, *BARE, number=number)
     assert all_runs(client) == []
     assert (
         "no unfinished run has these settings and this data; start without" in run_pipeline(*BARE, "resume=true").error
@@ -132,7 +124,7 @@ def test_killed_in_a_first_run_before_its_first_stage(run_pipeline, store: Path)
     (store / "mlflow.db").unlink()
     for place in FIRST_PLACES:
         assert (store / "mlflow.db").exists() == (place not in FIRST_PLACES[:3])
-        stop_in(place, signal.SIGKILL, store, *BARE)
+        stop_in(place, store, *BARE)
     client = MlflowClient(f"sqlite:///{store / 'mlflow.db'}")
     (begun,) = all_runs(client)
     assert begun.info.status == "RUNNING"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 import torch
 from mlflow.tracking import MlflowClient
 
-import killing
+from killing import stop_in
 from models.baselines.autoregression import VAR
 from models.baselines.echo_state import EchoState
 from models.baselines.kalman import KalmanFilter
@@ -224,11 +223,9 @@ def test_killed_in_the_stage_and_after_it_a_run_ends_with_the_same_numbers(
 ) -> None:
     bare = (*KERNEL, "tracking.log_model=false", "tracking.detail=summary")
     places = ("pipeline.systems.psrnn.readout_stage:fit_grouped", "pipeline.systems.psrnn.evaluate:horizon_errors")
-    environment = {"PIPELINE_MLRUNS": str(store), "PIPELINE_DATA_ROOT": str(store.parent), "OMP_NUM_THREADS": "1"}
     resume: tuple[str, ...] = ()
     for place in places:
-        ended = killing.end_of((*bare, *resume), environment, store.parent / "log", place)
-        assert ended == -signal.SIGKILL, (store.parent / "log").read_text()
+        stop_in(place, store, *bare, *resume)
         resume = ("resume=true",)
     (folder,) = (store / "checkpoints").iterdir()
     assert (folder / "readout.npz").exists()

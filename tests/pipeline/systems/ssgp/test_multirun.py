@@ -11,9 +11,11 @@ import pytest
 import torch
 
 from data.regression.abalone import load
+from killing import stop_in
 from logged import table
 from models.features.kernels import Gaussian
 from models.features.samplers import Iid, Orthogonal
+from pipeline.job.fit import Fit
 from pipeline.systems.ssgp.config import FeatureCountConfig, SsgpConfig, SsgpSectionConfig
 from pipeline.systems.ssgp.curves import standardised_points
 from pipeline.systems.ssgp.fits import Draw, fit_process, fit_ridge
@@ -27,6 +29,11 @@ def runs(client):
     found = client.search_runs([e.experiment_id for e in client.search_experiments()])
     (parent,) = [run for run in found if run.data.tags.get("multirun") == "parent"]
     return parent, sorted((r for r in found if r is not parent), key=lambda r: int(r.data.tags["job"]))
+
+
+def numbers(run) -> dict[str, float]:
+    """Every metric of a run, but for the times."""
+    return {name: value for name, value in run.data.metrics.items() if not name.endswith("seconds")}
 
 
 def curves_one_after_the_other() -> pd.DataFrame:
@@ -118,6 +125,28 @@ def test_a_comparison_that_was_stopped_goes_on_and_registers_its_best(run_pipeli
     assert parent.data.tags["best.run"] == best.info.run_id
     assert client.get_model_version_by_alias("abalone", "best").run_id == best.info.run_id
     assert math.isfinite(parent.data.metrics["best/test_rmse"])
+
+
+@pytest.mark.slow
+def test_killed_in_a_training_a_comparison_ends_with_the_same_numbers(run_pipeline, client, store, monkeypatch) -> None:
+    asked = (*OWN, "contender=ssgp/iid,ssgp/orthogonal", "seed=0", "ssgp.every=1")
+    taken, step = [], Fit._step
+    stop_in("pipeline.job.fit:Fit._step", store, *asked, calls=4)  # the second of two steps of the second job
+    first, second = runs(client)[1]
+    assert (first.info.status, second.info.status) == ("FINISHED", "RUNNING")
+    monkeypatch.setattr(Fit, "_step", lambda fit, batches: (taken.append(fit), step(fit, batches))[1])
+    assert run_pipeline(*asked, "resume=true").status == 0
+    assert len(taken) == 1
+    resumed = [table(runs(client)[0], name) for name in ("curves.csv", "paired.csv", "claims.csv")]
+    metrics = [numbers(job) for job in runs(client)[1]]
+    for run in client.search_runs([e.experiment_id for e in client.search_experiments()]):
+        client.delete_run(run.info.run_id)
+    assert run_pipeline(*asked).status == 0
+    parent, jobs = runs(client)
+    assert [numbers(job) for job in jobs] == metrics
+    for name, found in zip(("curves.csv", "paired.csv", "claims.csv"), resumed, strict=True):
+        whole = table(parent, name).drop(columns="seconds", errors="ignore")
+        pd.testing.assert_frame_equal(found.drop(columns="seconds", errors="ignore"), whole, check_exact=True)
 
 
 @pytest.mark.skipif(find_spec("gpytorch") is None, reason="GPyTorch is not installed: pip install -e '.[gp]'")
