@@ -16,6 +16,15 @@ INSTALLED := .venv/.installed
 DOCS_INSTALLED := .venv/.docs_installed
 # long hexadecimal numbers here are checksums and commits, those of twelve digits revisions of MLflow's database
 SECRETS := git ls-files -z | xargs -0 $(BIN)/detect-secrets-hook --no-verify --exclude-lines "[0-9a-f]{32}|[^0-9a-f][0-9a-f]{12}[^0-9a-f]"
+# $(call trace_page,NAME,EXPERIMENT,SETTINGS,FILES,MORE): the run trace-NAMEMORE, of whose tables and figures FILES go to
+# docs/results/trace/ as NAME-FILE
+define trace_page
+$(BIN)/python -m pipeline +experiment=$(2) $(3) run_name=trace-$(1)$(5) threads=1 $(ARGS)
+	$(BIN)/python -m pipeline.export trace-$(1)$(5) build/results
+	for file in $(4); do cp build/results/trace-$(1)$(5)/$$file docs/results/trace/$(1)-$$file; done
+endef
+FAILURES := claims.csv failures.csv failures.svg paired.csv
+TIMED := estimate.trials=1 estimate.runs=1 timing.trials=3
 
 help:  ## this list
 	@grep -E '^[a-z]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+): .*## /  make \1\t/' | expand -t 16
@@ -79,7 +88,30 @@ results: $(INSTALLED)  ## make the pages of docs/results/ again; hours. ARGS='re
 		$(BIN)/python -m pipeline +experiment=$$name run_name=$${name//_/-} $(ARGS); done
 	$(BIN)/python -m pipeline +experiment=experts_ciphers data.families=1 run_name=experts-ciphers-one-family $(ARGS)
 	$(BIN)/python -m pipeline +experiment=experts_ciphers data.surfaces=disjoint run_name=experts-ciphers-disjoint $(ARGS)
-	for name in figure3-paper figure3-bayes figure3-bayes-handwriting figure3-moving-mnist-paper figure3-moving-mnist-bayes figure4-paper figure4-paper-handwriting figure4-bayes figure4-bayes-handwriting figure4-moving-mnist-paper figure4-moving-mnist-bayes stability ahead-mocap ahead-swimmer ahead-handwriting ahead-mocap-second ahead-swimmer-second ahead-handwriting-second ahead-moving_mnist seconds-mocap figure3-projected-mocap figure4-projected-mocap ensembles-mocap seconds-swimmer figure3-projected-swimmer figure4-projected-swimmer ensembles-swimmer seconds-handwriting figure3-projected-handwriting figure4-projected-handwriting ensembles-handwriting mctn mctn-synthetic mctn-missing mctn-missing-mosi mctn-bimodal mctn-trimodal mctn-mmmo mctn-mmmo-text mctn-authors mctn-settings mctn-weights mctn-feedback experts experts-all experts-ciphers experts-ciphers-one-family experts-ciphers-disjoint experts-fewshot experts-routing; do \
+	$(BIN)/python -m pipeline +experiment=ssgp run_name=ssgp-abalone threads=1 $(ARGS)
+	$(BIN)/python -m pipeline +experiment=ssgp data.sex=false 'seed=range(5)' contender=ssgp/iid,revisited/iid,revisited/orthogonal,pca/iid,vae_ridge,ridge run_name=ssgp-abalone-seven threads=1 $(ARGS)
+	$(BIN)/python -m pipeline +experiment=ssgp data=gas_turbine 'seed=range(7)' gpytorch.points=1000 gpytorch.batch_size=1024 run_name=ssgp-gas-turbine threads=1 $(ARGS)
+	$(BIN)/python -m pipeline +experiment=ssgp data=precipitation 'seed=range(7)' gpytorch.points=1000 gpytorch.batch_size=1024 run_name=ssgp-precipitation threads=1 $(ARGS)
+	$(BIN)/python -m pipeline +experiment=ssgp data=precipitation data.points=33000 contender=ssgp/iid,rff/iid features.count=64 'seed=range(7)' run_name=ssgp-precipitation-30000 threads=1 $(ARGS)
+	$(BIN)/python -m pipeline +experiment=ssgp data=precipitation contender=full_gp gpytorch.points=3000 'seed=range(2)' run_name=ssgp-precipitation-full threads=1 $(ARGS)
+	$(BIN)/python -m pipeline +experiment=ssgp_stream run_name=ssgp-stream threads=1 $(ARGS)
+	$(BIN)/python -m pipeline +experiment=theory run_name=theory threads=1 $(ARGS)
+	$(BIN)/python -m pipeline +experiment=theory run_name=theory_laplacian threads=1 'theory.kernels=[laplacian]' 'theory.samplers=[iid,orthogonal]' 'theory.baselines=[iid]' 'theory.dimensions=[8,32]' 'theory.data=[]' 'theory.counts=[256]' $(ARGS)
+	$(BIN)/python -m pipeline +experiment=theory_large run_name=theory_large threads=1 $(ARGS)
+	$(call trace_page,synthetic,trace,timing.trials=0,$(FAILURES))
+	$(call trace_page,roget,trace_roget,data.source=published timing.trials=0,$(FAILURES))
+	$(call trace_page,roget-rademacher,trace_roget,data.source=published timing.trials=0 estimate.distribution=rademacher,$(FAILURES))
+	$(call trace_page,precipitation,trace_precipitation,data.source=published timing.trials=0,$(FAILURES))
+	$(call trace_page,precipitation-flat,trace_precipitation,data.source=published data.seed=11 timing.trials=0,$(FAILURES))
+	$(call trace_page,precipitation-rademacher,trace_precipitation,data.source=published timing.trials=0 estimate.distribution=rademacher,$(FAILURES))
+	$(call trace_page,smoother,trace_smoother,data.source=published timing.trials=0,$(FAILURES))
+	$(call trace_page,hessian,trace_hessian,,$(FAILURES))
+	$(call trace_page,condmat,trace_condmat,data.source=published estimate.runs=10 timing.trials=0,$(FAILURES))
+	$(call trace_page,synthetic,trace,$(TIMED),seconds.csv,-timed)
+	$(call trace_page,roget,trace_roget,data.source=published $(TIMED),seconds.csv,-timed)
+	$(call trace_page,precipitation,trace_precipitation,data.source=published data.seed=1 $(TIMED),seconds.csv,-timed)
+	$(call trace_page,condmat,trace_condmat,data.source=published $(TIMED),seconds.csv,-timed)
+	for name in figure3-paper figure3-bayes figure3-bayes-handwriting figure3-moving-mnist-paper figure3-moving-mnist-bayes figure4-paper figure4-paper-handwriting figure4-bayes figure4-bayes-handwriting figure4-moving-mnist-paper figure4-moving-mnist-bayes stability ahead-mocap ahead-swimmer ahead-handwriting ahead-mocap-second ahead-swimmer-second ahead-handwriting-second ahead-moving_mnist seconds-mocap figure3-projected-mocap figure4-projected-mocap ensembles-mocap seconds-swimmer figure3-projected-swimmer figure4-projected-swimmer ensembles-swimmer seconds-handwriting figure3-projected-handwriting figure4-projected-handwriting ensembles-handwriting mctn mctn-synthetic mctn-missing mctn-missing-mosi mctn-bimodal mctn-trimodal mctn-mmmo mctn-mmmo-text mctn-authors mctn-settings mctn-weights mctn-feedback experts experts-all experts-ciphers experts-ciphers-one-family experts-ciphers-disjoint experts-fewshot experts-routing ssgp-abalone ssgp-abalone-seven ssgp-gas-turbine ssgp-precipitation ssgp-precipitation-30000 ssgp-precipitation-full ssgp-stream theory theory_laplacian theory_large; do \
 		$(BIN)/python -m pipeline.export $$name docs/results; done
 
 docs: $(DOCS_INSTALLED)  ## build the documentation site into site/; a broken link is an error

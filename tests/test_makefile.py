@@ -1,7 +1,9 @@
-"""Setting up .venv, with a stand-in for Python that says much and, if told to, fails."""
+"""Setting up .venv and making result pages, with a stand-in for Python that says much and, if told to, fails."""
 
 from __future__ import annotations
 
+import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,7 +17,10 @@ PYTHON = """#!/bin/sh
 case "$1 $2" in
   "-m venv") mkdir -p .venv/bin; cp "$0" .venv/bin/python ;;
   "-m pip") echo "Collecting $*"; echo "pip's complaint" >&2; exit "${PIP_STATUS:-0}" ;;
+  "-m pipeline.export") mkdir -p "$4/$3"; for file in claims.csv failures.csv failures.svg paired.csv seconds.csv
+    do echo "$3" > "$4/$3/$file"; done ;;
 esac
+case "$2" in pipeline*) printf '%s\n' "$@" end >> said ;; esac
 """
 
 
@@ -27,7 +32,7 @@ def make(folder: Path, target: str, *, status: int) -> subprocess.CompletedProce
     python = folder / "python"
     python.write_text(PYTHON)
     python.chmod(0o755)
-    command = ["make", "--no-print-directory", f"PYTHON={python}", target]
+    command = ["make", "--no-print-directory", f"PYTHON={python}", target, "ARGS=resume=true"]
     environment = {"PATH": "/usr/bin:/bin:/usr/local/bin", "PIP_STATUS": str(status)}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
@@ -48,3 +53,41 @@ def test_pip_is_heard_where_it_fails(tmp_path: Path) -> None:
     assert "Collecting -m pip install" in result.stderr
     assert "pip's complaint" in result.stderr
     assert not (tmp_path / ".venv" / ".installed").exists()
+
+
+RESULTS = ROOT / "docs" / "results"
+KERNEL_PAGES = sorted(path for path in RESULTS.glob("*.md") if path.stem.startswith(("ssgp", "theory")))
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[list[str]]]:
+    """The folder in which `make results` was run, and the words of each call of Python, without `python`."""
+    folder = tmp_path_factory.mktemp("results")
+    (folder / "docs" / "results" / "trace").mkdir(parents=True)
+    result = make(folder, "results", status=0)
+    assert result.returncode == 0, result.stderr
+    said = (folder / "said").read_text().split("end\n")
+    return folder, [call.splitlines() for call in said]
+
+
+def commands_in(text: str) -> list[list[str]]:
+    """The words of each command that stands in a page by itself, without `python`, in the order of the alphabet."""
+    lines = re.findall(r"^ {4,}python (-m pipeline .*run_name=.*)$", text.replace("\\\n", ""), re.M)
+    return [sorted(shlex.split(line)) for line in lines]
+
+
+def test_every_page_of_the_kernel_side_is_made_by_its_command(results: tuple[Path, list[list[str]]]) -> None:
+    calls = [sorted(set(call) - {"resume=true"}) for call in results[1]]
+    pages = [*KERNEL_PAGES, *(ROOT / "docs" / f"{name}.md" for name in ("ssgp", "theory", "trace"))]
+    commands = [command for path in pages for command in commands_in(path.read_text())]
+    assert len(commands) > len(KERNEL_PAGES) > 7
+    assert [command for command in commands if command not in calls] == []
+    exported = [call[2] for call in results[1] if call[1:2] == ["pipeline.export"] and call[3:] == ["docs/results"]]
+    assert {page.stem for page in KERNEL_PAGES} <= set(exported)
+
+
+def test_files_of_traces_come_from_their_runs(results: tuple[Path, list[list[str]]]) -> None:
+    made = {path.name: path.read_text().strip() for path in (results[0] / "docs" / "results" / "trace").iterdir()}
+    assert set(made) == {path.name for path in (RESULTS / "trace").iterdir()}
+    runs = {name: f"trace-{name.rpartition('-')[0]}" + "-timed" * name.endswith("-seconds.csv") for name in made}
+    assert made == runs
