@@ -14,6 +14,7 @@ import epoch
 import experts_step
 import factorised
 import feature_map
+import five_lines
 import gp_regression
 import kernel_error
 import long_series
@@ -37,6 +38,7 @@ HOT_SPOTS = (
     trace_estimation,
     ssgp,
     gp_regression,
+    five_lines,
     mctn_step,
     experts_step,
 )

@@ -24,6 +24,7 @@ TINY: dict[str, dict[str, Any]] = {
     "trace_estimation": {"SIZE": 50, "QUERIES": (12,)},
     "ssgp": {"ROWS": 60, "COUNT": 3},
     "gp_regression": {"ROWS": 40, "TEST_ROWS": 9, "STREAMED": 50, "CHUNK": 20},
+    "five_lines": {"ROWS": 400, "COLUMNS": 2, "HORIZON": 3, "LAGS": 4},
     "mctn_step": {"BATCH": 3, "LEAST": 2, "STEPS": 4, "UNITS": 4, "UTTERANCES": 5, "VOCABULARY": 9, "LONGEST": 4},
     "experts_step": {
         "SIZES": ((9, 8, 8, 4, 2, "even"), (9, 8, 8, 4, 2, "collapsed")),
@@ -51,10 +52,12 @@ ROWS = {
     "trace_estimation": 8,
     "ssgp": 6,
     "gp_regression": 3 + 3 + 1,
+    "five_lines": 2,
     "mctn_step": 3 + 3 + 2 + 2,
     "experts_step": 2 * (3 + hasattr(torch.nn.functional, "grouped_mm")) + 3 + 3,
 }
-PEERS = {"feature_map": 1, "two_stage": 1, "long_series": 1, "trace_estimation": 3, "ssgp": 2, "gp_regression": 2}
+PEERS = {"feature_map": 1, "two_stage": 1, "long_series": 1, "trace_estimation": 3, "ssgp": 2, "gp_regression": 2,
+         "five_lines": 1}  # fmt: skip
 
 
 @pytest.fixture

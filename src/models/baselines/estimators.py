@@ -29,7 +29,7 @@ from models.runtime.seeding import Generators
 
 def whole_numbers(name: str, given: Any) -> list[int]:
     """Returns one whole number of at least 1, or several. Raises TypeError or ValueError for anything else."""
-    numbers = [given] if not isinstance(given, Sequence) or isinstance(given, str) else list(given)
+    numbers = [given] if not isinstance(given, Sequence) or isinstance(given, str | bytes) else list(given)
     if not numbers:
         raise ValueError(f"{name} is empty; give at least one number")
     return [whole_number(name, value) for value in numbers]

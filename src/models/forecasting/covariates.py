@@ -144,7 +144,7 @@ def _check_roles(labels: Sequence[Any], known: Sequence[Any], targets: Sequence[
         absent = [label for label in chosen if label not in labels]
         if absent:
             raise ValueError(
-                f"{name} names {', '.join(map(str, absent))}; the columns are {', '.join(map(str, labels))}"
+                f"{name} names {', '.join(map(shown, absent))}; the columns are {', '.join(map(str, labels))}"
             )
     both = [label for label in targets if label in known]
     if both:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from models.forecasting.covariates import check_calendar
-from models.runtime.parameters import number, whole_number
+from models.runtime.parameters import number, shown, whole_number
 
 
 def check_lags(value: Any) -> None:
     """Raises TypeError or ValueError unless it is "auto" or a whole number of at least 0."""
     if isinstance(value, str):
         if value != "auto":
-            raise ValueError(f'lags must be "auto" or a whole number of at least 0, got {value!r}')
+            raise ValueError(f'lags must be "auto" or a whole number of at least 0, got {shown(value)}')
         return
     whole_number("lags", value, least=0)
 
