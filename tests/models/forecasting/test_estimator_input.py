@@ -11,7 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from models import EchoStateForecaster, LastValueForecaster, LSTMForecaster, PSRNNForecaster, VARForecaster
+from models import (
+    EchoStateForecaster,
+    KalmanForecaster,
+    LastValueForecaster,
+    LSTMForecaster,
+    PSRNNForecaster,
+    VARForecaster,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
 
@@ -86,6 +93,7 @@ def test_data_that_cannot_be_fitted_to(case: str, unharmed: VARForecaster) -> No
 
 
 WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: KalmanForecaster(orders=b"2"), TypeError, "orders must be a whole number of at least 1, got b'2'"),
     (lambda: PSRNNForecaster(count=0), ValueError, "count must be a whole number of at least 1, got 0"),
     (lambda: PSRNNForecaster(count=2.5), TypeError, "count must be a whole number of at least 1, got 2.5"),
     (lambda: PSRNNForecaster(count="20"), TypeError, "count must be a whole number of at least 1, got '20'"),
