@@ -10,6 +10,7 @@ import numpy as np
 
 from models.forecasting.frame import is_frame, is_row
 from models.runtime.arrays import for_numpy
+from models.runtime.parameters import shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -209,14 +210,17 @@ def column_values(column: pd.Series, name: str) -> np.ndarray:
     numbers."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype, is_object_dtype
 
-    where = f"column {column.name} of {name}"
-    if is_object_dtype(column.dtype):
-        texts = [value for value in column if isinstance(value, str)]
-        if texts:
-            raise ValueError(f"{where} holds text ({texts[0]!r}), not numbers; turn it into numbers or leave it out")
-    elif not (is_numeric_dtype(column.dtype) or is_bool_dtype(column.dtype)) or column.dtype.kind == "c":
-        advice = "make it the index with set_index" if column.dtype.kind == "M" else "turn it into numbers"
-        raise ValueError(f"{where} holds {column.dtype}, not numbers; {advice} or leave it out")
+    where, kind = f"column {column.name} of {name}", column.dtype
+    number = is_numeric_dtype(kind) or is_bool_dtype(kind)
+    text = None if number else next((value for value in column if isinstance(value, str)), None)
+    if text is not None:
+        raise ValueError(
+            f"{where} holds text ({shown(text)}), not numbers; turn it into numbers or leave it out; times (after "
+            "pandas.to_datetime) and names of several series go into the index, by set_index"
+        )
+    if kind.kind == "c" or not (number or is_object_dtype(kind)):
+        advice = "make it the index with set_index" if kind.kind == "M" else "turn it into numbers"
+        raise ValueError(f"{where} holds {kind}, not numbers; {advice} or leave it out")
     try:
         return column.to_numpy(np.float64, na_value=np.nan)
     except (TypeError, ValueError, OverflowError):

@@ -52,6 +52,9 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "nine rows": (table(9), ValueError, "X has 9 rows in its longest series; give at least 10"),
     "infinite": (changed(7, "heat", np.inf), ValueError, "X has an infinite value in row 7 of column heat"),
     "text column": (changed(7, "heat", "warm"), ValueError, r"column heat of X holds text \('warm'\)"),
+    "dates as texts": (
+        table().assign(time=DAYS.astype(str)[:60]), ValueError, r"column time of X holds text \('2024-.* into the index",
+    ),
     "dates as a column": (table().reset_index(), ValueError, "column index of X holds datetime64.*set_index"),
     "constant": (table().assign(heat=3.0), ValueError, r"column heat is constant \(3\)"),
     "never observed": (table().assign(heat=np.nan), ValueError, "column heat has no value"),
