@@ -22,6 +22,7 @@ from data.files.textfile import fail, read_lines, read_numbers
 
 COMPONENTS = ("all", "largest")
 LARGEST_NODE = 2**53  # from which doubles leave whole numbers out
+SHOWN = 40  # characters of a line that is refused
 NEAR = 1e-8  # of the largest entry: A and Aᵀ may differ by so much
 Matrix = np.ndarray | sp.csr_array
 
@@ -67,7 +68,13 @@ def read_matrix_market(path: Path) -> Any:
 
 
 def read_npy(path: Path) -> Any:
-    return np.load(path, allow_pickle=False)
+    with path.open("rb") as file:
+        try:
+            return np.lib.format.read_array(file, allow_pickle=False)
+        except ValueError as error:
+            if "Object arrays" not in str(error):
+                raise
+            raise ValueError("it holds Python objects; save numbers, by np.save(path, A.astype(float))") from error
 
 
 def read_npz(path: Path) -> Any:
@@ -99,7 +106,8 @@ def read_edges(path: Path) -> Any:
         raise DataError(f"{path}: there are no edges")
     width = len(lines[0].tokens)
     if width not in (2, 3):
-        fail(path, lines[0].number, f"expected two nodes and at most a weight, found {width} words")
+        found = " ".join(lines[0].tokens)[:SHOWN]
+        fail(path, lines[0].number, f"expected two nodes and at most a weight, parted by blanks, found {found!r}")
     table = np.array([read_numbers(path, line.number, line.tokens, width) for line in lines])
     whole = ((table[:, :2] == np.rint(table[:, :2])) & (np.abs(table[:, :2]) < LARGEST_NODE)).all(axis=1)
     if not whole.all():

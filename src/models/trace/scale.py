@@ -39,5 +39,5 @@ def put_back(value: float, exponent: int, shift: float = 0.0) -> float:
     """Returns 2^exponent · value + shift. Raises OracleError where that cannot be held."""
     try:
         return math.ldexp(value, exponent) + shift
-    except OverflowError as error:
-        raise OracleError("the estimate is too large for a number; scale the matrix, and its trace back") from error
+    except OverflowError:
+        raise OracleError("the estimate is too large for a number; scale the matrix, and its trace back") from None

@@ -30,10 +30,10 @@ class Inverse:
             raise OracleError("a query holds a number that is not finite")
         try:
             solutions = conjugate_gradients(lambda v: oracle(v.T).T, columns, tolerance=self.tolerance, most=self.most)
-        except NotPositiveDefinite as error:
+        except NotPositiveDefinite:
             raise OracleError(
                 "the matrix is not positive definite (pᵀAp ≤ 0 for some p); add a ridge to its diagonal"
-            ) from error
+            ) from None
         except NotConverged as error:
             raise OracleError(
                 f"{error.products} conjugate-gradient steps leave a relative residual of {error.residual:.2g}, asked "

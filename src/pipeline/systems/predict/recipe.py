@@ -109,14 +109,23 @@ def predicted_sequences(model: Any, settings: PredictConfig) -> tuple[pd.DataFra
     return predicted, f"{what} for {len(sequences)} sequences, {len(predicted)} rows"
 
 
+def output_of(settings: PredictConfig) -> Path:
+    """Where the predictions go. Raises PipelineError where that is the file that is read."""
+    given = Path(settings.data.path).expanduser()
+    output = Path(settings.output or f"{given.stem}-predictions.csv").resolve()
+    if output.exists() and given.exists() and output.samefile(given):
+        raise PipelineError(f"output={settings.output} is the file that is read; give another name, so that it stays")
+    return output
+
+
 def predict(settings: PredictConfig, job: Job) -> None:  # noqa: ARG001
     """Read the file with the model's columns, predict in its own units, write NAME-predictions.csv."""
     refuse_several("recipe=predict")
+    output = output_of(settings)
     open_store(settings.tracking.uri, wait=settings.tracking.wait)
     model = load_model(settings.model.uri, most_rows=None)
     taken = {"points": predicted_points, "utterances": predicted_utterances, "sentences": predicted_sentences}
     predict_with = taken.get(model.metadata.metadata.get("takes"), predicted_sequences)
     predicted, words = predict_with(model, settings)
-    output = Path(settings.output or f"{Path(settings.data.path).stem}-predictions.csv").resolve()
     write_csv(predicted, output)
     print(f"{words}: {output}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -15,6 +15,7 @@ from models.numerics.standardisation import Standardisation
 from models.ssgp.autoencoder import MixtureAutoencoder
 from models.ssgp.linear import LinearGaussian
 from models.ssgp.predictor import ChangedInputs, Process
+from models.ssgp.regression import MOST_STANDARDISED
 
 Predict = Callable[[Tensor], tuple[Tensor, Tensor]]  # inputs ↦ mean and variance of observations, standardised
 
@@ -80,7 +81,8 @@ def row_of(iteration: int, values: Mapping[str, float]) -> CurveRow:
 def standardised_points(
     points: Points, *, rows: int | None, dtype: torch.dtype, device: torch.device
 ) -> StandardisedPoints:
-    """rows: keep as many of each part at most; None: all. Raises ValueError for an empty part."""
+    """rows: keep as many of each part at most; None: all. Raises ValueError for an empty part, and as
+    `refuse_too_large`."""
     chosen = {name: getattr(points, name)[:rows] for name in ("train", "validation", "test")}
     for name, places in chosen.items():
         if len(places) == 0:
@@ -90,8 +92,19 @@ def standardised_points(
     standardised = [
         StandardisedPart(inputs.apply(x).to(device, dtype), target.apply(y).to(device, dtype)) for x, y in parts
     ]
+    refuse_too_large(points.name, (*inputs, *target), standardised)
     there = [Standardisation(*(value.to(device) for value in units)) for units in (inputs, target)]
     return StandardisedPoints(*standardised, units=PointUnits(there[0], there[1]))
+
+
+def refuse_too_large(name: str, units: Iterable[Tensor], parts: Iterable[StandardisedPart]) -> None:
+    """Raises ValueError for units that are not finite, and for values too far from those of the training part."""
+    far = any(not bool((values.abs() <= MOST_STANDARDISED).all()) for part in parts for values in part)
+    if far or not all(bool(unit.isfinite().all()) for unit in units):
+        raise ValueError(
+            f"{name}: a column has values that are too large for double precision, or over {MOST_STANDARDISED:g} "
+            "standard deviations from those of the training rows; rescale it, or leave out its extreme rows"
+        )
 
 
 def with_inputs(data: StandardisedPoints, change: Tensor | MixtureAutoencoder) -> StandardisedPoints:

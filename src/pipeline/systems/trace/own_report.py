@@ -32,7 +32,8 @@ def figure_of(table: pd.DataFrame, trace: float | None, *, title: str) -> Figure
         above.axhline(trace, label="exact", **REFERENCE)
     above.set_ylabel("estimate")
     below.set_ylabel("standard error / |estimate|")
-    below.set_yscale("log", nonpositive="mask")
+    if (table["relative_error"] > 0).any():
+        below.set_yscale("log", nonpositive="mask")
     legend(above)
     return figure
 

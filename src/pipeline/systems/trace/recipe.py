@@ -66,11 +66,16 @@ def check_budgets(settings: TraceConfig, size: int) -> None:
 
 def below_size(settings: TraceConfig, size: int) -> TraceConfig:
     """Leaves out, and says so, budgets of as many queries as a matrix of one's own has rows, or more: so many products
-    with unit vectors give the trace exactly. Where none is left all are kept, and `check_budgets` has the word."""
+    with unit vectors give the trace exactly. Raises PipelineError where none is left."""
     asked = settings.estimate.queries
     kept = [queries for queries in asked if queries < size]
-    if not kept or len(kept) == len(asked):
+    if len(kept) == len(asked):
         return settings
+    if not kept:
+        raise PipelineError(
+            f"estimate.queries: {min(asked)} are not fewer than the matrix has rows, {size}: so many products give the "
+            "trace exactly, as estimate_trace(A) in Python does; here give a matrix with more rows, or fewer queries"
+        )
     told = ", ".join(str(queries) for queries in asked if queries not in kept)
     tqdm.write(f"estimate.queries: {told} left out, as {size} products give the trace of {size} rows exactly")
     return replace(settings, estimate=replace(settings.estimate, queries=kept))

@@ -100,6 +100,11 @@ def test_a_table_of_ones_own_is_learned_registered_and_predicted(run_pipeline, c
     for asked in ("horizon=3", "beam=2"):
         said = f"{asked}: this model predicts each row by itself and no sequences; leave it out"
         assert said in run_pipeline(*ask, asked).error
+    (tmp_path / "link.csv").symlink_to("new.csv")
+    before = (tmp_path / "new.csv").read_bytes()
+    for name in ("new.csv", "link.csv"):
+        assert f"output={name} is the file that is read" in run_pipeline(*ask, f"output={name}").error
+    assert (tmp_path / "new.csv").read_bytes() == before
     absent = run_pipeline("recipe=predict", "model=models:/houses@best", f"data.path={__file__}").error
     assert "unknown kind of file" in absent
 
@@ -108,6 +113,17 @@ def test_a_constant_target_is_refused(run_pipeline, tmp_path) -> None:
     houses(tmp_path / "houses.csv").assign(price=3.0).to_csv(tmp_path / "flat.csv", index=False)
     asked = ("recipe=ssgp", "data=points", f"data.path={tmp_path / 'flat.csv'}", "data.target=price", "tracking=off")
     assert "price is constant in the training rows, so that there is nothing" in run_pipeline(*asked).error
+
+
+@pytest.mark.parametrize("row", [slice(None), 7], ids=["all rows", "one row"])
+def test_values_that_are_too_large_are_refused_before_a_fit(row, run_pipeline, tmp_path) -> None:
+    table = houses(tmp_path / "houses.csv").astype(float)
+    table.loc[row, "rooms"] *= 1e200
+    table.to_csv(tmp_path / "large.csv", index=False)
+    asked = ("recipe=ssgp", "data=points", f"data.path={tmp_path / 'large.csv'}", "data.target=price", "tracking=off")
+    result = run_pipeline(*asked)
+    assert "large: a column has values that are too large for double precision" in result.error
+    assert "fit …" not in result.out
 
 
 def test_what_the_served_model_answers(run_pipeline, client, tmp_path, monkeypatch) -> None:

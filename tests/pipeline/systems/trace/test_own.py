@@ -115,7 +115,7 @@ def test_more_queries_than_rows_are_left_out(tmp_path: Path, run_pipeline, clien
     table = pd.read_csv(io.StringIO(load_text(f"{run.info.artifact_uri}/trace/estimates.csv")))
     assert sorted(table["queries"].unique()) == [8, 28]
     error = run_pipeline("recipe=trace", f"matrix.path={tmp_path / 'small.npy'}", "estimate.queries=[90]").error
-    assert "with 90 queries makes a sketch of" in error
+    assert "estimate.queries: 90 are not fewer than the matrix has rows, 30: so many products give the trace" in error
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,14 @@ def test_more_queries_than_the_matrix_has_rows(methods: str, files: dict[str, st
         "recipe=trace", f"matrix.path={files['kernel.npy']}", "tracking=off", "estimate.queries=[300]",
         f"estimate.methods={methods}",
     ).error  # fmt: skip
-    assert "with 300 queries makes a sketch of 150 vectors of a matrix of size 120; ask for fewer" in error, error
+    assert "estimate.queries: 300 are not fewer than the matrix has rows, 120" in error, error
+
+
+def test_a_matrix_of_zeros_is_drawn_without_a_word_from_matplotlib(tmp_path: Path, run_pipeline) -> None:
+    np.save(tmp_path / "zeros.npy", np.zeros((30, 30)))
+    result = run_pipeline("recipe=trace", f"matrix.path={tmp_path / 'zeros.npy'}", "estimate.queries=[8]")
+    assert result.status == 0, result.err
+    assert "**trace 0 ± 0**" in result.out
 
 
 def test_queries_come_in_any_order_and_those_of_timing_play_no_part(tmp_path: Path, run_pipeline) -> None:
