@@ -21,6 +21,7 @@ import long_series
 import loop
 import mctn_step
 import online_step
+import page_attention
 import ssgp
 import trace_estimation
 import two_stage
@@ -41,6 +42,7 @@ HOT_SPOTS = (
     five_lines,
     mctn_step,
     experts_step,
+    page_attention,
 )
 DIMENSIONS, FREQUENCIES, POINTS = (5, 10, 44), 128, 200
 

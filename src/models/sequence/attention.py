@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +23,14 @@ class KeyValues(NamedTuple):
     def followed_by(self, later: KeyValues) -> KeyValues:
         """Returns these keys and values with later ones behind them."""
         return KeyValues(torch.cat([self.keys, later.keys], 2), torch.cat([self.values, later.values], 2))
+
+
+class Attending(Protocol):
+    """Says which token attends to which, and computes it: `models.sequence.plans.Plan` and `paired.PairedPlan` do."""
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """Returns what each token finds, (token, head, width), from queries, keys and values of that shape."""
+        ...
 
 
 class MultiHeadAttention(nn.Module):
@@ -72,6 +80,12 @@ class MultiHeadAttention(nn.Module):
         found = nn.functional.scaled_dot_product_attention(query, *memory, attn_mask=bias, is_causal=causal)
         joined = found.transpose(1, 2).flatten(2)
         return self.out(joined if places is None else places.pack(joined))
+
+    def planned(self, tokens: Tensor, plan: Attending) -> Tensor:
+        """Returns what each token finds among the tokens that the plan lets it attend to, (token, width)."""
+        parts = (self.query(tokens), *self.key_value(tokens).chunk(2, 1))
+        query, key, value = (part.unflatten(1, (self.heads, -1)) for part in parts)
+        return self.out(plan.attend(query, key, value).flatten(1))
 
     def _by_head(self, values: Tensor) -> Tensor:
         return values.unflatten(2, (self.heads, -1)).transpose(1, 2)

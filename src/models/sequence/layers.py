@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple, Protocol, cast
 
 from torch import Tensor, nn
 
-from models.sequence.attention import KeyValues, MultiHeadAttention
+from models.sequence.attention import Attending, KeyValues, MultiHeadAttention
 from models.sequence.ledger import Ledger
 from models.sequence.packing import Places
 
@@ -28,13 +28,14 @@ class Setting(NamedTuple):
     """Holds what goes through a layer beside its tokens.
 
     places: of the tokens, None for one token of each sequence while decoding. about, ledger: for the feed-forward part.
-    bias: of self-attention, see `MultiHeadAttention`.
+    bias: of self-attention, see `MultiHeadAttention`. plan: of self-attention in its stead, for tokens end to end.
     """
 
     places: Places | None
     about: Any
     ledger: Ledger
     bias: Tensor | None = None
+    plan: Attending | None = None
 
 
 class Memory(NamedTuple):
@@ -96,7 +97,10 @@ class EncoderLayer(nn.Module):
     def forward(self, tokens: Tensor, setting: Setting) -> Tensor:
         """Returns (token, width). The bias of the setting must leave padding out: see `Places.bias`."""
         entering = self.attended.enter(tokens)
-        found = self.attention(entering, bias=setting.bias, places=setting.places)
+        if setting.plan is None:
+            found = self.attention(entering, bias=setting.bias, places=setting.places)
+        else:
+            found = self.attention.planned(entering, setting.plan)
         return fed_forward(self, self.attended.leave(tokens, found), setting)
 
 

@@ -1,0 +1,137 @@
+"""Attention of each token to its own keys, computed by blocks of queries with like keys (thesis, section 2.3.3).
+
+A block is some queries in the order of a plan; all of them attend to the union of their keys, and a mask takes out what
+is not theirs. Blocks of equal size are one call of PyTorch's attention. Nothing is gathered for a single query, so that
+time and memory grow linearly with the tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+from models.sequence.patterns import Keys
+
+BLOCK = 64  # queries
+UNION = 16  # keys of a block are rounded up to a multiple of this, so that more blocks have the same size
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Says how attention to chosen keys is computed, by groups of blocks that have one size.
+
+    allowed: of each group, bool (block, query, key); each query has a key. queries, keys: int64, the tokens of all
+    blocks of all groups end to end. places: int64 (token,), where in `queries` each token is.
+    """
+
+    allowed: tuple[Tensor, ...]
+    queries: Tensor
+    keys: Tensor
+    places: Tensor
+
+    @classmethod
+    def of(cls, groups: Sequence[Sequence[Tensor]], count: int) -> Plan:
+        """Returns the plan of groups, each (block, query), (block, key) and what is allowed, for `count` tokens."""
+        queries, keys = (torch.cat([group[side].flatten() for group in groups]) for side in range(2))
+        places = torch.empty(count, dtype=torch.int64).scatter_(0, queries, torch.arange(len(queries)))
+        return cls(tuple(group[2] for group in groups), queries, keys, places)
+
+    @property
+    def count(self) -> int:
+        """Returns how many tokens there are."""
+        return len(self.places)
+
+    @property
+    def groups(self) -> list[tuple[Tensor, Tensor, Tensor]]:
+        """Returns of each group the queries (block, query), the keys (block, key), and what is allowed."""
+        sides = (self.split(self.queries, 1), self.split(self.keys, 2))
+        return [(queries, keys, allowed) for queries, keys, allowed in zip(*sides, self.allowed, strict=True)]
+
+    def split(self, values: Tensor, side: int) -> list[Tensor]:
+        """Returns of each group the values (block, row, …) from those of all of them end to end, (row, …); side: 1 for
+        queries, 2 for keys."""
+        shapes = [(each.shape[0], each.shape[side]) for each in self.allowed]
+        parts = values.split([blocks * rows for blocks, rows in shapes])
+        return [part.unflatten(0, shape) for part, shape in zip(parts, shapes, strict=True)]
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """Returns o_i = Σ_{j ∈ N(i)} a_ij v_j with a_ij ∝ exp(q_i·k_j / √d), per head: (token, head, width).
+
+        query, key, value: (token, head, width).
+        """
+        queries = self.split(query.index_select(0, self.queries), 1)
+        keys, values = (self.split(part.index_select(0, self.keys), 2) for part in (key, value))
+        found = [
+            scaled_dot_product_attention(
+                own.transpose(1, 2), other.transpose(1, 2), said.transpose(1, 2), attn_mask=allowed.unsqueeze(1)
+            )
+            for own, other, said, allowed in zip(queries, keys, values, self.allowed, strict=True)
+        ]
+        return torch.cat([each.transpose(1, 2).flatten(0, 1) for each in found]).index_select(0, self.places)
+
+    def to(self, device: torch.device) -> Plan:
+        """Returns the plan on that device."""
+        parts = (self.queries, self.keys, self.places)
+        return Plan(tuple(each.to(device) for each in self.allowed), *(part.to(device) for part in parts))
+
+    def dense(self) -> Tensor:
+        """Returns which token attends to which, bool (query, key): for tests and figures of short documents."""
+        found = torch.zeros(self.count, self.count, dtype=torch.bool)
+        for queries, keys, allowed in self.groups:
+            block, query, key = allowed.nonzero().unbind(1)
+            found[queries[block, query], keys[block, key]] = True
+        return found
+
+
+def plan(keys: Keys, order: np.ndarray, *, block: int = BLOCK) -> Plan:
+    """Returns how attention to these keys is computed.
+
+    order: the tokens, those with like keys beside one another, see `models.sequence.orders`. block: how many queries
+    share their keys. Raises ValueError for a query without a key.
+    """
+    counts = np.diff(keys.offsets)
+    if not counts.all():
+        raise ValueError(f"token {int(np.argmin(counts))} has no key; let it attend to itself")
+    by_size: dict[tuple[int, int], list[tuple[np.ndarray, ...]]] = {}
+    for rows in blocks_of(counts, order, block):
+        union = np.unique(np.concatenate([keys.of(row) for row in rows]))
+        size = min(-(-len(union) // UNION) * UNION, keys.count)
+        queries = np.concatenate([rows, np.repeat(rows[:1], block - len(rows))]) if size < keys.count else rows
+        by_size.setdefault((len(queries), size), []).append(block_of(keys, queries, union, size))
+    stacked = [[torch.from_numpy(np.stack(part)) for part in zip(*each, strict=True)] for each in by_size.values()]
+    return Plan.of(stacked, keys.count)
+
+
+def blocks_of(counts: np.ndarray, order: np.ndarray, block: int) -> list[np.ndarray]:
+    """Returns the tokens of each block: those that attend to all others by themselves, the rest in their order."""
+    whole = counts[order] == len(counts)
+    parts = (order[whole], order[~whole])
+    return [part[start : start + block] for part in parts for start in range(0, len(part), block)]
+
+
+def block_of(keys: Keys, queries: np.ndarray, union: np.ndarray, size: int) -> tuple[np.ndarray, ...]:
+    """Returns the parts of a `Group` for one block, its keys filled up to `size` with ones that nobody attends to."""
+    allowed = np.zeros((len(queries), size), bool)
+    for row, query in enumerate(queries):
+        allowed[row, np.searchsorted(union, keys.of(query))] = True
+    return queries, np.concatenate([union, np.repeat(union[:1], size - len(union))]), allowed
+
+
+def joined(plans: Sequence[Plan]) -> Plan:
+    """Returns the plan of documents end to end, in which no token attends to another document.
+
+    Raises ValueError without a plan.
+    """
+    if not plans:
+        raise ValueError("there is no plan to join")
+    starts = np.cumsum([0, *(each.count for each in plans)]).tolist()
+    by_size: dict[tuple[int, ...], list[tuple[Tensor, ...]]] = {}
+    for each, start in zip(plans, starts, strict=False):
+        for queries, keys, allowed in each.groups:
+            by_size.setdefault((*allowed.shape[1:],), []).append((queries + start, keys + start, allowed))
+    return Plan.of([list(map(torch.cat, zip(*each, strict=True))) for each in by_size.values()], starts[-1])

@@ -1,0 +1,51 @@
+"""Entities by the strict rule, against a search for them in the text of the tags."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from models.sequence.entities import Counts, Entity, entities, entity_counts, entity_f1
+
+TAGS = ("O", "B-a", "I-a", "B-b", "I-b")
+
+
+def searched(tags: list[str]) -> set[tuple[str, int, int]]:
+    """The same in another way: a pattern over one letter a tag."""
+    letters = "".join("OAaBb"[TAGS.index(tag)] for tag in tags)
+    return {(match[0][0].lower(), *match.span()) for match in re.finditer("Aa*|Bb*", letters)}
+
+
+def test_entities_are_those_that_a_search_finds() -> None:
+    generator = np.random.default_rng(0)
+    for _ in range(300):
+        tags = generator.choice(TAGS, generator.integers(0, 12)).tolist()
+        assert {tuple(each) for each in entities(tags)} == searched(tags)
+
+
+def test_an_entity_that_nothing_begins_is_none() -> None:
+    """A lenient rule would begin one at I-a and go on from B-a to I-b."""
+    assert entities(["I-a", "O", "B-a", "I-b", "I-b"]) == [Entity("a", 2, 3)]
+
+
+def test_scores_by_hand() -> None:
+    true = [["B-a", "I-a", "O", "B-b"], ["O", "B-a"]]
+    predicted = [["B-a", "I-a", "B-a", "O"], ["O", "B-b"]]
+    assert entity_counts(true, predicted) == {"a": Counts(2, 2, 1), "b": Counts(1, 1, 0)}
+    assert entity_f1(true, predicted) == pytest.approx(2 * 1 / (3 + 3))
+    assert entity_f1(true, true) == 1.0
+    assert entity_f1([["O"]], [["O"]]) is None
+    assert entity_f1([["O"]], [["B-a"]]) == 0.0
+
+
+@pytest.mark.parametrize("tag", ["B", "X-a", "b-a", "B-", ""])
+def test_what_is_no_tag(tag: str) -> None:
+    with pytest.raises(ValueError, match=f"tag 1 is '{tag}'; expected O, B-kind or I-kind"):
+        entities(["O", tag])
+
+
+def test_sequences_of_unlike_length() -> None:
+    with pytest.raises(ValueError, match="a sequence has 2 tags and 1 predicted ones"):
+        entity_f1([["O", "O"]], [["O"]])

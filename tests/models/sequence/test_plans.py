@@ -1,0 +1,183 @@
+"""Attention by plans: against PyTorch's with a dense mask, values and gradients, and linear in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+from models.sequence.attention import MultiHeadAttention
+from models.sequence.layers import EncoderLayer, FeedForward, Setting
+from models.sequence.ledger import Ledger
+from models.sequence.orders import page_order, reading_order
+from models.sequence.paired import DistanceKeysWindowValues, PairedPlan, joined_pairs, paired_plan
+from models.sequence.patterns import (
+    Distance,
+    DistanceWindow,
+    Full,
+    Keys,
+    Pattern,
+    SlidingWindow,
+    SpatialWindow,
+    WindowRandom,
+    keys_of,
+)
+from models.sequence.plans import Plan, joined, plan
+from page_layouts import layout
+
+PATTERNS = (Full(), SlidingWindow(6), WindowRandom(4, 1), Distance(5), DistanceWindow(5, 4), SpatialWindow(20.0, 10.0))
+COUNTS = (1, 2, 15, 16, 17, 60)
+CHANCE = np.random.default_rng(0)
+
+
+def planned(pattern: Pattern, count: int, *, seed: int = 0, block: int = 16) -> Plan:
+    place = layout(count, seed=seed)
+    return plan(
+        keys_of(pattern, place, np.random.default_rng(seed)), page_order(place.centres, leaf=block), block=block
+    )
+
+
+def in_pairs(count: int, *, neighbours: int = 5, seed: int = 0) -> PairedPlan:
+    place = layout(count, seed=seed)
+    pairs = DistanceKeysWindowValues(neighbours).pairs(place, CHANCE)
+    return paired_plan(pairs, page_order(place.centres, leaf=16), block=16)
+
+
+def drawn(count: int, dtype: torch.dtype = torch.float64) -> tuple[Tensor, ...]:
+    generator = torch.Generator().manual_seed(count)
+    parts = (torch.randn(count, 3, 8, generator=generator, dtype=torch.float64) for _ in range(3))
+    return tuple(part.to(dtype).requires_grad_() for part in parts)
+
+
+def dense_attention(allowed: Tensor, *parts: Tensor) -> Tensor:
+    query, key, value = (part.transpose(0, 1)[None] for part in parts)
+    return scaled_dot_product_attention(query, key, value, attn_mask=allowed[None, None])[0].transpose(0, 1)
+
+
+def values_and_gradients(attention: Callable[..., Tensor], parts: tuple[Tensor, ...]) -> list[Tensor]:
+    found = attention(*parts)
+    weights = torch.randn(found.shape, generator=torch.Generator().manual_seed(9), dtype=torch.float64).to(found)
+    return [found.detach(), *torch.autograd.grad((found * weights).sum(), parts)]
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 5e-6)])
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("pattern", PATTERNS, ids=str)
+def test_a_plan_is_dense_attention_with_its_mask(
+    pattern: Pattern, count: int, dtype: torch.dtype, tolerance: float
+) -> None:
+    made, parts = planned(pattern, count), drawn(count, dtype)
+    allowed = torch.from_numpy(keys_of(pattern, layout(count), np.random.default_rng(0)).matrix().toarray() > 0)
+    assert torch.equal(made.dense(), allowed)
+    expected = values_and_gradients(lambda *given: dense_attention(allowed, *given), parts)
+    for own, other in zip(values_and_gradients(made.attend, parts), expected, strict=True):
+        torch.testing.assert_close(own, other, rtol=tolerance, atol=tolerance)
+
+
+def test_a_full_plan_is_attention_without_a_mask() -> None:
+    parts = drawn(40)
+    query, key, value = (part.transpose(0, 1)[None] for part in parts)
+    expected = scaled_dot_product_attention(query, key, value)[0].transpose(0, 1)
+    torch.testing.assert_close(planned(Full(), 40).attend(*parts), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_pairs_are_a_loop_over_queries(count: int) -> None:
+    place, parts = layout(count), drawn(count)
+    keys, values = DistanceKeysWindowValues(5).pairs(place, CHANCE)
+
+    def looped(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        rows = []
+        for own in range(count):
+            scores = torch.einsum("hw,mhw->mh", query[own], key[keys.of(own)]) / query.shape[2] ** 0.5
+            rows.append(torch.einsum("mh,mhw->hw", scores.softmax(0), value[values.of(own)]))
+        return torch.stack(rows)
+
+    expected = values_and_gradients(looped, parts)
+    for own, other in zip(values_and_gradients(in_pairs(count).attend, parts), expected, strict=True):
+        torch.testing.assert_close(own, other, rtol=1e-12, atol=1e-12)
+
+
+def test_pairs_are_neighbours_of_the_page_with_neighbours_in_the_text() -> None:
+    place = layout(30)
+    keys, values = DistanceKeysWindowValues(5).pairs(place, CHANCE)
+    near = Distance(5).keys(place, CHANCE)
+    for token in range(1, 30):
+        assert keys.of(token).tolist() == [*near.of(token), 0]
+        first = min(max(token - 2, 0), 25)
+        assert values.of(token).tolist() == [*range(first, first + 5), 0]
+    assert keys.of(0).tolist() == values.of(0).tolist() == list(range(30))
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_documents_end_to_end_do_not_see_one_another(paired: bool) -> None:
+    counts = (17, 3, 40)
+    one: Any = (lambda count, seed: in_pairs(count, seed=seed)) if paired else (
+        lambda count, seed: planned(DistanceWindow(5, 4), count, seed=seed)
+    )  # fmt: skip
+    plans = [one(count, seed) for seed, count in enumerate(counts)]
+    together, parts = (joined_pairs if paired else joined)(plans), drawn(sum(counts))
+    split = [part.split(counts) for part in parts]
+    alone = torch.cat([each.attend(*own) for each, own in zip(plans, zip(*split, strict=True), strict=True)])
+    found = together.attend(*parts)
+    torch.testing.assert_close(found, alone, rtol=1e-12, atol=1e-12)
+    for gradient in torch.autograd.grad(found[: counts[0]].sum(), parts):
+        assert not gradient[counts[0] :].any()
+
+
+def test_the_order_changes_nothing() -> None:
+    place, parts = layout(60), drawn(60)
+    keys = keys_of(DistanceWindow(5, 4), place, CHANCE)
+    orders = (reading_order(60), page_order(place.centres, leaf=16), np.random.default_rng(3).permutation(60))
+    first, *others = (plan(keys, order, block=16).attend(*parts) for order in orders)
+    for other in others:
+        torch.testing.assert_close(other, first, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("pattern", [SlidingWindow(16), Distance(16), DistanceWindow(16, 16)], ids=str)
+def test_memory_for_the_gradient_grows_linearly(pattern: Pattern) -> None:
+    def saved(count: int, *, dense: bool) -> int:
+        made, parts, sizes = planned(pattern, count), drawn(count, torch.float32), dict[int, int]()
+
+        def kept(tensor: Tensor) -> Tensor:
+            storage = tensor.untyped_storage()
+            sizes[storage.data_ptr()] = storage.nbytes()
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(kept, lambda tensor: tensor):
+            found = dense_attention(made.dense(), *parts) if dense else made.attend(*parts)
+        assert found.requires_grad
+        return sum(sizes.values())
+
+    assert saved(1024, dense=False) < 2.4 * saved(512, dense=False)
+    assert saved(1024, dense=True) > 3 * saved(512, dense=True)
+
+
+@pytest.mark.parametrize("made", [planned(DistanceWindow(5, 4), 30), in_pairs(30)], ids=["plan", "pairs"])
+def test_a_layer_takes_a_plan(made: Plan | PairedPlan) -> None:
+    torch.manual_seed(0)
+    layer = EncoderLayer(24, 3, FeedForward(24, 32)).double()
+    tokens = torch.randn(30, 24, dtype=torch.float64)
+    found = layer(tokens, Setting(None, None, Ledger(), plan=made.to(torch.device("cpu"))))
+    attention: MultiHeadAttention = layer.attention
+    expected = layer.attended.leave(tokens, attention.planned(layer.attended.enter(tokens), made))
+    torch.testing.assert_close(found, expected + layer.feed_forward(layer.fed.enter(expected)))
+    if isinstance(made, Plan):
+        dense = attention(tokens[None], bias=made.dense()[None, None])[0]
+        torch.testing.assert_close(attention.planned(tokens, made), dense, rtol=1e-12, atol=1e-12)
+
+
+def test_a_query_without_a_key_is_refused() -> None:
+    with pytest.raises(ValueError, match="token 1 has no key; let it attend to itself"):
+        plan(Keys(np.array([0, 1, 1]), np.array([0])), reading_order(2))
+
+
+@pytest.mark.parametrize("join", [joined, joined_pairs])
+def test_nothing_to_join(join: Callable[[list[Any]], Any]) -> None:
+    with pytest.raises(ValueError, match="there is no plan to join"):
+        join([])
