@@ -76,8 +76,9 @@ def fill_line(found: Placed, number: int, column: Column, y: float, generator: n
         if x + wide > column.left + column.width:
             return
         if generator.random() >= column.blanks:
-            for side, own in zip(found, (word, (x, y, x + wide, y + 0.7 * column.line), number), strict=True):
-                side.append(own)
+            found.words.append(word)
+            found.boxes.append((x, y, x + wide, y + 0.7 * column.line))
+            found.columns.append(number)
         x += wide + LETTER
 
 
@@ -133,9 +134,10 @@ class SyntheticDocuments(Source):
             raise DataError(f"synthetic_documents: late_after={self.late_after} leaves none of {self.words} words")
         counts = dict(zip(PARTS, (self.train, self.validation, self.test), strict=True))
         parts = {part: tuple(self.document(part, place) for place in range(count)) for part, count in counts.items()}
-        kinds = [str(value) for value in range(self.values)]
-        answers = {"classes": tuple(kinds)} if self.cue == "late" else {"tags": (OUTSIDE, *(f"B-{v}" for v in kinds))}
-        return Documents("synthetic_documents", parts, "generated", stand_in=True, **answers)
+        kinds = tuple(map(str, range(self.values)))
+        late = self.cue == "late"
+        tags = () if late else (OUTSIDE, *(f"B-{kind}" for kind in kinds))
+        return Documents("synthetic_documents", parts, "generated", kinds if late else (), tags, stand_in=True)
 
     def document(self, part: str, place: int) -> Document:
         """Returns one document of a part."""
