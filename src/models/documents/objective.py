@@ -1,0 +1,170 @@
+"""What a network that reads documents minimises: classes or tags, and tokens that are hidden from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from models.documents.network import DocumentNetwork
+from models.documents.tokens import PageTokens, joined_tokens
+from models.runtime.collectives import rank, world
+from models.runtime.objective import Loss
+from models.sequence.masking import Hidden, Masking, hide
+from models.sequence.paired import PairedPlan, joined_pairs
+from models.sequence.plans import Plan, joined
+
+Plans = tuple[Plan, ...] | tuple[PairedPlan, ...]
+
+
+class Prepared(NamedTuple):
+    """Holds a document that is ready to be read.
+
+    tokens: of this document alone. plans: one for all layers, or one each. targets: int64, the class, (1,), or the tag
+    of each word, (word,); empty where there is none.
+    """
+
+    tokens: PageTokens
+    plans: Plans
+    targets: Tensor
+
+
+class Batch(NamedTuple):
+    """Holds documents end to end, and the plans and targets of all of them."""
+
+    tokens: PageTokens
+    plans: list[Any]
+    targets: Tensor
+
+
+def batch_of(documents: Sequence[Prepared], device: torch.device) -> Batch:
+    """Returns these documents as a batch."""
+    by_layer = zip(*(document.plans for document in documents), strict=True)
+    join: Any = joined_pairs if isinstance(documents[0].plans[0], PairedPlan) else joined
+    plans = [join(layer).to(device) for layer in by_layer]
+    targets = torch.cat([document.targets for document in documents])
+    return Batch(joined_tokens([document.tokens for document in documents]).to(device), plans, targets.to(device))
+
+
+def drawn_batches(lengths: Sequence[int], most: int, generator: torch.Generator) -> list[list[int]]:
+    """Returns the documents of each batch of an epoch, in a random order: as many as have `most` tokens together.
+
+    Raises ValueError for a document that is longer alone.
+    """
+    if max(lengths) > most:
+        row = max(range(len(lengths)), key=lambda place: lengths[place])
+        raise ValueError(
+            f"document {row} has {lengths[row]} tokens, and a batch may have {most}; allow more, or cut it"
+        )
+    batches, there = [[]], 0
+    for row in torch.randperm(len(lengths), generator=generator).tolist():
+        if there + lengths[row] > most:
+            batches.append([])
+            there = 0
+        batches[-1].append(row)
+        there += lengths[row]
+    return batches
+
+
+def class_weights(targets: Tensor, outputs: int, power: float) -> Tensor:
+    """Returns w_c ∝ (N / (C n_c))^power for the n_c of N targets that are c, float64 (class,); their mean over the
+    targets is 1. A class that never occurs has a weight of 0."""
+    counts = torch.bincount(targets, minlength=outputs).double()
+    weights = torch.where(counts > 0, (counts.sum() / (outputs * counts.clamp(min=1))) ** power, 0.0)
+    return weights * counts.sum() / (weights * counts).sum()
+
+
+class DocumentObjective:
+    """Is a mean loss over documents end to end, an `Objective` of the gradient loop.
+
+    tokens: of a batch at most. Of several processes each takes every so many-th document of a batch. Raises ValueError
+    without a document, and for one that is longer than a batch may be.
+    """
+
+    def __init__(self, model: DocumentNetwork, documents: Sequence[Prepared], *, tokens: int) -> None:
+        if not documents:
+            raise ValueError("there is no document to learn from")
+        self.model, self.documents, self.tokens = model, documents, tokens
+        self._lengths = [len(document.tokens.ids) for document in documents]
+        drawn_batches(self._lengths, tokens, torch.Generator())
+
+    def parameters(self) -> list[nn.Parameter]:
+        """Returns those that the gradient trains."""
+        return [parameter for parameter in self.model.parameters() if parameter.requires_grad]
+
+    @property
+    def device(self) -> torch.device:
+        """Returns where the network is."""
+        return next(self.model.parameters()).device
+
+    def nothing(self) -> Loss:
+        """Returns a loss of 0 that has a gradient, for a process without a part of a batch."""
+        return Loss(torch.stack([parameter.sum() for parameter in self.parameters()]).sum() * 0, 0.0)
+
+
+class ReadingObjective(DocumentObjective):
+    """Is the weighted cross-entropy of classes, or of tags.
+
+    head: "classes" or "tags". power: α of `class_weights`, 0 for equal weights. Raises ValueError for another head.
+    """
+
+    def __init__(
+        self, model: DocumentNetwork, documents: Sequence[Prepared], *, tokens: int, head: str, power: float = 0.0
+    ) -> None:
+        super().__init__(model, documents, tokens=tokens)
+        if head not in ("classes", "tags"):
+            raise ValueError(f"head must be classes or tags, got {head!r}")
+        self.head, every = head, torch.cat([document.targets for document in documents])
+        self.weights = class_weights(every, model.architecture.outputs, power)
+
+    def batches(self, generator: torch.Generator) -> Iterator[list[int]]:
+        """Yields the documents of each batch of an epoch."""
+        yield from drawn_batches(self._lengths, self.tokens, generator)
+
+    def loss(self, batch: list[int]) -> Loss:
+        """Returns Σ w_c (−log p(c)) over the targets of a batch, with their number."""
+        own = [self.documents[row] for row in batch[rank() :: world()]]
+        if not own:
+            return self.nothing()
+        tokens, plans, targets = batch_of(own, self.device)
+        logits = getattr(self.model, self.head)(tokens, plans)
+        weights = self.weights.to(logits)
+        return Loss(nn.functional.cross_entropy(logits, targets, weights, reduction="sum"), float(len(targets)))
+
+
+class GuessingBatch(NamedTuple):
+    """Holds some documents, and the tokens of each as the network sees them."""
+
+    rows: list[int]
+    hidden: list[Hidden]
+
+
+class GuessingObjective(DocumentObjective):
+    """Is the cross-entropy of tokens that are hidden, anew in each epoch (masked language model, Devlin et al. 2019).
+
+    masking: how they are hidden.
+    """
+
+    def __init__(self, model: DocumentNetwork, documents: Sequence[Prepared], *, tokens: int, masking: Masking) -> None:
+        super().__init__(model, documents, tokens=tokens)
+        self.masking = masking
+
+    def batches(self, generator: torch.Generator) -> Iterator[GuessingBatch]:
+        """Yields the documents of each batch of an epoch with what is hidden of them."""
+        for rows in drawn_batches(self._lengths, self.tokens, generator):
+            chosen = (self.documents[row].tokens for row in rows)
+            yield GuessingBatch(rows, [hide(own.ids, own.words, self.masking, generator) for own in chosen])
+
+    def loss(self, batch: GuessingBatch) -> Loss:
+        """Returns Σ (−log p) over the hidden tokens of a batch, with their number."""
+        mine = slice(rank(), None, world())
+        rows, hidden = batch.rows[mine], batch.hidden[mine]
+        guessed = torch.cat([each.guessed for each in hidden]).to(self.device) if hidden else torch.zeros(0)
+        if not guessed.any():
+            return self.nothing()
+        tokens, plans, _ = batch_of([self.documents[row] for row in rows], self.device)
+        seen = torch.cat([each.tokens for each in hidden]).to(self.device)
+        logits = self.model.guesses(tokens._replace(ids=seen), plans, guessed)
+        return Loss(nn.functional.cross_entropy(logits, tokens.ids[guessed], reduction="sum"), float(guessed.sum()))
