@@ -141,5 +141,5 @@ def test_mean_word_vectors_of_generated_utterances_are_not_called_so() -> None:
         assert (f"| {called} (the bar) |" in summary.text) is shown
         assert (f"ahead of {called} |" in summary.text) is shown
         (panel,) = summary.figures["figures/arms"].axes
-        assert (f"line: {called}, the bar" in panel.get_title()) is shown
+        assert (f"line: {called}, the bar" in panel.get_title().replace("\n", " ")) is shown
         assert summary.tables["paired.csv"]["against"].tolist() == ["word_vectors"]
