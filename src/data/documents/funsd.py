@@ -1,0 +1,152 @@
+"""`data=funsd`: FUNSD (G. Jaume and others 2019), 199 scanned forms with header, question and answer.
+
+Its terms allow research and teaching that is not commercial, and no publishing of the forms.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import tarfile
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from data.base import DataError, check_whole_numbers
+from data.documents.generator import SyntheticDocuments
+from data.files.download import data_root, sha256_of
+from data.pages import OUTSIDE, UNWANTED, Document, Documents, Page
+from data.ranges import Count, Seed
+from data.source import Source
+
+NAME, FROM = "funsd", "https://guillaumejaume.github.io/FUNSD/"
+FILE = "annotations.tar.xz"
+CHECKSUM = "05d44f052f6947f9518df339c90d5baa61c08203ce2c30dec840c2937e57729d"
+SOURCES = ("auto", "published", "stand_in")
+KINDS = ("header", "question", "answer")
+LABELS = (*KINDS, "other")
+TAGS = (OUTSIDE, *(f"{mark}-{kind}" for kind in KINDS for mark in "BI"))
+LEAST_SIZE = Page(754.0, 1000.0)  # the files do not tell the size of a page; most have this one
+FOLDERS = {"train": "training_data", "test": "testing_data"}
+MOST_BYTES = 10_000_000  # of a form
+
+
+def read_archive(path: Path) -> dict[str, list[Document]]:
+    """Returns the forms of both folders, by their names. Raises DataError, naming the form, for what is none."""
+    found: dict[str, list[Document]] = {part: [] for part in FOLDERS}
+    try:
+        with tarfile.open(path, "r:xz") as archive:
+            for member in sorted((own for own in archive if own.isfile()), key=lambda own: own.name):
+                part = next((part for part, folder in FOLDERS.items() if folder in Path(member.name).parts), None)
+                stream = archive.extractfile(member)
+                if part is None or stream is None or not member.name.endswith(".json"):
+                    continue
+                content = stream.read(MOST_BYTES)
+                found[part].append(form_of(f"{path}, {member.name}", Path(member.name).stem, content))
+    except (OSError, EOFError, tarfile.TarError, lzma.LZMAError) as error:
+        raise DataError(f"{path}: cannot be read ({error}); put the original file there") from error
+    return found
+
+
+def form_of(where: str, name: str, content: bytes) -> Document:
+    """Returns the document of a form. Raises DataError, beginning with `where`, for what is none."""
+    try:
+        return document_of(name, json.loads(content))
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{where}: no form of entities with label and words of text and box ({error!r:.80})") from error
+
+
+def document_of(name: str, record: Mapping[str, Any]) -> Document:
+    """Returns the words of a form's entities, in the order of the file; blank ones are left out."""
+    words, boxes, tags = list[str](), list[list[float]](), list[str]()
+    for entity in record["form"]:
+        if entity["label"] not in LABELS:
+            raise ValueError(f"label {entity['label']}")
+        seen = [(UNWANTED.sub("", own["text"]).strip(), own["box"]) for own in entity["words"]]
+        kept = [(word, box) for word, box in seen if word]
+        words += [word for word, _ in kept]
+        boxes += [box for _, box in kept]
+        tags += tags_of(entity["label"], len(kept))
+    sides = np.array(boxes, np.float32).reshape(-1, 4)
+    return Document(
+        name, tuple(words), sides, np.zeros(len(words), np.int16), (page_around(sides),), tags=tuple(tags)
+    )  # fmt: skip
+
+
+def tags_of(label: str, count: int) -> list[str]:
+    """Returns the tags of an entity's words, in IOB2."""
+    return [OUTSIDE] * count if label not in KINDS else [f"B-{label}", *[f"I-{label}"] * (count - 1)][:count]
+
+
+def page_around(boxes: np.ndarray) -> Page:
+    """Returns the size of a page: 754 × 1000, or as much more as its boxes take."""
+    furthest = boxes[:, 2:].max(axis=0, initial=0.0)
+    return Page(*(max(least, float(own)) for least, own in zip(LEAST_SIZE, furthest, strict=True)))
+
+
+def split_forms(forms: Mapping[str, list[Document]], *, validation: int, seed: int) -> Documents:
+    """Returns the forms in three parts; that many of training are drawn for validation. Raises DataError where none is
+    left."""
+    learned = forms["train"]
+    if validation >= len(learned):
+        raise DataError(f"{NAME}: data.validation={validation} leaves none of {len(learned)} forms; take fewer")
+    held = set(np.random.default_rng(seed).permutation(len(learned))[:validation].tolist())
+    parts = {
+        "train": tuple(own for i, own in enumerate(learned) if i not in held),
+        "validation": tuple(own for i, own in enumerate(learned) if i in held),
+        "test": tuple(forms["test"]),
+    }
+    return Documents(NAME, parts, "published", tags=TAGS)
+
+
+def stand_in(seed: int) -> Documents:
+    """Returns generated documents of which three answers are called header, question and answer."""
+    made = SyntheticDocuments(cue="spatial", values=len(KINDS), words=200, seed=seed).load()
+    spelt = {OUTSIDE: OUTSIDE} | {f"B-{i}": f"B-{kind}" for i, kind in enumerate(KINDS)}
+    parts = {
+        part: tuple(own._replace(tags=tuple(spelt[tag] for tag in own.tags)) for own in documents)
+        for part, documents in made.parts.items()
+    }
+    return Documents(NAME, parts, made.source, tags=TAGS, stand_in=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Funsd(Source):
+    """Loads 199 forms of one page, with tags of header, question and answer.
+
+    validation: how many of the 149 training forms are drawn for validation under `seed`; the 50 test forms are those
+    that were published as such. source: "auto", "published" or "stand_in". root: the folder that holds `funsd/`.
+    Raises DataError for a number out of range, and for a file that is damaged, or missing with source=published.
+    """
+
+    validation: Count = 20
+    seed: Seed = 0
+    source: str = "auto"
+    root: str | None = None
+
+    def load(self) -> Documents:
+        """Returns the data. Raises DataError as the class says."""
+        check_whole_numbers(NAME, {"validation": self.validation})
+        check_whole_numbers(NAME, {"seed": self.seed}, least=0)
+        if self.source not in SOURCES:
+            raise DataError(f"{NAME}: data.source={self.source} is unknown; choose one of {', '.join(SOURCES)}")
+        path = data_root(self.root) / NAME / FILE
+        if self.source == "stand_in" or not self.there(path):
+            return stand_in(self.seed)
+        return split_forms(read_archive(path), validation=self.validation, seed=self.seed)
+
+    def there(self, path: Path) -> bool:
+        """Returns whether the file is there, and warns where it is not. Raises DataError for one that is damaged, and
+        for a missing one with source=published."""
+        if path.is_file():
+            if sha256_of(path) != CHECKSUM:
+                raise DataError(f"{path}: damaged, or of another version; put the original file there")
+            return True
+        if self.source == "published":
+            raise DataError(f"{NAME}: {path} is missing; put it there (from {FROM}), or choose data.source=stand_in")
+        warnings.warn(f"{NAME}: NOT REAL DATA: {path} is missing; using generated documents", stacklevel=3)
+        return False

@@ -1,0 +1,234 @@
+"""`data=kleister_nda`: long contracts (T. Stanisławek and others 2021), words with boxes and what they agree upon.
+
+The contracts are filings with the SEC. Only the values of a document are published, not where they stand. So tags are
+made by looking for the values in the words (`data.documents.matching`); the shares that are found are in the counts of
+the data. No answer is made up.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import warnings
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from data.base import DataError, check_whole_numbers
+from data.documents.generator import SyntheticDocuments
+from data.documents.matching import Found, find_values, said
+from data.files.download import data_root, sha256_of
+from data.files.textfile import fail, read_rows
+from data.pages import OUTSIDE, UNWANTED, Document, Documents, Page
+from data.ranges import Count, Seed
+from data.source import Source
+
+NAME, FROM = "kleister_nda", "https://github.com/applicaai/kleister-nda"
+BOXES = "words_boxes.jsonl.xz"  # from the text layer of the published PDFs
+CHECKSUMS = {
+    BOXES: "6d1a2194085b24478a192f14220a9cc42ff62341db3d5468e2e1d9e1fb79c57e",
+    "train/in.tsv.xz": "f8bd7eb0f05829b470040e31164ca5735c22d758754b5fd59e272ac33a4eddd7",
+    "train/expected.tsv": "db71adab8293add4380c4c87b6025e6f660c4fed772fda902a79e3f7547b35e9",
+    "dev-0/in.tsv.xz": "728e6b4ce5f2347a596b9ed28f04fcee07b712cc12362155e489b2fe3e26eb48",
+    "dev-0/expected.tsv": "2ac328d80ad15688a613d78d96384dca0f13aa99fad1952012a55a31052dca34",
+}
+SOURCES = ("auto", "published", "stand_in")
+KINDS = ("party", "jurisdiction", "effective_date", "term")
+TAGS = (OUTSIDE, *(f"{mark}-{kind}" for kind in KINDS for mark in "BI"))
+DROPPED = "724a6c9ea428637bd128cafb401b8a7e.pdf"  # the words of its text layer came out of order
+OTHER, LEAST = "other", 5  # the class of jurisdictions that fewer documents have
+SPLITS = ("train", "dev-0")
+
+Answers = tuple[tuple[str, str], ...]
+
+
+class Contract(NamedTuple):
+    """Holds a document without tags, and what is to be found in it: kinds and values."""
+
+    document: Document
+    answers: Answers
+
+    @property
+    def jurisdiction(self) -> str:
+        """The law that governs the contract, "other" where none is given."""
+        return next((value.replace("_", " ") for kind, value in self.answers if kind == "jurisdiction"), OTHER)
+
+    def tagged(self, classes: Sequence[str]) -> Document:
+        """Returns the document with tags where its words say a value, and its class."""
+        tags = tags_of(len(self.document.words), find_values(self.document.words, self.answers))
+        label = self.jurisdiction if self.jurisdiction in classes else OTHER
+        return self.document._replace(tags=tags, label=label)
+
+
+def tags_of(count: int, found: Sequence[Found]) -> tuple[str, ...]:
+    """Returns tags of that many words, in IOB2."""
+    tags = [OUTSIDE] * count
+    for own in found:
+        tags[own.first : own.end] = [f"B-{own.kind}", *[f"I-{own.kind}"] * (own.end - own.first - 1)]
+    return tuple(tags)
+
+
+def unpacked(path: Path) -> list[str]:
+    """Returns the lines of a packed file. Raises DataError for one that cannot be read."""
+    try:
+        return lzma.decompress(path.read_bytes()).decode("utf-8").removesuffix("\n").split("\n")
+    except (OSError, lzma.LZMAError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read ({error}); put the original file there") from error
+
+
+def read_answers(folder: Path) -> dict[str, Answers]:
+    """Returns the kinds and values of each document of a split, by its file's name. Raises DataError for files that do
+    not fit each other, and, naming the line, for what is no answer."""
+    names = [row.partition("\t")[0] for row in unpacked(folder / "in.tsv.xz")]
+    path = folder / "expected.tsv"
+    rows = read_rows(path)
+    if len(names) != len(rows):
+        raise DataError(f"{path}: {len(rows)} lines, and {len(names)} in in.tsv.xz; put the original files there")
+    return {name: answers_in(path, i, row) for i, (name, row) in enumerate(zip(names, rows, strict=True), start=1)}
+
+
+def answers_in(path: Path, line: int, row: str) -> Answers:
+    """Returns the kinds and values of a line, each once."""
+    answers = [tuple(item.split("=", 1)) for item in dict.fromkeys(row.split())]
+    for answer in answers:
+        if len(answer) != 2 or answer[0] not in KINDS or not answer[1]:
+            fail(path, line, f"{'='.join(answer)!r} is no answer; give KIND=VALUE, a kind of {', '.join(KINDS)}")
+    return tuple((kind, value) for kind, value in answers)
+
+
+def read_documents(path: Path) -> dict[str, Document]:
+    """Returns the documents of the file of words and boxes, by their files' names. Raises DataError, naming the line,
+    for what is none."""
+    found: dict[str, Document] = {}
+    for i, row in enumerate(unpacked(path), start=1):
+        try:
+            record = json.loads(row)
+            found[record["file"]] = document_of(record)
+        except (ValueError, KeyError, TypeError) as error:
+            fail(path, i, f"no document with file and pages of size, words and boxes ({error!r:.80})")
+    return found
+
+
+def document_of(record: Mapping[str, Any]) -> Document:
+    """Returns the document of a line. Characters that are not seen are left out, and words of nothing else."""
+    words, boxes, pages = list[str](), list[Sequence[float]](), list[int]()
+    for number, page in enumerate(record["pages"]):
+        for word, box in zip(page["words"], page["boxes"], strict=True):
+            seen = UNWANTED.sub("", word).strip()
+            if seen:
+                words.append(seen)
+                boxes.append(box)
+                pages.append(number)
+    sizes = tuple(Page(*map(float, page["size"])) for page in record["pages"])
+    return Document(
+        record["file"].removesuffix(".pdf"), tuple(words), np.array(boxes, np.float32).reshape(-1, 4),
+        np.array(pages, np.int16), sizes,
+    )  # fmt: skip
+
+
+def read_split(folder: Path, split: str, documents: Mapping[str, Document]) -> list[Contract]:
+    """Returns the contracts of a split in their published order. Raises DataError for one without words."""
+    answers = read_answers(folder / split)
+    lacking = next((name for name in answers if name not in documents), None)
+    if lacking is not None:
+        raise DataError(f"{folder / BOXES}: no document {lacking}, which {split}/in.tsv.xz has; mend one of them")
+    return [Contract(documents[name], own) for name, own in answers.items() if name != DROPPED]
+
+
+def match_rates(contracts: Sequence[Contract], ending: str) -> dict[str, float]:
+    """Returns by kind the share of the values that the words of their document say; kinds without a value are left
+    out."""
+    asked, found = Counter[str](), Counter[str]()
+    for contract in contracts:
+        asked.update(kind for kind, _ in contract.answers)
+        found.update(kind for kind, _ in said(contract.document.words, contract.answers))
+    return {f"match_rate_{kind}{ending}": found[kind] / asked[kind] for kind in KINDS if asked[kind]}
+
+
+def classes_of(contracts: Sequence[Contract], least: int) -> tuple[str, ...]:
+    """Returns the jurisdictions of at least that many contracts, by the alphabet, and "other"."""
+    counts = Counter(contract.jurisdiction for contract in contracts)
+    return (*sorted(name for name, count in counts.items() if count >= least and name != OTHER), OTHER)
+
+
+def read_kleister(folder: Path, *, validation: int, seed: int, least: int = LEAST) -> Documents:
+    """Returns the contracts of the files in a folder: dev-0 as test part, and of train that many for validation.
+
+    least: contracts that a jurisdiction needs to be a class. Raises DataError as `KleisterNda` says.
+    """
+    documents = read_documents(folder / BOXES)
+    learned, test = (read_split(folder, split, documents) for split in SPLITS)
+    if validation >= len(learned):
+        raise DataError(f"{NAME}: data.validation={validation} leaves none of {len(learned)} documents; take fewer")
+    held = set(np.random.default_rng(seed).permutation(len(learned))[:validation].tolist())
+    classes = classes_of(learned, least)
+    tagged = [contract.tagged(classes) for contract in learned]
+    parts = {
+        "train": tuple(own for i, own in enumerate(tagged) if i not in held),
+        "validation": tuple(own for i, own in enumerate(tagged) if i in held),
+        "test": tuple(contract.tagged(classes) for contract in test),
+    }
+    counts = match_rates(learned, "") | match_rates(test, "_test")
+    return Documents(NAME, parts, "published", classes, TAGS, counts=counts)
+
+
+def stand_in(seed: int) -> Documents:
+    """Returns generated documents with tags of the same kinds; the class is the kind of the first one asked for."""
+    made = SyntheticDocuments(cue="textual", values=len(KINDS), seed=seed).load()
+    spelt = {OUTSIDE: OUTSIDE} | {f"B-{i}": f"B-{kind}" for i, kind in enumerate(KINDS)}
+    parts = {part: tuple(renamed(own, spelt) for own in documents) for part, documents in made.parts.items()}
+    return replace(made, name=NAME, parts=parts, tags=TAGS, classes=KINDS)
+
+
+def renamed(document: Document, spelt: Mapping[str, str]) -> Document:
+    """Returns a generated document with other tags."""
+    tags = tuple(spelt[tag] for tag in document.tags)
+    return document._replace(tags=tags, label=tags[int(document.cues[0, 0])][2:])
+
+
+@dataclass(frozen=True, kw_only=True)
+class KleisterNda(Source):
+    """Loads 336 contracts of 249 to 11,191 words: tags of party, jurisdiction, effective date and term, and as a
+    class the jurisdiction.
+
+    validation: how many of the 253 training documents are drawn for validation under `seed`; dev-0 is the test part,
+    as no answers of test-A are public. Jurisdictions of fewer than five training documents are the class "other".
+    source: "auto", "published" or "stand_in". root: the folder that holds `kleister_nda/`.
+    Raises DataError for a number out of range, and for files that are damaged, or missing with source=published.
+    """
+
+    validation: Count = 40
+    seed: Seed = 0
+    source: str = "auto"
+    root: str | None = None
+
+    def load(self) -> Documents:
+        """Returns the data. Raises DataError as the class says."""
+        check_whole_numbers(NAME, {"validation": self.validation})
+        check_whole_numbers(NAME, {"seed": self.seed}, least=0)
+        if self.source not in SOURCES:
+            raise DataError(f"{NAME}: data.source={self.source} is unknown; choose one of {', '.join(SOURCES)}")
+        folder = data_root(self.root) / NAME
+        if self.source == "stand_in" or not self.complete(folder):
+            return stand_in(self.seed)
+        return read_kleister(folder, validation=self.validation, seed=self.seed)
+
+    def complete(self, folder: Path) -> bool:
+        """Returns whether all files are there, and warns where one is not. Raises DataError for one that is damaged,
+        and for one that is missing with source=published."""
+        missing = [file for file in CHECKSUMS if not (folder / file).is_file()]
+        for file in (file for file in CHECKSUMS if file not in missing):
+            if sha256_of(folder / file) != CHECKSUMS[file]:
+                raise DataError(f"{folder / file}: damaged, or of another version; put the original file there")
+        if missing and self.source == "published":
+            raise DataError(
+                f"{NAME}: {folder / missing[0]} is missing; put it there (from {FROM}), or choose data.source=stand_in"
+            )
+        if missing:
+            said_lack = f"{folder / missing[0]} is missing; using generated documents"
+            warnings.warn(f"{NAME}: NOT REAL DATA: {said_lack}", stacklevel=3)
+        return not missing

@@ -1,0 +1,203 @@
+"""`data=documents_table`: documents of the user's own, a table with a word a row."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pandas as pd
+
+from data.base import DataError, check_whole_numbers
+from data.files.table_files import DECIMALS, TextFormat, existing_file, read_frame
+from data.pages import OUTSIDE, PARTS, SIDES, UNWANTED, Document, Documents, Page
+from data.ranges import Seed, Share
+from data.source import Source
+
+DOCUMENT, PAGE, WORD, TAG, LABEL, PART = "document", "page", "word", "tag", "label", "part"
+SIZE = ("page_width", "page_height")
+NEEDED = (DOCUMENT, PAGE, WORD, *SIDES, *SIZE)
+MOST_PAGE = 32_767
+
+
+@dataclass(frozen=True, eq=False)
+class WordTable:
+    """Holds the rows of a file, a word each, those of a document together."""
+
+    file: Path
+    frame: pd.DataFrame
+    decimal: str = "."
+
+    @classmethod
+    def read(cls, path: str | None, text: TextFormat) -> WordTable:
+        """Reads a file. Raises DataError for one that cannot be read, and for a column that is missing."""
+        file = existing_file(path, data="documents_table")
+        frame = read_frame(file, TextFormat(text.delimiter, text.decimal, as_written=True))[0]
+        missing = [name for name in NEEDED if name not in frame.columns]
+        if missing:
+            there = ", ".join(map(str, frame.columns))
+            raise DataError(f"{file}: no column {missing[0]!r}; there are {there}, and {', '.join(NEEDED)} are needed")
+        return cls(file, frame, DECIMALS.get(text.decimal, text.decimal))
+
+    def fail(self, row: int, what: str) -> NoReturn:
+        """Raises DataError that names the row as an editor does, the header being row 1, and its document, page and
+        word."""
+        document, page, word = (str(self.frame[name].iloc[row])[:60] for name in (DOCUMENT, PAGE, WORD))
+        raise DataError(f"{self.file}, row {row + 2}, document {document}, page {page}, word {word!r}: {what}")
+
+    def texts(self, name: str) -> list[str]:
+        """Returns the cells of a column as texts, "" where one is missing."""
+        return ["" if pd.isna(own) else str(own).strip() for own in self.frame[name]]
+
+    def filled(self, name: str) -> list[str]:
+        """Returns the cells of a column. Raises DataError for an empty one."""
+        texts = self.texts(name)
+        empty = next((row for row, text in enumerate(texts) if not text), None)
+        if empty is not None:
+            self.fail(empty, f"column {name!r} is empty; fill it in or drop the row")
+        return texts
+
+    def numbers(self, name: str) -> np.ndarray:
+        """Returns a column as float64, NaN for an empty cell. Raises DataError for what is no finite number."""
+        texts = [text.replace(self.decimal, ".") for text in self.texts(name)]
+        parsed: Any = pd.to_numeric(pd.Series([text or None for text in texts], dtype=object), errors="coerce")
+        values = parsed.to_numpy(np.float64)
+        bad = np.flatnonzero(np.array([bool(text) for text in texts]) & ~np.isfinite(values))
+        if len(bad):
+            self.fail(int(bad[0]), f"column {name!r}: {texts[bad[0]]!r} is no finite number")
+        return values
+
+    @cached_property
+    def pages(self) -> np.ndarray:
+        """The page of each row, from 0 on: pages are counted from 1, or from 0 where a row has page 0. Raises DataError
+        for what is no such number."""
+        pages = self.numbers(PAGE)
+        bad = np.flatnonzero(~((pages >= 0) & (pages <= MOST_PAGE) & (pages == np.floor(pages))))
+        if len(bad):
+            self.fail(int(bad[0]), f"its page must be a whole number from 0 or 1 to {MOST_PAGE}")
+        whole = pages.astype(np.int64)
+        return whole if (whole == 0).any() else whole - 1
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """The first row of each document. Raises DataError for a document without a name, and for one that begins
+        again."""
+        codes = pd.factorize(np.array(self.filled(DOCUMENT), dtype=object))[0]
+        starts = np.flatnonzero(np.diff(codes, prepend=-1))
+        again = np.flatnonzero(pd.Series(codes[starts]).duplicated())
+        if len(again):
+            self.fail(int(starts[again[0]]), "the document begins again; keep its rows together, in reading order")
+        return starts
+
+    def one_each(self, name: str) -> list[str]:
+        """Returns the value of a column in each document. Raises DataError where it changes within one."""
+        texts = np.array(self.filled(name), dtype=object)
+        bad = np.setdiff1d(np.flatnonzero(texts[1:] != texts[:-1]) + 1, self.starts)
+        if len(bad):
+            self.fail(int(bad[0]), f"column {name!r} changes within a document; give all its rows the same")
+        return texts[self.starts].tolist()
+
+
+def documents_of(table: WordTable) -> list[Document]:
+    """Returns the documents of a table. Raises DataError, naming the row or the word, for what is none.
+
+    Characters that are not seen are left out, and words of nothing else, counted in a warning.
+    """
+    words = [UNWANTED.sub("", word).strip() for word in table.texts(WORD)]
+    seen = np.array([bool(word) for word in words])
+    if not seen.all():
+        warnings.warn(f"{table.file}: {int((~seen).sum())} rows without a word are left out", stacklevel=3)
+    boxes = np.column_stack([table.numbers(name) for name in SIDES]).astype(np.float32)
+    sizes = np.column_stack([table.numbers(name) for name in SIZE])
+    tags = table.texts(TAG) if TAG in table.frame.columns else []
+    labels = table.one_each(LABEL) if LABEL in table.frame.columns else [None] * len(table.starts)
+    names = table.one_each(DOCUMENT)
+    found = list[Document]()
+    for i, rows in enumerate(np.split(np.arange(len(words)), table.starts[1:])):
+        kept = rows[seen[rows]]
+        own = tuple((tags[row] or OUTSIDE) for row in kept) if tags else ()
+        pages = table.pages[kept].clip(0).astype(np.int16)
+        document = Document(
+            f"{table.file}, document {names[i]}", tuple(words[row] for row in kept), boxes[kept], pages,
+            page_sizes(table, rows, sizes), labels[i], own,
+        )  # fmt: skip
+        document.check()
+        found.append(document._replace(name=names[i]))
+    return found
+
+
+def page_sizes(table: WordTable, rows: np.ndarray, sizes: np.ndarray) -> tuple[Page, ...]:
+    """Returns the sizes of a document's pages; one without a row is as large as the page before, or else the first that
+    has one. Raises DataError, naming the row, for a size that is missing, 0, or not the same in all rows of a page."""
+    bad = rows[~(sizes[rows] > 0).all(axis=1)]
+    if len(bad):
+        table.fail(int(bad[0]), f"{' and '.join(SIZE)} are missing or 0; give the size of its page")
+    known: dict[int, tuple[float, float]] = {}
+    for row in rows.tolist():
+        own = float(sizes[row, 0]), float(sizes[row, 1])
+        if known.setdefault(int(table.pages[row]), own) != own:
+            table.fail(row, "its page has two sizes; give all words of a page the same")
+    last = known[min(known)]
+    found = list[Page]()
+    for page in range(max(known) + 1):
+        last = known.get(page, last)
+        found.append(Page(*last))
+    return tuple(found)
+
+
+def drawn(count: int, *, validation: float, test: float, seed: int) -> dict[str, np.ndarray]:
+    """Returns the documents of each part, drawn under the seed. Raises DataError for shares that are none, and for too
+    few documents."""
+    if not (0 < validation < 1 and 0 < test < 1 and validation + test < 1):
+        raise DataError(f"data.validation={validation} and data.test={test} must lie above 0 and leave a training part")
+    held = [max(1, round(share * count)) for share in (test, validation)]
+    if sum(held) >= count:
+        raise DataError(f"data: {count} documents cannot be split three ways; give more of them")
+    pieces = np.split(np.random.default_rng(seed).permutation(count), np.cumsum(held))
+    return {part: np.sort(pieces[place]) for part, place in zip(PARTS, (2, 1, 0), strict=True)}
+
+
+def parts_of(table: WordTable) -> dict[str, np.ndarray]:
+    """Returns the documents of each part as the column `part` says. Raises DataError for another part."""
+    named = table.one_each(PART)
+    bad = next((i for i, part in enumerate(named) if part not in PARTS), None)
+    if bad is not None:
+        table.fail(int(table.starts[bad]), f"its part {named[bad]!r} is unknown; choose one of {', '.join(PARTS)}")
+    return {part: np.flatnonzero([own == part for own in named]) for part in PARTS}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DocumentTable(Source):
+    """Loads a table with columns `document, page, word, x0, y0, x1, y1, page_width, page_height`, a word a row in
+    reading order, and `tag` of each word (O, B-kind, I-kind; empty is O), `label` of each document, or both.
+
+    The four numbers of a box may be empty. Boxes and pages have one unit, from the top left of the page.
+    path: the file. validation, test: shares of the documents, drawn under the seed; a column `part` says it instead.
+    delimiter, decimal: of a text file, see `data.files.table_files.TextFormat`.
+    Raises DataError (one line: file, document, page, word) for what cannot be read or split.
+    """
+
+    path: str | None = None
+    validation: Share = 0.1
+    test: Share = 0.2
+    seed: Seed = 0
+    delimiter: str | None = None
+    decimal: str = "point"
+
+    def load(self) -> Documents:
+        """Returns the data. Raises DataError as the class says."""
+        check_whole_numbers("documents_table", {"seed": self.seed}, least=0)
+        table = WordTable.read(self.path, TextFormat(self.delimiter, self.decimal))
+        documents = documents_of(table)
+        if PART in table.frame.columns:
+            rows = parts_of(table)
+        else:
+            rows = drawn(len(documents), validation=self.validation, test=self.test, seed=self.seed)
+        parts = {part: tuple(documents[i] for i in own) for part, own in rows.items()}
+        classes = tuple(sorted({own.label for own in documents if own.label is not None}))
+        kinds = sorted({tag[2:] for own in documents for tag in own.tags if tag != OUTSIDE})
+        tags = (OUTSIDE, *(f"{mark}-{kind}" for kind in kinds for mark in "BI")) if kinds else ()
+        return Documents(table.file.name.split(".")[0], parts, f"table:{table.file.name}", classes, tags)
