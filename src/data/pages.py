@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -21,6 +21,21 @@ NO_CUES = np.empty((0, 2), np.int64)
 SLACK = 0.5  # units by which a box may stand out of its page, as rounded coordinates do
 # Control characters that are no white space, zero-width characters, byte order marks, and halves of pairs.
 UNWANTED = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b-\u200f\u2060\ufeff\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    """Returns a word without what is not seen: blanks around it and characters that are no text."""
+    return UNWANTED.sub("", text).strip()
+
+
+def tags_of_kinds(kinds: Iterable[str]) -> tuple[str, ...]:
+    """Returns the tags of entities of some kinds, "O" first."""
+    return (OUTSIDE, *(f"{mark}-{kind}" for kind in kinds for mark in "BI"))
+
+
+def tags_of_entity(kind: str, count: int) -> list[str]:
+    """Returns the tags of an entity of so many words, in IOB2."""
+    return [f"B-{kind}", *[f"I-{kind}"] * (count - 1)][:count]
 
 
 class Page(NamedTuple):
@@ -206,6 +221,22 @@ class Documents:
             digest.update(np.ascontiguousarray(own.boxes, np.float32).tobytes())
             digest.update(np.ascontiguousarray(own.pages, np.int16).tobytes())
         return digest.hexdigest()
+
+
+def held_out(
+    documents: Sequence[Document], count: int, *, seed: int, where: str, called: str = "documents"
+) -> dict[str, tuple[Document, ...]]:
+    """Returns documents as training and validation part, the latter `count` of them, drawn under the seed.
+
+    Raises DataError, beginning with `where`, where none is left to train on.
+    """
+    if count >= len(documents):
+        raise DataError(f"{where}: data.validation={count} leaves none of {len(documents)} {called}; take fewer")
+    held = set(np.random.default_rng(seed).permutation(len(documents))[:count].tolist())
+    return {
+        "train": tuple(own for i, own in enumerate(documents) if i not in held),
+        "validation": tuple(own for i, own in enumerate(documents) if i in held),
+    }
 
 
 def sizes_of(documents: Sequence[Document]) -> dict[str, int]:

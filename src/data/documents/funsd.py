@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import lzma
 import tarfile
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,19 +16,29 @@ from typing import Any
 import numpy as np
 
 from data.base import DataError, check_whole_numbers
-from data.documents.generator import SyntheticDocuments
-from data.files.download import data_root, sha256_of
-from data.pages import OUTSIDE, UNWANTED, Document, Documents, Page
+from data.documents.generator import SyntheticDocuments, with_kinds
+from data.files.published import PutByHand
+from data.pages import (
+    OUTSIDE,
+    Document,
+    Documents,
+    Page,
+    held_out,
+    tags_of_entity,
+    tags_of_kinds,
+    visible,
+)
 from data.ranges import Count, Seed
 from data.source import Source
 
-NAME, FROM = "funsd", "https://guillaumejaume.github.io/FUNSD/"
-FILE = "annotations.tar.xz"
-CHECKSUM = "05d44f052f6947f9518df339c90d5baa61c08203ce2c30dec840c2937e57729d"
-SOURCES = ("auto", "published", "stand_in")
+NAME = "funsd"
+CHECKSUMS = {"annotations.tar.xz": "05d44f052f6947f9518df339c90d5baa61c08203ce2c30dec840c2937e57729d"}
+FILES = PutByHand(
+    NAME, "published", "https://guillaumejaume.github.io/FUNSD/", CHECKSUMS, stand_in="generated documents"
+)
 KINDS = ("header", "question", "answer")
 LABELS = (*KINDS, "other")
-TAGS = (OUTSIDE, *(f"{mark}-{kind}" for kind in KINDS for mark in "BI"))
+TAGS = tags_of_kinds(KINDS)
 LEAST_SIZE = Page(754.0, 1000.0)  # the files do not tell the size of a page; most have this one
 FOLDERS = {"train": "training_data", "test": "testing_data"}
 MOST_BYTES = 10_000_000  # of a form
@@ -66,7 +75,7 @@ def document_of(name: str, record: Mapping[str, Any]) -> Document:
     for entity in record["form"]:
         if entity["label"] not in LABELS:
             raise ValueError(f"label {entity['label']}")
-        seen = [(UNWANTED.sub("", own["text"]).strip(), own["box"]) for own in entity["words"]]
+        seen = [(visible(own["text"]), own["box"]) for own in entity["words"]]
         kept = [(word, box) for word, box in seen if word]
         words += [word for word, _ in kept]
         boxes += [box for _, box in kept]
@@ -79,7 +88,7 @@ def document_of(name: str, record: Mapping[str, Any]) -> Document:
 
 def tags_of(label: str, count: int) -> list[str]:
     """Returns the tags of an entity's words, in IOB2."""
-    return [OUTSIDE] * count if label not in KINDS else [f"B-{label}", *[f"I-{label}"] * (count - 1)][:count]
+    return tags_of_entity(label, count) if label in KINDS else [OUTSIDE] * count
 
 
 def page_around(boxes: np.ndarray) -> Page:
@@ -91,27 +100,14 @@ def page_around(boxes: np.ndarray) -> Page:
 def split_forms(forms: Mapping[str, list[Document]], *, validation: int, seed: int) -> Documents:
     """Returns the forms in three parts; that many of training are drawn for validation. Raises DataError where none is
     left."""
-    learned = forms["train"]
-    if validation >= len(learned):
-        raise DataError(f"{NAME}: data.validation={validation} leaves none of {len(learned)} forms; take fewer")
-    held = set(np.random.default_rng(seed).permutation(len(learned))[:validation].tolist())
-    parts = {
-        "train": tuple(own for i, own in enumerate(learned) if i not in held),
-        "validation": tuple(own for i, own in enumerate(learned) if i in held),
-        "test": tuple(forms["test"]),
-    }
-    return Documents(NAME, parts, "published", tags=TAGS)
+    learned = held_out(forms["train"], validation, seed=seed, where=NAME, called="forms")
+    return Documents(NAME, {**learned, "test": tuple(forms["test"])}, FILES.source, tags=TAGS)
 
 
 def stand_in(seed: int) -> Documents:
     """Returns generated documents of which three answers are called header, question and answer."""
     made = SyntheticDocuments(cue="spatial", values=len(KINDS), words=200, seed=seed).load()
-    spelt = {OUTSIDE: OUTSIDE} | {f"B-{i}": f"B-{kind}" for i, kind in enumerate(KINDS)}
-    parts = {
-        part: tuple(own._replace(tags=tuple(spelt[tag] for tag in own.tags)) for own in documents)
-        for part, documents in made.parts.items()
-    }
-    return Documents(NAME, parts, made.source, tags=TAGS, stand_in=True)
+    return with_kinds(made, NAME, KINDS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,21 +128,7 @@ class Funsd(Source):
         """Returns the data. Raises DataError as the class says."""
         check_whole_numbers(NAME, {"validation": self.validation})
         check_whole_numbers(NAME, {"seed": self.seed}, least=0)
-        if self.source not in SOURCES:
-            raise DataError(f"{NAME}: data.source={self.source} is unknown; choose one of {', '.join(SOURCES)}")
-        path = data_root(self.root) / NAME / FILE
-        if self.source == "stand_in" or not self.there(path):
+        found = FILES.find(self.root, source=self.source)
+        if found is None:
             return stand_in(self.seed)
-        return split_forms(read_archive(path), validation=self.validation, seed=self.seed)
-
-    def there(self, path: Path) -> bool:
-        """Returns whether the file is there, and warns where it is not. Raises DataError for one that is damaged, and
-        for a missing one with source=published."""
-        if path.is_file():
-            if sha256_of(path) != CHECKSUM:
-                raise DataError(f"{path}: damaged, or of another version; put the original file there")
-            return True
-        if self.source == "published":
-            raise DataError(f"{NAME}: {path} is missing; put it there (from {FROM}), or choose data.source=stand_in")
-        warnings.warn(f"{NAME}: NOT REAL DATA: {path} is missing; using generated documents", stacklevel=3)
-        return False
+        return split_forms(read_archive(found[0]), validation=self.validation, seed=self.seed)

@@ -5,13 +5,14 @@ A test bed for what an attention pattern can see. It also takes the place of fil
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from data.base import DataError, check_whole_numbers
-from data.pages import OUTSIDE, PARTS, Document, Documents, Page
+from data.pages import OUTSIDE, PARTS, Document, Documents, Page, tags_of_kinds
 from data.ranges import Count, Range, Seed
 from data.source import Source
 
@@ -180,6 +181,16 @@ class SyntheticDocuments(Source):
         if self.cue == "spatial":
             return beside(document.boxes, columns, document.pages, word)
         return word - BEHIND if word >= BEHIND else None
+
+
+def with_kinds(made: Documents, name: str, kinds: Sequence[str]) -> Documents:
+    """Returns generated documents by another name, whose answers 0, 1, … are called by these kinds."""
+    spelt = {OUTSIDE: OUTSIDE} | {f"B-{i}": f"B-{kind}" for i, kind in enumerate(kinds)}
+    parts = {
+        part: tuple(own._replace(tags=tuple(spelt[tag] for tag in own.tags)) for own in documents)
+        for part, documents in made.parts.items()
+    }
+    return replace(made, name=name, parts=parts, tags=tags_of_kinds(kinds))
 
 
 def answer(value: int) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import lzma
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,15 +18,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from data.base import DataError, check_whole_numbers
-from data.documents.generator import SyntheticDocuments
+from data.documents.generator import SyntheticDocuments, with_kinds
 from data.documents.matching import Found, find_values, said
-from data.files.download import data_root, sha256_of
+from data.files.published import PutByHand
 from data.files.textfile import fail, read_rows
-from data.pages import OUTSIDE, UNWANTED, Document, Documents, Page
+from data.pages import (
+    OUTSIDE,
+    Document,
+    Documents,
+    Page,
+    held_out,
+    tags_of_entity,
+    tags_of_kinds,
+    visible,
+)
 from data.ranges import Count, Seed
 from data.source import Source
 
-NAME, FROM = "kleister_nda", "https://github.com/applicaai/kleister-nda"
+NAME = "kleister_nda"
 BOXES = "words_boxes.jsonl.xz"  # from the text layer of the published PDFs
 CHECKSUMS = {
     BOXES: "6d1a2194085b24478a192f14220a9cc42ff62341db3d5468e2e1d9e1fb79c57e",
@@ -36,9 +44,11 @@ CHECKSUMS = {
     "dev-0/in.tsv.xz": "728e6b4ce5f2347a596b9ed28f04fcee07b712cc12362155e489b2fe3e26eb48",
     "dev-0/expected.tsv": "2ac328d80ad15688a613d78d96384dca0f13aa99fad1952012a55a31052dca34",
 }
-SOURCES = ("auto", "published", "stand_in")
+FILES = PutByHand(
+    NAME, "published", "https://github.com/applicaai/kleister-nda", CHECKSUMS, stand_in="generated documents"
+)
 KINDS = ("party", "jurisdiction", "effective_date", "term")
-TAGS = (OUTSIDE, *(f"{mark}-{kind}" for kind in KINDS for mark in "BI"))
+TAGS = tags_of_kinds(KINDS)
 DROPPED = "724a6c9ea428637bd128cafb401b8a7e.pdf"  # the words of its text layer came out of order
 OTHER, LEAST = "other", 5  # the class of jurisdictions that fewer documents have
 SPLITS = ("train", "dev-0")
@@ -68,7 +78,7 @@ def tags_of(count: int, found: Sequence[Found]) -> tuple[str, ...]:
     """Returns tags of that many words, in IOB2."""
     tags = [OUTSIDE] * count
     for own in found:
-        tags[own.first : own.end] = [f"B-{own.kind}", *[f"I-{own.kind}"] * (own.end - own.first - 1)]
+        tags[own.first : own.end] = tags_of_entity(own.kind, own.end - own.first)
     return tuple(tags)
 
 
@@ -118,7 +128,7 @@ def document_of(record: Mapping[str, Any]) -> Document:
     words, boxes, pages = list[str](), list[Sequence[float]](), list[int]()
     for number, page in enumerate(record["pages"]):
         for word, box in zip(page["words"], page["boxes"], strict=True):
-            seen = UNWANTED.sub("", word).strip()
+            seen = visible(word)
             if seen:
                 words.append(seen)
                 boxes.append(box)
@@ -162,32 +172,23 @@ def read_kleister(folder: Path, *, validation: int, seed: int, least: int = LEAS
     """
     documents = read_documents(folder / BOXES)
     learned, test = (read_split(folder, split, documents) for split in SPLITS)
-    if validation >= len(learned):
-        raise DataError(f"{NAME}: data.validation={validation} leaves none of {len(learned)} documents; take fewer")
-    held = set(np.random.default_rng(seed).permutation(len(learned))[:validation].tolist())
     classes = classes_of(learned, least)
-    tagged = [contract.tagged(classes) for contract in learned]
-    parts = {
-        "train": tuple(own for i, own in enumerate(tagged) if i not in held),
-        "validation": tuple(own for i, own in enumerate(tagged) if i in held),
-        "test": tuple(contract.tagged(classes) for contract in test),
-    }
+    own, held = ([contract.tagged(classes) for contract in contracts] for contracts in (learned, test))
+    parts = {**held_out(own, validation, seed=seed, where=NAME), "test": tuple(held)}
     counts = match_rates(learned, "") | match_rates(test, "_test")
-    return Documents(NAME, parts, "published", classes, TAGS, counts=counts)
+    return Documents(NAME, parts, FILES.source, classes, TAGS, counts=counts)
 
 
 def stand_in(seed: int) -> Documents:
     """Returns generated documents with tags of the same kinds; the class is the kind of the first one asked for."""
-    made = SyntheticDocuments(cue="textual", values=len(KINDS), seed=seed).load()
-    spelt = {OUTSIDE: OUTSIDE} | {f"B-{i}": f"B-{kind}" for i, kind in enumerate(KINDS)}
-    parts = {part: tuple(renamed(own, spelt) for own in documents) for part, documents in made.parts.items()}
-    return replace(made, name=NAME, parts=parts, tags=TAGS, classes=KINDS)
+    made = with_kinds(SyntheticDocuments(cue="textual", values=len(KINDS), seed=seed).load(), NAME, KINDS)
+    parts = {part: tuple(labelled(own) for own in documents) for part, documents in made.parts.items()}
+    return replace(made, parts=parts, classes=KINDS)
 
 
-def renamed(document: Document, spelt: Mapping[str, str]) -> Document:
-    """Returns a generated document with other tags."""
-    tags = tuple(spelt[tag] for tag in document.tags)
-    return document._replace(tags=tags, label=tags[int(document.cues[0, 0])][2:])
+def labelled(document: Document) -> Document:
+    """Returns a generated document with the kind of the first answer that is asked for as its class."""
+    return document._replace(label=document.tags[int(document.cues[0, 0])][2:])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,25 +211,7 @@ class KleisterNda(Source):
         """Returns the data. Raises DataError as the class says."""
         check_whole_numbers(NAME, {"validation": self.validation})
         check_whole_numbers(NAME, {"seed": self.seed}, least=0)
-        if self.source not in SOURCES:
-            raise DataError(f"{NAME}: data.source={self.source} is unknown; choose one of {', '.join(SOURCES)}")
-        folder = data_root(self.root) / NAME
-        if self.source == "stand_in" or not self.complete(folder):
+        if FILES.find(self.root, source=self.source) is None:
             return stand_in(self.seed)
+        folder = FILES.folder_below(self.root)
         return read_kleister(folder, validation=self.validation, seed=self.seed)
-
-    def complete(self, folder: Path) -> bool:
-        """Returns whether all files are there, and warns where one is not. Raises DataError for one that is damaged,
-        and for one that is missing with source=published."""
-        missing = [file for file in CHECKSUMS if not (folder / file).is_file()]
-        for file in (file for file in CHECKSUMS if file not in missing):
-            if sha256_of(folder / file) != CHECKSUMS[file]:
-                raise DataError(f"{folder / file}: damaged, or of another version; put the original file there")
-        if missing and self.source == "published":
-            raise DataError(
-                f"{NAME}: {folder / missing[0]} is missing; put it there (from {FROM}), or choose data.source=stand_in"
-            )
-        if missing:
-            said_lack = f"{folder / missing[0]} is missing; using generated documents"
-            warnings.warn(f"{NAME}: NOT REAL DATA: {said_lack}", stacklevel=3)
-        return not missing

@@ -13,7 +13,7 @@ import pandas as pd
 
 from data.base import DataError, check_whole_numbers
 from data.files.table_files import DECIMALS, TextFormat, existing_file, read_frame
-from data.pages import OUTSIDE, PARTS, SIDES, UNWANTED, Document, Documents, Page
+from data.pages import OUTSIDE, PARTS, SIDES, Document, Documents, Page, tags_of_kinds, visible
 from data.ranges import Seed, Share
 from data.source import Source
 
@@ -106,7 +106,7 @@ def documents_of(table: WordTable) -> list[Document]:
 
     Characters that are not seen are left out, and words of nothing else, counted in a warning.
     """
-    words = [UNWANTED.sub("", word).strip() for word in table.texts(WORD)]
+    words = [visible(word) for word in table.texts(WORD)]
     seen = np.array([bool(word) for word in words])
     if not seen.all():
         warnings.warn(f"{table.file}: {int((~seen).sum())} rows without a word are left out", stacklevel=3)
@@ -199,5 +199,5 @@ class DocumentTable(Source):
         parts = {part: tuple(documents[i] for i in own) for part, own in rows.items()}
         classes = tuple(sorted({own.label for own in documents if own.label is not None}))
         kinds = sorted({tag[2:] for own in documents for tag in own.tags if tag != OUTSIDE})
-        tags = (OUTSIDE, *(f"{mark}-{kind}" for kind in kinds for mark in "BI")) if kinds else ()
+        tags = tags_of_kinds(kinds) if kinds else ()
         return Documents(table.file.name.split(".")[0], parts, f"table:{table.file.name}", classes, tags)

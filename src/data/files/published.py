@@ -66,11 +66,15 @@ class Published:
         folder = self.folder_below(root)
         missing = [file for file in self.checksums if not (folder / file).exists()]
         for file in (file for file in self.checksums if file not in missing):
-            download.check_file(folder / file, self.checksums[file])
+            self.check(folder / file, self.checksums[file])
         if missing and not self.fetched(missing, folder, opener=opener):
             self.say_lack(missing, folder, required=source in (self.source, PUBLISHED))
             return None
         return [folder / file for file in self.checksums]
+
+    def check(self, path: Path, sha256: str) -> None:
+        """Raises DataError for a file that is not the published one."""
+        download.check_file(path, sha256)
 
     def fetched(self, missing: list[str], folder: Path, *, opener: download.Opener) -> bool:
         """Fetches the missing files. Returns False where there is no network."""
@@ -82,12 +86,37 @@ class Published:
 
     def say_lack(self, missing: list[str], folder: Path, *, required: bool) -> None:
         """Warns that a stand-in takes the place of the files. Raises DataError where they are required."""
+        lack, remedy = self.lack_and_remedy(missing, folder)
+        if required:
+            raise DataError(f"{self.name}: {lack}; {remedy}, or choose data.source=stand_in")
+        warnings.warn(f"{self.name}: NOT REAL DATA: {lack}; using {self.stand_in}", stacklevel=4)
+
+    def lack_and_remedy(self, missing: list[str], folder: Path) -> tuple[str, str]:
+        """Returns in words what is missing and why it was not fetched, and what to do."""
         first, several = missing[0], len(missing) > 1
         lack = f"{folder / first} is missing"
         if several:
             lack = f"{len(missing)} of {len(self.checksums)} files are missing in {folder} (the first: {first})"
-        lack += " and there is no network"
-        if required:
-            where = f"put {'them' if several else 'it'} there (from {self.address_of(first)}{' …' if several else ''})"
-            raise DataError(f"{self.name}: {lack}; {where}, or choose data.source=stand_in")
-        warnings.warn(f"{self.name}: NOT REAL DATA: {lack}; using {self.stand_in}", stacklevel=4)
+        remedy = f"put {'them' if several else 'it'} there (from {self.address_of(first)}{' …' if several else ''})"
+        return f"{lack} and there is no network", remedy
+
+
+@dataclass(frozen=True)
+class PutByHand(Published):
+    """Names files that are not to be had, as they are, from an address: a person puts them below the data root.
+
+    address: where to find what they were made of.
+    """
+
+    def check(self, path: Path, sha256: str) -> None:
+        """Raises DataError for a file that is another one."""
+        if download.sha256_of(path) != sha256:
+            raise DataError(f"{path}: damaged, or of another version; put the original file there")
+
+    def fetched(self, missing: list[str], folder: Path, *, opener: download.Opener) -> bool:  # noqa: ARG002
+        """Returns False: there is nothing to fetch."""
+        return False
+
+    def lack_and_remedy(self, missing: list[str], folder: Path) -> tuple[str, str]:
+        """Returns in words what is missing, and what to do."""
+        return f"{folder / missing[0]} is missing", f"put it there (from {self.address})"
