@@ -11,10 +11,10 @@ from torch import Tensor, nn
 from models.documents.network import DocumentNetwork
 from models.documents.tokens import PageTokens, joined_tokens
 from models.runtime.collectives import rank, world
-from models.runtime.objective import Loss
+from models.runtime.objective import Loss, no_loss
 from models.sequence.masking import Hidden, Masking, hide
-from models.sequence.paired import PairedPlan, joined_pairs
-from models.sequence.plans import Plan, joined
+from models.sequence.paired import PairedPlan
+from models.sequence.plans import Plan
 
 Plans = tuple[Plan, ...] | tuple[PairedPlan, ...]
 
@@ -41,11 +41,19 @@ class Batch(NamedTuple):
 
 def batch_of(documents: Sequence[Prepared], device: torch.device) -> Batch:
     """Returns these documents as a batch."""
-    by_layer = zip(*(document.plans for document in documents), strict=True)
-    join: Any = joined_pairs if isinstance(documents[0].plans[0], PairedPlan) else joined
-    plans = [join(layer).to(device) for layer in by_layer]
+    by_layer: Any = zip(*(document.plans for document in documents), strict=True)
+    plans = [type(layer[0]).joined(layer).to(device) for layer in by_layer]
     targets = torch.cat([document.targets for document in documents])
     return Batch(joined_tokens([document.tokens for document in documents]).to(device), plans, targets.to(device))
+
+
+def refuse_longer(lengths: Sequence[int], most: int) -> None:
+    """Raises ValueError for a document of more tokens than a batch may have."""
+    row = max(range(len(lengths)), key=lambda place: lengths[place])
+    if lengths[row] > most:
+        raise ValueError(
+            f"document {row} has {lengths[row]} tokens, and a batch may have {most}; allow more, or cut it"
+        )
 
 
 def drawn_batches(lengths: Sequence[int], most: int, generator: torch.Generator) -> list[list[int]]:
@@ -53,11 +61,7 @@ def drawn_batches(lengths: Sequence[int], most: int, generator: torch.Generator)
 
     Raises ValueError for a document that is longer alone.
     """
-    if max(lengths) > most:
-        row = max(range(len(lengths)), key=lambda place: lengths[place])
-        raise ValueError(
-            f"document {row} has {lengths[row]} tokens, and a batch may have {most}; allow more, or cut it"
-        )
+    refuse_longer(lengths, most)
     batches, there = [[]], 0
     for row in torch.randperm(len(lengths), generator=generator).tolist():
         if there + lengths[row] > most:
@@ -88,7 +92,7 @@ class DocumentObjective:
             raise ValueError("there is no document to learn from")
         self.model, self.documents, self.tokens = model, documents, tokens
         self._lengths = [len(document.tokens.ids) for document in documents]
-        drawn_batches(self._lengths, tokens, torch.Generator())
+        refuse_longer(self._lengths, tokens)
 
     def parameters(self) -> list[nn.Parameter]:
         """Returns those that the gradient trains."""
@@ -98,10 +102,6 @@ class DocumentObjective:
     def device(self) -> torch.device:
         """Returns where the network is."""
         return next(self.model.parameters()).device
-
-    def nothing(self) -> Loss:
-        """Returns a loss of 0 that has a gradient, for a process without a part of a batch."""
-        return Loss(torch.stack([parameter.sum() for parameter in self.parameters()]).sum() * 0, 0.0)
 
 
 class ReadingObjective(DocumentObjective):
@@ -127,7 +127,7 @@ class ReadingObjective(DocumentObjective):
         """Returns Σ w_c (−log p(c)) over the targets of a batch, with their number."""
         own = [self.documents[row] for row in batch[rank() :: world()]]
         if not own:
-            return self.nothing()
+            return no_loss(self.parameters())
         tokens, plans, targets = batch_of(own, self.device)
         logits = getattr(self.model, self.head)(tokens, plans)
         weights = self.weights.to(logits)
@@ -163,7 +163,7 @@ class GuessingObjective(DocumentObjective):
         rows, hidden = batch.rows[mine], batch.hidden[mine]
         guessed = torch.cat([each.guessed for each in hidden]).to(self.device) if hidden else torch.zeros(0)
         if not guessed.any():
-            return self.nothing()
+            return no_loss(self.parameters())
         tokens, plans, _ = batch_of([self.documents[row] for row in rows], self.device)
         seen = torch.cat([each.tokens for each in hidden]).to(self.device)
         logits = self.model.guesses(tokens._replace(ids=seen), plans, guessed)

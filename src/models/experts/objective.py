@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from models.experts.network import Sentences, TranslationNetwork
 from models.runtime.collectives import rank, world
-from models.runtime.objective import Loss
+from models.runtime.objective import Loss, no_loss
 from models.sequence.ledger import Ledger
 from models.sequence.losses import TokenLosses, smoothed_cross_entropy
 from models.sequence.tokens import TokenLists, batches_by_tokens
@@ -148,7 +148,7 @@ class TranslationObjective:
         """Returns the sum of losses over the target tokens of a batch, with their number."""
         rows = batch[rank() :: world()]
         if not len(rows):
-            return Loss(torch.stack([parameter.sum() for parameter in self.parameters()]).sum() * 0, 0.0)
+            return no_loss(self.parameters())
         ledger = Ledger()
         step = step_of(self.pairs, rows, self.model.embedding.device)
         found = losses_of(self.model, step, ledger, smoothing=self.smoothing).loss

@@ -31,6 +31,11 @@ class Loss(NamedTuple):
         return self.total / divisor(self.weight)
 
 
+def no_loss(parameters: Sequence[nn.Parameter]) -> Loss:
+    """Returns a loss of 0, of no weight, whose gradient is 0: for a process without a part of a batch."""
+    return Loss(torch.stack([parameter.sum() for parameter in parameters]).sum() * 0, 0.0)
+
+
 class Objective(Protocol):
     """Is a mean loss over training samples, its model, and the order in which the samples are taken.
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from models.sequence.patterns import Distance, Keys, Layout, check_positive, ranges
-from models.sequence.plans import BLOCK, blocks_of
+from models.sequence.plans import BLOCK, blocks_of, starts_of
 
 
 class Pairs(NamedTuple):
@@ -81,6 +81,17 @@ class PairedPlan:
     blocks: tuple[PairedBlock, ...]
     places: Tensor
 
+    @classmethod
+    def joined(cls, plans: Sequence[PairedPlan]) -> PairedPlan:
+        """Returns the plan of documents end to end. Raises ValueError without a plan."""
+        starts = starts_of([len(each.places) for each in plans])
+        blocks = [
+            block._replace(queries=block.queries + start, keys=block.keys + start, values=block.values + start)
+            for each, start in zip(plans, starts, strict=False)
+            for block in each.blocks
+        ]
+        return cls(tuple(blocks), torch.cat([each.places + at for each, at in zip(plans, starts, strict=False)]))
+
     def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Returns o_i = Σ_m softmax_m(q_i·k_S(i,m) / √d) v_T(i,m), per head: (token, head, width).
 
@@ -130,17 +141,3 @@ def in_block(query: Tensor, key: Tensor, value: Tensor, block: PairedBlock) -> T
     spread = scores.new_zeros(heads, len(block.queries), len(block.values))
     spread = spread.scatter_add(2, block.value_columns.expand(heads, -1, -1), weights)
     return (spread @ values).transpose(0, 1)
-
-
-def joined_pairs(plans: Sequence[PairedPlan]) -> PairedPlan:
-    """Returns the plan of documents end to end. Raises ValueError without a plan."""
-    if not plans:
-        raise ValueError("there is no plan to join")
-    starts = np.cumsum([0, *(len(each.places) for each in plans)]).tolist()
-    blocks = [
-        block._replace(queries=block.queries + start, keys=block.keys + start, values=block.values + start)
-        for each, start in zip(plans, starts, strict=False)
-        for block in each.blocks
-    ]
-    places = [each.places + start for each, start in zip(plans, starts, strict=False)]
-    return PairedPlan(tuple(blocks), torch.cat(places))

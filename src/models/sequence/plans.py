@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 import torch
@@ -40,6 +41,19 @@ class Plan:
         queries, keys = (torch.cat([group[side].flatten() for group in groups]) for side in range(2))
         places = torch.empty(count, dtype=torch.int64).scatter_(0, queries, torch.arange(len(queries)))
         return cls(tuple(group[2] for group in groups), queries, keys, places)
+
+    @classmethod
+    def joined(cls, plans: Sequence[Plan]) -> Plan:
+        """Returns the plan of documents end to end, in which no token attends to another document.
+
+        Raises ValueError without a plan.
+        """
+        starts = starts_of([each.count for each in plans])
+        by_size: dict[tuple[int, ...], list[tuple[Tensor, ...]]] = {}
+        for each, start in zip(plans, starts, strict=False):
+            for queries, keys, allowed in each.groups:
+                by_size.setdefault((*allowed.shape[1:],), []).append((queries + start, keys + start, allowed))
+        return cls.of([list(map(torch.cat, zip(*each, strict=True))) for each in by_size.values()], starts[-1])
 
     @property
     def count(self) -> int:
@@ -88,6 +102,14 @@ class Plan:
         return found
 
 
+def starts_of(counts: Sequence[int]) -> list[int]:
+    """Returns the first token of each document of some that stand end to end, and behind them how many tokens there
+    are. Raises ValueError without a document."""
+    if not counts:
+        raise ValueError("there is no plan to join")
+    return [0, *accumulate(counts)]
+
+
 def plan(keys: Keys, order: np.ndarray, *, block: int = BLOCK) -> Plan:
     """Returns how attention to these keys is computed.
 
@@ -115,23 +137,9 @@ def blocks_of(counts: np.ndarray, order: np.ndarray, block: int) -> list[np.ndar
 
 
 def block_of(keys: Keys, queries: np.ndarray, union: np.ndarray, size: int) -> tuple[np.ndarray, ...]:
-    """Returns the parts of a `Group` for one block, its keys filled up to `size` with ones that nobody attends to."""
+    """Returns queries, keys and what is allowed of one block, its keys filled up to `size` with ones that nobody
+    attends to."""
     allowed = np.zeros((len(queries), size), bool)
     for row, query in enumerate(queries):
         allowed[row, np.searchsorted(union, keys.of(query))] = True
     return queries, np.concatenate([union, np.repeat(union[:1], size - len(union))]), allowed
-
-
-def joined(plans: Sequence[Plan]) -> Plan:
-    """Returns the plan of documents end to end, in which no token attends to another document.
-
-    Raises ValueError without a plan.
-    """
-    if not plans:
-        raise ValueError("there is no plan to join")
-    starts = np.cumsum([0, *(each.count for each in plans)]).tolist()
-    by_size: dict[tuple[int, ...], list[tuple[Tensor, ...]]] = {}
-    for each, start in zip(plans, starts, strict=False):
-        for queries, keys, allowed in each.groups:
-            by_size.setdefault((*allowed.shape[1:],), []).append((queries + start, keys + start, allowed))
-    return Plan.of([list(map(torch.cat, zip(*each, strict=True))) for each in by_size.values()], starts[-1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,16 +12,16 @@ from sklearn.utils.validation import check_is_fitted
 from models.runtime.plain import made_of, plain
 
 
-class SavedEstimator(BaseEstimator):
+class SavedEstimator(BaseEstimator, ABC):
     """An estimator that is a predictor once it is fitted: `predictor_`, beside `curve_`, the losses of each epoch."""
 
     predictor_: Any
     curve_: list[tuple[float, float]]
 
     @staticmethod
+    @abstractmethod
     def _read(folder: str | Path) -> tuple[Any, dict[str, Any]]:
         """Returns the predictor that was saved in a folder, and the plain values that were saved with it."""
-        raise NotImplementedError
 
     def save(self, folder: str | Path) -> None:
         """Writes the fitted estimator as plain numbers and texts, without pickle, into a new folder.

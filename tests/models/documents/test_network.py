@@ -13,7 +13,7 @@ from models.documents.tokens import NO_BOX, PageTokens, in_thousandths, joined_t
 from models.sequence.attention import Attending
 from models.sequence.orders import page_order
 from models.sequence.patterns import DistanceWindow, Full, Pattern, keys_of
-from models.sequence.plans import joined, plan
+from models.sequence.plans import Plan, plan
 from models.sequence.vocabulary import BEGIN, Vocabulary
 
 SMALL = Architecture(50, width=16, heads=2, hidden=24, layers=2, longest=64, pages=3, dropout=0.0, outputs=5)
@@ -68,14 +68,17 @@ def test_documents_do_not_change_one_another(pattern: Pattern) -> None:
     plans = [planned(*each, pattern) for each in given]
     alone = [made.tags(tokens, [own]) for (tokens, _), own in zip(given, plans, strict=True)]
     for order in ((0, 1, 2), (2, 0, 1)):
-        together = made.tags(joined_tokens([given[i][0] for i in order]), [joined([plans[i] for i in order])])
+        together = made.tags(joined_tokens([given[i][0] for i in order]), [Plan.joined([plans[i] for i in order])])
         torch.testing.assert_close(together, torch.cat([alone[i] for i in order]), rtol=1e-10, atol=1e-12)
 
 
 def test_heads_read_the_first_token_of_documents_and_of_words() -> None:
     made: Any = network()
     given = [document(count, seed=count) for count in (30, 12)]
-    tokens, plans = joined_tokens([each[0] for each in given]), [joined([planned(*each, Full()) for each in given])]
+    tokens, plans = (
+        joined_tokens([each[0] for each in given]),
+        [Plan.joined([planned(*each, Full()) for each in given])],
+    )
     states = made.encode(tokens, plans)
     torch.testing.assert_close(made.classes(tokens, plans), made.head(states[[0, 30]]))
     starts = [i for i in range(42) if int(tokens.words[i]) >= 0 and int(tokens.words[i]) != int(tokens.words[i - 1])]

@@ -15,7 +15,7 @@ from models.sequence.attention import MultiHeadAttention
 from models.sequence.layers import EncoderLayer, FeedForward, Setting
 from models.sequence.ledger import Ledger
 from models.sequence.orders import page_order, reading_order
-from models.sequence.paired import DistanceKeysWindowValues, PairedPlan, joined_pairs, paired_plan
+from models.sequence.paired import DistanceKeysWindowValues, PairedPlan, paired_plan
 from models.sequence.patterns import (
     Distance,
     DistanceWindow,
@@ -27,7 +27,7 @@ from models.sequence.patterns import (
     WindowRandom,
     keys_of,
 )
-from models.sequence.plans import Plan, joined, plan
+from models.sequence.plans import Plan, plan
 from page_layouts import layout
 
 PATTERNS = (Full(), SlidingWindow(6), WindowRandom(4, 1), Distance(5), DistanceWindow(5, 4), SpatialWindow(20.0, 10.0))
@@ -121,7 +121,7 @@ def test_documents_end_to_end_do_not_see_one_another(paired: bool) -> None:
         lambda count, seed: planned(DistanceWindow(5, 4), count, seed=seed)
     )  # fmt: skip
     plans = [one(count, seed) for seed, count in enumerate(counts)]
-    together, parts = (joined_pairs if paired else joined)(plans), drawn(sum(counts))
+    together, parts = (PairedPlan if paired else Plan).joined(plans), drawn(sum(counts))
     split = [part.split(counts) for part in parts]
     alone = torch.cat([each.attend(*own) for each, own in zip(plans, zip(*split, strict=True), strict=True)])
     found = together.attend(*parts)
@@ -177,7 +177,7 @@ def test_a_query_without_a_key_is_refused() -> None:
         plan(Keys(np.array([0, 1, 1]), np.array([0])), reading_order(2))
 
 
-@pytest.mark.parametrize("join", [joined, joined_pairs])
+@pytest.mark.parametrize("join", [Plan.joined, PairedPlan.joined])
 def test_nothing_to_join(join: Callable[[list[Any]], Any]) -> None:
     with pytest.raises(ValueError, match="there is no plan to join"):
         join([])
