@@ -47,6 +47,8 @@ MATRIX = FACTOR @ FACTOR.T / 150 + np.eye(150)
         (GRUForecaster, "units", "10000"),
         (MinGRUForecaster, "units", "10000"),
         (EchoStateForecaster, "units", "10000"),
+        (PSRNNForecaster, "epochs", r"1e\+06"),
+        (LSTMForecaster, "epochs", r"1e\+06"),
     ],
 )
 def test_sizes_beyond_any_memory_are_refused_at_once(kind: Any, name: str, most: str, count: int) -> None:
@@ -89,6 +91,26 @@ def test_questions_of_the_wrong_kind_change_nothing(ask: Callable[[Any], Any], m
         ask(own)
     np.testing.assert_array_equal(own.predict(3), before)
     assert not plt.get_fignums()
+
+
+@pytest.mark.parametrize("kind", [VARForecaster, PSRNNForecaster])
+def test_values_too_large_to_reckon_with_are_refused(kind: Any) -> None:
+    own = kind(**({"orders": 2} if kind is VARForecaster else {"count": 3})).fit(ROWS)
+    for ask, rows in ((own.score, ROWS * 1e300), (own.score, np.sign(ROWS) * 1.7e308)):
+        with pytest.raises(ValueError, match=r"^X holds values too large to reckon with"):
+            ask(rows)
+
+
+def test_predictions_that_are_no_numbers_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"^X holds values too large to reckon with"):
+        VARForecaster(orders=2).fit(ROWS).predict_one_step(np.sign(ROWS) * 1.7e308)
+
+
+def test_numbers_of_numpy_are_taken() -> None:
+    own = VARForecaster(orders=2).fit(ROWS)
+    three: Any = np.int64(3)
+    found = own.backtest(ROWS, horizon=three, step=three, first=three)
+    np.testing.assert_array_equal(found.forecast, own.backtest(ROWS, horizon=3, step=3, first=3).forecast)
 
 
 def cut_off(path: Path) -> None:
@@ -141,6 +163,7 @@ REFUSED: list[tuple[Any, str]] = [
     (operator(lambda v: v[:5]), r"^the operator fails at a product with \(150, \d+\): cannot reshape.*; mend it$"),
     (operator(lambda v: v * 1j), "^the operator answers by complex128; real numbers are needed$"),
     (operator(lambda v: np.array(["a"] * len(v))), "^the operator answers by <U1; real numbers are needed$"),
+    (operator(lambda v: 1 / 0), r"^the operator fails at a product with \(150, \d+\): division by zero; mend it$"),  # noqa: ARG005
     (np.ma.masked_array(MATRIX, MATRIX > 1), "^the matrix has masked entries; fill them"),
 ]
 
@@ -182,6 +205,24 @@ def test_the_exact_trace_of_entries_too_large_is_scaled_too() -> None:
 def test_a_function_has_to_return_real_numbers(function: Callable[[torch.Tensor], Any], answered: str) -> None:
     with pytest.raises(ValueError, match=rf"^function answers a tensor \(.*\) of eigenvalues by {answered}; it has to"):
         estimate_trace(MATRIX, function=function)
+
+
+def test_more_rows_than_memory_holds_are_refused() -> None:
+    many: Any = LinearOperator((10**12, 10**12), matvec=lambda v: v, dtype=np.float64)  # pyright: ignore[reportCallIssue]
+    with pytest.raises(ValueError, match=r"^the matrix must have at most 1e\+09 rows, got 1000000000000$"):
+        estimate_trace(many)
+
+
+def test_a_function_that_fails_is_told_of() -> None:
+    with pytest.raises(
+        ValueError, match=r"^function fails at a tensor \(.*\) of eigenvalues: division by zero; mend it$"
+    ):
+        estimate_trace(MATRIX, function=lambda values: values * (1 / 0))
+
+
+def test_a_tensor_without_numbers_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"^the matrix is a tensor on the device meta"):
+        estimate_trace(torch.empty(3, 3, device="meta"))
 
 
 @pytest.mark.parametrize("value", [np.array([1, 2]), None, NESTED])

@@ -21,7 +21,7 @@ from models.forecasting.fitting import Fitted
 from models.forecasting.following import check_following, index_ahead, known_ahead
 from models.forecasting.learnt import Learnt, learn
 from models.forecasting.position import Position, begun, forecast, moved
-from models.runtime.parameters import whole_number, yes_or_no
+from models.runtime.parameters import path, whole_number, yes_or_no
 from models.runtime.seeding import Generators
 from models.runtime.threads import threads_for
 
@@ -224,7 +224,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
         """Returns the prediction of each row of X from the rows before it, in the form of X: the index is that of X.
 
         The first rows of a series, before which little was seen, are predicted by autoregressions of lower order or
-        the mean. Raises ValueError for other columns than those of `fit`.
+        the mean. Raises ValueError for other columns than those of `fit`, and for values too large to reckon with.
         """
         learnt = self._fitted()
         rows = read_histories(X, learnt.columns)
@@ -236,7 +236,8 @@ class ForecastingEstimator(BaseEstimator, ABC):
 
         Both are mean squared errors over all rows after the first and all targets, in standard deviations of the part
         fitted to, so that no unit outweighs another. 1 is perfect, 0 as good as the last value, and below 0 is worse:
-        higher is better. Raises ValueError for other columns, and where nothing changes from row to row.
+        higher is better. Raises ValueError for other columns, for values too large to be squared, and where nothing
+        changes from row to row.
         """
         learnt = self._fitted()
         rows = read_histories(X, learnt.columns)
@@ -251,11 +252,10 @@ class ForecastingEstimator(BaseEstimator, ABC):
         `.by_horizon()` of the result has the errors. Raises ValueError as `models.forecasting.backtest.backtest` does.
         """
         learnt = self._fitted()
-        whole_number("horizon", horizon, most=MOST_STEPS)
-        whole_number("step", step)
+        ahead, apart = whole_number("horizon", horizon, most=MOST_STEPS), whole_number("step", step)
         rows = read_histories(X, learnt.columns)
         seen = max(1, learnt.forecaster.history) if first is None else whole_number("first", first)
-        return backtested(learnt, rows, first=seen, step=step, horizon=horizon)
+        return backtested(learnt, rows, first=seen, step=apart, horizon=ahead)
 
     def plot(
         self,
@@ -284,7 +284,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
         """
         from models.forecasting.estimator_files import save
 
-        save(self, Path(folder))
+        save(self, path("folder", folder))
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -295,4 +295,4 @@ class ForecastingEstimator(BaseEstimator, ABC):
         """
         from models.forecasting.estimator_files import load
 
-        return load(cls, Path(folder))
+        return load(cls, path("folder", folder))

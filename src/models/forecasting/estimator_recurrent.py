@@ -21,7 +21,7 @@ from models.forecasting.readouts.settings import GroupedSettings
 from models.forecasting.recurrent import Recurrent
 from models.forecasting.season import shortest_season
 from models.forecasting.training import Descent, train_by_gradient
-from models.runtime.parameters import one_of, whole_number
+from models.runtime.parameters import MOST_EPOCHS, one_of, whole_number
 from models.runtime.seeding import Generators
 from models.runtime.threads import threads_for
 
@@ -180,7 +180,7 @@ class NetworkEstimator(SolvedEstimator):
 
     def _check(self) -> None:
         super()._check()
-        whole_number("epochs", self.epochs, least=0)
+        whole_number("epochs", self.epochs, least=0, most=MOST_EPOCHS)
 
     def _model(
         self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int

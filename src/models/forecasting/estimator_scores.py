@@ -14,21 +14,25 @@ from models.forecasting.held_out import forecasts_from, rows_of
 from models.forecasting.learnt import Learnt, residuals
 from models.runtime.threads import threads_for
 
+TOO_LARGE = "X holds values too large to reckon with; mend them, or scale them and fit anew"
+
 
 def one_step(learnt: Learnt, rows: Rows) -> list[np.ndarray]:
     """Returns the prediction of each row from those before it, (time, target) for each series.
 
-    rows: their columns are `Columns.labels`.
+    rows: their columns are `Columns.labels`. Raises ValueError for values so large that a prediction is no number.
     """
     with threads_for(learnt.forecaster.model):
         predictions = learnt.forecaster.predict_all([rows_of(learnt.columns, group) for group in rows.groups])
+    if not all(np.isfinite(values).all() for values in predictions):
+        raise ValueError(TOO_LARGE)
     return [values[:, : len(learnt.columns.targets)] for values in predictions]
 
 
 def skill(learnt: Learnt, rows: Rows) -> float:
     """Returns 1 − MSE / MSE of the last value, over the rows after the first, see `ForecastingEstimator.score`.
 
-    Raises ValueError where no two rows in a row differ.
+    Raises ValueError where no two rows in a row differ, and for values whose squares are no numbers.
     """
     targets = len(learnt.columns.targets)
     scale = learnt.forecaster.scale[:targets].cpu().numpy()
@@ -38,9 +42,13 @@ def skill(learnt: Learnt, rows: Rows) -> float:
     ])  # fmt: skip
     last = np.concatenate([np.diff(truth, axis=0) for truth in truths])
     both = ~np.isnan(error) & ~np.isnan(last)
-    if not np.square(last[both]).sum() > 0:
+    with np.errstate(over="ignore", invalid="ignore"):  # which is told of below
+        missed, moved = np.square(error[both]).sum(), np.square(last[both]).sum()
+    if not (np.isfinite(missed) and np.isfinite(moved)):
+        raise ValueError(TOO_LARGE)
+    if not moved > 0:
         raise ValueError("X has no two rows in a row that differ, so there is nothing to score")
-    return float(1 - np.square(error[both]).sum() / np.square(last[both]).sum())
+    return float(1 - missed / moved)
 
 
 def interval_radii(learnt: Learnt, horizon: int, coverage: float) -> np.ndarray:

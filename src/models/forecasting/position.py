@@ -97,6 +97,8 @@ def forecast(forecaster: Forecaster, columns: Columns, position: Position, known
     forecasts = (rolled * forecaster.scale + forecaster.mean)[:, : len(columns.targets)].cpu().numpy()
     if not np.isfinite(forecasts).all():
         step = int(np.argmin(np.isfinite(forecasts).all(1))) + 1
-        raise ValueError(f"the forecast diverges {step} steps ahead; ask for fewer steps or fit another model")
+        raise ValueError(
+            f"the forecast diverges {step} step{'s' * (step > 1)} ahead; ask for fewer steps or fit another model"
+        )
     warn_if_diverged(rolled[:, : len(columns.targets)], stacklevel=4)
     return forecasts

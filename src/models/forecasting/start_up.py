@@ -161,7 +161,9 @@ def lag_rows(values: Tensor, mask: Tensor, scored: Tensor, order: int) -> Regres
     steps.
     """
     if values.shape[1] <= order:
-        raise ValueError(f"sequences of {values.shape[1]} steps are too short for an autoregression of order {order}")
+        raise ValueError(
+            f"sequences of {values.shape[1]} steps are too short for an autoregression of order {order}; lower it"
+        )
     lags = values.unfold(1, order, 1)[:, :-1].transpose(2, 3).flatten(2)
     complete = mask.all(2).unfold(1, order, 1).all(2)[:, :-1]
     keep = complete & scored[:, order:].any(2)

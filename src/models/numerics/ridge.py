@@ -190,6 +190,7 @@ def validation_error(fit: AffineMap, rows: RegressionData) -> float:
     """
     if not bool(rows.mask.any()):
         raise ValueError(
-            "several ridges to choose from and no validation step to choose by; give one ridge, or fewer gaps"
+            "several ridges to choose from and no validation step to choose by; give one ridge, fewer gaps or a longer "
+            "validation part"
         )
     return float(masked_mse(fit(rows.inputs.double()), rows.targets, rows.mask).nan_to_num(nan=math.inf))

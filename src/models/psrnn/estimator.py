@@ -18,12 +18,13 @@ from models.psrnn.features import FeatureDraw
 from models.psrnn.fit import Regression, fit
 from models.psrnn.kronecker import KroneckerPreconditioner
 from models.psrnn.update import MEANINGS
-from models.runtime.parameters import MOST_UNITS, not_negative, number, numbers, one_of, whole_number
+from models.runtime.parameters import MOST_EPOCHS, MOST_UNITS, not_negative, number, numbers, one_of, whole_number
 from models.runtime.seeding import Generators
 from models.runtime.threads import threads_for
 
 DAMPING = 0.01
 MOST_DELAY = 100_000  # rows
+MOST_WEIGHT = 1e6  # beside features that are at most 1
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -69,7 +70,7 @@ class PSRNNForecaster(RecurrentEstimator):
 
     def _check(self) -> None:
         super()._check()
-        whole_number("epochs", self.epochs, least=0)
+        whole_number("epochs", self.epochs, least=0, most=MOST_EPOCHS)
         self._draw()
         self._regression()
 
@@ -81,7 +82,8 @@ class PSRNNForecaster(RecurrentEstimator):
             history=self._rows("history"), future=self._rows("future"),
             delay=whole_number("delay", self.delay, most=MOST_DELAY), traces=numbers("traces", self.traces),
             kernel=kernel, sampler=sampler, bandwidth=rule_of(self.bandwidth),
-            whiten=not_negative("whiten", self.whiten, most=1), linear=not_negative("linear", self.linear),
+            whiten=not_negative("whiten", self.whiten, most=1),
+            linear=not_negative("linear", self.linear, most=MOST_WEIGHT),
         )  # fmt: skip
 
     def _rows(self, name: str) -> int | None:

@@ -16,6 +16,7 @@ from models.runtime.arrays import for_numpy
 from models.runtime.parameters import shown
 
 VALUES = re.compile(r"\s*(array[=(]|\[|[-+]?\d|nan|inf)")  # as a line of a message that lists them begins
+WORD = re.compile(r"\b(?!and\b)\w+")
 NO_NUMBERS = re.compile(r"could not convert|float\(\) argument|setting an array element|Cannot cast|The DType")
 LARGEST_SEED = 2**31 - 1
 
@@ -35,7 +36,7 @@ def left_as_it_was(estimator: Any) -> Iterator[None]:
 @contextmanager
 def in_one_line(names: str) -> Iterator[None]:
     """Raises a TypeError or ValueError of scikit-learn's again with its message in one line, without the values that it
-    lists; one of Python's or NumPy's own with what had to hold numbers, by `names`."""
+    lists, and after `names` where it has none of them; one of Python's or NumPy's own with what had to hold numbers."""
     try:
         yield
     except (TypeError, ValueError, OverflowError) as error:
@@ -43,9 +44,10 @@ def in_one_line(names: str) -> Iterator[None]:
         kept = message.splitlines()[:1] + [line for line in message.splitlines()[1:] if not VALUES.match(line)]
         line = " ".join(" ".join(kept).split())
         if not NO_NUMBERS.match(line) and not isinstance(error, OverflowError):
+            line = line if set(WORD.findall(names)) & set(WORD.findall(line)) else f"{names}: {line}"
             raise (error if line == message else type(error)(line)) from None
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{names} must hold numbers in rows of equal length: {line}") from None
+        raise kind(f"{names} must hold numbers in rows of equal length: {line.split('. This means')[0]}") from None
 
 
 def refuse_times(data: Any, name: str) -> None:
@@ -134,7 +136,9 @@ def input_names(estimator: Any, given: Any) -> np.ndarray:
     known = getattr(estimator, "feature_names_in_", None)
     if given is None:
         return np.array(column_names(estimator), dtype=object)
-    names = np.asarray(given, dtype=object)
+    if isinstance(given, str) or not np.iterable(given) or not all(isinstance(each, str) for each in given):
+        raise ValueError(f"input_features must be a list of names, got {shown(given)}")
+    names = np.array(list(given), dtype=object)
     if known is not None and not np.array_equal(known, names):
         raise ValueError("input_features is not equal to feature_names_in_; leave it out, or give these names")
     if len(names) != estimator.n_features_in_:

@@ -5,17 +5,24 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 LONGEST = 80  # of a value in a message
 MOST_UNITS = 10_000  # of a state: a matrix of so many by so many numbers takes 0.8 GB
+MOST_EPOCHS = 1_000_000  # of training, or iterations
 
 
 def shown(value: Any) -> str:
     """Returns a value as a message shows it, in one line and not at length."""
     return " ".join(reprlib.repr(value).split())[:LONGEST]
+
+
+def in_a_line(error: BaseException) -> str:
+    """Returns the message of an error in one line, its kind where it has none."""
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def whole_number(name: str, value: Any, *, least: int = 1, most: float = math.inf) -> int:
@@ -73,3 +80,12 @@ def yes_or_no(name: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be True or False, got {shown(value)}")
     return bool(value)
+
+
+def path(name: str, value: Any) -> Path:
+    """Returns the path. Raises TypeError for what is neither a text nor a path, and ValueError for an empty text."""
+    if not isinstance(value, str | Path):
+        raise TypeError(f"{name} must be a path, got {shown(value)}")
+    if not str(value):
+        raise ValueError(f"{name} is an empty text; give a path")
+    return Path(value)

@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from models.features.names import kernel_of, sampler_of
 from models.features.samplers import check_pair
-from models.runtime.estimators import checked_pair, checked_rows, column_names, left_as_it_was, seed_of
-from models.runtime.parameters import number, whole_number, yes_or_no
+from models.runtime.estimators import checked_pair, checked_rows, column_names, in_one_line, left_as_it_was, seed_of
+from models.runtime.parameters import MOST_EPOCHS, number, path, whole_number, yes_or_no
 from models.runtime.seeding import generator
 from models.ssgp.fit import Trained
 from models.ssgp.predictor import Predictor
@@ -128,6 +128,15 @@ class SSGPRegressor(RegressorMixin, BaseEstimator):
             drawn += process.noise.sqrt() * torch.randn(drawn.shape, generator=chance, dtype=drawn.dtype)
         return self._learnt.target.restore(drawn).numpy()
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Returns R² of the means at rows X against targets y: 1 is perfect, 0 as good as the mean of y.
+
+        sample_weight: of the rows, (row,), or None. Raises as `predict`, and TypeError and ValueError for targets or
+        weights that make no sense.
+        """
+        with in_one_line("X, y and sample_weight"):
+            return super().score(X, y, sample_weight)
+
     def log_marginal_likelihood(self) -> float:
         """Returns log p(y) of all rows that the process is conditioned on, in nats, the density being that of targets
         in their own unit. Raises NotFittedError before `fit`."""
@@ -142,11 +151,12 @@ class SSGPRegressor(RegressorMixin, BaseEstimator):
         that plain values do not tell: a RandomState, or a sampler or kernel of one's own class.
         """
         check_is_fitted(self)
+        where = path("folder", folder)
         names = getattr(self, "feature_names_in_", None)
         saved = SavedRegressor(
             self.get_params(deep=False), self._learnt, column_names(self), names is not None, self.loss_curve_
         )
-        save_regressor(saved, Path(folder))
+        save_regressor(saved, where)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -155,7 +165,7 @@ class SSGPRegressor(RegressorMixin, BaseEstimator):
 
         Nothing is unpickled. Raises ValueError for a folder without one.
         """
-        saved = read_regressor(Path(folder))
+        saved = read_regressor(path("folder", folder))
         fitted = {"_learnt": saved.learnt, "loss_curve_": saved.losses, "n_features_in_": len(saved.names)}
         if saved.named:
             fitted["feature_names_in_"] = np.array(saved.names, dtype=object)
@@ -169,7 +179,7 @@ class SSGPRegressor(RegressorMixin, BaseEstimator):
         check_pair(kernel, sampler)
         return Learning(
             kernel=kernel, sampler=sampler, count=whole_number("count", self.count, most=MOST_FREQUENCIES),
-            iterations=whole_number("iterations", self.iterations, least=0),
+            iterations=whole_number("iterations", self.iterations, least=0, most=MOST_EPOCHS),
             learning_rate=number("learning_rate", self.learning_rate),
             train_frequencies=yes_or_no("train_frequencies", self.train_frequencies), seed=seed_of(self.random_state),
         )  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from models.runtime.parameters import shown
 from models.trace.arguments import AUTO, EXACT, budgets, check_budget_arguments, check_choice, check_whole, until_sure
 from models.trace.estimators import METHODS, check_budget
 from models.trace.functions import STEPS, NamedFunction, function_of, iterated
@@ -89,7 +90,7 @@ def estimate_trace(
     symmetric, and for settings that make no sense. Warns where the tolerance is not reached.
     """
     if isinstance(function, tuple) and len(function) != 2:
-        raise ValueError(f"function must be a name or a function, or one of them with its steps, got {function!r}")
+        raise ValueError(f"function must be a name or a function, or one of them with its steps, got {shown(function)}")
     name, steps = function if isinstance(function, tuple) else (function, STEPS)
     check_whole("steps", steps, 4)
     own = function_of(matrix_of(matrix), name, steps)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from models.runtime.parameters import in_a_line
 from models.trace.oracles import Oracle, OracleError
 
 BASIS_BYTES = 32 * 2**20  # of the bases held at a time
@@ -99,8 +100,16 @@ def function_of_values(function: Callable[[Tensor], Tensor], values: Tensor) -> 
 
 
 def of_reals(function: Callable[[Tensor], Tensor], values: Tensor) -> Tensor:
-    """Returns f at eigenvalues. Raises OracleError where the answer is no tensor of as many real numbers."""
-    found: Any = function(values)
+    """Returns f at eigenvalues. Raises OracleError where f fails, or answers no tensor of as many real numbers."""
+    try:
+        found: Any = function(values)
+    except OracleError:
+        raise
+    except Exception as error:  # whatever it is that a function of one's own raises
+        said = in_a_line(error)
+        raise OracleError(
+            f"function fails at a tensor {tuple(values.shape)} of eigenvalues: {said}; mend it"
+        ) from error
     if not isinstance(found, Tensor) or found.shape != values.shape or found.is_complex():
         answered = f"{tuple(found.shape)} of {found.dtype}" if isinstance(found, Tensor) else type(found).__name__
         raise OracleError(

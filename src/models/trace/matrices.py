@@ -12,10 +12,12 @@ import torch
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from torch import Tensor
 
+from models.runtime.parameters import in_a_line
 from models.trace.oracles import Checked, Dense, Oracle, OracleError, refuse_asymmetric_products, sparse
 from models.trace.queries import QueryDraw
 from models.trace.scale import Rescaled, divided, exponent_of
 
+MOST_ROWS = 10**9  # a vector of so many numbers takes 8 GB
 KINDS = "a square array, sparse matrix, tensor or LinearOperator"
 
 
@@ -47,8 +49,7 @@ def scaled(oracle: Oracle, size: int, dtype: torch.dtype, device: torch.device, 
 class Operator:
     """Is the oracle of a symmetric `scipy.sparse.linalg.LinearOperator` (n, n), on the CPU.
 
-    Raises OracleError for an answer of another shape or of other than real numbers, and where its own product raises
-    ValueError.
+    Raises OracleError for an answer of another shape or of other than real numbers, and where its own product fails.
     """
 
     operator: LinearOperator
@@ -65,16 +66,19 @@ class Operator:
     def _products(self, columns: np.ndarray) -> np.ndarray:
         try:
             return np.asarray(self.operator.matmat(columns))
-        except ValueError as error:
-            raise OracleError(f"the operator fails at a product with {columns.shape}: {error}; mend it") from error
+        except Exception as error:  # whatever it is that a product of one's own raises
+            said = in_a_line(error)
+            raise OracleError(f"the operator fails at a product with {columns.shape}: {said}; mend it") from error
 
 
 def check_shape(shape: tuple[int, ...]) -> None:
-    """Raises ValueError unless a matrix of this shape is square and has a row."""
+    """Raises ValueError unless a matrix of this shape is square and has a row, and not more than memory holds."""
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ValueError(f"the matrix has shape {tuple(shape)}; a square one (n, n) is needed")
     if shape[0] == 0:
         raise ValueError("the matrix has no rows")
+    if shape[0] > MOST_ROWS:
+        raise ValueError(f"the matrix must have at most {MOST_ROWS:g} rows, got {shape[0]}")
 
 
 def precision(dtype: np.dtype) -> torch.dtype:
@@ -126,6 +130,8 @@ def of_sparse(matrix: Any, device: torch.device) -> Matrix:
 
 def of_tensor(matrix: Tensor) -> Matrix:
     """Returns the oracle of a tensor, dense or sparse, on its device. Errors: as `matrix_of`."""
+    if matrix.is_meta:
+        raise TypeError("the matrix is a tensor on the device meta, which holds no numbers; give one on another device")
     if matrix.layout == torch.strided:
         return of_dense(matrix)
     check_shape(tuple(matrix.shape))
