@@ -75,6 +75,19 @@ def test_products_are_those_of_the_matrix(name: str) -> None:
     check_symmetric(oracle, N, generator=chance(2), dtype=torch.float64)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_numbers_too_small_to_multiply_fast_are_zero_and_change_no_product(dtype: torch.dtype) -> None:
+    least = torch.finfo(dtype).tiny
+    matrix = KERNEL.to(dtype).clone()
+    matrix[0, 1] = matrix[1, 0] = least / 2
+    matrix[2, 3] = matrix[3, 2] = least
+    found, queries = Dense(matrix), normal(1, 5, N).to(dtype)
+    assert found.matrix[0, 1] == 0
+    assert found.matrix[2, 3] == least
+    assert matrix[0, 1] > 0
+    torch.testing.assert_close(found(queries), queries @ matrix, rtol=0, atol=0)
+
+
 @pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")
 def test_the_sparse_tensor_of_other_devices() -> None:
     parts = (torch.from_numpy(part) for part in (GRAPH.indptr, GRAPH.indices, GRAPH.data))
