@@ -18,7 +18,8 @@ from models.sequence.tokens import TokenLists
 VOCABULARY, TASKS, WIDTH = 23, 4, 8
 ARMS = (
     "dense", "dense_wide", "dense_total", "token", "sentence", "hash", "random", "task", "token+static",
-    "token+dynamic", "token+shared", "sentence+shared", "dense+static", "dense+dynamic",
+    "token+dynamic", "token+shared", "sentence+shared", "dense+static", "dense+dynamic", "sentence+static",
+    "sentence+dynamic", "hash+static", "hash+dynamic", "random+static", "random+dynamic",
 )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from experts_problems import about_of, filled, normal
+from models.experts import mixture
 from models.experts.adapters import Adapters
 from models.experts.arms import Adapting, Mixing, parts_of
 from models.experts.mixture import Mixture, StackedExperts, counts_of, grouped_pays, kept_within
@@ -282,6 +284,56 @@ def test_counts_and_shares() -> None:
 
 def test_the_gpu_kernel_is_not_taken_on_a_cpu() -> None:
     assert not grouped_pays(torch.zeros(3, 8, dtype=torch.bfloat16), torch.zeros(2, 8, 8))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "hidden", "capability", "taken"),
+    [
+        (torch.bfloat16, 16, (9, 0), True),
+        (torch.bfloat16, 16, (10, 0), True),
+        (torch.bfloat16, 16, (8, 9), False),
+        (torch.bfloat16, 12, (9, 0), False),
+        (torch.float32, 16, (9, 0), False),
+    ],
+)
+def test_the_gpu_kernel_is_taken_where_there_is_one(
+    dtype: torch.dtype, hidden: int, capability: tuple[int, int], taken: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows: Any = SimpleNamespace(is_cuda=True, dtype=dtype, device="cuda")
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: capability)
+    monkeypatch.setattr(nn.functional, "grouped_mm", None, raising=False)
+    assert grouped_pays(rows, torch.zeros(2, 8, hidden)) == taken
+    monkeypatch.delattr(nn.functional, "grouped_mm")
+    assert not grouped_pays(rows, torch.zeros(2, 8, hidden))
+
+
+@pytest.mark.parametrize(("dtype", "limit"), [(torch.float32, 1e-5), (torch.bfloat16, 0.05)])
+@pytest.mark.parametrize(("top", "capacity"), [(1, None), (2, None), (2, 0.5)])
+def test_the_gpu_kernel_finds_what_sorted_products_find(
+    top: int, capacity: float | None, dtype: torch.dtype, limit: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Values and gradients, as "auto" takes it where it pays; one expert meets no token."""
+    if not hasattr(nn.functional, "grouped_mm"):
+        pytest.skip("this torch has no grouped_mm")
+    own, x = filled(StackedExperts(4, 8, 16)).to(dtype), normal(TOKENS, 8).to(dtype).requires_grad_()
+    choice = torch.stack([torch.arange(TOKENS) % 3, (torch.arange(TOKENS) + 1) % 3], 1)[:, :top]
+    weight = normal(TOKENS, top, seed=1).sigmoid().to(dtype).requires_grad_()
+    results, kernels = [], list[str]()
+    for kernel in ("one_by_one", "in_one_kernel"):
+        monkeypatch.setattr(mixture, "grouped_pays", lambda *_, kernel=kernel: kernel == "in_one_kernel")
+        monkeypatch.setattr(own, kernel, noted(kernels, kernel, getattr(own, kernel)))
+        found = own(x, Routed(choice, weight, None), capacity=capacity)
+        slopes = torch.autograd.grad(found.square().sum(), [x, weight, *own.parameters()])
+        results.append((found, *slopes))
+        assert not slopes[2][3].any()
+    assert kernels == ["one_by_one", "in_one_kernel"]
+    for one, other in zip(*results, strict=True):
+        torch.testing.assert_close(one, other, rtol=limit, atol=limit * float(one.detach().abs().max()))
+
+
+def noted(calls: list[str], name: str, function: Any) -> Any:
+    """The function, which notes its calls by name."""
+    return lambda *given: calls.append(name) or function(*given)
 
 
 @pytest.mark.parametrize(

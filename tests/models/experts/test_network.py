@@ -107,7 +107,7 @@ def test_writing_token_by_token_is_the_network_at_once(arm: str) -> None:
     torch.testing.assert_close(part, whole[rows], rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("arm", ["dense", "token+shared", "sentence", "random"])
+@pytest.mark.parametrize("arm", ["dense", "token+shared", "sentence+dynamic", "random", "hash+static"])
 @pytest.mark.parametrize("size", [1, 3])
 def test_translations_do_not_depend_on_neighbours(arm: str, size: int) -> None:
     model = filled(TranslationNetwork(architecture(arm), seed=0), 0.25)

@@ -170,17 +170,25 @@ def test_tiny_batches_work() -> None:
 
 
 @pytest.mark.parametrize("world", [2, 5])
-def test_processes_share_a_batch(world: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    made, rows = objective(network("token"), balance=0.0), torch.tensor([0, 1, 3])
+@pytest.mark.parametrize("arm", ["token", "sentence+dynamic", "hash+static"])
+def test_processes_share_a_batch(arm: str, world: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, rows = network(arm), torch.tensor([0, 1, 3])
+    made = objective(model, balance=0.0)
     whole = made.loss(rows)
     monkeypatch.setattr("models.experts.objective.world", lambda: world)
     parts = []
     for rank in range(world):
         monkeypatch.setattr("models.experts.objective.rank", lambda rank=rank: rank)
         parts.append(made.loss(rows))
-    assert sum(each.total.item() for each in parts) == pytest.approx(whole.total.item())
     assert sum(float(each.weight) for each in parts) == whole.weight
-    assert all(each.total.requires_grad for each in parts)
+    slopes = [gradient_of(each.total, model) for each in parts]
+    torch.testing.assert_close(sum(slopes), gradient_of(whole.total, model), rtol=1e-10, atol=1e-10)
+
+
+def gradient_of(total: torch.Tensor, model: TranslationNetwork) -> torch.Tensor:
+    """Of all parameters, end to end."""
+    found = torch.autograd.grad(total, list(model.parameters()), allow_unused=True, materialize_grads=True)
+    return torch.cat([each.flatten() for each in found])
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,23 @@ def test_a_new_task_begins_with_the_embedding_of_a_known_one() -> None:
     assert any(torch.equal(table[3], row) for row in before)
 
 
+@pytest.mark.parametrize("adapter", ["static", "dynamic"])
+@pytest.mark.parametrize("router", ["sentence", "hash", "random"])
+def test_every_router_learns_with_adapters_and_is_kept(router: str, adapter: str, tmp_path: Path) -> None:
+    known = [*pairs(), *pairs("fr"), *((b, a, "en", "de") for a, b, _, _ in pairs())]
+    changed = {"arm": f"{router}+{adapter}", "count": 4, "epochs": 2, "updates": 5, "learning_rate": 0.01, "warmup": 2}
+    own, again = (Translator(**QUICK | changed).fit(known) for _ in range(2))
+    assert own.curve_ == again.curve_
+    assert own.curve_[1][0] < own.curve_[0][0]
+    adapters = own.predictor_.network.decoder_adapters[0].experts
+    assert all(bool(each.any()) for each in adapters.leave[: 3 if adapter == "static" else 0])
+    assert bool(adapters.leave.any())  # which begins with zeros
+    own.save(tmp_path / "kept")
+    loaded, texts = Translator.load(tmp_path / "kept"), [row[0] for row in known]
+    task = [place // 16 for place in range(48)]
+    assert loaded.predictor_.translate(texts, task) == own.predictor_.translate(texts, task)
+
+
 def test_a_failed_call_leaves_the_translator_as_it_was(fitted: Translator) -> None:
     before = dict(vars(fitted))
     for call, reason in (

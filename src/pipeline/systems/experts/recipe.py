@@ -97,11 +97,12 @@ def close(here: Study, words: str, validation: float) -> None:
 def train(settings: ExpertsConfig, job: Job) -> float:
     """The whole recipe; returns −log p of a validation token in nats, mean over tasks, of the model that is kept."""
     settings = settings_of_rank(settings)
+    if settings.fewshot.languages:
+        refuse_several("fewshot.languages")
     device, clock = set_up(settings, job), Clock()
     with clock.stage("load"):
         data, base = load(settings), None
         if settings.fewshot.languages:
-            refuse_several("fewshot.languages")
             data, base = split(settings, data)
     refuse_unlike(fingerprint(asdict(settings), data.checksum))
     with clock.stage("tokenise"):

@@ -176,6 +176,20 @@ def test_bad_settings_end_in_one_line(overrides, message, run_pipeline: Callable
     assert message in run_pipeline(*TINY, *overrides, "tracking=off").error
 
 
+def test_few_pairs_are_for_one_process(run_pipeline: Callable, monkeypatch) -> None:
+    """What is learned from some hundred pairs gains nothing by being shared; it is said before anything is loaded."""
+
+    def of_two(settings: object) -> object:
+        monkeypatch.setenv("TORCHELASTIC_RUN_ID", "of two")
+        monkeypatch.setenv("WORLD_SIZE", "2")
+        return settings
+
+    monkeypatch.setattr("pipeline.systems.experts.recipe.settings_of_rank", of_two)
+    result = run_pipeline(*TINY, "fewshot.languages=[c3]", "tracking=off")
+    assert "fewshot.languages is for one process; start it with python -m pipeline, not with torchrun" in result.error
+    assert "load …" not in result.out + result.err
+
+
 def test_without_scores_nothing_is_begun(run_pipeline: Callable, monkeypatch) -> None:
     metrics.cache_clear()
     monkeypatch.setitem(sys.modules, "sacrebleu.metrics.bleu", None)
