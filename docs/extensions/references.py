@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import math
 import re
+import shlex
 from functools import lru_cache
 from pathlib import Path
 
@@ -26,13 +27,13 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 def row_of(path: Path, where: str) -> dict[str, str]:
-    """The one row whose columns have these values, as in "arm=psrnn count=5".
+    """The one row whose columns have these values, as in `arm=psrnn "claim=ahead of all"`.
 
     Raises ValueError where none or several do, or the file is missing.
     """
     if not path.is_file():
         raise ValueError(f"{path} is missing")
-    wanted = dict(pair.split("=", 1) for pair in where.split())
+    wanted = dict(pair.split("=", 1) for pair in shlex.split(where))
     found = [row for row in rows_of(path) if all(row.get(name) == value for name, value in wanted.items())]
     if len(found) != 1:
         raise ValueError(f"{path}: {len(found)} rows with {where.strip()}, and a reference wants one")
