@@ -32,7 +32,6 @@ from models.sequence.tokens import TokenLists
 SIZES = (
     (2048, 128, 512, 8, 1, "even"),
     (2048, 128, 512, 8, 2, "even"),
-    (2048, 128, 512, 8, 2, "collapsed"),
     (2048, 128, 512, 32, 2, "skewed"),
 )
 SENTENCES, LONGEST, WIDTH, HEADS, HIDDEN, LAYERS, PIECES = 80, 20, 96, 4, 192, 2, 4000
@@ -70,7 +69,7 @@ def experts_at(size: tuple[int, int, int, int, int, str], device: torch.device) 
     dense = FeedForward(width, hidden).to(device)
     tokens = torch.randn(count_of_tokens, width, generator=generator()).to(device).requires_grad_()
     repeated = tokens.detach().repeat(top, 1).requires_grad_()
-    choices = routed(count_of_tokens, count, top, shares, device)
+    choices, collapsed = (routed(count_of_tokens, count, top, own, device) for own in (shares, "collapsed"))
     grouped = StackedExperts(count, width, hidden, product="grouped").to(device)
     grouped.load_state_dict(own.state_dict())
 
@@ -79,6 +78,7 @@ def experts_at(size: tuple[int, int, int, int, int, str], device: torch.device) 
 
     forms = {
         "ours": of(lambda: own(tokens, choices), [tokens, *own.parameters()]),
+        "all tokens to the same experts": of(lambda: own(tokens, collapsed), [tokens, *own.parameters()]),
         "one network on n·K rows": of(lambda: dense(repeated), [repeated, *dense.parameters()]),
         "loop with index_add": of(lambda: loop_of(own, tokens, choices), [tokens, *own.parameters()]),
     }
@@ -205,7 +205,8 @@ def measure(machine: Machine, budget: float) -> list[Row]:
     for size in SIZES:
         said = "{} tokens, width {}, hidden {}, {} experts, {} met, {}".format(*size)
         rows += compare("experts", said, experts_at(size, device), machine=machine, budget=budget)
-    said = f"{SENTENCES} sentences of at most {LONGEST}, width {WIDTH}, {LAYERS} layers, {PIECES} pieces"
+    targets = int(sentences(SENTENCES, LONGEST).target.lengths.sum())
+    said = f"{SENTENCES} sentences of {targets} target tokens, width {WIDTH}, {LAYERS} layers, {PIECES} pieces"
     rows += compare("step of a translator", said, steps_of(device), machine=machine, budget=budget)
     said = f"{TRANSLATED} sentences, {WRITTEN} tokens each"
     rows += compare("decoding", said, searches(device), machine=machine, budget=budget)

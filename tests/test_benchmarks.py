@@ -28,7 +28,7 @@ TINY: dict[str, dict[str, Any]] = {
     "page_attention": {"TOKENS": (90,)},
     "mctn_step": {"BATCH": 3, "LEAST": 2, "STEPS": 4, "UNITS": 4, "UTTERANCES": 5, "VOCABULARY": 9, "LONGEST": 4},
     "experts_step": {
-        "SIZES": ((9, 8, 8, 4, 2, "even"), (9, 8, 8, 4, 2, "collapsed")),
+        "SIZES": ((9, 8, 8, 4, 2, "even"), (9, 8, 8, 4, 2, "skewed")),
         "SENTENCES": 3,
         "LONGEST": 6,
         "WIDTH": 8,
@@ -56,7 +56,7 @@ ROWS = {
     "five_lines": 2,
     "page_attention": 4 * 2 + 2,
     "mctn_step": 3 + 3 + 2 + 2,
-    "experts_step": 2 * (3 + hasattr(torch.nn.functional, "grouped_mm")) + 3 + 3,
+    "experts_step": 2 * (4 + hasattr(torch.nn.functional, "grouped_mm")) + 3 + 3,
 }
 PEERS = {"feature_map": 1, "two_stage": 1, "long_series": 1, "trace_estimation": 3, "ssgp": 2, "gp_regression": 2,
          "five_lines": 1}  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.sequence.decoding import Rules, Written, beam, best_of, greedy
+from models.sequence.decoding import Rules, Written, beam, best_of, best_of_each, greedy
 
 LETTERS, STEPS, END, BEGIN = 5, 4, 0, 4
 
@@ -139,6 +139,18 @@ def test_what_is_as_long_as_may_be_is_cut_and_said() -> None:
     for found in (greedy(TableWriter(), table, rules(1))[0], beam(TableWriter(), table, rules(1), size=2)[0]):
         assert letters(found) == (1, 1, 1, 1)
         assert not found.finished
+
+
+@pytest.mark.parametrize("count", [1, 5, 63, 64, 65, 200])
+def test_the_best_of_each_row_is_found_block_by_block(count: int) -> None:
+    values = torch.randint(7, (40, count), generator=torch.Generator().manual_seed(count)).double()
+    values[:, ::3] = -torch.inf
+    values[3] = torch.nan
+    found = best_of_each(values)
+    for own, expected in zip(found, values.max(1), strict=True):
+        torch.testing.assert_close(own[:3], expected[:3], rtol=0, atol=0)
+        torch.testing.assert_close(own[4:], expected[4:], rtol=0, atol=0)
+    assert bool(found[0][3].isnan())
 
 
 def test_of_equals_the_lower_id_is_taken() -> None:
