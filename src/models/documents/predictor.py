@@ -1,0 +1,205 @@
+"""A fitted network with its vocabulary and patterns: words and boxes in, tags or classes out, and back from disk
+without pickle."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from models.documents.network import Architecture, DocumentNetwork
+from models.documents.objective import batch_of
+from models.documents.reading import Chunk, Reading, named, owners_of, word_counts
+from models.documents.words import Placed, without_box
+from models.runtime.plain import made_of, plain
+from models.runtime.saved import readable
+from models.runtime.threads import threads_for
+from models.runtime.whole_folder import folder_written_whole
+from models.sequence.entities import entities
+from models.sequence.vocabulary import Vocabulary
+
+DESCRIPTION, ARRAYS, VOCABULARY = "documents.json", "documents.npz", "vocabulary.json"
+TAGS, CLASSES = HEADS = ("tags", "classes")
+READ = ("patterns", "max_length", "stride", "lower_case", "seed")  # of `Reading`, what is written beside the vocabulary
+
+
+class Tagged(NamedTuple):
+    """Holds what a network says of the words of a document.
+
+    labels: the most probable tag of each. probabilities: of these, float64 (word,). entities: int64 (word,), the number
+    of the word's entity, from 1 in each document, 0 for none. chunks: in how many the document was read.
+    """
+
+    labels: tuple[str, ...]
+    probabilities: np.ndarray
+    entities: np.ndarray
+    chunks: int
+
+
+class Classified(NamedTuple):
+    """Holds what a network says of a document: the most probable class, None without words; the probability of every
+    class, float64 (class,), NaN without words; and in how many chunks it was read."""
+
+    label: str | None
+    probabilities: np.ndarray
+    chunks: int
+
+
+class Spread(NamedTuple):
+    """Holds probabilities of a document: of each word's tags, float64 (word, tag), or of its classes, (1, class); and
+    in how many chunks it was read."""
+
+    probabilities: np.ndarray
+    chunks: int
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentPredictor:
+    """Says what words of documents are, or documents.
+
+    network: fitted. reading: how documents are read. head: "tags" of words, or "classes" of documents. outputs: their
+    names. Raises ValueError for a network and a reading that do not fit each other.
+    """
+
+    network: DocumentNetwork
+    reading: Reading
+    head: str
+    outputs: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        own = self.network.architecture
+        if self.head not in HEADS:
+            raise ValueError(f"head must be tags or classes, got {self.head!r}")
+        fits = {
+            "outputs": (len(self.outputs), own.outputs), "vocabulary": (self.reading.vocabulary.size, own.vocabulary),
+            "layers": (self.reading.layers, own.layers),
+        }  # fmt: skip
+        for name, (given, there) in fits.items():
+            if given != there:
+                raise ValueError(f"{name}: {given} are given and the network has {there}")
+        if self.reading.max_length > own.longest:
+            raise ValueError(f"max_length={self.reading.max_length}, and the network reads {own.longest} tokens")
+
+    def tags(self, documents: Sequence[Placed]) -> list[Tagged]:
+        """Returns tags of the words of each document, in their order; none where it has no words.
+
+        A document of more than `max_length` tokens is read in chunks that overlap; a word's tag comes from the chunk in
+        which it stands farthest from the ends. No document depends on the others. Raises ValueError for a model of
+        classes, and as `Reading.chunks`; warns of words without a box and of documents without words.
+        """
+        return [tagged(self.outputs, found) for found in self.probabilities(documents, TAGS)]
+
+    def classes(self, documents: Sequence[Placed]) -> list[Classified]:
+        """Returns the class of each document, in their order. Of several chunks the mean counts, each with its number
+        of tokens. Raises ValueError for a model of tags, and else as `tags`."""
+        found = self.probabilities(documents, CLASSES)
+        return [
+            Classified(self.outputs[int(own[0].argmax())] if chunks else None, own[0], chunks) for own, chunks in found
+        ]
+
+    def probabilities(self, documents: Sequence[Placed], head: str) -> list[Spread]:
+        """Returns the probabilities of each document. Raises as `tags` and `classes`."""
+        if head != self.head:
+            raise ValueError(f"this model knows {self.head}, and {head} are asked for; take the other kind of model")
+        warn_of(documents, boxes=self.network.architecture.boxes)
+        with torch.inference_mode(), threads_for(self.network):
+            return [self._of(document) for document in documents]
+
+    def _of(self, document: Placed) -> Spread:
+        if not len(document.words):
+            none = np.full((1, len(self.outputs)), np.nan)
+            return Spread(none if self.head == CLASSES else none[:0], 0)
+        try:
+            return self._joined(self.reading.chunks(document))
+        except torch.OutOfMemoryError as error:
+            raise ValueError(f"{named(document)}: it does not fit into memory; lower max_length") from error
+
+    def _joined(self, chunks: Sequence[Chunk]) -> Spread:
+        found = [self._read(chunk).numpy() for chunk in chunks]
+        lengths = [len(chunk.document.tokens.ids) for chunk in chunks]
+        if self.head == CLASSES:
+            return Spread(np.average(np.concatenate(found), 0, lengths, keepdims=True), len(chunks))
+        stretches = [chunk.stretch for chunk in chunks]
+        counts = np.zeros(stretches[-1].end, np.int64)
+        for chunk in chunks:
+            counts[slice(*chunk.stretch)] = word_counts(chunk.document.tokens)
+        owners, whole = owners_of(stretches, counts), np.empty((len(counts), len(self.outputs)))
+        for number, (own, stretch) in enumerate(zip(found, stretches, strict=True)):
+            mine = owners[slice(*stretch)] == number
+            whole[slice(*stretch)][mine] = own[mine]
+        return Spread(whole, len(chunks))
+
+    def _read(self, chunk: Chunk) -> Tensor:
+        """Returns probabilities of the words of a chunk, or of the chunk, float64."""
+        tokens, plans, _ = batch_of([chunk.document], self.network.guess_bias.device)
+        forward: Callable[..., Tensor] = getattr(self.network, self.head)
+        return forward(tokens, plans).double().softmax(1).cpu()
+
+    def save(self, folder: str | Path, *, more: Mapping[str, Any] | None = None) -> None:
+        """Writes documents.json (architecture, how documents are read, names of outputs, `more` plain values),
+        vocabulary.json and documents.npz (the weights) into a new folder, which appears under its name when it is
+        whole. Raises FileExistsError where something is there."""
+        description = {
+            "architecture": asdict(self.network.architecture), "head": self.head, "outputs": list(self.outputs),
+            "reading": {name: plain(getattr(self.reading, name), name) for name in READ}, "more": dict(more or {}),
+        }  # fmt: skip
+        arrays: dict[str, Any] = {name: value.cpu().numpy() for name, value in self.network.state_dict().items()}
+        with folder_written_whole(Path(folder)) as partial:
+            (partial / DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
+            (partial / VOCABULARY).write_text(self.reading.vocabulary.to_json(), encoding="utf-8")
+            np.savez(partial / ARRAYS, allow_pickle=False, **arrays)
+
+
+def tagged(names: Sequence[str], found: Spread) -> Tagged:
+    """Returns the most probable tag of each word, and the entities that they make, see `models.sequence.entities`."""
+    own, chunks = found
+    labels = tuple(names[int(place)] for place in own.argmax(1))
+    numbers = np.zeros(len(own), np.int64)
+    for number, entity in enumerate(entities(labels), start=1):
+        numbers[entity.first : entity.end] = number
+    return Tagged(labels, own.max(1), numbers, chunks)
+
+
+def warn_of(documents: Sequence[Placed], *, boxes: bool) -> None:
+    """Warns, with their number, of documents without words, and where boxes are read of words without a box."""
+    empty = sum(not len(document.words) for document in documents)
+    if empty:
+        warnings.warn(f"{empty} of {len(documents)} documents have no words; nothing is said of them", stacklevel=4)
+    lacking = sum(int(without_box(document).sum()) for document in documents) if boxes else 0
+    if lacking:
+        every = sum(len(document.words) for document in documents)
+        warnings.warn(f"{lacking} of {every} words have no box; they are taken to stand where the word before stands",
+                      stacklevel=4)  # fmt: skip
+
+
+def load_predictor(folder: str | Path) -> DocumentPredictor:
+    """Returns the predictor that `save` wrote into a folder; it says the same. Nothing is unpickled. Raises ValueError
+    for a folder without one, and ImportError without the package tokenizers."""
+    return load_with(folder)[0]
+
+
+def load_with(folder: str | Path) -> tuple[DocumentPredictor, dict[str, Any]]:
+    """Returns the predictor that `save` wrote into a folder, and the values that were written with it. Raises as
+    `load_predictor`."""
+    folder = Path(folder)
+    for name in (DESCRIPTION, VOCABULARY, ARRAYS):
+        if not (folder / name).is_file():
+            raise ValueError(f"{folder} holds no saved model: {name} is not there; name the folder given to save")
+    with readable(folder):
+        described = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+        network = DocumentNetwork(Architecture(**described["architecture"]), seed=0)
+        with np.load(folder / ARRAYS, allow_pickle=False) as file:
+            state = {name: torch.from_numpy(file[name]) for name in file.files}
+        network.to(state["guess_bias"].dtype).load_state_dict(state)
+        vocabulary = Vocabulary.from_json((folder / VOCABULARY).read_text(encoding="utf-8"))
+        how = {name: made_of(described["reading"][name]) for name in READ}
+        reading = Reading(vocabulary, layers=network.architecture.layers, **how)
+        predictor = DocumentPredictor(network.eval(), reading, described["head"], tuple(described["outputs"]))
+        return predictor, described["more"]
