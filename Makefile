@@ -87,8 +87,8 @@ results: $(INSTALLED)  ## make the pages of docs/results/ again; hours. ARGS='re
 		$(BIN)/python -m pipeline +experiment=mctn_synthetic data.link=true mctn.arm=cyclic-t-v mctn.$${setting#*:} 'seed=range(6)' threads=1 run_name=mctn-$${setting%%:*} $(ARGS); done
 	for name in experts experts_all experts_ciphers experts_fewshot experts_routing; do \
 		$(BIN)/python -m pipeline +experiment=$$name run_name=$${name//_/-} $(ARGS); done
-	$(BIN)/python -m pipeline +experiment=experts_ciphers data.families=1 run_name=experts-ciphers-one-family $(ARGS)
-	$(BIN)/python -m pipeline +experiment=experts_ciphers data.surfaces=disjoint run_name=experts-ciphers-disjoint $(ARGS)
+	$(BIN)/python -m pipeline +experiment=experts_ciphers data.families=1 experts.arm=dense_wide,token,token+shared 'seed=range(5)' run_name=experts-ciphers-one-family $(ARGS)
+	$(BIN)/python -m pipeline +experiment=experts_ciphers data.surfaces=disjoint experts.arm=dense_wide,token,token+shared 'seed=range(5)' run_name=experts-ciphers-disjoint $(ARGS)
 	$(BIN)/python -m pipeline +experiment=ssgp run_name=ssgp-abalone threads=1 $(ARGS)
 	$(BIN)/python -m pipeline +experiment=ssgp data.sex=false 'seed=range(5)' contender=ssgp/iid,revisited/iid,revisited/orthogonal,pca/iid,vae_ridge,ridge run_name=ssgp-abalone-seven threads=1 $(ARGS)
 	$(BIN)/python -m pipeline +experiment=ssgp data=gas_turbine 'seed=range(7)' gpytorch.points=1000 gpytorch.batch_size=1024 run_name=ssgp-gas-turbine threads=1 $(ARGS)

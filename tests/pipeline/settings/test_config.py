@@ -25,7 +25,7 @@ from pipeline.systems.trace.config import problem_of
 OPTIONS = sorted(
     (str(path.parent.relative_to(conf_folder())), path.stem)
     for path in conf_folder().glob("*/*.yaml")
-    if path.parent.name not in ("recipe", "experiment", "contender")
+    if path.parent.name not in ("recipe", "experiment", "contender", "budget")
 )
 # those of a PSRNN: recipes of other systems have sections of their own
 EXPERIMENTS = sorted(
@@ -204,6 +204,17 @@ def test_a_choice_of_a_sweep_has_settings_of_its_own() -> None:
         settings = checked(compose("config", ["+experiment=mctn_synthetic", "data.link=true", f"mctn.arm={arm}"]))
         assert settings.mctn.dropout == dropout
         assert settings.mctn.weights.second == settings.mctn.weights.translation == 160
+
+
+@pytest.mark.parametrize("experiment", ["experts", "experts_all", "experts_fewshot"])
+def test_a_budget_wins_over_its_experiment(experiment: str) -> None:
+    register_resolvers()
+    asked = [f"+experiment={experiment}", "+budget=two_cores"]
+    whole, small = (compose("config", asked[:count], return_hydra_config=True) for count in (1, 2))
+    arms, all_arms = ({**config.hydra.sweeper.params, "seed": None} for config in (small, whole))
+    assert arms == all_arms
+    assert small.fit.epochs * small.fit.updates == 1200 <= whole.fit.epochs * whole.fit.updates / 2
+    assert checked(compose("config", asked)).decode.beam == 1
 
 
 def test_caps_only_lower() -> None:
