@@ -127,6 +127,7 @@ def estimate_own(settings: TraceConfig, job: Job) -> float:
 
 def estimate(settings: TraceConfig, job: Job) -> float:
     """The whole recipe; returns the mean failures, in percent, at the most queries, or as `estimate_own`."""
+    records.refuse_no_file(settings, job)
     settings = settings_of_rank(settings)
     if settings.problem == OWN:
         return estimate_own(settings, job)

@@ -10,6 +10,7 @@ import torch
 from data.points import Points
 from pipeline.host.errors import PipelineError
 from pipeline.settings.build import build
+from pipeline.settings.job import Job
 from pipeline.systems.registry import function, refuse_other_records
 from pipeline.systems.trace.config import OWN, RECORDS, TraceConfig
 
@@ -42,6 +43,13 @@ def check(settings: TraceConfig) -> None:
         refuse_other_records(settings.data["_target_"], (RECORDS[problem],), f"problem={problem}")
         return
     raise PipelineError(f"problem={problem} has no data; choose both by problem={problem}, in YAML 'override /problem'")
+
+
+def refuse_no_file(settings: TraceConfig, job: Job) -> None:
+    """Raises PipelineError where data=matrix was typed without a file. As the choice that problem=auto makes it is no
+    error without one, so the settings alone cannot tell."""
+    if "data=matrix" in job.overrides and not given(settings):
+        raise PipelineError(f"data=matrix needs matrix.path=FILE ({FORMATS}); leave data=matrix out for diag(1/i²)")
 
 
 def load(settings: TraceConfig) -> Any:

@@ -122,6 +122,8 @@ def test_more_queries_than_rows_are_left_out(tmp_path: Path, run_pipeline, clien
     ("arguments", "message"),
     [
         (("problem=own",), "problem=own needs a matrix: matrix.path=FILE (.mtx, .npz, .npy, .txt or .edges)"),
+        (("data=matrix",), "data=matrix needs matrix.path=FILE (.mtx, .npz, .npy, .txt or .edges); leave data=matrix"),
+        (("data=matrix", "problem=synthetic"), "data=matrix needs matrix.path=FILE"),
         (("function=cube",), "function=cube is for a matrix of one's own; give matrix.path=FILE"),
         (("problem=roget", "matrix.path=a.npz"), "matrix.path=a.npz is for problem=own; leave problem=roget out"),
         (("matrix.path=none.npz",), "none.npz: there is no such file"),
