@@ -51,7 +51,8 @@ class Document(NamedTuple):
     words: as they are read. boxes: float32 (word, 4), x0, y0, x1, y1 within the page, y downwards; NaN for a word
     without one. pages: the page of each word, from 0, ascending. sizes: of each page. tags: of each word, empty where
     they are not known. cues: of a generated document, int64 (cue, 2), a word and the one that its tag, or the label,
-    hangs on.
+    hangs on. values: kinds and values that the document is known to give, in a normal form, whether or
+    not its words say them; empty where they are not known.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Document(NamedTuple):
     label: str | None = None
     tags: tuple[str, ...] = ()
     cues: np.ndarray = NO_CUES
+    values: tuple[tuple[str, str], ...] = ()
 
     def check(self) -> None:
         """Raises DataError, naming document, page and word, for what is no document."""
@@ -214,10 +216,10 @@ class Documents:
 
     @cached_property
     def checksum(self) -> str:
-        """Returns the SHA-256 over split, words, boxes, pages, labels and tags: equal data, equal checksums."""
+        """Returns the SHA-256 over split, words, boxes, pages, labels, tags and values: equal data, equal checksums."""
         digest = hashlib.sha256()
         for part, own in self.all():
-            digest.update(repr((part, own.name, own.words, own.sizes, own.label, own.tags)).encode())
+            digest.update(repr((part, own.name, own.words, own.sizes, own.label, own.tags, own.values)).encode())
             digest.update(np.ascontiguousarray(own.boxes, np.float32).tobytes())
             digest.update(np.ascontiguousarray(own.pages, np.int16).tobytes())
         return digest.hexdigest()

@@ -20,6 +20,7 @@ import numpy as np
 from data.base import DataError, check_whole_numbers
 from data.documents.generator import SyntheticDocuments, with_kinds
 from data.documents.matching import Found, find_values, said
+from data.documents.values import normalised
 from data.files.published import PutByHand
 from data.files.textfile import fail, read_rows
 from data.pages import (
@@ -68,10 +69,11 @@ class Contract(NamedTuple):
         return next((value.replace("_", " ") for kind, value in self.answers if kind == "jurisdiction"), OTHER)
 
     def tagged(self, classes: Sequence[str]) -> Document:
-        """Returns the document with tags where its words say a value, and its class."""
+        """Returns the document with tags where its words say a value, its class, and its values."""
         tags = tags_of(len(self.document.words), find_values(self.document.words, self.answers))
         label = self.jurisdiction if self.jurisdiction in classes else OTHER
-        return self.document._replace(tags=tags, label=label)
+        values = tuple(sorted({(kind, normalised(kind, value)) for kind, value in self.answers}))
+        return self.document._replace(tags=tags, label=label, values=values)
 
 
 def tags_of(count: int, found: Sequence[Found]) -> tuple[str, ...]:

@@ -22,10 +22,11 @@ from models.runtime.plain import made_of, plain
 from models.runtime.saved import readable
 from models.runtime.threads import threads_for
 from models.runtime.whole_folder import folder_written_whole
-from models.sequence.entities import entities
+from models.sequence.entities import best_tags, entities
 from models.sequence.vocabulary import Vocabulary
 
 DESCRIPTION, ARRAYS, VOCABULARY = "documents.json", "documents.npz", "vocabulary.json"
+LEAST = 1e-300  # probability whose logarithm is taken
 TAGS, CLASSES = HEADS = ("tags", "classes")
 READ = ("patterns", "max_length", "stride", "lower_case", "seed")  # of `Reading`, what is written beside the vocabulary
 
@@ -33,8 +34,9 @@ READ = ("patterns", "max_length", "stride", "lower_case", "seed")  # of `Reading
 class Tagged(NamedTuple):
     """Holds what a network says of the words of a document.
 
-    labels: the most probable tag of each. probabilities: of these, float64 (word,). entities: int64 (word,), the number
-    of the word's entity, from 1 in each document, 0 for none. chunks: in how many the document was read.
+    labels: the most probable tags that are legal, an I behind a B or I of its kind. probabilities: of these, float64
+    (word,). entities: int64 (word,), the number of the word's entity, from 1 in each document, 0 for none. chunks: in
+    how many the document was read.
     """
 
     labels: tuple[str, ...]
@@ -158,13 +160,12 @@ class DocumentPredictor:
 
 
 def tagged(names: Sequence[str], found: Spread) -> Tagged:
-    """Returns the most probable tag of each word, and the entities that they make, see `models.sequence.entities`."""
-    own, chunks = found
-    labels = tuple(names[int(place)] for place in own.argmax(1))
-    numbers = np.zeros(len(own), np.int64)
+    """Returns the most probable tags of the words that are legal, see `best_tags`, and the entities that they make."""
+    labels = best_tags(np.log(np.maximum(found.probabilities, LEAST)), names)
+    numbers, places = np.zeros(len(labels), np.int64), [names.index(label) for label in labels]
     for number, entity in enumerate(entities(labels), start=1):
         numbers[entity.first : entity.end] = number
-    return Tagged(labels, own.max(1), numbers, chunks)
+    return Tagged(labels, found.probabilities[np.arange(len(labels)), places], numbers, found.chunks)
 
 
 def warn_of(documents: Sequence[Placed], *, boxes: bool) -> None:

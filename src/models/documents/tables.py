@@ -30,7 +30,7 @@ class Rows(NamedTuple):
     rows: np.ndarray
 
 
-def documents_in(table: pd.DataFrame) -> list[Rows]:
+def documents_in(table: Any) -> list[Rows]:
     """Returns the documents of a table with `COLUMNS`, a word a row in reading order; other columns are not looked at.
 
     Boxes may be empty. Pages are counted from 1, or from 0 where a row has page 0. Characters that are not seen are
@@ -67,7 +67,7 @@ def check_columns(table: pd.DataFrame) -> None:
         raise ValueError("there are no rows")
 
 
-def names_in(table: pd.DataFrame) -> tuple[list[str], np.ndarray]:
+def names_in(table: Any) -> tuple[list[str], np.ndarray]:
     """Returns the names of the documents and the first row of each. Raises ValueError for a document without a name,
     and for one that begins again."""
     import pandas as pd
@@ -96,7 +96,7 @@ def word_in(value: Any, row: int) -> str:
     return visible(str(value))
 
 
-def pages_in(table: pd.DataFrame) -> np.ndarray:
+def pages_in(table: Any) -> np.ndarray:
     """Returns the page of each row, from 0 on. Raises ValueError for what is no number of a page."""
     pages = numbers_in_column(table[PAGE], "give the number of its page")
     bad = np.flatnonzero(~((pages >= 0) & (pages <= MOST_PAGE) & (pages == np.floor(pages))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -91,7 +91,7 @@ def check(document: PageWords) -> None:
         )
 
 
-def word_faults(document: PageWords, sizes: np.ndarray) -> Iterator[tuple[np.ndarray, str]]:
+def word_faults(document: PageWords, sizes: np.ndarray) -> Iterator[tuple[Any, str]]:
     """Yields what may be wrong with words: bool (word,), and words about it. sizes: (page, 2)."""
     boxes, pages = document.boxes.astype(np.float64), document.pages
     texts = np.array([not word.strip() or bool(UNWANTED.search(word)) for word in document.words], bool)

@@ -74,6 +74,8 @@ def test_values_are_projected_to_tags_and_the_damaged_document_is_left_out(folde
     assert documents["a"].pages.tolist() == [0] * 4 + [2] * 4
     assert documents["a"].centres()[4].tolist() == [44, 110]
     assert data.tags == TAGS
+    assert documents["a"].values == (("jurisdiction", "ohio"), ("party", "acme_inc"), ("term", "24_month"))
+    assert ("party", "bulk_llc") in documents["b"].values  # though the words do not say it
 
 
 def test_rare_jurisdictions_and_documents_without_one_are_another_class(folder: Path) -> None:

@@ -201,12 +201,14 @@ def test_a_table_of_classes_has_a_row_a_document(documents: list[Document], voca
     assert found.iloc[2, 4:].isna().all()
 
 
-def test_entities_are_numbered_and_stray_tags_have_none() -> None:
-    chosen = np.eye(4)[[0, 1, 2, 3, 2, 1]]
-    found = tagged(TAGS, Spread(chosen, 1))
-    assert found.labels == ("O", "B-a", "I-a", "B-b", "I-a", "B-a")
+def test_tags_are_legal_and_entities_are_numbered() -> None:
+    shares = np.full((6, 4), 0.01)
+    shares[range(6), [0, 1, 2, 3, 2, 1]] = 0.97
+    found = tagged(TAGS, Spread(shares, 1))
+    assert found.labels == ("O", "B-a", "I-a", "B-b", "O", "B-a")
     assert found.entities.tolist() == [0, 1, 1, 2, 0, 3]
-    assert tagged(TAGS, Spread(chosen[:0], 0)).labels == ()
+    assert found.probabilities.tolist() == [0.97] * 4 + [0.01, 0.97]
+    assert tagged(TAGS, Spread(shares[:0], 0)).labels == ()
 
 
 def test_words_without_boxes_are_counted_or_refused(documents: list[Document], vocabulary: Vocabulary) -> None:

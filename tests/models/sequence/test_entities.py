@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import numpy as np
 import pytest
 
-from models.sequence.entities import Counts, Entity, entities, entity_counts, entity_f1
+from models.sequence.entities import (
+    Counts,
+    Entity,
+    best_tags,
+    entities,
+    entity_counts,
+    entity_f1,
+    set_counts,
+    values_in,
+)
 
 TAGS = ("O", "B-a", "I-a", "B-b", "I-b")
 
@@ -49,3 +59,23 @@ def test_what_is_no_tag(tag: str) -> None:
 def test_sequences_of_unlike_length() -> None:
     with pytest.raises(ValueError, match="a sequence has 2 tags and 1 predicted ones"):
         entity_f1([["O", "O"]], [["O"]])
+
+
+def test_values_count_once_a_document() -> None:
+    words, tags = ["Nike", "Inc.", "of", "NIKE,", "inc", "--"], ["B-a", "I-a", "O", "B-a", "I-a", "B-b"]
+    normal = lambda kind, text: f"{kind}:{text.lower().strip(',-.').replace(',', '')}" if text != "--" else ""  # noqa: E731
+    found = values_in(words, tags, normal)
+    assert found == {("a", "a:nike inc")}
+    counts = set_counts([({("a", "a:nike inc"), ("a", "x"), ("b", "y")}, found), ({("b", "z")}, {("b", "z")})])
+    assert counts == {"a": Counts(2, 1, 1), "b": Counts(2, 1, 1)}
+
+
+def test_the_most_probable_tags_are_legal_and_the_best_of_all() -> None:
+    generator = np.random.default_rng(1)
+    for _ in range(30):
+        log_p = np.log(generator.dirichlet(np.ones(5), generator.integers(1, 5)))
+        every = itertools.product(range(5), repeat=len(log_p))
+        legal = [own for own in every if not re.search("(^|[^Aa])a|(^|[^Bb])b", "".join("OAaBb"[i] for i in own))]
+        best = max(legal, key=lambda own: sum(log_p[place, tag] for place, tag in enumerate(own)))
+        assert best_tags(log_p, TAGS) == tuple(TAGS[tag] for tag in best)
+    assert best_tags(np.zeros((0, 5)), TAGS) == ()
