@@ -22,7 +22,7 @@ from models.sequence.entities import Counts, entity_counts, set_counts, values_i
 from models.sequence.scores import accuracy
 
 LENGTHS: tuple[int | None, ...] = (None, 512, 2048)
-ALPHAS, PENALTIES = (1e-3, 1e-4, 1e-5, 1e-6), (1.0, 10.0, 100.0)
+ALPHAS, PENALTIES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7), (1.0, 10.0, 100.0)
 NO_STATE = "none"
 
 Tags = list[tuple[str, ...]]

@@ -1,6 +1,7 @@
-"""Forecasting, Gaussian processes, sentiment, translation and traces as a library: tensors and masks in, tensors out.
+"""Forecasting, Gaussian processes, sentiment, translation, documents and traces as a library.
 
-The estimators, in scikit-learn's manners, are here by name; each is imported when it is first asked for.
+Tensors and masks go in, tensors come out. The estimators, in scikit-learn's manners, are here by name; each is imported
+when it is first asked for.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         SeasonalNaiveForecaster,
         VARForecaster,
     )
+    from models.documents.reader import DocumentReader
     from models.experts.translator import Translator
     from models.features.transformer import RandomFeatures
     from models.mctn.reader import SentimentReader
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from models.trace.logdet import estimate_logdet
 
 __all__ = [
+    "DocumentReader",
     "EchoStateForecaster",
     "FactorisedPSRNNForecaster",
     "GRUForecaster",
@@ -51,6 +54,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "models.documents.reader": ("DocumentReader",),
     "models.experts.translator": ("Translator",),
     "models.features.transformer": ("RandomFeatures",),
     "models.mctn.reader": ("SentimentReader",),

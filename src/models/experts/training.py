@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import torch
 
 from models.experts.objective import EncodedPairs, TranslationObjective, measure
-from models.runtime.early_stopping import Course, EarlyStopping
+from models.runtime.early_stopping import Course, EarlyStopping, rising_then_falling
 
 
 class Training(NamedTuple):
@@ -25,7 +24,7 @@ class Training(NamedTuple):
 
     def share(self, update: int) -> float:
         """Returns the share of the learning rate that an update, from 0, takes."""
-        return min((update + 1) / self.warmup, math.sqrt(self.warmup / (update + 1)))
+        return rising_then_falling(update, self.warmup)
 
 
 def train(

@@ -15,6 +15,12 @@ from models.runtime.objective import Objective, descend
 from models.runtime.seeding import drawn, generator
 
 
+def rising_then_falling(update: int, warmup: int) -> float:
+    """Returns the share of the largest learning rate that an update, from 0, takes: it rises over so many updates, and
+    then falls as 1/√update (Vaswani et al. 2017)."""
+    return min((update + 1) / warmup, math.sqrt(warmup / (update + 1)))
+
+
 class Course(NamedTuple):
     """Says how long to train: epochs at most, the largest norm of a gradient, and how many epochs without a better one
     end training."""

@@ -1,0 +1,137 @@
+"""Documents with their answers, as a person hands them over: checked, and with a part that is held out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from models.documents.predictor import TAGS
+from models.documents.tables import documents_in
+from models.documents.words import PageWords, check
+from models.runtime.parameters import shown
+from models.runtime.seeding import generator
+from models.sequence.entities import OUTSIDE, follows
+
+TAG, LABEL = "tag", "label"  # columns
+Answer = tuple[str, ...] | str
+
+
+class Example(NamedTuple):
+    """Holds a document with the tag of each word, or with its class."""
+
+    document: PageWords
+    answer: Answer
+
+
+def examples_in(given: Any, answers: Any, task: str) -> list[Example]:
+    """Returns documents with their answers.
+
+    given: a table as `models.documents.tables.documents_in` reads it, with a column `tag` (empty is O) or `label`, the
+    same in all rows of a document; or a list of `PageWords` beside their answers, a list of tags or a class each.
+    Raises TypeError and ValueError, in one line, for what is none, for a document without words, and for tags that are
+    not O, B-kind, or I-kind behind B or I of its kind.
+    """
+    found = examples_of_table(given, task) if hasattr(given, "columns") else examples_of_list(given, answers, task)
+    if hasattr(given, "columns") and answers is not None:
+        raise TypeError(f"answers stand in the table, in column {TAG if task == TAGS else LABEL}; leave answers out")
+    if not found:
+        raise ValueError("there are no documents; give at least one")
+    for document, answer in found:
+        if not document.words:
+            raise ValueError(f"document {document.name}: it has no words; leave it out")
+        check_tags(document, answer) if task == TAGS else check_label(document, answer)
+    return found
+
+
+def examples_of_table(table: Any, task: str) -> list[Example]:
+    """Returns the documents of a table. Raises as `examples_in`."""
+    name = TAG if task == TAGS else LABEL
+    if list(table.columns).count(name) != 1:
+        raise ValueError(f"column {name} must be there once; task={task} learns from it")
+    documents, cells = documents_in(table), table[name].tolist()
+    if task == TAGS:
+        return [Example(own, tuple(tag_in(cells[row], row) for row in rows)) for own, rows in documents]
+    return [Example(own, label_in(own, [cells[row] for row in rows])) for own, rows in documents]
+
+
+def tag_in(cell: Any, row: int) -> str:
+    """Returns a cell's tag, O for an empty one. Raises ValueError for what is no text."""
+    if cell is None or cell != cell:
+        return OUTSIDE
+    if not isinstance(cell, str):
+        raise ValueError(f"column {TAG}, row {row}: {shown(cell)} is no tag; give O, B-kind or I-kind")
+    return cell.strip() or OUTSIDE
+
+
+def label_in(document: PageWords, cells: Sequence[Any]) -> str:
+    """Returns the class that all rows of a document give. Raises ValueError where they differ or give none."""
+    found = {str(cell) for cell in cells if cell is not None and cell == cell}
+    if len(found) != 1:
+        said = "two labels" if found else "no label"
+        raise ValueError(f"document {document.name}: it has {said}; give all its rows the same one")
+    return found.pop()
+
+
+def examples_of_list(given: Any, answers: Any, task: str) -> list[Example]:
+    """Returns documents of a list. Raises as `examples_in`."""
+    if not isinstance(given, Sequence) or not all(isinstance(own, PageWords) for own in given):
+        raise TypeError(f"documents must be a table, or a list of PageWords; got {shown(given)}")
+    if not isinstance(answers, Sequence) or isinstance(answers, str) or len(answers) != len(given):
+        raise ValueError(f"answers must be a list with {task} of each of {len(given)} documents")
+    for own in given:
+        check(own)
+    if task != TAGS:
+        return [Example(own, answer) for own, answer in zip(given, answers, strict=True)]
+    return [Example(own, tuple(tags)) for own, tags in zip(given, answers, strict=True)]
+
+
+def check_tags(document: PageWords, tags: Answer) -> None:
+    """Raises ValueError, naming document, page and word, unless there is a legal tag of each word."""
+    if len(tags) != len(document.words):
+        raise ValueError(f"document {document.name}: {len(document.words)} words and {len(tags)} tags; give one a word")
+    for word, (last, tag) in enumerate(zip((OUTSIDE, *tags), tags, strict=False)):
+        begins, _, kind = tag.partition("-") if isinstance(tag, str) else ("", "", "")
+        if tag != OUTSIDE and not (begins in ("B", "I") and kind and follows(tag, last)):
+            page, text = int(document.pages[word]) + 1, shown(document.words[word])
+            raise ValueError(
+                f"document {document.name}, page {page}, word {word + 1} ({text}): its tag {shown(tag)} is not O, "
+                "B-kind, or I-kind behind B or I of its kind; mend it"
+            )
+
+
+def check_label(document: PageWords, label: Any) -> None:
+    """Raises ValueError for a label that is no text."""
+    if not isinstance(label, str) or not label:
+        raise ValueError(f"document {document.name}: its label {shown(label)} is no text; give the name of its class")
+
+
+def outputs_of(examples: Sequence[Example], task: str) -> tuple[str, ...]:
+    """Returns the tags, O first and B and I of every kind, or the classes. Raises ValueError for fewer than two."""
+    if task != TAGS:
+        names = tuple(sorted({str(own.answer) for own in examples}))
+        if len(names) < 2:
+            raise ValueError("there is one class alone; give documents of two at least")
+        return names
+    kinds = sorted({tag[2:] for own in examples for tag in own.answer if tag != OUTSIDE})
+    if not kinds:
+        raise ValueError("no word has a tag but O; give documents with tags")
+    return (OUTSIDE, *(f"{mark}-{kind}" for kind in kinds for mark in "BI"))
+
+
+def refuse_unlearned(outputs: Sequence[str], learned: Sequence[Example], task: str) -> None:
+    """Raises ValueError for a class, or a kind of entity, of which all documents are held out."""
+    known = {tag[2:] for own in learned for tag in own.answer} if task == TAGS else {own.answer for own in learned}
+    missing = next((name for name in outputs if (name[2:] if task == TAGS else name) not in known | {""}), None)
+    if missing is not None:
+        raise ValueError(f"all documents of {missing!r} are held out; give more of them, or lower held_out")
+
+
+def split(examples: Sequence[Example], share: float, *, seed: int) -> tuple[list[Example], list[Example]]:
+    """Returns the documents to learn from, and those that are held out: that share of them, drawn."""
+    order = torch.randperm(len(examples), generator=generator(seed, "documents/held_out")).tolist()
+    held = set(order[: int(share * len(examples))])
+    parts = ([own for place, own in enumerate(examples) if (place in held) is out] for out in (False, True))
+    learned, held_out = parts
+    return learned, held_out

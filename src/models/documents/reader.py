@@ -1,0 +1,205 @@
+"""What a person calls: a reader of documents that learns tags of words, or classes of documents, of any length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
+
+import torch
+from sklearn.utils.validation import check_is_fitted
+
+from models.documents.examples import Example, examples_in, outputs_of, refuse_unlearned, split
+from models.documents.network import Architecture, DocumentNetwork
+from models.documents.objective import GuessingObjective, Prepared, ReadingObjective
+from models.documents.predictor import HEADS, TAGS, DocumentPredictor, load_with
+from models.documents.reading import AnyPattern, Reading
+from models.documents.tables import predicted_table
+from models.documents.training import Training, train
+from models.runtime.estimators import left_as_it_was, seed_of
+from models.runtime.parameters import not_negative, number, one_of, whole_number, yes_or_no
+from models.runtime.threads import threads_for
+from models.sequence.entities import entity_counts, entity_f1
+from models.sequence.masking import Masking
+from models.sequence.patterns import Distance, DistanceWindow, Full, SlidingWindow, WindowRandom
+from models.sequence.saved_estimator import SavedEstimator
+from models.sequence.scores import accuracy, f1
+from models.sequence.vocabulary import UNKNOWN, Vocabulary
+
+ATTENTION = ("distance_window", "distance", "sliding_window", "window_random", "full")
+LAYOUTS = ("boxes", "text")
+OF_THE_PAGE = ATTENTION[:2]
+
+
+@dataclass(eq=False, repr=False)
+class DocumentReader(SavedEstimator):
+    """Reads documents by attention to what is near on the page and in the text (Nguyen et al.; thesis, section 2.3).
+
+    Documents are a table with a word a row in reading order: document, page, word, x0, y0, x1, y1, page_width and
+    page_height, boxes and pages in one unit, the four numbers of a box empty for a word without one. To learn there is
+    a column `tag` (O, B-kind, I-kind) or `label`, the class. Or they are a list of `models.documents.words.PageWords`.
+
+    Parameters, which are checked by `fit`:
+
+    task: "tags" of words or "classes" of documents. attention: what a token attends to, with `neighbours` on the page
+    and a `window` in the text, see `models.sequence.patterns`. layout: "boxes", or "text" for a network that does not
+    see where words stand. width, heads, hidden, layers, dropout: of the network. pieces: numbers of the vocabulary,
+    which the texts must allow. lower_case: whether words are read in small letters. max_length: tokens that are read
+    together; longer documents are read in chunks that share `stride` tokens. tokens: of a batch, at least max_length.
+    guessing: epochs in which hidden words are learned before. class_weight: α of the weights (N / (C n_c))^α of classes
+    and tags, 0 for equal ones. epochs, learning_rate, warmup, clip: of AdamW. patience: epochs without a better
+    validation loss that end training; the best is kept. held_out: the share of the documents that is held out for that,
+    0 for none. random_state: the seed of all that is drawn; None or a RandomState of NumPy draws one in each `fit`.
+
+    After `fit`: `predictor_`, the fitted `models.documents.predictor.DocumentPredictor`; `curve_`, training and
+    validation loss of each epoch.
+    """
+
+    task: str = "tags"
+    _: KW_ONLY
+    attention: str = "distance_window"
+    neighbours: int = 64
+    window: int = 64
+    layout: str = "boxes"
+    width: int = 96
+    heads: int = 4
+    hidden: int = 192
+    layers: int = 2
+    dropout: float = 0.1
+    pieces: int = 2000
+    lower_case: bool = True
+    max_length: int = 2048
+    stride: int = 256
+    tokens: int = 4096
+    guessing: int = 0
+    class_weight: float = 0.5
+    epochs: int = 20
+    learning_rate: float = 1e-3
+    warmup: int = 50
+    clip: float = 1.0
+    patience: int = 5
+    held_out: float = 0.15
+    random_state: Any = 0
+
+    _read = staticmethod(load_with)
+
+    def fit(self, documents: Any, answers: Sequence[Any] | None = None) -> Self:
+        """Learns from documents with their tags or classes, and returns the reader.
+
+        answers: beside a list of documents, the tags of each, or its class; a table has them in a column. Raises
+        TypeError and ValueError, in one line, for parameters and documents that make no sense. What was fitted before
+        is then still there.
+        """
+        with left_as_it_was(self):
+            seed, task = seed_of(self.random_state), one_of("task", self.task, HEADS)
+            share = not_negative("held_out", self.held_out, most=0.9)
+            how, epochs = self._training(), whole_number("guessing", self.guessing, least=0)
+            pattern = self._pattern()
+            examples = examples_in(documents, answers, task)
+            outputs = outputs_of(examples, task)
+            learned, held_out = split(examples, share, seed=seed)
+            refuse_unlearned(outputs, learned, task)
+            predictor = self._predictor(learned, pattern, task, outputs, seed)
+            prepared = [self._prepared(predictor, part) for part in (learned, held_out)]
+            with threads_for(predictor.network):
+                if epochs:
+                    self._guess(predictor, prepared[0], how._replace(epochs=epochs), seed)
+                validation = self._objective(predictor, prepared[1]) if held_out else None
+                self.curve_ = train(self._objective(predictor, prepared[0]), validation, how, seed=seed, name="reading")
+            self.predictor_ = predictor
+        return self
+
+    def predict(self, documents: Any) -> Any:
+        """Returns what is read in a table of documents, as a table: of tags its rows with label, probability, entity
+        and chunks, of classes a row a document, see `models.documents.tables.predicted_table`.
+
+        Raises NotFittedError before `fit`, TypeError for what is no table, and ValueError, in one line, for one that
+        holds no documents.
+        """
+        check_is_fitted(self)
+        if not hasattr(documents, "columns"):
+            raise TypeError("documents must be a table with a word a row; predictor_ takes lists of PageWords")
+        return predicted_table(self.predictor_, documents)
+
+    def score(self, documents: Any, answers: Sequence[Any] | None = None) -> dict[str, float]:
+        """Returns entity_f1, strict, that of each kind as entity_f1_<kind>, and token_accuracy of tags; or accuracy and
+        macro_f1 of classes. A kind that neither is there nor was named has none. Raises as `fit` and `predict`."""
+        check_is_fitted(self)
+        own: DocumentPredictor = self.predictor_
+        examples = examples_in(documents, answers, own.head)
+        pages, true = [each.document for each in examples], [each.answer for each in examples]
+        if own.head != TAGS:
+            named = [str(found.label) for found in own.classes(pages)]
+            return {"accuracy": accuracy(true, named), "macro_f1": f1(true, named, average="macro")}
+        found = [each.labels for each in own.tags(pages)]
+        by_kind = {f"entity_f1_{kind}": counts.f1 for kind, counts in entity_counts(true, found).items()}
+        every = {"entity_f1": entity_f1(true, found), **by_kind}
+        scores = {name: value for name, value in every.items() if value is not None}
+        pairs = [(one, other) for tags, named in zip(true, found, strict=True)
+                 for one, other in zip(tags, named, strict=True)]  # fmt: skip
+        return {**scores, "token_accuracy": accuracy(*zip(*pairs, strict=True))}
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "predictor_")
+
+    def _training(self) -> Training:
+        return Training(
+            whole_number("epochs", self.epochs), number("learning_rate", self.learning_rate),
+            whole_number("warmup", self.warmup), number("clip", self.clip), whole_number("patience", self.patience),
+        )  # fmt: skip
+
+    def _pattern(self) -> AnyPattern:
+        neighbours = whole_number("neighbours", self.neighbours, most=100_000)
+        window = whole_number("window", self.window, least=2, most=100_000)
+        name, layout = one_of("attention", self.attention, ATTENTION), one_of("layout", self.layout, LAYOUTS)
+        if layout == "text" and name in OF_THE_PAGE:
+            raise ValueError(f"attention={name} looks at the page, and layout=text does not; take sliding_window")
+        if window % 2:
+            raise ValueError(f"window must be an even number of at least 2, got {window}")
+        made: dict[str, AnyPattern] = {
+            "distance_window": DistanceWindow(neighbours, window), "distance": Distance(neighbours),
+            "sliding_window": SlidingWindow(window), "window_random": WindowRandom(), "full": Full(),
+        }  # fmt: skip
+        return made[name]
+
+    def _predictor(
+        self, learned: Sequence[Example], pattern: AnyPattern, task: str, outputs: tuple[str, ...], seed: int
+    ) -> DocumentPredictor:
+        sizes: dict[str, Any] = {name: whole_number(name, getattr(self, name), most=10_000)
+                 for name in ("width", "heads", "hidden", "layers")}  # fmt: skip
+        longest = whole_number("max_length", self.max_length, least=2, most=1_000_000)
+        lower = yes_or_no("lower_case", self.lower_case)
+        stride = whole_number("stride", self.stride, least=0)
+        dropout = not_negative("dropout", self.dropout, most=0.95)
+        texts = (" ".join(own.document.words) for own in learned)
+        vocabulary = Vocabulary.train((text.lower() if lower else text for text in texts),
+                                      pieces=whole_number("pieces", self.pieces))  # fmt: skip
+        architecture = Architecture(vocabulary.size, **sizes, longest=longest, boxes=self.layout == "boxes",
+                                    dropout=dropout, outputs=len(outputs))  # fmt: skip
+        network = DocumentNetwork(architecture, seed=seed)
+        reading = Reading(vocabulary, (pattern,), architecture.layers, longest, stride, lower, seed)
+        return DocumentPredictor(network, reading, task, outputs)
+
+    def _prepared(self, predictor: DocumentPredictor, examples: Sequence[Example]) -> list[Prepared]:
+        """Returns the chunks of documents with their targets."""
+        numbers = {name: place for place, name in enumerate(predictor.outputs)}
+        found = list[Prepared]()
+        for document, answer in examples:
+            names = (answer,) if isinstance(answer, str) else answer
+            targets = torch.tensor([numbers[name] for name in names])
+            found += [chunk.document for chunk in predictor.reading.chunks(document, targets)]
+        return found
+
+    def _tokens(self) -> int:
+        return whole_number("tokens", self.tokens, least=self.max_length)
+
+    def _objective(self, predictor: DocumentPredictor, part: Sequence[Prepared]) -> ReadingObjective:
+        power = not_negative("class_weight", self.class_weight, most=4)
+        return ReadingObjective(predictor.network, part, tokens=self._tokens(), head=predictor.head, power=power)
+
+    def _guess(self, predictor: DocumentPredictor, part: Sequence[Prepared], how: Training, seed: int) -> None:
+        """Learns to guess hidden words."""
+        own = predictor.reading.vocabulary
+        masking = Masking(mask=UNKNOWN, first=own.first, vocabulary=own.size)
+        objective = GuessingObjective(predictor.network, part, tokens=self._tokens(), masking=masking)
+        train(objective, None, how, seed=seed, name="guessing")

@@ -1,0 +1,55 @@
+"""Training a network of documents without a pipeline: hidden words first, then the task; the best epoch is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+
+from models.documents.objective import GuessingObjective, ReadingObjective
+from models.runtime.early_stopping import Course, EarlyStopping, rising_then_falling
+
+DECAY = 0.01  # of weights, in AdamW
+
+
+class Training(NamedTuple):
+    """Says how to train: epochs at most, AdamW's largest learning rate, the updates in which it rises before it falls
+    as 1/√update, the largest norm of a gradient, and how many epochs without a better one end training."""
+
+    epochs: int
+    learning_rate: float
+    warmup: int
+    clip: float
+    patience: int
+
+
+def train(
+    objective: ReadingObjective | GuessingObjective,
+    held_out: ReadingObjective | None,
+    how: Training,
+    *,
+    seed: int,
+    name: str,
+) -> list[tuple[float, float]]:
+    """Returns the training and the validation loss of each epoch, the latter NaN without a validation part.
+
+    The network is left in evaluation mode with the weights of the epoch of least validation loss, without a validation
+    part with the last. seed, name: of batches and dropout. Raises ValueError for a loss that is not finite.
+    """
+    optimizer = torch.optim.AdamW(objective.parameters(), lr=how.learning_rate, weight_decay=DECAY)
+    pace = torch.optim.lr_scheduler.LambdaLR(optimizer, partial(rising_then_falling, warmup=how.warmup))
+    optimizer.register_step_post_hook(lambda *_: pace.step())
+    measured: Callable[[], float] | None = None if held_out is None else partial(mean_loss, held_out)
+    return EarlyStopping(objective, optimizer, measured, seed, f"documents/{name}").run(
+        Course(how.epochs, how.clip, how.patience)
+    )
+
+
+def mean_loss(objective: Any) -> float:
+    """Returns the mean loss over all documents of an objective, each read by itself."""
+    objective.model.eval()
+    with torch.inference_mode():
+        losses = [objective.loss([row]) for row in range(len(objective.documents))]
+    return sum(float(loss.total) for loss in losses) / sum(float(loss.weight) for loss in losses)

@@ -1,0 +1,171 @@
+"""The reader of documents as a person calls it: learning, tables, files, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from models import DocumentReader
+from models.documents.tables import COLUMNS, documents_in
+
+QUICK: dict[str, Any] = {
+    "neighbours": 6, "window": 6, "width": 16, "heads": 2, "hidden": 24, "layers": 1, "dropout": 0.0, "pieces": 270,
+    "max_length": 120, "stride": 20, "tokens": 400, "epochs": 1, "warmup": 5, "held_out": 0.0,
+}  # fmt: skip
+
+
+def table(count: int = 8, seed: int = 0) -> pd.DataFrame:
+    """Words on a line each; "mr who" is an entity, and the last word tells the class."""
+    generator, rows = np.random.default_rng(seed), list[dict[str, Any]]()
+    for number in range(count):
+        words, tags = generator.choice(["ab", "cd", "ef"], 14).tolist(), ["O"] * 14
+        place = int(generator.integers(0, 10))
+        words[place : place + 2], words[-1] = ["mr", "who"], ("yes", "no")[number % 2]
+        tags[place : place + 2] = ["B-a", "I-a"]
+        for line, (word, tag) in enumerate(zip(words, tags, strict=True)):
+            rows.append(dict(zip(COLUMNS, (f"d{number}", 1, word, 5, 10 * line, 40, 10 * line + 8, 100, 200),
+                                 strict=True), tag=tag, label=("yes", "no")[number % 2]))  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> DocumentReader:
+    return DocumentReader(**QUICK | {"epochs": 25, "learning_rate": 0.02, "held_out": 0.2}).fit(table(20))
+
+
+def test_tags_are_learned_and_come_back_from_disk(fitted: DocumentReader, tmp_path: Path) -> None:
+    held = table(6, seed=1)
+    scores = fitted.score(held)
+    assert scores["entity_f1"] == scores["entity_f1_a"] > 0.8
+    assert scores["token_accuracy"] > 0.9
+    found = fitted.predict(held.drop(columns=["tag", "label"]))
+    assert list(found.columns) == [*COLUMNS, "label", "probability", "entity", "chunks"]
+    assert (found["label"] == held["tag"]).mean() == scores["token_accuracy"]
+    assert np.isfinite(fitted.curve_).all()
+    fitted.save(tmp_path / "kept")
+    again = DocumentReader.load(tmp_path / "kept")
+    pd.testing.assert_frame_equal(again.predict(held), fitted.predict(held))
+    assert repr((again.get_params(), again.curve_)) == repr((fitted.get_params(), fitted.curve_))
+    assert not list((tmp_path / "kept").glob("*.pkl"))
+
+
+def test_classes_are_learned_from_lists_after_guessing_words() -> None:
+    own = table(12)
+    documents = [each.document for each in documents_in(own)]
+    labels = own.groupby("document", sort=False)["label"].first().tolist()
+    reader = DocumentReader("classes", **QUICK | {"epochs": 15, "guessing": 2, "learning_rate": 0.02})
+    assert reader.fit(documents, labels).score(documents, labels) == {"accuracy": 1, "macro_f1": 1}
+    assert reader.score(own) == {"accuracy": 1, "macro_f1": 1}
+    assert np.isnan(np.array(reader.curve_)[:, 1]).all()
+    found = reader.predict(own)
+    assert found["document"].tolist() == [f"d{number}" for number in range(12)]
+    assert found["label"].tolist() == labels
+
+
+def test_the_same_seed_gives_the_same_and_long_documents_are_learned_in_chunks() -> None:
+    changed = QUICK | {"max_length": 12, "stride": 4, "attention": "window_random", "random_state": 3, "tokens": 50}
+    one, other = (DocumentReader(**changed).fit(table()) for _ in range(2))
+    pd.testing.assert_frame_equal(one.predict(table()), other.predict(table()))
+    assert one.predict(table())["chunks"].min() > 1
+    assert clone(one).get_params() == one.get_params()
+
+
+def test_text_alone_needs_no_boxes() -> None:
+    own = table()
+    own[["x0", "y0", "x1", "y1"]] = np.nan
+    reader = DocumentReader(**QUICK, attention="sliding_window", layout="text").fit(own)
+    assert reader.predict(own)["label"].notna().all()
+    with (
+        pytest.warns(UserWarning, match="112 of 112 words have no box"),
+        pytest.raises(ValueError, match="layout=text"),
+    ):
+        DocumentReader(**QUICK).fit(table()).predict(own)
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"task": "forms"}, "task must be one of tags, classes, got 'forms'"),
+        ({"attention": "near"}, "attention must be one of distance_window, distance, sliding_window"),
+        ({"window": 5}, "window must be an even number of at least 2, got 5"),
+        ({"neighbours": 0}, "neighbours must be a whole number of at least 1, got 0"),
+        ({"layout": "text"}, "attention=distance_window looks at the page, and layout=text does not"),
+        ({"layout": "pictures"}, "layout must be one of boxes, text"),
+        ({"width": 15}, "width must be a multiple of heads, got 15 and 2"),
+        ({"layers": 10**9}, "layers must be at most 10000, got 1000000000"),
+        ({"dropout": 1.0}, "dropout must be a number of 0 or more and at most 0.95"),
+        ({"pieces": 100}, "pieces must be at least 260"),
+        ({"pieces": 10**6}, "the texts allow"),
+        ({"lower_case": 1}, "lower_case must be True or False, got 1"),
+        ({"max_length": 1}, "max_length must be a whole number of at least 2, got 1"),
+        ({"stride": 119}, "stride must be at least 0 and below max_length - 1, got 119"),
+        ({"tokens": 100}, "tokens must be a whole number of at least 120, got 100"),
+        ({"guessing": -1}, "guessing must be a whole number of at least 0, got -1"),
+        ({"class_weight": -1}, "class_weight must be a number of 0 or more"),
+        ({"epochs": 0}, "epochs must be a whole number of at least 1, got 0"),
+        ({"learning_rate": 0}, "learning_rate must be a number above 0"),
+        ({"warmup": 0}, "warmup must be a whole number of at least 1"),
+        ({"clip": 0}, "clip must be a number above 0"),
+        ({"patience": 0}, "patience must be a whole number of at least 1"),
+        ({"held_out": 0.95}, "held_out must be a number of 0 or more and at most 0.9"),
+        ({"random_state": -1}, "random_state must be a whole number of at least 0"),
+    ],
+)
+def test_parameters_that_make_no_sense_are_refused(changed: dict[str, Any], reason: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=rf"^{reason}"):
+        DocumentReader(**QUICK | changed).fit(table(4))
+
+
+TAGS_ALONE = table(2).drop(columns="label")
+
+
+@pytest.mark.parametrize(
+    ("given", "task", "reason"),
+    [
+        (TAGS_ALONE.drop(columns="tag"), "tags", r"column tag must be there once; task=tags learns from it"),
+        (TAGS_ALONE, "classes", r"column label must be there once; task=classes learns from it"),
+        (
+            TAGS_ALONE.assign(tag="I-a"),
+            "tags",
+            r"document d0, page 1, word 1 \('\w+'\): its tag 'I-a' is not O, B-kind",
+        ),
+        (TAGS_ALONE.assign(tag="person"), "tags", r"document d0, page 1, word 1 .*: its tag 'person' is not O"),
+        (TAGS_ALONE.assign(tag=3.0), "tags", r"column tag, row 0: 3.0 is no tag; give O, B-kind or I-kind"),
+        (TAGS_ALONE.assign(tag=None), "tags", r"no word has a tag but O; give documents with tags"),
+        (TAGS_ALONE.assign(label="u"), "classes", r"there is one class alone; give documents of two at least"),
+        (TAGS_ALONE.assign(label=range(28)), "classes", r"document d0: it has two labels; give all its rows the same"),
+        (TAGS_ALONE.assign(label=None), "classes", r"document d0: it has no label; give all its rows the same one"),
+        (TAGS_ALONE.assign(y1=-1), "tags", r"document d0, page 1, word 1 .*: it has a box whose second corner"),
+        ([], "tags", r"answers must be a list with tags of each of 0 documents"),
+        ("page", "tags", r"documents must be a table, or a list of PageWords; got 'page'"),
+        (7, "classes", r"documents must be a table, or a list of PageWords; got 7"),
+    ],
+)
+def test_documents_that_nothing_can_be_learned_from_are_refused(given: Any, task: str, reason: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=rf"^{reason}"):
+        DocumentReader(task, **QUICK).fit(given)
+
+
+def test_a_reader_that_was_fitted_stays_when_fit_fails(fitted: DocumentReader) -> None:
+    before = fitted.predictor_
+    with pytest.raises(ValueError, match=r"^document d0: it has no words; leave it out$"), pytest.warns(UserWarning):  # noqa: PT030
+        fitted.fit(table(2).assign(word=""))
+    assert fitted.predictor_ is before
+    with pytest.raises(TypeError, match=r"^answers stand in the table, in column tag; leave answers out$"):
+        fitted.fit(table(2), [])
+    with pytest.raises(TypeError, match=r"^documents must be a table with a word a row"):
+        fitted.predict([1])
+    with pytest.raises(
+        ValueError, match=r"^all documents of '(yes|no)' are held out; give more of them, or lower held_out$"
+    ):
+        DocumentReader("classes", **QUICK | {"held_out": 0.5}).fit(table(2))
+    with pytest.raises(NotFittedError):
+        DocumentReader().predict(table())
+    with pytest.raises(ValueError, match="holds no saved model"):
+        DocumentReader.load("nowhere")
