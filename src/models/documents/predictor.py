@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from models.documents.chunks import Chunk, Reading, named, owners_of, word_counts
 from models.documents.network import Architecture, DocumentNetwork
 from models.documents.objective import batch_of
-from models.documents.reading import Chunk, Reading, named, owners_of, word_counts
 from models.documents.words import Placed, without_box
 from models.runtime.plain import made_of, plain
 from models.runtime.saved import readable

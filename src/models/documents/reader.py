@@ -9,11 +9,11 @@ from typing import Any, Self
 import torch
 from sklearn.utils.validation import check_is_fitted
 
+from models.documents.chunks import AnyPattern, Reading
 from models.documents.examples import Example, examples_in, outputs_of, refuse_unlearned, split
 from models.documents.network import Architecture, DocumentNetwork
 from models.documents.objective import GuessingObjective, Prepared, ReadingObjective
 from models.documents.predictor import HEADS, TAGS, DocumentPredictor, load_with
-from models.documents.reading import AnyPattern, Reading
 from models.documents.tables import predicted_table
 from models.documents.training import Training, train
 from models.runtime.estimators import left_as_it_was, seed_of

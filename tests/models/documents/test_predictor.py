@@ -17,9 +17,9 @@ import torch
 
 from data.documents.generator import SyntheticDocuments
 from data.pages import Document
+from models.documents.chunks import Reading, Stretch, owners_of, stretches_of, word_counts
 from models.documents.network import Architecture, DocumentNetwork
 from models.documents.predictor import DocumentPredictor, Spread, load_predictor, tagged
-from models.documents.reading import Reading, Stretch, owners_of, stretches_of, word_counts
 from models.documents.tables import COLUMNS, documents_in, predicted_table
 from models.documents.words import PageWords, centres_of
 from models.sequence.paired import DistanceKeysWindowValues
@@ -292,7 +292,7 @@ import resource, sys
 import numpy as np
 from models.documents.network import Architecture, DocumentNetwork
 from models.documents.predictor import DocumentPredictor
-from models.documents.reading import Reading
+from models.documents.chunks import Reading
 from models.documents.words import PageWords
 from models.sequence.patterns import DistanceWindow
 from models.sequence.vocabulary import Vocabulary
