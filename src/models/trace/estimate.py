@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -175,13 +176,14 @@ def of_budget(pool: Pool, method: str, budget: int) -> TraceEstimate:
     shares = METHODS[name].shares(budget - budget % 2 if name == "xtrace" else budget)
     pool.ask(shares.first_round)
     pool.widen(shares.basis)
-    estimate = METHODS[name].estimate(METHODS[name].moments(pool.asked, shares), shares)
-    deviation = ERRORS[name](pool.asked, shares).square() + rounding(pool) ** 2
+    moments = METHODS[name].moments(pool.asked, shares)
+    estimate = METHODS[name].estimate(moments, shares)
+    deviation = ERRORS[name](pool.asked, moments, shares).square() + rounding(pool) ** 2
     error = put_back(float(deviation.sqrt()), pool.matrix.exponent)
     return TraceEstimate(whole_trace(pool.matrix, float(estimate)), error, pool.spent, name, flatness(pool), left)
 
 
 def rounding(pool: Pool) -> float:
     """Returns ε√n‖A‖_F, at least what rounding alone makes of a trace."""
-    frobenius = float(pool.products.square().sum(2).mean().sqrt())
-    return torch.finfo(pool.matrix.dtype).eps * pool.matrix.size**0.5 * frobenius
+    square, _ = pool.mean_forms()
+    return torch.finfo(pool.matrix.dtype).eps * pool.matrix.size**0.5 * math.sqrt(square)

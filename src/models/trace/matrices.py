@@ -61,7 +61,8 @@ class Operator:
             raise OracleError(f"the operator answers by {products.dtype}; real numbers are needed")
         if products.shape != rows.shape:
             raise OracleError(f"the operator answers {rows.shape[::-1]} by {products.shape[::-1]}; mend its matmat")
-        return torch.from_numpy(np.ascontiguousarray(products, rows.dtype)).view(queries.shape)
+        own = np.array(products, rows.dtype, order="C")  # a copy: the operator may write its next answer over this one
+        return torch.from_numpy(own).view(queries.shape)
 
     def _products(self, columns: np.ndarray) -> np.ndarray:
         try:

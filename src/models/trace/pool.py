@@ -28,6 +28,8 @@ class Pool:
         self.queries = torch.empty(1, 0, matrix.size, dtype=matrix.dtype, device=matrix.device)
         self.products = self.basis = self.basis_products = self.queries
         self.factor = self.queries[:, :, :0]
+        self.orthonormal: dict[int, tuple[Tensor, Tensor]] = {}  # by count, what `factorised` found last
+        self.means: tuple[float, float] | None = None  # what `mean_forms` found
 
     @property
     def spent(self) -> int:
@@ -52,7 +54,8 @@ class Pool:
             return
         queries = self.draw.queries(more, generator=self.generator)
         products = self.oracle(queries)
-        self.queries, self.products = torch.cat([self.queries, queries], 1), torch.cat([self.products, products], 1)
+        self.queries, self.products = joined(self.queries, queries), joined(self.products, products)
+        self.orthonormal, self.means = {}, None
         if not self.matrix.inexact:
             refuse_asymmetric_products(queries[0], products[0], self.matrix.exponent)
 
@@ -67,9 +70,30 @@ class Pool:
             below = torch.cat([torch.zeros_like(corner).mT, factor], -1)
             self.factor = torch.cat([torch.cat([self.factor, corner], -1), below], -2)
         else:
-            rows, self.factor = orthonormal_rows(vectors)
-        self.basis = torch.cat([self.basis, rows], 1)
-        self.basis_products = torch.cat([self.basis_products, self.oracle(rows)], 1)
+            rows, self.factor = self.factorised(count)
+        self.orthonormal = {}
+        self.basis, self.basis_products = joined(self.basis, rows), joined(self.basis_products, self.oracle(rows))
+
+    def factorised(self, count: int) -> tuple[Tensor, Tensor]:
+        """Returns `orthonormal_rows` of the first `count` products, kept until the pool grows."""
+        if count not in self.orthonormal:
+            self.orthonormal = {count: orthonormal_rows(self.products[:, :count])}
+        return self.orthonormal[count]
+
+    def mean_forms(self) -> tuple[float, float]:
+        """Returns the means of ‖Ag‖² and of gᵀAg over all queries. With normal ones they are ‖A‖_F² and tr(A) in the
+        mean. Raises OracleError where they, or the square of the second, cannot be held."""
+        if self.means is None:
+            square = float(self.products.square().sum(2).mean())
+            trace = float(inner(self.queries, self.products).mean())
+            refuse_overflow(square, trace)
+            self.means = square, trace
+        return self.means
+
+
+def joined(old: Tensor, new: Tensor) -> Tensor:
+    """Returns rows (1, k, n) and further ones in one tensor; the further ones themselves where there were none."""
+    return torch.cat([old, new], 1) if old.shape[1] else new.contiguous()
 
 
 def extended_basis(basis: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -86,13 +110,8 @@ def extended_basis(basis: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor, Tens
 
 
 def flatness(pool: Pool) -> float:
-    """Returns tr(A)²/(n‖A‖_F²) as the normal queries measure it, between 0 and 1; 1 for a matrix of zeros.
-
-    The mean of gᵀAg is that of tr(A), the mean of ‖Ag‖² that of ‖A‖_F².
-    """
-    square = float(pool.products.square().sum(2).mean())
-    trace = float(inner(pool.queries, pool.products).mean())
-    refuse_overflow(square, trace)
+    """Returns tr(A)²/(n‖A‖_F²) as the normal queries measure it, between 0 and 1; 1 for a matrix of zeros."""
+    square, trace = pool.mean_forms()
     return 1.0 if square == 0 else min(1.0, trace**2 / (pool.matrix.size * square))
 
 
@@ -108,7 +127,7 @@ def tail(pool: Pool, count: int) -> float:
     refuse_overflow(square)
     if square == 0:
         return 0.0
-    _, factor = orthonormal_rows(products)
+    _, factor = pool.factorised(count)
     return float(inner(left_out_directions(factor), factor.mT).square().sum()) / square
 
 

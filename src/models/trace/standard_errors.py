@@ -16,7 +16,9 @@ from scipy.special import stdtrit
 from torch import Tensor
 
 from models.trace.asked import Asked, Shares, products_of
-from models.trace.xtrace import xtrace_moments, xtrace_terms
+from models.trace.xtrace import xtrace_terms
+
+Moments = dict[str, Tensor]  # as `moments` of `models.trace.estimators.TraceMethod` returns them
 
 DEPENDENT = 1.3  # times the spread of XTrace's terms over √k: the largest ratio that was found for k ≪ n
 SURE, NORMAL = 0.975, 1.96  # quantile of the t-distribution, in place of the normal one's
@@ -34,27 +36,26 @@ def of_test_queries(products: Tensor) -> Tensor:
     return (2 * products.square().sum(2).mean(1) / products.shape[1]).sqrt()
 
 
-def hutchinson_error(asked: Asked, shares: Shares) -> Tensor:
+def hutchinson_error(asked: Asked, _: Moments, shares: Shares) -> Tensor:
     """Returns the standard error with B = A, (trial,)."""
     return of_test_queries(asked.products[:, : shares.test])
 
 
-def hutch_pp_error(asked: Asked, shares: Shares) -> Tensor:
+def hutch_pp_error(asked: Asked, moments: Moments, shares: Shares) -> Tensor:
     """Returns the standard error with B = (I − QQᵀ)A(I − QQᵀ), (trial,)."""
     basis, basis_products = asked.basis[:, : shares.basis], asked.basis_products[:, : shares.basis]
     test = slice(shares.sketch, shares.sketch + shares.test)
-    left = asked.products[:, test] - products_of(asked.queries[:, test], basis) @ basis_products
+    left = asked.products[:, test] - moments["shares"] @ basis_products
     return of_test_queries(left - products_of(left, basis) @ basis)
 
 
-def na_hutch_pp_error(asked: Asked, shares: Shares) -> Tensor:
+def na_hutch_pp_error(asked: Asked, moments: Moments, shares: Shares) -> Tensor:
     """Returns the standard error with B the symmetric part of A − Z(SᵀZ)†Wᵀ, (trial,)."""
     cuts = [shares.sketch, shares.second, shares.test]
-    s, _, g = asked.queries[:, : sum(cuts)].split(cuts, 1)
     w, z, ag = asked.products[:, : sum(cuts)].split(cuts, 1)
-    inverse = torch.linalg.pinv(products_of(s, z))
-    one = products_of(g, w) @ inverse.mT @ z
-    other = products_of(g, z) @ inverse @ w
+    inverse = torch.linalg.pinv(moments["core"])
+    one = moments["right"] @ inverse.mT @ z
+    other = moments["left"] @ inverse @ w
     return of_test_queries(ag - (one + other) / 2)
 
 
@@ -74,12 +75,12 @@ def of_dependent_terms(terms: Tensor, size: int) -> Tensor:
     return terms.std(1) / k**0.5 * max(DEPENDENT, size / (size - k)) * few(k)
 
 
-def xtrace_error(asked: Asked, shares: Shares) -> Tensor:
+def xtrace_error(asked: Asked, moments: Moments, shares: Shares) -> Tensor:
     """Returns the standard error of the mean of the k terms, (trial,)."""
-    return of_dependent_terms(xtrace_terms(xtrace_moments(asked, shares), shares), asked.queries.shape[2])
+    return of_dependent_terms(xtrace_terms(moments, shares), asked.queries.shape[2])
 
 
-ERRORS: dict[str, Callable[[Asked, Shares], Tensor]] = {
+ERRORS: dict[str, Callable[[Asked, Moments, Shares], Tensor]] = {  # the moments are those of just these shares
     "hutchinson": hutchinson_error,
     "hutch_pp": hutch_pp_error,
     "na_hutch_pp": na_hutch_pp_error,

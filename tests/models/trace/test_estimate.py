@@ -11,9 +11,11 @@ import torch
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from torch import Tensor
 
+from models.trace import pool
+from models.trace.basis import orthonormal_rows
 from models.trace.estimate import estimate_trace, trace_estimates
 from models.trace.estimators import METHODS, ask
-from models.trace.matrices import Matrix
+from models.trace.matrices import Matrix, matrix_of
 from models.trace.oracles import Diagonal, OracleError
 from models.trace.queries import QueryDraw
 from models.trace.standard_errors import ERRORS
@@ -92,8 +94,9 @@ def test_two_standard_errors_hold_the_trace(spectrum: str, method: str, products
     values, shares = SPECTRA[spectrum], METHODS[method].shares(products)
     queries = QueryDraw(size=SIZE, trials=1000).queries(shares.first_round, generator=torch.Generator().manual_seed(0))
     asked = ask(Diagonal(values), queries, basis=shares.basis, turned=True)
-    error = (METHODS[method].estimate(METHODS[method].moments(asked, shares), shares) - values.sum()).numpy()
-    stated = ERRORS[method](asked, shares).numpy()
+    moments = METHODS[method].moments(asked, shares)
+    error = (METHODS[method].estimate(moments, shares) - values.sum()).numpy()
+    stated = ERRORS[method](asked, moments, shares).numpy()
     least, most = (0.88, 0.995) if method == "xtrace" else (0.925, 0.975)
     assert least < share_held(error, stated) < most
     assert 0.9 < np.median(stated) / np.median(np.abs(error)) / 1.48 < 2.1
@@ -309,3 +312,35 @@ def test_a_function_of_numpy_is_that_of_torch() -> None:
 def test_a_tolerance_is_a_share() -> None:
     with pytest.raises(ValueError, match="tolerance=5 must be a share of the estimate between 0 and 1, such as 0"):
         estimate_trace(symmetric("flat"), tolerance=5)
+
+
+def test_no_basis_is_found_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one by which the method is chosen is that of XTrace. A pool that grows finds a new one."""
+    found: list[int] = []
+
+    def counted(vectors: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        found.append(vectors.shape[1])
+        return orthonormal_rows(vectors)
+
+    monkeypatch.setattr(pool, "orthonormal_rows", counted)
+    matrix = symmetric("1/i²")
+    chosen, asked_for = (estimate_trace(matrix, products=40, method=method) for method in ("auto", "xtrace"))
+    assert found == [20, 20]
+    assert (chosen.method, chosen.estimate) == ("xtrace", asked_for.estimate)
+    own = pool.Pool(known(Diagonal(SPECTRA["flat"])), seed=0)
+    for count in (10, 20):
+        own.ask(count)
+        rows, factor = own.factorised(count)
+        torch.testing.assert_close(factor.mT @ rows, own.products)
+
+
+def test_an_operator_may_answer_in_the_same_memory_each_time() -> None:
+    matrix, answers = 32 * symmetric("1/√i"), np.empty((SIZE, 20), order="F")
+
+    def product(columns: np.ndarray) -> np.ndarray:
+        return np.matmul(matrix, columns, out=answers[:, : columns.shape[1]])
+
+    operator = LinearOperator((SIZE, SIZE), matvec=lambda x: matrix @ x, matmat=product, dtype=matrix.dtype)
+    assert matrix_of(operator).exponent == 0  # its answers are not multiplied by anything
+    found = estimate_trace(operator, products=40, method="xtrace")
+    assert found.estimate == pytest.approx(estimate_trace(matrix, products=40, method="xtrace").estimate, rel=1e-12)
