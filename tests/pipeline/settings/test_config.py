@@ -214,7 +214,8 @@ def test_a_budget_wins_over_its_experiment(experiment: str) -> None:
     arms, all_arms = ({**config.hydra.sweeper.params, "seed": None} for config in (small, whole))
     assert arms == all_arms
     assert small.fit.epochs * small.fit.updates == 1200 <= whole.fit.epochs * whole.fit.updates / 2
-    assert checked(compose("config", asked)).decode.beam == 1
+    settings = checked(compose("config", asked))
+    assert (settings.decode.beam, settings.fewshot.epochs) == (1, 10)
 
 
 def test_caps_only_lower() -> None:
