@@ -19,6 +19,7 @@ from pipeline.host.errors import PipelineError
 from pipeline.host.torchrun import refuse_several
 from pipeline.settings.job import Job
 from pipeline.systems.predict.config import PredictConfig
+from pipeline.systems.predict.documents import predicted_documents
 from pipeline.systems.predict.points import predicted_points
 from pipeline.systems.predict.sentences import predicted_sentences
 from pipeline.systems.predict.utterances import predicted_utterances
@@ -124,7 +125,10 @@ def predict(settings: PredictConfig, job: Job) -> None:  # noqa: ARG001
     output = output_of(settings)
     open_store(settings.tracking.uri, wait=settings.tracking.wait)
     model = load_model(settings.model.uri, most_rows=None)
-    taken = {"points": predicted_points, "utterances": predicted_utterances, "sentences": predicted_sentences}
+    taken = {
+        "points": predicted_points, "utterances": predicted_utterances, "sentences": predicted_sentences,
+        "documents": predicted_documents,
+    }  # fmt: skip
     predict_with = taken.get(model.metadata.metadata.get("takes"), predicted_sequences)
     predicted, words = predict_with(model, settings)
     write_csv(predicted, output)

@@ -1,0 +1,56 @@
+"""A model of documents as MLflow loads and serves it (models from code): this file travels with the logged model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from mlflow.exceptions import MlflowException
+from mlflow.models import set_model
+from mlflow.protos.databricks_pb2 import BAD_REQUEST
+from mlflow.pyfunc.model import PythonModel
+
+from models.documents.predictor import load_predictor
+from models.documents.tables import COLUMNS, predicted_table
+from models.runtime.request import read_table_body
+from models.runtime.scoring_server import check_before_mlflow
+
+
+class BadRequest(MlflowException, ValueError):
+    """Says in one line what is wrong with the input; a server answers 400 with it, without the data or a stack
+    trace."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, error_code=BAD_REQUEST)
+        self.reason = reason
+
+    def serialize_as_json(self) -> str:
+        return json.dumps({"error_code": self.error_code, "message": self.reason})
+
+
+class ServedDocuments(PythonModel):
+    """Takes a table with a word a row, those of a document together; gives the same rows with label, probability,
+    entity and chunks, or a row a document with its class. Other columns are not looked at."""
+
+    # the schema comes from the signature, not from type hints of `predict`; without this MLflow warns at every load
+    _skip_type_hint_validation = True
+
+    decoded = staticmethod(read_table_body)  # how the strict server reads a body for it
+
+    def load_context(self, context: Any) -> None:
+        self.predictor = load_predictor(Path(context.artifacts["parameters"]) / "documents")
+        check_before_mlflow(read_table_body, BadRequest)
+
+    def predict(self, context, model_input, params=None):  # noqa: ARG002  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Answers a request. Raises BadRequest, a ValueError, for what is no table of documents."""
+        if not isinstance(model_input, pd.DataFrame):
+            raise BadRequest(f"expected a table with {', '.join(COLUMNS)}")
+        try:
+            return predicted_table(self.predictor, model_input)
+        except (ValueError, TypeError) as error:
+            raise BadRequest(str(error)) from error
+
+
+set_model(ServedDocuments())

@@ -1,0 +1,54 @@
+"""Predictions of a logged model of documents: a row for each word of a file, or for each document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from data.base import DataError
+from data.documents.table import NEEDED, PAGE, SIDES, SIZE, WordTable
+from data.files.table_files import TextFormat
+from pipeline.host.errors import PipelineError
+from pipeline.systems.predict.config import PredictConfig
+
+
+def refuse_what_others_have(settings: PredictConfig) -> None:
+    """Raises PipelineError for settings that mean something to other models alone."""
+    data = settings.data
+    asked = {
+        "horizon": settings.horizon, "interval": settings.interval, "data.group": data.group, "data.time": data.time,
+        "beam": settings.beam,
+    }  # fmt: skip
+    typed = [f"{name}={value}" for name, value in asked.items() if value]
+    if typed:
+        raise PipelineError(f"{typed[0]}: this model reads documents; leave it out")
+
+
+def read_words(settings: PredictConfig) -> pd.DataFrame:
+    """Returns the rows of the file, numbers as numbers. Raises DataError, naming the row, for what is no table of
+    words."""
+    table = WordTable.read(settings.data.path, TextFormat(settings.data.delimiter, settings.data.decimal))
+    numbers = {name: table.numbers(name) for name in (PAGE, *SIDES, *SIZE)}
+    return table.frame.assign(**numbers, **{name: table.texts(name) for name in NEEDED if name not in numbers})
+
+
+def predicted_documents(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:
+    """Returns the rows of the file with the tags of their words, or a row a document with its class, and words about
+    them.
+
+    Raises DataError for a file that cannot be read or that the model cannot read, PipelineError for settings of others.
+    """
+    refuse_what_others_have(settings)
+    frame = read_words(settings)
+    try:
+        found = model.predict(frame)
+    except ValueError as error:
+        raise DataError(f"{settings.data.path}: {getattr(error, 'reason', error)}") from error
+    count = frame["document"].nunique()
+    long = found.loc[found["chunks"] > 1, "document"].nunique()
+    parts = f", {long} of them read in overlapping chunks" if long else ""
+    if model.metadata.metadata["gives"] == "classes":
+        return found, f"classes of {count} documents{parts}"
+    found[PAGE] = found[PAGE].astype(int)
+    return found, f"tags of {int(found['label'].notna().sum())} words in {count} documents{parts}"
