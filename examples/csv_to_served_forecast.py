@@ -38,8 +38,7 @@ from pipeline.host.atomic import written_whole
 from pipeline.host.passwords import masked
 from pipeline.tracking.store import open_store, tracking_uri
 
-QUICK = ("readout=skip", "readout.lags=4", "refine=none")  # settings of yours come after these and win
-SYNTHETIC_UNITS = "data.units={left: mm, right: mm}"
+SYNTHETIC = ("readout=skip", "readout.lags=4", "data.units={left: mm, right: mm}")  # a table of yours has the defaults
 PRINTED = (1, 2, 5, 10, 20)
 
 
@@ -114,7 +113,7 @@ def train(csv: Path, settings: Sequence[str]) -> str:
     """Run the pipeline; returns the run's id. Leaves with the pipeline's own error line if it fails."""
     name = f"{csv.name.split('.')[0]}-{uuid.uuid4().hex[:8]}"
     fixed = ("data=table", f"data.path={quoted(str(csv.resolve()))}", f"run_name={quoted(name)}")
-    command = [sys.executable, "-m", "pipeline", "tracking.experiment=forecast-from-csv", *QUICK, *settings, *fixed]
+    command = [sys.executable, "-m", "pipeline", "tracking.experiment=forecast-from-csv", *settings, *fixed]
     print("training:", masked(shlex.join(["python", *command[1:]])), flush=True)
     status = subprocess.run(command, check=False).returncode
     if status:
@@ -259,9 +258,9 @@ def main() -> None:
     chosen = options()
     output = chosen.output.resolve()
     with folder_written_whole(output) as folder:
-        units = [] if chosen.csv else [SYNTHETIC_UNITS]
+        first = () if chosen.csv else SYNTHETIC
         csv = chosen.csv or synthetic_csv(output.parent, rows=chosen.rows, seed=chosen.seed)
-        trained = load_trained(train(csv, [*units, *chosen.settings]))
+        trained = load_trained(train(csv, [*first, *chosen.settings]))
         forecast = write_results(folder, trained, chosen)
     print(f"\nforecast, intervals, backtest and figures: {output}")
     if chosen.serve:

@@ -100,4 +100,7 @@ def test_one_error_line_and_no_output(store, tmp_path: Path, cell: str, horizon:
     arguments = ("--csv", str(csv), *SMALLEST, "--horizon", horizon, "--output", str(tmp_path / "results"))
     result = run_script(*arguments, cwd=tmp_path)
     assert message in result.error
+    (command,) = [line for line in result.out.splitlines() if line.startswith("training: ")]
+    assert "features.count=5" in command
+    assert "readout" not in command  # the settings of the synthetic table are not those of another one
     assert sorted(path.name for path in tmp_path.iterdir()) == [csv.name, "mlruns"]
