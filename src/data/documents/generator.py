@@ -5,8 +5,10 @@ A test bed for what an attention pattern can see. It also takes the place of fil
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -22,6 +24,7 @@ MARGIN, GUTTER = 40.0, 12.0
 QUESTION = "which"
 SYLLABLES = tuple(first + last for first in "bdfgklmnprst" for last in "aeiou")
 VOCABULARY = 1200
+UP_TO = tuple(accumulate(1_000_000 // k for k in range(1, VOCABULARY + 1)))  # sums of the weights of words
 BEHIND = 3  # words from a textual cue to its question
 LETTER = 5.0  # width of a letter
 
@@ -84,8 +87,11 @@ def fill_line(found: Placed, number: int, column: Column, y: float, generator: n
 
 
 def zipf(generator: np.random.Generator) -> int:
-    """Returns the number of a word, k with a probability of about 1/k."""
-    return int(VOCABULARY ** generator.random()) - 1
+    """Returns the number of a word, from 0; the k-th has a probability of about 1/k.
+
+    Weights are whole numbers, so what is drawn does not hang on how a C library rounds a power.
+    """
+    return bisect_right(UP_TO, int(generator.integers(UP_TO[-1])))
 
 
 def spelt(word: int) -> str:

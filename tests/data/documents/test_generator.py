@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from data.base import DataError
-from data.documents.generator import BEHIND, QUESTION, SyntheticDocuments
+from data.documents.generator import BEHIND, QUESTION, VOCABULARY, SyntheticDocuments, zipf
 from data.pages import Document, Documents
 
 SMALL: dict[str, Any] = {"train": 12, "validation": 2, "test": 3, "words": 300, "seed": 1}
@@ -76,6 +76,16 @@ def test_pages_are_irregular_and_words_follow_zipf() -> None:
     ordered = [count for _, count in counts.most_common()]
     assert ordered[0] > 8 * ordered[60]
     assert len({len(document.sizes) for document in all_of(found)}) > 1
+
+
+def test_the_kth_word_has_a_kth_of_the_probability_of_the_first() -> None:
+    generator, count = np.random.default_rng(0), 20_000
+    drawn = np.bincount([zipf(generator) for _ in range(count)], minlength=VOCABULARY)
+    assert len(drawn) == VOCABULARY
+    shares = 1 / np.arange(1, VOCABULARY + 1)
+    shares /= shares.sum()
+    away = np.abs(drawn / count - shares) / np.sqrt(shares * (1 - shares) / count)
+    assert away[:50].max() < 4  # standard errors
 
 
 def test_the_seed_gives_the_data_and_parts_share_no_document() -> None:
