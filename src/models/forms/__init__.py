@@ -1,0 +1,1 @@
+"""Handwritten forms: find the boxes, put the words in reading order, read them."""

@@ -1,0 +1,1 @@
+"""Detectors: a form in, boxes with a class and a score out."""

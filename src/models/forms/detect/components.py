@@ -1,0 +1,123 @@
+"""Words as connected ink: threshold, closing and connected components; what a trained detector has to beat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import ndimage
+from torch import Tensor
+
+from models.forms.detect.average_precision import curve
+from models.forms.detect.boxes import WORD, Detections, Truth, centres_and_sides, no_detections
+from models.forms.detect.detector import Detector
+
+THRESHOLDS = (0.3, 0.5)
+GAPS, RISES = (0.0, 0.2, 0.4, 0.7, 1.0), (0.0, 0.1, 0.2)  # that are closed, of the median height of a word
+RULES = (0.0, 3.0)  # length of strokes that are taken for ruled lines, of that height; 0 for none
+LEAST_SIDES = 0.25  # of the lowest and of the narrowest training word: what is smaller is dust
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Says how ink becomes words.
+
+    threshold: ink above it counts. gap, rise: width and height in pixels of white that is closed. rule: horizontal
+    strokes of this length in pixels are taken away, 0 for none. least_width, least_height: of a box. width, height:
+    logarithms of those of training words, mean and standard deviation, by which boxes are scored.
+    """
+
+    threshold: float = 0.5
+    gap: int = 8
+    rise: int = 2
+    rule: int = 0
+    least_width: float = 4.0
+    least_height: float = 4.0
+    width: tuple[float, float] = (4.0, 1.0)
+    height: tuple[float, float] = (3.3, 0.5)
+
+
+class Components(Detector):
+    """Finds words as connected ink.
+
+    A box's score says how well it has the size of a training word: exp(-(z_w² + z_h²) / 2), z of the logarithms of
+    width and height. There are no parameters and nothing is minimised: `tuned` looks for the best settings.
+    """
+
+    def __init__(self, **tuning: float | Sequence[float]) -> None:
+        super().__init__()
+        given = {name: tuple(value) if isinstance(value, Sequence) else value for name, value in tuning.items()}
+        self.tuning = Tuning(**given)  # pyright: ignore[reportArgumentType]
+        self.architecture = asdict(self.tuning)
+
+    @classmethod
+    def tuned(cls, images: Sequence[Tensor], truths: Sequence[Truth]) -> Components:
+        """Returns the detector of most average precision for words on training forms, (1, height, width) each; of
+        equals the first tried. Raises ValueError where no form has a word."""
+        words = torch.cat([truth.boxes[truth.classes == WORD] for truth in truths])
+        if not len(words):
+            raise ValueError("components are tuned on words, and no training form has any")
+        made = (cls(**asdict(tuning)) for tuning in tunings(words))
+        return max(made, key=lambda each: each.word_precision(images, truths))
+
+    def word_precision(self, images: Sequence[Tensor], truths: Sequence[Truth]) -> float:
+        """Returns the average precision for words on forms, (1, height, width) each."""
+        own = curve([self.detect(image[None], 0.0)[0] for image in images], truths, WORD)
+        return own.average() if own else 0.0
+
+    def losses(self, images: Tensor, truths: Sequence[Truth]) -> dict[str, Tensor]:  # noqa: ARG002
+        raise ValueError("components have no loss; make them by Components.tuned from training forms")
+
+    def detect(self, images: Tensor, least_score: float = 0.05) -> list[Detections]:
+        return [self._found(image, least_score).to(images.device) for image in images[:, 0].detach().cpu().numpy()]
+
+    def _found(self, image: np.ndarray, least_score: float) -> Detections:
+        boxes = torch.from_numpy(ink_boxes(image, self.tuning))
+        if not len(boxes):
+            return no_detections(boxes.device)
+        scores = self._scores(boxes)
+        found = Detections(boxes, torch.full((len(boxes),), WORD), scores)
+        return found.at(scores.sort(descending=True, stable=True).indices[: int((scores >= least_score).sum())])
+
+    def _scores(self, boxes: Tensor) -> Tensor:
+        own = self.tuning
+        means, deviations = (torch.tensor(pair) for pair in zip(own.width, own.height, strict=True))
+        z = (centres_and_sides(boxes)[1].log() - means) / deviations
+        return (z.square().sum(1) / -2).exp()
+
+
+def ink_boxes(image: np.ndarray, own: Tuning) -> np.ndarray:
+    """Returns the boxes of connected ink, float32 (box, 4), tight to the ink."""
+    ink = image > own.threshold
+    if own.rule:
+        long: Any = ndimage.minimum_filter1d(ink, own.rule, 1, mode="constant")
+        ink &= ndimage.maximum_filter1d(long, own.rule, 1) == 0
+    size = (own.rise + 1, own.gap + 1)
+    closed = ndimage.minimum_filter(ndimage.maximum_filter(ink, size), size)
+    labels: Any = ndimage.label(closed, np.ones((3, 3)))
+    tight = [place for place in ndimage.find_objects(np.where(ink, labels[0], 0)) if place is not None]
+    boxes = np.array([(x.start, y.start, x.stop, y.stop) for y, x in tight], np.float32).reshape(-1, 4)
+    large = (boxes[:, 2] - boxes[:, 0] >= own.least_width) & (boxes[:, 3] - boxes[:, 1] >= own.least_height)
+    return boxes[large]
+
+
+def tunings(words: Tensor) -> Iterator[Tuning]:
+    """Returns settings to be tried, in units of the training words (word, 4)."""
+    sides = centres_and_sides(words.double())[1]
+    high = float(sides[:, 1].median())
+    width, height = zip(*(numbers.tolist() for numbers in spread(sides.log())), strict=True)
+    least = (LEAST_SIDES * sides.amin(0)).tolist()
+    base = Tuning(least_width=least[0], least_height=least[1], width=width, height=height)
+    for threshold, rule, gap, rise in product(THRESHOLDS, RULES, GAPS, RISES):
+        yield replace(
+            base, threshold=threshold, rule=round(rule * high), gap=round(gap * high), rise=round(rise * high)
+        )
+
+
+def spread(values: Tensor) -> tuple[Tensor, Tensor]:
+    """Returns mean and standard deviation of each column; a deviation is at least 0.05."""
+    return values.mean(0), values.std(0, correction=0).clamp(min=0.05)

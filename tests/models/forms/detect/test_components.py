@@ -1,0 +1,60 @@
+"""Connected ink on drawn forms."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from models.forms.detect.boxes import Truth
+from models.forms.detect.components import Components
+
+
+def striped(words: list[tuple[int, int, int, int]], *, rule: int | None = None) -> torch.Tensor:
+    """A form of 60 x 120 with words of upright strokes 2 wide, 2 apart; a ruled line at height `rule`."""
+    image = torch.zeros(1, 60, 120)
+    for x0, y0, x1, y1 in words:
+        for x in range(x0, x1, 4):
+            image[0, y0:y1, x : x + 2] = 1.0
+    if rule is not None:
+        image[0, rule] = 1.0
+    return image
+
+
+WORDS = [(4, 5, 34, 17), (50, 6, 88, 18), (10, 30, 52, 42), (60, 31, 90, 43)]  # each ends with a stroke
+
+
+def truth() -> Truth:
+    return Truth(torch.tensor(WORDS).float(), torch.ones(4, dtype=torch.int64))
+
+
+@pytest.mark.parametrize("rule", [None, 45])
+def test_tuned_components_find_the_words_to_the_pixel(rule: int | None) -> None:
+    image = striped(WORDS, rule=rule)
+    detector = Components.tuned([image], [truth()])
+    (found,) = detector.detect(image[None])
+    assert sorted(map(tuple, found.boxes.tolist())) == sorted(map(tuple, truth().boxes.tolist()))
+    assert found.scores.tolist() == sorted(found.scores.tolist(), reverse=True)
+    assert found.classes.tolist() == [1, 1, 1, 1]
+    assert detector.word_precision([image], [truth()]) == 1.0
+
+
+def test_the_same_settings_make_the_same_detector() -> None:
+    detector = Components.tuned([striped(WORDS)], [truth()])
+    assert Components(**detector.architecture).tuning == detector.tuning
+    assert detector.tuning.gap > 0
+
+
+def test_dust_and_low_scores_are_dropped_and_a_form_may_be_empty() -> None:
+    detector = Components.tuned([striped(WORDS)], [truth()])
+    image = striped(WORDS)
+    image[0, 55, 5] = 1.0
+    assert len(detector.detect(image[None])[0].boxes) == 4
+    assert len(detector.detect(image[None], 1.1)[0].boxes) == 0
+    assert [len(each.boxes) for each in detector.detect(torch.zeros(2, 1, 60, 120))] == [0, 0]
+
+
+def test_forms_without_words_and_training_are_refused() -> None:
+    with pytest.raises(ValueError, match="no training form has any"):
+        Components.tuned([striped([])], [Truth(torch.zeros(0, 4), torch.zeros(0))])
+    with pytest.raises(ValueError, match="components have no loss"):
+        Components().losses(striped(WORDS)[None], [truth()])
