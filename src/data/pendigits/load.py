@@ -17,9 +17,9 @@ import numpy as np
 from data.base import DataError, Dataset, Sequences
 from data.files.download import Opener, open_https
 from data.files.published import Published
-from data.pendigits.sigma_lognormal import DIGITS, draw_hand, write_digit
 from data.pendigits.unipen import Digit, read_digits
 from data.ranges import Count, Seed
+from data.sigma_lognormal import DIGITS, draw_hand, write_digit
 from data.source import Source
 
 TRAJECTORIES = ("writer", "digit")
@@ -47,7 +47,7 @@ class Handwriting(Source):
 
     root: folder that holds `pendigits_orig/`; None: $PIPELINE_DATA_ROOT, else a cache of the user's own.
     source: "uci": the recorded strokes, fetched over https where the file is missing. "stand_in": generated strokes
-        (see `data.pendigits.sigma_lognormal`); nothing in them is real. "auto": the recorded ones, or, where the file
+        (see `data.sigma_lognormal`); nothing in them is real. "auto": the recorded ones, or, where the file
         is missing and there is no network, the stand-in with a warning. The two never mix.
     trajectory: "writer": all digits of a writer in the file's order, joined. "digit": one digit of each writer, drawn
         under `seed`.

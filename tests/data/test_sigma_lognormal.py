@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from data.pendigits.sigma_lognormal import DIGITS, STEP, Hand, Stroke, displacement, draw_hand, movement, write_digit
+from data.sigma_lognormal import DIGITS, STEP, Hand, Stroke, displacement, draw_hand, movement, write_digit
 
 STROKES = st.builds(
     Stroke,

@@ -1,4 +1,4 @@
-"""Pen movements from the sigma-lognormal model, the stand-in for handwriting; nothing in them is real.
+"""Pen movements from the sigma-lognormal model, of which stand-ins for handwriting are made; nothing in them is real.
 
 A movement is a sum of strokes that overlap in time (Plamondon 1995, A kinematic theory of rapid human movements;
 O'Reilly and Plamondon 2009). Stroke i begins at t_i, its speed is D_i times a lognormal density, and its direction
@@ -24,6 +24,7 @@ from scipy.special import ndtr
 STEP = 0.1  # s, sampling interval of the tablet
 MU, SIGMA = -0.3, 0.3  # of a stroke at pace 1: half of it is done after exp(MU) s
 SPACING = 1.0  # s from stroke to stroke at pace 1
+Numbers = float | np.ndarray
 TAIL = 2.5  # a movement is recorded from z = -TAIL of its first stroke to z = TAIL of its last
 
 
@@ -31,12 +32,12 @@ class Stroke(NamedTuple):
     """Holds one stroke: begin (s), distance D, angles at start and end (rad), and the lognormal's μ and σ (of the
     time in s)."""
 
-    begin: float
-    distance: float
-    start_angle: float
-    end_angle: float
-    mu: float = MU
-    sigma: float = SIGMA
+    begin: Numbers
+    distance: Numbers
+    start_angle: Numbers
+    end_angle: Numbers
+    mu: Numbers = MU
+    sigma: Numbers = SIGMA
 
 
 class Template(NamedTuple):
@@ -73,21 +74,22 @@ DIGITS: dict[str, tuple[Template, ...]] = {
 
 def displacement(stroke: Stroke, times: np.ndarray) -> np.ndarray:
     """Returns the way from the stroke's first point, (time, 2), in the unit of its distance; it is 0 before the
-    stroke begins."""
+    stroke begins. What the stroke holds may be arrays (stroke, 1) too: the way is then (stroke, time, 2)."""
     passed = np.maximum(times - stroke.begin, np.finfo(float).tiny)
     share = ndtr((np.log(passed) - stroke.mu) / stroke.sigma)
     turned = (stroke.end_angle - stroke.start_angle) * share
     chord = stroke.distance * share * np.sinc(turned / (2 * np.pi))
     direction = stroke.start_angle + turned / 2
-    return chord[:, None] * np.stack([np.cos(direction), np.sin(direction)], axis=1)
+    return chord[..., None] * np.stack([np.cos(direction), np.sin(direction)], axis=-1)
 
 
 def movement(strokes: Sequence[Stroke], *, start: tuple[float, float]) -> np.ndarray:
     """Returns positions (time, 2) every 100 ms while the strokes, in order of their begin, are under way."""
     first, last = strokes[0], strokes[-1]
-    begin = first.begin + math.exp(first.mu - TAIL * first.sigma)
-    times = np.arange(begin, last.begin + math.exp(last.mu + TAIL * last.sigma), STEP)
-    return np.asarray(start) + np.sum([displacement(stroke, times) for stroke in strokes], axis=0)
+    begin = float(first.begin + np.exp(first.mu - TAIL * first.sigma))
+    times = np.arange(begin, float(last.begin + np.exp(last.mu + TAIL * last.sigma)), STEP)
+    together = Stroke(*np.array(strokes).T[:, :, None])
+    return np.asarray(start) + displacement(together, times).sum(axis=0)
 
 
 def draw_hand(generator: np.random.Generator) -> Hand:

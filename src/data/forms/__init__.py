@@ -1,0 +1,1 @@
+"""Handwritten words and forms: published ones, one's own, and generated ones."""

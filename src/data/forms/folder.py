@@ -1,0 +1,137 @@
+"""`data=words_folder`: own images of words beside a table of `file`, `text` and perhaps `writer`."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+
+from data.base import DataError, check_whole_numbers
+from data.files.table_files import TextFormat, existing_file, read_frame
+from data.forms.images import MOST_PIXELS, Reading, Scan, read_file, said_inverted
+from data.forms.parts import check_share, check_writers, held_out, three_parts
+from data.ranges import Count, Seed, Share
+from data.source import Source
+from data.text_pairs import UNWANTED, tidied
+from data.word_images import HandwrittenWords, WordImages, digest_of
+
+NAME = "words_folder"
+FILE, TEXT, WRITER = "file", "text", "writer"
+RIGHT_TO_LEFT = ("R", "AL")
+
+
+class Rows(NamedTuple):
+    """Holds the table of a folder of images: the table's file, its columns as texts, and where the images are."""
+
+    table: Path
+    columns: dict[str, list[str]]
+    folder: Path
+
+    def __len__(self) -> int:
+        return len(self.columns[FILE])
+
+    def place(self, row: int) -> str:
+        """Returns a row as messages name it: as an editor counts, the header being row 1, with the image's file."""
+        return f"{self.table}, row {row + 2}, file {self.columns[FILE][row]!r}"
+
+    def fail(self, row: int, what: str) -> NoReturn:
+        """Raises DataError that names the row."""
+        raise DataError(f"{self.place(row)}: {what}")
+
+    def image(self, row: int, reading: Reading) -> Scan:
+        """Returns the image of a row. Raises DataError, naming the row, for one that cannot be used."""
+        name = self.columns[FILE][row]
+        if not name:
+            self.fail(row, "column 'file' is empty; fill it in or drop the row")
+        return read_file(self.folder / name, where=self.place(row), reading=reading)
+
+    def text(self, row: int, name: str = TEXT) -> str:
+        """Returns a text in form NFC. Raises DataError, naming the row, for one that is empty, holds what is no text,
+        or is written from right to left."""
+        text = tidied(self.columns[name][row])
+        if not text:
+            self.fail(row, f"column {name!r} is empty; fill it in or drop the row")
+        if UNWANTED.search(text):
+            self.fail(row, f"{name} {text[:40]!r} holds a character that is no text; remove it")
+        if any(unicodedata.bidirectional(letter) in RIGHT_TO_LEFT for letter in text):
+            self.fail(row, f"{name} {text[:40]!r} is written from right to left, which cannot be read; drop the row")
+        return text
+
+
+def read_rows(path: str | None, folder: str | None, needed: Sequence[str], *, data: str) -> Rows:
+    """Returns the rows of a table. folder: of the images; None: that of the table.
+
+    Raises DataError for a file that cannot be read and for a column or folder that is missing.
+    """
+    table = existing_file(path, data=data)
+    frame = read_frame(table, TextFormat(as_written=True))[0]
+    missing = [name for name in needed if name not in frame.columns]
+    if missing:
+        there = ", ".join(map(str, frame.columns))
+        raise DataError(f"{table}: no column {missing[0]!r}; there are {there}, and {', '.join(needed)} are needed")
+    images = table.parent if folder is None else Path(folder).expanduser()
+    if not images.is_dir():
+        raise DataError(f"{images}: there is no such folder; give data.images=FOLDER")
+    return Rows(table, {str(name): [str(cell).strip() for cell in frame[name]] for name in frame.columns}, images)
+
+
+def words_of(rows: Rows, reading: Reading) -> WordImages:
+    """Returns the images of all rows. Raises DataError, naming the row, for one that cannot be used, and for an image
+    that stands twice."""
+    scans, seen = list[np.ndarray](), dict[bytes, int]()
+    inverted = list[str]()
+    for row in range(len(rows)):
+        scan = rows.image(row, reading)
+        first = seen.setdefault(digest_of(scan.grey), row)
+        if first != row:
+            rows.fail(row, f"it is the same image as that of row {first + 2}; leave one of them out")
+        if scan.inverted:
+            inverted.append(rows.place(row))
+        scans.append(scan.grey)
+    said_inverted(inverted, len(rows))
+    writers = [rows.text(row, WRITER) for row in range(len(rows))] if WRITER in rows.columns else None
+    return WordImages.of(scans, [rows.text(row) for row in range(len(rows))], writers)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordsFolder(Source):
+    """Loads images of words with a table of columns `file`, `text` and perhaps `writer`.
+
+    path: the table (.csv, .tsv or .parquet). images: the folder that file names are relative to; None: the table's.
+    test, validation: shares of the images that are drawn under `seed`; with writers=disjoint of the writers, all of
+    whose images are in one part. most_pixels: an image of more is refused. invert: "true" for light ink on dark paper,
+    "false" for dark ink, "auto" to find out for each image.
+    Raises DataError, naming file and row, for an image or a text that cannot be used, and for the same image twice.
+    """
+
+    path: str | None = None
+    images: str | None = None
+    writers: str = "shared"
+    validation: Share = 0.1
+    test: Share = 0.2
+    seed: Seed = 0
+    most_pixels: Count = MOST_PIXELS
+    invert: str = "auto"
+
+    def load(self) -> HandwrittenWords:
+        """Returns the data. Raises DataError as the class says."""
+        check_writers(NAME, self.writers)
+        check_share(NAME, validation=self.validation, test=self.test)
+        check_whole_numbers(NAME, {"seed": self.seed}, least=0)
+        reading = Reading(self.most_pixels, self.invert)
+        reading.check(NAME)
+        needed = (FILE, TEXT, WRITER) if self.writers == "disjoint" else (FILE, TEXT)
+        rows = read_rows(self.path, self.images, needed, data=NAME)
+        return HandwrittenWords(NAME, self.split(words_of(rows, reading)), rows.table.name)
+
+    def split(self, words: WordImages) -> dict[str, WordImages]:
+        """Returns the images in three parts."""
+        generator = np.random.default_rng(self.seed)
+        rest, test = held_out(words, np.arange(len(words)), writers=self.writers, count=self.test, generator=generator)
+        share = self.validation / (1 - self.test)
+        train, held = held_out(words, rest, writers=self.writers, count=share, generator=generator)
+        return three_parts(NAME, words, (train, held, test))

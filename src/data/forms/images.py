@@ -1,0 +1,153 @@
+"""Reads one image of a scan or photograph as greys: whatever it is stored as, upright, dark ink on light paper."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from data.base import DataError
+from data.word_images import PAPER
+
+FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP", "PPM")
+MOST_PIXELS = 25_000_000
+MOST_BYTES = 200_000_000  # of a file
+LEAST_CONTRAST = 24  # between the darkest and the lightest grey
+INVERT = ("auto", "true", "false")
+PDF = b"%PDF"
+SIXTEEN_BITS = ("I;16", "I;16L", "I;16B", "I;16N", "I")
+
+
+class Reading(NamedTuple):
+    """Says how images are read. most_pixels: an image of more is refused. invert: "true" for light ink on dark paper,
+    "false" for dark ink, "auto" to take what there is less of as ink."""
+
+    most_pixels: int = MOST_PIXELS
+    invert: str = "auto"
+
+    def check(self, name: str) -> None:
+        """Raises DataError, beginning with the data's name, for settings that are none."""
+        if self.most_pixels < 1:
+            raise DataError(f"{name}: data.most_pixels must be at least 1, got {self.most_pixels}")
+        if str(self.invert).lower() not in INVERT:
+            raise DataError(f"{name}: data.invert={self.invert} is unknown; choose one of {', '.join(INVERT)}")
+
+
+AS_FOUND = Reading()
+
+
+class Scan(NamedTuple):
+    """Holds an image, uint8 (height, width), 0 for black ink and 255 for paper, and whether light and dark were
+    exchanged."""
+
+    grey: np.ndarray
+    inverted: bool
+
+
+def read_file(path: Path, *, where: str, reading: Reading = AS_FOUND) -> Scan:
+    """Returns the image of a file. Raises DataError, beginning with `where`, for one that is missing, and as
+    `read_image` does."""
+    return read_image(content_of(path, where), where=where, reading=reading)
+
+
+def content_of(path: Path, where: str) -> bytes:
+    """Returns the bytes of a file. Raises DataError, beginning with `where`, for one that is missing or too large."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise DataError(f"{where}: the file has more than {MOST_BYTES} bytes; give a smaller image")
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise DataError(f"{where}: there is no file {path}; mend its name, or drop the row") from error
+    except OSError as error:
+        raise DataError(f"{where}: {path} cannot be read ({error.strerror}); make it readable") from error
+
+
+def read_image(content: bytes, *, where: str, reading: Reading = AS_FOUND) -> Scan:
+    """Returns the image that the bytes of a file hold.
+
+    16 bits are cut to the upper 8, colours are turned to their luminance, what is transparent shows white paper, and an
+    image that its EXIF data calls rotated is put upright.
+
+    Raises DataError, beginning with `where`, for what is no image of one page, is cut short, has no pixels or too many,
+    or shows nothing.
+    """
+    if content[:1024].lstrip().startswith(PDF):
+        raise DataError(
+            f"{where}: this is a PDF and no image; make an image of each page first, as by "
+            "`pdftoppm -gray -r 150 -png FILE.pdf page`"
+        )
+    return inked(decoded(content, where, reading.most_pixels), where, str(reading.invert).lower())
+
+
+def decoded(content: bytes, where: str, most_pixels: int) -> np.ndarray:
+    """Returns the greys of an encoded image. Raises DataError, beginning with `where`, for one that cannot be used."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            warnings.filterwarnings("ignore", category=UserWarning, module="PIL")  # oddities of metadata
+            with Image.open(io.BytesIO(content), formats=FORMATS) as image:
+                check_size(image, where, most_pixels)
+                image.load()
+                return greys_of(image, where)
+    except UnidentifiedImageError as error:
+        raise DataError(f"{where}: this is no image that can be read; give one of {', '.join(FORMATS)}") from error
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise DataError(f"{where}: {too_many(most_pixels)}") from error
+    except (OSError, SyntaxError, ValueError, EOFError, IndexError, TypeError) as error:
+        if isinstance(error, DataError):
+            raise
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise DataError(f"{where}: the image is damaged or cut short ({reason:.80}); save it anew") from error
+
+
+def too_many(most_pixels: int) -> str:
+    return f"the image has more than {most_pixels} pixels; make it smaller, or raise data.most_pixels"
+
+
+def check_size(image: Image.Image, where: str, most_pixels: int) -> None:
+    """Raises DataError for an image without pixels, with too many of them, or with several pages."""
+    if image.width < 1 or image.height < 1:
+        raise DataError(f"{where}: the image has no pixels ({image.width} × {image.height}); leave it out")
+    if image.width * image.height > most_pixels:
+        raise DataError(f"{where}: {image.width} × {image.height}: {too_many(most_pixels)}")
+    frames = 1 if image.format == "MPO" else getattr(image, "n_frames", 1)  # a photograph with views of smaller size
+    if frames > 1:
+        raise DataError(f"{where}: the image has {frames} pages or frames; save each as a file of its own")
+
+
+def greys_of(image: Image.Image, where: str) -> np.ndarray:
+    """Returns the greys of a loaded image, upright, uint8 (height, width)."""
+    upright = ImageOps.exif_transpose(image)
+    if upright.mode in SIXTEEN_BITS:
+        return (np.clip(np.asarray(upright, np.int64), 0, 65535) >> 8).astype(np.uint8)
+    if upright.mode == "F":
+        raise DataError(f"{where}: its pixels are fractions; save it with 8 or 16 bits")
+    if upright.has_transparency_data:
+        seen = upright.convert("RGBA")
+        upright = Image.alpha_composite(Image.new("RGBA", seen.size, "white"), seen)
+    return np.array(upright.convert("L"))
+
+
+def inked(grey: np.ndarray, where: str, invert: str) -> Scan:
+    """Returns greys with dark ink. Raises DataError where nothing is to be seen."""
+    low, high = int(grey.min()), int(grey.max())
+    if high - low < LEAST_CONTRAST:
+        shade = "white" if low > PAPER / 2 else "black"
+        raise DataError(f"{where}: nothing is to be seen, all pixels are {shade} ({low} to {high}); leave it out")
+    light_ink = invert == "true" or (invert == "auto" and float(np.median(grey)) < (low + high) / 2)
+    return Scan(PAPER - grey if light_ink else grey, light_ink)
+
+
+def said_inverted(names: list[str], count: int, warn: Callable[..., None] = warnings.warn) -> None:
+    """Warns of the images whose light and dark were exchanged, if there are any. count: of all images."""
+    if names:
+        warn(
+            f"{names[0]}: light ink on dark paper, in {len(names)} of {count} images; they were inverted "
+            "(data.invert=false keeps them as they are)",
+            stacklevel=4,
+        )

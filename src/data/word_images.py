@@ -1,0 +1,162 @@
+"""The record that loaders of handwritten words return: grey images of any size, what they say, who wrote them, and a
+split."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from data.base import DataError, spread
+
+PARTS = ("train", "validation", "test")
+PAPER = 255  # the grey of paper; black ink is 0
+
+
+@dataclass(frozen=True, eq=False)
+class WordImages:
+    """Holds images of words, one after the other, as images differ in size.
+
+    pixels: uint8, 0 is black ink and 255 is paper, the rows of the first image, then those of the second, and so on.
+    shapes: int32 (image, 2), height and width. texts: what each image says. writers: who wrote it, where that is known.
+    Raises DataError for pixels that shapes do not account for, an image without pixels, and texts that are empty or
+    differ in number.
+    """
+
+    pixels: np.ndarray
+    shapes: np.ndarray
+    texts: tuple[str, ...]
+    writers: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.shapes.shape != (len(self.texts), 2) or len(self.writers or self.texts) != len(self.texts):
+            raise DataError(f"{len(self.texts)} texts need as many images, and as many writers if these are known")
+        if self.pixels.dtype != np.uint8 or self.pixels.shape != (int(self.offsets[-1]),):
+            raise DataError(f"shapes account for {self.offsets[-1]} pixels of uint8, got {self.pixels.shape}")
+        empty = np.flatnonzero((self.shapes < 1).any(1))
+        if len(empty):
+            raise DataError(f"image {empty[0] + 1} ({self.texts[empty[0]]!r}) has no pixels; leave it out")
+        blank = next((i for i, text in enumerate(self.texts) if not text.strip()), None)
+        if blank is not None:
+            raise DataError(f"the text of image {blank + 1} is empty; fill it in, or leave the image out")
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @classmethod
+    def of(cls, images: Sequence[np.ndarray], texts: Sequence[str], writers: Sequence[str] | None = None) -> WordImages:
+        """Returns the record of images uint8 (height, width)."""
+        shapes = np.array([image.shape for image in images], np.int32).reshape(-1, 2)
+        pixels = np.concatenate([image.ravel() for image in images]) if len(images) else np.empty(0, np.uint8)
+        return cls(pixels, shapes, tuple(texts), None if writers is None else tuple(writers))
+
+    @cached_property
+    def offsets(self) -> np.ndarray:
+        """The first pixel of each image, and the end of the last one, int64 (image + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.shapes.astype(np.int64).prod(1))])
+
+    def image(self, number: int) -> np.ndarray:
+        """Returns an image, uint8 (height, width), as a view."""
+        begin, end = self.offsets[number], self.offsets[number + 1]
+        return self.pixels[begin:end].reshape(self.shapes[number])
+
+    def images(self) -> Iterator[np.ndarray]:
+        """Returns every image, as `image` does."""
+        return (self.image(number) for number in range(len(self)))
+
+    def at(self, rows: Sequence[int] | np.ndarray) -> WordImages:
+        """Returns some of the images, in the order of `rows`."""
+        chosen = np.asarray(rows, np.int64).tolist()
+        writers = None if self.writers is None else [self.writers[i] for i in chosen]
+        return WordImages.of([self.image(i) for i in chosen], [self.texts[i] for i in chosen], writers)
+
+    @cached_property
+    def digests(self) -> tuple[bytes, ...]:
+        """The SHA-256 of each image, of its size and pixels."""
+        return tuple(digest_of(image) for image in self.images())
+
+
+def digest_of(image: np.ndarray) -> bytes:
+    """Returns the SHA-256 of an image's size and pixels."""
+    return hashlib.sha256(repr(image.shape).encode() + np.ascontiguousarray(image).tobytes()).digest()
+
+
+@dataclass(frozen=True, eq=False)
+class HandwrittenWords:
+    """Holds images of words in training, validation and test part.
+
+    parts: by `PARTS`. source: what `data.source` is tagged with. stand_in: generated in place of real data; no claim is
+    made from it. counts: what a loader has to say about its data, by name.
+    Raises DataError for a part without an image, parts of which some name no writers, and for an image that two parts
+    share: what is tested was not trained on.
+    """
+
+    kind: ClassVar[str] = "images of words"
+
+    name: str
+    parts: Mapping[str, WordImages]
+    source: str
+    stand_in: bool = False
+    counts: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if tuple(self.parts) != PARTS or not all(map(len, self.parts.values())):
+            raise DataError(f"{self.name}: training, validation and test part need an image each")
+        if len({part.writers is None for part in self.parts.values()}) > 1:
+            raise DataError(f"{self.name}: some parts name the writers of their images and some do not")
+        self.check_overlaps()
+
+    def check_overlaps(self) -> None:
+        """Raises DataError, naming both, for an image that stands in two parts."""
+        seen: dict[bytes, tuple[str, int]] = {}
+        for name, part in self.parts.items():
+            for number, digest in enumerate(part.digests):
+                other, first = seen.setdefault(digest, (name, number))
+                if other != name:
+                    raise DataError(
+                        f"{self.name}: image {number + 1} of the {name} part ({part.texts[number]!r}) is image "
+                        f"{first + 1} of the {other} part; leave one of them out"
+                    )
+
+    @property
+    def writers_shared(self) -> bool | None:
+        """Whether someone wrote in the test part and in another one; None where writers are not known."""
+        train, validation, test = (part.writers for part in self.parts.values())
+        if train is None or validation is None or test is None:
+            return None
+        return bool(set(test) & {*train, *validation})
+
+    @property
+    def unseen(self) -> float:
+        """The share of test images that say what no training image says."""
+        known, asked = set(self.parts["train"].texts), self.parts["test"].texts
+        return sum(text not in known for text in asked) / len(asked)
+
+    def shortened(self, *, train: int | None = None, held: int | None = None) -> HandwrittenWords:
+        """Returns at most `train` training images and `held` of every other part, each spread evenly over all; None
+        keeps all."""
+        most = {name: train if name == "train" else held for name in PARTS}
+        return replace(self, parts={name: own.at(spread(len(own), most[name])) for name, own in self.parts.items()})
+
+    def sizes(self) -> list[dict[str, str | int]]:
+        """Returns a row a part: `part`, the numbers of images, different texts and writers (0 where they are not
+        known), and the characters of the longest text."""
+        return [
+            {"part": name, "images": len(own), "texts": len(set(own.texts)), "writers": len(set(own.writers or ())),
+             "longest": max(map(len, own.texts))}
+            for name, own in self.parts.items()
+        ]  # fmt: skip
+
+    @cached_property
+    def checksum(self) -> str:
+        """Returns the SHA-256 over split, images, texts and writers: equal data, equal checksums."""
+        digest = hashlib.sha256()
+        for name, own in self.parts.items():
+            digest.update(repr((name, own.texts, own.writers)).encode())
+            digest.update(np.ascontiguousarray(own.shapes, np.int32).tobytes())
+            digest.update(own.pixels.tobytes())
+        return digest.hexdigest()

@@ -1,0 +1,187 @@
+"""Images as people have them: each way of storing gives the same greys, and what cannot be used is said in a line."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from data.base import DataError
+from data.forms.folder import WordsFolder
+from data.forms.images import Reading, read_file, read_image
+
+GREY = np.full((8, 20), 250, np.uint8)
+GREY[2:5, 3:9] = 10
+
+
+def encoded(image: Image.Image, form: str = "PNG", **settings: Any) -> bytes:
+    stream = io.BytesIO()
+    image.save(stream, form, **settings)
+    return stream.getvalue()
+
+
+def read(content: bytes, **settings: Any) -> np.ndarray:
+    return read_image(content, where="a.csv, row 2", reading=Reading(**settings)).grey
+
+
+def with_alpha() -> Image.Image:
+    """The image as an opaque black with holes where the paper is."""
+    alpha = np.where(GREY < 128, 245, 5).astype(np.uint8)
+    return Image.fromarray(np.dstack([np.zeros_like(GREY)] * 3 + [alpha]))
+
+
+def palette() -> Image.Image:
+    image = Image.fromarray((GREY < 128).astype(np.uint8)).convert("P")
+    image.putpalette([250, 250, 250, 10, 10, 10])
+    return image
+
+
+KINDS = {
+    "png": lambda: encoded(Image.fromarray(GREY)),
+    "tiff": lambda: encoded(Image.fromarray(GREY), "TIFF"),
+    "webp": lambda: encoded(Image.fromarray(GREY).convert("RGB"), "WEBP", lossless=True),
+    "sixteen bits": lambda: encoded(Image.fromarray(GREY.astype(np.uint16) * 257)),
+    "alpha": lambda: encoded(with_alpha()),
+    "palette": lambda: encoded(palette()),
+    "cmyk": lambda: encoded(Image.fromarray(GREY).convert("RGB").convert("CMYK"), "TIFF"),
+    "colour": lambda: encoded(Image.fromarray(GREY).convert("RGB"), "BMP"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whatever_an_image_is_stored_as_its_greys_are_the_same(kind: str) -> None:
+    np.testing.assert_allclose(read(KINDS[kind]()).astype(int), GREY, atol=1)
+
+
+def test_a_photograph_that_exif_calls_rotated_is_put_upright() -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    turned = Image.fromarray(np.ascontiguousarray(np.rot90(GREY)))
+    np.testing.assert_array_equal(read(encoded(turned, exif=exif)), GREY)
+
+
+def test_light_ink_is_turned_dark_and_can_be_kept() -> None:
+    dark = encoded(Image.fromarray(255 - GREY))
+    assert read_image(dark, where="x").inverted
+    np.testing.assert_array_equal(read(dark), GREY)
+    np.testing.assert_array_equal(read(dark, invert="false"), 255 - GREY)
+    np.testing.assert_array_equal(read(encoded(Image.fromarray(GREY)), invert="true"), 255 - GREY)
+
+
+def frames() -> bytes:
+    other = Image.fromarray(255 - GREY)
+    return encoded(Image.fromarray(GREY), "GIF", save_all=True, append_images=[other])
+
+
+def fractions() -> bytes:
+    return encoded(Image.fromarray(GREY.astype(np.float32)), "TIFF")
+
+
+BAD = {
+    "no image": (lambda: b"file,text\n", "this is no image"),
+    "nothing": (lambda: b"", "this is no image"),
+    "no pixels": (lambda: KINDS["png"]()[:16] + bytes(8) + KINDS["png"]()[24:], "damaged|no pixels|no image"),
+    "cut short": (lambda: encoded(Image.fromarray(np.tile(GREY, (9, 9))), "JPEG")[:-200], "damaged or cut short"),
+    "cut png": (lambda: KINDS["png"]()[:60], "damaged or cut short"),
+    "pdf": (lambda: b"%PDF-1.7\n", "this is a PDF and no image; make an image of each page first, as by `pdftoppm"),
+    "frames": (frames, "the image has 2 pages or frames; save each as a file of its own"),
+    "fractions": (fractions, "its pixels are fractions"),
+    "white": (lambda: encoded(Image.fromarray(np.full_like(GREY, 250))), r"all pixels are white \(250 to 250\)"),
+    "black": (lambda: encoded(Image.fromarray(GREY // 50)), r"all pixels are black \(0 to 5\)"),
+    "clear": (lambda: encoded(Image.new("RGBA", (9, 9))), r"all pixels are white"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_what_cannot_be_used_is_said_in_one_line_that_names_the_place(kind: str) -> None:
+    make, said = BAD[kind]
+    with pytest.raises(DataError, match=said) as found:
+        read(make())
+    assert str(found.value).startswith("a.csv, row 2: ")
+    assert "\n" not in str(found.value)
+
+
+def test_an_image_of_too_many_pixels_is_refused_before_it_is_unpacked() -> None:
+    content = KINDS["png"]()
+    with pytest.raises(DataError, match=r"20 × 8: the image has more than 100 pixels; make it smaller"):
+        read(content, most_pixels=100)
+    bomb = encoded(Image.new("1", (12_000, 12_000)))  # Pillow warns of it
+    with pytest.raises(DataError, match="more than 25000000 pixels"):
+        read(bomb)
+
+
+def test_a_file_that_is_missing_or_a_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="row 2: there is no file"):
+        read_file(tmp_path / "a.png", where="row 2")
+    with pytest.raises(DataError, match=r"row 2: .* cannot be read"):
+        read_file(tmp_path, where="row 2")
+
+
+def words_folder(folder: Path, rows: list[str], images: int = 12, header: str = "file,text,writer") -> dict[str, Any]:
+    """A folder with images 0.png, 1.png and so on, and a table with a row of each and then those."""
+    for i in range(images):
+        image = GREY.copy()
+        image[6, i] = 90
+        Image.fromarray(image).save(folder / f"{i}.png")
+    own = [f"{i}.png,wort {i},w{i % 4}" for i in range(images)]
+    (folder / "words.csv").write_text("\n".join([header, *own, *rows]) + "\n", encoding="utf-8")
+    return {"path": str(folder / "words.csv"), "validation": 0.25, "test": 0.25}
+
+
+@pytest.mark.parametrize("writers", ["shared", "disjoint"])
+def test_a_folder_of_words_is_drawn_into_three_parts(tmp_path: Path, writers: str) -> None:
+    settings = words_folder(tmp_path, [])
+    data = WordsFolder(**settings, writers=writers).load()
+    assert [len(part) for part in data.parts.values()] == [6, 3, 3]
+    assert not data.stand_in
+    assert data.source == "words.csv"
+    if writers == "disjoint":
+        assert [row["writers"] for row in data.sizes()] == [2, 1, 1]
+    assert WordsFolder(**settings, writers=writers).load().checksum == data.checksum
+
+
+def test_a_table_without_writers_or_beside_another_folder_is_read(tmp_path: Path) -> None:
+    settings = words_folder(tmp_path, [], header="file,text,other")
+    (tmp_path / "tables").mkdir()
+    table = (tmp_path / "words.csv").rename(tmp_path / "tables" / "words.csv")
+    data = WordsFolder(**{**settings, "path": str(table)}, images=str(tmp_path)).load()
+    assert data.writers_shared is None
+    with pytest.raises(DataError, match="no column 'writer'; there are file, text, other"):
+        WordsFolder(**{**settings, "path": str(table)}, images=str(tmp_path), writers="disjoint").load()
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("no.png,x,w", "row 14, file 'no.png': there is no file"),
+        (",x,w", "row 14, file '': column 'file' is empty"),
+        ("4.png,x,w", "row 14, file '4.png': it is the same image as that of row 6"),
+        ("new.png,,w", "row 14, file 'new.png': column 'text' is empty"),
+        ("new.png,x,", "row 14, file 'new.png': column 'writer' is empty"),
+        ("new.png,שלום,w", "text 'שלום' is written from right to left"),
+        ("new.png,a\u0001b,w", "holds a character that is no text"),
+        ("words.csv,x,w", "row 14, file 'words.csv': this is no image"),
+    ],
+)
+def test_each_bad_row_is_named(tmp_path: Path, row: str, said: str) -> None:
+    Image.fromarray(GREY[:, ::-1]).save(tmp_path / "new.png")
+    with pytest.raises(DataError, match=said):
+        WordsFolder(**words_folder(tmp_path, [row])).load()
+
+
+def test_texts_are_composed_and_light_ink_is_said_once(tmp_path: Path) -> None:
+    settings = words_folder(tmp_path, ["dark.png,Ko\u0308ln,w"])
+    Image.fromarray(255 - GREY).save(tmp_path / "dark.png")
+    with pytest.warns(UserWarning, match=r"row 14, file 'dark.png': light ink on dark paper, in 1 of 13 images"):
+        data = WordsFolder(**settings).load()
+    assert "Köln" in {text for part in data.parts.values() for text in part.texts}
+    with pytest.raises(DataError, match=r"data.invert=maybe is unknown"):
+        WordsFolder(**settings, invert="maybe").load()
+    with pytest.raises(DataError, match="leave nothing to train on"):
+        WordsFolder(**{**settings, "validation": 0.5, "test": 0.5}).load()
+    with pytest.raises(DataError, match=r"there is no such folder; give data.images"):
+        WordsFolder(**settings, images=str(tmp_path / "none")).load()
