@@ -8,6 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from models.forms.detect.boxes import Truth
+from models.runtime.parameters import number
+
 Shapes = Sequence[Sequence[float]]  # of each anchor its width and height in pixels
 ROUNDS = 100  # of k-means at most; it ends when nothing changes
 DIGITS = 2  # of a shape, in pixels: far coarser than rounding
@@ -48,6 +51,29 @@ def _means(sides: np.ndarray, centres: np.ndarray) -> np.ndarray:
             break
         centres = following
     return centres
+
+
+def checked_shapes(anchors: Shapes) -> tuple[tuple[float, float], ...]:
+    """Returns shapes of anchors. Raises ValueError without any, or for one that is not two numbers above 0."""
+    if not len(anchors) or any(len(shape) != 2 for shape in anchors):
+        raise ValueError("anchors must be pairs of width and height, at least one; take anchor_shapes(training boxes)")
+    return tuple((number("anchors", shape[0]), number("anchors", shape[1])) for shape in anchors)
+
+
+def known_shapes(anchors: Shapes | None) -> Shapes:
+    """Returns the shapes. Raises ValueError where there are none yet."""
+    if anchors is None:
+        raise ValueError(
+            "anchors are not known yet; take settings.prepared(training images, their boxes), or give them"
+        )
+    return anchors
+
+
+def shapes_of(truths: Sequence[Truth], count: int) -> tuple[tuple[float, float], ...]:
+    """Returns the shapes of anchors for training forms, see `anchor_shapes`. Raises ValueError without forms."""
+    if not len(truths):
+        raise ValueError("anchors need training forms, and there are none")
+    return anchor_shapes(torch.cat([truth.boxes for truth in truths]), count)
 
 
 def anchors_on(shapes: Tensor, rows: int, columns: int, stride: int) -> Tensor:

@@ -82,10 +82,15 @@ def intersections_and_unions(one: Tensor, other: Tensor) -> tuple[Tensor, Tensor
     Sums and products of pixels are exact in float64, so that equal overlaps are equal numbers.
     """
     one, other = one.double(), other.double()
-    least = torch.maximum(one[:, None, :2], other[None, :, :2])
-    sides = (torch.minimum(one[:, None, 2:], other[None, :, 2:]) - least).clamp_(min=0)
-    shared = sides[..., 0] * sides[..., 1]
+    shared = shared_side(one, other, 0) * shared_side(one, other, 1)
     return shared, areas(one)[:, None] + areas(other) - shared
+
+
+def shared_side(one: Tensor, other: Tensor, axis: int) -> Tensor:
+    """Returns how far the boxes of each pair overlap along an axis, (box of one, box of the other), 0 where they do
+    not."""
+    first = torch.maximum(one[:, None, axis], other[:, axis].contiguous())
+    return torch.minimum(one[:, None, axis + 2], other[:, axis + 2].contiguous()).sub_(first).clamp_(min=0)
 
 
 def overlaps(one: Tensor, other: Tensor) -> Tensor:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -14,7 +14,8 @@ from torch import Tensor
 
 from models.forms.detect.average_precision import curve
 from models.forms.detect.boxes import WORD, Detections, Truth, centres_and_sides, no_detections
-from models.forms.detect.detector import Detector
+from models.forms.detect.detector import Detector, Settings
+from models.ranges import NotNegative, Share, Steps
 
 THRESHOLDS = (0.3, 0.5)
 GAPS, RISES = (0.0, 0.2, 0.4, 0.7, 1.0), (0.0, 0.1, 0.2)  # that are closed, of the median height of a word
@@ -22,47 +23,47 @@ RULES = (0.0, 3.0)  # length of strokes that are taken for ruled lines, of that 
 LEAST_SIDES = 0.25  # of the lowest and of the narrowest training word: what is smaller is dust
 
 
-@dataclass(frozen=True)
-class Tuning:
-    """Says how ink becomes words.
+@dataclass(frozen=True, kw_only=True)
+class Components(Settings):
+    """`detector=components`: how ink becomes words. Nothing is minimised; `prepared` looks for the best settings.
 
     threshold: ink above it counts. gap, rise: width and height in pixels of white that is closed. rule: horizontal
-    strokes of this length in pixels are taken away, 0 for none. least_width, least_height: of a box. width, height:
-    logarithms of those of training words, mean and standard deviation, by which boxes are scored.
+    strokes of this length in pixels are taken away, 0 for none. least_width, least_height: of a box. log_width,
+    log_height: mean and standard deviation of the logarithms of those of training words, by which boxes are scored.
     """
 
-    threshold: float = 0.5
-    gap: int = 8
-    rise: int = 2
-    rule: int = 0
-    least_width: float = 4.0
-    least_height: float = 4.0
-    width: tuple[float, float] = (4.0, 1.0)
-    height: tuple[float, float] = (3.3, 0.5)
+    trained: ClassVar[bool] = False
+    threshold: Share = 0.5
+    gap: Steps = 8
+    rise: Steps = 2
+    rule: Steps = 0
+    least_width: NotNegative = 4.0
+    least_height: NotNegative = 4.0
+    log_width: tuple[float, float] = (4.0, 1.0)
+    log_height: tuple[float, float] = (3.3, 0.5)
+
+    def prepared(self, images: Sequence[Tensor], truths: Sequence[Truth]) -> Components:
+        """Returns the settings of most average precision for words on training forms, (1, height, width) each; of
+        equals the first tried. Raises ValueError where no form has a word."""
+        words = [truth.boxes[truth.classes == WORD] for truth in truths]
+        if not sum(map(len, words)):
+            raise ValueError("components are tuned on words, and no training form has any")
+        return max(tunings(torch.cat(words)), key=lambda own: own.network().word_precision(images, truths))
+
+    def network(self, *, seed: int = 0) -> ConnectedInk:  # noqa: ARG002
+        return ConnectedInk(self)
 
 
-class Components(Detector):
+class ConnectedInk(Detector):
     """Finds words as connected ink.
 
     A box's score says how well it has the size of a training word: exp(-(z_w² + z_h²) / 2), z of the logarithms of
-    width and height. There are no parameters and nothing is minimised: `tuned` looks for the best settings.
+    width and height. There are no parameters.
     """
 
-    def __init__(self, **tuning: float | Sequence[float]) -> None:
+    def __init__(self, settings: Components) -> None:
         super().__init__()
-        given = {name: tuple(value) if isinstance(value, Sequence) else value for name, value in tuning.items()}
-        self.tuning = Tuning(**given)  # pyright: ignore[reportArgumentType]
-        self.architecture = asdict(self.tuning)
-
-    @classmethod
-    def tuned(cls, images: Sequence[Tensor], truths: Sequence[Truth]) -> Components:
-        """Returns the detector of most average precision for words on training forms, (1, height, width) each; of
-        equals the first tried. Raises ValueError where no form has a word."""
-        words = torch.cat([truth.boxes[truth.classes == WORD] for truth in truths])
-        if not len(words):
-            raise ValueError("components are tuned on words, and no training form has any")
-        made = (cls(**asdict(tuning)) for tuning in tunings(words))
-        return max(made, key=lambda each: each.word_precision(images, truths))
+        self.settings = settings
 
     def word_precision(self, images: Sequence[Tensor], truths: Sequence[Truth]) -> float:
         """Returns the average precision for words on forms, (1, height, width) each."""
@@ -70,13 +71,13 @@ class Components(Detector):
         return own.average() if own else 0.0
 
     def losses(self, images: Tensor, truths: Sequence[Truth]) -> dict[str, Tensor]:  # noqa: ARG002
-        raise ValueError("components have no loss; make them by Components.tuned from training forms")
+        raise ValueError("components have no loss; take Components().prepared(training images, their boxes)")
 
     def detect(self, images: Tensor, least_score: float = 0.05) -> list[Detections]:
         return [self._found(image, least_score).to(images.device) for image in images[:, 0].detach().cpu().numpy()]
 
     def _found(self, image: np.ndarray, least_score: float) -> Detections:
-        boxes = torch.from_numpy(ink_boxes(image, self.tuning))
+        boxes = torch.from_numpy(ink_boxes(image, self.settings))
         if not len(boxes):
             return no_detections(boxes.device)
         scores = self._scores(boxes)
@@ -84,13 +85,13 @@ class Components(Detector):
         return found.at(scores.sort(descending=True, stable=True).indices[: int((scores >= least_score).sum())])
 
     def _scores(self, boxes: Tensor) -> Tensor:
-        own = self.tuning
-        means, deviations = (torch.tensor(pair) for pair in zip(own.width, own.height, strict=True))
+        own = self.settings
+        means, deviations = (torch.tensor(pair) for pair in zip(own.log_width, own.log_height, strict=True))
         z = (centres_and_sides(boxes)[1].log() - means) / deviations
         return (z.square().sum(1) / -2).exp()
 
 
-def ink_boxes(image: np.ndarray, own: Tuning) -> np.ndarray:
+def ink_boxes(image: np.ndarray, own: Components) -> np.ndarray:
     """Returns the boxes of connected ink, float32 (box, 4), tight to the ink."""
     ink = image > own.threshold
     if own.rule:
@@ -105,13 +106,13 @@ def ink_boxes(image: np.ndarray, own: Tuning) -> np.ndarray:
     return boxes[large]
 
 
-def tunings(words: Tensor) -> Iterator[Tuning]:
+def tunings(words: Tensor) -> Iterator[Components]:
     """Returns settings to be tried, in units of the training words (word, 4)."""
     sides = centres_and_sides(words.double())[1]
     high = float(sides[:, 1].median())
     width, height = zip(*(numbers.tolist() for numbers in spread(sides.log())), strict=True)
     least = (LEAST_SIDES * sides.amin(0)).tolist()
-    base = Tuning(least_width=least[0], least_height=least[1], width=width, height=height)
+    base = Components(least_width=least[0], least_height=least[1], log_width=width, log_height=height)
     for threshold, rule, gap, rise in product(THRESHOLDS, RULES, GAPS, RISES):
         yield replace(
             base, threshold=threshold, rule=round(rule * high), gap=round(gap * high), rise=round(rise * high)

@@ -1,24 +1,28 @@
-"""What every detector is: named losses to be minimised, and boxes that are found."""
+"""What every detector is: settings, and the network that they make, with named losses and boxes that are found."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Self
 
 from torch import Tensor, nn
 
 from models.forms.detect.boxes import Detections, Truth
+from models.forms.detect.trunk import NORMS, Trunk, refuse_odd_trunk
+from models.ranges import Count, Range
+from models.runtime.parameters import one_of
 
 
 class Detector(nn.Module, ABC):
     """Finds boxes on forms.
 
-    architecture: the keyword arguments that make it again, plain values. Images are ink, float32 (form, 1, height,
-    width) in [0, 1], 1 = ink, all of one size.
+    settings: the `Settings` that it was made with. Images are ink, float32 (form, 1, height, width) in [0, 1], 1 = ink,
+    all of one size.
     """
 
-    architecture: dict[str, Any]
+    settings: Any
 
     @abstractmethod
     def losses(self, images: Tensor, truths: Sequence[Truth]) -> dict[str, Tensor]:
@@ -30,3 +34,41 @@ class Detector(nn.Module, ABC):
     @abstractmethod
     def detect(self, images: Tensor, least_score: float = 0.05) -> list[Detections]:
         """Returns what is found on each form with at least that score, best first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(ABC):
+    """Says what a detector is made of. trained: whether its losses are minimised."""
+
+    trained: ClassVar[bool] = True
+
+    def prepared(self, images: Sequence[Tensor], truths: Sequence[Truth]) -> Self:  # noqa: ARG002
+        """Returns the settings with what is taken from training forms, (1, height, width) each, before any gradient:
+        shapes of anchors, or thresholds; of which nothing is set here."""
+        return self
+
+    @abstractmethod
+    def network(self, *, seed: int = 0) -> Detector:
+        """Returns the detector, with first weights drawn by that seed. Raises ValueError for what is not set yet."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrunkSettings(Settings):
+    """Are settings of a detector with a trunk.
+
+    stride: pixels of a cell of the map, a power of 2 from 2 to 16. width: channels of the map, a multiple of 16. depth:
+    residual units. norm: "group", or "batch" for one process alone. Raises TypeError and ValueError for others.
+    """
+
+    stride: int = 8
+    width: Count = 48
+    depth: Annotated[int, Range(at_least=1, at_most=8)] = 3
+    norm: str = "group"
+
+    def __post_init__(self) -> None:
+        refuse_odd_trunk(self.stride, self.width, self.depth)
+        one_of("norm", self.norm, NORMS)
+
+    def trunk(self) -> Trunk:
+        """Returns the trunk, whose first weights are drawn from torch's own generator."""
+        return Trunk(stride=self.stride, width=self.width, depth=self.depth, norm=self.norm)

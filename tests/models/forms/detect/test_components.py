@@ -7,6 +7,7 @@ import torch
 
 from models.forms.detect.boxes import Truth
 from models.forms.detect.components import Components
+from models.runtime.plain import made_of, plain
 
 
 def striped(words: list[tuple[int, int, int, int]], *, rule: int | None = None) -> torch.Tensor:
@@ -30,7 +31,7 @@ def truth() -> Truth:
 @pytest.mark.parametrize("rule", [None, 45])
 def test_tuned_components_find_the_words_to_the_pixel(rule: int | None) -> None:
     image = striped(WORDS, rule=rule)
-    detector = Components.tuned([image], [truth()])
+    detector = Components().prepared([image], [truth()]).network()
     (found,) = detector.detect(image[None])
     assert sorted(map(tuple, found.boxes.tolist())) == sorted(map(tuple, truth().boxes.tolist()))
     assert found.scores.tolist() == sorted(found.scores.tolist(), reverse=True)
@@ -39,13 +40,13 @@ def test_tuned_components_find_the_words_to_the_pixel(rule: int | None) -> None:
 
 
 def test_the_same_settings_make_the_same_detector() -> None:
-    detector = Components.tuned([striped(WORDS)], [truth()])
-    assert Components(**detector.architecture).tuning == detector.tuning
-    assert detector.tuning.gap > 0
+    settings = Components().prepared([striped(WORDS)], [truth()])
+    assert made_of(plain(settings, "detector")) == settings
+    assert settings.gap > 0
 
 
 def test_dust_and_low_scores_are_dropped_and_a_form_may_be_empty() -> None:
-    detector = Components.tuned([striped(WORDS)], [truth()])
+    detector = Components().prepared([striped(WORDS)], [truth()]).network()
     image = striped(WORDS)
     image[0, 55, 5] = 1.0
     assert len(detector.detect(image[None])[0].boxes) == 4
@@ -55,6 +56,6 @@ def test_dust_and_low_scores_are_dropped_and_a_form_may_be_empty() -> None:
 
 def test_forms_without_words_and_training_are_refused() -> None:
     with pytest.raises(ValueError, match="no training form has any"):
-        Components.tuned([striped([])], [Truth(torch.zeros(0, 4), torch.zeros(0))])
+        Components().prepared([striped([])], [Truth(torch.zeros(0, 4), torch.zeros(0))])
     with pytest.raises(ValueError, match="components have no loss"):
-        Components().losses(striped(WORDS)[None], [truth()])
+        Components().network().losses(striped(WORDS)[None], [truth()])

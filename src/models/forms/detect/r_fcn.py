@@ -1,0 +1,48 @@
+"""R-FCN: proposals whose class and edges are pooled from position-sensitive maps (Dai et al. 2016)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from models.forms.detect.boxes import CLASSES
+from models.forms.detect.position_sensitive import position_sensitive_pool
+from models.forms.detect.trunk import head
+from models.forms.detect.two_stage import TwoStage, TwoStageSettings
+from models.ranges import Count
+from models.runtime.parameters import whole_number
+from models.runtime.seeding import drawn
+
+
+@dataclass(frozen=True, kw_only=True)
+class RFCN(TwoStageSettings):
+    """`detector=r_fcn`. bins: k, of a box along each side."""
+
+    bins: Count = 3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole_number("bins", self.bins, most=16)
+
+    def network(self, *, seed: int = 0) -> RFCNNetwork:
+        with drawn(seed, "forms/r_fcn"):
+            return RFCNNetwork(self)
+
+
+class RFCNNetwork(TwoStage):
+    """Reads class and offsets of a proposal as the means of its bins: r_c = k⁻² Σ_ij r_c(i, j)."""
+
+    def __init__(self, settings: RFCN) -> None:
+        super().__init__(settings)
+        self.bins = settings.bins
+        self.maps = head(settings.width, settings.bins**2 * (len(CLASSES) + 4))
+
+    def judge(self, maps: Tensor, boxes: Sequence[Tensor]) -> Tensor:
+        forms = torch.arange(len(boxes), device=maps.device).repeat_interleave(
+            torch.tensor([len(own) for own in boxes], device=maps.device)
+        )
+        pooled = position_sensitive_pool(self.maps(maps), torch.cat(list(boxes)) / self.trunk.stride, forms, self.bins)
+        return pooled.mean((1, 2))

@@ -1,0 +1,123 @@
+"""What detectors of two stages share: proposals, then a class and better edges for each of them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy, smooth_l1_loss
+
+from models.forms.detect.anchors import Shapes, checked_shapes, known_shapes, shapes_of
+from models.forms.detect.boxes import (
+    CLASSES,
+    Detections,
+    Truth,
+    clipped,
+    decode,
+    encode,
+    overlaps,
+    refuse_bad,
+    suppress,
+)
+from models.forms.detect.detector import Detector, TrunkSettings
+from models.forms.detect.proposals import BETA, Proposals
+from models.ranges import Count
+from models.runtime.parameters import whole_number
+
+RIGHT = 0.5  # least overlap of a proposal with the box whose class it has
+MOST_OVERLAP = 0.3  # of two detections of a class
+MOST_FOUND = 500  # on a form
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoStageSettings(TrunkSettings):
+    """Are settings of a detector of two stages.
+
+    anchors: widths and heights in pixels; None to take `shapes` of them from the training forms. proposals: that are
+    kept. hard_examples: proposals of a form, those of largest loss, that count while training.
+    """
+
+    anchors: Shapes | None = None
+    shapes: Count = 5
+    proposals: Count = 150
+    hard_examples: Count = 64
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("shapes", "proposals", "hard_examples"):
+            whole_number(name, getattr(self, name))
+        if self.anchors is not None:
+            object.__setattr__(self, "anchors", checked_shapes(self.anchors))
+
+    def prepared(self, images: Sequence[Tensor], truths: Sequence[Truth]) -> Self:  # noqa: ARG002
+        return self if self.anchors is not None else replace(self, anchors=shapes_of(truths, self.shapes))
+
+
+class TwoStage(Detector):
+    """Proposes boxes, then gives each a class and edges."""
+
+    def __init__(self, settings: TwoStageSettings) -> None:
+        super().__init__()
+        self.settings, self.most, self.hard = settings, settings.proposals, settings.hard_examples
+        self.trunk = settings.trunk()
+        shapes = known_shapes(settings.anchors)
+        self.proposals = Proposals(shapes, stride=settings.stride, width=settings.width, norm=settings.norm)
+
+    @abstractmethod
+    def judge(self, maps: Tensor, boxes: Sequence[Tensor]) -> Tensor:
+        """Returns logits of classes and offsets, (box, classes + 4), of the boxes of all forms, one form after the
+        other; boxes (box, 4), in pixels."""
+
+    def losses(self, images: Tensor, truths: Sequence[Truth]) -> dict[str, Tensor]:
+        height, width = images.shape[2:]
+        refuse_bad(truths, height, width)
+        maps = self.trunk(images)
+        raw = self.proposals(maps)
+        proposed = self.proposals.propose(raw, height, width, self.most)
+        # true boxes teach too, while there are no good proposals
+        regions = [torch.cat([own, truth.boxes]) for own, truth in zip(proposed, truths, strict=True)]
+        judged = self.judge(maps, regions).split([len(own) for own in regions])
+        parts = [region_losses(*form, self.hard) for form in zip(judged, regions, truths, strict=True)]
+        of_class, of_box = torch.stack(parts).mean(0)
+        return {"proposal_loss": self.proposals.loss(raw, truths), "class_loss": of_class, "box_loss": of_box}
+
+    @torch.no_grad()
+    def detect(self, images: Tensor, least_score: float = 0.05) -> list[Detections]:
+        height, width = images.shape[2:]
+        maps = self.trunk(images)
+        regions = self.proposals.propose(self.proposals(maps), height, width, self.most)
+        judged = self.judge(maps, regions).split([len(own) for own in regions])
+        return [found_in(said, own, (height, width), least_score) for said, own in zip(judged, regions, strict=True)]
+
+
+def region_losses(said: Tensor, regions: Tensor, truth: Truth, hard: int) -> Tensor:
+    """Returns the losses of classes and of edges of a form, (2,): sums over the `hard` proposals of largest loss, equal
+    ones in their order, over their number (Shrivastava et al. 2016)."""
+    kinds, targets = region_targets(regions, truth)
+    of_class = cross_entropy(said[:, :-4], kinds, reduction="none")
+    of_box = smooth_l1_loss(said[:, -4:], targets, beta=BETA, reduction="none").sum(1) * (kinds > 0)
+    both = torch.stack([of_class, of_box], 1)
+    hardest = both.detach().sum(1).sort(descending=True, stable=True).indices[:hard]
+    return both[hardest].sum(0) / max(1, len(hardest))
+
+
+def region_targets(regions: Tensor, truth: Truth) -> tuple[Tensor, Tensor]:
+    """Returns the class of each proposal, 0 where it overlaps no true box by `RIGHT`, and the offsets from it of the
+    box that it overlaps most."""
+    if not len(truth.boxes):
+        return torch.zeros(len(regions), dtype=torch.int64, device=regions.device), torch.zeros_like(regions)
+    shares, meant = overlaps(regions, truth.boxes).max(1)
+    return torch.where(shares >= RIGHT, truth.classes[meant], 0), encode(truth.boxes[meant], regions)
+
+
+def found_in(said: Tensor, regions: Tensor, size: tuple[int, int], least_score: float) -> Detections:
+    """Returns what is found on a form of that height and width, after suppression, best first."""
+    scores = said[:, : len(CLASSES)].softmax(1)[:, 1:]
+    region, kind = (scores >= least_score).nonzero().unbind(1)
+    boxes = clipped(decode(said[:, -4:], regions), *size)
+    found = Detections(boxes[region], kind + 1, scores[region, kind])
+    return found.at(suppress(found, most_overlap=MOST_OVERLAP, most=MOST_FOUND))
