@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Self
 
 from torch import Tensor, nn
 
+from models.forms.detect.anchors import Shapes, checked_shapes, shapes_of
 from models.forms.detect.boxes import Detections, Truth
 from models.forms.detect.trunk import NORMS, Trunk, refuse_odd_trunk
 from models.ranges import Count, Range
-from models.runtime.parameters import one_of
+from models.runtime.parameters import one_of, whole_number
 
 
 class Detector(nn.Module, ABC):
@@ -72,3 +73,24 @@ class TrunkSettings(Settings):
     def trunk(self) -> Trunk:
         """Returns the trunk, whose first weights are drawn from torch's own generator."""
         return Trunk(stride=self.stride, width=self.width, depth=self.depth, norm=self.norm)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnchoredSettings(TrunkSettings):
+    """Are settings of a detector with anchors.
+
+    anchors: widths and heights in pixels; None to take `shapes` of them from the training forms, see
+    `models.forms.detect.anchors.anchor_shapes`.
+    """
+
+    anchors: Shapes | None = None
+    shapes: Count = 5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole_number("shapes", self.shapes)
+        if self.anchors is not None:
+            object.__setattr__(self, "anchors", checked_shapes(self.anchors))
+
+    def prepared(self, images: Sequence[Tensor], truths: Sequence[Truth]) -> Self:  # noqa: ARG002
+        return self if self.anchors is not None else replace(self, anchors=shapes_of(truths, self.shapes))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, smooth_l1_loss
 
-from models.forms.detect.anchors import Shapes, checked_shapes, known_shapes, shapes_of
+from models.forms.detect.anchors import known_shapes
 from models.forms.detect.boxes import (
     CLASSES,
     Detections,
@@ -23,7 +22,7 @@ from models.forms.detect.boxes import (
     refuse_bad,
     suppress,
 )
-from models.forms.detect.detector import Detector, TrunkSettings
+from models.forms.detect.detector import AnchoredSettings, Detector
 from models.forms.detect.proposals import BETA, Proposals
 from models.ranges import Count
 from models.runtime.parameters import whole_number
@@ -34,27 +33,19 @@ MOST_FOUND = 500  # on a form
 
 
 @dataclass(frozen=True, kw_only=True)
-class TwoStageSettings(TrunkSettings):
+class TwoStageSettings(AnchoredSettings):
     """Are settings of a detector of two stages.
 
-    anchors: widths and heights in pixels; None to take `shapes` of them from the training forms. proposals: that are
-    kept. hard_examples: proposals of a form, those of largest loss, that count while training.
+    proposals: that are kept. hard_examples: proposals of a form, those of largest loss, that count while training.
     """
 
-    anchors: Shapes | None = None
-    shapes: Count = 5
     proposals: Count = 150
     hard_examples: Count = 64
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("shapes", "proposals", "hard_examples"):
+        for name in ("proposals", "hard_examples"):
             whole_number(name, getattr(self, name))
-        if self.anchors is not None:
-            object.__setattr__(self, "anchors", checked_shapes(self.anchors))
-
-    def prepared(self, images: Sequence[Tensor], truths: Sequence[Truth]) -> Self:  # noqa: ARG002
-        return self if self.anchors is not None else replace(self, anchors=shapes_of(truths, self.shapes))
 
 
 class TwoStage(Detector):
