@@ -4,7 +4,7 @@ split."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar
@@ -12,77 +12,39 @@ from typing import ClassVar
 import numpy as np
 
 from data.base import DataError, spread
+from data.greys import Greys, one_after_the_other
 
 PARTS = ("train", "validation", "test")
-PAPER = 255  # the grey of paper; black ink is 0
 
 
 @dataclass(frozen=True, eq=False)
-class WordImages:
-    """Holds images of words, one after the other, as images differ in size.
+class WordImages(Greys):
+    """Holds images of words. texts: what each image says. writers: who wrote it, where that is known.
 
-    pixels: uint8, 0 is black ink and 255 is paper, the rows of the first image, then those of the second, and so on.
-    shapes: int32 (image, 2), height and width. texts: what each image says. writers: who wrote it, where that is known.
-    Raises DataError for pixels that shapes do not account for, an image without pixels, and texts that are empty or
-    differ in number.
+    Raises DataError as `Greys` does, and for texts that are empty or differ in number.
     """
 
-    pixels: np.ndarray
-    shapes: np.ndarray
     texts: tuple[str, ...]
     writers: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        if self.shapes.shape != (len(self.texts), 2) or len(self.writers or self.texts) != len(self.texts):
-            raise DataError(f"{len(self.texts)} texts need as many images, and as many writers if these are known")
-        if self.pixels.dtype != np.uint8 or self.pixels.shape != (int(self.offsets[-1]),):
-            raise DataError(f"shapes account for {self.offsets[-1]} pixels of uint8, got {self.pixels.shape}")
-        empty = np.flatnonzero((self.shapes < 1).any(1))
-        if len(empty):
-            raise DataError(f"image {empty[0] + 1} ({self.texts[empty[0]]!r}) has no pixels; leave it out")
+        super().__post_init__()
+        if len(self.texts) != len(self) or len(self.writers or self.texts) != len(self):
+            raise DataError(f"{len(self)} images need as many texts, and as many writers if these are known")
         blank = next((i for i, text in enumerate(self.texts) if not text.strip()), None)
         if blank is not None:
             raise DataError(f"the text of image {blank + 1} is empty; fill it in, or leave the image out")
 
-    def __len__(self) -> int:
-        return len(self.texts)
-
     @classmethod
     def of(cls, images: Sequence[np.ndarray], texts: Sequence[str], writers: Sequence[str] | None = None) -> WordImages:
         """Returns the record of images uint8 (height, width)."""
-        shapes = np.array([image.shape for image in images], np.int32).reshape(-1, 2)
-        pixels = np.concatenate([image.ravel() for image in images]) if len(images) else np.empty(0, np.uint8)
-        return cls(pixels, shapes, tuple(texts), None if writers is None else tuple(writers))
-
-    @cached_property
-    def offsets(self) -> np.ndarray:
-        """The first pixel of each image, and the end of the last one, int64 (image + 1,)."""
-        return np.concatenate([[0], np.cumsum(self.shapes.astype(np.int64).prod(1))])
-
-    def image(self, number: int) -> np.ndarray:
-        """Returns an image, uint8 (height, width), as a view."""
-        begin, end = self.offsets[number], self.offsets[number + 1]
-        return self.pixels[begin:end].reshape(self.shapes[number])
-
-    def images(self) -> Iterator[np.ndarray]:
-        """Returns every image, as `image` does."""
-        return (self.image(number) for number in range(len(self)))
+        return cls(*one_after_the_other(images), tuple(texts), None if writers is None else tuple(writers))
 
     def at(self, rows: Sequence[int] | np.ndarray) -> WordImages:
         """Returns some of the images, in the order of `rows`."""
         chosen = np.asarray(rows, np.int64).tolist()
         writers = None if self.writers is None else [self.writers[i] for i in chosen]
         return WordImages.of([self.image(i) for i in chosen], [self.texts[i] for i in chosen], writers)
-
-    @cached_property
-    def digests(self) -> tuple[bytes, ...]:
-        """The SHA-256 of each image, of its size and pixels."""
-        return tuple(digest_of(image) for image in self.images())
-
-
-def digest_of(image: np.ndarray) -> bytes:
-    """Returns the SHA-256 of an image's size and pixels."""
-    return hashlib.sha256(repr(image.shape).encode() + np.ascontiguousarray(image).tobytes()).digest()
 
 
 @dataclass(frozen=True, eq=False)

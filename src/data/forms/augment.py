@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw
 from scipy import ndimage
 
 from data.base import DataError
-from data.word_images import PAPER
+from data.greys import PAPER
 
 KINDS = ("none", "noise", "shape", "thesis", "flip")
 MOST_PEPPER, MOST_DEVIATION, MOST_STROKES = 0.01, 16.0, 3

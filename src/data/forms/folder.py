@@ -14,10 +14,11 @@ from data.base import DataError, check_whole_numbers
 from data.files.table_files import TextFormat, existing_file, read_frame
 from data.forms.images import MOST_PIXELS, Reading, Scan, read_file, said_inverted
 from data.forms.parts import check_share, check_writers, held_out, three_parts
+from data.greys import digest_of
 from data.ranges import Count, Seed, Share
 from data.source import Source
 from data.text_pairs import UNWANTED, tidied
-from data.word_images import HandwrittenWords, WordImages, digest_of
+from data.word_images import HandwrittenWords, WordImages
 
 NAME = "words_folder"
 FILE, TEXT, WRITER = "file", "text", "writer"

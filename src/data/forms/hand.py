@@ -16,8 +16,9 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from data.forms.letters import BLANK, movements_of
+from data.greys import PAPER
 from data.sigma_lognormal import MU, Stroke, movement
-from data.word_images import PAPER, WordImages
+from data.word_images import WordImages
 
 FINER = 3  # drawn that much larger, then averaged
 MARGIN = 3  # pixels around a word

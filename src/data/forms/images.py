@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from data.base import DataError
-from data.word_images import PAPER
+from data.greys import PAPER
 
 FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP", "PPM")
 MOST_PIXELS = 25_000_000

@@ -49,11 +49,12 @@ def test_images_of_unequal_size_come_back_as_they_were(words: WordImages) -> Non
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"texts": ("a",)}, "as many images"),
+        ({"texts": ("a",)}, "as many texts"),
         ({"writers": ("w",)}, "as many writers"),
         ({"texts": ("a", " ")}, "text of image 2 is empty"),
         ({"pixels": np.zeros(11, np.uint8)}, "12 pixels of uint8"),
-        ({"shapes": np.array([[3, 4], [0, 4]], np.int32)}, r"image 2 \('b'\) has no pixels"),
+        ({"shapes": np.array([[1, 4, 3]])}, "height and width of each image"),
+        ({"shapes": np.array([[3, 4], [0, 4]], np.int32)}, "image 2 has no pixels"),
     ],
 )
 def test_what_is_no_record_is_refused(changed: dict, said: str) -> None:
