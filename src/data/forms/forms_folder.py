@@ -1,0 +1,141 @@
+"""`data=forms_folder`: own images of forms beside a table with a box a row: `file, x0, y0, x1, y1, class, text`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from data.base import DataError, check_whole_numbers
+from data.form_images import CLASSES, NO_ORDER, PARTS, WORD, Form, FormImages, HandwrittenForms
+from data.forms.folder import FILE, TEXT, Rows, read_rows
+from data.forms.images import MOST_PIXELS, Reading, Scan, said_inverted
+from data.forms.parts import check_share, count_of, drawn
+from data.greys import digest_of
+from data.pages import SIDES
+from data.ranges import Count, Seed, Share
+from data.source import Source
+
+NAME = "forms_folder"
+CLASS = "class"
+NEEDED = (FILE, *SIDES, CLASS, TEXT)
+
+
+def number_in(rows: Rows, row: int, name: str) -> float:
+    """Returns a cell as a number. Raises DataError, naming the row, for what is no finite number."""
+    cell = rows.columns[name][row]
+    try:
+        value = float(cell)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        rows.fail(row, f"column {name!r}: {cell!r} is no finite number")
+    return value
+
+
+def class_in(rows: Rows, row: int) -> int:
+    """Returns the class of a row. Raises DataError, naming the row, for an unknown one."""
+    cell = rows.columns[CLASS][row].lower()
+    if cell not in CLASSES[1:]:
+        rows.fail(row, f"class {cell!r} is unknown; choose one of {', '.join(CLASSES[1:])}")
+    return CLASSES.index(cell)
+
+
+def text_in(rows: Rows, row: int, kind: int) -> str:
+    """Returns the text of a row, which for what is no word may be empty. Raises DataError as `Rows.text` does."""
+    return rows.text(row) if kind == WORD or rows.columns[TEXT][row] else ""
+
+
+def is_empty(rows: Rows, row: int) -> bool:
+    """Returns whether a row names a form and no box."""
+    return not any(rows.columns[name][row] for name in (*SIDES, CLASS, TEXT))
+
+
+def form_of(rows: Rows, own: list[int], grey: np.ndarray) -> Form:
+    """Returns the form whose boxes are in some rows, words in reading order. Raises DataError, naming the row."""
+    kept = [row for row in own if not is_empty(rows, row)]
+    boxes = np.array([[number_in(rows, row, name) for name in SIDES] for row in kept], np.float32).reshape(-1, 4)
+    classes = np.array([class_in(rows, row) for row in kept], np.int64)
+    words = classes == WORD
+    order = np.where(words, np.cumsum(words) - 1, NO_ORDER)
+    texts = tuple(text_in(rows, row, int(kind)) for row, kind in zip(kept, classes, strict=True))
+    form = Form(grey, boxes, classes, texts, order)
+    for fault, said in form.faults():
+        if fault.any():
+            rows.fail(kept[int(fault.argmax())], f"box {boxes[fault.argmax()].tolist()}: {said}")
+    return form
+
+
+def scans_of(rows: Rows, reading: Reading) -> dict[str, Scan]:
+    """Returns the image of every file. Raises DataError, naming the row, for one that cannot be used, and for an image
+    that two files hold."""
+    scans, seen = dict[str, Scan](), dict[bytes, str]()
+    inverted = list[str]()
+    for row, name in enumerate(rows.columns[FILE]):
+        if name in scans:
+            continue
+        scans[name] = rows.image(row, reading)
+        first = seen.setdefault(digest_of(scans[name].grey), name)
+        if first != name:
+            rows.fail(row, f"it is the same image as {first!r}; leave one of them out")
+        if scans[name].inverted:
+            inverted.append(rows.place(row))
+    said_inverted(inverted, len(scans))
+    return scans
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormsFolder(Source):
+    """Loads images of forms with a table of boxes: columns `file`, `x0`, `y0`, `x1`, `y1`, `class` and `text`.
+
+    Boxes are in pixels of the upright image, y downwards; x1 and y1 no longer belong to them. Classes are word,
+    signature, stamp, date and noise. The rows of a form's words are in reading order. A row with a file alone is a form
+    without a box.
+    path: the table (.csv, .tsv or .parquet). images: the folder that file names are relative to; None: the table's.
+    test, validation: shares of the forms that are drawn under `seed`. most_pixels: an image of more is refused. invert:
+    "true" for light ink on dark paper, "false" for dark ink, "auto" to find out for each image.
+    Raises DataError, naming file and row, for an image, a box or a text that cannot be used, and for one image in two
+    files.
+    """
+
+    path: str | None = None
+    images: str | None = None
+    validation: Share = 0.1
+    test: Share = 0.2
+    seed: Seed = 0
+    most_pixels: Count = MOST_PIXELS
+    invert: str = "auto"
+
+    def load(self) -> HandwrittenForms:
+        """Returns the data. Raises DataError as the class says."""
+        check_share(NAME, validation=self.validation, test=self.test)
+        check_whole_numbers(NAME, {"seed": self.seed}, least=0)
+        reading = Reading(self.most_pixels, self.invert)
+        reading.check(NAME)
+        rows = read_rows(self.path, self.images, NEEDED, data=NAME)
+        return HandwrittenForms(NAME, self.split(forms_in(rows, reading)), rows.table.name)
+
+    def split(self, forms: list[Form]) -> dict[str, FormImages]:
+        """Returns the forms in three parts. Raises DataError where one of them would be empty."""
+        test, validation = (count_of(share, len(forms)) for share in (self.test, self.validation))
+        if test + validation >= len(forms):
+            raise DataError(f"{NAME}: {len(forms)} forms are too few for three parts; give at least 3, or other shares")
+        generator = np.random.default_rng(self.seed)
+        names = [f"{i:09d}" for i in range(len(forms))]
+        tested = drawn(names, test, generator)
+        held = np.zeros(len(forms), bool)
+        held[~tested] = drawn([name for name, own in zip(names, tested, strict=True) if not own], validation, generator)
+        chosen = (~tested & ~held, held, tested)
+        return {
+            part: FormImages.of([forms[i] for i in np.flatnonzero(own)])
+            for part, own in zip(PARTS, chosen, strict=True)
+        }
+
+
+def forms_in(rows: Rows, reading: Reading) -> list[Form]:
+    """Returns the forms of a table in the order in which it names them. Raises DataError, naming the row."""
+    own: dict[str, list[int]] = {}
+    for row, name in enumerate(rows.columns[FILE]):
+        own.setdefault(name, []).append(row)
+    return [form_of(rows, own[name], scan.grey) for name, scan in scans_of(rows, reading).items()]

@@ -1,0 +1,87 @@
+"""Forms of one's own: boxes, classes and texts of a table, words in the order of its rows, and each bad row by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from data.base import DataError
+from data.form_images import DATE, HandwrittenForms
+from data.forms.forms_folder import FormsFolder
+
+HEADER = "file,x0,y0,x1,y1,class,text"
+
+
+def load(folder: Path, rows: list[str], forms: int = 6, **settings: Any) -> HandwrittenForms:
+    """A folder with images 0.png, 1.png and so on, each with two words and a stamp, and with further rows."""
+    own = [HEADER]
+    for i in range(forms):
+        image = np.full((40, 60), 240, np.uint8)
+        image[5:9, 3:20] = 20 + i
+        Image.fromarray(image).save(folder / f"{i}.png")
+        own += [f"{i}.png,30,5,50,9,word,zwei", f"{i}.png,3,5,20,9,Word,eins", f"{i}.png,1.5,20,30,40,stamp,"]
+    (folder / "boxes.csv").write_text("\n".join([*own, *rows]) + "\n", encoding="utf-8")
+    return FormsFolder(path=str(folder / "boxes.csv"), **settings).load()
+
+
+def test_boxes_classes_texts_and_order_are_read(tmp_path: Path) -> None:
+    data = load(tmp_path, ["0.png,5,12,25,18,date,1.1.70", "1.png,,,,,,"])
+    assert [len(part) for part in data.parts.values()] == [4, 1, 1]
+    assert data.source == "boxes.csv"
+    forms = {int(form.image.min()) - 20: form for part in data.parts.values() for form in part.forms()}
+    assert forms[0].text() == "zwei eins"
+    assert forms[0].classes.tolist() == [1, 1, 3, DATE]
+    assert forms[0].texts[3] == "1.1.70"
+    assert forms[0].boxes[2].tolist() == [1.5, 20, 30, 40]
+    assert forms[0].order.tolist() == [0, 1, -1, -1]
+    assert forms[0].crop(2).shape == (20, 29)
+    assert len(forms[1].boxes) == 3
+    assert forms[0].characters is None
+    assert load(tmp_path, [], seed=0).checksum == load(tmp_path, [], seed=0).checksum
+
+
+def test_a_form_without_a_box_is_read(tmp_path: Path) -> None:
+    Image.fromarray(np.array([[0, 255]], np.uint8)).save(tmp_path / "empty.png")
+    data = load(tmp_path, ["empty.png,,,,,,"])
+    assert [form.text() for part in data.parts.values() for form in part.forms()].count("") == 1
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("0.png,1,2,70,8,word,a", r"row 20, file '0.png': box \[1.0, 2.0, 70.0, 8.0\]: it lies outside"),
+        ("0.png,9,2,5,8,word,a", "its second corner lies before its first"),
+        ("0.png,5,2,5,8,word,a", "it has no area"),
+        ("0.png,1,2,5,8,logo,a", "class 'logo' is unknown; choose one of word, signature, stamp, date, noise"),
+        ("0.png,1,2,5,8,background,a", "class 'background' is unknown"),
+        ("0.png,1,two,5,8,word,a", "row 20, file '0.png': column 'y0': 'two' is no finite number"),
+        ("0.png,1,inf,5,8,word,a", "column 'y0': 'inf' is no finite number"),
+        ("0.png,1,2,5,8,word,", "column 'text' is empty"),
+        ("0.png,1,2,5,8,word,שלום", "is written from right to left"),
+        ("9.png,1,2,5,8,word,a", "row 20, file '9.png': there is no file"),
+        ("copy.png,1,2,5,8,word,a", r"file 'copy.png': it is the same image as '0.png'; leave one of them out"),
+        (",1,2,5,8,word,a", "column 'file' is empty"),
+    ],
+)
+def test_each_bad_row_is_named(tmp_path: Path, row: str, said: str) -> None:
+    image = np.full((40, 60), 240, np.uint8)
+    image[5:9, 3:20] = 20
+    Image.fromarray(image).save(tmp_path / "copy.png")
+    with pytest.raises(DataError, match=said):
+        load(tmp_path, [row])
+
+
+def test_too_few_forms_and_missing_columns_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="2 forms are too few for three parts"):
+        load(tmp_path, [], forms=2)
+    with pytest.raises(DataError, match=r"data.test=0 must lie between 0 and 1"):
+        load(tmp_path, [], test=0)
+    (tmp_path / "boxes.csv").write_text("file,text\n0.png,a\n")
+    with pytest.raises(DataError, match="no column 'x0'; there are file, text"):
+        FormsFolder(path=str(tmp_path / "boxes.csv")).load()
+    with pytest.raises(DataError, match="data=forms_folder needs a file"):
+        FormsFolder().load()
