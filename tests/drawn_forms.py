@@ -29,6 +29,7 @@ def drawn_form(words: Sequence[tuple[int, int, int, int]], stamps: Sequence[tupl
 
 ONE_FORM = drawn_form([(4, 6, 40, 18), (50, 8, 90, 20), (6, 40, 50, 52)], [(60, 30, 90, 58)])
 WORDS_ALONE = drawn_form([(4, 6, 40, 18), (50, 8, 90, 20), (6, 40, 50, 52)])
+LARGE_WORDS = drawn_form([(8, 8, 72, 34), (90, 12, 150, 38), (10, 56, 84, 82)], size=(96, 160))
 
 
 def learned(detector: Detector, form: tuple[Tensor, Truth], *, steps: int, rate: float = 3e-3) -> list[float]:

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import interpolate
 
 from models.runtime.parameters import one_of, whole_number
 
@@ -60,16 +61,53 @@ class Trunk(nn.Module):
         super().__init__()
         refuse_odd_trunk(stride, width, depth)
         self.stride, self.width = stride, width
-        halvings = stride.bit_length() - 1
-        widths = [1, width // 2, *[width] * (halvings - 1)] if halvings > 1 else [1, width]
-        self.stem = nn.Sequential(*(unit(before, after, norm=norm, stride=2) for before, after in pairwise(widths)))
+        self.stem = stem(stride, width, norm=norm)
         self.body = nn.Sequential(*(Residual(width, norm=norm, dilation=2**place) for place in range(depth)))
 
     def forward(self, images: Tensor) -> Tensor:
         """Returns (form, width, ⌈rows / stride⌉, ⌈columns / stride⌉). Raises ValueError for what is no ink."""
-        if images.ndim != 4 or images.shape[1] != 1 or not images.is_floating_point():
-            raise ValueError(f"images must be floats of shape (form, 1, height, width), got {tuple(images.shape)}")
-        return self.body(self.stem(images))
+        return self.body(self.stem(checked_ink(images)))
+
+
+class UTrunk(nn.Module):
+    """Goes down to cells of `stride` pixels, and `depth` halvings farther, and up again to `stride`, adding on the way
+    up what it saw on the way down. Raises as `Trunk`."""
+
+    def __init__(self, *, stride: int = 4, width: int = 48, depth: int = 2, norm: str = "group") -> None:
+        super().__init__()
+        refuse_odd_trunk(stride, width, depth)
+        self.stride, self.width = stride, width
+        self.stem = stem(stride, width, norm=norm)
+        self.down = nn.ModuleList(
+            nn.Sequential(unit(width, width, norm=norm, stride=2), Residual(width, norm=norm, dilation=1))
+            for _ in range(depth)
+        )
+        self.up = nn.ModuleList(unit(width, width, norm=norm) for _ in range(depth))
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Returns (form, width, ⌈rows / stride⌉, ⌈columns / stride⌉). Raises ValueError for what is no ink."""
+        seen = [self.stem(checked_ink(images))]
+        for down in self.down:
+            seen.append(down(seen[-1]))
+        maps = seen.pop()
+        for up in self.up:
+            before = seen.pop()
+            maps = up(before + interpolate(maps, before.shape[2:]))
+        return maps
+
+
+def stem(stride: int, width: int, *, norm: str) -> nn.Sequential:
+    """Returns what halves the resolution until a cell is `stride` pixels wide."""
+    halvings = stride.bit_length() - 1
+    widths = [1, width // 2, *[width] * (halvings - 1)] if halvings > 1 else [1, width]
+    return nn.Sequential(*(unit(before, after, norm=norm, stride=2) for before, after in pairwise(widths)))
+
+
+def checked_ink(images: Tensor) -> Tensor:
+    """Returns the images. Raises ValueError for what is no ink."""
+    if images.ndim != 4 or images.shape[1] != 1 or not images.is_floating_point():
+        raise ValueError(f"images must be floats of shape (form, 1, height, width), got {tuple(images.shape)}")
+    return images
 
 
 def head(inputs: int, outputs: int, *, bias: float | Sequence[float] = 0.0) -> nn.Conv2d:
