@@ -16,8 +16,9 @@ import numpy as np
 
 from data.base import DataError, check_whole_numbers
 from data.form_images import DATE, NOISE, SIGNATURE, STAMP, Form, FormImages, HandwrittenForms
+from data.forms.dhsd import Dhsd
 from data.forms.digits import digits_of
-from data.forms.ink import KINDS, Ink, ink_of, load_words, training_words
+from data.forms.ink import KINDS, Ink, ink_of, training_words
 from data.forms.layouts import LAYOUTS, Plan, free_plan, read_layouts, real_plan, table_plan
 from data.forms.page import FIRST, SECOND, Page, Style
 from data.forms.parts import check_writers
@@ -85,8 +86,8 @@ class ComposedForms(Source):
     pixels; ink is 24 to 40 pixels high where the height is 480, and in proportion else. least_boxes, most_boxes: of a
     form. slant: the most that lines slope, in degrees. layout: "funsd" takes the places of labels and answers from real
     forms, "free" draws them. ink: of training forms, "dhsd", "synthetic" (the same texts by the stand-in hand) or
-    "both"; all other parts have DHSD's. writers: as in `data.forms.dhsd.Dhsd`. seed: a form hangs on it, its part and
-    its number alone.
+    "both"; all other parts have DHSD's. vocabulary, least, writers: as in
+    `data.forms.dhsd.Dhsd`. seed: a form hangs on it, its part and its number alone.
     source: "auto" takes what files there are and warns of what stands in for the rest, "real" needs all of them,
     "stand_in" takes none. root: the folder that holds `dhsd/`, `mnist/` and `funsd/`.
     Raises DataError for a setting out of range, and for files that are damaged, or missing with source=real.
@@ -102,6 +103,8 @@ class ComposedForms(Source):
     slant: Deviation = 6.0
     layout: str = "funsd"
     ink: str = "dhsd"
+    vocabulary: str = "strings"
+    least: Count = 1
     writers: str = "shared"
     seed: Seed = 0
     source: str = "auto"
@@ -137,7 +140,14 @@ class ComposedForms(Source):
     def makes(self) -> tuple[dict[str, Make], bool]:
         """Returns what each part is made of, and whether anything stands in for real ink. Raises as `load`."""
         source = "published" if self.source == "real" else self.source
-        words = load_words(self.root, source=source, writers=self.writers, seed=self.seed)
+        words = Dhsd(
+            root=self.root,
+            source=source,
+            writers=self.writers,
+            vocabulary=self.vocabulary,
+            least=self.least,
+            seed=self.seed,
+        ).load()
         digits, written = digits_of(self.root, source=source, seed=self.seed)
         places = read_layouts(self.root, source=source) if self.layout == "funsd" else None
         own = {part: words.parts[part] for part in words.parts}

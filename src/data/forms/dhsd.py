@@ -21,7 +21,8 @@ from data.files.table_files import TextFormat, read_frame
 from data.forms.hand import stand_in_words
 from data.forms.images import LEAST_CONTRAST, MOST_PIXELS, content_of, decoded
 from data.forms.parts import check_share, check_writers, held_out, three_parts
-from data.ranges import Seed, Share
+from data.forms.pieces import VOCABULARIES, in_parts
+from data.ranges import Count, Seed, Share
 from data.source import Source
 from data.text_pairs import tidied
 from data.word_images import HandwrittenWords, WordImages
@@ -131,21 +132,36 @@ class Dhsd(Source):
     writers: "shared": the published parts, in which every writer is in both. "disjoint": 7 of the 37 writers, drawn
     under `seed`, are the test part, and no other part has them. validation: the share of the other images, or with
     writers=disjoint of the other writers, that is drawn for validation under `seed`.
+    vocabulary: "strings" for whole images, "parts" for what stands between blanks, cut out where the gaps leave no
+    doubt. least: with parts, keep the texts that so many training images say, in every part of the data; 1 keeps all.
     source: "auto", "published" or "stand_in". root: the folder that holds `dhsd/`.
     Raises DataError for a setting out of range, and for files that are damaged, or missing with source=published.
     """
 
     writers: str = "shared"
     validation: Share = 0.1
+    vocabulary: str = "strings"
+    least: Count = 1
     seed: Seed = 0
     source: str = "auto"
     root: str | None = None
 
     def load(self) -> HandwrittenWords:
         """Returns the data. Raises DataError as the class says."""
+        if self.vocabulary not in VOCABULARIES:
+            choices = ", ".join(VOCABULARIES)
+            raise DataError(f"{NAME}: data.vocabulary={self.vocabulary} is unknown; choose one of {choices}")
+        if self.least > 1 and self.vocabulary == "strings":
+            raise DataError(f"{NAME}: data.least={self.least} needs data.vocabulary=parts; strings hardly repeat")
+        data = self.strings()
+        return in_parts(data, self.least) if self.vocabulary == "parts" else data
+
+    def strings(self) -> HandwrittenWords:
+        """Returns whole images. Raises DataError as the class says."""
         check_writers(NAME, self.writers)
         check_share(NAME, validation=self.validation)
         check_whole_numbers(NAME, {"seed": self.seed}, least=0)
+        check_whole_numbers(NAME, {"least": self.least})
         how: dict[str, Any] = {"writers": self.writers, "validation": self.validation, "seed": self.seed}
         if FILES.find(self.root, source=self.source) is None:
             words = stand_in_words(seed=self.seed)

@@ -6,12 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from data.forms.dhsd import Dhsd
 from data.forms.digits import Digits
 from data.forms.hand import write_words
 from data.forms.layers import of_image, put_on, resized, trimmed
 from data.forms.letters import writable
-from data.word_images import HandwrittenWords, WordImages
+from data.word_images import WordImages
 
 KINDS = ("dhsd", "synthetic", "both")
 SYNTHETIC_HANDS, MOST_SYNTHETIC = 37, 2000
@@ -95,8 +94,3 @@ def training_words(words: WordImages, kind: str, *, seed: int) -> WordImages:
     texts = [text for text in words.texts if writable(text)][:MOST_SYNTHETIC]
     written = write_words(texts, [i % SYNTHETIC_HANDS for i in range(len(texts))], seed=seed, shape=(64, 256))
     return written if kind == "synthetic" else joined(words, written)
-
-
-def load_words(root: str | None, *, source: str, writers: str, seed: int) -> HandwrittenWords:
-    """Returns the words that forms are filled with. Raises DataError as `Dhsd` does."""
-    return Dhsd(root=root, source=source, writers=writers, seed=seed).load()
