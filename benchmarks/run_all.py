@@ -15,6 +15,7 @@ import experts_step
 import factorised
 import feature_map
 import five_lines
+import form_boxes
 import gp_regression
 import kernel_error
 import long_series
@@ -43,6 +44,7 @@ HOT_SPOTS = (
     mctn_step,
     experts_step,
     page_attention,
+    form_boxes,
 )
 DIMENSIONS, FREQUENCIES, POINTS = (5, 10, 44), 128, 200
 

@@ -26,6 +26,7 @@ TINY: dict[str, dict[str, Any]] = {
     "gp_regression": {"ROWS": 40, "TEST_ROWS": 9, "STREAMED": 50, "CHUNK": 20},
     "five_lines": {"ROWS": 400, "COLUMNS": 2, "HORIZON": 3, "LAGS": 4},
     "page_attention": {"TOKENS": (90,)},
+    "form_boxes": {"BOXES": (20,), "POOLED": 5, "SIZE": (96, 128)},
     "mctn_step": {"BATCH": 3, "LEAST": 2, "STEPS": 4, "UNITS": 4, "UTTERANCES": 5, "VOCABULARY": 9, "LONGEST": 4},
     "experts_step": {
         "SIZES": ((9, 8, 8, 4, 2, "even"), (9, 8, 8, 4, 2, "skewed")),
@@ -55,6 +56,7 @@ ROWS = {
     "gp_regression": 3 + 3 + 1,
     "five_lines": 2,
     "page_attention": 4 * 2 + 2,
+    "form_boxes": 2 + 2 * 2 + 2,
     "mctn_step": 3 + 3 + 2 + 2,
     "experts_step": 2 * (4 + hasattr(torch.nn.functional, "grouped_mm")) + 3 + 3,
 }

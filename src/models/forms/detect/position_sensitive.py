@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
 SNAP = 1e-6  # cells: an edge this near to a whole number is that number, so that no bin hangs on rounding
 
@@ -35,15 +34,16 @@ def position_sensitive_pool(maps: Tensor, boxes: Tensor, forms: Tensor, bins: in
     top, bottom = (edge[:, :, None] for edge in bin_edges(y, boxes[:, 3] - y, bins, rows))
     left, right = (edge[:, None] for edge in bin_edges(x, boxes[:, 2] - x, bins, columns))
     own = torch.arange(bins * bins, device=maps.device).view(bins, bins) + forms[:, None, None] * (bins * bins)
-    base = own * ((rows + 1) * (columns + 1))
-    corners = [base + row * (columns + 1) + column for row in (top, bottom) for column in (left, right)]
-    parts = whole.index_select(0, torch.stack(corners).flatten()).unflatten(0, (4, *own.shape))
+    corners = [(row, column) for row in (top, bottom) for column in (left, right)]
+    base = own * (rows * columns)
+    places = [base + (row - 1).clamp(min=0) * columns + (column - 1).clamp(min=0) for row, column in corners]
+    known = torch.stack([(row > 0) & (column > 0) for row, column in corners]).unsqueeze(-1)
+    parts = whole.index_select(0, torch.stack(places).flatten()).unflatten(0, (4, *own.shape)) * known
     sums = parts[3] - parts[2] - parts[1] + parts[0]
     return (sums / ((bottom - top) * (right - left)).unsqueeze(-1)).to(maps.dtype)
 
 
 def integral(maps: Tensor) -> Tensor:
-    """Returns sums over all cells above and to the left, float64 (form · bin · (rows + 1) · (columns + 1), channel), of
-    maps (form, bin, channel, rows, columns)."""
-    sums = maps.permute(0, 1, 3, 4, 2).double().cumsum(2).cumsum(3)
-    return pad(sums, (0, 0, 1, 0, 1, 0)).flatten(0, 3)
+    """Returns sums over each cell and all above and to the left, float64 (form · bin · row · column, channel), of maps
+    (form, bin, channel, row, column)."""
+    return maps.permute(0, 1, 3, 4, 2).double().cumsum(2).cumsum(3).flatten(0, 3)

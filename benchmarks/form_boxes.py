@@ -1,0 +1,140 @@
+"""Boxes on forms: suppression and position-sensitive pooling beside loops, and what a detection takes after its maps.
+
+python benchmarks/form_boxes.py --threads 1
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from side_by_side import Form, Machine, Row, compare, run
+from torch import Tensor
+
+from models.forms.detect.boxes import CLASSES, Detections, suppress
+from models.forms.detect.position_sensitive import position_sensitive_pool
+from models.forms.detect.r_fcn import RFCN
+from models.forms.detect.two_stage import found_in
+
+BOXES = (300, 1000)
+POOLED = 300
+SIZE = (480, 640)
+BINS, STRIDE = 3, 8
+MOST_OVERLAP = 0.3
+ANCHORS = ((40.0, 24.0), (90.0, 30.0), (160.0, 32.0), (90.0, 90.0), (240.0, 40.0))
+
+
+def strewn(count: int, seed: int = 0) -> Tensor:
+    """Returns boxes of the size of words, strewn over a form."""
+    chance = torch.Generator().manual_seed(seed)
+    corners = torch.rand(count, 2, generator=chance) * torch.tensor([SIZE[1] - 100.0, SIZE[0] - 50.0])
+    return torch.cat([corners, corners + 20 + torch.rand(count, 2, generator=chance) * torch.tensor([80.0, 30.0])], 1)
+
+
+def some_found(count: int) -> Detections:
+    chance = torch.Generator().manual_seed(1)
+    classes = torch.randint(1, len(CLASSES), (count,), generator=chance)
+    return Detections(strewn(count), classes, torch.rand(count, generator=chance))
+
+
+def overlap(one: list[float], other: list[float]) -> float:
+    wide = max(0.0, min(one[2], other[2]) - max(one[0], other[0]))
+    high = max(0.0, min(one[3], other[3]) - max(one[1], other[1]))
+    both = (one[2] - one[0]) * (one[3] - one[1]) + (other[2] - other[0]) * (other[3] - other[1]) - wide * high
+    return wide * high / both
+
+
+def suppressed_by_loop(found: Detections) -> list[int]:
+    """Returns what is kept, box by box."""
+    boxes, classes, scores = (part.tolist() for part in found)
+    kept = list[int]()
+    for place in sorted(range(len(scores)), key=lambda each: -scores[each]):
+        own = boxes[place]
+        if all(classes[each] != classes[place] or overlap(boxes[each], own) <= MOST_OVERLAP for each in kept):
+            kept.append(place)
+    return kept
+
+
+def pooled_by_loop(maps: Tensor, boxes: Tensor) -> Tensor:
+    """Returns the mean of each bin of each box, bin by bin."""
+    channels, (rows, columns), out = maps.shape[1] // BINS**2, maps.shape[2:], list[Tensor]()
+    for x0, y0, x1, y1 in boxes.tolist():
+        for i in range(BINS):
+            top = min(math.floor(y0 + i * (y1 - y0) / BINS), rows - 1)
+            bottom = max(min(math.ceil(y0 + (i + 1) * (y1 - y0) / BINS), rows), top + 1)
+            for j in range(BINS):
+                left = min(math.floor(x0 + j * (x1 - x0) / BINS), columns - 1)
+                right = max(min(math.ceil(x0 + (j + 1) * (x1 - x0) / BINS), columns), left + 1)
+                first = (i * BINS + j) * channels
+                out.append(maps[0, first : first + channels, top:bottom, left:right].mean((1, 2)))
+    return torch.stack(out).view(len(boxes), BINS, BINS, channels)
+
+
+def suppression_rows(machine: Machine, budget: float) -> list[Row]:
+    rows = list[Row]()
+    for count in BOXES:
+        found = some_found(count)
+        kept = suppress(found, most_overlap=MOST_OVERLAP)
+        assert kept.tolist() == suppressed_by_loop(found)  # noqa: S101
+        forms: dict[str, Form] = {
+            "ours": lambda found=found: suppress(found, most_overlap=MOST_OVERLAP),
+            "box by box": lambda found=found: suppressed_by_loop(found),
+        }
+        size = f"n = {count}, {len(kept)} kept"
+        rows += compare("suppression", size, forms, machine=machine, budget=budget)
+    return rows
+
+
+def pooling_rows(machine: Machine, budget: float) -> list[Row]:
+    chance = torch.Generator().manual_seed(0)
+    shape = (1, BINS**2 * len(CLASSES), SIZE[0] // STRIDE, SIZE[1] // STRIDE)
+    maps = torch.randn(shape, generator=chance).to(machine.device).requires_grad_()
+    boxes, forms = (
+        (strewn(POOLED) / STRIDE).to(machine.device),
+        torch.zeros(POOLED, dtype=torch.int64).to(machine.device),
+    )
+    pools = {
+        "ours": lambda: position_sensitive_pool(maps, boxes, forms, BINS),
+        "bin by bin": lambda: pooled_by_loop(maps, boxes),
+    }
+    torch.testing.assert_close(pools["ours"](), pools["bin by bin"](), rtol=1e-4, atol=1e-5)
+    ahead: dict[str, Form] = {name: torch.no_grad()(pool) for name, pool in pools.items()}
+    both: dict[str, Form] = {
+        name: lambda pool=pool: torch.autograd.grad(pool().sum(), maps) for name, pool in pools.items()
+    }
+    size = f"{POOLED} boxes, {shape[1]} maps of {shape[2]} x {shape[3]}"
+    return [
+        *compare("position-sensitive pooling", f"{size}, forward", ahead, machine=machine, budget=budget),
+        *compare("position-sensitive pooling", f"{size}, and backward", both, machine=machine, budget=budget),
+    ]
+
+
+def detection_rows(machine: Machine, budget: float) -> list[Row]:
+    """Returns the rows of a whole detection, and of what follows its maps: proposals, decoding and suppression. The
+    network is as it is drawn, so every class of every proposal is a candidate: more than a trained one has."""
+    network = RFCN(anchors=ANCHORS, stride=STRIDE, bins=BINS).network().eval().to(machine.device)
+    image = (torch.rand(1, 1, *SIZE, generator=torch.Generator().manual_seed(0)) > 0.9).float().to(machine.device)
+    with torch.no_grad():
+        maps = network.trunk(image)
+        raw = network.proposals(maps)
+        regions = network.proposals.propose(raw, *SIZE, network.most)
+        said = network.judge(maps, regions)
+
+    def after() -> None:
+        network.proposals.propose(raw, *SIZE, network.most)
+        found_in(said, regions[0], SIZE, 0.05)
+
+    forms: dict[str, Form] = {"ours": lambda: network.detect(image), "what follows the maps, alone": after}
+    return compare("detection by R-FCN", f"{SIZE[0]} x {SIZE[1]}", forms, machine=machine, budget=budget)
+
+
+def measure(machine: Machine, budget: float) -> list[Row]:
+    return [
+        *suppression_rows(machine, budget),
+        *pooling_rows(machine, budget),
+        *detection_rows(machine, budget),
+    ]
+
+
+if __name__ == "__main__":
+    run("boxes on forms", measure)
