@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from data.base import DataError, spread
-from data.greys import Greys, one_after_the_other
+from data.greys import Greys
 
 PARTS = ("train", "validation", "test")
 CLASSES = ("background", "word", "signature", "stamp", "date", "noise")
@@ -107,19 +107,26 @@ class FormImages(Greys):
             self.form(number).check(f"form {number + 1}")
 
     @classmethod
-    def of(cls, forms: Sequence[Form]) -> FormImages:
-        """Returns the record of some forms; characters are kept where all forms have them."""
-        offsets = np.concatenate([[0], np.cumsum([len(form.boxes) for form in forms])]).astype(np.int64)
-        boxes = np.concatenate([np.empty((0, 4)), *(form.boxes for form in forms)]).astype(np.float32)
+    def of(cls, forms: Iterable[Form]) -> FormImages:
+        """Returns the record of some forms, one after the other: each may be let go once it is taken. Characters are
+        kept where all forms have them."""
+        pixels, kept, shapes = bytearray(), list[Form](), list[tuple[int, int]]()
+        for form in forms:
+            pixels += form.image.tobytes()
+            shapes.append((form.image.shape[0], form.image.shape[1]))
+            kept.append(form._replace(image=form.image[:0, :0].copy()))
+        offsets = np.concatenate([[0], np.cumsum([len(form.boxes) for form in kept])]).astype(np.int64)
+        boxes = np.concatenate([np.empty((0, 4)), *(form.boxes for form in kept)]).astype(np.float32)
         classes, order = (
             np.concatenate([np.empty(0), *own]).astype(np.int64)
-            for own in ([form.classes for form in forms], [form.order for form in forms])
+            for own in ([form.classes for form in kept], [form.order for form in kept])
         )
-        texts = tuple(text for form in forms for text in form.texts)
-        own = [] if any(form.characters is None for form in forms) else [form.characters or () for form in forms]
-        characters, letters = flat_characters([box for each in own for box in each]) if own else (None, None)
-        images = one_after_the_other([form.image for form in forms])
-        return cls(*images, offsets, boxes, classes, texts, order, characters, letters)
+        texts = tuple(text for form in kept for text in form.texts)
+        known = kept and all(form.characters is not None for form in kept)
+        own = [box for form in kept for box in form.characters or ()]
+        characters, letters = flat_characters(own) if known else (None, None)
+        greys, sizes = np.frombuffer(pixels, np.uint8), np.array(shapes, np.int32).reshape(-1, 2)
+        return cls(greys, sizes, offsets, boxes, classes, texts, order, characters, letters)
 
     def form(self, number: int) -> Form:
         """Returns a form; its image and boxes are views."""
@@ -138,7 +145,7 @@ class FormImages(Greys):
 
     def at(self, rows: Sequence[int] | np.ndarray) -> FormImages:
         """Returns some of the forms, in the order of `rows`."""
-        return FormImages.of([self.form(row) for row in np.asarray(rows, np.int64).tolist()])
+        return FormImages.of(self.form(row) for row in np.asarray(rows, np.int64).tolist())
 
     def counts(self) -> dict[str, int]:
         """Returns how many boxes there are of each class, by its name."""

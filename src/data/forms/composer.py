@@ -8,11 +8,12 @@ reaches on them says how detectors compare, and not what it would reach on forms
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from tqdm import tqdm
 
 from data.base import DataError, check_whole_numbers
 from data.form_images import DATE, NOISE, SIGNATURE, STAMP, Form, FormImages, HandwrittenForms
@@ -78,6 +79,11 @@ def strew_about(page: Page, least: int, most: int, loose: int) -> None:
         page.strew(int(page.generator.choice(LOOSE, p=LOOSE_SHARES)))
 
 
+def counted(part: str, count: int) -> Iterable[int]:
+    """Returns 0, 1, 2, … with a progress bar on a terminal."""
+    return tqdm(range(count), desc=f"composing forms, {part}", unit="form", disable=None, leave=False)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ComposedForms(Source):
     """Composes forms with words, signatures, stamps, dates and noise.
@@ -116,7 +122,7 @@ class ComposedForms(Source):
         makes, stand_in = self.makes()
         counts = {"train": self.forms, "validation": self.validation, "test": self.test, STYLED: self.test}
         parts = {
-            part: FormImages.of([make.form([self.seed, NUMBERS[part], i]) for i in range(counts[part])])
+            part: FormImages.of(make.form([self.seed, NUMBERS[part], i]) for i in counted(part, counts[part]))
             for part, make in makes.items()
         }
         return HandwrittenForms(NAME, parts, "stand-in" if stand_in else "composed", stand_in=stand_in)
