@@ -1,0 +1,96 @@
+"""A form reader with a detector and a recogniser whose answers are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from drawn_forms import ONE_FORM
+from models.forms.detect.boxes import Detections, Truth
+from models.forms.detect.components import Components
+from models.forms.detect.detector import Detector
+from models.forms.reader import FormReader, crop, ink_of, text_of
+
+
+class Known(Detector):
+    """Finds what it is told."""
+
+    def __init__(self, found: Detections) -> None:
+        super().__init__()
+        self.found = found
+
+    def losses(self, images: Tensor, truths: Sequence[Truth]) -> dict[str, Tensor]:  # noqa: ARG002
+        return {}
+
+    def detect(self, images: Tensor, least_score: float = 0.05) -> list[Detections]:
+        assert images.shape == (1, 1, 40, 100)
+        assert not self.training
+        return [self.found.at(self.found.scores >= least_score)]
+
+
+class Sizes:
+    """Reads the size of an image and how much ink it has."""
+
+    def read_words(self, images: Sequence[Tensor]) -> list[tuple[str, float]]:
+        return [(f"{image.shape[1]}x{image.shape[0]}", float(image.mean())) for image in images]
+
+
+FOUND = Detections(
+    torch.tensor([[60.0, 2, 90, 12], [5.0, 20, 30, 31], [10.5, 3.5, 40.2, 12.5], [70.0, 20, 90, 38]]),
+    torch.tensor([1, 1, 1, 3]), torch.tensor([0.9, 0.8, 0.7, 0.6]),
+)  # fmt: skip
+PAGE = np.full((40, 100), 255, np.uint8)
+
+
+def test_words_come_in_reading_order_and_others_after_them() -> None:
+    page = PAGE.copy()
+    page[20:31, 5:30] = 0
+    rows = FormReader(Known(FOUND), Sizes()).read(page)
+    assert [(found.order, found.kind, found.text) for found in rows] == [
+        (0, "word", "31x10"), (1, "word", "30x10"), (2, "word", "25x11"), (-1, "stamp", ""),
+    ]  # fmt: skip
+    assert [found.probability for found in rows] == [0.0, 0.0, 1.0, None]
+    assert rows[2].box == (5.0, 20.0, 30.0, 31.0)
+    assert rows[0].score == pytest.approx(0.7)
+    assert text_of(rows) == "31x10 30x10 25x11"
+
+
+def test_boxes_alone_low_scores_and_a_form_without_any() -> None:
+    reader = FormReader(Known(FOUND))
+    assert [found.text for found in reader.read(PAGE)] == [""] * 4
+    assert [found.order for found in reader.read(PAGE, 0.75)] == [0, 1]
+    assert reader.read(PAGE, 0.95) == []
+    assert text_of([]) == ""
+
+
+def test_a_real_detector_reads_an_image() -> None:
+    image, truth = ONE_FORM
+    detector = Components().prepared([image], [truth]).network()
+    rows = FormReader(detector, Sizes()).read((255 * (1 - image[0])).round().byte().numpy())
+    assert rows[0].text == "36x12"
+
+
+def test_crops_have_all_pixels_that_a_box_touches() -> None:
+    ink = torch.arange(12.0).view(3, 4)
+    assert crop(ink, (0.9, 1.1, 2.1, 1.2)).tolist() == [[4, 5, 6]]
+    assert crop(ink, (4.0, 3.0, 4.0, 3.0)).tolist() == [[11]]
+
+
+@pytest.mark.parametrize(
+    ("image", "said"),
+    [(np.zeros((4, 5)), "type uint8, .* got float64"), (np.zeros((4, 5, 3), np.uint8), r"got \(4, 5, 3\)"),
+     (np.zeros((0, 5), np.uint8), "a pixel at least"), (np.zeros((5001, 5000), np.uint8), "is too large"),
+     ("form.png", "type uint8")],
+    ids=["floats", "colour", "empty", "large", "text"],
+)  # fmt: skip
+def test_what_is_no_image_is_refused(image: object, said: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=said):
+        FormReader(Known(FOUND)).read(image)
+
+
+def test_ink_is_one_where_the_page_is_black() -> None:
+    assert ink_of(np.array([[0, 255, 51]], np.uint8))[0].tolist() == pytest.approx([1.0, 0.0, 0.8])
