@@ -16,6 +16,7 @@ from data.word_images import HandwrittenWords, WordImages
 
 VOCABULARIES = ("strings", "parts")
 RULED = 0.6  # a row with ink in more than this share of the columns is a line below the word
+LOWER = 0.7  # of the ink is above such a line
 MOST_RULED = 0.3  # of the rows with ink: more than this is no line
 LEAST_LEAD = 1.35  # how much wider the narrowest gap at a blank must be than the widest one within a word
 MOST_STRETCH = 1.6  # of the width of a character in a part to that in the whole
@@ -28,7 +29,9 @@ def letters_in(image: np.ndarray) -> np.ndarray:
     wide = np.flatnonzero(ink.any(0))
     if not len(wide):
         return ink
-    ruled = ink.sum(1) > RULED * (wide[-1] - wide[0] + 1)
+    rows = ink.sum(1)
+    ruled = rows > RULED * (wide[-1] - wide[0] + 1)
+    ruled[: int(np.searchsorted(rows.cumsum(), LOWER * rows.sum())) + 1] = False
     return ink if ruled.sum() > MOST_RULED * ink.any(1).sum() else ink & ~ruled[:, None]
 
 
