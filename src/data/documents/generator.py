@@ -144,7 +144,7 @@ class SyntheticDocuments(Source):
         kinds = tuple(map(str, range(self.values)))
         late = self.cue == "late"
         tags = () if late else (OUTSIDE, *(f"B-{kind}" for kind in kinds))
-        return Documents("synthetic_documents", parts, "generated", kinds if late else (), tags, stand_in=True)
+        return Documents("synthetic_documents", parts, "simulated", kinds if late else (), tags)
 
     def document(self, part: str, place: int) -> Document:
         """Returns one document of a part."""
@@ -190,13 +190,13 @@ class SyntheticDocuments(Source):
 
 
 def with_kinds(made: Documents, name: str, kinds: Sequence[str]) -> Documents:
-    """Returns generated documents by another name, whose answers 0, 1, … are called by these kinds."""
+    """Returns generated documents that stand in for others, whose answers 0, 1, … are called by these kinds."""
     spelt = {OUTSIDE: OUTSIDE} | {f"B-{i}": f"B-{kind}" for i, kind in enumerate(kinds)}
     parts = {
         part: tuple(own._replace(tags=tuple(spelt[tag] for tag in own.tags)) for own in documents)
         for part, documents in made.parts.items()
     }
-    return replace(made, name=name, parts=parts, tags=tags_of_kinds(kinds))
+    return replace(made, name=name, parts=parts, tags=tags_of_kinds(kinds), source="generated", stand_in=True)
 
 
 def answer(value: int) -> str:

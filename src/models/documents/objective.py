@@ -144,18 +144,31 @@ class GuessingBatch(NamedTuple):
 class GuessingObjective(DocumentObjective):
     """Is the cross-entropy of tokens that are hidden, anew in each epoch (masked language model, Devlin et al. 2019).
 
-    masking: how they are hidden.
+    masking: how they are hidden. once: they are drawn once, under a seed that is always the same, and stay.
     """
 
-    def __init__(self, model: DocumentNetwork, documents: Sequence[Prepared], *, tokens: int, masking: Masking) -> None:
+    def __init__(
+        self,
+        model: DocumentNetwork,
+        documents: Sequence[Prepared],
+        *,
+        tokens: int,
+        masking: Masking,
+        once: bool = False,
+    ) -> None:
         super().__init__(model, documents, tokens=tokens)
         self.masking = masking
+        chance = torch.Generator().manual_seed(0)
+        self.drawn = [self._hidden(row, chance) for row in range(len(documents))] if once else None
+
+    def _hidden(self, row: int, chance: torch.Generator) -> Hidden:
+        tokens = self.documents[row].tokens
+        return hide(tokens.ids, tokens.words, self.masking, chance)
 
     def batches(self, generator: torch.Generator) -> Iterator[GuessingBatch]:
         """Yields the documents of each batch of an epoch with what is hidden of them."""
         for rows in drawn_batches(self._lengths, self.tokens, generator):
-            chosen = (self.documents[row].tokens for row in rows)
-            yield GuessingBatch(rows, [hide(own.ids, own.words, self.masking, generator) for own in chosen])
+            yield GuessingBatch(rows, [self.drawn[row] if self.drawn else self._hidden(row, generator) for row in rows])
 
     def loss(self, batch: GuessingBatch) -> Loss:
         """Returns Σ (−log p) over the hidden tokens of a batch, with their number."""
@@ -168,3 +181,19 @@ class GuessingObjective(DocumentObjective):
         seen = torch.cat([each.tokens for each in hidden]).to(self.device)
         logits = self.model.guesses(tokens._replace(ids=seen), plans, guessed)
         return Loss(nn.functional.cross_entropy(logits, tokens.ids[guessed], reduction="sum"), float(guessed.sum()))
+
+
+@torch.no_grad()
+def guess_losses(
+    network: DocumentNetwork, documents: Sequence[Prepared], masking: Masking, *, seed: int = 0
+) -> list[Loss]:
+    """Returns of each document Σ (−log p) over its hidden tokens, in nats, and how many these are.
+
+    What is hidden is drawn under the seed and the document's place, the same for every network.
+    """
+    objective, found = GuessingObjective(network, documents, tokens=2**62, masking=masking), list[Loss]()
+    for place, document in enumerate(documents):
+        chance = torch.Generator().manual_seed(seed + place)
+        hidden = hide(document.tokens.ids, document.tokens.words, masking, chance)
+        found.append(objective.loss(GuessingBatch([place], [hidden])))
+    return found

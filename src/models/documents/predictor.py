@@ -119,11 +119,13 @@ class DocumentPredictor:
             none = np.full((1, len(self.outputs)), np.nan)
             return Spread(none if self.head == CLASSES else none[:0], 0)
         try:
-            return self._joined(self.reading.chunks(document))
+            return self.joined(self.reading.chunks(document))
         except torch.OutOfMemoryError as error:
             raise ValueError(f"{named(document)}: it does not fit into memory; lower max_length") from error
 
-    def _joined(self, chunks: Sequence[Chunk]) -> Spread:
+    def joined(self, chunks: Sequence[Chunk]) -> Spread:
+        """Returns the probabilities of a document from its chunks, as `Reading.chunks` gives them. Words behind the
+        last chunk have none."""
         found = [self._read(chunk).numpy() for chunk in chunks]
         lengths = [len(chunk.document.tokens.ids) for chunk in chunks]
         if self.head == CLASSES:

@@ -14,7 +14,7 @@ from pipeline.settings.fields import free_sections
 from pipeline.settings.nearest import did_you_mean
 from pipeline.settings.schema import registered_schemas
 
-ADDED = ("experiment", "contender")  # groups that the defaults leave out, so that one types + before them
+ADDED = ("experiment", "contender", "reader")  # groups that the defaults leave out, so that one types + before them
 
 
 def settings_beside(key: str) -> list[str]:

@@ -25,7 +25,7 @@ from pipeline.systems.trace.config import problem_of
 OPTIONS = sorted(
     (str(path.parent.relative_to(conf_folder())), path.stem)
     for path in conf_folder().glob("*/*.yaml")
-    if path.parent.name not in ("recipe", "experiment", "contender", "budget")
+    if path.parent.name not in ("recipe", "experiment", "contender", "reader", "budget")
 )
 # those of a PSRNN: recipes of other systems have sections of their own
 EXPERIMENTS = sorted(
@@ -42,6 +42,7 @@ POINTS = ("abalone", "gas_turbine", "points", "precipitation")  # tables of poin
 GRAPHS = ("roget", "condmat")
 UTTERANCES = ("cycles", "mmmo", "mosi", "utterances")  # of several modalities, which recipe=mctn takes
 PAIRS = ("ciphers", "mt_small", "text_pairs")  # of sentences, which recipe=experts takes
+PAGES = ("documents_table", "funsd", "kleister_nda", "synthetic_documents")  # of words, which recipe=documents takes
 SPACES = [path.stem for path in (conf_folder() / "space").glob("*.yaml")]  # of models, or parts of them
 OF_SPACES = {**{name: [f"model={name}"] for name in SPACES}, "default": [], "network": ["model=lstm"]}
 NEEDED = {
@@ -57,6 +58,13 @@ NEEDED = {
     **{("model", name): ["recipe=ssgp"] for name in OF_POINTS},
     **{("data", name): ["recipe=mctn"] for name in UTTERANCES},
     **{("data", name): ["recipe=experts"] for name in PAIRS},
+    **{("data", name): ["recipe=documents"] for name in PAGES},
+    **{
+        (group, path.stem): ["recipe=documents"]
+        for group in ("attention", "encoder")
+        for path in (conf_folder() / group).glob("*.yaml")
+    },
+    ("data", "documents_table"): ["recipe=documents", f"data.path={__file__}"],
     ("data", "text_pairs"): ["recipe=experts", f"data.path={__file__}"],
     ("data", "utterances"): ["recipe=mctn", f"data.path={__file__}"],
     ("data", "table"): [f"data.path={__file__}"],  # a file that is there; it is not read
@@ -95,7 +103,7 @@ def test_the_options_are_found() -> None:
 @pytest.mark.parametrize(("group", "option"), [pair for pair in OPTIONS if pair != ("data", "new")])
 def test_every_option_composes_and_its_target_takes_its_keys(group: str, option: str) -> None:
     settings = checked(compose("config", [f"{group}={option}", *NEEDED.get((group, option), [])]))
-    assert settings.recipe in ("experts", "mctn", "psrnn", "ssgp", "trace", "tune")
+    assert settings.recipe in ("documents", "experts", "mctn", "psrnn", "ssgp", "trace", "tune")
     section = getattr(settings, group, None)  # `space` is no section: it says what is drawn
     if isinstance(section, dict) and "_target_" in section:
         check_target(group, section, [])
@@ -204,6 +212,17 @@ def test_a_choice_of_a_sweep_has_settings_of_its_own() -> None:
         settings = checked(compose("config", ["+experiment=mctn_synthetic", "data.link=true", f"mctn.arm={arm}"]))
         assert settings.mctn.dropout == dropout
         assert settings.mctn.weights.second == settings.mctn.weights.translation == 160
+
+
+@pytest.mark.parametrize("reader", sorted(path.stem for path in (conf_folder() / "reader").glob("*.yaml")))
+def test_a_reader_says_what_it_is(reader: str) -> None:
+    register_resolvers()
+    settings = checked(compose("config", ["+experiment=documents_classes", f"reader={reader}"]))
+    own, cut = settings.documents, "512" in reader
+    assert own.layout == reader.partition("_")[0]
+    assert (own.max_length, own.overflow) == ((512, "cut") if cut else (4096, "chunk"))
+    assert own.variant.startswith("full 512" if cut else ("full", "distance", "sliding window", "window + random"))
+    assert settings.encoder.width == (384 if "large" in reader else 128)
 
 
 @pytest.mark.parametrize("experiment", ["experts", "experts_all", "experts_fewshot"])

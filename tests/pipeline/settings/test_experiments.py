@@ -41,6 +41,7 @@ def test_there_are_experiments() -> None:
             "multirun/test_sweeps.py",
             "systems/ssgp/test_multirun.py",
             "systems/psrnn/test_windows_runs.py",
+            "systems/documents/test_experiments.py",
             "systems/experts/test_experiments.py",
             "systems/mctn/test_experiments.py",
         )

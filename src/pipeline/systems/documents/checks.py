@@ -1,0 +1,68 @@
+"""What `recipe=documents` refuses before anything is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from models.documents.chunks import AnyPattern
+from models.documents.network import Architecture
+from models.sequence.vocabulary import library
+from pipeline.host.errors import PipelineError
+from pipeline.settings.build import build
+from pipeline.systems.documents.config import DocumentsConfig
+
+
+def check(settings: DocumentsConfig) -> None:
+    """Raises PipelineError for a package that is missing, and for settings that do not go together."""
+    try:
+        library()
+    except ImportError as error:
+        raise PipelineError(f"recipe=documents: {error}") from error
+    pattern_of(settings)
+    with said_of("encoder"):
+        architecture_of(settings, vocabulary=1, outputs=0)
+    check_lengths(settings)
+    if settings.documents.task == "mlm" and not settings.pretrain.steps:
+        raise PipelineError("documents.task=mlm scores what pretraining learns; leave out pretrain.steps=0")
+
+
+def check_lengths(settings: DocumentsConfig) -> None:
+    """Raises PipelineError for chunks that fit into no batch, or that overlap by all they hold."""
+    own = settings.documents
+    for stage in ("pretrain", "finetune"):
+        most = getattr(settings, stage).max_tokens
+        if most < own.max_length:
+            raise PipelineError(
+                f"{stage}.max_tokens={most} is less than documents.max_length={own.max_length}, so that a batch may "
+                "not hold a document; raise the first or lower the second"
+            )
+    if own.stride >= own.max_length - 1:
+        raise PipelineError(
+            f"documents.stride={own.stride} leaves no room in chunks of documents.max_length={own.max_length}; lower it"
+        )
+
+
+def pattern_of(settings: DocumentsConfig) -> AnyPattern:
+    """Returns the attention. Raises PipelineError for one that cannot be."""
+    with said_of("attention"):
+        return build("attention", settings.attention, settings.extensions)
+
+
+def architecture_of(settings: DocumentsConfig, *, vocabulary: int, outputs: int) -> Architecture:
+    """Returns what the network is made of. Raises ValueError for what cannot be."""
+    own = settings.encoder
+    return Architecture(
+        vocabulary, width=own.width, heads=own.heads, hidden=own.hidden, layers=own.layers,
+        longest=settings.documents.max_length, boxes=settings.documents.layout == "boxes",
+        norm="post" if own.norm == "post" else "pre", dropout=own.dropout, outputs=outputs,
+    )  # fmt: skip
+
+
+@contextmanager
+def said_of(what: str) -> Iterator[None]:
+    """Raises the ValueError of the block as PipelineError, with the setting that it is about in front."""
+    try:
+        yield
+    except ValueError as error:
+        raise PipelineError(f"{what}: {error}") from error

@@ -1,0 +1,39 @@
+"""How models that read documents are compared: by F1 of entities, accuracy of classes, or nats a hidden token."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipeline.compare.comparison import Comparison, stored_error
+
+ERROR, EVALUATE, ATTENTION = "evaluate/test_error", "evaluate/", "attention/"
+TAGS = ("arm", "task", "cue")
+
+
+def columns(run: Any) -> dict[str, object]:
+    """Returns what tables say of a finished run beside its error: every number of its evaluation among it."""
+    tags, metrics = run.data.tags, run.data.metrics
+    scores = {name: value for name, value in metrics.items() if name.startswith(EVALUATE)}
+    own = {name.removeprefix(EVALUATE): stored_error(value) for name, value in scores.items() if name != ERROR}
+    own.pop("seconds", None)
+    own |= {name.removeprefix(ATTENTION): value for name, value in metrics.items() if name.startswith(ATTENTION)}
+    return {
+        **{name: tags[name] for name in TAGS},
+        "parameters": int(metrics["model/parameters"]),
+        "seconds": metrics.get("pretrain/seconds", 0.0) + metrics.get("finetune/seconds", 0.0),
+        **own,
+    }
+
+
+DOCUMENTS = Comparison(
+    metric=ERROR,
+    chosen_by="validation_error",
+    columns=columns,
+    label="test error (1 − F1 of entities, 1 − accuracy of classes, or nats a hidden token)",
+    words=("task", "cue"),
+    apart=("task", "cue"),
+    sizes=("parameters",),
+    groups=("attention", "encoder", "documents.layout", "documents.max_length"),
+    report="pipeline.systems.documents.multirun:summarise",
+    shown=(ERROR, "evaluate/test_entity_f1", "evaluate/test_accuracy", "evaluate/test_mlm_loss", "model/parameters"),
+)

@@ -1,0 +1,86 @@
+"""The curves of a run's stages, and the errors of arms side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pipeline.plotting import (
+    CAP,
+    HEADING,
+    MARKER,
+    REFERENCE,
+    SMALL_SIZE,
+    Grid,
+    colour,
+    line,
+    new_axes,
+    new_panels,
+    whole_ticks,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_MARKERS = 40  # of a line
+LABELS = {
+    "train_loss": "training loss\n(nats)", "validation_loss": "validation loss\n(nats a hidden token)",
+    "validation_error": "validation error",
+}  # fmt: skip
+WIDTH, MARGIN, LINE, HEAD = 4.2, 0.6, 0.28, 1.3  # of a panel, and around it; of an arm and of the rest of the height
+
+
+def learning(curve: pd.DataFrame, stage: str, kept: int, *, title: str) -> Figure:
+    """Draws what a stage measured against its steps; the kept step is marked."""
+    names = [name for name in LABELS if name in curve]
+    x = "step (0: before training)"
+    figure, axes = new_axes(f"{title}: {stage}", x=x, y="", rows=len(names), height=1 + 2 * len(names))
+    for index, (panel, name) in enumerate(zip(axes, names, strict=True)):
+        line(panel, index, curve["step"], curve[name], "", markers=len(curve) <= MOST_MARKERS)
+        panel.axvline(kept, **REFERENCE)
+        panel.set_ylabel(LABELS[name], fontsize=HEADING)
+        whole_ticks(panel)
+    return figure
+
+
+def errors_by_arm(means: Any, *, title: str) -> Figure:
+    """Draws the test error of each arm with its interval over documents, a panel for each set of data and task.
+
+    means: as `multirun.means_of` gives them.
+    """
+    panels = list(dict.fromkeys(means["panel"]))
+    most = int(means.groupby("panel", sort=False).size().max())
+    x = "test error (1 − F1, 1 − accuracy, or nats a hidden token)\nmean over seeds; bars: 95 % interval over documents"
+    grid = Grid(2, size=(WIDTH, HEAD + LINE * most), margin=(MARGIN, MARGIN))
+    figure, axes = new_panels(panels, title, x=x, y="", grid=grid)
+    for name, panel in axes.items():
+        draw(panel, means[means["panel"] == name].sort_values("error", ascending=False))
+    return figure
+
+
+def draw(panel: Axes, means: Any) -> None:
+    """Fills the panel of one set of data and task."""
+    places = np.arange(len(means))
+    sides = np.abs(means[["low", "high"]].to_numpy(float).T - means["error"].to_numpy(float))
+    panel.errorbar(means["error"], places, xerr=sides, fmt="D", color=colour(0), markersize=MARKER, capsize=CAP)
+    panel.set_yticks(places, means["arm"].tolist(), fontsize=SMALL_SIZE)
+    panel.set_ylim(-0.8, len(places) - 0.2)
+
+
+def errors_by_length(lengths: Any, *, title: str) -> Figure:
+    """Draws the test error of each arm over documents of at least so many words.
+
+    lengths: as `multirun.by_length` gives them.
+    """
+    panels = list(dict.fromkeys(lengths["panel"]))
+    grid = Grid(2, size=(2 * WIDTH, WIDTH), margin=(MARGIN, MARGIN))
+    figure, axes = new_panels(panels, title, x="words of a document, at least", y="test error", grid=grid)
+    for name, panel in axes.items():
+        own = lengths[lengths["panel"] == name]
+        for index, (arm, rows) in enumerate(own.groupby("arm", sort=False)):
+            line(panel, index, rows["least_words"], rows["error"], str(arm))
+        panel.legend(fontsize=SMALL_SIZE)
+    return figure

@@ -1,0 +1,180 @@
+"""The stages that train: a network learns to guess hidden tokens, then to tag words or to tell classes."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from models.documents.network import DocumentNetwork
+from models.documents.objective import GuessingObjective, ReadingObjective
+from models.runtime.seeding import generator
+from models.runtime.threads import threads_for
+from models.sequence.masking import Masking
+from models.sequence.vocabulary import UNKNOWN, Vocabulary
+from pipeline.host.atomic import written_whole
+from pipeline.host.devices import DTYPES
+from pipeline.job.curve import Decision, EpochRow, Measures, Progress
+from pipeline.job.fit import Fit
+from pipeline.job.fit_settings import FitSettings
+from pipeline.job.shared import shared_stage
+from pipeline.job.study import Study
+from pipeline.systems.documents.checks import architecture_of
+from pipeline.systems.documents.config import DocumentsConfig
+from pipeline.systems.documents.load import Loaded, outputs_of
+from pipeline.systems.documents.scores import HEADS, guessing_loss, predictor_of, score_of_part
+
+WEIGHTS = "weights.npz"
+CLIP = 1.0
+ALL_EPOCHS = 10**9  # as many as the steps want
+
+
+class Fitted(NamedTuple):
+    """Holds a network, the curves of its stages, and its validation error."""
+
+    network: DocumentNetwork
+    curves: dict[str, Progress]
+    validation: float
+
+
+def masking_of(settings: DocumentsConfig, vocabulary: Vocabulary) -> Masking:
+    """Returns how tokens are hidden: behind the sign for what is unknown, which no text has."""
+    own = settings.pretrain
+    whole_words = own.masking == "whole_word"
+    return Masking(UNKNOWN, vocabulary.first, vocabulary.size, share=own.share, whole_words=whole_words)
+
+
+def network_of(settings: DocumentsConfig, loaded: Loaded) -> DocumentNetwork:
+    """Returns the network with its first weights."""
+    outputs = len(outputs_of(settings.documents.task, loaded.data))
+    architecture = architecture_of(settings, vocabulary=loaded.reading.vocabulary.size, outputs=outputs)
+    return DocumentNetwork(architecture, seed=settings.seed).to(DTYPES[settings.dtype]).to(loaded.device)
+
+
+def log_row(here: Study, row: EpochRow, stage: str) -> None:
+    """Logs a row of a curve, by its step."""
+    for name, value in {**row.values, "learning_rate": row.learning_rate}.items():
+        here.run.metric(f"{stage}/{name}", value, row.step)
+
+
+def pretrain(settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork, here: Study) -> Progress | None:
+    """Has the network learn to guess hidden tokens of the training part, or takes weights that a run with the same
+    settings learned before; returns the curve of a training."""
+    if not settings.pretrain.steps:
+        return None
+    if not settings.tracking.enabled:
+        return learn_to_guess(settings, loaded, network, here)
+    with shared_stage("pretrained", mark_of(settings, loaded)) as folder:
+        path = folder / WEIGHTS
+        if path.exists():
+            tqdm.write(f"pretrain: found, learned before ({folder})")
+            put_weights(path, network)
+            return None
+        progress = learn_to_guess(settings, loaded, network, here)
+        keep_weights(path, network)
+        return progress
+
+
+def mark_of(settings: DocumentsConfig, loaded: Loaded) -> str:
+    """Returns the fingerprint of all that pretraining follows from."""
+    own = settings.documents
+    parts = (
+        loaded.guessed_checksum, loaded.reading.vocabulary.to_json(), asdict(settings.encoder),
+        asdict(settings.pretrain), settings.attention, own.layout, own.max_length, own.overflow, own.stride,
+        own.lower_case, settings.seed, settings.dtype, loaded.device.type,
+    )  # fmt: skip
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def shared_state(network: DocumentNetwork) -> dict[str, torch.Tensor]:
+    """Returns the weights that pretraining learns: all but those of the head."""
+    return {name: value for name, value in network.state_dict().items() if not name.startswith("head.")}
+
+
+def keep_weights(path: Path, network: DocumentNetwork) -> None:
+    """Writes them whole."""
+    arrays = {name: value.cpu().numpy() for name, value in shared_state(network).items()}
+    with written_whole(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
+
+
+def put_weights(path: Path, network: DocumentNetwork) -> None:
+    """Puts weights into a network."""
+    with np.load(path, allow_pickle=False) as arrays:
+        network.load_state_dict(
+            {name: torch.from_numpy(arrays[name]) for name in arrays.files} | head_of(network), strict=True
+        )
+
+
+def head_of(network: DocumentNetwork) -> dict[str, torch.Tensor]:
+    """Returns the weights of the head."""
+    return {name: value for name, value in network.state_dict().items() if name.startswith("head.")}
+
+
+def learn_to_guess(settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork, here: Study) -> Progress:
+    """Trains a network to guess hidden tokens; the weights with the least loss on the validation part are kept."""
+    own, masking = settings.pretrain, masking_of(settings, loaded.reading.vocabulary)
+    documents = [piece.chunk.document for piece in loaded.guessed["train"]]
+    once = own.masking == "static"
+    objective = GuessingObjective(network, documents, tokens=own.max_tokens, masking=masking, once=once)
+    fit = FitSettings(
+        ALL_EPOCHS, "adamw", own.learning_rate, CLIP, steps=own.steps, accept="always", schedule="warmup_linear",
+        warmup=own.warmup, weight_decay=own.weight_decay, evaluate_every=own.evaluate_every, title="pretrain",
+        seed=settings.seed,
+    )  # fmt: skip
+    return fitted(
+        settings, objective, fit, here, Decision("validation_loss"),
+        lambda: {"validation_loss": guessing_loss(network, loaded.guessed["validation"], masking)},
+    )  # fmt: skip
+
+
+def fitted(
+    settings: DocumentsConfig, objective: Any, fit: FitSettings, here: Study, decides: Decision,
+    evaluate: Callable[[], dict[str, float]],
+) -> Progress:  # fmt: skip
+    """Runs the loop of a stage; one that was stopped goes on from its checkpoint to the same numbers."""
+    stage = fit.title
+    loop = Fit(
+        objective, fit, generator=generator(settings.seed, f"documents/{stage}"), path=here.folder / f"{stage}.npz",
+        measures=Measures(evaluate, lambda row: log_row(here, row, stage), decides),
+    )  # fmt: skip
+    with threads_for(objective.model), here.clock.stage(stage):
+        return loop.run()
+
+
+def finetune(settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork, here: Study) -> Progress | None:
+    """Trains a network to tag words or tell classes; the epoch with the best validation score is kept."""
+    own, task = settings.finetune, settings.documents.task
+    if task == "mlm":
+        return None
+    documents = [piece.chunk.document for piece in loaded.parts["train"]]
+    objective = ReadingObjective(network, documents, tokens=own.max_tokens, head=HEADS[task], power=own.class_weight)
+    steps = own.epochs * sum(1 for _ in objective.batches(generator(0, "documents/count"))) + 1
+    fit = FitSettings(
+        own.epochs, "adamw", own.learning_rate, CLIP, steps=steps, accept="always", schedule="warmup_linear",
+        warmup=own.warmup, weight_decay=own.weight_decay, patience=own.patience, title="finetune", seed=settings.seed,
+    )  # fmt: skip
+    return fitted(
+        settings, objective, fit, here, Decision("validation_error"),
+        lambda: {"validation_error": score_of_part(predictor_of(network, loaded, task), loaded, "validation").error},
+    )  # fmt: skip
+
+
+def fit(settings: DocumentsConfig, loaded: Loaded, here: Study) -> Fitted:
+    """Returns the network after both stages, with its error on the validation part."""
+    network = network_of(settings, loaded)
+    curves = {stage.__name__: stage(settings, loaded, network, here) for stage in (pretrain, finetune)}
+    known = {stage: progress for stage, progress in curves.items() if progress is not None}
+    task = settings.documents.task
+    if task == "mlm":
+        error = guessing_loss(network, loaded.parts["validation"], masking_of(settings, loaded.reading.vocabulary))
+    else:
+        error = score_of_part(predictor_of(network, loaded, task), loaded, "validation").error
+    return Fitted(network, known, math.nan if error is None else error)

@@ -1,0 +1,183 @@
+"""Documents as a network learns from them: a vocabulary of their training texts, tokens, and plans of attention."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from tqdm import tqdm
+
+from data.base import DataError
+from data.documents.noise import read_badly
+from data.pages import PARTS, Document, Documents
+from models.documents.chunks import Chunk, Reading
+from models.sequence.vocabulary import BYTES, FIRST_TAG, Vocabulary, trained
+from pipeline.host.atomic import written_whole
+from pipeline.host.errors import PipelineError
+from pipeline.job.shared import shared_stage
+from pipeline.settings.build import build
+from pipeline.systems.documents.checks import pattern_of
+from pipeline.systems.documents.config import DocumentsConfig
+
+FILE = "vocabulary.json"
+
+
+class Piece(NamedTuple):
+    """Holds a chunk of a document, and the document's place in its part."""
+
+    document: int
+    chunk: Chunk
+
+
+class Loaded(NamedTuple):
+    """Holds the data, how they are read, the chunks of each part, those that hidden words are learned from with the
+    checksum of their data, and where to compute."""
+
+    data: Documents
+    reading: Reading
+    parts: Mapping[str, list[Piece]]
+    guessed: Mapping[str, list[Piece]]
+    guessed_checksum: str
+    device: torch.device
+
+
+class Read(NamedTuple):
+    """Holds the data of a run, and those that hidden words are learned from, mostly the same."""
+
+    data: Documents
+    guessed: Documents
+
+
+def load(settings: DocumentsConfig) -> Read:
+    """Returns the data, cut as `size` says. Raises PipelineError where data= names no documents, or none with what the
+    task asks for."""
+    data = documents_of("data", settings.data, settings)
+    check_answers(settings.documents.task, data)
+    if settings.pretrain_on is None:
+        return Read(data, data)
+    return Read(data, documents_of("pretrain_on", settings.pretrain_on, settings))
+
+
+def documents_of(group: str, section: Any, settings: DocumentsConfig) -> Documents:
+    """Returns the documents of a section of the settings. Raises PipelineError where it names none."""
+    data = build(group, section, settings.extensions)
+    if not isinstance(data, Documents):
+        raise PipelineError(
+            f"recipe=documents takes words with boxes; choose {group}=documents_table (your own), kleister_nda, funsd "
+            "or synthetic_documents"
+        )
+    own, most = settings.documents, settings.size.sequences
+    return read_badly(data.shortened(train=most, held=most), jitter=own.jitter, shuffle=own.shuffle, seed=settings.seed)
+
+
+def check_answers(task: str, data: Documents) -> None:
+    """Raises PipelineError for data without the tags or classes that a task needs."""
+    if task == "entities" and not data.tags:
+        raise PipelineError(f"documents.task=entities: {data.name} has no tags; give some, or take another task")
+    if task == "classes" and not data.classes:
+        raise PipelineError(f"documents.task=classes: {data.name} has no labels; give some, or take another task")
+
+
+def outputs_of(task: str, data: Documents) -> tuple[str, ...]:
+    """Returns the names of a task's outputs."""
+    return {"entities": data.tags, "classes": data.classes, "mlm": ()}[task]
+
+
+def vocabulary_of(settings: DocumentsConfig, read: Read) -> Vocabulary:
+    """Returns the vocabulary of the training texts; it is learned once for all runs that want it.
+
+    Raises PipelineError for fewer pieces than the bytes need, and, but for generated documents and under a limit of
+    `size`, for more than the texts allow.
+    """
+    own = settings.documents
+    if not settings.tracking.enabled:
+        return learned(settings, read)
+    checksums = sorted({data.checksum for data in read})
+    mark = hashlib.sha256(repr((checksums, own.vocabulary, own.lower_case)).encode()).hexdigest()
+    with shared_stage("vocabulary", mark) as folder:
+        return vocabulary_in(folder, settings, read)
+
+
+def vocabulary_in(folder: Path, settings: DocumentsConfig, read: Read) -> Vocabulary:
+    """Returns the vocabulary that is in a folder; learns it where there is none."""
+    path = folder / FILE
+    if path.exists():
+        tqdm.write(f"vocabulary: found, learned before ({folder})")
+        return Vocabulary.from_json(path.read_text(encoding="utf-8"))
+    found = learned(settings, read)
+    with written_whole(path) as temporary:
+        temporary.write_text(found.to_json(), encoding="utf-8")
+    return found
+
+
+def learned(settings: DocumentsConfig, read: Read) -> Vocabulary:
+    """Returns the vocabulary of the training texts."""
+    lower, pieces = settings.documents.lower_case, settings.documents.vocabulary
+    every = {data.checksum: data for data in read}.values()
+    joined = [" ".join(document.words) for data in every for document in data.parts["train"]]
+    texts = [f" {text.lower() if lower else text}" for text in joined]
+    may_be_fewer = settings.size.sequences is not None or all(
+        data.source == "simulated" or data.stand_in for data in every
+    )
+    if may_be_fewer and pieces >= BYTES + FIRST_TAG:
+        return Vocabulary(trained(texts, pieces - FIRST_TAG))
+    try:
+        return Vocabulary.train(texts, pieces=pieces)
+    except ValueError as error:
+        raise PipelineError(f"documents.vocabulary={pieces}: {error}") from error
+
+
+def reading_of(settings: DocumentsConfig, vocabulary: Vocabulary) -> Reading:
+    """Returns how documents are read."""
+    own = settings.documents
+    return Reading(
+        vocabulary, (pattern_of(settings),), settings.encoder.layers, own.max_length, own.stride, own.lower_case,
+        settings.seed,
+    )  # fmt: skip
+
+
+def targets_of(task: str, names: Sequence[str], document: Document) -> torch.Tensor:
+    """Returns what a document is learned by: the tags of its words, its class, or nothing."""
+    if task == "mlm":
+        return torch.zeros(0, dtype=torch.int64)
+    number = {name: place for place, name in enumerate(names)}
+    answers = document.tags if task == "entities" else (str(document.label),)
+    return torch.tensor([number[answer] for answer in answers])
+
+
+def pieces_of(settings: DocumentsConfig, reading: Reading, data: Documents, task: str) -> dict[str, list[Piece]]:
+    """Returns the chunks of each part, with a bar; the first of each document alone with documents.overflow=cut. Raises
+    DataError, naming the document, for one that cannot be read."""
+    whole = settings.documents.overflow == "chunk"
+    parts: dict[str, list[Piece]] = {part: [] for part in PARTS}
+    with tqdm(total=sum(map(len, data.parts.values())), desc="plan", unit="document", leave=False, disable=None) as bar:
+        for part, documents in data.parts.items():
+            for place, document in enumerate(documents):
+                targets = targets_of(task, outputs_of(task, data), document)
+                with said_of_data(data):
+                    chunks = reading.chunks(document, targets, whole=whole)
+                parts[part] += [Piece(place, chunk) for chunk in chunks]
+                bar.update()
+    return parts
+
+
+@contextmanager
+def said_of_data(data: Documents) -> Iterator[None]:
+    """Raises the ValueError of the block as DataError, with the name of the data in front."""
+    try:
+        yield
+    except ValueError as error:
+        raise DataError(f"{data.name}, {error}") from error
+
+
+def prepare(settings: DocumentsConfig, read: Read, vocabulary: Vocabulary, device: torch.device) -> Loaded:
+    """Returns the data ready to be learned from."""
+    reading = reading_of(settings, vocabulary)
+    parts = pieces_of(settings, reading, read.data, settings.documents.task)
+    needed = settings.pretrain.steps and read.guessed is not read.data
+    guessed = pieces_of(settings, reading, read.guessed, "mlm") if needed else parts
+    return Loaded(read.data, reading, parts, guessed, read.guessed.checksum, device)

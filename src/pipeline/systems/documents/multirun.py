@@ -1,0 +1,188 @@
+"""The jobs of a multirun of `recipe=documents` as its parent shows them: errors, and differences paired by document."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from mlflow.tracking import MlflowClient
+
+from data.files.exact_numbers import EXACT
+from pipeline.compare import statistics
+from pipeline.compare.markdown import markdown_table
+from pipeline.compare.words import Summary
+from pipeline.systems.documents.figures import errors_by_arm, errors_by_length
+from pipeline.systems.documents.report import BASELINES, BY_DOCUMENT
+from pipeline.systems.documents.scores import SUMS, error_of
+from pipeline.tracking.artifacts import fetched
+from pipeline.tracking.run import scratch_folder
+
+DRAWS, SEED = 4000, 0
+LEAST_WORDS = (0, 512, 1024, 2048)  # of documents that are scored apart (thesis, figure 2.17)
+SETS = ["data", "task", "cue"]
+CAPTION = (
+    "Errors of the test part, the mean over seeds: 1 − F1 of entities by the strict rule, 1 − accuracy of classes, or "
+    "nats a hidden token. The intervals and p are of a bootstrap over documents, which are drawn whole, the same for "
+    "both arms of a pair; p is adjusted by Holm over the pairs of a set. *reach*: the share of cues that attention "
+    "sees in one layer."
+)
+
+
+def summarise(client: MlflowClient, jobs: Any, title: str) -> Summary:
+    """Returns what the parent shows of its jobs: tables, a figure, and words about them."""
+    with scratch_folder() as scratch:
+        parts = [
+            pd.read_csv(path, **EXACT).fillna(0).assign(run_id=str(run))
+            for run in jobs["run_id"]
+            for file in (BY_DOCUMENT, BASELINES)
+            if (path := fetched(client, str(run), file, scratch)) is not None
+        ]
+    return summary_of(jobs, pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(), title)
+
+
+def summary_of(jobs: Any, documents: pd.DataFrame, title: str) -> Summary:
+    """Returns tables, figure and words. documents: the sums of each test document by run_id, those of
+    simple models with their name as `baseline`."""
+    means, paired, lengths = [], [], []
+    for values, own in jobs.groupby(SETS, sort=False):
+        names = dict(zip(SETS, values, strict=True))
+        sums, words = sums_by_arm(own, documents, str(names["task"]))
+        if sums:
+            means.append(means_of(own, sums, names))
+            paired.append(paired_of(sums, names))
+            lengths.append(by_length(sums, words, names))
+    tables = {"means.csv": joined(means), "paired.csv": joined(paired), "by_length.csv": joined(lengths)}
+    if not means:
+        return Summary({}, {}, "No job has scores by document.")
+    text = "\n\n".join([CAPTION, *(part for table in tables.values() for part in words_of(table))])
+    tables = {name: table for name, table in tables.items() if len(table)} | {"documents.csv": documents}
+    return Summary(tables, figures_of(tables, title), text)
+
+
+def figures_of(tables: dict[str, pd.DataFrame], title: str) -> dict[str, Any]:
+    """Returns the arms side by side, and where documents differ in length their errors by it."""
+    figures = {"figures/arms": errors_by_arm(tables["means.csv"], title=f"{title}: arms side by side")}
+    lengths = tables["by_length.csv"]
+    if lengths["least_words"].nunique() > 1:
+        figures["figures/by_length"] = errors_by_length(lengths, title=f"{title}: long documents alone")
+    return figures
+
+
+def joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+
+
+def with_arms(jobs: Any, documents: Any) -> Any:
+    """Returns the rows of documents that belong to these jobs, with their arm: a simple model's name is one."""
+    simple = documents["baseline"] if "baseline" in documents else pd.Series("", index=documents.index)
+    own = documents.assign(simple=simple.where(simple.notna() & (simple != 0), ""))
+    own = own[own["run_id"].isin(jobs["run_id"])]
+    arms = own["run_id"].map(dict(zip(jobs["run_id"], jobs["arm"], strict=True)))
+    own = own.assign(arm=np.where(own["simple"] == "", arms, own["simple"]))
+    return own.sort_values("simple", kind="stable")
+
+
+def sums_by_arm(jobs: Any, documents: Any, task: str) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Returns the sums of each test document and job by arm, (job, document, sum), of the documents that all jobs
+    share, by their names; behind them those of simple models, once. Beside them the words of each document."""
+    own = with_arms(jobs, documents) if len(documents) else documents
+    if not len(own):
+        return {}, np.zeros(0)
+    once = own[(own["simple"] == "") | ~own.duplicated(["arm", "document"])]
+    tables = {
+        str(arm): [table.set_index("document")[list(SUMS[task])] for _, table in rows.groupby("run_id", sort=False)]
+        for arm, rows in once.groupby("arm", sort=False)
+    }
+    shared = set.intersection(*(set(table.index) for tables_of_arm in tables.values() for table in tables_of_arm))
+    if not shared:
+        return {}, np.zeros(0)
+    names = sorted(shared)
+    words = own.drop_duplicates("document").set_index("document")["words"].loc[names].to_numpy(float)
+    return {arm: np.stack([table.loc[names].to_numpy(float) for table in each]) for arm, each in tables.items()}, words
+
+
+def by_length(sums: dict[str, np.ndarray], words: np.ndarray, names: dict[str, Any]) -> pd.DataFrame:
+    """Returns a row an arm and each of `LEAST_WORDS`: the error over the documents of at least so many words, with its
+    interval; lengths that leave fewer than two documents, or all of them again, have no row."""
+    rows, task = [], str(names["task"])
+    counts = {least: int((words >= least).sum()) for least in LEAST_WORDS}
+    kept = [k for i, k in enumerate(LEAST_WORDS) if counts[k] > 1 and (not i or counts[k] < counts[LEAST_WORDS[i - 1]])]
+    for least, (arm, own) in product(kept or [0], sums.items()):
+        chosen = own[:, words >= least]
+        low, high = np.nanquantile(errors_of(task, chosen, drawn_weights(chosen.shape[1])), [0.025, 0.975])
+        error = float(errors_of(task, chosen, np.ones((1, chosen.shape[1])))[0])
+        rows.append({**names, "panel": panel_of(names), "arm": arm, "least_words": least,
+                     "documents": chosen.shape[1], "error": error, "low": low, "high": high})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def drawn_weights(count: int) -> np.ndarray:
+    """Returns how often each of so many documents is drawn in each bootstrap sample, (draw, document)."""
+    generator = np.random.default_rng(SEED)
+    return generator.multinomial(count, np.full(count, 1 / count), size=DRAWS).astype(float)
+
+
+def errors_of(task: str, sums: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Returns the error under each row of weights, the mean over jobs, (draw,)."""
+    return np.stack([error_of(task, weights @ own) for own in sums]).mean(0)
+
+
+def means_of(jobs: Any, sums: dict[str, np.ndarray], names: dict[str, Any]) -> pd.DataFrame:
+    """Returns a row an arm: its error with an interval over documents, and its scores."""
+    task, rows = str(names["task"]), []
+    for arm, own in sums.items():
+        weights, table = drawn_weights(own.shape[1]), jobs[jobs["arm"] == arm]
+        low, high = np.nanquantile(errors_of(task, own, weights), [0.025, 0.975])
+        error = float(errors_of(task, own, np.ones((1, own.shape[1])))[0])
+        row = {**names, "panel": panel_of(names), "arm": arm, "jobs": len(own), "documents": own.shape[1]}
+        spread = table["test_error"].std(ddof=1) if len(table) else np.nan
+        row |= {"error": error, "low": low, "high": high, "error_sd": spread}
+        kept = ("reach", "keys_per_query", "parameters", "seconds", "test_token_accuracy")
+        row |= {name: float(table[name].mean()) for name in kept if name in table and len(table)}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def panel_of(names: dict[str, Any]) -> str:
+    """Returns what a set of data and task is called."""
+    cue = f", cue {names['cue']}" if names["cue"] else ""
+    return f"{names['data']}: {names['task']}{cue}"
+
+
+def paired_of(sums: dict[str, np.ndarray], names: dict[str, Any]) -> pd.DataFrame:
+    """Returns a row a pair of arms: the difference of their errors, over documents of the bootstrap that both read."""
+    task, rows = str(names["task"]), []
+    weights = drawn_weights(next(iter(sums.values())).shape[1])
+    drawn = {arm: errors_of(task, own, weights) for arm, own in sums.items()}
+    whole = {arm: errors_of(task, own, np.ones((1, own.shape[1])))[0] for arm, own in sums.items()}
+    for first, second in combinations(sums, 2):
+        differences = drawn[second] - drawn[first]
+        low, high = np.nanquantile(differences, [0.025, 0.975])
+        below = np.mean(differences <= 0), np.mean(differences >= 0)
+        rows.append({
+            **names, "panel": panel_of(names), "arm": second, "against": first,
+            "difference": float(whole[second] - whole[first]), "low": low, "high": high,
+            "p": min(1.0, 2 * max(min(below), 1 / DRAWS)),
+        })  # fmt: skip
+    table = pd.DataFrame(rows)
+    return table.assign(p_holm=statistics.holm(table["p"].to_numpy()), verdict=verdicts(table)) if rows else table
+
+
+def verdicts(table: pd.DataFrame) -> list[str]:
+    """Returns for each pair whether the first arm is better, worse, or neither, by Holm's p and the interval."""
+    adjusted = statistics.holm(table["p"].to_numpy())
+    sides = np.where(table["high"] < 0, "better", np.where(table["low"] > 0, "worse", "undecided"))
+    return np.where(adjusted <= 0.05, sides, "undecided").tolist()
+
+
+def words_of(table: pd.DataFrame) -> list[str]:
+    """Returns the rows of each set as Markdown."""
+    if not len(table):
+        return []
+    parts = []
+    for panel, own in table.groupby("panel", sort=False):
+        shown = own.drop(columns=["panel", *SETS]).dropna(axis="columns", how="all")
+        parts.append(f"{panel}\n\n{markdown_table(shown, digits=4)}")
+    return parts

@@ -1,0 +1,111 @@
+"""`recipe=documents`: a model that reads long documents: load, tokenise, plan, pretrain, fine-tune, evaluate."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pandas as pd
+from tqdm import tqdm
+
+from data.pages import Documents
+from pipeline.host.torchrun import refuse_several
+from pipeline.job.clock import Clock
+from pipeline.job.study import Named, Study, set_up, study
+from pipeline.settings.job import Job
+from pipeline.systems.documents.baselines import baselines_of
+from pipeline.systems.documents.comparison import DOCUMENTS
+from pipeline.systems.documents.config import DocumentsConfig
+from pipeline.systems.documents.fitting import Fitted, fit, masking_of
+from pipeline.systems.documents.load import Loaded, load, prepare, vocabulary_of
+from pipeline.systems.documents.report import log_data, log_fitted, said
+from pipeline.systems.documents.scores import Scored, error_of, guessed, predictor_of, score_of_part
+
+WORDS = re.compile(r"[\w@]+")
+USUAL = {"encoder": "small", "documents.layout": "boxes"}
+
+
+def arm_of(settings: DocumentsConfig, job: Job) -> str:
+    """Returns what tables call a run: its variant, or its attention and what is unlike the recipe's own settings."""
+    own = settings.documents
+    unguessed = "" if settings.pretrain.steps else "no pretraining"
+    if own.variant:
+        return f"{own.variant} {unguessed}".strip()
+    words = [str(job.choices.get("attention")), "" if own.layout == "boxes" else own.layout]
+    encoder = str(job.choices.get("encoder"))
+    words += [f"jitter {own.jitter}" if own.jitter else "", "shuffled" if own.shuffle else ""]
+    words += [f"@{own.max_length}" if own.overflow == "cut" else ""]
+    words += ["" if encoder == USUAL["encoder"] else encoder, unguessed]
+    return " ".join(word for word in words if word)
+
+
+def names_of_run(settings: DocumentsConfig, job: Job) -> Named:
+    """Returns what the run is called and tagged with."""
+    arm, cue = arm_of(settings, job), str(settings.data.get("cue", "")) if isinstance(settings.data, dict) else ""
+    tags = {"arm": arm, "task": settings.documents.task, "cue": cue}
+    experiment = str(job.choices.get("experiment") or settings.recipe)
+    return Named(experiment, words=["-".join(WORDS.findall(arm)), *([cue] if cue else [])], tags=tags)
+
+
+def tested_of(settings: DocumentsConfig, loaded: Loaded, fitted: Fitted) -> Scored:
+    """Returns the scores of the test part."""
+    if settings.documents.task != "mlm":
+        return score_of_part(predictor_of(fitted.network, loaded, settings.documents.task), loaded, "test")
+    rows = guessed(fitted.network, loaded, "test", masking_of(settings, loaded.reading.vocabulary))
+    loss = float(error_of("mlm", rows[["tokens", "nats"]].sum().to_numpy(float)))
+    return Scored(loss, rows, {"mlm_loss": loss}, pd.DataFrame())
+
+
+def stages(settings: DocumentsConfig, job: Job, loaded: Loaded, here: Study) -> float:
+    """Training, evaluation and report; returns the validation error."""
+    fitted = fit(settings, loaded, here)
+    here.run.tags({"validation_error": repr(fitted.validation)})
+    with here.clock.stage("evaluate"):
+        tested = tested_of(settings, loaded, fitted)
+    with here.clock.stage("baselines"):
+        others = baselines_of(settings, loaded.data)
+    with here.clock.stage("report"):
+        log_fitted(here, fitted, tested, others)
+        kept = keep(settings, job, loaded, fitted, here)
+    words = said(tested, others, loaded.data) + kept
+    here.run.describe(f"{here.title}\n\n{words}\n")
+    print(f"\n{here.title}\n\n{words}" if here.full else f"{here.title}: {tested.error:.4g} on the test part")
+    return fitted.validation
+
+
+def keep(settings: DocumentsConfig, job: Job, loaded: Loaded, fitted: Fitted, here: Study) -> str:
+    """The model, logged as `tracking.log_model` says; returns words about it. One that only guesses is not kept."""
+    from pipeline.systems.documents.servable import trained_model
+    from pipeline.tracking.model import NOT_KEPT, keep_model
+
+    if settings.documents.task == "mlm":
+        here.run.tags({NOT_KEPT: "a network that guesses hidden words has no answers to give"})
+        return ""
+    predictor = predictor_of(fitted.network, loaded, settings.documents.task)
+    kept = trained_model(predictor, loaded.data.parts["test"], fitted.validation)
+    uri = keep_model(here.run, kept, settings.tracking, DOCUMENTS)
+    reading = [typed for typed in job.overrides if typed.startswith(("data.delimiter=", "data.decimal="))]
+    asked = shlex.join(["recipe=predict", f"model={uri}", "data.path=new.csv", *reading])
+    return f"\n\npredict: python -m pipeline {asked}" if uri else ""
+
+
+def described(data: Documents) -> str:
+    """Returns how much there is to learn from."""
+    return f"{data.name}: " + ", ".join(f"{row['documents']} {row['part']}" for row in data.sizes()) + " documents"
+
+
+def train(settings: DocumentsConfig, job: Job) -> float:
+    """The whole recipe; returns the error on the validation part of the model that is kept: 1 − F1 of entities, 1 −
+    accuracy of classes, or nats a hidden token."""
+    refuse_several("recipe=documents")
+    device, clock = set_up(settings, job), Clock()
+    with clock.stage("load"):
+        read = load(settings)
+    tqdm.write(described(read.data))
+    with clock.stage("tokenise"):
+        vocabulary = vocabulary_of(settings, read)
+    with clock.stage("plan"):
+        loaded = prepare(settings, read, vocabulary, device)
+    with study(settings, job, read.data, device, clock, names_of_run(settings, job)) as here:
+        log_data(here, loaded)
+        return stages(settings, job, loaded, here)

@@ -1,0 +1,85 @@
+"""What a run leaves: curves, scores by document, predictions and figures, and words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from data.pages import Documents
+from pipeline.compare.markdown import markdown_table
+from pipeline.job.curve import Progress
+from pipeline.job.study import Study, log_metrics
+from pipeline.systems.documents.figures import learning
+from pipeline.systems.documents.fitting import Fitted
+from pipeline.systems.documents.load import Loaded
+from pipeline.systems.documents.scores import Scored
+from pipeline.systems.documents.sight import sight_of
+
+BY_DOCUMENT, PREDICTIONS, BASELINES = "by_document.csv", "predictions.csv", "baselines.csv"
+NAMED = {
+    "test_entity_f1": "F1 of entities, strict", "test_token_accuracy": "accuracy of tagged words",
+    "test_value_f1": "F1 of values",
+    "test_accuracy": "accuracy", "test_macro_f1": "F1, each class alike", "test_mlm_loss": "nats a hidden token",
+}  # fmt: skip
+
+
+def log_data(here: Study, loaded: Loaded) -> None:
+    """The sizes of the parts stand for the data set in MLflow; the digest is that of all words, boxes and tags."""
+    data = loaded.data
+    sizes = pd.DataFrame(data.sizes())
+    numbers: Any = sizes.astype(dict.fromkeys(sizes.columns.drop("part"), float))
+    here.run.dataset(numbers, name=data.name, source=data.source, digest=data.checksum, context="training")
+    here.run.table(sizes, "documents.csv")
+    metrics = {"words": sizes["words"].sum(), "documents": sizes["documents"].sum(), **data.counts}
+    metrics["words_without_box"] = sizes["without_box"].sum()
+    metrics["later_chunks"] = sum(chunk.stretch.first > 0 for own in loaded.parts.values() for _, chunk in own)
+    log_metrics(here.run, {f"data/{name}": float(value) for name, value in metrics.items()})
+    log_metrics(here.run, {f"attention/{name}": value for name, value in sight_of(loaded).items()})
+
+
+def curve_table(progress: Progress) -> pd.DataFrame:
+    """Returns a row for each row of a curve."""
+    rows = progress.rows
+    return pd.DataFrame(
+        [{"epoch": row.epoch, "step": row.step, **row.values, "learning_rate": row.learning_rate} for row in rows]
+    )
+
+
+def log_fitted(here: Study, fitted: Fitted, tested: Scored, others: Mapping[str, Scored]) -> None:
+    """Metrics and tables; with all details the curves too."""
+    log_metrics(here.run, {f"evaluate/{name}": value for name, value in metrics_of(tested).items()})
+    parameters = sum(parameter.numel() for parameter in fitted.network.parameters())
+    log_metrics(here.run, {"model/parameters": float(parameters)})
+    here.run.table(tested.by_document, BY_DOCUMENT)
+    log_metrics(here.run, {f"evaluate/test_error_{marked(name)}": own.error for name, own in others.items()})
+    if others:
+        tables = [own.by_document.assign(baseline=name) for name, own in others.items()]
+        here.run.table(pd.concat(tables, ignore_index=True), BASELINES)
+    if len(tested.predictions):
+        here.run.table(tested.predictions, PREDICTIONS)
+    for stage, progress in fitted.curves.items() if here.full else ():
+        table = curve_table(progress)
+        here.run.table(table, f"curves/{stage}.csv")
+        here.run.figure(learning(table, stage, progress.kept.step, title=here.title), f"figures/{stage}")
+
+
+def metrics_of(tested: Scored) -> dict[str, float]:
+    """Returns the scores of the test part by the names of metrics."""
+    return {"test_error": tested.error, **{f"test_{name}": value for name, value in tested.scores.items()}}
+
+
+def marked(name: str) -> str:
+    """Returns the name of a baseline as it ends that of a metric."""
+    return "_".join("".join(letter if letter.isalnum() else " " for letter in name.lower()).split())
+
+
+def said(tested: Scored, others: Mapping[str, Scored], data: Documents) -> str:
+    """Returns the scores of the test part as a table, those of simple models beside them, and where the data come
+    from."""
+    columns = {"network": metrics_of(tested), **{name: metrics_of(own) for name, own in others.items()}}
+    table = pd.DataFrame(columns).loc[list(columns["network"])]
+    names = [NAMED.get(name, name.removeprefix("test_").replace("_", " ")) for name in table.index]
+    table.insert(0, f"{data.name}, test part", names)
+    return f"{markdown_table(table, digits=4)}\n\nData: {data.name}, source {data.source}"

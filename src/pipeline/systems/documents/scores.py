@@ -1,0 +1,155 @@
+"""Scores of documents: F1 of entities, accuracy of classes, nats a hidden token; each from sums over documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import torch
+
+from data.documents.values import normalised
+from data.pages import OUTSIDE, Document
+from models.documents.chunks import Chunk
+from models.documents.network import DocumentNetwork
+from models.documents.objective import guess_losses
+from models.documents.predictor import CLASSES, TAGS, DocumentPredictor, tagged
+from models.sequence.entities import Counts, entity_counts, set_counts, values_in
+from models.sequence.masking import Masking
+from models.sequence.scores import f1
+from pipeline.systems.documents.load import Loaded, Piece, outputs_of
+
+HEADS = {"entities": TAGS, "classes": CLASSES}
+SUMS = {"entities": ("true", "named", "right"), "classes": ("documents", "right"), "mlm": ("tokens", "nats")}
+
+
+class Scored(NamedTuple):
+    """Holds the error of a part, a row a document of the sums that it is made of, and the predictions."""
+
+    error: float
+    by_document: pd.DataFrame
+    scores: dict[str, float]
+    predictions: pd.DataFrame
+
+
+def error_of(task: str, sums: Any) -> Any:
+    """Returns 1 − F1, 1 − accuracy, or nats a hidden token, of sums (…, 2 or 3) in the order of `SUMS`; NaN where there
+    is nothing to score."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if task == "entities":
+            return 1 - 2 * sums[..., 2] / (sums[..., 0] + sums[..., 1])
+        return sums[..., 1] / sums[..., 0] if task == "mlm" else 1 - sums[..., 1] / sums[..., 0]
+
+
+def chunks_by_document(pieces: list[Piece]) -> Iterator[tuple[int, list[Chunk]]]:
+    """Yields each document's place with its chunks."""
+    places: dict[int, list[Chunk]] = {}
+    for place, chunk in pieces:
+        places.setdefault(place, []).append(chunk)
+    yield from places.items()
+
+
+def predictor_of(network: DocumentNetwork, loaded: Loaded, task: str) -> DocumentPredictor:
+    """Returns a network as what says tags or classes, ready for that."""
+    return DocumentPredictor(network.eval(), loaded.reading, HEADS[task], outputs_of(task, loaded.data))
+
+
+@torch.inference_mode()
+def score_of_part(predictor: DocumentPredictor, loaded: Loaded, part: str) -> Scored:
+    """Returns the scores of a part in tags or classes."""
+    documents = loaded.data.parts[part]
+    found = {place: predictor.joined(chunks) for place, chunks in chunks_by_document(loaded.parts[part])}
+    if predictor.head == TAGS:
+        labels = [tagged(predictor.outputs, found[place]).labels for place in range(len(documents))]
+        return scored_tags(documents, labels)
+    shares = np.stack([found[place].probabilities[0] for place in range(len(documents))])
+    return scored_classes(documents, [predictor.outputs[i] for i in shares.argmax(1)], shares.max(1))
+
+
+def scored_tags(documents: Sequence[Document], labels: Sequence[Sequence[str]]) -> Scored:
+    """Returns the scores of tags of the words of documents. Words behind the last tag, which documents.overflow=cut
+    leaves out, count as not tagged."""
+    named = [[*own, *[OUTSIDE] * (len(each.words) - len(own))] for own, each in zip(labels, documents, strict=True)]
+    rows = pd.DataFrame([tag_row(*own) for own in zip(documents, named, strict=True)])
+    words = pd.concat([word_rows(*own) for own in zip(documents, named, strict=True)], ignore_index=True)
+    error = float(error_of("entities", rows[list(SUMS["entities"])].sum().to_numpy(float)))
+    return Scored(error, rows, entity_scores(rows, words) | value_scores(documents, named), words)
+
+
+def tag_row(document: Document, named: Sequence[str]) -> dict[str, Any]:
+    """Returns the counts of a document's entities."""
+    counts = entity_counts([document.tags], [named])
+    row = {"document": document.name, "words": len(document.words), **sum(counts.values(), Counts())._asdict()}
+    return row | {f"{side}_{kind}": value for kind, own in counts.items() for side, value in own._asdict().items()}
+
+
+def word_rows(document: Document, named: Sequence[str]) -> pd.DataFrame:
+    """Returns the words of a document that are tagged, or were taken for tagged ones."""
+    words: Any = pd.DataFrame(
+        {"document": document.name, "word": range(len(named)), "tag": document.tags, "named": named}
+    )
+    return words[(words["tag"] != OUTSIDE) | (words["named"] != OUTSIDE)]
+
+
+def value_scores(documents: Sequence[Document], named: Sequence[Sequence[str]]) -> dict[str, float]:
+    """Returns F1 over the values that documents are known to give, whether or not their words say them, each once a
+    document; nothing where no values are known."""
+    if not any(own.values for own in documents):
+        return {}
+    said = [values_in(own.words, tags, normalised) for own, tags in zip(documents, named, strict=True)]
+    counts = set_counts(zip([set(own.values) for own in documents], said, strict=True))
+    return {"value_f1": sum(counts.values(), Counts()).f1 or 0.0}
+
+
+def scored_classes(documents: Sequence[Document], named: Sequence[str], shares: np.ndarray | None = None) -> Scored:
+    """Returns the scores of the classes of documents. shares: their probabilities, where there are any."""
+    own = {"document": [each.name for each in documents], "label": [each.label for each in documents], "named": named}
+    table = pd.DataFrame(own | ({} if shares is None else {"probability": shares}))
+    words = [len(each.words) for each in documents]
+    right = (table["label"] == table["named"]).astype(int)
+    rows = pd.DataFrame({"document": table["document"], "words": words, "documents": 1, "right": right})
+    return Scored(1 - float(right.mean()), rows, class_scores(table), table)
+
+
+def entity_scores(rows: pd.DataFrame, words: Any) -> dict[str, float]:
+    """Returns F1 over all kinds and of each, and the accuracy over tagged words."""
+    filled = rows.fillna(0)
+    scores = {"entity_f1": 1 - error_of("entities", filled[["true", "named", "right"]].sum().to_numpy(float))}
+    for column in filled.columns:
+        side, _, kind = str(column).partition("_")
+        if side == "true" and kind:
+            sums = filled[[f"{name}_{kind}" for name in SUMS["entities"]]].sum().to_numpy(float)
+            scores[f"entity_f1_{kind}"] = 1 - error_of("entities", sums)
+    own = words[words["tag"] != OUTSIDE]
+    return scores | ({"token_accuracy": float((own["tag"] == own["named"]).mean())} if len(own) else {})
+
+
+def class_scores(predictions: Any) -> dict[str, float]:
+    """Returns accuracy, and F1 with equal weight for each class."""
+    right = (predictions["label"] == predictions["named"]).mean()
+    every = sorted({*predictions["label"], *predictions["named"]})
+    number = {name: place for place, name in enumerate(every)}
+    true, named = (predictions[side].map(number).to_numpy() for side in ("label", "named"))
+    return {"accuracy": float(right), "macro_f1": f1(true, named, average="macro")}
+
+
+def guessed(network: DocumentNetwork, loaded: Loaded, part: str, masking: Masking) -> pd.DataFrame:
+    """Returns a row a document: the loss of its hidden tokens, and how many these are."""
+    network.eval()
+    pieces = loaded.parts[part]
+    losses = guess_losses(network, [piece.chunk.document for piece in pieces], masking)
+    documents = loaded.data.parts[part]
+    rows: Any = pd.DataFrame(
+        {"document": documents[place].name, "words": len(documents[place].words), "tokens": float(loss.weight),
+         "nats": float(loss.total)}
+        for (place, _), loss in zip(pieces, losses, strict=True)
+    )  # fmt: skip
+    return rows.groupby(["document", "words"], sort=False, as_index=False).sum()
+
+
+def guessing_loss(network: DocumentNetwork, pieces: list[Piece], masking: Masking) -> float:
+    """Returns nats a hidden token over the documents of a part."""
+    network.eval()
+    losses = guess_losses(network, [piece.chunk.document for piece in pieces], masking)
+    return sum(float(loss.total) for loss in losses) / sum(float(loss.weight) for loss in losses)

@@ -1,0 +1,64 @@
+"""The experiments of `recipe=documents`, tiny: each leaves tables and words of its jobs at its parent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+import pytest
+
+from logged import table
+from pipeline.export import export, export_again
+
+SMALL = ("size=tiny", "seed=0", "encoder.width=16", "encoder.heads=2", "encoder.hidden=16", "encoder.layers=1",
+         "documents.vocabulary=300", "pretrain.steps=1", "documents.baselines=false")  # fmt: skip
+STAND_IN = "data.source=stand_in"
+
+
+@pytest.mark.parametrize(
+    ("experiment", "asked"),
+    [
+        ("documents_classes", (STAND_IN, "reader=text_full_512_static")),
+        ("documents_entities", (STAND_IN, "reader=boxes_literal")),
+        ("documents_funsd", (STAND_IN, "pretrain_on.source=stand_in", "reader=boxes_window_random")),
+        ("documents_pretrain", (STAND_IN, "reader=boxes_sliding_window")),
+        ("documents_max_length", (STAND_IN, "attention=distance", "documents.max_length=512")),
+        ("documents_noise", (STAND_IN, "attention=distance", "documents.jitter=2", "documents.shuffle=true")),
+    ],
+)
+def test_every_experiment_runs_tiny_without_files(
+    experiment: str, asked: tuple[str, ...], run_pipeline: Callable, client
+) -> None:
+    result = run_pipeline(f"+experiment={experiment}", *SMALL, *asked)
+    assert result.status == 0, result.err
+    runs = client.search_runs([e.experiment_id for e in client.search_experiments()])
+    (parent,) = (run for run in runs if "mlflow.parentRunId" not in run.data.tags)
+    assert len(table(parent, "means.csv")) == 1
+    assert {"jobs.csv", "documents.csv", "figures"} <= {item.path for item in client.list_artifacts(parent.info.run_id)}
+
+
+def test_cues_stand_apart_and_a_page_is_made_again_from_its_files(run_pipeline: Callable, tmp_path) -> None:
+    asked = ("attention=distance", "data.cue=spatial,none", "data.words=100", "data.questions=5", "run_name=cues",
+             "documents.baselines=true")  # fmt: skip
+    result = run_pipeline("+experiment=documents_cue", *SMALL, *asked)
+    assert result.status == 0, result.err
+    export("cues", tmp_path)
+    kept = {path.name: path.read_bytes() for path in (tmp_path / "cues").iterdir()}
+    means = pd.read_csv(tmp_path / "cues" / "means.csv")
+    assert means["cue"].tolist() == ["none"] * 3 + ["spatial"] * 3
+    export_again(tmp_path / "cues")
+    for name in ("means.csv", "paired.csv"):
+        assert (tmp_path / "cues" / name).read_bytes() == kept[name]
+
+
+def test_long_documents_are_scored_apart(run_pipeline: Callable, client) -> None:
+    result = run_pipeline("+experiment=documents_by_length", *SMALL, STAND_IN, "reader=boxes_distance",
+                          "documents.baselines=true")  # fmt: skip
+    assert result.status == 0, result.err
+    runs = client.search_runs([e.experiment_id for e in client.search_experiments()])
+    (parent,) = (run for run in runs if "mlflow.parentRunId" not in run.data.tags)
+    lengths, means = table(parent, "by_length.csv"), table(parent, "means.csv")
+    assert set(lengths["least_words"]) >= {0}
+    own = lengths[lengths["least_words"] == 0]
+    assert own["error"].tolist() == pytest.approx(means["error"].tolist())
+    assert lengths.groupby("arm")["documents"].apply(lambda own: own.is_monotonic_decreasing).all()

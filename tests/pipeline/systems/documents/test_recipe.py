@@ -1,0 +1,119 @@
+"""`recipe=documents`, tiny, from the command line to the store, a file of predictions and a parent's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import mlflow
+import numpy as np
+import pandas as pd
+import pytest
+
+from data.documents.generator import SyntheticDocuments
+from full_disk import SAID, full_disk_at
+from logged import artifacts, only_run, table
+from models.documents.objective import ReadingObjective
+from pipeline.systems.documents.servable import table_of
+
+SMALL = (
+    "recipe=documents", "data=synthetic_documents", "size=tiny", "data.train=6", "data.validation=3", "data.test=3",
+    "data.words=60", "data.questions=6", "data.values=3", "documents.vocabulary=300", "documents.stride=10",
+    "documents.max_length=48", "encoder.width=16", "encoder.heads=2", "encoder.hidden=16", "encoder.layers=1",
+    "attention.neighbours=8", "pretrain.steps=2",
+)  # fmt: skip
+QUIET = (*SMALL, "tracking.detail=summary", "tracking.log_model=false")
+
+
+def test_a_run_leaves_scores_tables_figures_and_a_model_that_says_the_same(run_pipeline: Callable, client) -> None:
+    result = run_pipeline(*SMALL, "attention.window=8")
+    assert result.status == 0, result.err
+    run = only_run(client)
+    metrics, tags = run.data.metrics, run.data.tags
+    assert (tags["arm"], tags["task"], tags["cue"]) == ("distance_window", "entities", "spatial")
+    rows = table(run, "by_document.csv")
+    true, named, right = rows[["true", "named", "right"]].sum()
+    assert metrics["evaluate/test_error"] == pytest.approx(1 - 2 * right / (true + named))
+    assert metrics["evaluate/test_entity_f1"] == 1 - metrics["evaluate/test_error"]
+    assert {"evaluate/test_error_window_tagger", "evaluate/test_error_window_tagger_layout"} <= set(metrics)
+    assert set(table(run, "baselines.csv")["baseline"]) == {"window tagger", "window tagger, layout"}
+    assert 0 < metrics["attention/share_of_pairs"] < 1
+    assert metrics["data/later_chunks"] > 0
+    assert table(run, "curves/finetune.csv")["epoch"].tolist() == [0, 1, 2]
+    assert {f"{stage}/seconds" for stage in ("load", "plan", "pretrain", "finetune", "evaluate")} <= set(metrics)
+    assert {"figures/pretrain.svg", "figures/finetune.svg"} <= artifacts(client, run, "figures")
+    documents = SyntheticDocuments(train=6, validation=3, test=3, words=60, questions=6, values=3).load().parts["test"]
+    model = mlflow.pyfunc.load_model(f"runs:/{run.info.run_id}/model")
+    said = model.predict(table_of(documents))
+    predicted = table(run, "predictions.csv")
+    told = dict(zip(zip(predicted["document"], predicted["word"], strict=True), predicted["named"], strict=True))
+    place = said.groupby("document").cumcount()
+    assert said["label"].tolist() == [
+        told.get(key, "O") for key in zip(said["document"], place, strict=True)
+    ]  # fmt: skip
+
+
+def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_dropout(
+    run_pipeline: Callable, client, monkeypatch
+) -> None:
+    asked = (*QUIET, "size=full", "finetune.epochs=3", "finetune.max_tokens=96", "pretrain.max_tokens=96", "seed=3")
+    assert run_pipeline(*asked).status == 0
+    whole = only_run(client)
+    client.delete_run(whole.info.run_id)
+    losses = full_disk_at(8, ReadingObjective, "loss", monkeypatch)
+    assert SAID in run_pipeline(*asked).error
+    assert run_pipeline(*asked, "resume=true").status == 0
+    assert len(losses) > 8
+    resumed = only_run(client)
+    for name in ("by_document.csv", "predictions.csv"):
+        pd.testing.assert_frame_equal(table(whole, name), table(resumed, name), check_exact=True)
+
+
+def test_jobs_stand_side_by_side_with_simple_models_and_pretraining_is_shared(run_pipeline: Callable, client) -> None:
+    result = run_pipeline("-m", *QUIET, "documents.task=classes", "data.cue=late", "data.late_after=40",
+                          "attention=distance,distance_window", "documents.overflow=chunk,cut")  # fmt: skip
+    assert result.status == 0, result.err
+    assert result.out.count("learned before") + result.err.count("learned before") >= 3  # the vocabulary
+    parent = next(run for run in client.search_runs(["1", "2"]) if "multirun" in run.info.run_name)
+    means = table(parent, "means.csv")
+    assert means["arm"].tolist() == [
+        "distance",
+        "distance @48",
+        "distance_window",
+        "distance_window @48",
+        "TF-IDF",
+        "majority",
+    ]
+    paired = table(parent, "paired.csv")
+    assert len(paired) == 15
+    assert set(paired["verdict"]) <= {"better", "worse", "undecided"}
+    assert (paired["low"] <= paired["high"]).all()
+
+
+def test_hidden_words_are_learned_from_other_documents(run_pipeline: Callable, client) -> None:
+    other = ("+data@pretrain_on=synthetic_documents", "pretrain_on.seed=5", "pretrain_on.words=30",
+             "pretrain_on.questions=2")  # fmt: skip
+    result = run_pipeline(*QUIET, *other, "documents.task=mlm")
+    assert result.status == 0, result.err
+    metrics = only_run(client).data.metrics
+    assert metrics["evaluate/test_error"] == metrics["evaluate/test_mlm_loss"]
+    assert 2 < metrics["evaluate/test_mlm_loss"] < np.log(400)
+
+
+@pytest.mark.parametrize(("asked", "said"), [
+    (("documents.task=classes",), "documents.task=classes: synthetic_documents has no labels"),
+    (("data.cue=late", "data.late_after=40"), "documents.task=entities: synthetic_documents has no tags"),
+    (("documents.task=mlm", "pretrain.steps=0"), "leave out pretrain.steps=0"),
+    (("size=full", "documents.stride=47"), "documents.stride=47 leaves no room"),
+    (("finetune.max_tokens=20",), "finetune.max_tokens=20 is less than documents.max_length=48"),
+    (("documents.vocabulary=100",), "documents.vocabulary=100: pieces must be at least 260"),
+    (("attention.window=7",), "attention: window must be an even number"),
+    (("encoder.heads=3",), "encoder: width must be a multiple of heads"),
+    (("data=cycles",), "takes documents"),
+    (("+data@pretrain_on=cycles",), "choose pretrain_on="),
+])  # fmt: skip
+def test_what_does_not_go_together_is_refused_in_one_line(run_pipeline: Callable, asked: tuple, said: str) -> None:
+    given = [own for own in SMALL if not (asked[0].startswith("data=") and own.startswith("data"))]
+    result = run_pipeline(*given, *asked)
+    assert result.status == 1
+    assert said in result.error
+    assert "\n" not in result.error.strip()
