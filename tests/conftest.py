@@ -6,7 +6,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,15 +42,31 @@ class Result(NamedTuple):
         return lines[0]
 
 
+@contextmanager
+def no_tracking_uri() -> Iterator[None]:
+    """MLflow writes the store that it is told of into the environment. Set here first, it is undone with the rest."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLFLOW_TRACKING_URI", "")
+        patch.delenv("MLFLOW_TRACKING_URI")
+        yield
+
+
+@pytest.fixture(autouse=True)
+def tracking_uri_of_this_test_alone() -> Iterator[None]:
+    with no_tracking_uri():
+        yield
+
+
 @pytest.fixture(scope="session")
 def template_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty store, made once."""
-    folder = tmp_path_factory.mktemp("template") / "mlruns"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PIPELINE_MLRUNS", str(folder))
-        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    """An empty store, made once. It is not where it was made: what still has that address writes nothing here."""
+    folder = tmp_path_factory.mktemp("template")
+    with no_tracking_uri(), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PIPELINE_MLRUNS", str(folder / "made"))
         open_store(None)
-    return folder
+    shutil.copytree(folder / "made", folder / "mlruns")
+    shutil.rmtree(folder / "made")
+    return folder / "mlruns"
 
 
 @pytest.fixture
@@ -59,7 +76,6 @@ def store(template_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     shutil.copytree(template_store, folder)
     monkeypatch.setenv("PIPELINE_MLRUNS", str(folder))
     monkeypatch.setenv("PIPELINE_DATA_ROOT", str(tmp_path / "no-data"))
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
     monkeypatch.delenv(program.TRACEBACK, raising=False)
     return folder

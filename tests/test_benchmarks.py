@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -213,6 +214,14 @@ def test_gpu_page_is_refused_without_a_gpu(load: Any, monkeypatch: pytest.Monkey
     monkeypatch.setattr("sys.argv", ["gpu.py"])
     with pytest.raises(SystemExit, match="error: torch sees no GPU; install a CUDA build of torch, or try"):
         gpu.main()
+
+
+def test_two_jobs_have_a_store_of_their_own(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = load("gpu")
+    asks = "from pipeline.tracking.store import tracking_uri; print(tracking_uri(None))"
+    monkeypatch.setattr(gpu, "JOBS", ("-c", asks))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+    assert re.fullmatch(r"exit status 0, .*: sqlite:////.*/mlflow\.db", gpu.two_jobs("cpu"))
 
 
 def test_what_a_program_ended_with_is_said(load: Any) -> None:

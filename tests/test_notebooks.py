@@ -19,8 +19,11 @@ def code_of(name: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_it_runs_without_a_warning(name: str) -> None:
+def test_it_runs_without_a_warning(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And keeps its runs beside it, wherever those of its reader's own go."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'own' / 'mlflow.db'}")
     notebook = run(SOURCES / f"{name}.ipynb")
+    assert not (tmp_path / "own").exists()
     outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     assert [output.text for output in outputs if output.output_type == "stream" and output.name == "stderr"] == []
     assert any("image/svg+xml" in output.get("data", {}) for output in outputs)
