@@ -11,6 +11,7 @@ from mlflow.tracking import MlflowClient
 
 from data.files.exact_numbers import EXACT
 from pipeline.compare import statistics
+from pipeline.compare.claims import ALPHA, verdict
 from pipeline.compare.markdown import markdown_table
 from pipeline.compare.words import Summary
 from pipeline.systems.documents.figures import errors_by_arm, errors_by_length
@@ -25,8 +26,8 @@ SETS = ["data", "task", "cue"]
 CAPTION = (
     "Errors of the test part, the mean over seeds: 1 − F1 of entities by the strict rule, 1 − accuracy of classes, or "
     "nats a hidden token. The intervals and p are of a bootstrap over documents, which are drawn whole, the same for "
-    "both arms of a pair; p is adjusted by Holm over the pairs of a set. *reach*: the share of cues that attention "
-    "sees in one layer."
+    "both arms of a pair; p is adjusted by Holm over the pairs of a set. *verdict*: whether *arm* has a lower "
+    "error than *against*. *reach*: the share of cues that attention sees in one layer."
 )
 
 
@@ -171,10 +172,11 @@ def paired_of(sums: dict[str, np.ndarray], names: dict[str, Any]) -> pd.DataFram
 
 
 def verdicts(table: pd.DataFrame) -> list[str]:
-    """Returns for each pair whether the first arm is better, worse, or neither, by Holm's p and the interval."""
-    adjusted = statistics.holm(table["p"].to_numpy())
-    sides = np.where(table["high"] < 0, "better", np.where(table["low"] > 0, "worse", "undecided"))
-    return np.where(adjusted <= 0.05, sides, "undecided").tolist()
+    """Returns for each pair whether the claim holds that `arm` has a lower error than `against`, by Holm's p and the
+    interval."""
+    sure = statistics.holm(table["p"].to_numpy()) <= ALPHA
+    lower, higher = sure & (table["high"] < 0), sure & (table["low"] > 0)
+    return [verdict(supported=own, contradicted=other) for own, other in zip(lower, higher, strict=True)]
 
 
 def words_of(table: pd.DataFrame) -> list[str]:

@@ -85,7 +85,7 @@ def test_jobs_stand_side_by_side_with_simple_models_and_pretraining_is_shared(ru
     ]
     paired = table(parent, "paired.csv")
     assert len(paired) == 15
-    assert set(paired["verdict"]) <= {"better", "worse", "undecided"}
+    assert set(paired["verdict"]) <= {"holds", "does not hold", "undecided"}
     assert (paired["low"] <= paired["high"]).all()
 
 
