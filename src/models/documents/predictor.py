@@ -19,7 +19,7 @@ from models.documents.network import Architecture, DocumentNetwork
 from models.documents.objective import batch_of
 from models.documents.words import Placed, without_box
 from models.runtime.plain import made_of, plain
-from models.runtime.saved import readable
+from models.runtime.saved import read_tensors, readable, refuse_missing
 from models.runtime.threads import threads_for
 from models.runtime.whole_folder import folder_written_whole
 from models.sequence.entities import best_tags, entities
@@ -192,14 +192,11 @@ def load_with(folder: str | Path) -> tuple[DocumentPredictor, dict[str, Any]]:
     """Returns the predictor that `save` wrote into a folder, and the values that were written with it. Raises as
     `load_predictor`."""
     folder = Path(folder)
-    for name in (DESCRIPTION, VOCABULARY, ARRAYS):
-        if not (folder / name).is_file():
-            raise ValueError(f"{folder} holds no saved model: {name} is not there; name the folder given to save")
+    refuse_missing(folder, (DESCRIPTION, VOCABULARY, ARRAYS))
     with readable(folder):
         described = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
         network = DocumentNetwork(Architecture(**described["architecture"]), seed=0)
-        with np.load(folder / ARRAYS, allow_pickle=False) as file:
-            state = {name: torch.from_numpy(file[name]) for name in file.files}
+        state = read_tensors(folder / ARRAYS)
         network.to(state["guess_bias"].dtype).load_state_dict(state)
         vocabulary = Vocabulary.from_json((folder / VOCABULARY).read_text(encoding="utf-8"))
         how = {name: made_of(described["reading"][name]) for name in READ}

@@ -17,6 +17,7 @@ from models.experts.arms import Adapting, Mixing
 from models.experts.network import Architecture, TranslationNetwork
 from models.experts.search import Search, translate
 from models.experts.tags import Languages, sources_of, tags_of
+from models.runtime.saved import read_tensors, refuse_missing
 from models.runtime.whole_folder import folder_written_whole
 from models.sequence.decoding import Written
 from models.sequence.tokens import TokenLists
@@ -141,13 +142,10 @@ def load_with(folder: str | Path) -> tuple[TranslationPredictor, dict[str, Any]]
     """Returns the predictor that `save` wrote into a folder, and the values that were written with it. Raises as
     `load_predictor`."""
     folder = Path(folder)
-    for name in (DESCRIPTION, VOCABULARY, ARRAYS):
-        if not (folder / name).is_file():
-            raise ValueError(f"{folder} holds no saved model: {name} is not there; name the folder given to save")
+    refuse_missing(folder, (DESCRIPTION, VOCABULARY, ARRAYS))
     described = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
     network = TranslationNetwork(architecture_of(described.pop("architecture")), seed=0)
-    with np.load(folder / ARRAYS, allow_pickle=False) as file:
-        state = {name: torch.from_numpy(file[name]) for name in file.files}
+    state = read_tensors(folder / ARRAYS)
     network.to(state["embedding"].dtype).load_state_dict(state)
     vocabulary = Vocabulary.from_json((folder / VOCABULARY).read_text(encoding="utf-8"))
     if vocabulary.size != network.architecture.vocabulary:

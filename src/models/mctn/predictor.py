@@ -17,6 +17,7 @@ from models.mctn.network import Architecture, SentimentNetwork
 from models.mctn.objective import Measured, measure
 from models.mctn.samples import Samples, Stream, in_units
 from models.numerics.standardisation import Standardisation
+from models.runtime.saved import read_tensors, refuse_missing
 from models.runtime.whole_folder import folder_written_whole
 from models.sequence.packing import Packed
 
@@ -79,12 +80,9 @@ def load_predictor(folder: str | Path) -> tuple[SentimentPredictor, dict[str, An
     """Returns the predictor that `save` wrote into a folder, and the values that were written with it. Nothing is
     unpickled. Raises ValueError for a folder without one."""
     folder = Path(folder)
-    for name in (DESCRIPTION, ARRAYS):
-        if not (folder / name).is_file():
-            raise ValueError(f"{folder} holds no saved model: {name} is not there; name the folder given to save")
+    refuse_missing(folder, (DESCRIPTION, ARRAYS))
     description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
-    with np.load(folder / ARRAYS, allow_pickle=False) as file:
-        arrays = {name: torch.from_numpy(file[name]) for name in file.files}
+    arrays = read_tensors(folder / ARRAYS)
     network = SentimentNetwork(Architecture(**description["architecture"]), seed=0)
     state = {name.removeprefix(NETWORK): value for name, value in arrays.items() if name.startswith(NETWORK)}
     network.to(state["scale"].dtype).load_state_dict(state)

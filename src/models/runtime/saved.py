@@ -5,15 +5,32 @@ from __future__ import annotations
 import json
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
 
 LONGEST = 160  # of the reason in a message
 BROKEN = (
     json.JSONDecodeError, UnicodeDecodeError, KeyError, IndexError, TypeError, AttributeError, RuntimeError, EOFError,
     zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
+
+
+def refuse_missing(folder: Path, names: Iterable[str], *, what: str = "model") -> None:
+    """Raises ValueError for a folder that holds no saved model, as one of these files is not there."""
+    for name in names:
+        if not (folder / name).is_file():
+            raise ValueError(f"{folder} holds no saved {what}: {name} is not there; name the folder given to save")
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Returns the arrays of an NPZ file as tensors. Nothing is unpickled."""
+    with np.load(path, allow_pickle=False) as file:
+        return {name: torch.from_numpy(file[name]) for name in file.files}
 
 
 @contextmanager

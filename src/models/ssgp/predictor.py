@@ -15,6 +15,7 @@ from torch import Tensor
 from models.forecasting.frame import is_frame, values_of
 from models.numerics.ridge import AffineMap
 from models.numerics.standardisation import Standardisation
+from models.runtime.saved import read_tensors, refuse_missing
 from models.runtime.whole_folder import folder_written_whole
 from models.ssgp.autoencoder import MixtureAutoencoder
 from models.ssgp.kernel_process import KernelProcess
@@ -173,12 +174,8 @@ def load_predictor(folder: Path) -> Predictor:
 
 def read_saved(folder: Path, description: str, arrays: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Returns what the two files hold: plain values, and tensors by name. Raises ValueError where one is not there."""
-    for name in (description, arrays):
-        if not (folder / name).is_file():
-            raise ValueError(f"{folder} holds no saved model: {name} is not there; name the folder given to save")
-    with np.load(folder / arrays, allow_pickle=False) as file:
-        tensors = {key: torch.from_numpy(file[key]) for key in file.files}
-    return json.loads((folder / description).read_text(encoding="utf-8")), tensors
+    refuse_missing(folder, (description, arrays))
+    return json.loads((folder / description).read_text(encoding="utf-8")), read_tensors(folder / arrays)
 
 
 def under(arrays: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

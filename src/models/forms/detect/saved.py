@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from models.forms.detect.detector import Detector, Settings
 from models.runtime.plain import made_of, plain
-from models.runtime.saved import readable
+from models.runtime.saved import read_tensors, readable, refuse_missing
 from models.runtime.whole_folder import folder_written_whole
 
 DESCRIPTION, ARRAYS = "detector.json", "detector.npz"
@@ -37,15 +36,12 @@ def load_detector(folder: str | Path) -> tuple[Detector, dict[str, Any]]:
     """Returns the detector that `save_detector` wrote into a folder, which finds the same, and the values that were
     written with it. Nothing is unpickled. Raises ValueError for a folder without one."""
     folder = Path(folder)
-    for name in (DESCRIPTION, ARRAYS):
-        if not (folder / name).is_file():
-            raise ValueError(f"{folder} holds no saved detector: {name} is not there; name the folder given to save")
+    refuse_missing(folder, (DESCRIPTION, ARRAYS), what="detector")
     with readable(folder):
         described = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
         settings = made_of(described["settings"])
         if not isinstance(settings, Settings):
             raise ValueError(f"{folder} names {described['settings']['class']}, which are no settings of a detector")
         detector = settings.network()
-        with np.load(folder / ARRAYS, allow_pickle=False) as file:
-            detector.load_state_dict({name: torch.from_numpy(file[name]) for name in file.files})
+        detector.load_state_dict(read_tensors(folder / ARRAYS))
         return detector.eval(), described["more"]

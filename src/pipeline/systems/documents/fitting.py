@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from models.documents.network import DocumentNetwork
 from models.documents.objective import GuessingObjective, ReadingObjective
+from models.runtime.saved import read_tensors
 from models.runtime.seeding import generator
 from models.runtime.threads import threads_for
 from models.sequence.masking import Masking
@@ -106,16 +107,9 @@ def keep_weights(path: Path, network: DocumentNetwork) -> None:
 
 
 def put_weights(path: Path, network: DocumentNetwork) -> None:
-    """Puts weights into a network."""
-    with np.load(path, allow_pickle=False) as arrays:
-        network.load_state_dict(
-            {name: torch.from_numpy(arrays[name]) for name in arrays.files} | head_of(network), strict=True
-        )
-
-
-def head_of(network: DocumentNetwork) -> dict[str, torch.Tensor]:
-    """Returns the weights of the head."""
-    return {name: value for name, value in network.state_dict().items() if name.startswith("head.")}
+    """Puts weights into a network, whose head stays as it is."""
+    own = network.state_dict()
+    network.load_state_dict(read_tensors(path) | {name: own[name] for name in own.keys() - shared_state(network).keys()})
 
 
 def learn_to_guess(settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork, here: Study) -> Progress:
