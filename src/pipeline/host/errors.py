@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 GOES_ON = "resume=true goes on from here"  # the note of an interrupt that left something to go on with
 
 
@@ -16,3 +19,12 @@ class FinishedBefore(Exception):
 
 class Pruned(Exception):
     """Ends a trial of a search that is not worth going on with. The message says when that was seen."""
+
+
+@contextmanager
+def said_of(what: str) -> Iterator[None]:
+    """Raises the ValueError of the block as PipelineError, with the setting that it is about in front."""
+    try:
+        yield
+    except ValueError as error:
+        raise PipelineError(f"{what}: {error}") from error

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tqdm import tqdm
+
+from pipeline.host.atomic import written_whole
 from pipeline.host.paths import store_folder
 from pipeline.tracking.store import file_lock
 
@@ -30,6 +33,23 @@ def shared_stage(name: str, mark: str) -> Iterator[Path]:
     folder.mkdir(exist_ok=True)
     with file_lock(folder / "lock"):
         yield folder
+
+
+def made_once(name: str, mark: str, file: str, make: Callable[[], str], *, found: str = "") -> str:
+    """Returns a text that the first run that wants it makes, and later ones read from the stage's folder.
+
+    name, mark: as of `shared_stage`. file: the name of the text there. found: what is said where it is there already.
+    """
+    with shared_stage(name, mark) as folder:
+        path = folder / file
+        if path.exists():
+            if found:
+                tqdm.write(f"{found} ({folder})")
+            return path.read_text(encoding="utf-8")
+        text = make()
+        with written_whole(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+        return text
 
 
 @contextmanager

@@ -16,8 +16,7 @@ from models.documents.text_classifier import TextClassifier, commonest
 from models.documents.window_tagger import WindowTagger
 from models.sequence.entities import entity_f1
 from models.sequence.scores import accuracy
-from pipeline.host.atomic import written_whole
-from pipeline.job.shared import shared_stage
+from pipeline.job.shared import made_once
 from pipeline.systems.documents.config import DocumentsConfig
 from pipeline.systems.documents.scores import Scored, scored_classes, scored_tags
 
@@ -43,13 +42,8 @@ def answers_of(task: str, data: Documents, *, kept: bool) -> Answers:
     made: Callable[[Documents], Answers] = tagged_by_all if task == "entities" else classified_by_all
     if not kept:
         return made(data)
-    with shared_stage("baselines", hashlib.sha256(repr((data.checksum, task)).encode()).hexdigest()) as folder:
-        path = folder / FILE
-        if not path.exists():
-            found = made(data)
-            with written_whole(path) as temporary:
-                temporary.write_text(json.dumps(found), encoding="utf-8")
-        return json.loads(path.read_text(encoding="utf-8"))
+    mark = hashlib.sha256(repr((data.checksum, task)).encode()).hexdigest()
+    return json.loads(made_once("baselines", mark, FILE, lambda: json.dumps(made(data))))
 
 
 def tagged_by_all(data: Documents) -> Answers:

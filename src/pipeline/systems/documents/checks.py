@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from models.documents.chunks import AnyPattern
 from models.documents.network import Architecture
 from models.sequence.vocabulary import library
-from pipeline.host.errors import PipelineError
+from pipeline.host.errors import PipelineError, said_of
 from pipeline.settings.build import build
 from pipeline.systems.documents.config import DocumentsConfig
 
@@ -57,12 +54,3 @@ def architecture_of(settings: DocumentsConfig, *, vocabulary: int, outputs: int)
         longest=settings.documents.max_length, boxes=settings.documents.layout == "boxes",
         norm="post" if own.norm == "post" else "pre", dropout=own.dropout, outputs=outputs,
     )  # fmt: skip
-
-
-@contextmanager
-def said_of(what: str) -> Iterator[None]:
-    """Raises the ValueError of the block as PipelineError, with the setting that it is about in front."""
-    try:
-        yield
-    except ValueError as error:
-        raise PipelineError(f"{what}: {error}") from error

@@ -109,7 +109,9 @@ def keep_weights(path: Path, network: DocumentNetwork) -> None:
 def put_weights(path: Path, network: DocumentNetwork) -> None:
     """Puts weights into a network, whose head stays as it is."""
     own = network.state_dict()
-    network.load_state_dict(read_tensors(path) | {name: own[name] for name in own.keys() - shared_state(network).keys()})
+    network.load_state_dict(
+        read_tensors(path) | {name: own[name] for name in own.keys() - shared_state(network).keys()}
+    )
 
 
 def learn_to_guess(settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork, here: Study) -> Progress:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -15,15 +13,12 @@ from data.base import DataError
 from data.documents.noise import read_badly
 from data.pages import PARTS, Document, Documents
 from models.documents.chunks import Chunk, Reading
-from models.sequence.vocabulary import BYTES, FIRST_TAG, Vocabulary, trained
-from pipeline.host.atomic import written_whole
+from models.sequence.vocabulary import Vocabulary
 from pipeline.host.errors import PipelineError
-from pipeline.job.shared import shared_stage
+from pipeline.job.vocabulary import learned, shared_vocabulary
 from pipeline.settings.build import build
 from pipeline.systems.documents.checks import pattern_of
 from pipeline.systems.documents.config import DocumentsConfig
-
-FILE = "vocabulary.json"
 
 
 class Piece(NamedTuple):
@@ -94,41 +89,19 @@ def vocabulary_of(settings: DocumentsConfig, read: Read) -> Vocabulary:
     `size`, for more than the texts allow.
     """
     own = settings.documents
-    if not settings.tracking.enabled:
-        return learned(settings, read)
-    checksums = sorted({data.checksum for data in read})
-    mark = hashlib.sha256(repr((checksums, own.vocabulary, own.lower_case)).encode()).hexdigest()
-    with shared_stage("vocabulary", mark) as folder:
-        return vocabulary_in(folder, settings, read)
+    follows_from = (sorted({data.checksum for data in read}), own.vocabulary, own.lower_case)
+    kept = settings.tracking.enabled
+    return Vocabulary.from_json(shared_vocabulary(follows_from, lambda: learned_of(settings, read), kept=kept))
 
 
-def vocabulary_in(folder: Path, settings: DocumentsConfig, read: Read) -> Vocabulary:
-    """Returns the vocabulary that is in a folder; learns it where there is none."""
-    path = folder / FILE
-    if path.exists():
-        tqdm.write(f"vocabulary: found, learned before ({folder})")
-        return Vocabulary.from_json(path.read_text(encoding="utf-8"))
-    found = learned(settings, read)
-    with written_whole(path) as temporary:
-        temporary.write_text(found.to_json(), encoding="utf-8")
-    return found
-
-
-def learned(settings: DocumentsConfig, read: Read) -> Vocabulary:
+def learned_of(settings: DocumentsConfig, read: Read) -> Vocabulary:
     """Returns the vocabulary of the training texts."""
-    lower, pieces = settings.documents.lower_case, settings.documents.vocabulary
-    every = {data.checksum: data for data in read}.values()
+    own, every = settings.documents, {data.checksum: data for data in read}.values()
     joined = [" ".join(document.words) for data in every for document in data.parts["train"]]
-    texts = [f" {text.lower() if lower else text}" for text in joined]
-    may_be_fewer = settings.size.sequences is not None or all(
-        data.source == "simulated" or data.stand_in for data in every
-    )
-    if may_be_fewer and pieces >= BYTES + FIRST_TAG:
-        return Vocabulary(trained(texts, pieces - FIRST_TAG))
-    try:
-        return Vocabulary.train(texts, pieces=pieces)
-    except ValueError as error:
-        raise PipelineError(f"documents.vocabulary={pieces}: {error}") from error
+    texts = [f" {text.lower() if own.lower_case else text}" for text in joined]
+    made = all(data.source == "simulated" or data.stand_in for data in every)
+    may_be_fewer = made or settings.size.sequences is not None
+    return learned(texts, own.vocabulary, key="documents.vocabulary", may_be_fewer=may_be_fewer)
 
 
 def reading_of(settings: DocumentsConfig, vocabulary: Vocabulary) -> Reading:

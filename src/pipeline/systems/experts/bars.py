@@ -9,8 +9,7 @@ from tqdm import tqdm
 from data.text_pairs import Pairs, TextPairs
 from models.experts.baselines import NearestSentence, WordDictionary, copied
 from models.experts.scores import scores_of
-from pipeline.host.atomic import written_whole
-from pipeline.job.shared import shared_stage
+from pipeline.job.shared import made_once
 from pipeline.systems.experts.config import ExpertsConfig
 
 COPY, NEAREST, WORDS = BARS = ("copy", "nearest", "words")
@@ -22,13 +21,8 @@ def scored_bars(settings: ExpertsConfig, data: TextPairs) -> dict[str, float]:
     their intervals, as bleu_low_nearest_de-en. What they learn from is the training part of the task alone."""
     if not settings.tracking.enabled:
         return of_all_tasks(data)
-    with shared_stage("bars", data.checksum) as folder:
-        path = folder / FILE
-        if not path.exists():
-            found = of_all_tasks(data)
-            with written_whole(path) as temporary:
-                temporary.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
-        return json.loads(path.read_text(encoding="utf-8"))
+    text = made_once("bars", data.checksum, FILE, lambda: json.dumps(of_all_tasks(data), indent=2) + "\n")
+    return json.loads(text)
 
 
 def of_all_tasks(data: TextPairs) -> dict[str, float]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from models.experts.scores import metrics
 from models.sequence.vocabulary import library
-from pipeline.host.errors import PipelineError
+from pipeline.host.errors import PipelineError, said_of
 from pipeline.settings.schema import refuse_repeated
 from pipeline.systems.experts.arms import adapting_of, architecture_of, mixing_of, parts_of
 from pipeline.systems.experts.config import ExpertsConfig
@@ -57,12 +54,3 @@ def check_fewshot(settings: ExpertsConfig) -> None:
         raise PipelineError(
             f"fewshot.adapt={own.adapt} means nothing to experts.arm={settings.experts.arm}; take {arms}"
         )
-
-
-@contextmanager
-def said_of(what: str) -> Iterator[None]:
-    """Raises the ValueError of the block as PipelineError, with the setting that it is about in front."""
-    try:
-        yield
-    except ValueError as error:
-        raise PipelineError(f"{what}: {error}") from error

@@ -17,12 +17,12 @@ from models.runtime.seeding import generator
 from models.runtime.threads import threads_for
 from models.sequence.vocabulary import Vocabulary
 from pipeline.host.devices import DTYPES
+from pipeline.host.errors import said_of
 from pipeline.job.curve import Decision, EpochRow, Measures, Progress
 from pipeline.job.fit import Fit
 from pipeline.job.fit_settings import FitSettings
 from pipeline.job.study import Study
 from pipeline.systems.experts.arms import architecture_of
-from pipeline.systems.experts.checks import said_of
 from pipeline.systems.experts.config import ExpertsConfig
 from pipeline.systems.experts.load import Encoded
 from pipeline.systems.experts.validation import Validation

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from tqdm import tqdm
 
 from data.base import DataError
 from data.text_pairs import Part, Task, TextPairs
@@ -16,16 +13,14 @@ from models.experts.objective import EncodedPairs, encode_targets
 from models.experts.tags import sources_of, tag_names, tags_of
 from models.runtime.collectives import rank, text_of_first_rank
 from models.sequence.tokens import TokenLists
-from models.sequence.vocabulary import BYTES, FIRST_TAG, Vocabulary, trained
-from pipeline.host.atomic import written_whole
+from models.sequence.vocabulary import Vocabulary
 from pipeline.host.errors import PipelineError
-from pipeline.job.shared import shared_stage
+from pipeline.job.vocabulary import learned, shared_vocabulary
 from pipeline.settings.build import build
 from pipeline.systems.experts.arms import tag_of
 from pipeline.systems.experts.config import ExpertsConfig
 
 MOST_DROPPED = 0.2  # of the training pairs of a task
-FILE = "vocabulary.json"
 
 
 class Encoded(NamedTuple):
@@ -64,38 +59,16 @@ def vocabulary_of(settings: ExpertsConfig, data: TextPairs, tasks: Sequence[Task
     text = ""
     if rank() == 0:
         tags = tag_names((*data.tasks, *tasks))
-        mark = hashlib.sha256(repr((data.checksum, settings.vocabulary.pieces, tags)).encode())
-        if settings.tracking.enabled:
-            with shared_stage("vocabulary", mark.hexdigest()) as folder:
-                text = vocabulary_in(folder, settings, data, tags)
-        else:
-            text = learned(settings, data, tags).to_json()
+        follows_from = (data.checksum, settings.vocabulary.pieces, tags)
+        text = shared_vocabulary(follows_from, lambda: learned_of(settings, data, tags), kept=settings.tracking.enabled)
     return Vocabulary.from_json(text_of_first_rank(text))
 
 
-def vocabulary_in(folder: Path, settings: ExpertsConfig, data: TextPairs, tags: Sequence[str]) -> str:
-    """Returns the vocabulary that is in a folder, as JSON; learns it where there is none."""
-    path = folder / FILE
-    if not path.exists():
-        text = learned(settings, data, tags).to_json()
-        with written_whole(path) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-        return text
-    tqdm.write(f"vocabulary: found, learned before ({folder})")
-    return path.read_text(encoding="utf-8")
-
-
-def learned(settings: ExpertsConfig, data: TextPairs, tags: Sequence[str]) -> Vocabulary:
+def learned_of(settings: ExpertsConfig, data: TextPairs, tags: Sequence[str]) -> Vocabulary:
     """Returns the vocabulary of the training texts, each counted once."""
     texts = dict.fromkeys(text for pairs in data.parts["train"] for pair in pairs for text in pair)
-    pieces = settings.vocabulary.pieces
     may_be_fewer = data.stand_in or settings.size.sequences is not None
-    if may_be_fewer and pieces >= BYTES + FIRST_TAG + len(tags):
-        return Vocabulary(trained(texts, pieces - FIRST_TAG - len(tags)), tags)
-    try:
-        return Vocabulary.train(texts, pieces=pieces, tags=tags)
-    except ValueError as error:
-        raise PipelineError(f"vocabulary.pieces={pieces}: {error}") from error
+    return learned(texts, settings.vocabulary.pieces, key="vocabulary.pieces", tags=tags, may_be_fewer=may_be_fewer)
 
 
 def encoded(settings: ExpertsConfig, data: TextPairs, vocabulary: Vocabulary) -> Encoded:
