@@ -53,6 +53,11 @@ class Study(NamedTuple):
     title: str
     full: bool = True
 
+    def close(self, words: str, short: str) -> None:
+        """Says what came out: `words` in the description and, with all details, on the screen, else `short` there."""
+        self.run.describe(f"{self.title}\n\n{words}\n")
+        print(f"\n{self.title}\n\n{words}" if self.full else f"{self.title}: {short}")
+
 
 def set_up(settings: CommonConfig, job: Job) -> torch.device:
     """Sets the number of threads and returns the device of the job."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import shlex
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +106,17 @@ def keep_model(run: Run, model: TrainedModel, tracking: Any, comparison: Compari
     with scratch_folder() as folder:
         log_parameters(run, model, folder)
         return log_model(run, model.servable(folder), comparison, name=None if tracking.parent else tracking.register)
+
+
+def how_to_predict(uri: str, reading: Sequence[str] = ()) -> str:
+    """Returns the command that predicts a new file. reading: the settings by which a file is read as this run's."""
+    asked = shlex.join(["recipe=predict", f"model={uri}", "data.path=new.csv", *reading])
+    return f"predict: python -m pipeline {asked}"
+
+
+def read_as(overrides: Sequence[str]) -> list[str]:
+    """Returns what was typed to say how columns and numbers of a text file are written."""
+    return [typed for typed in overrides if typed.startswith(("data.delimiter=", "data.decimal="))]
 
 
 def log_parameters(run: Run, model: TrainedModel, folder: Path) -> None:

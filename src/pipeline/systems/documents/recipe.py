@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 
 import pandas as pd
 from tqdm import tqdm
@@ -67,16 +66,14 @@ def stages(settings: DocumentsConfig, job: Job, loaded: Loaded, here: Study) -> 
     with here.clock.stage("report"):
         log_fitted(here, fitted, tested, others)
         kept = keep(settings, job, loaded, fitted, here)
-    words = said(tested, others, loaded.data) + kept
-    here.run.describe(f"{here.title}\n\n{words}\n")
-    print(f"\n{here.title}\n\n{words}" if here.full else f"{here.title}: {tested.error:.4g} on the test part")
+    here.close(said(tested, others, loaded.data) + kept, f"{tested.error:.4g} on the test part")
     return fitted.validation
 
 
 def keep(settings: DocumentsConfig, job: Job, loaded: Loaded, fitted: Fitted, here: Study) -> str:
     """The model, logged as `tracking.log_model` says; returns words about it. One that only guesses is not kept."""
     from pipeline.systems.documents.servable import trained_model
-    from pipeline.tracking.model import NOT_KEPT, keep_model
+    from pipeline.tracking.model import NOT_KEPT, how_to_predict, keep_model, read_as
 
     if settings.documents.task == "mlm":
         here.run.tags({NOT_KEPT: "a network that guesses hidden words has no answers to give"})
@@ -84,9 +81,7 @@ def keep(settings: DocumentsConfig, job: Job, loaded: Loaded, fitted: Fitted, he
     predictor = predictor_of(fitted.network, loaded, settings.documents.task)
     kept = trained_model(predictor, loaded.data.parts["test"], fitted.validation)
     uri = keep_model(here.run, kept, settings.tracking, DOCUMENTS)
-    reading = [typed for typed in job.overrides if typed.startswith(("data.delimiter=", "data.decimal="))]
-    asked = shlex.join(["recipe=predict", f"model={uri}", "data.path=new.csv", *reading])
-    return f"\n\npredict: python -m pipeline {asked}" if uri else ""
+    return "" if uri is None else f"\n\n{how_to_predict(uri, read_as(job.overrides))}"
 
 
 def described(data: Documents) -> str:

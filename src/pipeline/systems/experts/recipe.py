@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import asdict
 
 from tqdm import tqdm
@@ -46,13 +45,11 @@ def passed_over(settings: ExpertsConfig) -> tuple[str, ...]:
 def keep(settings: ExpertsConfig, loaded: Loaded, fitted: Fitted, here: Study) -> str:
     """The model, logged as `tracking.log_model` says; returns words about it."""
     from pipeline.systems.experts.servable import trained_model
-    from pipeline.tracking.model import keep_model
+    from pipeline.tracking.model import how_to_predict, keep_model
 
     predictor = predictor_of(settings, fitted.network, loaded.data, loaded.vocabulary)
     uri = keep_model(here.run, trained_model(predictor, loaded.data, fitted.validation), settings.tracking, TRANSLATION)
-    if uri is None:
-        return ""
-    return f"\n\npredict: python -m pipeline {shlex.join(['recipe=predict', f'model={uri}', 'data.path=new.csv'])}"
+    return "" if uri is None else f"\n\n{how_to_predict(uri)}"
 
 
 def learned(
@@ -83,15 +80,8 @@ def stages(settings: ExpertsConfig, loaded: Loaded, base: TextPairs | None, here
     with here.clock.stage("report"):
         log_fitted(here, data, fitted, evaluated)
         kept = keep(settings, loaded, fitted, here)
-    close(here, said(evaluated, data) + kept, fitted.validation)
+    here.close(said(evaluated, data) + kept, f"{fitted.validation:.4g} nats a token on validation")
     return fitted.validation
-
-
-def close(here: Study, words: str, validation: float) -> None:
-    """Says what came out."""
-    here.run.describe(f"{here.title}\n\n{words}\n")
-    short = f"{here.title}: {validation:.4g} nats a token on validation"
-    print(f"\n{here.title}\n\n{words}" if here.full else short)
 
 
 def train(settings: ExpertsConfig, job: Job) -> float:

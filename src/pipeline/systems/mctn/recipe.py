@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -81,22 +80,18 @@ def network_stages(settings: MctnConfig, job: Job, loaded: Loaded, here: Study) 
         log_network(here, data, fitted, evaluated)
         log_pictures(here, data, fitted, evaluated, samples.parts["test"])
         kept = keep(settings, job, loaded, fitted, here)
-    close(here, said(evaluated.scores, data, roles) + kept, fitted.validation)
+    here.close(said(evaluated.scores, data, roles) + kept, f"error {fitted.validation:.4g} on validation")
     return fitted.validation
 
 
 def keep(settings: MctnConfig, job: Job, loaded: Loaded, fitted: Fitted, here: Study) -> str:
     """The model, logged as `tracking.log_model` says; returns words about it."""
     from pipeline.systems.mctn.servable import trained_model
-    from pipeline.tracking.model import keep_model
+    from pipeline.tracking.model import how_to_predict, keep_model, read_as
 
     kept = trained_model(fitted.network, loaded.data, loaded.samples, fitted.validation)
     uri = keep_model(here.run, kept, settings.tracking, SENTIMENT)
-    if uri is None:
-        return ""
-    reading = [typed for typed in job.overrides if typed.startswith(("data.delimiter=", "data.decimal="))]
-    asked = shlex.join(["recipe=predict", f"model={uri}", "data.path=new.csv", *reading])
-    return f"\n\npredict: python -m pipeline {asked}"
+    return "" if uri is None else f"\n\n{how_to_predict(uri, read_as(job.overrides))}"
 
 
 def baseline_stages(settings: MctnConfig, loaded: Loaded, here: Study) -> float:
@@ -112,14 +107,8 @@ def baseline_stages(settings: MctnConfig, loaded: Loaded, here: Study) -> float:
         scores = log_baseline(here, data, fitted)
         if here.full:
             log_predictions(here, data, prediction_table(data.test, fitted.outputs))
-    close(here, f"{said(scores, data, roles)}\n\n{reason}", validation)
+    here.close(f"{said(scores, data, roles)}\n\n{reason}", f"error {validation:.4g} on validation")
     return validation
-
-
-def close(here: Study, words: str, validation: float) -> None:
-    """Says what came out."""
-    here.run.describe(f"{here.title}\n\n{words}\n")
-    print(f"\n{here.title}\n\n{words}" if here.full else f"{here.title}: error {validation:.4g} on validation")
 
 
 def train(settings: MctnConfig, job: Job) -> float:

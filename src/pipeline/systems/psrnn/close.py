@@ -20,8 +20,8 @@ def close(
     settings: PsrnnConfig, job: Job, dataset: Dataset, trained: Trained, evaluated: Evaluated, study: Study
 ) -> str:
     """Logs description and model; returns what is printed at the end."""
-    from pipeline.systems.psrnn.servable import how_to_predict, trained_model
-    from pipeline.tracking.model import keep_model
+    from pipeline.systems.psrnn.servable import trained_model
+    from pipeline.tracking.model import how_to_predict, keep_model
 
     run, (evaluation, season, forecaster, diverged) = study.run, evaluated
     lags, chosen = (

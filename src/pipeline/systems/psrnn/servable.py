@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -77,9 +76,3 @@ def trained_model(forecaster: Forecaster, rows: np.ndarray, error: float, *, tim
     example; error: of the validation part; time: the column of times of its data, if they had one."""
     example = example_frame(rows[:EXAMPLE_ROWS], forecaster.feature_names)
     return TrainedModel(partial(save, forecaster, time), servable, example, error)
-
-
-def how_to_predict(uri: str, reading: Sequence[str]) -> str:
-    """Returns the command that forecasts a new file. reading: the settings by which a file is read as this run's."""
-    asked = shlex.join(["recipe=predict", f"model={uri}", "data.path=new.csv", *reading])
-    return f"predict: python -m pipeline {asked}"

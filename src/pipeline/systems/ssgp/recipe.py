@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -92,21 +90,14 @@ def evaluate(points: Points, predictor: Predictor, fitted: FittedCurve, here: St
     return said(scores, points)
 
 
-def how_to_predict(uri: str, overrides: Sequence[str]) -> str:
-    """Returns the command that predicts a new file, which is read as the table of the run was."""
-    reading = [typed for typed in overrides if typed.startswith(("data.delimiter=", "data.decimal="))]
-    asked = shlex.join(["recipe=predict", f"model={uri}", "data.path=new.csv", *reading])
-    return f"predict: python -m pipeline {asked}"
-
-
 def keep(settings: SsgpConfig, job: Job, predictor: Predictor, points: Points, fitted: FittedCurve, here: Study) -> str:
     """The model, logged as `tracking.log_model` says; returns words about it."""
     from pipeline.systems.ssgp.servable import trained_model
-    from pipeline.tracking.model import keep_model
+    from pipeline.tracking.model import how_to_predict, keep_model, read_as
 
     kept = trained_model(predictor, points, fitted.best.validation.rmse)
     uri = keep_model(here.run, kept, settings.tracking, PROCESSES)
-    return "" if uri is None else f"\n\n{how_to_predict(uri, job.overrides)}"
+    return "" if uri is None else f"\n\n{how_to_predict(uri, read_as(job.overrides))}"
 
 
 class Loaded(NamedTuple):
