@@ -38,10 +38,7 @@ def moved(document: Document, most: int, generator: np.random.Generator) -> Docu
 
 def shuffled(document: Document, generator: np.random.Generator) -> Document:
     """Returns a document whose words are in another order within each line."""
-    parts = [generator.permutation(len(line)) for line in lines_of(document)]
-    order = np.concatenate(
-        [np.concatenate([line[i] for i in part]) for line, part in zip(lines_of(document), parts, strict=True)]
-    )
+    order = np.concatenate([line[i] for line in lines_of(document) for i in generator.permutation(len(line))])
     place = np.argsort(order)
     return document._replace(
         words=tuple(document.words[i] for i in order), boxes=document.boxes[order],

@@ -148,27 +148,23 @@ class GuessingObjective(DocumentObjective):
     """
 
     def __init__(
-        self,
-        model: DocumentNetwork,
-        documents: Sequence[Prepared],
-        *,
-        tokens: int,
-        masking: Masking,
+        self, model: DocumentNetwork, documents: Sequence[Prepared], *, tokens: int, masking: Masking,
         once: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(model, documents, tokens=tokens)
         self.masking = masking
         chance = torch.Generator().manual_seed(0)
-        self.drawn = [self._hidden(row, chance) for row in range(len(documents))] if once else None
+        self.drawn = [self.hidden(row, chance) for row in range(len(documents))] if once else None
 
-    def _hidden(self, row: int, chance: torch.Generator) -> Hidden:
+    def hidden(self, row: int, chance: torch.Generator) -> Hidden:
+        """Returns what is hidden of a document, as the generator draws it."""
         tokens = self.documents[row].tokens
         return hide(tokens.ids, tokens.words, self.masking, chance)
 
     def batches(self, generator: torch.Generator) -> Iterator[GuessingBatch]:
         """Yields the documents of each batch of an epoch with what is hidden of them."""
         for rows in drawn_batches(self._lengths, self.tokens, generator):
-            yield GuessingBatch(rows, [self.drawn[row] if self.drawn else self._hidden(row, generator) for row in rows])
+            yield GuessingBatch(rows, [self.drawn[row] if self.drawn else self.hidden(row, generator) for row in rows])
 
     def loss(self, batch: GuessingBatch) -> Loss:
         """Returns Σ (−log p) over the hidden tokens of a batch, with their number."""
@@ -192,8 +188,7 @@ def guess_losses(
     What is hidden is drawn under the seed and the document's place, the same for every network.
     """
     objective, found = GuessingObjective(network, documents, tokens=2**62, masking=masking), list[Loss]()
-    for place, document in enumerate(documents):
-        chance = torch.Generator().manual_seed(seed + place)
-        hidden = hide(document.tokens.ids, document.tokens.words, masking, chance)
+    for place in range(len(documents)):
+        hidden = objective.hidden(place, torch.Generator().manual_seed(seed + place))
         found.append(objective.loss(GuessingBatch([place], [hidden])))
     return found

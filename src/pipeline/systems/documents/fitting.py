@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -168,9 +167,8 @@ def fit(settings: DocumentsConfig, loaded: Loaded, here: Study) -> Fitted:
     network = network_of(settings, loaded)
     curves = {stage.__name__: stage(settings, loaded, network, here) for stage in (pretrain, finetune)}
     known = {stage: progress for stage, progress in curves.items() if progress is not None}
-    task = settings.documents.task
-    if task == "mlm":
+    if settings.documents.task == "mlm":
         error = guessing_loss(network, loaded.parts["validation"], masking_of(settings, loaded.reading.vocabulary))
     else:
-        error = score_of_part(predictor_of(network, loaded, task), loaded, "validation").error
-    return Fitted(network, known, math.nan if error is None else error)
+        error = known["finetune"].kept.values["validation_error"]
+    return Fitted(network, known, error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,12 +36,18 @@ def summarise(client: MlflowClient, jobs: Any, title: str) -> Summary:
     """Returns what the parent shows of its jobs: tables, a figure, and words about them."""
     with scratch_folder() as scratch:
         parts = [
-            pd.read_csv(path, **EXACT).fillna(0).assign(run_id=str(run))
+            sums_in(path).assign(run_id=str(run))
             for run in jobs["run_id"]
             for file in (BY_DOCUMENT, BASELINES)
             if (path := fetched(client, str(run), file, scratch)) is not None
         ]
     return summary_of(jobs, pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(), title)
+
+
+def sums_in(path: Path) -> pd.DataFrame:
+    """Returns the sums of each document, those of a network with "" as `baseline`."""
+    table = pd.read_csv(path, **EXACT).fillna(0)
+    return table if "baseline" in table else table.assign(baseline="")
 
 
 def summary_of(jobs: Any, documents: pd.DataFrame, title: str) -> Summary:
@@ -77,12 +84,10 @@ def joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
 
 def with_arms(jobs: Any, documents: Any) -> Any:
     """Returns the rows of documents that belong to these jobs, with their arm: a simple model's name is one."""
-    simple = documents["baseline"] if "baseline" in documents else pd.Series("", index=documents.index)
-    own = documents.assign(simple=simple.where(simple.notna() & (simple != 0), ""))
-    own = own[own["run_id"].isin(jobs["run_id"])]
+    own = documents[documents["run_id"].isin(jobs["run_id"])]
     arms = own["run_id"].map(dict(zip(jobs["run_id"], jobs["arm"], strict=True)))
-    own = own.assign(arm=np.where(own["simple"] == "", arms, own["simple"]))
-    return own.sort_values("simple", kind="stable")
+    own = own.assign(arm=arms.where(own["baseline"] == "", own["baseline"]))
+    return own.sort_values("baseline", kind="stable")
 
 
 def sums_by_arm(jobs: Any, documents: Any, task: str) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -91,7 +96,7 @@ def sums_by_arm(jobs: Any, documents: Any, task: str) -> tuple[dict[str, np.ndar
     own = with_arms(jobs, documents) if len(documents) else documents
     if not len(own):
         return {}, np.zeros(0)
-    once = own[(own["simple"] == "") | ~own.duplicated(["arm", "document"])]
+    once = own[(own["baseline"] == "") | ~own.duplicated(["arm", "document"])]
     tables = {
         str(arm): [table.set_index("document")[list(SUMS[task])] for _, table in rows.groupby("run_id", sort=False)]
         for arm, rows in once.groupby("arm", sort=False)
@@ -112,10 +117,8 @@ def by_length(sums: dict[str, np.ndarray], words: np.ndarray, names: dict[str, A
     kept = [k for i, k in enumerate(LEAST_WORDS) if counts[k] > 1 and (not i or counts[k] < counts[LEAST_WORDS[i - 1]])]
     for least, (arm, own) in product(kept or [0], sums.items()):
         chosen = own[:, words >= least]
-        low, high = np.nanquantile(errors_of(task, chosen, drawn_weights(chosen.shape[1])), [0.025, 0.975])
-        error = float(errors_of(task, chosen, np.ones((1, chosen.shape[1])))[0])
         rows.append({**names, "panel": panel_of(names), "arm": arm, "least_words": least,
-                     "documents": chosen.shape[1], "error": error, "low": low, "high": high})  # fmt: skip
+                     "documents": chosen.shape[1], **interval_of(task, chosen)})  # fmt: skip
     return pd.DataFrame(rows)
 
 
@@ -130,16 +133,25 @@ def errors_of(task: str, sums: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.stack([error_of(task, weights @ own) for own in sums]).mean(0)
 
 
+def error_over_all(task: str, sums: np.ndarray) -> float:
+    """Returns the error over all documents, the mean over jobs."""
+    return float(errors_of(task, sums, np.ones((1, sums.shape[1])))[0])
+
+
+def interval_of(task: str, sums: np.ndarray) -> dict[str, float]:
+    """Returns the error over all documents, and the ends of its interval over drawn ones."""
+    low, high = np.nanquantile(errors_of(task, sums, drawn_weights(sums.shape[1])), [0.025, 0.975])
+    return {"error": error_over_all(task, sums), "low": low, "high": high}
+
+
 def means_of(jobs: Any, sums: dict[str, np.ndarray], names: dict[str, Any]) -> pd.DataFrame:
     """Returns a row an arm: its error with an interval over documents, and its scores."""
     task, rows = str(names["task"]), []
     for arm, own in sums.items():
-        weights, table = drawn_weights(own.shape[1]), jobs[jobs["arm"] == arm]
-        low, high = np.nanquantile(errors_of(task, own, weights), [0.025, 0.975])
-        error = float(errors_of(task, own, np.ones((1, own.shape[1])))[0])
+        table = jobs[jobs["arm"] == arm]
         row = {**names, "panel": panel_of(names), "arm": arm, "jobs": len(own), "documents": own.shape[1]}
         spread = table["test_error"].std(ddof=1) if len(table) else np.nan
-        row |= {"error": error, "low": low, "high": high, "error_sd": spread}
+        row |= {**interval_of(task, own), "error_sd": spread}
         kept = ("reach", "keys_per_query", "parameters", "seconds", "test_token_accuracy")
         row |= {name: float(table[name].mean()) for name in kept if name in table and len(table)}
         rows.append(row)
@@ -157,26 +169,27 @@ def paired_of(sums: dict[str, np.ndarray], names: dict[str, Any]) -> pd.DataFram
     task, rows = str(names["task"]), []
     weights = drawn_weights(next(iter(sums.values())).shape[1])
     drawn = {arm: errors_of(task, own, weights) for arm, own in sums.items()}
-    whole = {arm: errors_of(task, own, np.ones((1, own.shape[1])))[0] for arm, own in sums.items()}
+    whole = {arm: error_over_all(task, own) for arm, own in sums.items()}
     for first, second in combinations(sums, 2):
         differences = drawn[second] - drawn[first]
         low, high = np.nanquantile(differences, [0.025, 0.975])
         below = np.mean(differences <= 0), np.mean(differences >= 0)
         rows.append({
             **names, "panel": panel_of(names), "arm": second, "against": first,
-            "difference": float(whole[second] - whole[first]), "low": low, "high": high,
+            "difference": whole[second] - whole[first], "low": low, "high": high,
             "p": min(1.0, 2 * max(min(below), 1 / DRAWS)),
         })  # fmt: skip
     table = pd.DataFrame(rows)
-    return table.assign(p_holm=statistics.holm(table["p"].to_numpy()), verdict=verdicts(table)) if rows else table
+    return with_verdicts(table.assign(p_holm=statistics.holm(table["p"].to_numpy()))) if rows else table
 
 
-def verdicts(table: pd.DataFrame) -> list[str]:
-    """Returns for each pair whether the claim holds that `arm` has a lower error than `against`, by Holm's p and the
+def with_verdicts(table: pd.DataFrame) -> pd.DataFrame:
+    """Returns pairs with whether the claim holds that `arm` has a lower error than `against`, by Holm's p and the
     interval."""
-    sure = statistics.holm(table["p"].to_numpy()) <= ALPHA
+    sure = table["p_holm"] <= ALPHA
     lower, higher = sure & (table["high"] < 0), sure & (table["low"] > 0)
-    return [verdict(supported=own, contradicted=other) for own, other in zip(lower, higher, strict=True)]
+    said = [verdict(supported=own, contradicted=other) for own, other in zip(lower, higher, strict=True)]
+    return table.assign(verdict=said)
 
 
 def words_of(table: pd.DataFrame) -> list[str]:
