@@ -1,0 +1,70 @@
+"""What a recogniser minimises: the sum of its losses over images of words, in batches of similar width."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from models.forms.images import crops_of
+from models.forms.recognise.recogniser import Recogniser
+from models.runtime.collectives import rank, world
+from models.runtime.objective import Loss, no_loss
+
+MOST_TURNS = 2**31
+SORTED = 16  # batches whose images are sorted by width together
+
+Show = Callable[[int, int], Tensor]
+
+
+class ShownWords(NamedTuple):
+    """Holds the images of a batch, and the number of the turn in which they are shown."""
+
+    words: list[int]
+    turn: int
+
+
+class RecognitionObjective:
+    """Is the mean over texts of a recogniser's losses, an `Objective` of the gradient loop.
+
+    show: gives the ink (height, width) of a training image in a turn; a turn is an epoch, and has a number of its own,
+    drawn with the order of the images, so that a run that goes on sees the same changed copies. texts: of the images.
+    widths: about how wide each image is, at one height; a batch has images of similar width. batch: images of a step.
+    Of several processes each takes every so many-th image of a batch.
+    Raises ValueError without an image, and for texts that the alphabet cannot write.
+    """
+
+    def __init__(
+        self, model: Recogniser, show: Show, texts: Sequence[str], widths: Sequence[float], *, batch: int
+    ) -> None:
+        if not texts or len(texts) != len(widths):
+            raise ValueError(f"each image needs a text and a width; got {len(texts)} texts and {len(widths)} widths")
+        model.alphabet.encode(texts)
+        self.model, self.show, self.texts, self.batch = model, show, texts, batch
+        self.widths = torch.as_tensor(widths, dtype=torch.float64)
+
+    def parameters(self) -> list[nn.Parameter]:
+        """Returns those that the gradient trains."""
+        return [parameter for parameter in self.model.parameters() if parameter.requires_grad]
+
+    def batches(self, generator: torch.Generator) -> Iterator[ShownWords]:
+        """Yields the batches of an epoch in a random order: every so many images are sorted by width and cut."""
+        turn = int(torch.randint(MOST_TURNS, (), generator=generator))
+        batches = list[list[int]]()
+        for chunk in torch.randperm(len(self.texts), generator=generator).split(SORTED * self.batch):
+            alike = chunk[torch.argsort(self.widths[chunk], stable=True)]
+            batches += [own.tolist() for own in alike.split(self.batch)]
+        for place in torch.randperm(len(batches), generator=generator).tolist():
+            yield ShownWords(batches[place], turn)
+
+    def loss(self, batch: ShownWords) -> Loss:
+        """Returns the losses summed over the texts of a batch, with their number."""
+        own = batch.words[rank() :: world()]
+        if not own:
+            return no_loss(self.parameters())
+        device = next(self.model.parameters()).device
+        crops = crops_of([self.show(word, batch.turn) for word in own], self.model.settings.height).to(device)
+        losses = self.model.losses(crops, [self.texts[word] for word in own])
+        return Loss(torch.stack(list(losses.values())).sum() * len(own), float(len(own)))

@@ -1,0 +1,59 @@
+"""What every recogniser is: settings, and the network that they make, with named losses and texts that are read."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from models.forms.images import Crops, crops_of
+from models.forms.recognise.alphabet import Alphabet
+
+BATCH = 64  # images that are read at once
+
+
+class Reading(NamedTuple):
+    """Holds what was read in an image, and its probability as the recogniser has it."""
+
+    text: str
+    probability: float
+
+
+class Recogniser(nn.Module, ABC):
+    """Reads images of words.
+
+    settings: the settings that it was made with; `height` among them. alphabet: what it can read. A reading hangs on
+    its own image alone, not on the others of the batch and not on how far it is padded.
+    """
+
+    settings: Any
+    alphabet: Alphabet
+
+    @abstractmethod
+    def losses(self, crops: Crops, texts: Sequence[str]) -> dict[str, Tensor]:
+        """Returns named losses, each the mean over the texts; what is minimised is their sum.
+
+        Raises ValueError for characters outside the alphabet and for texts that are too long for their image.
+        """
+
+    @abstractmethod
+    def read(self, crops: Crops) -> list[Reading]:
+        """Returns what is read in each image."""
+
+    def read_words(self, images: Sequence[Tensor]) -> list[Reading]:
+        """Returns what is read in images of ink (height, width) of any size, in batches of similar width."""
+        if not images:
+            return []
+        crops = crops_of(images, self.settings.height)
+        order = torch.argsort(crops.widths, stable=True)
+        device = next(self.parameters()).device
+        found: list[Reading | None] = [None] * len(images)
+        with torch.inference_mode():
+            for rows in order.split(BATCH):
+                readings = self.eval().read(crops.at(rows).to(device))
+                for row, reading in zip(rows.tolist(), readings, strict=True):
+                    found[row] = reading
+        return [own for own in found if own is not None]

@@ -1,0 +1,128 @@
+"""Texts from frames, by connectionist temporal classification (Graves et al. 2006).
+
+Each frame says a symbol or blank; B joins repeats and drops blanks, so that p(y|x) = Σ_{π ∈ B⁻¹(y)} Π_t p_t(π_t).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+BLANK = 0
+
+
+class Said(NamedTuple):
+    """Holds the symbols that were read, and log p of them."""
+
+    symbols: tuple[int, ...]
+    log_p: float
+
+
+def frames_needed(symbols: Sequence[int]) -> int:
+    """Returns how many frames a text needs: its symbols, and a blank between each two neighbours that are equal."""
+    return len(symbols) + sum(one == other for one, other in pairwise(symbols))
+
+
+def refuse_too_few_frames(texts: Sequence[Sequence[int]], frames: Sequence[int]) -> None:
+    """Raises ValueError, naming the first, for a text without a symbol and for one that has too few frames, as no
+    path gives it: its loss would be infinite."""
+    for number, (symbols, there) in enumerate(zip(texts, frames, strict=True)):
+        needed = frames_needed(symbols)
+        if not symbols:
+            raise ValueError(f"text {number} is empty; leave it out")
+        if needed > there:
+            raise ValueError(
+                f"text {number} has {len(symbols)} symbols and needs {needed} frames, its image gives {there}; take "
+                f"images at least {needed / max(there, 1):.2f} times as wide, or frames that are closer"
+            )
+
+
+def ctc_losses(log_p: Tensor, frames: Tensor, texts: Sequence[Sequence[int]]) -> Tensor:
+    """Returns −ln p(y|x) of each text, (sequence,).
+
+    log_p: (sequence, frame, symbol), blank is symbol 0. frames: int64 (sequence,), how many frames each has. Raises
+    ValueError as `refuse_too_few_frames`: an impossible text is never dropped in silence.
+    """
+    refuse_too_few_frames(texts, frames.tolist())
+    lengths = torch.tensor([len(own) for own in texts])
+    flat = torch.tensor([symbol for own in texts for symbol in own])
+    return torch.nn.functional.ctc_loss(
+        log_p.transpose(0, 1), flat.to(log_p.device), frames.cpu(), lengths, blank=BLANK, reduction="none"
+    )
+
+
+def joined(path: Sequence[int]) -> tuple[int, ...]:
+    """Returns B(π): repeats joined, blanks dropped."""
+    changes = [own for place, own in enumerate(path) if not place or own != path[place - 1]]
+    return tuple(own for own in changes if own != BLANK)
+
+
+def best_paths(log_p: Tensor, frames: Tensor) -> list[Said]:
+    """Returns what the most probable symbol of each frame says, and log p of that one path. Shapes as of
+    `ctc_losses`."""
+    best, symbols = log_p.double().max(2)
+    rows = zip(best.cpu(), symbols.cpu(), frames.tolist(), strict=True)
+    return [Said(joined(path[:count].tolist()), float(values[:count].sum())) for values, path, count in rows]
+
+
+def prefix_beam(log_p: np.ndarray, *, size: int) -> Said:
+    """Returns the most probable text that a beam of `size` prefixes finds, and ln of the sum over its paths.
+
+    log_p: float64 (frame, symbol). With as many prefixes as there are it is the most probable text of all. Of equals
+    the shorter one stays, then the one of lower symbols. Raises ValueError for a size below 1.
+    """
+    if size < 1:
+        raise ValueError(f"a beam needs a size of at least 1, got {size}")
+    beam: dict[tuple[int, ...], tuple[float, float]] = {(): (0.0, -np.inf)}  # ln p that ends in blank, and in a symbol
+    for row in log_p:
+        found: dict[tuple[int, ...], tuple[float, float]] = {}
+        for prefix, (blank, symbol) in beam.items():
+            extend(found, prefix, np.logaddexp(blank, symbol) + row[BLANK], -np.inf)
+            if prefix:
+                extend(found, prefix, -np.inf, symbol + row[prefix[-1]])
+            for own in range(1, len(row)):
+                before = blank if prefix and own == prefix[-1] else np.logaddexp(blank, symbol)
+                extend(found, (*prefix, own), -np.inf, before + row[own])
+        order = sorted(found.items(), key=lambda item: (-float(np.logaddexp(*item[1])), len(item[0]), item[0]))
+        beam = dict(order[:size])
+    best = next(iter(beam))
+    return Said(best, float(np.logaddexp(*beam[best])))
+
+
+def extend(
+    found: dict[tuple[int, ...], tuple[float, float]], prefix: tuple[int, ...], blank: float, symbol: float
+) -> None:
+    """Adds probabilities, as logarithms, to those of a prefix."""
+    own = found.get(prefix, (-np.inf, -np.inf))
+    found[prefix] = (float(np.logaddexp(own[0], blank)), float(np.logaddexp(own[1], symbol)))
+
+
+def alignment(log_p: np.ndarray, symbols: Sequence[int]) -> np.ndarray:
+    """Returns the most probable path of a text, int64 (frame,): the place of the symbol that each frame says, −1 for
+    blank (Viterbi 1967). Of equals the path that goes on later.
+
+    log_p: float64 (frame, symbol). Raises ValueError as `refuse_too_few_frames`.
+    """
+    refuse_too_few_frames([symbols], [len(log_p)])
+    states = np.array([BLANK, *(part for own in symbols for part in (own, BLANK))])
+    skips = np.array([place > 1 and own not in (BLANK, states[place - 2]) for place, own in enumerate(states)])
+    score = np.full(len(states), -np.inf)
+    score[:2] = log_p[0, states[:2]]
+    steps = np.zeros((len(log_p), len(states)), np.int64)
+    for frame in range(1, len(log_p)):
+        one = np.concatenate([[-np.inf], score[:-1]])
+        two = np.where(skips, np.concatenate([[-np.inf, -np.inf], score[:-2]]), -np.inf)
+        choices = np.stack([score, one, two])
+        steps[frame] = choices.argmax(0)
+        score = choices.max(0) + log_p[frame, states]
+    place = len(states) - 1 if score[-1] >= score[-2] else len(states) - 2
+    path = [place]
+    for frame in range(len(log_p) - 1, 0, -1):
+        path.append(path[-1] - int(steps[frame, path[-1]]))
+    found = np.array(path[::-1])
+    return np.where(found % 2, found // 2, -1)

@@ -1,0 +1,31 @@
+"""Images of words as crops of one height."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from models.forms.images import as_ink, crops_of
+
+
+def test_black_is_ink() -> None:
+    torch.testing.assert_close(as_ink(np.array([[0, 255, 51]], np.uint8)), torch.tensor([[1.0, 0.0, 0.8]]))
+
+
+def test_crops_have_one_height_and_paper_past_their_width() -> None:
+    crops = crops_of([torch.ones(16, 20), torch.ones(8, 24), torch.ones(8, 1)], 8)
+    assert crops.ink.shape == (3, 1, 8, 24)
+    assert crops.widths.tolist() == [10, 24, 8]
+    torch.testing.assert_close(crops.ink[0, 0, :, :10], torch.ones(8, 10))
+    assert crops.ink[0, 0, :, 10:].sum() == 0
+    assert crops.ink[2, 0, :, 1:].sum() == 0
+    few = crops.at([2, 0])
+    assert few.ink.shape == (2, 1, 8, 10)
+    torch.testing.assert_close(few.ink[1], crops.ink[0, :, :, :10])
+
+
+@pytest.mark.parametrize(("images", "said"), [([], "no image"), ([torch.ones(2, 2), torch.ones(0, 3)], "image 1 has")])
+def test_what_is_no_image_is_refused(images: list[torch.Tensor], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        crops_of(images, 8)
