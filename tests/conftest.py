@@ -57,6 +57,15 @@ def tracking_uri_of_this_test_alone() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def module_path_of_this_test_alone() -> Iterator[None]:
+    """MLflow puts the packages that a loaded model carries before ours, and a process that is started afterwards
+    would import them."""
+    before = list(sys.path)
+    yield
+    sys.path[:] = before
+
+
 @pytest.fixture(scope="session")
 def template_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An empty store, made once. It is not where it was made: what still has that address writes nothing here."""

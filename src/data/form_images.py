@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from data.base import DataError, spread
-from data.greys import Greys
+from data.greys import Greys, refuse_shared
 
 PARTS = ("train", "validation", "test")
 CLASSES = ("background", "word", "signature", "stamp", "date", "noise")
@@ -179,15 +179,7 @@ class HandwrittenForms:
     def __post_init__(self) -> None:
         if tuple(self.parts)[: len(PARTS)] != PARTS or not all(map(len, self.parts.values())):
             raise DataError(f"{self.name}: training, validation and test part need a form each")
-        seen: dict[bytes, tuple[str, int]] = {}
-        for name, part in self.parts.items():
-            for number, digest in enumerate(part.digests):
-                other, first = seen.setdefault(digest, (name, number))
-                if other != name:
-                    raise DataError(
-                        f"{self.name}: form {number + 1} of the {name} part is form {first + 1} of the {other} part; "
-                        "leave one of them out"
-                    )
+        refuse_shared(self.name, self.parts, lambda part, number: f"form {number + 1} of the {part} part")
 
     @property
     def tests(self) -> tuple[str, ...]:

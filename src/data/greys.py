@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -62,6 +62,19 @@ def one_after_the_other(images: Sequence[np.ndarray]) -> tuple[np.ndarray, np.nd
     shapes = np.array([image.shape for image in images], np.int32).reshape(-1, 2)
     pixels = np.concatenate([image.ravel() for image in images]) if len(images) else np.empty(0, np.uint8)
     return pixels, shapes
+
+
+def refuse_shared(name: str, parts: Mapping[str, Greys], called: Callable[[str, int], str]) -> None:
+    """Raises DataError, beginning with `name`, for an image that stands in two parts: a test is of unseen images.
+
+    called: says in words what image a part has at a number.
+    """
+    seen: dict[bytes, tuple[str, int]] = {}
+    for part, greys in parts.items():
+        for number, digest in enumerate(greys.digests):
+            other, first = seen.setdefault(digest, (part, number))
+            if other != part:
+                raise DataError(f"{name}: {called(part, number)} is {called(other, first)}; leave one of them out")
 
 
 def digest_of(image: np.ndarray) -> bytes:

@@ -18,18 +18,13 @@ from tqdm import tqdm
 from data.base import DataError, Dataset, Sequences
 from data.files.download import Opener, open_https
 from data.files.idx import read_idx
+from data.files.mnist import ADDRESS, FOLDER, IMAGES, SHA_256
 from data.files.published import Published
 from data.ranges import Count, Seed
 from data.source import Source
 
-FOLDER = "mnist"
-FILE = "t10k-images-idx3-ubyte.gz"
-CHECKSUMS = {FILE: "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"}
-PUBLISHED = Published(
-    "moving_mnist", "mnist",
-    "https://raw.githubusercontent.com/fgnt/mnist/ae608a02b796c9ee908c082585a5f006fe05258e/",
-    CHECKSUMS, FOLDER, "scikit-learn's small digits",
-)  # fmt: skip
+CHECKSUMS = {IMAGES: SHA_256[IMAGES]}
+PUBLISHED = Published("moving_mnist", "mnist", ADDRESS, CHECKSUMS, FOLDER, "scikit-learn's small digits")
 BOX, DIGIT = 64, 28
 ROOM = BOX - DIGIT
 SPEED = 0.1 * ROOM  # pixels a frame: a tenth of the way from wall to wall, as in the paper's program

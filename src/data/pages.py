@@ -123,23 +123,6 @@ class Document(NamedTuple):
         """Returns how many words have no box."""
         return int(np.isnan(self.boxes[:, 0]).sum())
 
-    def centres(self) -> np.ndarray:
-        """Returns the centre of each word on the pages stacked one below the other, float64 (word, 2).
-
-        y ← y + Σ of the heights of the pages before (thesis, 2.3.3.2). A word without a box takes the centre of the
-        nearest earlier word of its page that has one, else of the next such word; NaN where the page has none.
-        """
-        boxes = self.boxes.astype(np.float64)
-        own = (boxes[:, :2] + boxes[:, 2:]) / 2
-        above = np.concatenate([[0.0], np.cumsum([page.height for page in self.sizes])])
-        own[:, 1] += above[self.pages]
-        for page in np.unique(self.pages[np.isnan(own[:, 0])]):
-            rows = np.flatnonzero(self.pages == page)
-            there = rows[~np.isnan(own[rows, 0])]
-            if len(there):
-                own[rows] = own[there[np.maximum(np.searchsorted(there, rows, side="right") - 1, 0)]]
-        return own
-
 
 def follows(tag: str, last: str) -> bool:
     """Returns whether a tag may stand behind another one, by IOB2."""

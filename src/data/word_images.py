@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from data.base import DataError, spread
-from data.greys import Greys, one_after_the_other
+from data.greys import Greys, one_after_the_other, refuse_shared
 
 PARTS = ("train", "validation", "test")
 
@@ -70,19 +70,11 @@ class HandwrittenWords:
             raise DataError(f"{self.name}: training, validation and test part need an image each")
         if len({part.writers is None for part in self.parts.values()}) > 1:
             raise DataError(f"{self.name}: some parts name the writers of their images and some do not")
-        self.check_overlaps()
+        refuse_shared(self.name, self.parts, self.called)
 
-    def check_overlaps(self) -> None:
-        """Raises DataError, naming both, for an image that stands in two parts."""
-        seen: dict[bytes, tuple[str, int]] = {}
-        for name, part in self.parts.items():
-            for number, digest in enumerate(part.digests):
-                other, first = seen.setdefault(digest, (name, number))
-                if other != name:
-                    raise DataError(
-                        f"{self.name}: image {number + 1} of the {name} part ({part.texts[number]!r}) is image "
-                        f"{first + 1} of the {other} part; leave one of them out"
-                    )
+    def called(self, part: str, number: int) -> str:
+        """Returns which image one is, in words."""
+        return f"image {number + 1} of the {part} part ({self.parts[part].texts[number]!r})"
 
     @property
     def writers_shared(self) -> bool | None:

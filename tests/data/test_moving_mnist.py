@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from data.base import DataError, Dataset
 from data.files.download import open_https
+from data.files.mnist import FOLDER
+from data.files.mnist import IMAGES as FILE
 from data.moving_mnist import (
     BOX,
     CHECKSUMS,
     DIGIT,
-    FILE,
-    FOLDER,
     ROOM,
     SPEED,
     MovingMnist,

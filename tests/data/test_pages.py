@@ -9,6 +9,7 @@ import pytest
 
 from data.base import DataError
 from data.pages import Document, Documents, Page
+from models.documents.words import centres_of
 
 NONE = (np.nan,) * 4
 
@@ -35,12 +36,12 @@ def documents(**changed: Any) -> Documents:
 def test_centres_on_stacked_pages_by_hand() -> None:
     """The word without a box takes the place of the one before it."""
     expected = [[5, 5], [25, 5], [25, 5], [5, 60], [55, 100]]
-    np.testing.assert_array_equal(document().centres(), expected)
+    np.testing.assert_array_equal(centres_of(document()), expected)
 
 
 def test_words_without_a_box_before_any_and_on_a_page_of_none() -> None:
     boxes = [NONE, NONE, (0, 0, 10, 10), NONE, NONE]
-    np.testing.assert_array_equal(document(boxes=boxes).centres(), [[5, 5]] * 3 + [[np.nan, np.nan]] * 2)
+    np.testing.assert_array_equal(centres_of(document(boxes=boxes)), [[5, 5]] * 3 + [[np.nan, np.nan]] * 2)
     assert document(boxes=boxes).without_box == 4
 
 
@@ -60,7 +61,7 @@ def test_an_empty_page_in_the_middle_stacks() -> None:
     sizes = (Page(100, 50), Page(100, 50), Page(100, 60))
     made = document(pages=[0, 0, 0, 2, 2], sizes=sizes)
     made.check()
-    np.testing.assert_array_equal(made.centres()[3], [5, 110])
+    np.testing.assert_array_equal(centres_of(made)[3], [5, 110])
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {

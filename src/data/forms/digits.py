@@ -9,21 +9,13 @@ import numpy as np
 
 from data.base import DataError
 from data.files.idx import read_idx
+from data.files.mnist import ADDRESS, FOLDER, SHA_256
 from data.files.published import Published
 from data.forms.hand import draw_hand, write_word
 from data.greys import PAPER
 from data.word_images import PARTS
 
-IMAGES, LABELS = "t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"
-CHECKSUMS = {
-    IMAGES: "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
-    LABELS: "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
-}
-FILES = Published(
-    "composed_forms", "mnist",
-    "https://raw.githubusercontent.com/fgnt/mnist/ae608a02b796c9ee908c082585a5f006fe05258e/",
-    CHECKSUMS, "mnist", "digits that are written by a program",
-)  # fmt: skip
+FILES = Published("composed_forms", "mnist", ADDRESS, SHA_256, FOLDER, "digits that are written by a program")
 SHARES = {"train": 0.6, "validation": 0.1, "test": 0.3}
 STAND_IN_HANDS = 6  # of each part
 

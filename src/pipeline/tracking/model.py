@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import shlex
 import shutil
@@ -14,7 +15,6 @@ from mlflow.exceptions import MlflowException
 from mlflow.models import Model
 from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 
-import models
 from pipeline.compare.comparison import Comparison
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import store_folder
@@ -30,14 +30,15 @@ BEST_SO_FAR = "best_so_far"  # tag of the job of a multirun whose parameters are
 
 
 def model_parts(servable: Servable, folder: Path) -> dict[str, Any]:
-    """Returns what MLflow makes a model of: the saved parameters, the code that serves them, and the package `models`,
-    which is copied to `folder`."""
-    code = folder / "models"
-    shutil.copytree(Path(models.__file__).parent, code, ignore=shutil.ignore_patterns("__pycache__"))
+    """Returns what MLflow makes a model of: the saved parameters, the code that serves them, and the packages that it
+    needs, which are copied to `folder`."""
+    for name in servable.packages:
+        origin = Path(str(importlib.import_module(name).__file__)).parent
+        shutil.copytree(origin, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     return {
         "python_model": str(servable.code),
         "artifacts": {PARAMETERS: str(servable.parameters)},
-        "code_paths": [str(code)],
+        "code_paths": [str(folder / name) for name in servable.packages],
         "signature": servable.signature,
         "input_example": servable.example,
         "pip_requirements": list(servable.requirements),
@@ -49,7 +50,7 @@ def model_parts(servable: Servable, folder: Path) -> dict[str, Any]:
 def log_model(run: Run, servable: Servable, comparison: Comparison, *, name: str | None = None) -> str:
     """Logs the model and registers it under `name` if there is one; returns its URI.
 
-    It carries the package `models` with it.
+    It carries the packages of this project that it needs with it.
     """
     logged: Any = None
     with scratch_folder() as folder:
@@ -108,9 +109,10 @@ def keep_model(run: Run, model: TrainedModel, tracking: Any, comparison: Compari
         return log_model(run, model.servable(folder), comparison, name=None if tracking.parent else tracking.register)
 
 
-def how_to_predict(uri: str, reading: Sequence[str] = ()) -> str:
-    """Returns the command that predicts a new file. reading: the settings by which a file is read as this run's."""
-    asked = shlex.join(["recipe=predict", f"model={uri}", "data.path=new.csv", *reading])
+def how_to_predict(uri: str, reading: Sequence[str] = (), *, path: str = "new.csv") -> str:
+    """Returns the command that predicts a new file. reading: the settings by which a file is read as this run's. path:
+    what the file is called."""
+    asked = shlex.join(["recipe=predict", f"model={uri}", f"data.path={path}", *reading])
     return f"predict: python -m pipeline {asked}"
 
 

@@ -20,13 +20,14 @@ REQUIREMENTS = ("mlflow", "torch", "numpy", "pandas")  # of the package `models`
 class Servable:
     """What MLflow makes a model of; the package `models` travels with it in any case.
 
-    code: a file that ends with `mlflow.models.set_model(…)`; it travels with the model and imports `models` at most.
+    code: a file that ends with `mlflow.models.set_model(…)`; it travels with the model and imports `packages` at most.
     parameters: the folder of the saved parameters; the code finds it as `context.artifacts["parameters"]`.
     signature: columns and parameters of a request, from which the strict server takes the parameters that it lets in.
     example: input that the model takes, alone or as (input, parameters).
     requirements: installed packages, as "name==version".
     metadata: what is read of a logged model without loading it.
     model_config: settings of the served model that whoever loads it may change.
+    packages: of this project that travel with the model.
     """
 
     code: Path
@@ -36,6 +37,7 @@ class Servable:
     requirements: Sequence[str]
     metadata: Mapping[str, Any] = field(default_factory=dict)
     model_config: Mapping[str, Any] = field(default_factory=dict)
+    packages: Sequence[str] = ("models",)
 
 
 @dataclass(frozen=True)

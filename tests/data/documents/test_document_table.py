@@ -12,6 +12,7 @@ import pytest
 from data.base import DataError
 from data.documents.table import DocumentTable
 from data.pages import Documents
+from models.documents.words import centres_of
 
 PARTS = ("train", "validation", "test")
 
@@ -51,7 +52,7 @@ def test_words_boxes_pages_tags_and_labels_are_read(tmp_path: Path) -> None:
     assert own.boxes.tolist() == [[10, 20, 25, 32], [30, 20, 45, 32]] * 2
     assert own.pages.tolist() == [0, 0, 1, 1]
     assert own.tags == ("B-sum", "I-sum", "O", "O")
-    assert own.centres()[2].tolist() == [17.5, 826]
+    assert centres_of(own)[2].tolist() == [17.5, 826]
     assert data.classes == ("bill", "letter")
     assert data.tags == ("O", "B-sum", "I-sum")
     assert [len(data.parts[part]) for part in PARTS] == [1, 1, 1]
@@ -75,7 +76,7 @@ def test_pages_may_be_counted_from_0_and_one_may_be_empty(tmp_path: Path) -> Non
     own = named(load(tmp_path, table))["a"]
     assert own.pages.tolist() == [0, 0, 2, 2]
     assert [tuple(size) for size in own.sizes] == [(600, 800)] * 3
-    assert own.centres()[2].tolist() == [17.5, 1626]
+    assert centres_of(own)[2].tolist() == [17.5, 1626]
 
 
 def test_a_box_may_be_empty_and_words_that_look_like_nothing_are_kept(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 from data.base import DataError
 from data.documents import kleister
 from data.documents.kleister import DROPPED, KINDS, TAGS, KleisterNda, read_kleister
+from models.documents.words import centres_of
 from pipeline.host.paths import PACKAGE
 
 BESIDE = PACKAGE.parent.parent.parent / "shared" / "data"
@@ -72,7 +73,7 @@ def test_values_are_projected_to_tags_and_the_damaged_document_is_left_out(folde
     assert documents["c"].words[4:] == ("or", "Utah")
     assert documents["c"].tags[4:] == ("O", "B-jurisdiction")
     assert documents["a"].pages.tolist() == [0] * 4 + [2] * 4
-    assert documents["a"].centres()[4].tolist() == [44, 110]
+    assert centres_of(documents["a"])[4].tolist() == [44, 110]
     assert data.tags == TAGS
     assert documents["a"].values == (("jurisdiction", "ohio"), ("party", "acme_inc"), ("term", "24_month"))
     assert ("party", "bulk_llc") in documents["b"].values  # though the words do not say it

@@ -20,6 +20,7 @@ from models.documents.objective import (
     drawn_batches,
 )
 from models.documents.tokens import NO_BOX, PageTokens, in_thousandths, layout_of
+from models.documents.words import centres_of
 from models.runtime.objective import descend
 from models.sequence.masking import Masking
 from models.sequence.orders import page_order
@@ -39,7 +40,7 @@ def prepared(document: Document, pattern: Pattern | None, known: dict[str, int])
         np.concatenate([[0], document.pages.astype(np.int64)]), np.array([len(ids)]),
     )  # fmt: skip
     tokens = PageTokens(*map(torch.from_numpy, parts))
-    place, chance = layout_of(tokens, document.centres()), np.random.default_rng(0)
+    place, chance = layout_of(tokens, centres_of(document)), np.random.default_rng(0)
     order = page_order(place.centres, leaf=64)
     if pattern is None:
         plans: Any = (paired_plan(DistanceKeysWindowValues(8).pairs(place, chance), order),)

@@ -79,15 +79,6 @@ def test_stretches_cover_all_words_within_their_tokens(most: int, shared: int) -
     assert owners.tolist() == room.argmax(0).tolist()
 
 
-def test_words_without_a_box_and_stacked_pages(documents: list[Document]) -> None:
-    own = documents[0]
-    boxes = own.boxes.copy()
-    boxes[[0, 7, 8]] = np.nan
-    for each in (own, own._replace(boxes=boxes), own._replace(pages=(np.arange(80) // 30).astype(np.int16),
-                                                              sizes=own.sizes[:1] * 3)):  # fmt: skip
-        np.testing.assert_array_equal(centres_of(each), each.centres())
-
-
 @pytest.mark.parametrize("pattern", [SlidingWindow(8), Distance(6), WindowRandom(8, 1), DistanceKeysWindowValues(6)])
 def test_a_word_is_tagged_as_its_chunk_by_itself(
     documents: list[Document], vocabulary: Vocabulary, pattern: Any

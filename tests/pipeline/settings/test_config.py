@@ -64,6 +64,12 @@ NEEDED = {
         for group in ("attention", "encoder")
         for path in (conf_folder() / group).glob("*.yaml")
     },
+    ("data", "composed_forms"): ["recipe=forms"],
+    ("data", "forms_folder"): ["recipe=forms", f"data.path={__file__}"],
+    **{
+        ("detector", path.stem): ["recipe=forms", "forms.scored=words"]
+        for path in (conf_folder() / "detector").glob("*.yaml")
+    },
     ("data", "documents_table"): ["recipe=documents", f"data.path={__file__}"],
     ("data", "text_pairs"): ["recipe=experts", f"data.path={__file__}"],
     ("data", "utterances"): ["recipe=mctn", f"data.path={__file__}"],
@@ -100,10 +106,19 @@ def test_the_options_are_found() -> None:
     assert len(OPTIONS) >= 25
 
 
+@pytest.mark.parametrize("recipe", sorted(path.stem for path in (conf_folder() / "recipe").glob("*.yaml")))
+def test_what_a_recipe_says_stands(recipe: str) -> None:
+    """`config.yaml` comes after the recipe, so that what it says of the same setting would win."""
+    own = OmegaConf.load(conf_folder() / "recipe" / f"{recipe}.yaml")
+    composed = compose("config", [f"recipe={recipe}"])
+    plain = {key: value for key, value in own.items() if isinstance(value, str | int | float)}
+    assert {key: composed[key] for key in plain} == plain
+
+
 @pytest.mark.parametrize(("group", "option"), [pair for pair in OPTIONS if pair != ("data", "new")])
 def test_every_option_composes_and_its_target_takes_its_keys(group: str, option: str) -> None:
     settings = checked(compose("config", [f"{group}={option}", *NEEDED.get((group, option), [])]))
-    assert settings.recipe in ("documents", "experts", "mctn", "psrnn", "ssgp", "trace", "tune")
+    assert settings.recipe in ("documents", "experts", "forms", "mctn", "psrnn", "ssgp", "trace", "tune")
     section = getattr(settings, group, None)  # `space` is no section: it says what is drawn
     if isinstance(section, dict) and "_target_" in section:
         check_target(group, section, [])

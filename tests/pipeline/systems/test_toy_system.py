@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 FILE = re.compile(
     r"^`(?P<path>[\w/.]+\.(?:py|yaml))`[^\n]*\n(?:(?!```)[^\n]+\n)*\n```\w+\n(?P<text>.*?)^```$", re.M | re.S
 )
-LAST = '"experts", "documents")\n'
+LAST = '"documents", "forms")\n'
 
 
 def section(heading: str) -> str:
@@ -71,7 +71,7 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     registry = folder / "src/pipeline/systems/registry.py"
     text = registry.read_text(encoding="utf-8")
     assert text.count(LAST) == 1
-    registry.write_text(text.replace(LAST, LAST.replace('"experts"', '"experts", "linear"')), encoding="utf-8")
+    registry.write_text(text.replace(LAST, LAST.replace('"documents"', '"documents", "linear"')), encoding="utf-8")
     return folder
 
 

@@ -93,6 +93,36 @@ def _curve(scores: np.ndarray, meant: np.ndarray, count: int) -> Curve:
     return Curve(scores[ends], hits / (ends + 1), hits / count, count)
 
 
+def hits_of(found: Detections, truth: Truth, *, least_overlap: float = 0.5) -> np.ndarray:
+    """Returns which detections of a form are the best to mean a true box of their class, bool (detection,); of equal
+    scores the first."""
+    hits = np.zeros(len(found.boxes), bool)
+    order = found.scores.sort(descending=True, stable=True).indices
+    for kind in range(1, len(CLASSES)):
+        own, there = order[found.classes[order] == kind], truth.classes == kind
+        meant = matches(found.at(own), Truth(truth.boxes[there], truth.classes[there]), least_overlap)
+        boxes, first = np.unique(meant, return_index=True)
+        hits[own.cpu().numpy()[first[boxes >= 0]]] = True
+    return hits
+
+
+def weighted_average(scores: np.ndarray, hits: np.ndarray, weights: np.ndarray, truths: np.ndarray) -> np.ndarray:
+    """Returns the average precision of a class where forms count several times or not at all, float64 (draw,).
+
+    scores, hits: (detection,), as `hits_of` gives them, of all forms. weights: (draw, detection), how often the form of
+    each counts. truths: (draw,), how many true boxes count. With weights of 1 it is `Curve.average`. NaN where no box
+    counts.
+    """
+    order = np.argsort(-scores, kind="stable")
+    ends = np.flatnonzero(np.diff(scores[order], append=-np.inf))
+    counted = weights[:, order]
+    found, right = counted.cumsum(1)[:, ends], (counted * hits[order]).cumsum(1)[:, ends]
+    precision = right / np.maximum(found, 1)
+    best = np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
+    areas = (np.diff(right, prepend=0.0, axis=1) * best).sum(1)
+    return np.where(truths > 0, areas / np.maximum(truths, 1), np.nan)
+
+
 def precision_of(
     found: Sequence[Detections], truths: Sequence[Truth], *, least_overlap: float = 0.5, eleven_points: bool = False
 ) -> Precision:

@@ -27,6 +27,11 @@ class Truth(NamedTuple):
     classes: Tensor
     characters: tuple[Tensor, ...] | None = None
 
+    def to(self, device: torch.device | str) -> Truth:
+        """Returns the same on that device."""
+        characters = None if self.characters is None else tuple(own.to(device) for own in self.characters)
+        return Truth(self.boxes.to(device), self.classes.to(device), characters)
+
 
 class Detections(NamedTuple):
     """Holds what was found on a form, best first: boxes and classes as in `Truth`, and scores in [0, 1], (box,)."""

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import interpolate
+from torch.nn.functional import interpolate, pad
 
 from models.runtime.parameters import one_of, whole_number
 
@@ -23,9 +23,16 @@ def normalisation(norm: str, channels: int) -> nn.Module:
     return nn.GroupNorm(channels // GROUP, channels)
 
 
-def unit(inputs: int, outputs: int, *, norm: str, stride: int = 1, dilation: int = 1) -> nn.Sequential:
+def unit(inputs: int, outputs: int, *, norm: str, dilation: int = 1) -> nn.Sequential:
     """Returns a convolution of 3 x 3, normalisation and ReLU."""
-    layer = nn.Conv2d(inputs, outputs, 3, stride, padding=dilation, dilation=dilation, bias=False)
+    layer = nn.Conv2d(inputs, outputs, 3, padding=dilation, dilation=dilation, bias=False)
+    return nn.Sequential(layer, normalisation(norm, outputs), nn.ReLU())
+
+
+def halving(inputs: int, outputs: int, *, norm: str) -> nn.Sequential:
+    """Returns a convolution of 4 x 4 that halves even sides, normalisation and ReLU. Its cells lie over the middle of
+    what they see, where one of 3 x 3 would see half a cell too far up and left."""
+    layer = nn.Conv2d(inputs, outputs, 4, 2, padding=1, bias=False)
     return nn.Sequential(layer, normalisation(norm, outputs), nn.ReLU())
 
 
@@ -66,7 +73,7 @@ class Trunk(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Returns (form, width, ⌈rows / stride⌉, ⌈columns / stride⌉). Raises ValueError for what is no ink."""
-        return self.body(self.stem(checked_ink(images)))
+        return self.body(self.stem(whole_cells(images, self.stride)))
 
 
 class UTrunk(nn.Module):
@@ -79,35 +86,37 @@ class UTrunk(nn.Module):
         self.stride, self.width = stride, width
         self.stem = stem(stride, width, norm=norm)
         self.down = nn.ModuleList(
-            nn.Sequential(unit(width, width, norm=norm, stride=2), Residual(width, norm=norm, dilation=1))
+            nn.Sequential(halving(width, width, norm=norm), Residual(width, norm=norm, dilation=1))
             for _ in range(depth)
         )
         self.up = nn.ModuleList(unit(width, width, norm=norm) for _ in range(depth))
 
     def forward(self, images: Tensor) -> Tensor:
         """Returns (form, width, ⌈rows / stride⌉, ⌈columns / stride⌉). Raises ValueError for what is no ink."""
-        seen = [self.stem(checked_ink(images))]
+        rows, columns = (-(-side // self.stride) for side in images.shape[2:])
+        seen = [self.stem(whole_cells(images, self.stride << len(self.down)))]
         for down in self.down:
             seen.append(down(seen[-1]))
         maps = seen.pop()
         for up in self.up:
-            before = seen.pop()
-            maps = up(before + interpolate(maps, before.shape[2:]))
-        return maps
+            maps = up(seen.pop() + interpolate(maps, scale_factor=2))
+        return maps[:, :, :rows, :columns]
 
 
 def stem(stride: int, width: int, *, norm: str) -> nn.Sequential:
     """Returns what halves the resolution until a cell is `stride` pixels wide."""
     halvings = stride.bit_length() - 1
     widths = [1, width // 2, *[width] * (halvings - 1)] if halvings > 1 else [1, width]
-    return nn.Sequential(*(unit(before, after, norm=norm, stride=2) for before, after in pairwise(widths)))
+    return nn.Sequential(*(halving(before, after, norm=norm) for before, after in pairwise(widths)))
 
 
-def checked_ink(images: Tensor) -> Tensor:
-    """Returns the images. Raises ValueError for what is no ink."""
+def whole_cells(images: Tensor, cell: int) -> Tensor:
+    """Returns the images with white at the right and below, so that their sides are multiples of a cell's. Raises
+    ValueError for what is no ink."""
     if images.ndim != 4 or images.shape[1] != 1 or not images.is_floating_point():
         raise ValueError(f"images must be floats of shape (form, 1, height, width), got {tuple(images.shape)}")
-    return images
+    height, width = images.shape[2:]
+    return pad(images, (0, -width % cell, 0, -height % cell))
 
 
 def head(inputs: int, outputs: int, *, bias: float | Sequence[float] = 0.0) -> nn.Conv2d:

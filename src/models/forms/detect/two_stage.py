@@ -23,11 +23,12 @@ from models.forms.detect.boxes import (
     suppress,
 )
 from models.forms.detect.detector import AnchoredSettings, Detector
-from models.forms.detect.proposals import BETA, Proposals
+from models.forms.detect.proposals import Proposals
 from models.ranges import Count
 from models.runtime.parameters import whole_number
 
 RIGHT = 0.5  # least overlap of a proposal with the box whose class it has
+UNITS = (0.1, 0.1, 0.2, 0.2)  # of offsets: about as far as proposals are off, so that edges weigh as much as classes
 MOST_OVERLAP = 0.3  # of two detections of a class
 MOST_FOUND = 500  # on a form
 
@@ -90,7 +91,7 @@ def region_losses(said: Tensor, regions: Tensor, truth: Truth, hard: int) -> Ten
     ones in their order, over their number (Shrivastava et al. 2016)."""
     kinds, targets = region_targets(regions, truth)
     of_class = cross_entropy(said[:, :-4], kinds, reduction="none")
-    of_box = smooth_l1_loss(said[:, -4:], targets, beta=BETA, reduction="none").sum(1) * (kinds > 0)
+    of_box = smooth_l1_loss(said[:, -4:], targets, reduction="none").sum(1) * (kinds > 0)
     both = torch.stack([of_class, of_box], 1)
     hardest = both.detach().sum(1).sort(descending=True, stable=True).indices[:hard]
     return both[hardest].sum(0) / max(1, len(hardest))
@@ -98,17 +99,19 @@ def region_losses(said: Tensor, regions: Tensor, truth: Truth, hard: int) -> Ten
 
 def region_targets(regions: Tensor, truth: Truth) -> tuple[Tensor, Tensor]:
     """Returns the class of each proposal, 0 where it overlaps no true box by `RIGHT`, and the offsets from it of the
-    box that it overlaps most."""
+    box that it overlaps most, in `UNITS`."""
     if not len(truth.boxes):
         return torch.zeros(len(regions), dtype=torch.int64, device=regions.device), torch.zeros_like(regions)
     shares, meant = overlaps(regions, truth.boxes).max(1)
-    return torch.where(shares >= RIGHT, truth.classes[meant], 0), encode(truth.boxes[meant], regions)
+    return torch.where(shares >= RIGHT, truth.classes[meant], 0), encode(
+        truth.boxes[meant], regions
+    ) / regions.new_tensor(UNITS)
 
 
 def found_in(said: Tensor, regions: Tensor, size: tuple[int, int], least_score: float) -> Detections:
     """Returns what is found on a form of that height and width, after suppression, best first."""
     scores = said[:, : len(CLASSES)].softmax(1)[:, 1:]
     region, kind = (scores >= least_score).nonzero().unbind(1)
-    boxes = clipped(decode(said[:, -4:], regions), *size)
+    boxes = clipped(decode(said[:, -4:] * said.new_tensor(UNITS), regions), *size)
     found = Detections(boxes[region], kind + 1, scores[region, kind])
     return found.at(suppress(found, most_overlap=MOST_OVERLAP, most=MOST_FOUND))

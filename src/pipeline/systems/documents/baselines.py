@@ -7,10 +7,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from tqdm import tqdm
 
-from data.pages import Document, Documents
+from data.pages import OUTSIDE, Document, Documents
 from models.documents.clause_rule import NamedState
 from models.documents.text_classifier import TextClassifier, commonest
 from models.documents.window_tagger import WindowTagger
@@ -52,19 +51,34 @@ def tagged_by_all(data: Documents) -> Answers:
     names = {"window tagger": False}
     if any(own.without_box < len(own.words) for own in data.parts["train"]):
         names["window tagger, layout"] = True
-    return {name: tags_of(data, layout=layout) for name, layout in names.items()}
+    return {name: best_tagger(data, layout=layout).tags(data.parts["test"]) for name, layout in names.items()}
 
 
-def tags_of(data: Documents, *, layout: bool) -> list[tuple[str, ...]]:
-    """Returns the tags of the test part by the tagger whose penalty is best on the validation part."""
-    learned, held = data.parts["train"], data.parts["validation"]
-    true, best, most = [own.tags for own in held], None, -np.inf
-    for alpha in tqdm(ALPHAS, desc="window tagger", unit="penalty", leave=False, disable=None):
-        tagger = WindowTagger(layout=layout, alpha=alpha).fit(learned, [own.tags for own in learned])
-        score = entity_f1(true, tagger.tags(held)) or 0.0
-        if score > most:
-            best, most = tagger, score
-    return best.tags(data.parts["test"]) if best is not None else []
+def best_tagger(
+    data: Documents, *, layout: bool, alphas: Sequence[float] = ALPHAS, most: int | None = None
+) -> WindowTagger:
+    """Returns the tagger whose penalty is best on the validation part; of equals the first. most: words of a document
+    that are read; the others count as outside."""
+    learned, held = [first_words(own, most) for own in data.parts["train"]], data.parts["validation"]
+    true = [own.tags for own in held]
+    fitted = [
+        WindowTagger(layout=layout, alpha=alpha).fit(learned, [own.tags for own in learned])
+        for alpha in tqdm(alphas, desc="window tagger", unit="penalty", leave=False, disable=None)
+    ]
+    return max(fitted, key=lambda tagger: entity_f1(true, tags_by(tagger, held, most)) or 0.0)
+
+
+def first_words(document: Document, most: int | None) -> Document:
+    """Returns the document with so many of its words."""
+    return document._replace(
+        words=document.words[:most], boxes=document.boxes[:most], pages=document.pages[:most], tags=document.tags[:most]
+    )
+
+
+def tags_by(tagger: WindowTagger, documents: Sequence[Document], most: int | None) -> list[tuple[str, ...]]:
+    """Returns the tags of all words; those that are not read are outside."""
+    found = tagger.tags([first_words(own, most) for own in documents])
+    return [(*tags, *[OUTSIDE] * (len(own.words) - len(tags))) for tags, own in zip(found, documents, strict=True)]
 
 
 def classified_by_all(data: Documents) -> Answers:
@@ -72,20 +86,26 @@ def classified_by_all(data: Documents) -> Answers:
     is the state whose law governs it."""
     test = data.parts["test"]
     labels = [str(own.label) for own in data.parts["train"]]
-    found: dict[str, Sequence[str]] = {"majority": [commonest(labels)] * len(test), "TF-IDF": classes_of(data)}
+    least = 1 if len(labels) < 2 * len(data.classes) else 2
+    linear = best_classifier(data, least=least).classes([own.words for own in test])
+    found: dict[str, Sequence[str]] = {"majority": [commonest(labels)] * len(test), "TF-IDF": linear}
     if any(state_of(own) for own in test):
-        found["clause rule"] = ruled(data)
+        named = [NamedState(states_of(data)).state(own.words) or OTHER for own in test]
+        found["clause rule"] = [name if name in data.classes else OTHER for name in named]
     return found
 
 
-def classes_of(data: Documents) -> list[str]:
-    """Returns the classes of the test part by the linear model whose penalty is best on the validation part."""
-    words = {part: [own.words for own in documents] for part, documents in data.parts.items()}
-    labels = {part: [str(own.label) for own in documents] for part, documents in data.parts.items()}
-    least = 1 if len(words["train"]) < 2 * len(data.classes) else 2
-    fitted = [TextClassifier(own, least=least).fit(words["train"], labels["train"]) for own in PENALTIES]
-    scores = [accuracy(labels["validation"], own.classes(words["validation"])) for own in fitted]
-    return fitted[int(np.argmax(scores))].classes(words["test"])
+def best_classifier(
+    data: Documents, *, penalties: Sequence[float] = PENALTIES, least: int = 2, most: int | None = None
+) -> TextClassifier:
+    """Returns the linear model of words whose penalty is best on the validation part; of equals the first. least, most:
+    as of `TextClassifier`."""
+    words, labels = (
+        {part: [take(own) for own in documents] for part, documents in data.parts.items()}
+        for take in (lambda own: own.words, lambda own: str(own.label))
+    )
+    fitted = [TextClassifier(own, least=least, most=most).fit(words["train"], labels["train"]) for own in penalties]
+    return max(fitted, key=lambda own: accuracy(labels["validation"], own.classes(words["validation"])))
 
 
 def state_of(document: Document) -> str | None:
@@ -93,9 +113,7 @@ def state_of(document: Document) -> str | None:
     return next((value.replace("_", " ") for kind, value in document.values if kind == JURISDICTION), None)
 
 
-def ruled(data: Documents) -> list[str]:
-    """Returns the classes of the test part by the state that clauses name most often; what is no class is "other"."""
+def states_of(data: Documents) -> tuple[str, ...]:
+    """Returns the states that are known of the training and the validation part."""
     learned = (*data.parts["train"], *data.parts["validation"])
-    rule = NamedState(tuple(sorted({state for own in learned if (state := state_of(own))})))
-    named = [rule.state(own.words) or OTHER for own in data.parts["test"]]
-    return [name if name in data.classes else OTHER for name in named]
+    return tuple(sorted({state for own in learned if (state := state_of(own))}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,7 @@ import pandas as pd
 from mlflow.tracking import MlflowClient
 
 from data.files.exact_numbers import EXACT
-from pipeline.compare import statistics
-from pipeline.compare.claims import ALPHA, verdict
+from pipeline.compare.bootstrap import drawn_weights, interval, paired_arms
 from pipeline.compare.markdown import markdown_table
 from pipeline.compare.words import Summary
 from pipeline.systems.documents.figures import errors_by_arm, errors_by_length
@@ -21,7 +20,6 @@ from pipeline.systems.documents.scores import SUMS, error_of
 from pipeline.tracking.artifacts import fetched
 from pipeline.tracking.run import scratch_folder
 
-DRAWS, SEED = 4000, 0
 LEAST_WORDS = (0, 512, 1024, 2048)  # of documents that are scored apart (thesis, figure 2.17)
 SETS = ["data", "task", "cue"]
 CAPTION = (
@@ -122,12 +120,6 @@ def by_length(sums: dict[str, np.ndarray], words: np.ndarray, names: dict[str, A
     return pd.DataFrame(rows)
 
 
-def drawn_weights(count: int) -> np.ndarray:
-    """Returns how often each of so many documents is drawn in each bootstrap sample, (draw, document)."""
-    generator = np.random.default_rng(SEED)
-    return generator.multinomial(count, np.full(count, 1 / count), size=DRAWS).astype(float)
-
-
 def errors_of(task: str, sums: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Returns the error under each row of weights, the mean over jobs, (draw,)."""
     return np.stack([error_of(task, weights @ own) for own in sums]).mean(0)
@@ -140,7 +132,7 @@ def error_over_all(task: str, sums: np.ndarray) -> float:
 
 def interval_of(task: str, sums: np.ndarray) -> dict[str, float]:
     """Returns the error over all documents, and the ends of its interval over drawn ones."""
-    low, high = np.nanquantile(errors_of(task, sums, drawn_weights(sums.shape[1])), [0.025, 0.975])
+    low, high = interval(errors_of(task, sums, drawn_weights(sums.shape[1])))
     return {"error": error_over_all(task, sums), "low": low, "high": high}
 
 
@@ -166,30 +158,15 @@ def panel_of(names: dict[str, Any]) -> str:
 
 def paired_of(sums: dict[str, np.ndarray], names: dict[str, Any]) -> pd.DataFrame:
     """Returns a row a pair of arms: the difference of their errors, over documents of the bootstrap that both read."""
-    task, rows = str(names["task"]), []
+    task = str(names["task"])
     weights = drawn_weights(next(iter(sums.values())).shape[1])
-    drawn = {arm: errors_of(task, own, weights) for arm, own in sums.items()}
-    whole = {arm: error_over_all(task, own) for arm, own in sums.items()}
-    for first, second in combinations(sums, 2):
-        differences = drawn[second] - drawn[first]
-        low, high = np.nanquantile(differences, [0.025, 0.975])
-        below = np.mean(differences <= 0), np.mean(differences >= 0)
-        rows.append({
-            **names, "panel": panel_of(names), "arm": second, "against": first,
-            "difference": whole[second] - whole[first], "low": low, "high": high,
-            "p": min(1.0, 2 * max(min(below), 1 / DRAWS)),
-        })  # fmt: skip
-    table = pd.DataFrame(rows)
-    return with_verdicts(table.assign(p_holm=statistics.holm(table["p"].to_numpy()))) if rows else table
-
-
-def with_verdicts(table: pd.DataFrame) -> pd.DataFrame:
-    """Returns pairs with whether the claim holds that `arm` has a lower error than `against`, by Holm's p and the
-    interval."""
-    sure = table["p_holm"] <= ALPHA
-    lower, higher = sure & (table["high"] < 0), sure & (table["low"] > 0)
-    said = [verdict(supported=own, contradicted=other) for own, other in zip(lower, higher, strict=True)]
-    return table.assign(verdict=said)
+    table = paired_arms(
+        {arm: error_over_all(task, own) for arm, own in sums.items()},
+        {arm: errors_of(task, own, weights) for arm, own in sums.items()},
+    )
+    for place, (name, value) in enumerate({**names, "panel": panel_of(names)}.items() if len(table) else ()):
+        table.insert(place, name, value)
+    return table
 
 
 def words_of(table: pd.DataFrame) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from omegaconf import MISSING
 
@@ -38,10 +39,11 @@ class PredictConfig(CommonConfig):
 
 
 def check(settings: PredictConfig) -> None:
-    """Raise DataError, before the model is looked for, where there is no file to predict."""
+    """Raise DataError, before the model is looked for, where there is no file to predict, nor a folder."""
     from data.files.table_files import existing_file
 
-    existing_file(settings.data.path)
+    if not Path(settings.data.path).expanduser().is_dir():
+        existing_file(settings.data.path)
 
 
 SYSTEM = System(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.forms.detect.average_precision import curve, precision_of
+from models.forms.detect.average_precision import curve, hits_of, precision_of, weighted_average
 from models.forms.detect.boxes import Detections, Truth, overlaps
 
 
@@ -117,3 +117,26 @@ def test_classes_are_kept_apart_and_averaged() -> None:
 def test_unequal_numbers_of_forms_are_refused() -> None:
     with pytest.raises(ValueError, match=r"shorter|longer"):
         precision_of([], [truth_of([])])
+
+
+def test_forms_that_count_once_have_the_average_of_the_curve_and_twice_that_of_two_copies() -> None:
+    found, truths = some_forms(4)
+    scores = np.concatenate([own.scores.double().numpy() for own in found])
+    hits = np.concatenate([hits_of(*pair) for pair in zip(found, truths, strict=True)])
+    form = np.repeat(np.arange(len(found)), [len(own.scores) for own in found])
+    counts = np.array([len(truth.boxes) for truth in truths], float)
+    weights = np.stack([np.ones(len(found)), np.arange(len(found)), np.zeros(len(found))]).astype(float)
+    drawn = weighted_average(scores, hits, weights[:, form], weights @ counts)
+    whole = curve(found, truths, 1)
+    copies = [place for place in range(len(found)) for _ in range(place)]
+    several = curve([found[place] for place in copies], [truths[place] for place in copies], 1)
+    assert whole is not None
+    assert several is not None
+    np.testing.assert_allclose(drawn, [whole.average(), several.average(), np.nan], rtol=1e-12)
+
+
+def test_of_two_detections_of_a_box_the_better_one_hits_and_a_box_of_another_class_is_none() -> None:
+    found = Detections(torch.tensor([[0.0, 0, 10, 10], [0, 0, 10, 9], [0, 0, 10, 10]]), torch.tensor([1, 1, 2]),
+                       torch.tensor([0.9, 0.8, 0.7]))  # fmt: skip
+    assert hits_of(found, Truth(torch.tensor([[0.0, 0, 10, 10]]), torch.tensor([1]))).tolist() == [True, False, False]
+    assert hits_of(found, Truth(torch.zeros(0, 4), torch.zeros(0, dtype=torch.int64))).tolist() == [False] * 3

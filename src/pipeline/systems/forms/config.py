@@ -1,0 +1,58 @@
+"""The settings of `recipe=forms`, and what the rest of the pipeline knows of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from omegaconf import MISSING
+
+from pipeline.settings.fields import setting
+from pipeline.settings.schema import CommonConfig
+from pipeline.systems.forms.comparison import FORMS
+from pipeline.systems.registry import System
+
+STAGES = ("segmentation",)
+SCORED = ("words", "classes")
+AUGMENTS = ("none", "noise", "shape", "thesis", "flip")
+
+
+@dataclass
+class FormsSettings:
+    stage: str = setting(choices=STAGES)
+    scored: str = setting(choices=SCORED)
+    augment: str = setting(choices=AUGMENTS)
+    components: bool = MISSING
+    tuned_on: int = setting(above=0, cap="sequences")
+    variant: str | None = None
+
+
+@dataclass
+class FormsFit:
+    epochs: int = setting(at_least=0, cap="epochs")
+    batch: int = setting(above=0)
+    learning_rate: float = setting(above=0)
+    warmup: float = setting(at_least=0, at_most=1)
+    weight_decay: float = setting(at_least=0)
+    patience: int | None = setting(None, at_least=1)
+
+
+@dataclass
+class FormsConfig(CommonConfig):
+    """`recipe=forms`."""
+
+    data: Any = MISSING
+    detector: Any = MISSING
+    forms: FormsSettings = field(default_factory=FormsSettings)
+    fit: FormsFit = field(default_factory=FormsFit)
+
+
+SYSTEM = System(
+    settings=FormsConfig,
+    entry="pipeline.systems.forms.recipe:train",
+    check="pipeline.systems.forms.checks:check",
+    comparison=FORMS,
+    redraw="pipeline.systems.forms.redraw:multirun_from",
+    data=("data.form_images:HandwrittenForms",),
+    servable="pipeline.systems.forms.servable:servable",
+)

@@ -1,0 +1,117 @@
+"""Curves of a detector, precision over recall, and forms with the boxes that were found on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from models.forms.detect.average_precision import curve
+from models.forms.detect.boxes import CLASSES, Detections, Truth
+from pipeline.plotting import (
+    CAP,
+    HEADING,
+    MARKER,
+    REFERENCE,
+    SMALL_SIZE,
+    Grid,
+    colour,
+    line,
+    new_axes,
+    new_figure,
+    new_panels,
+    whole_ticks,
+)
+from pipeline.systems.forms.load import Shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LABELS = {
+    "train_loss": "training loss", "validation_error": "validation error",
+    "validation_ap_word": "AP of words", "validation_map": "mean AP",
+}  # fmt: skip
+DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
+SURE = 0.5  # boxes of this score are drawn
+MOST_MARKERS, WIDTH, LINE, HEAD = 40, 4.2, 0.28, 1.3
+
+
+def learning(rows: pd.DataFrame, kept: int, *, title: str) -> Figure:
+    """Draws what a training measured against its steps; the kept step is marked."""
+    names = [name for name in LABELS if name in rows]
+    x = "step (0: before training)"
+    figure, axes = new_axes(f"{title}: detector", x=x, y="", rows=len(names), height=1 + 1.7 * len(names))
+    for index, (panel, name) in enumerate(zip(axes, names, strict=True)):
+        line(panel, index, rows["step"], rows[name], "", markers=len(rows) <= MOST_MARKERS)
+        panel.axvline(kept, **REFERENCE)
+        panel.set_ylabel(LABELS[name], fontsize=HEADING)
+        whole_ticks(panel)
+    return figure
+
+
+def precision_and_recall(found: Sequence[Detections], truths: Sequence[Truth], *, title: str) -> Figure:
+    """Draws the precision at each recall, a line a class."""
+    figure, (panel,) = new_axes(title, x="recall", y="precision (IoU at least 0.5)")
+    for kind, name in enumerate(CLASSES):
+        own = curve(found, truths, kind) if kind else None
+        if own is not None and len(own.recall):
+            line(panel, kind - 1, own.recall, own.precision, f"{name}: AP {own.average():.2f}", markers=False)
+    panel.set_xlim(-0.02, 1.02)
+    panel.set_ylim(-0.02, 1.05)
+    if panel.lines:
+        panel.legend(fontsize=SMALL_SIZE)
+    return figure
+
+
+def pages(forms: Shown, found: Sequence[Detections], *, title: str) -> Figure:
+    """Draws forms with the boxes that were found with a score of at least `SURE`, a kind of line a class; true boxes
+    are thin and grey."""
+    shape = forms.inks[0].shape
+    figure = new_figure(7.0, 0.8 + 7.0 * len(forms.inks) * shape[0] / shape[1], title)
+    for place, (ink, truth, own) in enumerate(zip(forms.inks, forms.truths, found, strict=True)):
+        panel = figure.add_subplot(len(forms.inks), 1, place + 1)
+        panel.imshow(ink.numpy(), cmap="Greys", vmin=0, vmax=1)
+        panel.set_xticks([])
+        panel.set_yticks([])
+        for box in truth.boxes.tolist():
+            outline(panel, box, edgecolor="0.6", linewidth=0.6, linestyle="-")
+        sure = own.at(own.scores >= SURE)
+        for box, kind in zip(sure.boxes.tolist(), sure.classes.tolist(), strict=True):
+            outline(panel, box, edgecolor=colour(kind - 1), linewidth=1.3, linestyle=DASHES[kind - 1])
+    explain(figure)
+    return figure
+
+
+def explain(figure: Figure) -> None:
+    """Says below the forms which kind of line is which class."""
+    panel = figure.axes[0]
+    handles = [panel.plot([], [], color=colour(place), linestyle=dashes, label=name)[0]
+               for place, (dashes, name) in enumerate(zip(DASHES, CLASSES[1:], strict=True))]  # fmt: skip
+    words = f"found with a score of at least {SURE:g}; thin grey: true boxes"
+    places = {"loc": "outside lower center", "ncols": len(handles)}
+    figure.legend(handles=handles, **places, fontsize=SMALL_SIZE, title=words, title_fontsize=SMALL_SIZE)
+
+
+def outline(panel: Axes, box: Sequence[float], **style: Any) -> None:
+    """Draws a box; pixels are centred on whole numbers."""
+    from matplotlib.patches import Rectangle
+
+    x0, y0, x1, y1 = box
+    panel.add_patch(Rectangle((x0 - 0.5, y0 - 0.5), x1 - x0, y1 - y0, fill=False, **style))
+
+
+def errors_by_arm(means: Any, *, title: str) -> Figure:
+    """Draws the test error of each arm with its interval over forms, a panel for each set of data and part."""
+    panels = list(dict.fromkeys(means["panel"]))
+    most = int(means.groupby("panel", sort=False).size().max())
+    x = "1 − average precision (IoU at least 0.5)\nmean over seeds; bars: 95 % interval over forms"
+    figure, axes = new_panels(panels, title, x=x, y="", grid=Grid(2, (WIDTH, HEAD + LINE * most), (0.6, 0.6)))
+    for name, panel in axes.items():
+        own = means[means["panel"] == name].sort_values("error", ascending=False)
+        places = range(len(own))
+        sides = abs(own[["low", "high"]].to_numpy(float).T - own["error"].to_numpy(float))
+        panel.errorbar(own["error"], places, xerr=sides, fmt="D", color=colour(0), markersize=MARKER, capsize=CAP)
+        panel.set_yticks(places, own["arm"].tolist(), fontsize=SMALL_SIZE)
+        panel.set_ylim(-0.8, len(own) - 0.2)
+    return figure

@@ -1,0 +1,73 @@
+"""The stage that trains: a detector learns boxes of forms, or is tuned on them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+
+from data.form_images import HandwrittenForms
+from data.forms.augment import Augmentation
+from models.forms.detect.detector import Detector
+from models.forms.detect.objective import DetectionObjective
+from models.runtime.seeding import generator
+from models.runtime.threads import threads_for
+from pipeline.job.curve import Decision, EpochRow, Measures, Progress
+from pipeline.job.fit import Fit
+from pipeline.job.fit_settings import FitSettings
+from pipeline.job.study import Study
+from pipeline.systems.forms.checks import detector_of
+from pipeline.systems.forms.config import FormsConfig
+from pipeline.systems.forms.load import Copies, Shown, shown
+from pipeline.systems.forms.scores import detected, error_of, metrics_of
+
+CLIP = 10.0
+
+
+class Fitted(NamedTuple):
+    """Holds a detector, the curve of its training where there was one, and its error on the validation part."""
+
+    detector: Detector
+    curve: Progress | None
+    validation: float
+
+
+def fit(settings: FormsConfig, data: HandwrittenForms, here: Study, device: torch.device) -> Fitted:
+    """Returns the detector, fitted to the training part."""
+    train, held = shown(data.parts["train"]), shown(data.parts["validation"])
+    made = detector_of(settings).prepared([ink[None] for ink in train.inks], train.truths)
+    detector = made.network(seed=settings.seed).to(device)
+    if not made.trained:
+        return Fitted(detector.eval(), None, validation_of(detector, held, settings)["validation_error"])
+    progress = learn(settings, detector, data, held, here)
+    return Fitted(detector.eval(), progress, progress.kept.values["validation_error"])
+
+
+def validation_of(detector: Detector, held: Shown, settings: FormsConfig) -> dict[str, float]:
+    """Returns the scores of the validation part."""
+    scores = metrics_of(detected(detector, held), held.truths)
+    known = {f"validation_{name}": scores[name] for name in ("ap_word", "map") if name in scores}
+    return {**known, "validation_error": error_of(scores, settings.forms.scored)}
+
+
+def learn(settings: FormsConfig, detector: Detector, data: HandwrittenForms, held: Shown, here: Study) -> Progress:
+    """Minimises the losses of a detector; the epoch with the least validation error is kept. A training that was
+    stopped goes on from its checkpoint to the same numbers."""
+    own, forms = settings.fit, data.parts["train"]
+    copies = Copies(forms, Augmentation(settings.forms.augment, settings.seed))
+    objective = DetectionObjective(detector, copies, len(forms), batch=own.batch)
+    steps = own.epochs * -(-len(forms) // own.batch) + 1
+    rules = FitSettings(
+        own.epochs, "adamw", own.learning_rate, CLIP, steps=steps, accept="always", schedule="one_cycle",
+        warmup=own.warmup, weight_decay=own.weight_decay, patience=own.patience, title="detector", seed=settings.seed,
+    )  # fmt: skip
+
+    def log(row: EpochRow) -> None:
+        for name, value in {**row.values, "learning_rate": row.learning_rate}.items():
+            here.run.metric(f"detector/{name}", value, row.step)
+
+    measures = Measures(lambda: validation_of(detector, held, settings), log, Decision("validation_error"))
+    loop = Fit(objective, rules, generator=generator(settings.seed, "forms/detector"),
+               path=here.folder / "detector.npz", measures=measures)  # fmt: skip
+    with threads_for(detector):
+        return loop.run()

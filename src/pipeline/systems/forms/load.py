@@ -1,0 +1,73 @@
+"""Forms as a detector learns from them: ink and true boxes, changed anew in each epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from data.form_images import Form, FormImages, HandwrittenForms
+from data.forms.augment import Augmentation
+from models.forms.detect.boxes import Truth
+from models.forms.reader import ink_of
+from pipeline.host.errors import PipelineError
+from pipeline.settings.build import build
+from pipeline.systems.forms.config import FormsConfig
+
+
+class Shown(NamedTuple):
+    """Holds forms as a network takes them: ink (height, width) of each, and its boxes."""
+
+    inks: list[Tensor]
+    truths: list[Truth]
+
+
+def load(settings: FormsConfig) -> HandwrittenForms:
+    """Returns the forms, cut as `size` says. Raises PipelineError where data= names none."""
+    data = build("data", settings.data, settings.extensions)
+    if not isinstance(data, HandwrittenForms):
+        raise PipelineError("recipe=forms takes images of forms; choose data=forms_folder (your own) or composed_forms")
+    short = data.shortened(train=settings.size.sequences, held=settings.size.sequences)
+    check_boxes(short, settings.forms.scored)
+    return short
+
+
+def check_boxes(data: HandwrittenForms, scored: str) -> None:
+    """Raises PipelineError for a part without what is scored: its score would say nothing."""
+    for name, part in data.parts.items():
+        counts = part.counts()
+        if not (counts["word"] if scored == "words" else sum(counts.values())):
+            what = "word" if scored == "words" else "box"
+            raise PipelineError(
+                f"{data.name}: no form of the {name} part has a {what}; give some, or another data.seed"
+            )
+
+
+def truth_of(form: Form, boxes: np.ndarray | None = None) -> Truth:
+    """Returns the true boxes of a form; boxes: where they have been moved to, which characters have not been."""
+    own = torch.from_numpy(np.array(form.boxes if boxes is None else boxes, np.float32))
+    known = form.characters if boxes is None else None
+    characters = None if known is None else tuple(torch.from_numpy(np.array(each, np.float32)) for each in known)
+    return Truth(own, torch.from_numpy(np.array(form.classes, np.int64)), characters)
+
+
+def shown(forms: FormImages, rows: Sequence[int] | None = None) -> Shown:
+    """Returns some forms, or all, as they are."""
+    own = [forms.form(row) for row in (range(len(forms)) if rows is None else rows)]
+    return Shown([ink_of(form.image) for form in own], [truth_of(form) for form in own])
+
+
+class Copies:
+    """Gives training forms, changed by an augmentation; the same form in the same turn is changed in the same way."""
+
+    def __init__(self, forms: FormImages, augmentation: Augmentation) -> None:
+        self.forms, self.augmentation = forms, augmentation
+
+    def __call__(self, number: int, turn: int) -> tuple[Tensor, Truth]:
+        """Returns the ink and the boxes of a form in a turn."""
+        form = self.forms.form(number)
+        grey, boxes = self.augmentation.form(form.image, form.boxes, epoch=turn, number=number)
+        return ink_of(grey), truth_of(form, None if boxes is form.boxes else boxes)

@@ -1,0 +1,105 @@
+"""What a run leaves: curves, boxes that were found, scores and figures, and words."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from data.form_images import HandwrittenForms
+from models.forms.detect.boxes import Detections
+from pipeline.compare.markdown import markdown_table
+from pipeline.job.curve import Progress
+from pipeline.job.study import Study, log_metrics
+from pipeline.systems.forms.figures import learning, pages, precision_and_recall
+from pipeline.systems.forms.fitting import Fitted
+from pipeline.systems.forms.load import Shown
+from pipeline.systems.forms.scores import error_of, found_table, metrics_of, truth_table
+
+FOUND, BOXES = "found.csv", "boxes.csv"
+SHOWN_FORMS = 2
+
+
+class Tested(NamedTuple):
+    """Holds a test part, what the detector found on it, and what connected ink found, where that was asked for."""
+
+    name: str
+    forms: Shown
+    found: list[Detections]
+    components: list[Detections] | None
+
+    def metrics(self) -> dict[str, float]:
+        """Returns the scores by the names of metrics: of the part `test` as test_ap_word, of others by their names."""
+        own = {f"{self.name}_{name}": value for name, value in metrics_of(self.found, self.forms.truths).items()}
+        if self.components is None:
+            return own
+        word = metrics_of(self.components, self.forms.truths)
+        return own | {
+            f"{self.name}_{name}_components": word[name] for name in ("ap_word", "recall_word") if name in word
+        }
+
+
+def log_data(here: Study, data: HandwrittenForms) -> None:
+    """The sizes of the parts stand for the data set in MLflow; the digest is that of all images and boxes."""
+    sizes = pd.DataFrame(data.sizes())
+    numbers: Any = sizes.astype(dict.fromkeys(sizes.columns.drop("part"), float))
+    here.run.dataset(numbers, name=data.name, source=data.source, digest=data.checksum, context="training")
+    here.run.table(sizes, "forms.csv")
+    totals = sizes.drop(columns="part").sum()
+    log_metrics(here.run, {f"data/{name if name == 'forms' else f'boxes_{name}'}": float(value)
+                           for name, value in totals.items()})  # fmt: skip
+    log_metrics(here.run, {f"data/{name}": float(value) for name, value in data.counts.items()})
+
+
+def curve_table(progress: Progress) -> pd.DataFrame:
+    """Returns a row for each row of a curve."""
+    return pd.DataFrame([{"epoch": row.epoch, "step": row.step, **row.values, "learning_rate": row.learning_rate}
+                         for row in progress.rows])  # fmt: skip
+
+
+def log_fitted(here: Study, fitted: Fitted, tests: list[Tested], scored: str) -> None:
+    """Metrics and tables; with all details the curve and figures too."""
+    metrics = {name: value for tested in tests for name, value in tested.metrics().items()}
+    first = metrics_of(tests[0].found, tests[0].forms.truths)
+    log_metrics(here.run, {"evaluate/test_error": error_of(first, scored)})
+    log_metrics(here.run, {f"evaluate/{name}": value for name, value in metrics.items()})
+    parameters = sum(parameter.numel() for parameter in fitted.detector.parameters())
+    log_metrics(here.run, {"model/parameters": float(parameters)})
+    here.run.table(joined([found_table(own.name, own.found, own.forms.truths) for own in tests]), FOUND)
+    here.run.table(joined([truth_table(own.name, own.forms.truths) for own in tests]), BOXES)
+    if here.full:
+        log_figures(here, fitted, tests)
+
+
+def joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
+    """Returns tables one below the other; one without a row is left out, so that it changes no type."""
+    return pd.concat([own for own in tables if len(own)] or tables[:1], ignore_index=True)
+
+
+def log_figures(here: Study, fitted: Fitted, tests: list[Tested]) -> None:
+    """The curve, precision over recall, and forms with what was found on them."""
+    if fitted.curve is not None:
+        table = curve_table(fitted.curve)
+        here.run.table(table, "curves/detector.csv")
+        here.run.figure(learning(table, fitted.curve.kept.step, title=here.title), "figures/detector")
+    for own in tests:
+        name = f"{here.title}: {own.name.replace('_', ' ')}"
+        here.run.figure(precision_and_recall(own.found, own.forms.truths, title=name), f"figures/{own.name}_precision")
+        few = Shown(own.forms.inks[:SHOWN_FORMS], own.forms.truths[:SHOWN_FORMS])
+        here.run.figure(pages(few, own.found[:SHOWN_FORMS], title=name), f"figures/{own.name}_forms")
+
+
+def said(tests: list[Tested], data: HandwrittenForms) -> str:
+    """Returns the scores of the test parts as a table, and where the data come from."""
+    columns = {own.name.replace("_", " "): metrics_of(own.found, own.forms.truths) for own in tests}
+    if tests[0].components is not None:
+        for own in tests:
+            if own.components is not None:
+                columns[f"components, {own.name.replace('_', ' ')}"] = {
+                    name: value for name, value in metrics_of(own.components, own.forms.truths).items()
+                    if name.endswith("_word")
+                }  # fmt: skip
+    table = pd.DataFrame(columns).loc[list(columns["test"])]
+    names = [name.replace("ap_", "average precision, ").replace("recall_", "recall, ") for name in table.index]
+    table.insert(0, data.name, ["mean average precision" if name == "map" else name for name in names])
+    return f"{markdown_table(table, digits=3)}\n\nData: {data.name}, source {data.source}"

@@ -1,0 +1,59 @@
+"""How well boxes are found: average precision by class, and every box that was found, for comparisons over forms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import torch
+
+from models.forms.detect.average_precision import hits_of, precision_of
+from models.forms.detect.boxes import CLASSES, Detections, Truth
+from models.forms.detect.detector import Detector
+from pipeline.systems.forms.load import Shown
+
+LEAST_SCORE = 0.05
+SIDES = ("x0", "y0", "x1", "y1")
+
+
+@torch.no_grad()
+def detected(detector: Detector, forms: Shown) -> list[Detections]:
+    """Returns what is found on each form."""
+    detector.eval()
+    device = next((value.device for value in detector.parameters()), torch.device("cpu"))
+    return [detector.detect(ink[None, None].to(device), LEAST_SCORE)[0].to("cpu") for ink in forms.inks]
+
+
+def metrics_of(found: Sequence[Detections], truths: Sequence[Truth]) -> dict[str, float]:
+    """Returns average precision and the recall at the lowest score of every class that is there, and their mean."""
+    scores = precision_of(found, truths)
+    own = {f"ap_{name}": value for name, value in scores.by_class.items()}
+    own |= {f"recall_{name}": value for name, value in scores.recalls.items()}
+    return own | {"map": scores.mean}
+
+
+def error_of(scores: Mapping[str, float], scored: str) -> float:
+    """Returns 1 − average precision of words, or 1 − its mean over classes."""
+    return 1.0 - (scores["ap_word"] if scored == "words" else scores["map"])
+
+
+def found_table(part: str, found: Sequence[Detections], truths: Sequence[Truth]) -> pd.DataFrame:
+    """Returns a row a box that was found: part, form, class, score, whether it was the first to mean a true one, and
+    its corners in pixels."""
+    rows = [form_rows(part, form, *own) for form, own in enumerate(zip(found, truths, strict=True))]
+    return pd.concat(rows, ignore_index=True)
+
+
+def form_rows(part: str, form: int, found: Detections, truth: Truth) -> pd.DataFrame:
+    """Returns the rows of one form."""
+    columns = {"part": part, "form": form, "class": [CLASSES[kind] for kind in found.classes.tolist()],
+               "score": found.scores.double().numpy(), "hit": hits_of(found, truth).astype(int)}  # fmt: skip
+    return pd.DataFrame(columns | dict(zip(SIDES, found.boxes.double().numpy().T, strict=True)))
+
+
+def truth_table(part: str, truths: Sequence[Truth]) -> pd.DataFrame:
+    """Returns a row a form and class: how many true boxes there are."""
+    counts = np.stack([np.bincount(truth.classes.numpy(), minlength=len(CLASSES)) for truth in truths])
+    table = pd.DataFrame(counts[:, 1:], columns=list(CLASSES[1:]))
+    return table.assign(part=part, form=range(len(truths)))

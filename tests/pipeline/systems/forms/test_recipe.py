@@ -1,0 +1,114 @@
+"""`recipe=forms`, tiny, from the command line to the store and a parent's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import mlflow
+import numpy as np
+import pandas as pd
+import pytest
+
+from data.form_images import FormImages
+from data.forms.composer import ComposedForms
+from full_disk import SAID, full_disk_at
+from logged import artifacts, only_run, table
+from models.forms.detect.objective import DetectionObjective
+from pipeline.export import export, export_again
+from pipeline.host.errors import PipelineError
+from pipeline.systems.forms.load import check_boxes
+from pipeline.systems.forms.servable import table_of
+
+SMALL = (
+    "size=tiny", "data.source=stand_in", "data.forms=4", "data.validation=3", "data.test=4", "data.height=96",
+    "data.width=128", "data.most_boxes=6", "detector.width=16", "detector.depth=1",
+)  # fmt: skip
+OWN = ("recipe=forms", *SMALL)
+
+
+def test_a_run_leaves_scores_boxes_figures_and_components_beside_it(run_pipeline: Callable, client) -> None:
+    result = run_pipeline(*OWN)
+    assert result.status == 0, result.err
+    run = only_run(client)
+    metrics, tags = run.data.metrics, run.data.tags
+    assert (tags["arm"], tags["scored"], tags["augment"]) == ("r_fcn", "classes", "thesis")
+    assert metrics["evaluate/test_error"] == pytest.approx(1 - metrics["evaluate/test_map"])
+    assert {"evaluate/test_ap_word_components", "evaluate/test_style_ap_word"} <= set(metrics)
+    found, boxes = table(run, "found.csv"), table(run, "boxes.csv")
+    assert set(found["part"]) == set(boxes["part"]) == {"test", "test_style"}
+    words = found[(found["part"] == "test") & (found["class"] == "word")]
+    true = boxes.loc[boxes["part"] == "test", "word"].sum()
+    assert words["hit"].sum() / true == pytest.approx(metrics["evaluate/test_recall_word"])
+    assert table(run, "curves/detector.csv")["epoch"].tolist() == [0, 1, 2]
+    assert f"recipe=predict model=runs:/{run.info.run_id}/model data.path=FOLDER" in result.out
+    data = ComposedForms(forms=4, validation=3, test=4, height=96, width=128, most_boxes=6, source="stand_in").load()
+    said = mlflow.pyfunc.load_model(f"runs:/{run.info.run_id}/model").predict(table_of(data.parts["test"], 4))
+    first = found[found["part"] == "test"]
+    assert len(said) == len(first)
+    np.testing.assert_array_equal(np.sort(said["score"]), np.sort(first["score"]))
+    assert {"figures/detector.svg", "figures/test_forms.svg", "figures/test_style_precision.svg"} <= artifacts(
+        client, run, "figures"
+    )
+
+
+def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_changed_copies(
+    run_pipeline: Callable, client, monkeypatch
+) -> None:
+    asked = (*OWN, "detector=yolo_v3", "tracking.detail=summary", "forms.augment=flip", "forms.components=false")
+    assert run_pipeline(*asked).status == 0
+    whole = only_run(client)
+    client.delete_run(whole.info.run_id)
+    losses = full_disk_at(3, DetectionObjective, "loss", monkeypatch)
+    assert SAID in run_pipeline(*asked).error
+    assert run_pipeline(*asked, "resume=true").status == 0
+    assert len(losses) > 3
+    pd.testing.assert_frame_equal(table(whole, "found.csv"), table(only_run(client), "found.csv"), check_exact=True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("detector=east", "forms.scored=classes"), "East finds words alone; take forms.scored=words"),
+        (("data=funsd",), "takes images of forms: choose data=composed_forms, forms_folder"),
+        (("detector.stride=3",), "detector"),
+        (("dtype=float64",), "recipe=forms computes with dtype=float32"),
+        (("data=forms_folder",), "data.path"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(asked: tuple[str, ...], said: str, run_pipeline: Callable) -> None:
+    result = run_pipeline("recipe=forms", "size=tiny", "tracking=off", *asked)
+    assert said in result.error
+
+
+def test_a_part_without_what_is_scored_is_refused() -> None:
+    data = ComposedForms(forms=1, validation=1, test=1, height=96, width=128, source="stand_in", layout="free").load()
+    forms = [form._replace(classes=np.where(form.classes == 1, 5, form.classes), order=np.full_like(form.order, -1))
+             for form in data.parts["validation"].forms()]  # fmt: skip
+    without = replace(data, parts={**data.parts, "validation": FormImages.of(forms)})
+    check_boxes(data, "words")
+    check_boxes(without, "classes")
+    with pytest.raises(PipelineError, match="no form of the validation part has a word; give some"):
+        check_boxes(without, "words")
+
+
+@pytest.mark.parametrize(
+    ("experiment", "asked", "arms"),
+    [
+        ("forms_segmentation", ("detector=r_fcn,craft",), ["craft", "r_fcn"]),
+        ("forms_classes", ("detector=faster_rcnn", "forms.augment=none,thesis"), ["faster_rcnn", "faster_rcnn, none"]),
+    ],
+)
+def test_every_experiment_runs_tiny_and_its_page_is_made_again(
+    experiment: str, asked: tuple[str, ...], arms: list[str], run_pipeline: Callable, tmp_path
+) -> None:
+    result = run_pipeline(f"+experiment={experiment}", *SMALL, *asked, "seed=0", "run_name=page",
+                          "forms.components=false")  # fmt: skip
+    assert result.status == 0, result.err
+    export("STAND-IN-page (data not real)", tmp_path)
+    page = next(tmp_path.glob("*/means.csv")).parent
+    kept = {name: (page / name).read_bytes() for name in ("means.csv", "paired.csv")}
+    means = pd.read_csv(page / "means.csv")
+    assert sorted(means.loc[means["part"] == "test", "arm"]) == arms
+    export_again(page)
+    assert kept == {name: (page / name).read_bytes() for name in kept}

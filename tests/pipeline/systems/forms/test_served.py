@@ -1,0 +1,101 @@
+"""A detector of forms as it is logged, served and used on a folder of images."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import mlflow
+import numpy as np
+import pandas as pd
+import pytest
+
+from data.base import DataError
+from data.forms.composer import ComposedForms
+from models.forms.detect.components import Components
+from models.forms.reader import FormReader
+from models.forms.tables import found_table
+from pipeline.host.errors import PipelineError
+from pipeline.systems.forms.servable import png_of, servable, table_of, trained_model
+from pipeline.systems.predict.config import PredictConfig
+from pipeline.systems.predict.forms import predicted_forms
+from pipeline.tracking.model import model_parts
+from served_in_process import application, in_process
+
+
+@pytest.fixture(scope="module")
+def logged(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    forms = ComposedForms(forms=1, validation=1, test=2, height=96, width=128, source="stand_in", layout="free").load()
+    folder, own = tmp_path_factory.mktemp("logged"), Components().network()
+    (folder / "parameters").mkdir()
+    trained_model(own, forms.parts["test"], 0.5).write(folder / "parameters")
+    mlflow.pyfunc.save_model(folder / "model", **model_parts(servable(folder / "parameters"), folder))
+    return SimpleNamespace(reader=FormReader(own), path=str(folder / "model"), forms=forms.parts["test"])
+
+
+def expected(logged: Any) -> pd.DataFrame:
+    """What the detector itself finds."""
+    return found_table({f"form {place + 1}": logged.reader.read(image)
+                        for place, image in enumerate(logged.forms.images())})  # fmt: skip
+
+
+def test_the_logged_model_finds_what_the_detector_finds_for_bytes_and_base64(logged: Any) -> None:
+    model = mlflow.pyfunc.load_model(logged.path)
+    table = table_of(logged.forms, 2)
+    own = expected(logged)
+    assert len(own)
+    pd.testing.assert_frame_equal(model.predict(table), own)
+    plain = table.assign(image=[png_of(logged.forms, place) for place in range(2)])
+    pd.testing.assert_frame_equal(model.predict(plain), own)
+    some = model.predict(table, params={"least_score": 0.5})
+    assert len(some) == (own["score"] >= 0.5).sum() < len(own)
+    assert len(model.predict(table, params={"least_score": 1.0})) == 0
+
+
+def test_servers_answer_with_rows_or_a_line(logged: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = table_of(logged.forms, 1)
+    for kind in ("plain", "strict"):
+        app = application(logged.path, kind, monkeypatch)
+        status, said = in_process(app, {"dataframe_split": json.loads(table.to_json(orient="split"))})
+        assert status == 200, said
+        assert len(said["predictions"]) == (expected(logged)["form"] == "form 1").sum()
+        for body, reason in (
+            ({"dataframe_records": [{"form": "a"}]}, "expected a table with the columns form and image"),
+            ({"dataframe_records": [{"form": "a", "image": "?"}]}, "form 'a': image is no base64"),
+            ({"dataframe_records": [{"form": "a", "image": "JVBERi0xLjQ="}]}, "this is a PDF and no image"),
+            ({"dataframe_records": [{"form": "a", "image": 3}]}, "form 'a': image must be the bytes"),
+            ({"dataframe_records": table.to_dict("records") * 2}, "form 'form 1' comes twice"),
+            ({"inputs": [[1]]}, "this model takes a table"),
+        ):
+            status, said = in_process(app, body)
+            assert status == 400
+            assert reason in said["message"]
+
+
+def asked(path: Path, **changed: Any) -> PredictConfig:
+    settings = PredictConfig(**{"recipe": "predict", **changed})
+    settings.data.path = str(path)
+    return settings
+
+
+def test_a_folder_of_images_is_predicted_image_by_image(logged: Any, tmp_path: Path) -> None:
+    model = mlflow.pyfunc.load_model(logged.path)
+    with pytest.raises(DataError, match="the folder has no image"):
+        predicted_forms(model, asked(tmp_path))
+    for place in range(2):
+        (tmp_path / f"{place}.png").write_bytes(png_of(logged.forms, place))
+    (tmp_path / "notes.txt").touch()
+    found, words = predicted_forms(model, asked(tmp_path))
+    own = expected(logged)
+    assert words == f"{len(own)} boxes on 2 forms, {len(own)} of them words"
+    np.testing.assert_array_equal(found["x0"], own["x0"])
+    assert found["form"].unique().tolist() == ["0.png", "1.png"]
+    alone, _ = predicted_forms(model, asked(tmp_path / "1.png"))
+    assert len(alone) == (own["form"] == "form 2").sum()
+    with pytest.raises(PipelineError, match=r"^beam=2: this model reads images of forms; leave it out$"):
+        predicted_forms(model, asked(tmp_path, beam=2))
+    (tmp_path / "2.png").write_bytes(b"x")
+    with pytest.raises(DataError, match=r"form '2.png': this is no image that can be read"):
+        predicted_forms(model, asked(tmp_path))
