@@ -9,7 +9,9 @@ import sys
 import time
 from pathlib import Path
 
+import attention_peers
 import bptt_step
+import document_step
 import epoch
 import experts_step
 import factorised
@@ -44,6 +46,8 @@ HOT_SPOTS = (
     mctn_step,
     experts_step,
     page_attention,
+    attention_peers,
+    document_step,
     form_boxes,
 )
 DIMENSIONS, FREQUENCIES, POINTS = (5, 10, 44), 128, 200

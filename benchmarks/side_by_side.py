@@ -19,7 +19,7 @@ SAMPLE = 5e-4  # seconds that one sample takes at least: short calls are repeate
 MOST_ROUNDS = 200
 HEADER = "| hot spot | size | form | median | ÷ ours | of product peak | of read peak |\n|---|---|---|---|---|---|---|"
 VECTOR_BITS = {"AVX2": 256, "AVX512": 512}  # by the name that torch gives to a processor's capability
-PEERS = {"sklearn": "scikit-learn", "pylops": "PyLops", "gpytorch": "GPyTorch"}
+PEERS = {"sklearn": "scikit-learn", "pylops": "PyLops", "gpytorch": "GPyTorch", "transformers": "transformers"}
 
 
 @dataclass(frozen=True)

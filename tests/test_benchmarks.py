@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -27,6 +28,8 @@ TINY: dict[str, dict[str, Any]] = {
     "gp_regression": {"ROWS": 40, "TEST_ROWS": 9, "STREAMED": 50, "CHUNK": 20},
     "five_lines": {"ROWS": 400, "COLUMNS": 2, "HORIZON": 3, "LAGS": 4},
     "page_attention": {"TOKENS": (90,)},
+    "attention_peers": {"TOKENS": (128,), "HEADS": 2, "WIDTH": 8, "WINDOW": 16, "BLOCK": 8},
+    "document_step": {"TOKENS": 90, "VOCABULARY": 50},
     "form_boxes": {"BOXES": (20,), "POOLED": 5, "SIZE": (96, 128)},
     "mctn_step": {"BATCH": 3, "LEAST": 2, "STEPS": 4, "UNITS": 4, "UTTERANCES": 5, "VOCABULARY": 9, "LONGEST": 4},
     "experts_step": {
@@ -57,6 +60,8 @@ ROWS = {
     "gp_regression": 3 + 3 + 1,
     "five_lines": 2,
     "page_attention": 4 * 2 + 2,
+    "attention_peers": 2 * 2 if find_spec("transformers") else 0,
+    "document_step": 3 * 2 + 3 * 2,
     "form_boxes": 2 + 2 * 2 + 2,
     "mctn_step": 3 + 3 + 2 + 2,
     "experts_step": 2 * (4 + hasattr(torch.nn.functional, "grouped_mm")) + 3 + 3,
@@ -102,7 +107,9 @@ def test_a_peer_that_is_not_installed_is_left_out_and_named(
     rows = module.measure(machine(load), 0.01)
     assert len(rows) == ROWS[name] - PEERS[name]
     assert not any(peer in row.form for row in rows for peer in ("scikit-learn", "PyLops", "GPyTorch"))
-    assert "Left out, as they are not installed: scikit-learn, PyLops, GPyTorch." in shared.report(machine(load), rows)
+    assert "Left out, as they are not installed: scikit-learn, PyLops, GPyTorch, transformers." in shared.report(
+        machine(load), rows
+    )
 
 
 def test_forms_take_turns(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
@@ -17,6 +18,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from models.sequence.patterns import Keys
+from models.sequence.pieces import AttentionByPieces, Piece, pieces_of
 
 BLOCK = 64  # queries
 UNION = 16  # keys of a block are rounded up to a multiple of this, so that more blocks have the same size
@@ -76,8 +78,25 @@ class Plan:
     def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Returns o_i = Σ_{j ∈ N(i)} a_ij v_j with a_ij ∝ exp(q_i·k_j / √d), per head: (token, head, width).
 
-        query, key, value: (token, head, width).
+        query, key, value: (token, head, width). On a CPU it is computed a few blocks at a time; there is no gradient of
+        the gradient then.
         """
+        if query.device.type == "cpu":
+            return AttentionByPieces.apply(query, key, value, self.pieces)
+        return self.attend_at_once(query, key, value)
+
+    @cached_property
+    def pieces(self) -> list[Piece]:
+        """Returns the blocks of all groups, a few at a time."""
+        again = torch.ones(len(self.queries), dtype=torch.bool)
+        again[self.places] = False
+        return [
+            piece for group, twice in zip(self.groups, self.split(again, 1), strict=True)
+            for piece in pieces_of(*group, twice)
+        ]  # fmt: skip
+
+    def attend_at_once(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """Returns the same by one call for all blocks of a size, on any device."""
         queries = self.split(query.index_select(0, self.queries), 1)
         keys, values = (self.split(part.index_select(0, self.keys), 2) for part in (key, value))
         found = [

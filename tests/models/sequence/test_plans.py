@@ -75,8 +75,21 @@ def test_a_plan_is_dense_attention_with_its_mask(
     allowed = torch.from_numpy(keys_of(pattern, layout(count), np.random.default_rng(0)).matrix().toarray() > 0)
     assert torch.equal(made.dense(), allowed)
     expected = values_and_gradients(lambda *given: dense_attention(allowed, *given), parts)
-    for own, other in zip(values_and_gradients(made.attend, parts), expected, strict=True):
-        torch.testing.assert_close(own, other, rtol=tolerance, atol=tolerance)
+    for form in (made.attend, made.attend_at_once):
+        for own, other in zip(values_and_gradients(form, parts), expected, strict=True):
+            torch.testing.assert_close(own, other, rtol=tolerance, atol=tolerance)
+
+
+def test_pieces_are_of_several_blocks_or_of_one_with_many_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts, found = drawn(60), []
+    for most in (1, 96, 10_000):
+        monkeypatch.setattr("models.sequence.pieces.KEYS", most)
+        made = planned(DistanceWindow(5, 4), 60)
+        found.append((len(made.pieces), values_and_gradients(made.attend, parts)))
+    assert found[0][0] > found[2][0] == len(made.groups)
+    for _, values in found[1:]:
+        for own, other in zip(values, found[0][1], strict=True):
+            torch.testing.assert_close(own, other, rtol=1e-12, atol=1e-12)
 
 
 def test_a_full_plan_is_attention_without_a_mask() -> None:
