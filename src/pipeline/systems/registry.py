@@ -22,7 +22,7 @@ from pipeline.settings.nearest import no_such_choice
 from pipeline.settings.own_table import refuse_missing_file
 
 # `pipeline/systems/<name>/config.py` has the SYSTEM of each
-SYSTEMS = ("psrnn", "tune", "predict", "theory", "trace", "ssgp", "mctn", "experts", "documents", "forms")
+SYSTEMS = ("psrnn", "tune", "predict", "theory", "trace", "ssgp", "mctn", "experts", "documents", "forms", "patterns")
 
 
 @dataclass(frozen=True)
