@@ -86,7 +86,8 @@ def draw_page(panel: Axes, document: Document, mask: Mask, word: int) -> None:
     shades = [SHADES["black" if own == word else "seen" if sees[own] else "page"] for own in there]
     shapes = [Rectangle((x0, y0), x1 - x0, y1 - y0) for x0, y0, x1, y1 in document.boxes[there]]
     edges = [SHADES["black"] if sees[own] else "none" for own in there]
-    panel.add_collection(PatchCollection(shapes, facecolors=shades, edgecolors=edges, linewidths=0.4))
+    drawn = PatchCollection(shapes, facecolors=shades, edgecolors=edges, linewidths=0.4, rasterized=True)
+    panel.add_collection(drawn)
     wide, high = document.sizes[page]
     panel.set(xlim=(0, wide), ylim=(high, 0), aspect="equal", xticks=[], yticks=[])
     seen = int(sees[there].sum())
