@@ -118,8 +118,9 @@ def show_cost(settings: PatternsConfig, found: Collection, here: Study) -> None:
     """Logs seconds and bytes of each kind of attention by the number of tokens, with the figure."""
     own, rows = settings.patterns, list[dict[str, object]]()
     documents = [document for data in found.sets.values() for document in documents_of(data)]
+    layouts = {count: strewn(documents, count) for count in sorted(own.tokens, reverse=True)}
     for count in tqdm(sorted(own.tokens), desc="cost", unit="length", leave=False, disable=None):
-        layout = strewn(documents, count)
+        layout = layouts[count]
         every = [planned(name, pattern, layout, settings.seed) for name, pattern in patterns_of(settings).items()]
         rows += costs_of([*every, *([dense(layout)] if count <= own.dense else [])], own, count)
     costs = ratios_of(pd.DataFrame(rows))

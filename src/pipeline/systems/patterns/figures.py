@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from pipeline.systems.patterns.masks import Mask
+    from pipeline.systems.patterns.mask import Mask
 
 PANEL, HEAD = 2.4, 0.9  # inches: of a mask's width and height, and of what is above and below all of them
 PAGES = 3.2  # of the height of a page

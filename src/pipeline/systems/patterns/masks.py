@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from data.pages import Document, Documents
 from models.documents.words import centres_of
-from models.sequence.patterns import Keys
 from pipeline.compare.markdown import markdown_table
 from pipeline.job.study import Study
 from pipeline.systems.patterns.config import PatternsConfig
@@ -23,28 +21,7 @@ from pipeline.systems.patterns.inputs import (
     lists_of,
     patterns_of,
 )
-
-NEITHER, BOTH, KEY, VALUE = 0, 3, 2, 1
-
-
-class Mask(NamedTuple):
-    """Holds what a kind of attention lets each token of a document see.
-
-    seen: int8 (query, token), `NEITHER`, `BOTH`, or `KEY` or `VALUE` alone.
-    """
-
-    name: str
-    seen: np.ndarray
-
-    @property
-    def keys(self) -> np.ndarray:
-        """Returns how many keys each token has, (query,)."""
-        return (self.seen >= KEY).sum(1)
-
-
-def mask_of(name: str, keys: Keys, values: Keys) -> Mask:
-    """Returns the mask of these lists of keys and of values."""
-    return Mask(name, (KEY * keys.matrix().toarray() + VALUE * values.matrix().toarray()).astype(np.int8))
+from pipeline.systems.patterns.mask import KEY, Mask, mask_of
 
 
 def chosen(data: Documents, words: int) -> Document:
