@@ -89,6 +89,7 @@ results: $(INSTALLED)  ## make the pages of docs/results/ again; hours. ARGS='re
 		$(BIN)/python -m pipeline +experiment=$$name run_name=$${name//_/-} $(ARGS); done
 	$(BIN)/python -m pipeline +experiment=experts_ciphers data.families=1 experts.arm=dense_wide,token,token+shared 'seed=range(5)' run_name=experts-ciphers-one-family $(ARGS)
 	$(BIN)/python -m pipeline +experiment=experts_ciphers data.surfaces=disjoint experts.arm=dense_wide,token,token+shared 'seed=range(5)' run_name=experts-ciphers-disjoint $(ARGS)
+	$(BIN)/python -m pipeline +experiment=documents run_name=documents-main $(ARGS)
 	for name in lengths masks cost; do $(BIN)/python -m pipeline +experiment=documents_$$name run_name=documents-$$name threads=1 $(ARGS); done
 	$(BIN)/python -m pipeline +experiment=ssgp run_name=ssgp-abalone threads=1 $(ARGS)
 	$(BIN)/python -m pipeline +experiment=ssgp data.sex=false 'seed=range(5)' contender=ssgp/iid,revisited/iid,revisited/orthogonal,pca/iid,vae_ridge,ridge run_name=ssgp-abalone-seven threads=1 $(ARGS)
