@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 FILE = re.compile(
     r"^`(?P<path>[\w/.]+\.(?:py|yaml))`[^\n]*\n(?:(?!```)[^\n]+\n)*\n```\w+\n(?P<text>.*?)^```$", re.M | re.S
 )
-LAST = '"documents", "forms")\n'
+LAST = '"forms", "patterns")\n'
 
 
 def section(heading: str) -> str:
