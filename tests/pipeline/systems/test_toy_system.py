@@ -71,7 +71,7 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     registry = folder / "src/pipeline/systems/registry.py"
     text = registry.read_text(encoding="utf-8")
     assert text.count(LAST) == 1
-    registry.write_text(text.replace(LAST, LAST.replace('"documents"', '"documents", "linear"')), encoding="utf-8")
+    registry.write_text(text.replace(LAST, LAST.replace(")", ', "linear")')), encoding="utf-8")
     return folder
 
 
