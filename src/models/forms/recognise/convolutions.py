@@ -17,19 +17,21 @@ EPSILON = 1e-5
 class OwnGroupNorm(nn.Module):
     """Is group norm (Wu and He 2018) over the pixels of an image itself, not over those that pad it.
 
-    groups: of `GROUP` channels each. So no image sees another one, nor how far it is padded.
+    groups: of `GROUP` channels each, or one of all channels where there are fewer. So no image sees another one, nor
+    how far it is padded.
     """
 
     def __init__(self, channels: int) -> None:
         super().__init__()
+        self.group = min(GROUP, channels)
         self.weight, self.bias = nn.Parameter(torch.ones(channels)), nn.Parameter(torch.zeros(channels))
 
     def forward(self, maps: Tensor, own: Tensor) -> Tensor:
         """Returns maps (image, channel, row, column) of the same shape, 0 where a column is not the image's own: bool
         (image, 1, 1, column)."""
         inside = own.to(maps.dtype)
-        grouped = (maps * inside).unflatten(1, (-1, GROUP))
-        count = (GROUP * maps.shape[2] * inside.sum((1, 2, 3))).view(-1, 1, 1, 1, 1)
+        grouped = (maps * inside).unflatten(1, (-1, self.group))
+        count = (self.group * maps.shape[2] * inside.sum((1, 2, 3))).view(-1, 1, 1, 1, 1)
         centred = (grouped - grouped.sum((2, 3, 4), keepdim=True) / count) * inside.unsqueeze(1)
         variance = centred.square().sum((2, 3, 4), keepdim=True) / count
         normal = (centred * (variance + EPSILON).rsqrt()).flatten(1, 2)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -12,11 +10,10 @@ from torch import Tensor, nn
 from models.forms.images import Crops
 from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.convolutions import GROUP, WordMaps
-from models.forms.recognise.recogniser import Reading, Recogniser
+from models.forms.recognise.frames import FrameRecogniser
 from models.ranges import Count
 from models.runtime.parameters import whole_number
 from models.runtime.seeding import drawn
-from models.sequence.ctc import best_paths, ctc_losses
 from models.sequence.packing import Padded
 from models.sequence.recurrent import BidirectionalLSTM
 
@@ -45,7 +42,7 @@ class CRNN:
             return CRNNNetwork(self, alphabet)
 
 
-class CRNNNetwork(Recogniser):
+class CRNNNetwork(FrameRecogniser):
     """Gives each frame, two pixels wide, a probability for every symbol and for blank, from the LSTM's state and from
     the column of maps itself. Without the latter the LSTM counts frames for long before it looks at the ink."""
 
@@ -64,16 +61,3 @@ class CRNNNetwork(Recogniser):
         columns = self.maps(crops.ink, crops.widths).flatten(1, 2).transpose(1, 2)
         states = self.lstm(Padded(columns, frames))
         return self.say(torch.cat([states, columns], 2)).log_softmax(2), frames
-
-    def losses(self, crops: Crops, texts: Sequence[str]) -> dict[str, Tensor]:
-        """Returns ctc_loss, −ln p(text) over the number of its characters, the mean over the texts."""
-        symbols = self.alphabet.encode(texts)
-        log_p, frames = self(crops)
-        lengths = torch.tensor([len(own) for own in symbols], device=log_p.device)
-        return {"ctc_loss": (ctc_losses(log_p, frames, symbols) / lengths).mean()}
-
-    def read(self, crops: Crops) -> list[Reading]:
-        """Returns the text of the most probable path; its probability is that of the path, which is less than that of
-        the text."""
-        said = best_paths(*self(crops))
-        return [Reading(self.alphabet.decode(own.symbols), math.exp(own.log_p)) for own in said]
