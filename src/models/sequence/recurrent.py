@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -45,6 +45,8 @@ class BidirectionalLSTM(nn.Module):
     from torch's global generator.
     """
 
+    cell: ClassVar[type[nn.LSTM] | type[nn.GRU]] = nn.LSTM
+
     def __init__(
         self,
         inputs: int,
@@ -60,8 +62,8 @@ class BidirectionalLSTM(nn.Module):
         self.joined = directions == "joined"
         self.width = 2 * units if self.joined else units
         widths = [inputs, *[self.width] * (layers - 1)]
-        self.forwards = nn.ModuleList(nn.LSTM(width, units, batch_first=True) for width in widths)
-        self.backwards = nn.ModuleList(nn.LSTM(width, units, batch_first=True) for width in widths)
+        self.forwards = nn.ModuleList(self.cell(width, units, batch_first=True) for width in widths)
+        self.backwards = nn.ModuleList(self.cell(width, units, batch_first=True) for width in widths)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, sequences: Padded) -> Tensor:
@@ -77,6 +79,12 @@ class BidirectionalLSTM(nn.Module):
             values = torch.cat([ahead, back], -1) if self.joined else ahead + back
             values = values.masked_fill(absent, 0)
         return values
+
+
+class BidirectionalGRU(BidirectionalLSTM):
+    """Is a bidirectional network of gated recurrent units (Cho et al. 2014), padded and joined as that of LSTMs."""
+
+    cell = nn.GRU
 
 
 class Told(NamedTuple):

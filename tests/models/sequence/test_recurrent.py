@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from models.sequence.masks import present_steps
 from models.sequence.packing import Padded
-from models.sequence.recurrent import AttentionDecoder, BidirectionalLSTM, ReversedByLength, Told
+from models.sequence.recurrent import AttentionDecoder, BidirectionalGRU, BidirectionalLSTM, ReversedByLength, Told
 
 LENGTHS = torch.tensor([5, 2, 1, 0])
 CLOSE = {torch.float64: 1e-10, torch.float32: 1e-5}
@@ -40,11 +40,11 @@ def some_sequences(width: int = 3) -> Padded:
 
 
 def by_packing(encoder: BidirectionalLSTM, sequences: Padded) -> Tensor:
-    """The same states by `nn.LSTM(bidirectional=True)` over packed sequences, which have to be there."""
+    """The same states by a bidirectional `nn.LSTM` or `nn.GRU` over packed sequences, which have to be there."""
     values, lengths = sequences
     for forwards, backwards in zip(encoder.forwards, encoder.backwards, strict=True):
-        assert isinstance(forwards, nn.LSTM)
-        both = nn.LSTM(values.shape[2], forwards.hidden_size, batch_first=True, bidirectional=True).double()
+        assert isinstance(forwards, encoder.cell)
+        both = encoder.cell(values.shape[2], forwards.hidden_size, batch_first=True, bidirectional=True).double()
         ahead = dict(forwards.named_parameters())
         back = {f"{name}_reverse": value for name, value in backwards.named_parameters()}
         both.load_state_dict(ahead | back)
@@ -55,10 +55,11 @@ def by_packing(encoder: BidirectionalLSTM, sequences: Padded) -> Tensor:
     return values
 
 
+@pytest.mark.parametrize("kind", [BidirectionalLSTM, BidirectionalGRU])
 @pytest.mark.parametrize("directions", ["added", "joined"])
 @pytest.mark.parametrize("layers", [1, 2])
-def test_reversed_by_length_is_packed(directions: Any, layers: int) -> None:
-    encoder = drawn(BidirectionalLSTM(3, 4, layers=layers, directions=directions))
+def test_reversed_by_length_is_packed(kind: type[BidirectionalLSTM], directions: Any, layers: int) -> None:
+    encoder = drawn(kind(3, 4, layers=layers, directions=directions))
     sequences = Padded(*(part[:3] for part in some_sequences()))
     torch.testing.assert_close(encoder(sequences), by_packing(encoder, sequences), rtol=0, atol=1e-12)
     in_single = encoder.float()(Padded(sequences.values.float(), sequences.lengths))

@@ -1,0 +1,141 @@
+"""Recognisers that write a text symbol by symbol while they attend to the frames of an image."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+
+from models.forms.images import Crops
+from models.forms.recognise.recogniser import Reading, Recogniser
+from models.sequence.decoding import Rules, beam
+from models.sequence.masks import masked_mean, masked_softmax, present_steps
+
+END = 0  # of a text; also CTC's blank
+
+
+class Memory(NamedTuple):
+    """Holds encoder states h̄ (text, frame, width), which are present, bool (text, frame), W_a h̄, and the state that the
+    decoder begins with, (layer, text, units)."""
+
+    states: Tensor
+    present: Tensor
+    keys: Tensor
+    begin: Tensor
+
+
+class State(NamedTuple):
+    """Holds the decoder's LSTM, hidden and cell, (layer, text, units), and the rows of the memory, int64 (text,)."""
+
+    hidden: Tensor
+    cell: Tensor
+    rows: Tensor
+    memory: Memory
+
+
+class AttentionRecogniser(Recogniser):
+    """Writes a text with an LSTM and Luong's general score (Luong, Pham and Manning 2015):
+
+    a_t(s) = softmax_s(d_tᵀ W_a h̄_s), c_t = Σ_s a_t(s) h̄_s, d̃_t = tanh(W_c [c_t; d_t]), p(y_t) = softmax(W_o d̃_t).
+    The decoder begins with a map of the mean of h̄; it is not fed d̃. A subclass calls `add_decoder` once. settings:
+    `beam` among them, the hypotheses of a text.
+    """
+
+    embedding: nn.Embedding
+    begin: nn.Linear
+    decoder: nn.LSTM
+    keys: nn.Linear
+    join: nn.Linear
+    say: nn.Linear
+
+    def add_decoder(self, units: int, *, layers: int = 1, dropout: float = 0.0) -> None:
+        """Makes the decoder, of so many units as h̄ is wide, with weights from torch's own generator."""
+        outputs = len(self.alphabet) + 1
+        self.embedding = nn.Embedding(outputs + 1, units)  # the last one begins a text
+        self.begin = nn.Linear(units, layers * units)
+        self.decoder = nn.LSTM(units, units, layers, batch_first=True, dropout=dropout if layers > 1 else 0.0)
+        self.keys = nn.Linear(units, units, bias=False)  # W_a
+        self.join = nn.Linear(2 * units, units)  # W_c
+        self.say = nn.Linear(units, outputs)  # W_o
+
+    @abstractmethod
+    def remember(self, crops: Crops) -> Memory:
+        """Returns what the decoder attends to."""
+
+    def memory_of(self, states: Tensor, present: Tensor) -> Memory:
+        """Returns the memory of h̄ (text, frame, width) and of which are present, bool (text, frame)."""
+        begin = self.begin(masked_mean(states, present)).tanh().unflatten(1, (self.decoder.num_layers, -1))
+        return Memory(states, present, self.keys(states), begin.transpose(0, 1).contiguous())
+
+    def longest(self, memory: Memory) -> Tensor:
+        """Returns how many symbols are written at most, an end among them, int64 (text,): one a frame, and the end."""
+        return memory.present.sum(1) + 1
+
+    def spoken(self, decoded: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
+        """Returns ln p (text, step, symbol) and attention (text, step, frame) of states d (text, step, units)."""
+        shares = masked_softmax(decoded @ memory.keys.transpose(1, 2), memory.present.unsqueeze(1))
+        joined = self.join(torch.cat([shares @ memory.states, decoded], 2)).tanh()
+        return self.say(joined).log_softmax(2), shares
+
+    def told(self, memory: Memory, tokens: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns ln p of each next symbol and attention, where the decoder is told the symbols so far, int64 (text,
+        step), of which the first begins the text."""
+        decoded, _ = self.decoder(self.embedding(tokens), (memory.begin, torch.zeros_like(memory.begin)))
+        return self.spoken(decoded, memory)
+
+    def nats(self, memory: Memory, symbols: Sequence[Sequence[int]]) -> Tensor:
+        """Returns −ln p of each text with its end, (text,), where the decoder is told the true symbols so far."""
+        device = memory.states.device
+        whole = pad_sequence([torch.tensor([*own, END]) for own in symbols], batch_first=True).to(device)
+        written = torch.tensor([len(own) + 1 for own in symbols], device=device)
+        first = torch.full_like(whole[:, :1], self.embedding.num_embeddings - 1)
+        log_p, _ = self.told(memory, torch.cat([first, whole[:, :-1]], 1))
+        return -(log_p.gather(2, whole.unsqueeze(2)).squeeze(2) * present_steps(written, whole.shape[1])).sum(1)
+
+    def losses(self, crops: Crops, texts: Sequence[str]) -> dict[str, Tensor]:
+        """Returns decoder_loss, −ln p of each text over the number of its characters; the mean over the texts. Raises
+        ValueError for a text of more symbols than are written at most."""
+        symbols, memory = self.alphabet.encode(texts), self.remember(crops)
+        refuse_longer(symbols, self.longest(memory).tolist())
+        nats = self.nats(memory, symbols)
+        return {"decoder_loss": (nats / torch.tensor([len(own) for own in symbols], device=nats.device)).mean()}
+
+    def read(self, crops: Crops) -> list[Reading]:
+        """Returns the text of the most probable hypothesis of the beam, and its probability."""
+        memory = self.remember(crops)
+        rules = Rules(self.embedding.num_embeddings - 1, END, self.longest(memory))
+        said = beam(self, memory, rules, size=self.settings.beam)
+        return [Reading(self.alphabet.decode(own.tokens.tolist()), math.exp(own.log_p)) for own in said]
+
+    def start(self, memory: Memory) -> State:
+        """Returns the state before the first symbol."""
+        rows = torch.arange(len(memory.states), device=memory.states.device)
+        return State(memory.begin, torch.zeros_like(memory.begin), rows, memory)
+
+    def step(self, state: State, last: Tensor) -> tuple[Tensor, State]:
+        """Returns ln p of the next symbol, (row, symbol), and the state after the last one."""
+        decoded, (hidden, cell) = self.decoder(self.embedding(last.unsqueeze(1)), (state.hidden, state.cell))
+        states, present, keys = (part[state.rows] for part in state.memory[:3])
+        own = state.memory._replace(states=states, present=present, keys=keys)
+        return self.spoken(decoded, own)[0][:, 0], State(hidden, cell, state.rows, state.memory)
+
+    def pick(self, state: State, rows: Tensor) -> State:
+        """Returns the state of these rows."""
+        hidden, cell = (part[:, rows].contiguous() for part in (state.hidden, state.cell))
+        return State(hidden, cell, state.rows[rows], state.memory)
+
+
+def refuse_longer(texts: Sequence[Sequence[int]], longest: Sequence[int]) -> None:
+    """Raises ValueError, naming the first, for a text of more symbols than are written at most: it could not be
+    read."""
+    for number, (symbols, most) in enumerate(zip(texts, longest, strict=True)):
+        if len(symbols) > most:
+            raise ValueError(
+                f"text {number} has {len(symbols)} symbols, and of its image at most {most} are read; take wider "
+                f"images, or a larger number of characters where one is set"
+            )
