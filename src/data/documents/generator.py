@@ -30,12 +30,14 @@ LETTER = 5.0  # width of a letter
 
 
 class Column(NamedTuple):
-    """Holds where a column stands, the height of its lines, and how often a place for a word stays blank."""
+    """Holds where a column stands, the height of its lines, how often a place for a word stays blank, and the width of
+    its words, 0 for as wide as their letters need."""
 
     left: float
     width: float
     line: float
     blanks: float
+    word: float = 0.0
 
 
 def columns_of_page(generator: np.random.Generator) -> list[Column]:
@@ -61,10 +63,16 @@ class Placed(NamedTuple):
     columns: list[int]
 
 
-def placed_page(generator: np.random.Generator, most: int) -> Placed:
+def regular_columns() -> list[Column]:
+    """Returns four columns of equal words without blanks, the same on each page."""
+    width = (PAGE.width - 2 * MARGIN) / 4
+    return [Column(MARGIN + width * number, width - GUTTER, 14.0, 0.0, 7 * LETTER) for number in range(4)]
+
+
+def placed_page(generator: np.random.Generator, most: int, *, regular: bool = False) -> Placed:
     """Returns a page of at most so many words, the uppermost; common words are drawn more often (Zipf's law)."""
     found = Placed([], [], [])
-    for number, column in enumerate(columns_of_page(generator)):
+    for number, column in enumerate(regular_columns() if regular else columns_of_page(generator)):
         for y in np.arange(MARGIN, PAGE.height - MARGIN - column.line, column.line).tolist():
             fill_line(found, number, column, y, generator)
     upper = np.argsort([box[1] for box in found.boxes], kind="stable")[:most]
@@ -76,7 +84,7 @@ def fill_line(found: Placed, number: int, column: Column, y: float, generator: n
     x = column.left
     while True:
         word = zipf(generator)
-        wide = LETTER * len(spelt(word))
+        wide = column.word or LETTER * len(spelt(word))
         if x + wide > column.left + column.width:
             return
         if generator.random() >= column.blanks:
@@ -118,6 +126,7 @@ class SyntheticDocuments(Source):
     "textual" a question's tag is told by the word three before it, with "spatial" by the first word at the same height
     in the next column; with "none" it is drawn, and nothing tells it. With "late" a document's label stands once,
     behind word `late_after`. values: how many answers there are. questions: of a document, as many as find a place.
+    regular: all pages are the same grid of words, a control, as a place then tells where an answer stands.
     Raises DataError for numbers out of range, and where `late_after` leaves no word.
     """
 
@@ -129,6 +138,7 @@ class SyntheticDocuments(Source):
     values: Annotated[int, Range(at_least=2, at_most=50)] = 10
     questions: Count = 8
     late_after: Count = 512
+    regular: bool = False
     seed: Seed = 0
 
     def load(self) -> Documents:
@@ -151,7 +161,8 @@ class SyntheticDocuments(Source):
         generator = np.random.default_rng([self.seed, PARTS.index(part), place])
         pages = list[Placed]()
         while sum(len(page.words) for page in pages) < self.words:
-            pages.append(placed_page(generator, self.words - sum(len(page.words) for page in pages)))
+            left = self.words - sum(len(page.words) for page in pages)
+            pages.append(placed_page(generator, left, regular=self.regular))
         words = [spelt(word) for page in pages for word in page.words]
         boxes = np.array([box for page in pages for box in page.boxes])
         columns = np.array([column for page in pages for column in page.columns])

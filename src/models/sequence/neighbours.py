@@ -11,11 +11,12 @@ MARGIN = 1e-9  # relative: what may be within a distance but for the tree's roun
 Pairs = tuple[np.ndarray, np.ndarray]
 
 
-def nearest(centres: np.ndarray, count: int) -> Pairs:
+def nearest(centres: np.ndarray, count: int, *, slack: float = 0.0) -> Pairs:
     """Returns for each point the `count` points of least squared distance, itself among them, as pairs (point, other).
 
     Of equally distant points those of the nearer row come first, then those of the lower row. A point without a centre,
-    NaN, has itself alone, and is no neighbour. centres: (point, 2).
+    NaN, has itself alone, and is no neighbour. centres: (point, 2). slack: above 0 the neighbours are approximate, the
+    k-th at most 1 + slack times as far as the k-th nearest point (Arya et al. 1998), and ties have no order.
     """
     known = np.flatnonzero(~np.isnan(centres).any(1))
     alone = np.setdiff1d(np.arange(len(centres)), known)
@@ -24,7 +25,9 @@ def nearest(centres: np.ndarray, count: int) -> Pairs:
         tree = KDTree(centres[known])
         for start in range(0, len(known), ROWS):
             rows = known[start : start + ROWS]
-            found = _nearest_of(rows, tree, centres, known, min(count, len(known)))
+            most = min(count, len(known))
+            exact = slack == 0
+            found = _nearest_of(rows, tree, centres, known, most) if exact else _near(rows, tree, known, most, slack)
             points.append(np.repeat(rows, found.shape[1]))
             others.append(found.ravel())
     return np.concatenate(points), np.concatenate(others)
@@ -47,6 +50,15 @@ def _nearest_of(rows: np.ndarray, tree: KDTree, centres: np.ndarray, known: np.n
         settled |= asked == len(known)
         found[waiting[settled]] = candidates[settled, :count]
         waiting, asked = waiting[~settled], min(2 * asked, len(known))
+    return found
+
+
+def _near(rows: np.ndarray, tree: KDTree, known: np.ndarray, count: int, slack: float) -> np.ndarray:
+    """Returns points near to each of some rows, (row, count); the row itself takes the last place where it is not
+    among them."""
+    places = np.searchsorted(known, rows)
+    found = known[tree.query(tree.data[places], count, eps=slack)[1].reshape(len(rows), count)]
+    found[:, -1] = np.where((found == rows[:, None]).any(1), found[:, -1], rows)
     return found
 
 

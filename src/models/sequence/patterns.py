@@ -186,19 +186,22 @@ class Distance:
     """Is N(i) = the `neighbours` tokens of least ‖c_i − c_j‖², itself among them, thesis (2.35), (2.36).
 
     Of equally distant tokens those nearer in the text come first, then the earlier ones. A token without a centre has
-    itself alone. mutual: j is a key of i also where i is one of j; otherwise the pattern is not symmetric. Raises
-    ValueError for fewer neighbours than one.
+    itself alone. mutual: j is a key of i also where i is one of j; otherwise the pattern is not symmetric. slack: 0 for
+    exact neighbours, see `nearest`. Raises ValueError for fewer neighbours than one, and for a slack below 0.
     """
 
     neighbours: int = 128
     mutual: bool = False
+    slack: float = 0.0
 
     def __post_init__(self) -> None:
         check_positive(neighbours=self.neighbours)
+        if not self.slack >= 0:
+            raise ValueError(f"slack must be at least 0, got {self.slack}")
 
     def keys(self, layout: Layout, generator: np.random.Generator) -> Keys:  # noqa: ARG002
         """Returns the neighbours of each token on the page."""
-        found = Keys.of_pairs(*nearest(layout.centres, self.neighbours), layout.count)
+        found = Keys.of_pairs(*nearest(layout.centres, self.neighbours, slack=self.slack), layout.count)
         return found.mutual() if self.mutual else found
 
 

@@ -78,6 +78,14 @@ def test_pages_are_irregular_and_words_follow_zipf() -> None:
     assert len({len(document.sizes) for document in all_of(found)}) > 1
 
 
+def test_regular_pages_are_one_grid() -> None:
+    boxes = [document.boxes[document.pages == 0] for document in all_of(load(regular=True))]
+    assert all(np.array_equal(own, boxes[0]) for own in boxes)
+    columns = np.unique(boxes[0][:, 0])
+    assert np.ptp(boxes[0][:, 2] - boxes[0][:, 0]) == 0
+    assert len(columns) % 4 == 0
+
+
 def test_the_kth_word_has_a_kth_of_the_probability_of_the_first() -> None:
     generator, count = np.random.default_rng(0), 20_000
     drawn = np.bincount([zipf(generator) for _ in range(count)], minlength=VOCABULARY)

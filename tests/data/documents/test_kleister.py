@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import pytest
 
 from data.base import DataError
 from data.documents import kleister
-from data.documents.kleister import DROPPED, KINDS, TAGS, KleisterNda, read_kleister
+from data.documents.kleister import BOXES, CHECKSUMS, DROPPED, KINDS, TAGS, KleisterNda, read_kleister
+from data.files.download import sha256_of
 from models.documents.words import centres_of
 from pipeline.host.paths import PACKAGE
 
@@ -133,8 +135,9 @@ def test_a_box_outside_its_page_is_named(folder: Path) -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_damaged_and_missing_files_are_refused_or_stood_in_for(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="damaged, or of another version"):
-        KleisterNda(root=str(tmp_path)).load()
+    files = KleisterNda(root=str(tmp_path))
+    with pytest.warns(UserWarning, match="another extraction"), pytest.raises(DataError, match="of another version"):
+        files.load()
     empty = str(tmp_path / "empty")
     with pytest.raises(DataError, match="is missing; put it there"):
         KleisterNda(root=empty, source="published").load()
@@ -145,6 +148,18 @@ def test_damaged_and_missing_files_are_refused_or_stood_in_for(tmp_path: Path) -
     assert {document.label for _, document in data.all()} == set(KINDS)
     with pytest.raises(DataError, match=r"data.source=cmu is unknown"):
         KleisterNda(source="cmu").load()
+
+
+def test_words_of_another_extraction_are_read_with_a_warning(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = {name: sha256_of(folder / name) for name in CHECKSUMS} | {BOXES: "0" * 64}
+    monkeypatch.setattr(kleister, "FILES", replace(kleister.FILES, checksums=own))
+    with pytest.warns(UserWarning, match="another extraction"):
+        data = KleisterNda(root=str(folder.parent), validation=1).load()
+    assert not data.stand_in
+    assert {document.name for _, document in data.all()} == {"a", "b", "c", "e"}
+    (folder / BOXES).write_bytes(b"cut short")
+    with pytest.warns(UserWarning, match="another extraction"), pytest.raises(DataError, match="cannot be read"):
+        KleisterNda(root=str(folder.parent), validation=1).load()
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ from page_layouts import layout
 
 PATTERNS: tuple[Pattern, ...] = (
     Full(), SlidingWindow(6), WindowRandom(4, 2), Distance(5), Distance(5, mutual=True), DistanceWindow(5, 4),
-    SpatialWindow(20.0, 10.0),
+    Distance(5, slack=1.0), SpatialWindow(20.0, 10.0),
 )  # fmt: skip
 SYMMETRIC = (Full(), SlidingWindow(6), Distance(5, mutual=True), SpatialWindow(20.0, 10.0))
 
@@ -115,6 +115,19 @@ def test_every_token_has_itself_and_few_patterns_are_symmetric(pattern: Pattern,
         assert (allowed == allowed.T).all()
 
 
+def test_approximate_neighbours_are_as_many_and_hardly_farther() -> None:
+    place = layout(150)
+    exact, found = (dense(Distance(9, slack=slack), place) for slack in (0.0, 0.5))
+    for i in np.flatnonzero(~place.everywhere & ~np.isnan(place.centres[:, 0])):
+        farthest = [
+            np.sort(np.hypot(*(place.centres[own[i] & ~place.everywhere] - place.centres[i]).T))[-1]
+            for own in (exact, found)
+        ]
+        assert farthest[1] <= 1.5 * farthest[0] + 1e-9
+        assert found[i].sum() == exact[i].sum()
+        assert found[i, i]
+
+
 def test_distance_is_not_symmetric() -> None:
     allowed = dense(Distance(5), layout(90))
     assert (allowed != allowed.T).any()
@@ -131,6 +144,7 @@ def test_pairs_come_in_any_order_and_count_once() -> None:
         (lambda: SlidingWindow(7), "window must be an even number of at least 2, got 7"),
         (lambda: DistanceWindow(5, 0), "window must be an even number of at least 2, got 0"),
         (lambda: Distance(0), "neighbours must be above 0, got 0"),
+        (lambda: Distance(5, slack=-1.0), "slack must be at least 0, got -1.0"),
         (lambda: WindowRandom(0), "block must be above 0, got 0"),
         (lambda: WindowRandom(4, -1), "random_blocks must be at least 0, got -1"),
         (lambda: SpatialWindow(1.0, 0.0), "height must be above 0, got 0.0"),

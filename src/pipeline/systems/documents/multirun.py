@@ -26,7 +26,8 @@ CAPTION = (
     "Errors of the test part, the mean over seeds: 1 − F1 of entities by the strict rule, 1 − accuracy of classes, or "
     "nats a hidden token. The intervals and p are of a bootstrap over documents, which are drawn whole, the same for "
     "both arms of a pair; p is adjusted by Holm over the pairs of a set. *verdict*: whether *arm* has a lower "
-    "error than *against*. *reach*: the share of cues that attention sees in one layer."
+    "error than *against*. *reach*: the share of cues that attention sees in one layer. *ceiling*: the accuracy of who "
+    "knows the answers within that reach and guesses the others; several layers may see farther."
 )
 
 
@@ -144,7 +145,7 @@ def means_of(jobs: Any, sums: dict[str, np.ndarray], names: dict[str, Any]) -> p
         row = {**names, "panel": panel_of(names), "arm": arm, "jobs": len(own), "documents": own.shape[1]}
         spread = table["test_error"].std(ddof=1) if len(table) else np.nan
         row |= {**interval_of(task, own), "error_sd": spread}
-        kept = ("reach", "keys_per_query", "parameters", "seconds", "test_token_accuracy")
+        kept = ("reach", "ceiling", "keys_per_query", "parameters", "seconds", "test_token_accuracy")
         row |= {name: float(table[name].mean()) for name in kept if name in table and len(table)}
         rows.append(row)
     return pd.DataFrame(rows)

@@ -17,7 +17,9 @@ from pipeline.systems.documents.load import Loaded
 
 def sight_of(loaded: Loaded) -> dict[str, float]:
     """Returns over the test part: keys of a query, the share of all pairs of tokens that attend, and of generated
-    documents the reach: the share of cues whose word is among the keys, in one layer, of the word that hangs on it."""
+    documents the reach, the share of cues whose word is among the keys, in one layer, of the word that hangs on it, and
+    the ceiling, reach + (1 − reach) / answers: the accuracy of who knows the answers within reach and guesses the
+    others."""
     keys = tokens = pairs = seen = asked = 0
     for place, chunk in loaded.parts["test"]:
         document = loaded.data.parts["test"][place]
@@ -27,7 +29,13 @@ def sight_of(loaded: Loaded) -> dict[str, float]:
         asked += len(cues)
         seen += sum(is_seen(found, chunk, *cue) for cue in cues)
     metrics = {"keys_per_query": keys / tokens, "share_of_pairs": keys / pairs}
-    return metrics | ({"reach": seen / asked} if asked else {})
+    answers = loaded.data.classes or [tag for tag in loaded.data.tags if tag.startswith("B-")]
+    return metrics | (reach_of(seen / asked, len(answers)) if asked else {})
+
+
+def reach_of(reach: float, answers: int) -> dict[str, float]:
+    """Returns the reach and the ceiling of cues with so many answers."""
+    return {"reach": reach, "ceiling": reach + (1 - reach) / answers}
 
 
 def keys_in(reading: Reading, chunk: Chunk, document: Document) -> Keys:

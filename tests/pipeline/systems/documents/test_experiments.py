@@ -22,7 +22,7 @@ STAND_IN = "data.source=stand_in"
         ("documents_entities", (STAND_IN, "reader=boxes_literal")),
         ("documents_funsd", (STAND_IN, "pretrain_on.source=stand_in", "reader=boxes_window_random")),
         ("documents_pretrain", (STAND_IN, "reader=boxes_sliding_window")),
-        ("documents_max_length", (STAND_IN, "attention=distance", "documents.max_length=512")),
+        ("documents_max_length", (STAND_IN, "attention=distance")),
         ("documents_noise", (STAND_IN, "attention=distance", "documents.jitter=2", "documents.shuffle=true")),
     ],
 )
@@ -46,6 +46,9 @@ def test_cues_stand_apart_and_a_page_is_made_again_from_its_files(run_pipeline: 
     kept = {path.name: path.read_bytes() for path in (tmp_path / "cues").iterdir()}
     means = pd.read_csv(tmp_path / "cues" / "means.csv")
     assert means["cue"].tolist() == ["none"] * 3 + ["spatial"] * 3
+    seen = means.dropna(subset=["reach"])
+    assert seen["ceiling"].tolist() == pytest.approx((seen["reach"] + (1 - seen["reach"]) / 16).tolist())
+    assert len(seen) == 2
     export_again(tmp_path / "cues")
     for name in ("means.csv", "paired.csv"):
         assert (tmp_path / "cues" / name).read_bytes() == kept[name]
