@@ -170,6 +170,8 @@ def check_served(app, found: pd.DataFrame) -> None:
         (("vocabulary.longest=4",), "training pairs of c1-en have more than 4 tokens on a side (vocabulary.longest)"),
         (("vocabulary.longest=200",), "vocabulary.longest=200 is more than sampling.tokens=120"),
         (("fit.select=bleu", "fit.bleu=0"), "fit.select=bleu needs translations to score"),
+        (("sampling.temperature=0.5",), "sampling.temperature=0.5 must be 1 or greater"),
+        (("decode.beam=9",), "decode.beam=9 must be at most 8"),
     ],
 )  # fmt: skip
 def test_bad_settings_end_in_one_line(overrides, message, run_pipeline: Callable) -> None:
