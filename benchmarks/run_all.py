@@ -18,6 +18,7 @@ import factorised
 import feature_map
 import five_lines
 import form_boxes
+import form_words
 import gp_regression
 import kernel_error
 import long_series
@@ -49,6 +50,7 @@ HOT_SPOTS = (
     attention_peers,
     document_step,
     form_boxes,
+    form_words,
 )
 DIMENSIONS, FREQUENCIES, POINTS = (5, 10, 44), 128, 200
 
