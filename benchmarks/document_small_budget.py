@@ -1,0 +1,161 @@
+"""What helps a network that tags contracts, at a budget of about 100 seconds an arm: strict F1 on the validation part.
+
+python benchmarks/document_small_budget.py      where PIPELINE_DATA_ROOT has kleister_nda
+
+Every arm has two layers, a window of 128 tokens, no hidden words before, chunks of 512 tokens, and 400 updates of 2048
+tokens. Chunks without an entity are learned from with a probability of a quarter. The test part is not looked at.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from data.documents.kleister import KleisterNda
+from data.pages import Document, Documents
+from models.documents.chunks import Chunk, Reading
+from models.documents.network import Architecture, DocumentNetwork, PageEmbedding
+from models.documents.objective import Prepared, ReadingObjective
+from models.documents.predictor import DocumentPredictor, tagged
+from models.documents.tokens import PageTokens
+from models.sequence.entities import Counts, entity_counts
+from models.sequence.patterns import SlidingWindow
+from models.sequence.vocabulary import Vocabulary
+
+STEPS, RISING, TOKENS, RATE = 400, 40, 2048, 1e-3
+PIECES, CHUNK, SHARED, LAYERS = 8192, 512, 64, 2
+EMPTY = 0.25  # share of the chunks without an entity
+
+
+class Arm(NamedTuple):
+    """Says what an arm does: small letters, the two tokens on each side mixed into each, α of the weights of tags, and
+    dropout."""
+
+    lower: bool
+    mixed: bool
+    power: float = 0.5
+    dropout: float = 0.1
+
+
+ARMS = {
+    "small letters": Arm(lower=True, mixed=False),
+    "capitals kept": Arm(lower=False, mixed=False),
+    "capitals kept, neighbours mixed in": Arm(lower=False, mixed=True),
+    "the same, equal weights": Arm(lower=False, mixed=True, power=0.0),
+    "the same, dropout 0.3": Arm(lower=False, mixed=True, dropout=0.3),
+}
+
+
+class Mixed(nn.Module):
+    """Is an embedding to which a linear map of the tokens beside each is added, within its document."""
+
+    def __init__(self, inner: PageEmbedding, reach: int = 2) -> None:
+        super().__init__()
+        width = inner.words.embedding_dim
+        self.inner, self.reach = inner, reach
+        self.mix, self.norm = nn.Linear((2 * reach + 1) * width, width), nn.LayerNorm(width)
+
+    def forward(self, tokens: PageTokens) -> Tensor:
+        """Returns (token, width)."""
+        states = self.inner(tokens)
+        own = torch.arange(len(states))
+        document = torch.repeat_interleave(torch.arange(len(tokens.lengths)), tokens.lengths)
+        parts = []
+        for step in range(-self.reach, self.reach + 1):
+            place = (own + step).clamp(0, len(states) - 1)
+            inside = (own + step == place) & (document[place] == document)
+            parts.append(states[place] * inside[:, None])
+        return self.norm(states + self.mix(torch.cat(parts, 1)))
+
+
+def reading_of(data: Documents, *, lower: bool) -> Reading:
+    texts = [" ".join(document.words) for document in data.parts["train"]]
+    vocabulary = Vocabulary.train([f" {text.lower() if lower else text}" for text in texts], pieces=PIECES)
+    return Reading(vocabulary, (SlidingWindow(128),), LAYERS, CHUNK, SHARED, lower, 0)
+
+
+def learned_chunks(data: Documents, reading: Reading) -> list[Prepared]:
+    """Returns the chunks of the training part with an entity, and some of the others."""
+    number, chance = {tag: place for place, tag in enumerate(data.tags)}, np.random.default_rng(0)
+    chunks = [
+        chunk.document
+        for document in data.parts["train"]
+        for chunk in reading.chunks(document, torch.tensor([number[tag] for tag in document.tags]))
+    ]
+    return [own for own in chunks if own.targets.any() or chance.random() < EMPTY]
+
+
+def network_of(arm: Arm, reading: Reading, outputs: int) -> DocumentNetwork:
+    torch.manual_seed(0)
+    architecture = Architecture(
+        reading.vocabulary.size, layers=LAYERS, longest=CHUNK, outputs=outputs, dropout=arm.dropout
+    )
+    network = DocumentNetwork(architecture, seed=0)
+    if arm.mixed:
+        network.embedding = Mixed(network.embedding)  # pyright: ignore[reportAttributeAccessIssue]
+    return network
+
+
+def pace(step: int) -> float:
+    """Returns the share of the largest learning rate: it rises, then falls to 0."""
+    return min((step + 1) / RISING, (STEPS - step) / (STEPS - RISING))
+
+
+def steps_of(objective: ReadingObjective) -> Iterator[int]:
+    """Trains, and yields the number of each update."""
+    optimizer = torch.optim.AdamW(objective.model.parameters(), lr=RATE, weight_decay=0.01)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, pace)
+    chance, step = torch.Generator().manual_seed(0), 0
+    while step < STEPS:
+        for batch in objective.batches(chance):
+            objective.model.train()
+            optimizer.zero_grad()
+            loss = objective.loss(batch)
+            (loss.total / loss.weight).backward()
+            nn.utils.clip_grad_norm_(objective.model.parameters(), 1.0)
+            optimizer.step()
+            schedule.step()
+            step += 1
+            yield step
+            if step == STEPS:
+                return
+
+
+@torch.inference_mode()
+def counts_of(predictor: DocumentPredictor, held: list[tuple[Document, list[Chunk]]]) -> dict[str, Counts]:
+    found = [tagged(predictor.outputs, predictor.joined(chunks)).labels for _, chunks in held]
+    return entity_counts([document.tags for document, _ in held], found)
+
+
+def rows_of(name: str, arm: Arm, data: Documents) -> Iterator[str]:
+    """Yields a row of the table halfway and at the end."""
+    reading = reading_of(data, lower=arm.lower)
+    learned = learned_chunks(data, reading)
+    held = [(document, reading.chunks(document)) for document in data.parts["validation"]]
+    network = network_of(arm, reading, len(data.tags))
+    objective = ReadingObjective(network, learned, tokens=TOKENS, head="tags", power=arm.power)
+    start = time.process_time()
+    for step in steps_of(objective):
+        if step % (STEPS // 2) == 0:
+            counts = counts_of(DocumentPredictor(network.eval(), reading, "tags", data.tags), held)
+            kinds = ", ".join(f"{kind} {own.f1 or 0:.3f}" for kind, own in counts.items())
+            score, seconds = sum(counts.values(), Counts()).f1 or 0.0, time.process_time() - start
+            yield f"| {name} | {step} | {score:.3f} | {kinds} | {seconds:.0f} |"
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    data = KleisterNda(source="published").load()
+    print("| arm | updates | F1, validation | of kinds | seconds |\n|---|---|---|---|---|", flush=True)
+    for name, arm in ARMS.items():
+        for row in rows_of(name, arm, data):
+            print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()
