@@ -43,6 +43,7 @@ def test_there_are_experiments() -> None:
             "systems/psrnn/test_windows_runs.py",
             "systems/documents/test_experiments.py",
             "systems/forms/test_recipe.py",
+            "systems/forms/test_recognition.py",
             "systems/experts/test_experiments.py",
             "systems/mctn/test_experiments.py",
         )

@@ -52,7 +52,11 @@ class CharacterNetwork(FrameRecogniser):
             )
         self.trunk.load_state_dict(word.trunk.state_dict())
 
+    def frames(self, widths: Tensor) -> Tensor:
+        """Returns half the widths, rounded as the trunk does."""
+        return self.trunk.frames(widths)
+
     def forward(self, crops: Crops) -> tuple[Tensor, Tensor]:
-        """Returns ln p (image, frame, symbol), and how many frames each image has, half its width."""
+        """Returns ln p (image, frame, symbol), and how many frames each image has."""
         maps = self.trunk(crops.ink, crops.widths)
-        return self.say(maps)[:, :, 0].transpose(1, 2).log_softmax(2), self.trunk.frames(crops.widths)
+        return self.say(maps)[:, :, 0].transpose(1, 2).log_softmax(2), self.frames(crops.widths)

@@ -55,9 +55,13 @@ class CRNNNetwork(FrameRecogniser):
         self.lstm = BidirectionalLSTM(column, settings.units, directions="joined")
         self.say = nn.Linear(2 * settings.units + column, len(alphabet) + 1)
 
+    def frames(self, widths: Tensor) -> Tensor:
+        """Returns ⌈width / 2⌉."""
+        return self.maps.frames(widths)
+
     def forward(self, crops: Crops) -> tuple[Tensor, Tensor]:
         """Returns ln p (image, frame, symbol), and how many frames each image has."""
-        frames = self.maps.frames(crops.widths)
+        frames = self.frames(crops.widths)
         columns = self.maps(crops.ink, crops.widths).flatten(1, 2).transpose(1, 2)
         states = self.lstm(Padded(columns, frames))
         return self.say(torch.cat([states, columns], 2)).log_softmax(2), frames

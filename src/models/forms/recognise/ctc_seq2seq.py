@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
@@ -11,14 +13,16 @@ from torch import Tensor, nn
 from models.forms.images import Crops
 from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.attending import AttentionRecogniser, Memory
-from models.forms.recognise.patches import GROUP, PatchFeatures
-from models.ranges import Count, Share
+from models.forms.recognise.patches import GROUP, PatchFeatures, patch_counts
+from models.forms.recognise.recogniser import Reading
+from models.ranges import Count, Range
 from models.runtime.parameters import one_of, whole_number
 from models.runtime.seeding import drawn
-from models.sequence.ctc import ctc_losses
+from models.sequence.ctc import best_paths, ctc_losses
 from models.sequence.recurrent import BidirectionalLSTM
 
 NORMALISE = ("characters", "patches")
+Weight = Annotated[float, Range(at_least=0, at_most=1)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,10 +44,10 @@ class CTCSeq2Seq:
     units: Count = 96
     encoder_layers: Count = 4
     decoder_layers: Count = 4
-    ctc_share: Share = 0.2
+    ctc_share: Weight = 0.2
     normalise: str = "characters"
     beam: Count = 1
-    dropout: Share = 0.0
+    dropout: Weight = 0.0
 
     def __post_init__(self) -> None:
         for name in ("height", "patch", "step", "channels", "units", "encoder_layers", "decoder_layers", "beam"):
@@ -76,6 +80,11 @@ class CTCSeq2SeqNetwork(AttentionRecogniser):
         self.say_frames = nn.Linear(own.units, outputs)
         self.add_decoder(own.units, layers=own.decoder_layers, dropout=own.dropout)
 
+    def frames(self, widths: Tensor) -> Tensor | None:
+        """Returns how many patches images have; None where CTC has no part in the loss."""
+        own = self.settings
+        return patch_counts(widths, width=own.patch, step=own.step) if own.ctc_share else None
+
     def remember(self, crops: Crops) -> Memory:
         """Returns what the decoder attends to."""
         seen = self.features(crops)
@@ -93,3 +102,12 @@ class CTCSeq2SeqNetwork(AttentionRecogniser):
             frames = self.say_frames(memory.states).log_softmax(2)
             found["ctc_loss"] = share * (ctc_losses(frames, patches, symbols) / by).mean()
         return found
+
+    def read(self, crops: Crops) -> list[Reading]:
+        """Returns the text of the most probable hypothesis of the beam, and its probability; of the most probable path
+        where CTC alone is learnt."""
+        if self.settings.ctc_share < 1:
+            return super().read(crops)
+        memory = self.remember(crops)
+        paths = best_paths(self.say_frames(memory.states).log_softmax(2), memory.present.sum(1))
+        return [Reading(self.alphabet.decode(own.symbols), math.exp(own.log_p)) for own in paths]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -44,6 +44,7 @@ class RecognitionObjective:
         model.alphabet.encode(texts)
         self.model, self.show, self.texts, self.batch = model, show, texts, batch
         self.widths = torch.as_tensor(widths, dtype=torch.float64)
+        self.sums, self.shown = dict[str, float](), 0
 
     def parameters(self) -> list[nn.Parameter]:
         """Returns those that the gradient trains."""
@@ -67,4 +68,18 @@ class RecognitionObjective:
         device = next(self.model.parameters()).device
         crops = crops_of([self.show(word, batch.turn) for word in own], self.model.settings.height).to(device)
         losses = self.model.losses(crops, [self.texts[word] for word in own])
+        self.note(losses, len(own))
         return Loss(torch.stack(list(losses.values())).sum() * len(own), float(len(own)))
+
+    def note(self, losses: Mapping[str, Tensor], count: int) -> None:
+        """Adds the losses of so many texts to those since `means` was called last."""
+        self.shown += count
+        for name, value in losses.items():
+            self.sums[name] = self.sums.get(name, 0.0) + float(value.detach()) * count
+
+    def means(self) -> dict[str, float]:
+        """Returns the mean of each loss over the texts of this process since it was called last; nothing before the
+        first of them."""
+        found = {name: value / self.shown for name, value in self.sums.items()}
+        self.sums, self.shown = dict[str, float](), 0
+        return found

@@ -14,10 +14,15 @@ from models.sequence.packing import Padded
 GROUP = 16  # channels that are normalised together
 
 
+def patch_counts(widths: Tensor, *, width: int, step: int) -> Tensor:
+    """Returns how many patches images of so many pixels have, 1 + ⌈(widths − width) / step⌉, at least one."""
+    return 1 + (widths - width + step - 1).div(step, rounding_mode="floor").clamp(min=0)
+
+
 def patches_of(crops: Crops, *, width: int, step: int) -> tuple[Tensor, Tensor]:
-    """Returns patches (image, patch, height, width), one begins every `step` pixels, and how many each image has,
-    1 + ⌈(its width − width) / step⌉, at least one; paper stands past an image's end."""
-    counts = 1 + (crops.widths - width + step - 1).div(step, rounding_mode="floor").clamp(min=0)
+    """Returns patches (image, patch, height, width), one begins every `step` pixels, and how many each image has; paper
+    stands past an image's end."""
+    counts = patch_counts(crops.widths, width=width, step=step)
     needed = width + step * (int(counts.max()) - 1)
     ink = pad(crops.ink, (0, max(0, needed - crops.ink.shape[3])))[:, 0, :, :needed]
     return ink.unfold(2, width, step).transpose(1, 2), counts

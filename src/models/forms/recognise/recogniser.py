@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -20,6 +20,18 @@ class Reading(NamedTuple):
 
     text: str
     probability: float
+
+
+@runtime_checkable
+class RecogniserSettings(Protocol):
+    """Says what a recogniser is made of: a frozen dataclass of plain values. height: that images are brought to."""
+
+    @property
+    def height(self) -> int: ...
+
+    def network(self, alphabet: Alphabet, *, seed: int = 0) -> Recogniser:
+        """Returns the recogniser, with first weights drawn by that seed."""
+        ...
 
 
 class Recogniser(nn.Module, ABC):
@@ -38,6 +50,10 @@ class Recogniser(nn.Module, ABC):
 
         Raises ValueError for characters outside the alphabet and for texts that are too long for their image.
         """
+
+    def frames(self, widths: Tensor) -> Tensor | None:  # noqa: ARG002
+        """Returns how many frames CTC has in images of so many pixels, int64 (image,); None without CTC."""
+        return None
 
     @abstractmethod
     def read(self, crops: Crops) -> list[Reading]:

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from models.forms.detect.detector import Settings
+from models.forms.recognise.recogniser import RecogniserSettings
 from pipeline.host.errors import PipelineError, said_of
 from pipeline.settings.build import build
 from pipeline.systems.forms.config import FormsConfig
+from pipeline.systems.registry import refuse_other_records
 
 WORDS_ALONE = ("East", "PixelLink", "Craft", "Components")  # these find words and no other class
+TAKEN = {"segmentation": "data.form_images:HandwrittenForms", "recognition": "data.word_images:HandwrittenWords"}
 
 
 def check(settings: FormsConfig) -> None:
-    """Raises PipelineError for a detector that cannot be, and for scores that it cannot have."""
-    own = detector_of(settings)
+    """Raises PipelineError for data of another stage, for a model that cannot be, and for scores it cannot have."""
+    own = settings.forms
     if settings.dtype != "float32":
         raise PipelineError(f"recipe=forms computes with dtype=float32, got {settings.dtype}; leave it out")
-    if settings.forms.scored == "classes" and type(own).__name__ in WORDS_ALONE:
-        raise PipelineError(f"forms.scored=classes: {type(own).__name__} finds words alone; take forms.scored=words")
+    if isinstance(settings.data, dict):
+        refuse_other_records(settings.data["_target_"], (TAKEN[own.stage],), f"forms.stage={own.stage}")
+    if own.stage == "recognition":
+        recogniser_of(settings)
+        return
+    finder = type(detector_of(settings)).__name__
+    if own.scored == "classes" and finder in WORDS_ALONE:
+        raise PipelineError(f"forms.scored=classes: {finder} finds words alone; take forms.scored=words")
 
 
 def detector_of(settings: FormsConfig) -> Settings:
@@ -25,4 +34,13 @@ def detector_of(settings: FormsConfig) -> Settings:
         own = build("detector", settings.detector, settings.extensions)
     if not isinstance(own, Settings):
         raise PipelineError(f"detector: {type(own).__name__} is no detector; choose one of conf/detector")
+    return own
+
+
+def recogniser_of(settings: FormsConfig) -> RecogniserSettings:
+    """Returns the settings of the recogniser. Raises PipelineError for one that cannot be."""
+    with said_of("recogniser"):
+        own = build("recogniser", settings.recogniser, settings.extensions)
+    if not isinstance(own, RecogniserSettings):
+        raise PipelineError(f"recogniser: {type(own).__name__} is no recogniser; choose one of conf/recogniser")
     return own

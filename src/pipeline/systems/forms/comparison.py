@@ -1,4 +1,4 @@
-"""How detectors of forms are compared: by average precision of words, or its mean over classes."""
+"""How models of forms are compared: detectors by average precision, recognisers by their character error rate."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 from pipeline.compare.comparison import Comparison, stored_error
 
 ERROR, EVALUATE = "evaluate/test_error", "evaluate/"
-TAGS = ("arm", "scored", "augment")
+TAGS = ("arm", "stage", "scored", "augment")
+SECONDS = {"segmentation": "detector/seconds", "recognition": "recogniser/seconds"}
 
 
 def columns(run: Any) -> dict[str, object]:
@@ -19,7 +20,7 @@ def columns(run: Any) -> dict[str, object]:
     return {
         **{name: tags[name] for name in TAGS},
         "parameters": int(metrics["model/parameters"]),
-        "seconds": metrics["detector/seconds"],
+        "seconds": metrics[SECONDS[tags["stage"]]],
         **own,
     }
 
@@ -28,11 +29,18 @@ FORMS = Comparison(
     metric=ERROR,
     chosen_by="validation_error",
     columns=columns,
-    label="test error (1 − average precision of words, or 1 − its mean over classes, at IoU 0.5)",
-    words=("scored", "augment"),
-    apart=("scored",),
+    label="test error (1 − average precision at IoU 0.5; of recognisers the character error rate in %)",
+    words=("stage", "scored", "augment"),
+    apart=("stage", "scored"),
     sizes=("parameters",),
-    groups=("detector", "forms.augment"),
+    groups=("detector", "recogniser", "forms.augment"),
     report="pipeline.systems.forms.multirun:summarise",
-    shown=(ERROR, "evaluate/test_ap_word", "evaluate/test_map", "model/parameters"),
+    shown=(
+        ERROR,
+        "evaluate/test_ap_word",
+        "evaluate/test_map",
+        "evaluate/test_cer",
+        "evaluate/test_word_accuracy",
+        "model/parameters",
+    ),
 )

@@ -12,18 +12,21 @@ from pipeline.settings.schema import CommonConfig
 from pipeline.systems.forms.comparison import FORMS
 from pipeline.systems.registry import System
 
-STAGES = ("segmentation",)
+GROUPS = {"segmentation": "detector", "recognition": "recogniser"}  # whose choice a stage trains
 SCORED = ("words", "classes")
 AUGMENTS = ("none", "noise", "shape", "thesis", "flip")
+ALPHABETS = ("texts", "alphanumeric")
 
 
 @dataclass
 class FormsSettings:
-    stage: str = setting(choices=STAGES)
+    stage: str = setting(choices=tuple(GROUPS))
     scored: str = setting(choices=SCORED)
     augment: str = setting(choices=AUGMENTS)
     components: bool = MISSING
     tuned_on: int = setting(above=0, cap="sequences")
+    alphabet: str = setting(choices=ALPHABETS)
+    corrected_within: int = setting(at_least=0)
     variant: str | None = None
 
 
@@ -39,12 +42,14 @@ class FormsFit:
 
 @dataclass
 class FormsConfig(CommonConfig):
-    """`recipe=forms`."""
+    """`recipe=forms`. fit: of detectors. recognition: the same of recognisers."""
 
     data: Any = MISSING
     detector: Any = MISSING
+    recogniser: Any = MISSING
     forms: FormsSettings = field(default_factory=FormsSettings)
     fit: FormsFit = field(default_factory=FormsFit)
+    recognition: FormsFit = field(default_factory=FormsFit)
 
 
 SYSTEM = System(
@@ -52,7 +57,7 @@ SYSTEM = System(
     entry="pipeline.systems.forms.recipe:train",
     check="pipeline.systems.forms.checks:check",
     comparison=FORMS,
-    redraw="pipeline.systems.forms.redraw:multirun_from",
-    data=("data.form_images:HandwrittenForms",),
+    redraw="pipeline.systems.forms.multirun:multirun_from",
+    data=("data.form_images:HandwrittenForms", "data.word_images:HandwrittenWords"),
     servable="pipeline.systems.forms.servable:servable",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,13 @@ from mlflow.pyfunc.model import PythonModel
 
 from data.forms.images import read_image
 from models.forms.detect.saved import load_detector
+from models.forms.images import as_ink
 from models.forms.reader import FormReader
+from models.forms.recognise.saved import load_recogniser
 from models.forms.tables import found_table
 from models.runtime.request import read_table_body
 from models.runtime.scoring_server import check_before_mlflow
-
-COLUMNS = ("form", "image")
+from models.runtime.threads import threads_for
 
 
 class BadRequest(MlflowException, ValueError):
@@ -49,9 +51,60 @@ def bytes_of(image: Any, where: str) -> bytes:
         raise BadRequest(f"{where}: image is no base64 ({error})") from error
 
 
-class ServedForms(PythonModel):
+def grey_of(image: Any, where: str) -> np.ndarray:
+    """Returns the greys of an image. Raises BadRequest for what is none, ValueError for one that cannot be read."""
+    return read_image(bytes_of(image, where), where=where).grey
+
+
+class Boxes:
     """Takes a table with a form a row, `form` (its name) and `image` (the bytes of its file, or the same in base64);
     gives a row a box. Parameter least_score: boxes of a lower score are left out."""
+
+    columns = ("form", "image")
+
+    def __init__(self, folder: Path) -> None:
+        detector, _ = load_detector(folder)
+        self.reader = FormReader(detector)
+
+    def answer(self, table: pd.DataFrame, params: Mapping[str, Any]) -> pd.DataFrame:
+        """Returns the boxes of each form. Raises BadRequest for a form that comes twice."""
+        names = [str(name) for name in table["form"]]
+        twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+        if twice is not None:
+            raise BadRequest(f"form {twice!r} comes twice; give each a name of its own")
+        least = float(params.get("least_score", 0.05))
+        return found_table({
+            name: self.reader.read(grey_of(image, f"form {name!r}"), least)
+            for name, image in zip(names, table["image"], strict=True)
+        })  # fmt: skip
+
+
+class Texts:
+    """Takes a table with an image of a word a row, `image`; gives a row each: `text`, `probability`, and `corrected`,
+    the text as a word of the training texts where one is near enough."""
+
+    columns = ("image",)
+
+    def __init__(self, folder: Path) -> None:
+        self.recogniser, self.correction = load_recogniser(folder)
+
+    def answer(self, table: pd.DataFrame, params: Mapping[str, Any]) -> pd.DataFrame:  # noqa: ARG002
+        """Returns what each image says."""
+        inks = [as_ink(grey_of(image, f"image {place}")) for place, image in enumerate(table["image"], start=1)]
+        with threads_for(self.recogniser):
+            readings = self.recogniser.read_words(inks)
+        texts = [own.text for own in readings]
+        corrected = texts if self.correction is None else self.correction.corrected(texts)
+        return pd.DataFrame(
+            {"text": texts, "probability": [own.probability for own in readings], "corrected": corrected}
+        )
+
+
+KINDS = {"forms": Boxes, "words": Texts}  # by the folder among the saved parameters
+
+
+class ServedForms(PythonModel):
+    """Finds the boxes of forms, or reads images of words, as its saved parameters say: see `Boxes` and `Texts`."""
 
     # the schema comes from the signature, not from type hints of `predict`; without this MLflow warns at every load
     _skip_type_hint_validation = True
@@ -59,32 +112,20 @@ class ServedForms(PythonModel):
     decoded = staticmethod(read_table_body)  # how the strict server reads a body for it
 
     def load_context(self, context: Any) -> None:
-        detector, _ = load_detector(Path(context.artifacts["parameters"]) / "forms")
-        self.reader = FormReader(detector)
+        parameters = Path(context.artifacts["parameters"])
+        self.kind = next(kind(parameters / name) for name, kind in KINDS.items() if (parameters / name).is_dir())
         check_before_mlflow(read_table_body, BadRequest)
 
     def predict(self, context, model_input, params=None):  # noqa: ARG002  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Answers a request. Raises BadRequest, a ValueError, for what is no table of forms, for a form that comes
-        twice and for an image that cannot be read, by its name."""
-        if not isinstance(model_input, pd.DataFrame) or not set(COLUMNS) <= set(model_input.columns):
-            raise BadRequest(f"expected a table with the columns {' and '.join(COLUMNS)}")
-        names = [str(name) for name in model_input["form"]]
-        twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
-        if twice is not None:
-            raise BadRequest(f"form {twice!r} comes twice; give each a name of its own")
-        least = float((params or {}).get("least_score", 0.05))
+        """Answers a request. Raises BadRequest, a ValueError, for what is no table with the columns of its kind, and
+        for an image that cannot be read, by its name or place."""
+        needed = self.kind.columns
+        if not isinstance(model_input, pd.DataFrame) or not set(needed) <= set(model_input.columns):
+            raise BadRequest(f"expected a table with the column{'s' * (len(needed) > 1)} {' and '.join(needed)}")
         try:
-            read = {name: self.reader.read(grey_of(image, name), least)
-                    for name, image in zip(names, model_input["image"], strict=True)}  # fmt: skip
+            return self.kind.answer(model_input, params or {})
         except (ValueError, TypeError) as error:
             raise error if isinstance(error, BadRequest) else BadRequest(str(error)) from error
-        return found_table(read)
-
-
-def grey_of(image: Any, name: str) -> np.ndarray:
-    """Returns the greys of the image of a form."""
-    where = f"form {name!r}"
-    return read_image(bytes_of(image, where), where=where).grey
 
 
 set_model(ServedForms())

@@ -1,4 +1,4 @@
-"""Boxes that a logged model finds on images of forms: a file, or all images of a folder."""
+"""What a logged model finds on images of forms, or reads in images of words: a file, or all images of a folder."""
 
 from __future__ import annotations
 
@@ -38,19 +38,35 @@ def images_at(path: Path) -> list[Path]:
     return found
 
 
-def predicted_forms(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:
-    """Returns a row for each box that is found on the images, and words about them.
+def answers(model: Any, settings: PredictConfig, unit: str) -> dict[str, pd.DataFrame]:
+    """Returns what a model says of each image, by its file. unit: what an image is called.
 
     Raises DataError, naming the file, for an image that cannot be read, PipelineError for settings of others.
     """
     refuse_what_others_have(settings)
-    files, parts = images_at(Path(settings.data.path).expanduser()), list[pd.DataFrame]()
-    for file in tqdm(files, desc="read", unit="form", disable=None, leave=False):
+    found = dict[str, pd.DataFrame]()
+    for file in tqdm(
+        images_at(Path(settings.data.path).expanduser()), desc="read", unit=unit, disable=None, leave=False
+    ):
         frame = pd.DataFrame({"form": [file.name], "image": [content_of(file, str(file))]})
         try:
-            parts.append(model.predict(frame))
+            found[file.name] = model.predict(frame)
         except ValueError as error:
-            raise DataError(f"{file.parent}: {getattr(error, 'reason', error)}") from error
-    found = pd.concat(parts, ignore_index=True)
+            raise DataError(f"{file}: {getattr(error, 'reason', error)}") from error
+    return found
+
+
+def predicted_forms(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:
+    """Returns a row for each box that is found on the images, and words about them. Raises as `answers`."""
+    parts = answers(model, settings, "form")
+    found = pd.concat(parts.values(), ignore_index=True)
     words = int((found["class"] == "word").sum())
-    return found, f"{len(found)} boxes on {len(files)} forms, {words} of them words"
+    return found, f"{len(found)} boxes on {len(parts)} forms, {words} of them words"
+
+
+def predicted_words(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:
+    """Returns a row for each image of a word: its file and what it says, and words about them. Raises as `answers`."""
+    parts = answers(model, settings, "word")
+    found = pd.concat(parts.values(), ignore_index=True)
+    found.insert(0, "file", list(parts))
+    return found, f"{len(found)} words read"

@@ -20,7 +20,7 @@ from pipeline.host.torchrun import refuse_several
 from pipeline.settings.job import Job
 from pipeline.systems.predict.config import PredictConfig
 from pipeline.systems.predict.documents import predicted_documents
-from pipeline.systems.predict.forms import predicted_forms
+from pipeline.systems.predict.forms import predicted_forms, predicted_words
 from pipeline.systems.predict.points import predicted_points
 from pipeline.systems.predict.sentences import predicted_sentences
 from pipeline.systems.predict.utterances import predicted_utterances
@@ -129,6 +129,7 @@ def predict(settings: PredictConfig, job: Job) -> None:  # noqa: ARG001
     taken = {
         "points": predicted_points, "utterances": predicted_utterances, "sentences": predicted_sentences,
         "documents": predicted_documents, "forms": predicted_forms,
+        "words": predicted_words,
     }  # fmt: skip
     predict_with = taken.get(model.metadata.metadata.get("takes"), predicted_sequences)
     predicted, words = predict_with(model, settings)

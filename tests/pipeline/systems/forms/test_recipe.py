@@ -17,8 +17,8 @@ from logged import artifacts, only_run, table
 from models.forms.detect.objective import DetectionObjective
 from pipeline.export import export, export_again
 from pipeline.host.errors import PipelineError
-from pipeline.systems.forms.load import check_boxes
-from pipeline.systems.forms.servable import table_of
+from pipeline.systems.forms.segmentation.load import check_boxes
+from pipeline.systems.forms.segmentation.servable import table_of
 
 SMALL = (
     "size=tiny", "data.source=stand_in", "data.forms=4", "data.validation=3", "data.test=4", "data.height=96",

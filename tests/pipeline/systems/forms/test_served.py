@@ -18,7 +18,8 @@ from models.forms.detect.components import Components
 from models.forms.reader import FormReader
 from models.forms.tables import found_table
 from pipeline.host.errors import PipelineError
-from pipeline.systems.forms.servable import png_of, servable, table_of, trained_model
+from pipeline.systems.forms.segmentation.servable import table_of, trained_model
+from pipeline.systems.forms.servable import png_of, servable
 from pipeline.systems.predict.config import PredictConfig
 from pipeline.systems.predict.forms import predicted_forms
 from pipeline.tracking.model import model_parts
@@ -47,7 +48,7 @@ def test_the_logged_model_finds_what_the_detector_finds_for_bytes_and_base64(log
     own = expected(logged)
     assert len(own)
     pd.testing.assert_frame_equal(model.predict(table), own)
-    plain = table.assign(image=[png_of(logged.forms, place) for place in range(2)])
+    plain = table.assign(image=[png_of(logged.forms.image(place)) for place in range(2)])
     pd.testing.assert_frame_equal(model.predict(plain), own)
     some = model.predict(table, params={"least_score": 0.5})
     assert len(some) == (own["score"] >= 0.5).sum() < len(own)
@@ -85,7 +86,7 @@ def test_a_folder_of_images_is_predicted_image_by_image(logged: Any, tmp_path: P
     with pytest.raises(DataError, match="the folder has no image"):
         predicted_forms(model, asked(tmp_path))
     for place in range(2):
-        (tmp_path / f"{place}.png").write_bytes(png_of(logged.forms, place))
+        (tmp_path / f"{place}.png").write_bytes(png_of(logged.forms.image(place)))
     (tmp_path / "notes.txt").touch()
     found, words = predicted_forms(model, asked(tmp_path))
     own = expected(logged)

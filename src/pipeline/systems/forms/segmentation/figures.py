@@ -8,23 +8,15 @@ from typing import TYPE_CHECKING, Any
 from models.forms.detect.average_precision import curve
 from models.forms.detect.boxes import CLASSES, Detections, Truth
 from pipeline.plotting import (
-    CAP,
-    HEADING,
-    MARKER,
-    REFERENCE,
     SMALL_SIZE,
-    Grid,
     colour,
     line,
     new_axes,
     new_figure,
-    new_panels,
-    whole_ticks,
 )
-from pipeline.systems.forms.load import Shown
+from pipeline.systems.forms.segmentation.load import Shown
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -34,20 +26,6 @@ LABELS = {
 }  # fmt: skip
 DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
 SURE = 0.5  # boxes of this score are drawn
-MOST_MARKERS, WIDTH, LINE, HEAD = 40, 4.2, 0.28, 1.3
-
-
-def learning(rows: pd.DataFrame, kept: int, *, title: str) -> Figure:
-    """Draws what a training measured against its steps; the kept step is marked."""
-    names = [name for name in LABELS if name in rows]
-    x = "step (0: before training)"
-    figure, axes = new_axes(f"{title}: detector", x=x, y="", rows=len(names), height=1 + 1.7 * len(names))
-    for index, (panel, name) in enumerate(zip(axes, names, strict=True)):
-        line(panel, index, rows["step"], rows[name], "", markers=len(rows) <= MOST_MARKERS)
-        panel.axvline(kept, **REFERENCE)
-        panel.set_ylabel(LABELS[name], fontsize=HEADING)
-        whole_ticks(panel)
-    return figure
 
 
 def precision_and_recall(found: Sequence[Detections], truths: Sequence[Truth], *, title: str) -> Figure:
@@ -99,19 +77,3 @@ def outline(panel: Axes, box: Sequence[float], **style: Any) -> None:
 
     x0, y0, x1, y1 = box
     panel.add_patch(Rectangle((x0 - 0.5, y0 - 0.5), x1 - x0, y1 - y0, fill=False, **style))
-
-
-def errors_by_arm(means: Any, *, title: str) -> Figure:
-    """Draws the test error of each arm with its interval over forms, a panel for each set of data and part."""
-    panels = list(dict.fromkeys(means["panel"]))
-    most = int(means.groupby("panel", sort=False).size().max())
-    x = "1 − average precision (IoU at least 0.5)\nmean over seeds; bars: 95 % interval over forms"
-    figure, axes = new_panels(panels, title, x=x, y="", grid=Grid(2, (WIDTH, HEAD + LINE * most), (0.6, 0.6)))
-    for name, panel in axes.items():
-        own = means[means["panel"] == name].sort_values("error", ascending=False)
-        places = range(len(own))
-        sides = abs(own[["low", "high"]].to_numpy(float).T - own["error"].to_numpy(float))
-        panel.errorbar(own["error"], places, xerr=sides, fmt="D", color=colour(0), markersize=MARKER, capsize=CAP)
-        panel.set_yticks(places, own["arm"].tolist(), fontsize=SMALL_SIZE)
-        panel.set_ylim(-0.8, len(own) - 0.2)
-    return figure

@@ -9,12 +9,12 @@ import pandas as pd
 from data.form_images import HandwrittenForms
 from models.forms.detect.boxes import Detections
 from pipeline.compare.markdown import markdown_table
-from pipeline.job.curve import Progress
 from pipeline.job.study import Study, log_metrics
-from pipeline.systems.forms.figures import learning, pages, precision_and_recall
-from pipeline.systems.forms.fitting import Fitted
-from pipeline.systems.forms.load import Shown
-from pipeline.systems.forms.scores import error_of, found_table, metrics_of, truth_table
+from pipeline.systems.forms.learning import log_curve
+from pipeline.systems.forms.segmentation.figures import LABELS, pages, precision_and_recall
+from pipeline.systems.forms.segmentation.fitting import Fitted
+from pipeline.systems.forms.segmentation.load import Shown
+from pipeline.systems.forms.segmentation.scores import error_of, found_table, metrics_of, truth_table
 
 FOUND, BOXES = "found.csv", "boxes.csv"
 SHOWN_FORMS = 2
@@ -51,12 +51,6 @@ def log_data(here: Study, data: HandwrittenForms) -> None:
     log_metrics(here.run, {f"data/{name}": float(value) for name, value in data.counts.items()})
 
 
-def curve_table(progress: Progress) -> pd.DataFrame:
-    """Returns a row for each row of a curve."""
-    return pd.DataFrame([{"epoch": row.epoch, "step": row.step, **row.values, "learning_rate": row.learning_rate}
-                         for row in progress.rows])  # fmt: skip
-
-
 def log_fitted(here: Study, fitted: Fitted, tests: list[Tested], scored: str) -> None:
     """Metrics and tables; with all details the curve and figures too."""
     metrics = {name: value for tested in tests for name, value in tested.metrics().items()}
@@ -79,9 +73,7 @@ def joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
 def log_figures(here: Study, fitted: Fitted, tests: list[Tested]) -> None:
     """The curve, precision over recall, and forms with what was found on them."""
     if fitted.curve is not None:
-        table = curve_table(fitted.curve)
-        here.run.table(table, "curves/detector.csv")
-        here.run.figure(learning(table, fitted.curve.kept.step, title=here.title), "figures/detector")
+        log_curve(here, fitted.curve, LABELS, "detector")
     for own in tests:
         name = f"{here.title}: {own.name.replace('_', ' ')}"
         here.run.figure(precision_and_recall(own.found, own.forms.truths, title=name), f"figures/{own.name}_precision")

@@ -11,7 +11,7 @@ import torch
 from models.forms.detect.average_precision import hits_of, precision_of
 from models.forms.detect.boxes import CLASSES, Detections, Truth
 from models.forms.detect.detector import Detector
-from pipeline.systems.forms.load import Shown
+from pipeline.systems.forms.segmentation.load import Shown
 
 LEAST_SCORE = 0.05
 SIDES = ("x0", "y0", "x1", "y1")

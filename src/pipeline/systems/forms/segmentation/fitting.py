@@ -10,18 +10,13 @@ from data.form_images import HandwrittenForms
 from data.forms.augment import Augmentation
 from models.forms.detect.detector import Detector
 from models.forms.detect.objective import DetectionObjective
-from models.runtime.seeding import generator
-from models.runtime.threads import threads_for
-from pipeline.job.curve import Decision, EpochRow, Measures, Progress
-from pipeline.job.fit import Fit
-from pipeline.job.fit_settings import FitSettings
+from pipeline.job.curve import Progress
 from pipeline.job.study import Study
 from pipeline.systems.forms.checks import detector_of
 from pipeline.systems.forms.config import FormsConfig
-from pipeline.systems.forms.load import Copies, Shown, shown
-from pipeline.systems.forms.scores import detected, error_of, metrics_of
-
-CLIP = 10.0
+from pipeline.systems.forms.learning import Lesson, learn
+from pipeline.systems.forms.segmentation.load import Copies, Shown, shown
+from pipeline.systems.forms.segmentation.scores import detected, error_of, metrics_of
 
 
 class Fitted(NamedTuple):
@@ -39,7 +34,7 @@ def fit(settings: FormsConfig, data: HandwrittenForms, here: Study, device: torc
     detector = made.network(seed=settings.seed).to(device)
     if not made.trained:
         return Fitted(detector.eval(), None, validation_of(detector, held, settings)["validation_error"])
-    progress = learn(settings, detector, data, held, here)
+    progress = learnt(settings, detector, data, held, here)
     return Fitted(detector.eval(), progress, progress.kept.values["validation_error"])
 
 
@@ -50,24 +45,12 @@ def validation_of(detector: Detector, held: Shown, settings: FormsConfig) -> dic
     return {**known, "validation_error": error_of(scores, settings.forms.scored)}
 
 
-def learn(settings: FormsConfig, detector: Detector, data: HandwrittenForms, held: Shown, here: Study) -> Progress:
-    """Minimises the losses of a detector; the epoch with the least validation error is kept. A training that was
-    stopped goes on from its checkpoint to the same numbers."""
-    own, forms = settings.fit, data.parts["train"]
+def learnt(settings: FormsConfig, detector: Detector, data: HandwrittenForms, held: Shown, here: Study) -> Progress:
+    """Minimises the losses of a detector, see `learn`."""
+    forms = data.parts["train"]
     copies = Copies(forms, Augmentation(settings.forms.augment, settings.seed))
-    objective = DetectionObjective(detector, copies, len(forms), batch=own.batch)
-    steps = own.epochs * -(-len(forms) // own.batch) + 1
-    rules = FitSettings(
-        own.epochs, "adamw", own.learning_rate, CLIP, steps=steps, accept="always", schedule="one_cycle",
-        warmup=own.warmup, weight_decay=own.weight_decay, patience=own.patience, title="detector", seed=settings.seed,
-    )  # fmt: skip
-
-    def log(row: EpochRow) -> None:
-        for name, value in {**row.values, "learning_rate": row.learning_rate}.items():
-            here.run.metric(f"detector/{name}", value, row.step)
-
-    measures = Measures(lambda: validation_of(detector, held, settings), log, Decision("validation_error"))
-    loop = Fit(objective, rules, generator=generator(settings.seed, "forms/detector"),
-               path=here.folder / "detector.npz", measures=measures)  # fmt: skip
-    with threads_for(detector):
-        return loop.run()
+    objective = DetectionObjective(detector, copies, len(forms), batch=settings.fit.batch)
+    lesson = Lesson(
+        objective, len(forms), lambda: validation_of(detector, held, settings), "validation_error", "detector"
+    )
+    return learn(lesson, settings.fit, here, settings.seed)

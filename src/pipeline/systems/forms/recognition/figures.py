@@ -1,0 +1,78 @@
+"""Curves of a recogniser, its error rates by length, writer and height of ink, and images with what was read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from data.word_images import WordImages
+from pipeline.plotting import HEADING, SMALL_SIZE, colour, new_axes, new_figure
+from pipeline.systems.forms.arms import joined
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LABELS = {
+    "train_loss": "training loss", "validation_cer": "validation CER (%)",
+    "validation_word_accuracy": "word accuracy",
+}  # fmt: skip
+GROUPS = 8  # that lengths and heights are divided into, of equally many images
+COLUMNS, RIGHT_ROWS, WRONG_ROWS = 2, 3, 5
+RIGHT, WRONG = "-", ":"  # outlines of samples
+
+
+def error_rates(read: pd.DataFrame, *, title: str) -> Figure:
+    """Draws the character error rate by the length of texts, by writer and by the height of ink."""
+    figure, panels = new_axes(f"{title}: character error rate of the test part", x="", y="CER (%)", rows=3, height=7.5)
+    by_writer = read["writer"].map(str).where(read["writer"].map(str) != "", "unknown")
+    sides = {
+        "characters of a text": grouped(read["characters"]), "writer, best first": by_writer,
+        "height of the ink (pixels)": grouped(read["ink_height"]),
+    }  # fmt: skip
+    for index, (panel, (label, groups)) in enumerate(zip(panels, sides.items(), strict=True)):
+        bars(panel, read, groups, index)
+        panel.set_xlabel(label, fontsize=HEADING)
+    return figure
+
+
+def grouped(values: Any) -> pd.Series:
+    """Returns for each whole number an interval in words, of about equally many of them each."""
+    edges = np.unique(np.quantile(values, np.linspace(0, 1, GROUPS + 1)[1:-1], method="nearest"))
+    places = pd.Series(np.searchsorted(edges, values, side="right"), index=values.index)
+    ends = values.groupby(places).agg(["min", "max"])
+    names = [str(low) if low == high else f"{low}–{high}" for low, high in ends.itertuples(index=False)]
+    codes = ends.index.get_indexer(places)
+    return pd.Series(pd.Categorical.from_codes(codes, categories=names, ordered=True), index=values.index)
+
+
+def bars(panel: Axes, read: Any, groups: Any, index: int) -> None:
+    """Draws a bar a group; groups without an order stand by their error."""
+    sums = read[["faults", "characters"]].groupby(groups, observed=True).sum()
+    rates = 100 * sums["faults"] / sums["characters"]
+    rates = rates if groups.dtype == "category" else rates.sort_values(kind="stable")
+    panel.bar(range(len(rates)), rates, color=colour(index + 1), edgecolor=colour(0), linewidth=0.5)
+    panel.set_xticks(range(len(rates)), [str(name) for name in rates.index], fontsize=SMALL_SIZE,
+                     rotation=90 if len(rates) > GROUPS else 0)  # fmt: skip
+
+
+def samples(words: WordImages, read: pd.DataFrame, *, title: str) -> Figure:
+    """Draws images with what was read below them: the first that were read without a fault, then the first with one."""
+    chosen = joined([
+        read[read["faults"] == 0].head(COLUMNS * RIGHT_ROWS), read[read["faults"] > 0].head(COLUMNS * WRONG_ROWS)
+    ])  # fmt: skip
+    rows = -(-len(chosen) // COLUMNS)
+    figure = new_figure(7.0, 0.7 + 1.05 * rows, f"{title}: what was read (dotted: wrong)")
+    for place, own in enumerate(chosen.itertuples(index=False)):
+        panel = figure.add_subplot(rows, COLUMNS, place + 1)
+        panel.imshow(words.image(int(own.image)), cmap="gray", vmin=0, vmax=255)
+        panel.set_xticks([])
+        panel.set_yticks([])
+        wrong = own.faults > 0
+        for side in panel.spines.values():
+            side.set(linestyle=WRONG if wrong else RIGHT, linewidth=1.3, edgecolor=colour(2) if wrong else colour(0))
+        said = f"{own.read}\nwrong, true: {own.true}" if wrong else str(own.read)
+        panel.set_xlabel(said.replace("$", r"\$"), fontsize=SMALL_SIZE)
+    return figure

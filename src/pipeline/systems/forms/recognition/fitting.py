@@ -1,0 +1,92 @@
+"""The stage that trains: a recogniser learns texts of images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from data.forms.augment import Augmentation
+from data.word_images import HandwrittenWords, WordImages
+from models.forms.recognise.alphabet import Alphabet
+from models.forms.recognise.correction import Correction
+from models.forms.recognise.error_rates import character_error_rate, word_accuracy
+from models.forms.recognise.objective import RecognitionObjective
+from models.forms.recognise.recogniser import Recogniser, RecogniserSettings
+from models.sequence.ctc import frames_needed
+from pipeline.host.errors import PipelineError, said_of
+from pipeline.job.curve import Progress
+from pipeline.job.study import Study
+from pipeline.systems.forms.checks import recogniser_of
+from pipeline.systems.forms.config import FormsConfig
+from pipeline.systems.forms.learning import Lesson, learn
+from pipeline.systems.forms.recognition.load import Copies, alphabet_of, inks_of, spelt
+
+
+class Fitted(NamedTuple):
+    """Holds a recogniser, the correction by its training texts, the curve of its training where there was one, and its
+    character error rate on the validation part, in %."""
+
+    recogniser: Recogniser
+    correction: Correction | None
+    curve: Progress | None
+    validation: float
+
+
+def fit(settings: FormsConfig, data: HandwrittenWords, here: Study, device: torch.device) -> Fitted:
+    """Returns the recogniser, fitted to the training part."""
+    train = data.parts["train"]
+    alphabet = alphabet_of(settings.forms.alphabet, data)
+    texts, within = spelt(alphabet, train), settings.forms.corrected_within
+    with said_of("recogniser"):
+        recogniser = prepared(recogniser_of(settings), texts, alphabet).network(alphabet, seed=settings.seed).to(device)
+    refuse_too_long(recogniser, data, texts)
+    lesson = lesson_of(settings, recogniser, data, texts)
+    curve = learn(lesson, settings.recognition, here, settings.seed)
+    correction = Correction.of_texts(texts, most=within) if within else None
+    return Fitted(recogniser.eval(), correction, curve, curve.kept.values["validation_cer"])
+
+
+def prepared(own: Any, texts: Sequence[str], alphabet: Alphabet) -> RecogniserSettings:
+    """Returns the settings with what they take from training texts before any gradient, such as a vocabulary."""
+    return own.prepared(texts, alphabet) if hasattr(own, "prepared") else own
+
+
+def widths_of(words: WordImages, height: int) -> torch.Tensor:
+    """Returns how wide each image is at a height, in pixels, (image,)."""
+    return torch.tensor([max(1, round(wide * height / high)) for high, wide in words.shapes.tolist()])
+
+
+def refuse_too_long(recogniser: Recogniser, data: HandwrittenWords, texts: Sequence[str]) -> None:
+    """Raises PipelineError, naming the first, for training texts that need more frames than their images have."""
+    words, height = data.parts["train"], recogniser.settings.height
+    frames = recogniser.frames(widths_of(words, height))
+    if frames is None:
+        return
+    for number, (symbols, there) in enumerate(zip(recogniser.alphabet.encode(texts), frames.tolist(), strict=True)):
+        needed = frames_needed(symbols)
+        if needed > there:
+            raise PipelineError(
+                f"{data.name}: {data.called('train', number)} needs {needed} frames of CTC and has {there}; make the "
+                f"image at least {needed / max(there, 1):.2f} times as wide, raise recogniser.height, or leave it out"
+            )
+
+
+def lesson_of(settings: FormsConfig, recogniser: Recogniser, data: HandwrittenWords, texts: Sequence[str]) -> Lesson:
+    """Returns what the recogniser minimises and what is measured after each epoch."""
+    train, held = data.parts["train"], data.parts["validation"]
+    copies = Copies(train, Augmentation(settings.forms.augment, settings.seed))
+    widths = widths_of(train, recogniser.settings.height).tolist()
+    objective = RecognitionObjective(recogniser, copies, texts, widths, batch=settings.recognition.batch)
+    inks, true = inks_of(held), spelt(recogniser.alphabet, held)
+
+    def measure() -> dict[str, float]:
+        read = [own.text for own in recogniser.read_words(inks)]
+        scores = {
+            "validation_cer": character_error_rate(read, true),
+            "validation_word_accuracy": word_accuracy(read, true),
+        }
+        return {**objective.means(), **scores}
+
+    return Lesson(objective, len(train), measure, "validation_cer", "recogniser")

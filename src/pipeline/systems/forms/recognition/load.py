@@ -1,0 +1,74 @@
+"""Images of words as a recogniser learns from them, changed anew in each epoch."""
+
+from __future__ import annotations
+
+import numpy as np
+from torch import Tensor
+
+from data.forms.augment import Augmentation
+from data.word_images import HandwrittenWords, WordImages
+from models.forms.images import as_ink
+from models.forms.recognise.alphabet import Alphabet
+from pipeline.host.errors import PipelineError, said_of
+from pipeline.settings.build import build
+from pipeline.systems.forms.config import FormsConfig
+
+
+def load(settings: FormsConfig) -> HandwrittenWords:
+    """Returns the images, cut as `size` says. Raises PipelineError where data= names none."""
+    data = build("data", settings.data, settings.extensions)
+    if not isinstance(data, HandwrittenWords):
+        raise PipelineError(
+            "forms.stage=recognition takes images of words; choose data=words_folder (your own), dhsd or composed_words"
+        )
+    return data.shortened(train=settings.size.sequences, held=settings.size.sequences)
+
+
+def alphabet_of(name: str, data: HandwrittenWords) -> Alphabet:
+    """Returns the characters of the training texts, or the alphabet of 35. Raises PipelineError for a text of which
+    that leaves nothing, as it cannot be scored."""
+    texts = data.parts["train"].texts
+    with said_of("forms.alphabet"):
+        alphabet = Alphabet.alphanumeric() if name == "alphanumeric" else Alphabet.of_texts(texts)
+    for part, own in data.parts.items():
+        blank = next((place for place, text in enumerate(own.texts) if not alphabet.spelt(text)), None)
+        if blank is not None:
+            raise PipelineError(
+                f"forms.alphabet={name}: {data.called(part, blank)} has no character of it; leave the image out"
+            )
+    return alphabet
+
+
+def spelt(alphabet: Alphabet, words: WordImages) -> list[str]:
+    """Returns the texts as the alphabet has them."""
+    return [alphabet.spelt(text) for text in words.texts]
+
+
+def unknown_share(alphabet: Alphabet, texts: list[str]) -> float:
+    """Returns the share of characters in texts that the alphabet has not, so that none of them can be read."""
+    letters = "".join(texts)
+    return sum(own not in alphabet.symbols for own in letters) / len(letters)
+
+
+def inks_of(words: WordImages) -> list[Tensor]:
+    """Returns the ink (height, width) of each image."""
+    return [as_ink(image) for image in words.images()]
+
+
+def ink_height(grey: np.ndarray) -> int:
+    """Returns how many rows of pixels lie between the first and the last that has ink: darker than half way between the
+    darkest and the lightest pixel of the image."""
+    dark = grey.astype(int) * 2 < int(grey.max()) + int(grey.min())
+    rows = np.flatnonzero(dark.any(1))
+    return int(rows[-1] - rows[0] + 1) if len(rows) else 0
+
+
+class Copies:
+    """Gives training images, changed by an augmentation; the same image in the same turn is changed in the same way."""
+
+    def __init__(self, words: WordImages, augmentation: Augmentation) -> None:
+        self.words, self.augmentation = words, augmentation
+
+    def __call__(self, number: int, turn: int) -> Tensor:
+        """Returns the ink of an image in a turn."""
+        return as_ink(self.augmentation.word(self.words.image(number), epoch=turn, number=number))

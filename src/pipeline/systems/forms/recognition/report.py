@@ -1,0 +1,62 @@
+"""What a run leaves: curves, every reading, scores and figures, and words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from data.word_images import HandwrittenWords
+from pipeline.compare.markdown import markdown_table
+from pipeline.job.study import Study, log_metrics
+from pipeline.systems.forms.learning import log_curve
+from pipeline.systems.forms.recognition.figures import LABELS, error_rates, samples
+from pipeline.systems.forms.recognition.fitting import Fitted
+from pipeline.systems.forms.recognition.load import spelt, unknown_share
+from pipeline.systems.forms.recognition.scores import confusion, metrics_of
+
+READ = "read.csv"
+NAMES = {"cer": "character error rate (%)", "cer_mean": "its mean over images (%)", "word_accuracy": "word accuracy"}
+
+
+def log_data(here: Study, data: HandwrittenWords) -> None:
+    """The sizes of the parts stand for the data set in MLflow; the digest is that of all images and texts."""
+    sizes = pd.DataFrame(data.sizes())
+    numbers: Any = sizes.astype(dict.fromkeys(sizes.columns.drop("part"), float))
+    here.run.dataset(numbers, name=data.name, source=data.source, digest=data.checksum, context="training")
+    here.run.table(sizes, "words.csv")
+    images = float(sum(map(len, data.parts.values())))
+    log_metrics(here.run, {"data/images": images, "data/words_unseen": data.unseen})
+    log_metrics(here.run, {f"data/{name}": float(value) for name, value in data.counts.items()})
+
+
+def log_fitted(here: Study, data: HandwrittenWords, fitted: Fitted, read: pd.DataFrame) -> None:
+    """Metrics and tables; with all details the curve and figures too."""
+    metrics, alphabet = metrics_of(read), fitted.recogniser.alphabet
+    log_metrics(here.run, {"evaluate/test_error": metrics["test_cer"]})
+    log_metrics(here.run, {f"evaluate/{name}": value for name, value in metrics.items()})
+    log_metrics(here.run, {"data/characters_unknown": unknown_share(alphabet, spelt(alphabet, data.parts["test"]))})
+    parameters = sum(parameter.numel() for parameter in fitted.recogniser.parameters())
+    log_metrics(here.run, {"model/parameters": float(parameters)})
+    here.run.table(read, READ)
+    here.run.table(confusion(read["read"].tolist(), read["true"].tolist()), "confusion.csv")
+    if here.full:
+        log_figures(here, data, fitted, read)
+
+
+def log_figures(here: Study, data: HandwrittenWords, fitted: Fitted, read: pd.DataFrame) -> None:
+    """The curve, error rates by length, writer and height of ink, and images with what was read."""
+    if fitted.curve is not None:
+        log_curve(here, fitted.curve, LABELS, "recogniser")
+    here.run.figure(error_rates(read, title=here.title), "figures/error_rates")
+    here.run.figure(samples(data.parts["test"], read, title=here.title), "figures/samples")
+
+
+def said(metrics: dict[str, float], data: HandwrittenWords, fitted: Fitted) -> str:
+    """Returns the scores of the test part as a table, and where the data come from."""
+    columns = {"read": [metrics[f"test_{name}"] for name in NAMES]}
+    if fitted.correction is not None:
+        columns["corrected"] = [metrics[f"test_{name}_corrected"] for name in NAMES]
+    table = pd.DataFrame({data.name: list(NAMES.values()), **columns})
+    unseen = f"{data.unseen:.0%} of test images say what no training image says"
+    return f"{markdown_table(table, digits=4)}\n\n{unseen}. Data: {data.name}, source {data.source}"

@@ -1,0 +1,41 @@
+"""`forms.stage=recognition`: load, recogniser, evaluate, report."""
+
+from __future__ import annotations
+
+import torch
+
+from data.word_images import HandwrittenWords
+from pipeline.job.study import Study
+from pipeline.systems.forms.comparison import FORMS
+from pipeline.systems.forms.config import FormsConfig
+from pipeline.systems.forms.recognition.fitting import Fitted, fit
+from pipeline.systems.forms.recognition.load import load
+from pipeline.systems.forms.recognition.report import log_data, log_fitted, said
+from pipeline.systems.forms.recognition.scores import metrics_of, read_table
+
+__all__ = ["load", "stages"]
+
+
+def stages(settings: FormsConfig, data: HandwrittenWords, device: torch.device, here: Study) -> float:
+    """Training, evaluation and report; returns the character error rate of the validation part, in %."""
+    log_data(here, data)
+    with here.clock.stage("recogniser"):
+        fitted = fit(settings, data, here, device)
+    here.run.tags({"validation_error": repr(fitted.validation)})
+    with here.clock.stage("evaluate"):
+        read = read_table(fitted, data.parts["test"], "test")
+    metrics = metrics_of(read)
+    with here.clock.stage("report"):
+        log_fitted(here, data, fitted, read)
+        kept = keep(settings, data, fitted, here)
+    here.close(said(metrics, data, fitted) + kept, f"{fitted.validation:.4g} on the validation part")
+    return fitted.validation
+
+
+def keep(settings: FormsConfig, data: HandwrittenWords, fitted: Fitted, here: Study) -> str:
+    """The model, logged as `tracking.log_model` says; returns words about it."""
+    from pipeline.systems.forms.recognition.servable import trained_model
+    from pipeline.tracking.model import how_to_predict, keep_model
+
+    uri = keep_model(here.run, trained_model(fitted, data.parts["test"]), settings.tracking, FORMS)
+    return "" if uri is None else f"\n\n{how_to_predict(uri, path='FOLDER')}"

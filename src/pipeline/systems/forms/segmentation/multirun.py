@@ -1,0 +1,61 @@
+"""Detectors of a multirun as its parent shows them: errors, and differences paired by form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from models.forms.detect.average_precision import weighted_average
+from models.forms.detect.boxes import CLASSES
+from pipeline.compare.bootstrap import drawn_weights
+from pipeline.compare.words import Summary
+from pipeline.systems.forms.arms import compared_arms, errors_by_arm, in_words, joined
+from pipeline.systems.forms.segmentation.report import BOXES, FOUND
+
+SETS: tuple[str, ...] = ("data", "scored", "part")
+FILES = {FOUND: ["part", "form", "class", "score", "hit"], BOXES: None}  # of each job, and the columns of them
+X = "1 − average precision (IoU at least 0.5)\nmean over seeds; bars: 95 % interval over forms"
+CAPTION = (
+    "Errors of the test parts, the mean over seeds: 1 − average precision of words (*scored* words), or 1 − its mean "
+    "over the classes that are there (classes), at an overlap (IoU) of at least 0.5. The intervals and p are of a "
+    "bootstrap over forms, the same for both arms of a pair; p is adjusted by Holm over the pairs of a set. *verdict*: "
+    "whether *arm* has a lower error than *against*. The part test_style has a style of page that no training form has."
+)
+
+
+def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
+    """Returns tables, figure and words. files: FOUND, every box that a job found, by run_id; BOXES, how many true ones
+    each form has."""
+    found, boxes = files[FOUND], files[BOXES]
+    means, paired = [], []
+    for (data, scored), own in jobs.groupby(["data", "scored"], sort=False):
+        for part in boxes["part"].unique() if len(boxes) else ():
+            names = dict(zip(SETS, (data, scored, part), strict=True))
+            arms, pairs = compared_arms(own, names, lambda run, names=names: errors_of(
+                found[found["run_id"] == run], boxes[boxes["run_id"] == run], names))  # fmt: skip
+            means.append(arms)
+            paired.append(pairs)
+    if not means:
+        return Summary({}, {}, "No job has boxes by form.")
+    tables = {"means.csv": joined(means), "paired.csv": joined(paired)}
+    text = "\n\n".join([CAPTION, *(part for table in tables.values() for part in in_words(table, SETS))])
+    tables = {name: table for name, table in tables.items() if len(table)} | {FOUND: found, BOXES: boxes}
+    figure = errors_by_arm(tables["means.csv"], title=f"{title}: arms side by side", x=X)
+    return Summary(tables, {"figures/arms": figure}, text)
+
+
+def errors_of(found: Any, boxes: Any, names: Mapping[str, str]) -> tuple[float, np.ndarray]:
+    """Returns the error of a job on a part over all forms, and over drawn ones, (draw,)."""
+    found, boxes = found[found["part"] == names["part"]], boxes[boxes["part"] == names["part"]].sort_values("form")
+    weights = np.concatenate([np.ones((1, len(boxes))), drawn_weights(len(boxes))])
+    kinds = ["word"] if names["scored"] == "words" else [kind for kind in CLASSES[1:] if boxes[kind].sum()]
+    averages = []
+    for kind in kinds:
+        own = found[found["class"] == kind]
+        truths = weights @ boxes[kind].to_numpy(float)
+        scores, hits, forms = (own[name].to_numpy() for name in ("score", "hit", "form"))
+        averages.append(weighted_average(scores, hits, weights[:, forms.astype(int)], truths))
+    errors = 1 - np.nanmean(averages, axis=0)
+    return float(errors[0]), errors[1:]

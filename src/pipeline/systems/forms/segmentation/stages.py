@@ -1,0 +1,53 @@
+"""`forms.stage=segmentation`: load, detector, evaluate, report."""
+
+from __future__ import annotations
+
+import torch
+
+from data.form_images import HandwrittenForms
+from models.forms.detect.components import Components
+from pipeline.job.study import Study
+from pipeline.systems.forms.comparison import FORMS
+from pipeline.systems.forms.config import FormsConfig
+from pipeline.systems.forms.segmentation.fitting import Fitted, fit
+from pipeline.systems.forms.segmentation.load import load, shown
+from pipeline.systems.forms.segmentation.report import Tested, log_data, log_fitted, said
+from pipeline.systems.forms.segmentation.scores import detected
+
+__all__ = ["load", "stages"]
+
+
+def tests_of(settings: FormsConfig, data: HandwrittenForms, fitted: Fitted) -> list[Tested]:
+    """Returns every test part with what was found on it, by the detector and, where asked for, as connected ink."""
+    simple = None
+    if settings.forms.components and fitted.curve is not None:
+        tuning = shown(data.parts["train"], range(min(settings.forms.tuned_on, len(data.parts["train"]))))
+        simple = Components().prepared([ink[None] for ink in tuning.inks], tuning.truths).network()
+    parts = [(name, shown(data.parts[name])) for name in data.tests]
+    return [Tested(name, forms, detected(fitted.detector, forms), None if simple is None else detected(simple, forms))
+            for name, forms in parts]  # fmt: skip
+
+
+def stages(settings: FormsConfig, data: HandwrittenForms, device: torch.device, here: Study) -> float:
+    """Training, evaluation and report; returns the validation error."""
+    log_data(here, data)
+    with here.clock.stage("detector"):
+        fitted = fit(settings, data, here, device)
+    here.run.tags({"validation_error": repr(fitted.validation)})
+    with here.clock.stage("evaluate"):
+        tests = tests_of(settings, data, fitted)
+    with here.clock.stage("report"):
+        log_fitted(here, fitted, tests, settings.forms.scored)
+        kept = keep(settings, data, fitted, here)
+    here.close(said(tests, data) + kept, f"{fitted.validation:.4g} on the validation part")
+    return fitted.validation
+
+
+def keep(settings: FormsConfig, data: HandwrittenForms, fitted: Fitted, here: Study) -> str:
+    """The model, logged as `tracking.log_model` says; returns words about it."""
+    from pipeline.systems.forms.segmentation.servable import trained_model
+    from pipeline.tracking.model import how_to_predict, keep_model
+
+    kept = trained_model(fitted.detector, data.parts["test"], fitted.validation)
+    uri = keep_model(here.run, kept, settings.tracking, FORMS)
+    return "" if uri is None else f"\n\n{how_to_predict(uri, path='FOLDER')}"

@@ -1,0 +1,161 @@
+"""`forms.stage=recognition`, tiny, from the command line to the store, a folder of images and a parent's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import mlflow
+import numpy as np
+import pandas as pd
+import pytest
+
+from data.forms.dhsd import Dhsd
+from data.word_images import HandwrittenWords, WordImages
+from full_disk import SAID, full_disk_at
+from logged import artifacts, only_run, table
+from models.forms.recognise.alphabet import Alphabet
+from models.forms.recognise.crnn import CRNN
+from models.forms.recognise.objective import RecognitionObjective
+from pipeline.export import export, export_again
+from pipeline.host.errors import PipelineError
+from pipeline.systems.forms.recognition.fitting import refuse_too_long
+from pipeline.systems.forms.recognition.load import alphabet_of, ink_height
+from pipeline.systems.forms.recognition.multirun import errors_of, right_alone
+from pipeline.systems.forms.recognition.scores import confusion
+from pipeline.systems.forms.recognition.servable import table_of
+from pipeline.systems.forms.servable import png_of
+
+OWN = ("recipe=forms", "forms.stage=recognition", "data=dhsd", "data.source=stand_in", "size=tiny")
+SMALL_SEQ2SEQ = (
+    "recogniser=ctc_seq2seq", "recogniser.channels=16", "recogniser.units=16", "recogniser.encoder_layers=1",
+    "recogniser.decoder_layers=1",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def words() -> HandwrittenWords:
+    return Dhsd(source="stand_in").load().shortened(train=6, held=6)
+
+
+def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
+    run_pipeline: Callable, client, words: HandwrittenWords, tmp_path
+) -> None:
+    result = run_pipeline(*OWN)
+    assert result.status == 0, result.err
+    run = only_run(client)
+    metrics, tags = run.data.metrics, run.data.tags
+    assert (tags["arm"], tags["stage"], tags["augment"]) == ("crnn", "recognition", "thesis")
+    read = table(run, "read.csv")
+    assert metrics["evaluate/test_error"] == metrics["evaluate/test_cer"]
+    assert metrics["evaluate/test_cer"] == pytest.approx(100 * read["faults"].sum() / read["characters"].sum())
+    assert {"evaluate/test_cer_mean", "evaluate/test_word_accuracy_corrected", "data/words_unseen"} <= set(metrics)
+    curve = table(run, "curves/recogniser.csv")
+    assert curve["epoch"].tolist() == [0, 1, 2]
+    np.testing.assert_allclose(curve["ctc_loss"][1:], curve["train_loss"][1:], rtol=1e-5)
+    assert {"figures/recogniser.svg", "figures/error_rates.svg", "figures/samples.svg"} <= artifacts(
+        client, run, "figures"
+    )
+    uri = f"runs:/{run.info.run_id}/model"
+    model, test = mlflow.pyfunc.load_model(uri), words.parts["test"]
+    said = model.predict(table_of(test, 6))
+    np.testing.assert_array_equal(said["text"], read["read"].fillna(""))
+    np.testing.assert_allclose(said["probability"], read["probability"], rtol=1e-6)
+    with pytest.raises(ValueError, match="expected a table with the column image"):
+        model.predict(pd.DataFrame({"form": ["a"]}))
+    with pytest.raises(ValueError, match="image 1: image is no base64"):
+        model.predict(pd.DataFrame({"image": ["?"]}))
+    (tmp_path / "scans").mkdir()
+    (tmp_path / "scans" / "0.png").write_bytes(png_of(test.image(0)))
+    asked = ("recipe=predict", f"model={uri}", f"data.path={tmp_path / 'scans'}", f"output={tmp_path / 'out.csv'}")
+    assert "1 words read" in run_pipeline(*asked).out
+    assert list(pd.read_csv(tmp_path / "out.csv")) == ["file", "text", "probability", "corrected"]
+
+
+def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_changed_copies(
+    run_pipeline: Callable, client, monkeypatch
+) -> None:
+    asked = (*OWN, *SMALL_SEQ2SEQ, "tracking.detail=summary", "tracking.log_model=false", "recognition.batch=3")
+    assert run_pipeline(*asked).status == 0
+    whole = only_run(client)
+    assert whole.data.metrics["recogniser/decoder_loss"] + whole.data.metrics["recogniser/ctc_loss"] == pytest.approx(
+        whole.data.metrics["recogniser/train_loss"], rel=1e-5
+    )
+    client.delete_run(whole.info.run_id)
+    losses = full_disk_at(3, RecognitionObjective, "loss", monkeypatch)
+    assert SAID in run_pipeline(*asked).error
+    assert run_pipeline(*asked, "resume=true").status == 0
+    assert len(losses) > 3
+    pd.testing.assert_frame_equal(table(whole, "read.csv"), table(only_run(client), "read.csv"), check_exact=True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("data=composed_forms",), "forms.stage=recognition takes images of words: choose data=composed_words, dhsd"),
+        (("recogniser.height=20",), "recogniser: height=20"),
+        (("data=words_folder",), "data.path"),
+        (("forms.stage=segmentation",), "forms.stage=segmentation takes images of forms"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(asked: tuple[str, ...], said: str, run_pipeline: Callable) -> None:
+    own = tuple(name for name in OWN if "source" not in name)
+    assert said in run_pipeline(*own, "tracking=off", *asked).error
+
+
+def test_texts_that_are_too_long_or_have_no_character_of_the_alphabet_are_named(words: HandwrittenWords) -> None:
+    train = words.parts["train"]
+    narrow = WordImages.of([image[:, :6] for image in train.images()], train.texts, train.writers)
+    data, alphabet = replace(words, parts={**words.parts, "train": narrow}), Alphabet.of_texts(train.texts)
+    network = CRNN(units=8).network(alphabet)
+    refuse_too_long(network, words, train.texts)
+    with pytest.raises(PipelineError, match=r"image 1 of the train part .* frames of CTC and has 2; make the image"):
+        refuse_too_long(network, data, train.texts)
+    odd = WordImages.of([train.image(0)], ["-"], ["a"])
+    with pytest.raises(PipelineError, match=r"forms.alphabet=alphanumeric: image 1 of the train part \('-'\) has no"):
+        alphabet_of("alphanumeric", replace(words, parts={**words.parts, "train": odd}))
+    assert len(alphabet_of("alphanumeric", words)) == 35
+
+
+def test_confusion_counts_replaced_missing_and_additional_characters_and_ink_has_a_height() -> None:
+    rows = confusion(["axc", "ab", "abcd"], ["abc", "abc", "abc"])
+    faults = rows[rows["true"] != rows["read"]]
+    assert sorted(map(tuple, faults.to_numpy().tolist())) == [("", "d", 1), ("b", "x", 1), ("c", "", 1)]
+    assert rows["count"].sum() == 10
+    grey = np.full((9, 5), 200, np.uint8)
+    grey[2:6, 1] = 20
+    assert ink_height(grey) == 4
+
+
+def test_arms_are_compared_by_image() -> None:
+    read = pd.DataFrame({"run_id": ["a"] * 3 + ["b"] * 3, "image": [0, 1, 2] * 2, "characters": [4] * 6,
+                         "faults": [0, 2, 0, 0, 0, 1]})  # fmt: skip
+    whole, drawn = errors_of(read[read["run_id"] == "a"])
+    assert whole == pytest.approx(100 * 2 / 12)
+    assert drawn.mean() == pytest.approx(whole, abs=1)
+    jobs = pd.DataFrame({"run_id": ["a", "b"], "arm": ["one", "other"], "seed": [0, 0]})
+    (row,) = right_alone(jobs, read, "dhsd").to_dict("records")
+    assert (row["arm"], row["arm_alone"], row["against_alone"], row["images"], row["p"]) == ("other", 1, 1, 3, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "asked", "arms"),
+    [
+        ("forms_recognition", ("forms.augment=none,noise", "recogniser=crnn"), ["crnn, noise", "crnn, none"]),
+        ("forms_losses", (*SMALL_SEQ2SEQ, "recogniser.ctc_share=1", "recogniser.normalise=patches"),
+         ["CTC 1, by patches"]),
+        ("forms_augmentation", ("forms.augment=thesis",), ["crnn"]),
+    ],
+)  # fmt: skip
+def test_every_experiment_of_recognition_runs_tiny_and_its_page_is_made_again(
+    experiment: str, asked: tuple[str, ...], arms: list[str], run_pipeline: Callable, tmp_path
+) -> None:
+    given = ("size=tiny", "data.source=stand_in", "seed=0", "run_name=page", "recognition.epochs=1")
+    result = run_pipeline(f"+experiment={experiment}", *given, *asked)
+    assert result.status == 0, result.err
+    export("STAND-IN-page (data not real)", tmp_path)
+    page = next(tmp_path.glob("*/means.csv")).parent
+    kept = {path.name: path.read_bytes() for path in page.glob("*.csv") if path.name in ("means.csv", "paired.csv")}
+    assert sorted(pd.read_csv(page / "means.csv")["arm"]) == arms
+    export_again(page)
+    assert kept == {name: (page / name).read_bytes() for name in kept}
