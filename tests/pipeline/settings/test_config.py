@@ -66,6 +66,12 @@ NEEDED = {
     },
     ("data", "composed_forms"): ["recipe=forms"],
     ("data", "forms_folder"): ["recipe=forms", f"data.path={__file__}"],
+    **{("data", name): ["recipe=forms", "forms.stage=recognition"] for name in ("composed_words", "dhsd")},
+    ("data", "words_folder"): ["recipe=forms", "forms.stage=recognition", f"data.path={__file__}"],
+    **{
+        ("recogniser", path.stem): ["recipe=forms", "forms.stage=recognition"]
+        for path in (conf_folder() / "recogniser").glob("*.yaml")
+    },
     **{
         ("detector", path.stem): ["recipe=forms", "forms.scored=words"]
         for path in (conf_folder() / "detector").glob("*.yaml")
