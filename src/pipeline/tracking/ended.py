@@ -1,4 +1,4 @@
-"""Parents of multiruns and studies that have ended, found by name."""
+"""Runs that have ended, found by name: parents of multiruns and studies, and single runs."""
 
 from __future__ import annotations
 
@@ -57,3 +57,18 @@ def ended_parent(client: MlflowClient, name: str) -> MlflowRun:
         f"no finished multirun or study is named {name!r} in {masked(str(client.tracking_uri))}; there are: "
         f"{alphabetical(names)}{did_you_mean(name, set(names))}"
     )
+
+
+def finished_run(client: MlflowClient, name: str) -> MlflowRun:
+    """Returns the newest finished run of that name. Raises PipelineError where there is none."""
+    where = [experiment.experiment_id for experiment in client.search_experiments()]
+    wanted = f"attributes.run_name = '{name}' and attributes.status = 'FINISHED'"
+    found = [] if "'" in name else client.search_runs(
+        where, wanted, order_by=["attributes.start_time DESC"], max_results=1
+    )  # fmt: skip
+    if not found:
+        raise PipelineError(
+            f"no finished run is named {name!r} in {masked(str(client.tracking_uri))}, and no folder; give a run's "
+            "name, or the folder of a saved model"
+        )
+    return found[0]

@@ -66,10 +66,12 @@ NEEDED = {
     },
     ("data", "composed_forms"): ["recipe=forms"],
     ("data", "forms_folder"): ["recipe=forms", f"data.path={__file__}"],
-    **{("data", name): ["recipe=forms", "forms.stage=recognition"] for name in ("composed_words", "dhsd")},
+    **{
+        ("data", name): ["recipe=forms", "forms.stage=recognition"] for name in ("composed_words", "dhsd", "dhsd_parts")
+    },
     ("data", "words_folder"): ["recipe=forms", "forms.stage=recognition", f"data.path={__file__}"],
     **{
-        ("recogniser", path.stem): ["recipe=forms", "forms.stage=recognition"]
+        ("recogniser", path.stem): ["recipe=forms", "forms.stage=recognition", "data=dhsd_parts"]
         for path in (conf_folder() / "recogniser").glob("*.yaml")
     },
     **{

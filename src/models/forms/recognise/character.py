@@ -18,10 +18,13 @@ from models.runtime.seeding import drawn
 @dataclass(frozen=True, kw_only=True)
 class Character:
     """`recogniser=character`. height: that images are brought to, in pixels, even. width: channels of the first stage,
-    8 or a multiple of 16; the last one has 8 times as many. Raises TypeError and ValueError for others."""
+    8 or a multiple of 16; the last one has 8 times as many. start: the word model whose trunk training begins with, as
+    whoever trains the network finds it and hands it to `CharacterNetwork.start`; None for none. Raises TypeError and
+    ValueError for others."""
 
     height: Count = 32
     width: Count = 8
+    start: str | None = None
 
     def __post_init__(self) -> None:
         refuse_odd_sizes(self.height, self.width)

@@ -18,7 +18,7 @@ from models.forms.recognise.recogniser import Reading
 from models.ranges import Count, Range
 from models.runtime.parameters import one_of, whole_number
 from models.runtime.seeding import drawn
-from models.sequence.ctc import best_paths, ctc_losses
+from models.sequence.ctc import best_paths, ctc_losses, frames_needed
 from models.sequence.recurrent import BidirectionalLSTM
 
 NORMALISE = ("characters", "patches")
@@ -80,10 +80,13 @@ class CTCSeq2SeqNetwork(AttentionRecogniser):
         self.say_frames = nn.Linear(own.units, outputs)
         self.add_decoder(own.units, layers=own.decoder_layers, dropout=own.dropout)
 
-    def frames(self, widths: Tensor) -> Tensor | None:
-        """Returns how many patches images have; None where CTC has no part in the loss."""
-        own = self.settings
-        return patch_counts(widths, width=own.patch, step=own.step) if own.ctc_share else None
+    def frames(self, widths: Tensor) -> Tensor:
+        """Returns how many patches images have."""
+        return patch_counts(widths, width=self.settings.patch, step=self.settings.step)
+
+    def frames_needed(self, symbols: Sequence[int]) -> int:
+        """Returns how many patches CTC needs, and where it has no part in the loss one a symbol."""
+        return frames_needed(symbols) if self.settings.ctc_share else len(symbols)
 
     def remember(self, crops: Crops) -> Memory:
         """Returns what the decoder attends to."""

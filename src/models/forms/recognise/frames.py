@@ -11,7 +11,7 @@ from torch import Tensor
 
 from models.forms.images import Crops
 from models.forms.recognise.recogniser import Reading, Recogniser
-from models.sequence.ctc import best_paths, ctc_losses
+from models.sequence.ctc import best_paths, ctc_losses, frames_needed
 
 
 class FrameRecogniser(Recogniser):
@@ -20,6 +20,10 @@ class FrameRecogniser(Recogniser):
     @abstractmethod
     def forward(self, crops: Crops) -> tuple[Tensor, Tensor]:
         """Returns ln p (image, frame, symbol), symbol 0 being blank, and how many frames each image has."""
+
+    def frames_needed(self, symbols: Sequence[int]) -> int:
+        """Returns how many frames CTC needs."""
+        return frames_needed(symbols)
 
     def losses(self, crops: Crops, texts: Sequence[str]) -> dict[str, Tensor]:
         """Returns ctc_loss, −ln p(text) over the number of its characters, the mean over the texts."""

@@ -95,8 +95,12 @@ class MORANNetwork(AttentionRecogniser):
         self.encoder = BidirectionalLSTM(2 * own * (settings.height >> HALVINGS), settings.units)
         self.add_decoder(settings.units)
 
+    def frames(self, widths: Tensor) -> Tensor:
+        """Returns ⌈width / 4⌉, rounded up at each half."""
+        return self.maps.frames(widths)
+
     def remember(self, crops: Crops) -> Memory:
         """Returns what the decoder attends to."""
-        frames = self.maps.frames(crops.widths)
+        frames = self.frames(crops.widths)
         columns = self.maps(*self.rectifier(crops)).flatten(1, 2).transpose(1, 2)
         return self.memory_of(self.encoder(Padded(columns, frames)), present_steps(frames, columns.shape[1]))

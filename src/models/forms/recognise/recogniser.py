@@ -52,8 +52,12 @@ class Recogniser(nn.Module, ABC):
         """
 
     def frames(self, widths: Tensor) -> Tensor | None:  # noqa: ARG002
-        """Returns how many frames CTC has in images of so many pixels, int64 (image,); None without CTC."""
+        """Returns how many frames images of so many pixels have, int64 (image,); None where any text can be read."""
         return None
+
+    def frames_needed(self, symbols: Sequence[int]) -> int:
+        """Returns how many frames a text needs, by its symbols."""
+        return len(symbols)
 
     @abstractmethod
     def read(self, crops: Crops) -> list[Reading]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from models.forms.detect.detector import Settings
+from models.forms.recognise.character import Character
 from models.forms.recognise.recogniser import RecogniserSettings
+from models.forms.recognise.word import Word
 from pipeline.host.errors import PipelineError, said_of
 from pipeline.settings.build import build
 from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.registry import refuse_other_records
 
 WORDS_ALONE = ("East", "PixelLink", "Craft", "Components")  # these find words and no other class
+TRAINED_FIRST = "word"  # recogniser.start: a word model is trained before
 TAKEN = {"segmentation": "data.form_images:HandwrittenForms", "recognition": "data.word_images:HandwrittenWords"}
 
 
@@ -21,7 +24,7 @@ def check(settings: FormsConfig) -> None:
     if isinstance(settings.data, dict):
         refuse_other_records(settings.data["_target_"], (TAKEN[own.stage],), f"forms.stage={own.stage}")
     if own.stage == "recognition":
-        recogniser_of(settings)
+        refuse_words_of_strings(settings, recogniser_of(settings))
         return
     finder = type(detector_of(settings)).__name__
     if own.scored == "classes" and finder in WORDS_ALONE:
@@ -35,6 +38,23 @@ def detector_of(settings: FormsConfig) -> Settings:
     if not isinstance(own, Settings):
         raise PipelineError(f"detector: {type(own).__name__} is no detector; choose one of conf/detector")
     return own
+
+
+def refuse_words_of_strings(settings: FormsConfig, recogniser: RecogniserSettings) -> None:
+    """Raises PipelineError for a word model of whole names of DHSD, most of which are in no training image."""
+    asked = word_model_of(recogniser)
+    if asked and settings.data.get("vocabulary") == "strings":
+        raise PipelineError(
+            f"{asked} with data.vocabulary=strings: a word model reads training texts alone, and most names of the "
+            "test part are none; take data=dhsd_parts or data=composed_words"
+        )
+
+
+def word_model_of(recogniser: RecogniserSettings) -> str | None:
+    """Returns the setting that has a word model trained, as it was typed; None where none has."""
+    if isinstance(recogniser, Character):
+        return f"recogniser.start={TRAINED_FIRST}" if recogniser.start == TRAINED_FIRST else None
+    return "recogniser=word" if isinstance(recogniser, Word) else None
 
 
 def recogniser_of(settings: FormsConfig) -> RecogniserSettings:

@@ -47,6 +47,9 @@ def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
     metrics, tags = run.data.metrics, run.data.tags
     assert (tags["arm"], tags["stage"], tags["augment"]) == ("crnn", "recognition", "thesis")
     read = table(run, "read.csv")
+    assert set(read["nearest"]) <= set(words.parts["train"].texts)
+    assert metrics["evaluate/test_word_accuracy_retrieval"] == (read["nearest"] == read["true"]).mean()
+    assert metrics["evaluate/test_cer_retrieval"] > 0
     assert metrics["evaluate/test_error"] == metrics["evaluate/test_cer"]
     assert metrics["evaluate/test_cer"] == pytest.approx(100 * read["faults"].sum() / read["characters"].sum())
     assert {"evaluate/test_cer_mean", "evaluate/test_word_accuracy_corrected", "data/words_unseen"} <= set(metrics)
@@ -94,6 +97,8 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_changed_copies(
     [
         (("data=composed_forms",), "forms.stage=recognition takes images of words: choose data=composed_words, dhsd"),
         (("recogniser.height=20",), "recogniser: height=20"),
+        (("recogniser=word",), "recogniser=word with data.vocabulary=strings: a word model reads training texts alone"),
+        (("recogniser=character", "recogniser.start=word"), "recogniser.start=word with data.vocabulary=strings"),
         (("data=words_folder",), "data.path"),
         (("forms.stage=segmentation",), "forms.stage=segmentation takes images of forms"),
     ],
@@ -109,7 +114,7 @@ def test_texts_that_are_too_long_or_have_no_character_of_the_alphabet_are_named(
     data, alphabet = replace(words, parts={**words.parts, "train": narrow}), Alphabet.of_texts(train.texts)
     network = CRNN(units=8).network(alphabet)
     refuse_too_long(network, words, train.texts)
-    with pytest.raises(PipelineError, match=r"image 1 of the train part .* frames of CTC and has 2; make the image"):
+    with pytest.raises(PipelineError, match=r"image 1 of the train part .* needs \d+ frames and has 2; make the image"):
         refuse_too_long(network, data, train.texts)
     odd = WordImages.of([train.image(0)], ["-"], ["a"])
     with pytest.raises(PipelineError, match=r"forms.alphabet=alphanumeric: image 1 of the train part \('-'\) has no"):

@@ -10,18 +10,20 @@ import torch
 from data.forms.augment import Augmentation
 from data.word_images import HandwrittenWords, WordImages
 from models.forms.recognise.alphabet import Alphabet
+from models.forms.recognise.character import CharacterNetwork
 from models.forms.recognise.correction import Correction
 from models.forms.recognise.error_rates import character_error_rate, word_accuracy
 from models.forms.recognise.objective import RecognitionObjective
 from models.forms.recognise.recogniser import Recogniser, RecogniserSettings
-from models.sequence.ctc import frames_needed
+from models.forms.recognise.word import Word, WordNetwork
 from pipeline.host.errors import PipelineError, said_of
 from pipeline.job.curve import Progress
 from pipeline.job.study import Study
-from pipeline.systems.forms.checks import recogniser_of
+from pipeline.systems.forms.checks import TRAINED_FIRST, recogniser_of
 from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.learning import Lesson, learn
 from pipeline.systems.forms.recognition.load import Copies, alphabet_of, inks_of, spelt
+from pipeline.systems.forms.recognition.starting import saved_word_model
 
 
 class Fitted(NamedTuple):
@@ -40,12 +42,34 @@ def fit(settings: FormsConfig, data: HandwrittenWords, here: Study, device: torc
     alphabet = alphabet_of(settings.forms.alphabet, data)
     texts, within = spelt(alphabet, train), settings.forms.corrected_within
     with said_of("recogniser"):
-        recogniser = prepared(recogniser_of(settings), texts, alphabet).network(alphabet, seed=settings.seed).to(device)
+        own = prepared(recogniser_of(settings), texts, alphabet)
+        recogniser = own.network(alphabet, seed=settings.seed).to(device)
     refuse_too_long(recogniser, data, texts)
+    if isinstance(recogniser, CharacterNetwork) and recogniser.settings.start is not None:
+        begin(recogniser, settings, data, here)
     lesson = lesson_of(settings, recogniser, data, texts)
     curve = learn(lesson, settings.recognition, here, settings.seed)
     correction = Correction.of_texts(texts, most=within) if within else None
     return Fitted(recogniser.eval(), correction, curve, curve.kept.values["validation_cer"])
+
+
+def begin(recogniser: CharacterNetwork, settings: FormsConfig, data: HandwrittenWords, here: Study) -> None:
+    """Gives a character model the trunk of the word model that `recogniser.start` names. Raises PipelineError for one
+    that is not there, is none, or has another height or width."""
+    start = recogniser.settings.start
+    trained = start == TRAINED_FIRST
+    word = word_model(recogniser, settings, data, here) if trained else saved_word_model(start, settings)
+    with said_of(f"recogniser.start={start}"):
+        recogniser.start(word)
+
+
+def word_model(like: CharacterNetwork, settings: FormsConfig, data: HandwrittenWords, here: Study) -> WordNetwork:
+    """Returns a word model of the same shape, trained on the same images for as many epochs."""
+    texts, shape = spelt(like.alphabet, data.parts["train"]), like.settings
+    word = Word(height=shape.height, width=shape.width).prepared(texts, like.alphabet)
+    network = word.network(like.alphabet, seed=settings.seed).to(like.say.weight.device)
+    learn(lesson_of(settings, network, data, texts)._replace(title="word"), settings.recognition, here, settings.seed)
+    return network
 
 
 def prepared(own: Any, texts: Sequence[str], alphabet: Alphabet) -> RecogniserSettings:
@@ -65,11 +89,11 @@ def refuse_too_long(recogniser: Recogniser, data: HandwrittenWords, texts: Seque
     if frames is None:
         return
     for number, (symbols, there) in enumerate(zip(recogniser.alphabet.encode(texts), frames.tolist(), strict=True)):
-        needed = frames_needed(symbols)
+        needed = recogniser.frames_needed(symbols)
         if needed > there:
             raise PipelineError(
-                f"{data.name}: {data.called('train', number)} needs {needed} frames of CTC and has {there}; make the "
-                f"image at least {needed / max(there, 1):.2f} times as wide, raise recogniser.height, or leave it out"
+                f"{data.name}: {data.called('train', number)} needs {needed} frames and has {there}; make the image at "
+                f"least {needed / max(there, 1):.2f} times as wide, raise recogniser.height, or leave it out"
             )
 
 

@@ -13,7 +13,7 @@ from pipeline.systems.forms.learning import log_curve
 from pipeline.systems.forms.recognition.figures import LABELS, error_rates, samples
 from pipeline.systems.forms.recognition.fitting import Fitted
 from pipeline.systems.forms.recognition.load import spelt, unknown_share
-from pipeline.systems.forms.recognition.scores import confusion, metrics_of
+from pipeline.systems.forms.recognition.scores import SUFFIXES, confusion, metrics_of
 
 READ = "read.csv"
 NAMES = {"cer": "character error rate (%)", "cer_mean": "its mean over images (%)", "word_accuracy": "word accuracy"}
@@ -52,11 +52,12 @@ def log_figures(here: Study, data: HandwrittenWords, fitted: Fitted, read: pd.Da
     here.run.figure(samples(data.parts["test"], read, title=here.title), "figures/samples")
 
 
-def said(metrics: dict[str, float], data: HandwrittenWords, fitted: Fitted) -> str:
+def said(metrics: dict[str, float], data: HandwrittenWords) -> str:
     """Returns the scores of the test part as a table, and where the data come from."""
-    columns = {"read": [metrics[f"test_{name}"] for name in NAMES]}
-    if fitted.correction is not None:
-        columns["corrected"] = [metrics[f"test_{name}_corrected"] for name in NAMES]
+    columns = {
+        column: [metrics[f"test_{name}{suffix}"] for name in NAMES]
+        for column, suffix in SUFFIXES.items() if f"test_cer{suffix}" in metrics
+    }  # fmt: skip
     table = pd.DataFrame({data.name: list(NAMES.values()), **columns})
     unseen = f"{data.unseen:.0%} of test images say what no training image says"
     return f"{markdown_table(table, digits=4)}\n\n{unseen}. Data: {data.name}, source {data.source}"

@@ -9,27 +9,37 @@ import pandas as pd
 from rapidfuzz.distance import Levenshtein
 
 from data.word_images import WordImages
+from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.error_rates import (
     character_error_rate,
     distance,
     mean_character_error_rate,
     word_accuracy,
 )
+from models.forms.recognise.retrieval import NearestImage
 from pipeline.systems.forms.recognition.fitting import Fitted
 from pipeline.systems.forms.recognition.load import ink_height, inks_of, spelt
 
 SCORES = {
     "cer": character_error_rate, "cer_mean": mean_character_error_rate, "word_accuracy": word_accuracy,
 }  # fmt: skip
+SUFFIXES = {"read": "", "corrected": "_corrected", "nearest": "_retrieval"}  # of metrics, by the column that they score
 
 
 def metrics_of(read: pd.DataFrame) -> dict[str, float]:
-    """Returns the scores of a table of readings by the names of metrics, with suffix `_corrected` after correction."""
+    """Returns the scores of a table of readings by the names of metrics, with suffix `_corrected` after correction and
+    `_retrieval` of the texts of the nearest training images."""
     true = read["true"].tolist()
-    own = {f"test_{name}": score(read["read"].tolist(), true) for name, score in SCORES.items()}
-    if "corrected" in read:
-        own |= {f"test_{name}_corrected": score(read["corrected"].tolist(), true) for name, score in SCORES.items()}
-    return own
+    return {
+        f"test_{name}{suffix}": score(read[column].tolist(), true)
+        for column, suffix in SUFFIXES.items() if column in read for name, score in SCORES.items()
+    }  # fmt: skip
+
+
+def nearest_texts(alphabet: Alphabet, known: WordImages, words: WordImages) -> list[str]:
+    """Returns for each image of `words` the text of the image of `known` that is nearest to it."""
+    nearest = NearestImage.of(inks_of(known), spelt(alphabet, known))
+    return [own.text for own in nearest.read_words(inks_of(words))]
 
 
 def read_table(fitted: Fitted, words: WordImages, part: str) -> pd.DataFrame:

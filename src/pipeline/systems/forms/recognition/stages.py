@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import torch
 
 from data.word_images import HandwrittenWords
@@ -11,7 +12,7 @@ from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.recognition.fitting import Fitted, fit
 from pipeline.systems.forms.recognition.load import load
 from pipeline.systems.forms.recognition.report import log_data, log_fitted, said
-from pipeline.systems.forms.recognition.scores import metrics_of, read_table
+from pipeline.systems.forms.recognition.scores import metrics_of, nearest_texts, read_table
 
 __all__ = ["load", "stages"]
 
@@ -23,13 +24,22 @@ def stages(settings: FormsConfig, data: HandwrittenWords, device: torch.device, 
         fitted = fit(settings, data, here, device)
     here.run.tags({"validation_error": repr(fitted.validation)})
     with here.clock.stage("evaluate"):
-        read = read_table(fitted, data.parts["test"], "test")
+        read = evaluated(settings, data, fitted)
     metrics = metrics_of(read)
     with here.clock.stage("report"):
         log_fitted(here, data, fitted, read)
         kept = keep(settings, data, fitted, here)
-    here.close(said(metrics, data, fitted) + kept, f"{fitted.validation:.4g} on the validation part")
+    here.close(said(metrics, data) + kept, f"{fitted.validation:.4g} on the validation part")
     return fitted.validation
+
+
+def evaluated(settings: FormsConfig, data: HandwrittenWords, fitted: Fitted) -> pd.DataFrame:
+    """Returns every reading of the test part, with the text of the nearest training image where that is asked for."""
+    test = data.parts["test"]
+    read = read_table(fitted, test, "test")
+    if not settings.forms.retrieval:
+        return read
+    return read.assign(nearest=nearest_texts(fitted.recogniser.alphabet, data.parts["train"], test))
 
 
 def keep(settings: FormsConfig, data: HandwrittenWords, fitted: Fitted, here: Study) -> str:

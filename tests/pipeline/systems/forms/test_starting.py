@@ -1,0 +1,75 @@
+"""Word models, and character models that begin with one: of another run, from a folder, or trained before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import mlflow
+import pandas as pd
+import pytest
+import torch
+
+from data.forms.hand import write_words
+from full_disk import SAID, full_disk_at
+from logged import only_run, table
+from models.forms.recognise.character import CharacterNetwork
+from models.forms.recognise.objective import RecognitionObjective
+from models.forms.recognise.saved import load_recogniser
+from models.forms.recognise.word import WordNetwork
+from pipeline.systems.forms.servable import png_of
+
+TEXTS = ["ada", "berg", "otto"] * 5
+CHARACTER = ("recogniser=character", "tracking.log_model=false")
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> tuple[str, ...]:
+    """A folder of fifteen images of three words, and what every run of it asks for."""
+    for number, image in enumerate(write_words(TEXTS, range(len(TEXTS)), seed=0).images()):
+        (tmp_path / f"{number}.png").write_bytes(png_of(image))
+    rows = pd.DataFrame({"file": [f"{number}.png" for number in range(len(TEXTS))], "text": TEXTS})
+    rows.to_csv(tmp_path / "words.csv", index=False)
+    return (
+        "recipe=forms", "forms.stage=recognition", "data=words_folder", f"data.path={tmp_path / 'words.csv'}",
+        "size=tiny", "tracking.detail=summary", "forms.augment=none", "forms.retrieval=false", "recognition.batch=3",
+    )  # fmt: skip
+
+
+def test_a_word_model_is_kept_and_a_character_model_begins_with_its_trunk(
+    run_pipeline: Callable, client, monkeypatch: pytest.MonkeyPatch, asked: tuple[str, ...], tmp_path: Path
+) -> None:
+    assert run_pipeline(*asked, "recogniser=word", "run_name=words").status == 0
+    run, parameters = only_run(client), tmp_path / "parameters"
+    read = table(run, "read.csv")
+    assert "nearest" not in read
+    client.download_artifacts(run.info.run_id, "parameters", str(tmp_path))
+    word, _ = load_recogniser(parameters / "words")
+    assert isinstance(word, WordNetwork)
+    assert word.words == ("ada", "berg", "otto")
+    model = mlflow.pyfunc.load_model(f"runs:/{run.info.run_id}/model")
+    assert model.predict(pd.read_csv(parameters / "example.csv"))["text"].tolist() == read["read"].tolist()[:1]
+
+    character, given = (*asked, *CHARACTER), list[WordNetwork]()
+    monkeypatch.setattr(CharacterNetwork, "start", lambda own, network: given.append(network))  # noqa: ARG005
+    for start in (run.info.run_name, str(parameters / "words")):
+        assert run_pipeline(*character, f"recogniser.start={start}", "recognition.epochs=0").status == 0
+        assert torch.equal(given.pop().trunk.stem.weight, word.trunk.stem.weight)
+    monkeypatch.undo()
+    wide = run_pipeline(*character, f"recogniser.start={run.info.run_name}", "recogniser.width=16")
+    assert "width=16, the word model that it starts from height=32 and width=8" in wide.error
+    assert "no finished run is named 'other'" in run_pipeline(*character, "recogniser.start=other").error
+
+
+def test_a_word_model_that_is_trained_before_goes_on_to_the_same_numbers(
+    run_pipeline: Callable, client, monkeypatch: pytest.MonkeyPatch, asked: tuple[str, ...]
+) -> None:
+    character = (*asked, *CHARACTER, "recogniser.start=word")
+    assert run_pipeline(*character).status == 0
+    whole = only_run(client)
+    assert {"word/word_loss", "recogniser/ctc_loss"} <= set(whole.data.metrics)
+    client.delete_run(whole.info.run_id)
+    full_disk_at(6, RecognitionObjective, "loss", monkeypatch)  # four steps are those of the word model
+    assert SAID in run_pipeline(*character).error
+    assert run_pipeline(*character, "resume=true").status == 0
+    pd.testing.assert_frame_equal(table(whole, "read.csv"), table(only_run(client), "read.csv"), check_exact=True)
