@@ -12,10 +12,13 @@ from torch import Tensor
 from models.forms.detect.boxes import CLASSES, WORD, Detections
 from models.forms.detect.detector import Detector
 from models.forms.reading_order import reading_order
+from models.forms.recognise.correction import Correction
 from models.runtime.threads import threads_for
 
 MOST_PIXELS = 25_000_000
 NO_ORDER = -1
+LEAST_SCORE = 0.05
+NAME = CLASSES[WORD]
 
 
 class WordReader(Protocol):
@@ -45,33 +48,56 @@ class Found(NamedTuple):
 class FormReader:
     """Reads forms in two phases: a detector finds boxes, a recogniser reads those that are words.
 
-    recogniser: None to find boxes alone.
+    recogniser: None to find boxes alone. correction: of what is read, where `read` is asked for it. least_score: that
+    boxes have, where `read` is not told another one. Raises ValueError for a score outside [0, 1].
     """
 
-    def __init__(self, detector: Detector, recogniser: WordReader | None = None) -> None:
+    def __init__(
+        self, detector: Detector, recogniser: WordReader | None = None, *, correction: Correction | None = None,
+        least_score: float = LEAST_SCORE,
+    ) -> None:  # fmt: skip
+        if not 0 <= least_score <= 1:
+            raise ValueError(f"least_score={least_score} must be from 0 to 1")
         self.detector, self.recogniser = detector.eval(), recogniser
+        self.correction, self.least_score = correction, least_score
 
-    def read(self, image: Any, least_score: float = 0.05) -> list[Found]:
+    def read(self, image: Any, least_score: float | None = None, *, vocabulary: bool = False) -> list[Found]:
         """Returns the boxes of a form with at least that score: words in reading order, then the others, best first.
 
-        image: uint8 (height, width), 0 = black ink, 255 = paper. A form without a box has no row. Raises TypeError and
-        ValueError, in one line, for what is no such image.
+        image: uint8 (height, width), 0 = black ink, 255 = paper. vocabulary: texts are corrected by the words that the
+        reader knows. A form without a box has no row. Raises TypeError and ValueError, in one line, for what is no such
+        image, and for a vocabulary where there is none.
         """
+        if vocabulary and self.correction is None:
+            raise ValueError("this reader knows no vocabulary; leave vocabulary out")
         ink = ink_of(image)
         with torch.inference_mode(), threads_for(self.detector):
-            (found,) = self.detector.detect(ink[None, None], least_score)
-        found = found.to("cpu")
-        words, others = found.at(found.classes == WORD), found.at(found.classes != WORD)
-        words = words.at(torch.from_numpy(reading_order(words.boxes.numpy())))
-        return [*self._words(ink, words), *(row(others, place) for place in range(len(others.boxes)))]
+            (found,) = self.detector.detect(ink[None, None], self.least_score if least_score is None else least_score)
+        rows = self.read_boxes(ink, found.to("cpu"))
+        return corrected(rows, self.correction) if vocabulary and self.correction is not None else rows
 
-    def _words(self, ink: Tensor, words: Detections) -> list[Found]:
-        rows = [row(words, place)._replace(order=place) for place in range(len(words.boxes))]
-        if self.recogniser is None or not rows:
+    def read_boxes(self, ink: Tensor, found: Detections) -> list[Found]:
+        """Returns the rows of boxes that are known, of a form's ink (height, width), in the order of `read`."""
+        rows = in_order([row(found, place) for place in range(len(found.boxes))])
+        words = [own for own in rows if own.order != NO_ORDER]
+        if self.recogniser is None or not words:
             return rows
-        read = self.recogniser.read_words([crop(ink, found.box) for found in rows])
-        return [found._replace(text=text, probability=float(probability))
-                for found, (text, probability) in zip(rows, read, strict=True)]  # fmt: skip
+        read = self.recogniser.read_words([crop(ink, own.box) for own in words])
+        return [*(own._replace(text=text, probability=float(probability))
+                  for own, (text, probability) in zip(words, read, strict=True)), *rows[len(words) :]]  # fmt: skip
+
+
+def in_order(rows: Sequence[Found]) -> list[Found]:
+    """Returns boxes with words first, in reading order and numbered by it, and the others as they stand."""
+    words, others = [own for own in rows if own.kind == NAME], [own for own in rows if own.kind != NAME]
+    places = reading_order([own.box for own in words]).tolist()
+    return [*(words[place]._replace(order=order) for order, place in enumerate(places)), *others]
+
+
+def corrected(rows: Sequence[Found], correction: Correction) -> list[Found]:
+    """Returns boxes with the texts of words as a correction has them."""
+    texts = correction.corrected([own.text for own in rows])
+    return [own._replace(text=text) if own.order != NO_ORDER else own for own, text in zip(rows, texts, strict=True)]
 
 
 def text_of(rows: Sequence[Found]) -> str:

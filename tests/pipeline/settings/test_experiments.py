@@ -42,6 +42,7 @@ def test_there_are_experiments() -> None:
             "systems/ssgp/test_multirun.py",
             "systems/psrnn/test_windows_runs.py",
             "systems/documents/test_experiments.py",
+            "systems/forms/test_reading.py",
             "systems/forms/test_recipe.py",
             "systems/forms/test_recognition.py",
             "systems/experts/test_experiments.py",

@@ -13,7 +13,8 @@ from pipeline.systems.registry import refuse_other_records
 
 WORDS_ALONE = ("East", "PixelLink", "Craft", "Components")  # these find words and no other class
 TRAINED_FIRST = "word"  # recogniser.start: a word model is trained before
-TAKEN = {"segmentation": "data.form_images:HandwrittenForms", "recognition": "data.word_images:HandwrittenWords"}
+FORMS, IMAGES = "data.form_images:HandwrittenForms", "data.word_images:HandwrittenWords"
+TAKEN = {"segmentation": FORMS, "recognition": IMAGES, "pipeline": FORMS}
 
 
 def check(settings: FormsConfig) -> None:
@@ -23,11 +24,16 @@ def check(settings: FormsConfig) -> None:
         raise PipelineError(f"recipe=forms computes with dtype=float32, got {settings.dtype}; leave it out")
     if isinstance(settings.data, dict):
         refuse_other_records(settings.data["_target_"], (TAKEN[own.stage],), f"forms.stage={own.stage}")
-    if own.stage == "recognition":
+    if own.stage != "segmentation":
         refuse_words_of_strings(settings, recogniser_of(settings))
-        return
+    if own.stage != "recognition" and not (own.stage == "pipeline" and own.boxes == "truth"):
+        check_detector(settings)
+
+
+def check_detector(settings: FormsConfig) -> None:
+    """Raises PipelineError for a detector that cannot be, and for one that does not find what is scored."""
     finder = type(detector_of(settings)).__name__
-    if own.scored == "classes" and finder in WORDS_ALONE:
+    if settings.forms.scored == "classes" and finder in WORDS_ALONE:
         raise PipelineError(f"forms.scored=classes: {finder} finds words alone; take forms.scored=words")
 
 

@@ -8,7 +8,7 @@ from pipeline.compare.comparison import Comparison, stored_error
 
 ERROR, EVALUATE = "evaluate/test_error", "evaluate/"
 TAGS = ("arm", "stage", "scored", "augment")
-SECONDS = {"segmentation": "detector/seconds", "recognition": "recogniser/seconds"}
+TRAINED = ("detector/seconds", "recogniser/seconds")
 
 
 def columns(run: Any) -> dict[str, object]:
@@ -20,7 +20,7 @@ def columns(run: Any) -> dict[str, object]:
     return {
         **{name: tags[name] for name in TAGS},
         "parameters": int(metrics["model/parameters"]),
-        "seconds": metrics[SECONDS[tags["stage"]]],
+        "seconds": sum(metrics.get(name, 0.0) for name in TRAINED),
         **own,
     }
 
@@ -29,7 +29,7 @@ FORMS = Comparison(
     metric=ERROR,
     chosen_by="validation_error",
     columns=columns,
-    label="test error (1 − average precision at IoU 0.5; of recognisers the character error rate in %)",
+    label="test error (1 − average precision at IoU 0.5; of recognisers and readers the character error rate in %)",
     words=("stage", "scored", "augment"),
     apart=("stage", "scored"),
     sizes=("parameters",),
@@ -40,6 +40,7 @@ FORMS = Comparison(
         "evaluate/test_ap_word",
         "evaluate/test_map",
         "evaluate/test_cer",
+        "evaluate/test_wer",
         "evaluate/test_word_accuracy",
         "model/parameters",
     ),

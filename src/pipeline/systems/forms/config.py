@@ -12,7 +12,12 @@ from pipeline.settings.schema import CommonConfig
 from pipeline.systems.forms.comparison import FORMS
 from pipeline.systems.registry import System
 
-GROUPS = {"segmentation": "detector", "recognition": "recogniser"}  # whose choice a stage trains
+GROUPS = {  # what a stage trains
+    "segmentation": ("detector",),
+    "recognition": ("recogniser",),
+    "pipeline": ("detector", "recogniser"),
+}
+BOXES = ("found", "truth")
 SCORED = ("words", "classes")
 AUGMENTS = ("none", "noise", "shape", "thesis", "flip")
 ALPHABETS = ("texts", "alphanumeric")
@@ -22,6 +27,7 @@ ALPHABETS = ("texts", "alphanumeric")
 class FormsSettings:
     stage: str = setting(choices=tuple(GROUPS))
     scored: str = setting(choices=SCORED)
+    boxes: str = setting(choices=BOXES)
     augment: str = setting(choices=AUGMENTS)
     components: bool = MISSING
     tuned_on: int = setting(above=0, cap="sequences")

@@ -14,12 +14,13 @@ from pipeline.compare.pages import Remade, read_table
 from pipeline.compare.words import Summary
 from pipeline.systems.forms.arms import joined
 from pipeline.systems.forms.comparison import FORMS
+from pipeline.systems.forms.reading import multirun as reading
 from pipeline.systems.forms.recognition import multirun as recognition
 from pipeline.systems.forms.segmentation import multirun as segmentation
 from pipeline.tracking.artifacts import fetched
 from pipeline.tracking.run import scratch_folder
 
-STAGES = {"segmentation": segmentation, "recognition": recognition}
+STAGES = {"segmentation": segmentation, "recognition": recognition, "pipeline": reading}
 SEVERAL = "Jobs of several stages have no error in common."
 
 

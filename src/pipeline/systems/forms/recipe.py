@@ -1,4 +1,5 @@
-"""`recipe=forms`: a model that finds the boxes of handwritten forms, or one that reads images of words."""
+"""`recipe=forms`: a model that finds the boxes of handwritten forms, one that reads images of words, or both together,
+which read forms."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from pipeline.job.clock import Clock
 from pipeline.job.study import Named, Study, set_up, study
 from pipeline.settings.job import Job
 from pipeline.systems.forms.config import GROUPS, FormsConfig
+from pipeline.systems.forms.reading import stages as reading
 from pipeline.systems.forms.recognition import stages as recognition
 from pipeline.systems.forms.segmentation import stages as segmentation
 
@@ -33,6 +35,7 @@ class Stage(NamedTuple):
 STAGES = {
     "segmentation": Stage(segmentation.load, "forms", segmentation.stages),
     "recognition": Stage(recognition.load, "images", recognition.stages),
+    "pipeline": Stage(reading.load, "forms", reading.stages),
 }
 
 
@@ -41,15 +44,25 @@ def arm_of(settings: FormsConfig, job: Job) -> str:
     own = settings.forms
     if own.variant:
         return own.variant
-    model = str(job.choices.get(GROUPS[own.stage]))
+    names = [str(job.choices.get(group)) for group in GROUPS[own.stage]]
+    if boxes_given(settings):
+        names[0] = "true boxes"
+    model = " + ".join(names)
     return model if own.augment == USUAL or model == "components" else f"{model}, {own.augment}"
+
+
+def boxes_given(settings: FormsConfig) -> bool:
+    """Returns whether forms are read in their true boxes, so that no detector is asked for."""
+    return settings.forms.stage == "pipeline" and settings.forms.boxes == "truth"
 
 
 def names_of_run(settings: FormsConfig, job: Job) -> Named:
     """Returns what the run is called and tagged with."""
     arm, own = arm_of(settings, job), settings.forms
     tags = {"arm": arm, "stage": own.stage, "scored": own.scored, "augment": own.augment}
-    return Named(str(job.choices.get("experiment") or settings.recipe), words=["-".join(WORDS.findall(arm))], tags=tags)
+    words, passed_over = ["-".join(WORDS.findall(arm))], ("detector", "fit") if boxes_given(settings) else ()
+    name = str(job.choices.get("experiment") or settings.recipe)
+    return Named(name, words=words, tags=tags, passed_over=passed_over)
 
 
 def train(settings: FormsConfig, job: Job) -> float:

@@ -41,19 +41,31 @@ KINDS = {  # by the folder among the saved parameters
         {"params": ParamSchema([ParamSpec("least_score", DataType.double, LEAST_SCORE)])},
         {"takes": "forms", "columns": ["form", "image"], "gives": "boxes"},
     ),
+    "pages": Kind(
+        BOXES,
+        {
+            "params": ParamSchema(
+                [
+                    ParamSpec("least_score", DataType.double, 0.0),  # as validation chose it
+                    ParamSpec("vocabulary", DataType.boolean, False),
+                ]
+            )
+        },
+        {"takes": "forms", "columns": ["form", "image"], "gives": "boxes"},
+    ),
     "words": Kind(TEXTS, {}, {"takes": "words", "columns": ["image"], "gives": "texts"}),
 }
 
 
 def servable(parameters: Path) -> Servable:
-    """Returns what MLflow makes a model of, given the folder of a saved detector or recogniser with `EXAMPLE` in it.
+    """Returns what MLflow makes a model of, given the folder of a saved model of forms with `EXAMPLE` in it.
 
     There is no input schema: an image may come as bytes or as text in base64, and the model checks its input itself.
-    Raises PipelineError for a folder with neither.
+    Raises PipelineError for a folder with none of them.
     """
     own = next((kind for name, kind in KINDS.items() if (parameters / name).is_dir()), None)
     if own is None:
-        raise PipelineError(f"{parameters} holds neither a detector nor a recogniser; train anew")
+        raise PipelineError(f"{parameters} holds no detector, reader or recogniser; train anew")
     outputs: list[Any] = [ColSpec(kind, name) for name, kind in own.answers.items()]
     return Servable(
         code=SERVED,

@@ -21,6 +21,7 @@ from models.forms.detect.saved import load_detector
 from models.forms.images import as_ink
 from models.forms.reader import FormReader
 from models.forms.recognise.saved import load_recogniser
+from models.forms.saved import load_reader
 from models.forms.tables import found_table
 from models.runtime.request import read_table_body
 from models.runtime.scoring_server import check_before_mlflow
@@ -58,13 +59,17 @@ def grey_of(image: Any, where: str) -> np.ndarray:
 
 class Boxes:
     """Takes a table with a form a row, `form` (its name) and `image` (the bytes of its file, or the same in base64);
-    gives a row a box. Parameter least_score: boxes of a lower score are left out."""
+    gives a row a box. Parameter least_score: boxes of a lower score are left out; 0: as the model has it."""
 
     columns = ("form", "image")
 
     def __init__(self, folder: Path) -> None:
-        detector, _ = load_detector(folder)
-        self.reader = FormReader(detector)
+        self.reader = self.reader_of(folder)
+
+    @staticmethod
+    def reader_of(folder: Path) -> FormReader:
+        """Returns what finds the boxes."""
+        return FormReader(load_detector(folder)[0])
 
     def answer(self, table: pd.DataFrame, params: Mapping[str, Any]) -> pd.DataFrame:
         """Returns the boxes of each form. Raises BadRequest for a form that comes twice."""
@@ -72,11 +77,20 @@ class Boxes:
         twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
         if twice is not None:
             raise BadRequest(f"form {twice!r} comes twice; give each a name of its own")
-        least = float(params.get("least_score", 0.05))
+        least, vocabulary = float(params.get("least_score", 0.0)) or None, bool(params.get("vocabulary", False))
         return found_table({
-            name: self.reader.read(grey_of(image, f"form {name!r}"), least)
+            name: self.reader.read(grey_of(image, f"form {name!r}"), least, vocabulary=vocabulary)
             for name, image in zip(names, table["image"], strict=True)
         })  # fmt: skip
+
+
+class Pages(Boxes):
+    """Takes and gives the same; words are read. Parameter vocabulary: their texts are corrected by training texts."""
+
+    @staticmethod
+    def reader_of(folder: Path) -> FormReader:
+        """Returns what finds the boxes and reads them."""
+        return load_reader(folder)
 
 
 class Texts:
@@ -100,11 +114,12 @@ class Texts:
         )
 
 
-KINDS = {"forms": Boxes, "words": Texts}  # by the folder among the saved parameters
+KINDS = {"forms": Boxes, "pages": Pages, "words": Texts}  # by the folder among the saved parameters
 
 
 class ServedForms(PythonModel):
-    """Finds the boxes of forms, or reads images of words, as its saved parameters say: see `Boxes` and `Texts`."""
+    """Finds the boxes of forms, reads whole forms, or reads images of words, as its saved parameters say: see `Boxes`,
+    `Pages` and `Texts`."""
 
     # the schema comes from the signature, not from type hints of `predict`; without this MLflow warns at every load
     _skip_type_hint_validation = True

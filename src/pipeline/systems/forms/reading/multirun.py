@@ -1,0 +1,64 @@
+"""Readers of a multirun as its parent shows them: error rates, and differences paired by form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pipeline.compare.bootstrap import drawn_weights
+from pipeline.compare.words import Summary
+from pipeline.systems.forms.arms import compared_arms, errors_by_arm, in_words, joined
+from pipeline.systems.forms.reading.report import READ
+from pipeline.systems.forms.reading.scores import NAMES
+
+SETS: tuple[str, ...] = ("data", "part", "rate", "reading")
+RATES = {"CER": ("faults", "characters"), "WER": ("word_faults", "words")}
+FILES = {READ: ["part", "form", "reading", "characters", "faults", "words", "word_faults"]}  # of each job, its columns
+X = "error rate (%)\nmean over seeds; bars: 95 % interval over forms"
+CAPTION = (
+    "Error rates of the texts of whole forms in %, the mean over seeds: edits over characters (CER), or over words "
+    "between blanks (WER). *true boxes*: the same recogniser in true boxes; *corrected*: with texts taken for training "
+    "texts that are near. The intervals and p are of a bootstrap over forms, the same for both arms of a pair; p is "
+    "adjusted by Holm over the pairs of a set. *verdict*: whether *arm* has a lower error than *against*. The part "
+    "test_style has a style of page that no training form has."
+)
+
+
+def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
+    """Returns tables, figure and words. files: READ, the counts of every reading of a job, by run_id."""
+    read = files[READ]
+    means, paired = [], []
+    for data, own in jobs.groupby("data", sort=False) if len(read) else ():
+        for names, counts in sets_of(str(data), read[read["run_id"].isin(own["run_id"])]):
+            arms, pairs = compared_arms(own, names, lambda run, names=names, counts=counts: errors_of(
+                counts[counts["run_id"] == run], names["rate"]))  # fmt: skip
+            means.append(arms)
+            paired.append(pairs)
+    if not means:
+        return Summary({}, {}, "No job has readings by form.")
+    tables = {"means.csv": joined(means), "paired.csv": joined(paired)}
+    text = "\n\n".join([CAPTION, *(part for table in tables.values() for part in in_words(table, SETS))])
+    tables = {name: table for name, table in tables.items() if len(table)} | {READ: read}
+    shown = tables["means.csv"][tables["means.csv"]["reading"].isin(list(NAMES.values())[::2])]
+    return Summary(tables, {"figures/arms": errors_by_arm(shown, title=f"{title}: arms side by side", x=X)}, text)
+
+
+def sets_of(data: str, read: Any) -> list[tuple[dict[str, str], Any]]:
+    """Returns the names of each set of comparable readings, with its rows: those that every job has."""
+    jobs, sets = read["run_id"].nunique(), []
+    for rate in RATES:
+        for (part, reading), own in read.groupby(["part", "reading"], sort=False):
+            if own["run_id"].nunique() == jobs:
+                sets.append((dict(zip(SETS, (data, part, rate, reading), strict=True)), own))
+    return sets
+
+
+def errors_of(read: Any, rate: str) -> tuple[float, np.ndarray]:
+    """Returns an error rate of a job over all forms, and over drawn ones, (draw,)."""
+    faults, of = RATES[rate]
+    own = read.sort_values("form")
+    weights = np.concatenate([np.ones((1, len(own))), drawn_weights(len(own))])
+    errors = 100 * (weights @ own[faults].to_numpy(float)) / (weights @ own[of].to_numpy(float))
+    return float(errors[0]), errors[1:]

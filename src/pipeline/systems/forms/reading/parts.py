@@ -1,0 +1,118 @@
+"""A detector and a recogniser for forms: found where another run with the same settings trained them, else trained."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from tqdm import tqdm
+
+from data.form_images import HandwrittenForms
+from models.forms.detect.detector import Detector
+from models.forms.detect.saved import load_detector, save_detector
+from models.forms.recognise.correction import Correction
+from models.forms.recognise.recogniser import Recogniser
+from models.forms.recognise.saved import load_recogniser, save_recogniser
+from pipeline.host.atomic import written_whole
+from pipeline.job.curve import Progress
+from pipeline.job.shared import shared_stage
+from pipeline.job.study import Study
+from pipeline.systems.forms.config import FormsConfig
+from pipeline.systems.forms.reading.load import words_of
+from pipeline.systems.forms.recognition import fitting as recognition
+from pipeline.systems.forms.segmentation import fitting as segmentation
+
+KEPT, SCORE = "model", "validation.json"
+
+
+class Made(NamedTuple):
+    """Holds a trained part: what writes it into a new folder, its validation error, and the curve of its training."""
+
+    save: Callable[[Path], None]
+    validation: float
+    curve: Progress | None
+
+
+class Part(NamedTuple):
+    """Holds a model of forms, its error on the validation part of what it learned, the curve of its training where this
+    run trained it, and the name by which runs find it."""
+
+    model: Any
+    validation: float
+    curve: Progress | None
+    mark: str
+
+
+def detector_for(settings: FormsConfig, data: HandwrittenForms, here: Study, device: torch.device) -> Part:
+    """Returns a detector of the settings, whose model is a `Detector`."""
+    sections = (settings.detector, asdict(settings.fit), settings.forms.scored)
+
+    def make(study: Study) -> Made:
+        fitted = segmentation.fit(settings, data, study, device)
+        return Made(lambda folder: save_detector(fitted.detector, folder), fitted.validation, fitted.curve)
+
+    def find(folder: Path) -> Detector:
+        return load_detector(folder)[0].to(device)
+
+    return part_of("detector", mark_of(settings, data, device, sections), here, make, find)
+
+
+def recogniser_for(settings: FormsConfig, data: HandwrittenForms, here: Study, device: torch.device) -> Part:
+    """Returns a recogniser of the settings, trained on the words of the forms at their true boxes. Its model is the
+    pair of `Recogniser` and `Correction`, None without one."""
+    own = settings.forms
+    sections = (settings.recogniser, asdict(settings.recognition), own.alphabet, own.corrected_within)
+
+    def make(study: Study) -> Made:
+        model, correction, curve, validation = recognition.fit(settings, words_of(data), study, device)
+        return Made(lambda folder: save_recogniser(model, folder, correction=correction), validation, curve)
+
+    def find(folder: Path) -> tuple[Recogniser, Correction | None]:
+        recogniser, correction = load_recogniser(folder)
+        return recogniser.to(device), correction
+
+    return part_of("recogniser", mark_of(settings, data, device, sections), here, make, find)
+
+
+def mark_of(settings: FormsConfig, data: HandwrittenForms, device: torch.device, sections: Any) -> str:
+    """Returns the fingerprint of all that a part follows from."""
+    parts = (data.checksum, sections, settings.forms.augment, settings.seed, settings.dtype, device.type)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def part_of(
+    name: str, mark: str, here: Study, make: Callable[[Study], Made], find: Callable[[Path], Any]
+) -> Part:  # fmt: skip
+    """Returns a part as it is read from its folder, which is made first where it is not there. A training that was
+    stopped goes on there."""
+    with place_of(name, mark, here) as folder:
+        curve = None
+        if (folder / KEPT).exists():
+            tqdm.write(f"{name}: found, trained before ({folder})")
+        else:
+            curve = kept(folder, make(here._replace(folder=folder)))
+        validation = float(json.loads((folder / SCORE).read_text(encoding="utf-8")))
+        return Part(find(folder / KEPT), validation, curve, mark)
+
+
+def place_of(name: str, mark: str, here: Study) -> AbstractContextManager[Path]:
+    """Returns the folder of a part: shared by runs, or that of a run which is not kept."""
+    if here.run.id != "untracked":
+        return shared_stage(f"forms-{name}", mark)
+    folder = here.folder / name
+    folder.mkdir(exist_ok=True)
+    return nullcontext(folder)
+
+
+def kept(folder: Path, own: Made) -> Progress | None:
+    """Writes a part; its error goes before the model, whose folder says that all is there. Returns its curve."""
+    with written_whole(folder / SCORE) as temporary:
+        temporary.write_text(json.dumps(own.validation), encoding="utf-8")
+    own.save(folder / KEPT)
+    return own.curve

@@ -1,0 +1,91 @@
+"""What a run leaves: every reading of a form, boxes with their words, scores and figures, and words."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pandas as pd
+
+from data.form_images import HandwrittenForms
+from models.forms.reader import FormReader
+from models.forms.tables import found_table
+from pipeline.compare.markdown import markdown_table
+from pipeline.job.study import Study, log_metrics
+from pipeline.systems.forms.learning import log_curve
+from pipeline.systems.forms.reading.figures import pages
+from pipeline.systems.forms.reading.parts import Part
+from pipeline.systems.forms.reading.scores import (
+    FOUND,
+    NAMES,
+    Sheet,
+    at_least,
+    detections_of,
+    metrics_of,
+    read_table,
+)
+from pipeline.systems.forms.recognition import figures as recognition
+from pipeline.systems.forms.segmentation import figures as segmentation
+from pipeline.systems.forms.segmentation.load import truth_of
+from pipeline.systems.forms.segmentation.scores import metrics_of as precision_of
+
+READ, BOXES = "read.csv", "boxes.csv"
+SHOWN_FORMS = 2
+RATES = {"cer": "character error rate (%)", "wer": "word error rate (%)", "word_accuracy": "words found and read",
+         "order": "neighbours in order"}  # fmt: skip
+
+
+class Tested(NamedTuple):
+    """Holds a test part and what was read on its forms."""
+
+    name: str
+    sheets: list[Sheet]
+
+    def precision(self) -> dict[str, float]:
+        """Returns average precision and recall of the boxes that were found, by the names of metrics."""
+        found = [detections_of(own.read[FOUND]) for own in self.sheets]
+        scores = precision_of(found, [truth_of(own.form) for own in self.sheets])
+        return {f"{self.name}_{name}": scores[name] for name in ("ap_word", "recall_word") if name in scores}
+
+
+def log_parts(here: Study, detector: Part | None, recogniser: Part) -> None:
+    """Of both models how many numbers they have, their validation errors, where they are from, and their curves."""
+    network, _ = recogniser.model
+    models = [network] if detector is None else [detector.model, network]
+    count = sum(parameter.numel() for own in models for parameter in own.parameters())
+    log_metrics(here.run, {"model/parameters": float(count)})
+    for name, part, labels in (
+        ("detector", detector, segmentation.LABELS), ("recogniser", recogniser, recognition.LABELS),
+    ):  # fmt: skip
+        if part is None:
+            continue
+        here.run.tags({f"{name}.mark": part.mark[:16], f"{name}.found": str(part.curve is None).lower()})
+        log_metrics(here.run, {f"evaluate/validation_{name}": part.validation})
+        if here.full and part.curve is not None:
+            log_curve(here, part.curve, labels, name)
+
+
+def log_read(here: Study, reader: FormReader, tests: list[Tested], *, found: bool) -> dict[str, float]:
+    """Metrics and tables; with all details figures too. found: whether boxes were detected. Returns the metrics."""
+    read = pd.concat([read_table(own.name, own.sheets, reader) for own in tests], ignore_index=True)
+    metrics = metrics_of(read) | {name: value for own in tests if found for name, value in own.precision().items()}
+    log_metrics(here.run, {"evaluate/test_error": metrics["test_cer"], "evaluate/least_score": reader.least_score})
+    log_metrics(here.run, {f"evaluate/{name}": value for name, value in metrics.items()})
+    here.run.table(read, READ)
+    rows = {f"{own.name} {number}": at_least(sheet.read[FOUND], reader.least_score)
+            for own in tests for number, sheet in enumerate(own.sheets)}  # fmt: skip
+    here.run.table(found_table(rows), BOXES)
+    for own in tests if here.full else ():
+        title = f"{here.title}: {own.name.replace('_', ' ')}"
+        here.run.figure(pages(own.sheets[:SHOWN_FORMS], reader.least_score, title=title), f"figures/{own.name}_forms")
+    return metrics
+
+
+def said(metrics: dict[str, float], data: HandwrittenForms) -> str:
+    """Returns the scores of the test parts as a table, and where the data come from."""
+    rows = {
+        f"{part.replace('_', ' ')}: {name}": [metrics[f"{part}_{rate}{suffix}"] for rate in RATES]
+        for part in data.tests for suffix, name in NAMES.items() if f"{part}_cer{suffix}" in metrics
+    }  # fmt: skip
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=list(RATES.values()))
+    table = table.rename_axis(data.name).reset_index()
+    return f"{markdown_table(table, digits=4)}\n\nData: {data.name}, source {data.source}"

@@ -1,0 +1,113 @@
+"""How well forms are read: their rows by detected and by true boxes, and the counts of each form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import torch
+
+from data.form_images import WORD, Form, FormImages
+from models.forms.detect.boxes import CLASSES, Detections
+from models.forms.page_scores import PageScore, TrueWord, page_score
+from models.forms.reader import LEAST_SCORE, FormReader, Found, corrected, in_order, ink_of
+from models.forms.recognise.alphabet import Alphabet
+from models.runtime.threads import threads_for
+
+FOUND, GIVEN, CORRECTED = "", "_given_boxes", "_corrected"
+NAMES = {FOUND: "read", CORRECTED: "corrected", GIVEN: "true boxes", f"{GIVEN}{CORRECTED}": "true boxes, corrected"}
+GRID = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # least scores that validation chooses from
+
+
+class Sheet(NamedTuple):
+    """Holds a form, its true words in reading order, spelt by the alphabet, and what was read of them, by suffix: in
+    boxes of every score, and, where these were found, in the true ones too."""
+
+    form: Form
+    true: list[TrueWord]
+    read: dict[str, list[Found]]
+
+
+def sheets_of(reader: FormReader, alphabet: Alphabet, forms: FormImages, *, detect: bool) -> list[Sheet]:
+    """Returns every form of a part with what was read on it. detect: in boxes that are found, else in true ones."""
+    return [sheet_of(reader, alphabet, form, detect=detect) for form in forms.forms()]
+
+
+def sheet_of(reader: FormReader, alphabet: Alphabet, form: Form, *, detect: bool) -> Sheet:
+    """Returns one of them."""
+    places = form.reading()
+    x0, y0, x1, y1 = form.boxes[places].astype(float).T
+    boxes = zip(x0.tolist(), y0.tolist(), x1.tolist(), y1.tolist(), strict=True)
+    texts = [alphabet.spelt(form.texts[place]) for place in places.tolist()]
+    true = [TrueWord(box, text) for box, text in zip(boxes, texts, strict=True)]
+    known = torch.from_numpy(np.array(form.boxes[places], np.float32))
+    given = Detections(known, torch.full((len(true),), WORD), torch.ones(len(true)))
+    with torch.inference_mode(), threads_for(reader.detector):
+        read = reader.read_boxes(ink_of(form.image), given)
+    return Sheet(form, true, {FOUND: reader.read(form.image, LEAST_SCORE), GIVEN: read} if detect else {FOUND: read})
+
+
+def least_score_of(sheets: Sequence[Sheet]) -> float:
+    """Returns the score of `GRID` with which the boxes that were found make the fewest faults, the least of equal
+    ones."""
+    faults = [sum(page_score(own.true, at_least(own.read[FOUND], least)).faults for own in sheets) for least in GRID]
+    return GRID[int(np.argmin(faults))]
+
+
+def at_least(rows: Sequence[Found], least: float) -> list[Found]:
+    """Returns boxes with at least that score, in the order in which they are read."""
+    return in_order([own for own in rows if own.score >= least])
+
+
+def readings(own: Sheet, reader: FormReader) -> Iterator[tuple[str, list[Found]]]:
+    """Returns what is scored of a form, by suffix."""
+    for suffix, rows in own.read.items():
+        kept = at_least(rows, reader.least_score)
+        yield suffix, kept
+        if reader.correction is not None:
+            yield f"{suffix}{CORRECTED}", corrected(kept, reader.correction)
+
+
+def read_table(part: str, sheets: Sequence[Sheet], reader: FormReader) -> pd.DataFrame:
+    """Returns a row a form and suffix: what it says, what was read, and the counts of `PageScore`."""
+    rows = [
+        {"part": part, "form": number, "reading": NAMES[suffix], "true": text_of(own.true), "read": text_of(rows),
+         **page_score(own.true, rows)._asdict()}
+        for number, own in enumerate(sheets) for suffix, rows in readings(own, reader)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def text_of(words: Sequence[TrueWord] | Sequence[Found]) -> str:
+    """Returns texts joined by blanks."""
+    return " ".join(own.text for own in words if own.text)
+
+
+def metrics_of(read: Any) -> dict[str, float]:
+    """Returns the scores of a table by the names of metrics, as test_cer_given_boxes."""
+    suffixes = {name: suffix for suffix, name in NAMES.items()}
+    found = dict[str, float]()
+    for (part, reading), own in read.groupby(["part", "reading"], sort=False):
+        for name, value in rates_of(own).items():
+            found[f"{part}_{name}{suffixes[str(reading)]}"] = value
+    return found
+
+
+def rates_of(own: Any) -> Mapping[str, float]:
+    """Returns error rates in %, word accuracy and the share of neighbours in their true order, over all forms."""
+    total = {name: int(own[name].sum()) for name in PageScore._fields}
+    return {
+        "cer": 100 * total["faults"] / total["characters"], "wer": 100 * total["word_faults"] / total["words"],
+        "word_accuracy": total["right"] / total["boxes"],
+        "order": total["in_order"] / total["pairs"] if total["pairs"] else 1.0,
+    }  # fmt: skip
+
+
+def detections_of(rows: Sequence[Found]) -> Detections:
+    """Returns boxes as a detector gives them, best first."""
+    best = sorted(rows, key=lambda own: -own.score)
+    boxes = torch.tensor([own.box for own in best], dtype=torch.float32).reshape(-1, 4)
+    kinds = torch.tensor([CLASSES.index(own.kind) for own in best], dtype=torch.int64)
+    return Detections(boxes, kinds, torch.tensor([own.score for own in best], dtype=torch.float32))

@@ -1,0 +1,30 @@
+"""A trained reader of forms as the rest of the pipeline keeps it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from data.form_images import FormImages
+from models.forms.reader import FormReader
+from models.forms.recognise.saved import save_recogniser
+from models.forms.saved import save_reader
+from pipeline.systems.forms.reading.load import cut_out
+from pipeline.systems.forms.recognition import servable as recognition
+from pipeline.systems.forms.segmentation.servable import table_of
+from pipeline.systems.forms.servable import servable
+from pipeline.tracking.servable import TrainedModel
+
+
+def trained_model(reader: FormReader, forms: FormImages, error: float, *, boxes: str) -> TrainedModel:
+    """Returns a reader as it is kept, with a form of the test part as its example; of given boxes (`truth`) its
+    recogniser alone, with a word. error: of the validation part."""
+    if boxes == "found":
+        return TrainedModel(lambda folder: save_reader(reader, folder / "pages"), servable, table_of(forms, 1), error)
+
+    recogniser: Any = reader.recogniser
+
+    def save(folder: Path) -> None:
+        save_recogniser(recogniser, folder / "words", correction=reader.correction)
+
+    return TrainedModel(save, servable, recognition.table_of(cut_out(forms, "test"), 1), error)

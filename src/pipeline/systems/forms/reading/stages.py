@@ -1,0 +1,62 @@
+"""`forms.stage=pipeline`: load, detector, recogniser, read, report."""
+
+from __future__ import annotations
+
+import torch
+
+from data.form_images import HandwrittenForms
+from models.forms.detect.components import Components
+from models.forms.reader import FormReader
+from pipeline.job.study import Study
+from pipeline.systems.forms.comparison import FORMS
+from pipeline.systems.forms.config import FormsConfig
+from pipeline.systems.forms.reading.load import load
+from pipeline.systems.forms.reading.parts import Part, detector_for, recogniser_for
+from pipeline.systems.forms.reading.report import Tested, log_parts, log_read, said
+from pipeline.systems.forms.reading.scores import least_score_of, metrics_of, read_table, sheets_of
+from pipeline.systems.forms.segmentation.report import log_data
+
+__all__ = ["load", "stages"]
+
+
+def stages(settings: FormsConfig, data: HandwrittenForms, device: torch.device, here: Study) -> float:
+    """Training, reading and report; returns the character error rate of the validation part, in %."""
+    log_data(here, data)
+    detector, recogniser = parts_of(settings, data, here, device)
+    network, correction = recogniser.model
+    with here.clock.stage("read"):
+        reader = FormReader(Components().network() if detector is None else detector.model, network)
+        held = sheets_of(reader, network.alphabet, data.parts["validation"], detect=detector is not None)
+        reader = FormReader(reader.detector, network, correction=correction, least_score=least_score_of(held))
+        validation = metrics_of(read_table("validation", held, reader))["validation_cer"]
+        tests = [Tested(name, sheets_of(reader, network.alphabet, data.parts[name], detect=detector is not None))
+                 for name in data.tests]  # fmt: skip
+    here.run.tags({"validation_error": repr(validation)})
+    with here.clock.stage("report"):
+        log_parts(here, detector, recogniser)
+        metrics = log_read(here, reader, tests, found=detector is not None)
+        kept = keep(settings, data, reader, validation, here)
+    here.close(said(metrics, data) + kept, f"{validation:.4g} on the validation part")
+    return validation
+
+
+def parts_of(
+    settings: FormsConfig, data: HandwrittenForms, here: Study, device: torch.device
+) -> tuple[Part | None, Part]:
+    """Returns the detector, None where true boxes are given, and the recogniser."""
+    detector = None
+    if settings.forms.boxes == "found":
+        with here.clock.stage("detector"):
+            detector = detector_for(settings, data, here, device)
+    with here.clock.stage("recogniser"):
+        return detector, recogniser_for(settings, data, here, device)
+
+
+def keep(settings: FormsConfig, data: HandwrittenForms, reader: FormReader, error: float, here: Study) -> str:
+    """The reader, logged as `tracking.log_model` says, or its recogniser where boxes are given; returns words."""
+    from pipeline.systems.forms.reading.servable import trained_model
+    from pipeline.tracking.model import how_to_predict, keep_model
+
+    kept = trained_model(reader, data.parts["test"], error, boxes=settings.forms.boxes)
+    uri = keep_model(here.run, kept, settings.tracking, FORMS)
+    return "" if uri is None else f"\n\n{how_to_predict(uri, path='FOLDER')}"

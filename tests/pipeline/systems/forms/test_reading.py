@@ -1,0 +1,137 @@
+"""`forms.stage=pipeline`, tiny, from the command line to the store, a folder of images and a parent's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import mlflow
+import numpy as np
+import pandas as pd
+import pytest
+
+from data.forms.composer import ComposedForms
+from full_disk import SAID, full_disk_at
+from logged import artifacts, only_run, table
+from models.forms.recognise.objective import RecognitionObjective
+from pipeline.export import export, export_again
+from pipeline.host.errors import PipelineError
+from pipeline.systems.forms.reading.load import cut_out
+from pipeline.systems.forms.reading.multirun import errors_of
+from pipeline.systems.forms.segmentation.servable import table_of
+from pipeline.systems.forms.servable import png_of
+
+TINY = ("size=tiny", "data.source=stand_in")
+OWN = ("recipe=forms", "forms.stage=pipeline", "detector=components", "forms.scored=words", *TINY)
+SMALL = ("data.height=96", "data.width=128", "data.layout=free")
+SUMMARY = ("tracking.detail=summary", "tracking.log_model=false")
+COUNTS = ["faults", "characters", "word_faults", "words"]
+
+
+def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
+    run_pipeline: Callable, client, tmp_path
+) -> None:
+    result = run_pipeline(*OWN, *SMALL)
+    assert result.status == 0, result.err
+    run = only_run(client)
+    metrics, tags = run.data.metrics, run.data.tags
+    assert (tags["arm"], tags["stage"], tags["detector.found"]) == ("components + crnn", "pipeline", "true")
+    read = table(run, "read.csv")
+    own = read[(read["part"] == "test") & (read["reading"] == "read")]
+    assert metrics["evaluate/test_error"] == metrics["evaluate/test_cer"]
+    assert metrics["evaluate/test_cer"] == pytest.approx(100 * own["faults"].sum() / own["characters"].sum())
+    wanted = {"wer", "order", "cer_corrected", "cer_given_boxes", "wer_given_boxes_corrected", "ap_word"}
+    assert {f"evaluate/test_{name}" for name in wanted} | {"evaluate/test_style_cer"} <= set(metrics)
+    assert metrics["evaluate/test_order_given_boxes"] > 0.5
+    shown = artifacts(client, run, "figures")
+    assert {"figures/test_forms.svg", "figures/test_style_forms.svg", "figures/recogniser.svg"} <= shown
+    uri = f"runs:/{run.info.run_id}/model"
+    forms = ComposedForms(forms=6, validation=6, test=6, height=96, width=128, layout="free", source="stand_in").load()
+    model, test = mlflow.pyfunc.load_model(uri), forms.parts["test"]
+    said = model.predict(table_of(test, 6))
+    boxes = table(run, "boxes.csv")
+    boxes = boxes[boxes["form"].str.fullmatch(r"test \d+")].reset_index(drop=True)
+    np.testing.assert_array_equal(said["text"], boxes["text"].fillna(""))
+    np.testing.assert_array_equal(said[["order", "x0", "y1"]], boxes[["order", "x0", "y1"]])
+    with_vocabulary = model.predict(table_of(test, 6), params={"vocabulary": True, "least_score": 0.05})
+    assert len(with_vocabulary) >= len(said)
+    (tmp_path / "scans").mkdir()
+    (tmp_path / "scans" / "0.png").write_bytes(png_of(test.image(0)))
+    asked = ("recipe=predict", f"model={uri}", f"data.path={tmp_path / 'scans'}", f"output={tmp_path / 'out.csv'}")
+    assert "boxes on 1 forms" in run_pipeline(*asked).out
+    assert (
+        pd.read_csv(tmp_path / "out.csv")["text"].fillna("").tolist() == said[said["form"] == "form 1"]["text"].tolist()
+    )
+
+
+def test_a_run_that_was_stopped_goes_on_and_another_run_finds_its_recogniser(
+    run_pipeline: Callable, client, monkeypatch
+) -> None:
+    asked = (*OWN, *SMALL, *SUMMARY, "recognition.batch=3", "recogniser.units=8")
+    assert run_pipeline(*asked, "tracking=off").status == 0
+    losses = full_disk_at(3, RecognitionObjective, "loss", monkeypatch)
+    assert SAID in run_pipeline(*asked).error
+    assert run_pipeline(*asked, "resume=true").status == 0
+    stopped = only_run(client)
+    steps = len(losses)
+    assert stopped.data.tags["recogniser.found"] == "false"
+    result = run_pipeline(*asked, "forms.boxes=truth")
+    assert result.status == 0, result.err
+    assert len(losses) == steps
+    assert "recogniser: found, trained before" in result.err + result.out
+    given = next(run for run in client.search_runs(["1", "2", "0"]) if run.data.tags["arm"] == "true boxes + crnn")
+    assert given.data.tags["recogniser.found"] == "true"
+    assert given.data.metrics["evaluate/test_cer"] == stopped.data.metrics["evaluate/test_cer_given_boxes"]
+    assert "evaluate/test_ap_word" not in given.data.metrics
+
+
+def test_what_cannot_be_is_refused_in_one_line(run_pipeline: Callable) -> None:
+    for asked, said in (
+        (("data=dhsd",), "forms.stage=pipeline takes images of forms: choose data=composed_forms, forms_folder"),
+        (("forms.scored=classes",), "forms.scored=classes: Components finds words alone"),
+        (("recogniser.height=20",), "recogniser: height=20"),
+        (("forms.boxes=none",), "forms.boxes"),
+    ):
+        assert said in run_pipeline(*OWN, "tracking=off", *asked).error
+
+
+def test_words_are_cut_out_in_reading_order_and_a_word_without_a_text_is_named() -> None:
+    forms = ComposedForms(forms=2, validation=1, test=1, height=96, width=128, layout="free", source="stand_in").load()
+    train = forms.parts["train"]
+    words = cut_out(train, "forms")
+    assert words.texts == tuple(form.texts[box] for form in train.forms() for box in form.reading())
+    form = train.form(0)
+    np.testing.assert_array_equal(words.image(0), form.crop(form.reading()[0]))
+    object.__setattr__(train, "texts", ("",) * len(train.texts))
+    with pytest.raises(PipelineError, match=r"forms, form 1, box \d+: it is a word without a text; give one"):
+        cut_out(train, "forms")
+
+
+def test_an_error_rate_is_that_of_all_forms_and_of_drawn_ones() -> None:
+    read = pd.DataFrame({"form": [1, 0, 2], "faults": [1, 0, 2], "characters": [4, 5, 3], "word_faults": [1, 0, 1],
+                         "words": [1, 1, 2]})  # fmt: skip
+    whole, drawn = errors_of(read, "CER")
+    assert whole == pytest.approx(25.0)
+    assert drawn.mean() == pytest.approx(25.0, abs=3)
+    assert errors_of(read, "WER")[0] == pytest.approx(50.0)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "asked", "arms"),
+    [
+        ("forms_pipeline", ("detector=pixel_link", "recogniser=crnn"), ["pixel_link + crnn"]),
+        ("forms_ablation", ("detector=components", "recogniser=crnn"),
+         ["components + crnn", "true boxes + crnn"]),
+    ],
+)  # fmt: skip
+def test_every_experiment_of_whole_forms_runs_tiny_and_its_page_is_made_again(
+    experiment: str, asked: tuple[str, ...], arms: list[str], run_pipeline: Callable, tmp_path
+) -> None:
+    given = ("seed=0", "run_name=page", "recognition.epochs=1", "fit.epochs=1", *SMALL, "recogniser.units=8")
+    result = run_pipeline(f"+experiment={experiment}", *TINY, *given, *asked)
+    assert result.status == 0, result.err
+    export("STAND-IN-page (data not real)", tmp_path)
+    page = next(tmp_path.glob("*/means.csv")).parent
+    kept = {path.name: path.read_bytes() for path in page.glob("*.csv") if path.name in ("means.csv", "paired.csv")}
+    assert sorted(set(pd.read_csv(page / "means.csv")["arm"])) == arms
+    export_again(page)
+    assert kept == {name: (page / name).read_bytes() for name in kept}
