@@ -19,7 +19,7 @@ from data.base import DataError, check_whole_numbers
 from data.form_images import DATE, NOISE, SIGNATURE, STAMP, Form, FormImages, HandwrittenForms
 from data.forms.dhsd import Dhsd
 from data.forms.digits import digits_of
-from data.forms.ink import KINDS, Ink, ink_of, training_words
+from data.forms.ink import KINDS, Ink, ink_of, legible, training_words
 from data.forms.layouts import LAYOUTS, Plan, free_plan, read_layouts, real_plan, table_plan
 from data.forms.page import FIRST, SECOND, Page, Style
 from data.forms.parts import check_writers
@@ -119,13 +119,14 @@ class ComposedForms(Source):
     def load(self) -> HandwrittenForms:
         """Returns the forms. Raises DataError as the class says."""
         self.check()
-        makes, stand_in = self.makes()
+        makes, stand_in, specks = self.makes()
         counts = {"train": self.forms, "validation": self.validation, "test": self.test, STYLED: self.test}
         parts = {
             part: FormImages.of(make.form([self.seed, NUMBERS[part], i]) for i in counted(part, counts[part]))
             for part, make in makes.items()
         }
-        return HandwrittenForms(NAME, parts, "stand-in" if stand_in else "composed", stand_in=stand_in)
+        return HandwrittenForms(NAME, parts, "stand-in" if stand_in else "composed", stand_in=stand_in,
+                                counts={"words_without_writing": specks})  # fmt: skip
 
     def check(self) -> None:
         """Raises DataError for settings out of range."""
@@ -143,8 +144,9 @@ class ComposedForms(Source):
                     f"{NAME}: data.{key}={getattr(self, key)} is unknown; choose one of {', '.join(choices)}"
                 )
 
-    def makes(self) -> tuple[dict[str, Make], bool]:
-        """Returns what each part is made of, and whether anything stands in for real ink. Raises as `load`."""
+    def makes(self) -> tuple[dict[str, Make], bool, int]:
+        """Returns what each part is made of, whether anything stands in for real ink, and how many images of words were
+        left out as they show no word. Raises as `load`."""
         source = "published" if self.source == "real" else self.source
         words = Dhsd(
             root=self.root,
@@ -156,10 +158,11 @@ class ComposedForms(Source):
         ).load()
         digits, written = digits_of(self.root, source=source, seed=self.seed)
         places = read_layouts(self.root, source=source) if self.layout == "funsd" else None
-        own = {part: words.parts[part] for part in words.parts}
+        own = {part: legible(words.parts[part]) for part in words.parts}
+        specks = sum(len(words.parts[part]) - len(images) for part, images in own.items())
         own["train"] = training_words(own["train"], self.ink, seed=self.seed)
         inks = {part: ink_of(images, digits[part]) for part, images in own.items()}
         how = (self.height, self.width), (self.least_boxes, self.most_boxes), self.slant
         makes = {part: Make(ink, FIRST, (places or {}).get(part, ()), *how) for part, ink in inks.items()}
         makes[STYLED] = Make(inks["test"], SECOND, (), *how)
-        return makes, words.stand_in or written
+        return makes, words.stand_in or written, specks

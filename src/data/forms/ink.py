@@ -14,6 +14,7 @@ from data.word_images import WordImages
 
 KINDS = ("dhsd", "synthetic", "both")
 SYNTHETIC_HANDS, MOST_SYNTHETIC = 37, 2000
+LEAST_WIDTH = 2  # of a character in an image of a word, 64 pixels high
 SEPARATORS = (".", "/", "-", " ")
 
 
@@ -74,6 +75,14 @@ def row_of(parts: list[np.ndarray], generator: np.random.Generator) -> np.ndarra
         put_on(layer, part, x, y)
         x += part.shape[1] + int(gap)
     return trimmed(layer)
+
+
+def legible(words: WordImages) -> WordImages:
+    """Returns the images with ink enough for their text: at least `LEAST_WIDTH` pixels a character from its left edge
+    to its right one. The others show a speck."""
+    widths = [of_image(image).shape[1] for image in words.images()]
+    pairs = enumerate(zip(widths, words.texts, strict=True))
+    return words.at([i for i, (width, text) in pairs if width >= LEAST_WIDTH * len(text)])
 
 
 def ink_of(words: WordImages, digits: Digits) -> Ink:

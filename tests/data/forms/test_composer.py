@@ -14,7 +14,7 @@ from data.form_images import CLASSES, DATE, NO_ORDER, NOISE, STAMP, WORD, Form, 
 from data.forms.composer import STYLED, ComposedForms
 from data.forms.digits import read_mnist, written_digits
 from data.forms.hand import stand_in_words
-from data.forms.ink import Ink, date_text, ink_of, training_words
+from data.forms.ink import Ink, date_text, ink_of, legible, training_words
 from data.forms.layers import INK, ink_box, printed, rotated, shifted, slanted, trimmed, with_gaps
 from data.forms.layouts import Label, Line, Plan, free_plan, lines_at, print_layer, real_plan, table_plan
 from data.forms.page import FIRST, Page, Piece, equal_parts
@@ -24,6 +24,7 @@ from data.forms.stamps import MAKERS as STAMPS
 from data.forms.stamps import stamp
 from data.pages import Document
 from data.pages import Page as Size
+from data.word_images import WordImages
 from pipeline.host.paths import PACKAGE
 
 BESIDE = PACKAGE.parent.parent.parent / "shared" / "data"
@@ -60,6 +61,15 @@ def page_of(ink: Ink, seed: int, **changed: Any) -> Page:
     generator = np.random.default_rng(seed)
     style = FIRST._replace(grain=(0, 0), **changed)
     return Page(SHAPE, free_plan(SHAPE, generator), style, ink, slant=6.0, generator=generator)
+
+
+def test_images_that_show_a_speck_are_no_words() -> None:
+    words = stand_in_words(seed=3, hands=1, each=2)
+    speck = np.full((64, 256), 255, np.uint8)
+    speck[30:33, 10:13] = 0
+    both = WordImages.of([words.image(0), speck, words.image(1)], [words.texts[0], "Straße", "a"])
+    assert legible(both).texts == (words.texts[0], "a")
+    assert settings().load().counts == {"words_without_writing": 0}
 
 
 def test_all_parts_have_forms_with_boxes_of_each_class(data: HandwrittenForms) -> None:

@@ -1,4 +1,4 @@
-"""`forms.stage=pipeline`: load, detector, recogniser, read, report."""
+"""`forms.stage=pipeline`: load, recogniser, detector, read, report."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def stages(settings: FormsConfig, data: HandwrittenForms, device: torch.device, 
 def parts_of(
     settings: FormsConfig, data: HandwrittenForms, here: Study, device: torch.device
 ) -> tuple[Part | None, Part]:
-    """Returns the detector, None where true boxes are given, and the recogniser."""
-    detector = None
-    if settings.forms.boxes == "found":
-        with here.clock.stage("detector"):
-            detector = detector_for(settings, data, here, device)
+    """Returns the detector, None where true boxes are given, and the recogniser, which refuses more and comes first."""
     with here.clock.stage("recogniser"):
-        return detector, recogniser_for(settings, data, here, device)
+        recogniser = recogniser_for(settings, data, here, device)
+    if settings.forms.boxes == "truth":
+        return None, recogniser
+    with here.clock.stage("detector"):
+        return detector_for(settings, data, here, device), recogniser
 
 
 def keep(settings: FormsConfig, data: HandwrittenForms, reader: FormReader, error: float, here: Study) -> str:
