@@ -90,12 +90,16 @@ class AttentionRecogniser(Recogniser):
 
     def nats(self, memory: Memory, symbols: Sequence[Sequence[int]]) -> Tensor:
         """Returns −ln p of each text with its end, (text,), where the decoder is told the true symbols so far."""
-        device = memory.states.device
-        whole = pad_sequence([torch.tensor([*own, END]) for own in symbols], batch_first=True).to(device)
-        written = torch.tensor([len(own) + 1 for own in symbols], device=device)
-        first = torch.full_like(whole[:, :1], self.embedding.num_embeddings - 1)
-        log_p, _ = self.told(memory, torch.cat([first, whole[:, :-1]], 1))
+        whole, log_p, _ = self.taught(memory, symbols)
+        written = torch.tensor([len(own) + 1 for own in symbols], device=whole.device)
         return -(log_p.gather(2, whole.unsqueeze(2)).squeeze(2) * present_steps(written, whole.shape[1])).sum(1)
+
+    def taught(self, memory: Memory, symbols: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Tensor]:
+        """Returns each text with its end, int64 (text, step), then ln p and attention as `told`, where the decoder is
+        told the true symbols so far."""
+        whole = pad_sequence([torch.tensor([*own, END]) for own in symbols], batch_first=True).to(memory.states.device)
+        first = torch.full_like(whole[:, :1], self.embedding.num_embeddings - 1)
+        return whole, *self.told(memory, torch.cat([first, whole[:, :-1]], 1))
 
     def losses(self, crops: Crops, texts: Sequence[str]) -> dict[str, Tensor]:
         """Returns decoder_loss, −ln p of each text over the number of its characters; the mean over the texts. Raises

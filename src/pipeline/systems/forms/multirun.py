@@ -42,7 +42,8 @@ def multirun_from(folder: Path) -> Remade:
     """Returns tables, figure and words from jobs.csv and the files of all jobs beside it."""
     jobs = compared_jobs(read_table(folder / "jobs.csv", FORMS.words), FORMS)
     own = STAGES[jobs["stage"].iloc[0]]
-    files = {file: read_table(folder / file, ("part", "run_id")) for file in own.FILES}
+    there = [file for file in own.FILES if file not in recognition.LACKED or (folder / file).exists()]
+    files = {file: read_table(folder / file, ("part", "run_id")) for file in there}
     summary = own.summary_of(jobs, files, folder.name)
     return Remade(
         dict(summary.tables), {Path(name).name: figure for name, figure in summary.figures.items()}, summary.text

@@ -146,7 +146,11 @@ def test_arms_are_compared_by_image() -> None:
 @pytest.mark.parametrize(
     ("experiment", "asked", "arms"),
     [
-        ("forms_recognition", ("forms.augment=none,noise", "recogniser=crnn"), ["crnn, noise", "crnn, none"]),
+        ("forms_recognition", ("forms.augment=none", "recogniser=crnn,moran"), ["crnn, none", "moran, none"]),
+        ("forms_recognition_words", ("forms.augment=thesis", "recogniser=word", "data=dhsd_parts"), ["word"]),
+        ("forms_character", ("forms.augment=none", "data=dhsd_parts"),
+         ["from a word model, none", "from scratch, none"]),
+        ("forms_attention", (*SMALL_SEQ2SEQ, "forms.alphabet=alphanumeric"), ["ctc_seq2seq"]),
         ("forms_losses", (*SMALL_SEQ2SEQ, "recogniser.ctc_share=1", "recogniser.normalise=patches"),
          ["CTC 1, by patches"]),
         ("forms_augmentation", ("forms.augment=thesis",), ["crnn"]),
@@ -160,7 +164,9 @@ def test_every_experiment_of_recognition_runs_tiny_and_its_page_is_made_again(
     assert result.status == 0, result.err
     export("STAND-IN-page (data not real)", tmp_path)
     page = next(tmp_path.glob("*/means.csv")).parent
-    kept = {path.name: path.read_bytes() for path in page.glob("*.csv") if path.name in ("means.csv", "paired.csv")}
+    again = ("means.csv", "paired.csv", "positions.csv")
+    kept = {path.name: path.read_bytes() for path in page.glob("*.csv") if path.name in again}
+    assert ("positions.csv" in kept) == (experiment == "forms_attention")
     assert sorted(pd.read_csv(page / "means.csv")["arm"]) == arms
     export_again(page)
     assert kept == {name: (page / name).read_bytes() for name in kept}

@@ -15,15 +15,25 @@ from pipeline.compare.markdown import markdown_table
 from pipeline.compare.mcnemar import mcnemar_p
 from pipeline.compare.words import Summary
 from pipeline.systems.forms.arms import compared_arms, errors_by_arm, in_words, joined
+from pipeline.systems.forms.recognition.attention import ATTENTION, by_arm, in_groups
+from pipeline.systems.forms.recognition.attention_figures import positions_figure
 from pipeline.systems.forms.recognition.report import READ
 
 SETS: tuple[str, ...] = ("data", "part")
-FILES = {READ: ["part", "image", "characters", "faults"]}  # of each job, and the columns of it
+FILES = {  # of each job, and the columns of it
+    READ: ["part", "image", "characters", "faults"],
+    ATTENTION: ["position", "texts", "near", "equal"],
+}
+LACKED = (ATTENTION,)  # by recognisers without it
 X = "character error rate (%)\nmean over seeds; bars: 95 % interval over images"
 CAPTION = (
     "Character error rates of the test part in %, the mean over seeds. The intervals and p are of a bootstrap over "
     "images, the same for both arms of a pair; p is adjusted by Holm over the pairs of a set. *verdict*: whether *arm* "
     "has a lower error than *against*."
+)
+ATTENDED = (
+    "Share of the decoder's attention within one patch of those at which CTC says the character, by its position in "
+    "the text, the mean over seeds; *equal*: what equal weights for all patches would put there:"
 )
 WORDS = (
     "Images that one of both arms alone reads without a fault, over equal seeds, with McNemar's exact p after Holm's "
@@ -48,7 +58,17 @@ def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
     if "words.csv" in tables:
         parts += [WORDS, markdown_table(tables["words.csv"], digits=4)]
     figure = errors_by_arm(tables["means.csv"], title=f"{title}: arms side by side", x=X)
-    return Summary(tables | {READ: read}, {"figures/arms": figure}, "\n\n".join([CAPTION, *parts]))
+    own = Summary(tables | {READ: read}, {"figures/arms": figure}, "\n\n".join([CAPTION, *parts]))
+    attention = files.get(ATTENTION, ())
+    return with_attention(own, by_arm(jobs, attention), attention, title) if len(attention) else own
+
+
+def with_attention(summary: Summary, table: Any, rows: Any, title: str) -> Summary:
+    """Returns a summary with a table, a figure and words of where decoders look."""
+    figure = positions_figure(table, title=f"{title}: where the decoder looks")
+    text = f"{summary.text}\n\n{ATTENDED}\n\n{markdown_table(in_groups(table), digits=4)}"
+    tables = {**summary.tables, "positions.csv": table, ATTENTION: rows}
+    return Summary(tables, {**summary.figures, "figures/positions": figure}, text)
 
 
 def errors_of(read: Any) -> tuple[float, np.ndarray]:

@@ -10,6 +10,8 @@ from data.word_images import HandwrittenWords
 from pipeline.compare.markdown import markdown_table
 from pipeline.job.study import Study, log_metrics
 from pipeline.systems.forms.learning import log_curve
+from pipeline.systems.forms.recognition.attention import ATTENTION, Attention
+from pipeline.systems.forms.recognition.attention_figures import maps_figure
 from pipeline.systems.forms.recognition.figures import LABELS, error_rates, samples
 from pipeline.systems.forms.recognition.fitting import Fitted
 from pipeline.systems.forms.recognition.load import spelt, unknown_share
@@ -50,6 +52,15 @@ def log_figures(here: Study, data: HandwrittenWords, fitted: Fitted, read: pd.Da
         log_curve(here, fitted.curve, LABELS, "recogniser")
     here.run.figure(error_rates(read, title=here.title), "figures/error_rates")
     here.run.figure(samples(data.parts["test"], read, title=here.title), "figures/samples")
+
+
+def log_attention(here: Study, data: HandwrittenWords, fitted: Fitted, attention: Attention) -> None:
+    """Where a decoder looks, by position; with all details two maps too."""
+    log_metrics(here.run, {"evaluate/attention_near": attention.near})
+    here.run.table(attention.table, ATTENTION)
+    if here.full:
+        figure = maps_figure(attention, data.parts["test"], fitted.recogniser, title=here.title)
+        here.run.figure(figure, "figures/attention")
 
 
 def said(metrics: dict[str, float], data: HandwrittenWords) -> str:

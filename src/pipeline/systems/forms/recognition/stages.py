@@ -9,9 +9,10 @@ from data.word_images import HandwrittenWords
 from pipeline.job.study import Study
 from pipeline.systems.forms.comparison import FORMS
 from pipeline.systems.forms.config import FormsConfig
+from pipeline.systems.forms.recognition.attention import attention_of
 from pipeline.systems.forms.recognition.fitting import Fitted, fit
 from pipeline.systems.forms.recognition.load import load
-from pipeline.systems.forms.recognition.report import log_data, log_fitted, said
+from pipeline.systems.forms.recognition.report import log_attention, log_data, log_fitted, said
 from pipeline.systems.forms.recognition.scores import metrics_of, nearest_texts, read_table
 
 __all__ = ["load", "stages"]
@@ -25,9 +26,12 @@ def stages(settings: FormsConfig, data: HandwrittenWords, device: torch.device, 
     here.run.tags({"validation_error": repr(fitted.validation)})
     with here.clock.stage("evaluate"):
         read = evaluated(settings, data, fitted)
+        attention = attention_of(fitted.recogniser, data.parts["test"])
     metrics = metrics_of(read)
     with here.clock.stage("report"):
         log_fitted(here, data, fitted, read)
+        if attention is not None:
+            log_attention(here, data, fitted, attention)
         kept = keep(settings, data, fitted, here)
     here.close(said(metrics, data) + kept, f"{fitted.validation:.4g} on the validation part")
     return fitted.validation
