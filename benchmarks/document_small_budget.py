@@ -14,15 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from data.documents.kleister import KleisterNda
 from data.pages import Document, Documents
 from models.documents.chunks import Chunk, Reading
-from models.documents.network import Architecture, DocumentNetwork, PageEmbedding
+from models.documents.network import Architecture, DocumentNetwork
 from models.documents.objective import Prepared, ReadingObjective
 from models.documents.predictor import DocumentPredictor, tagged
-from models.documents.tokens import PageTokens
 from models.sequence.entities import Counts, entity_counts
 from models.sequence.patterns import SlidingWindow
 from models.sequence.vocabulary import Vocabulary
@@ -33,44 +32,22 @@ EMPTY = 0.25  # share of the chunks without an entity
 
 
 class Arm(NamedTuple):
-    """Says what an arm does: small letters, the two tokens on each side mixed into each, α of the weights of tags, and
-    dropout."""
+    """Says what an arm does: small letters, how many tokens on each side are mixed into each, α of the weights of tags,
+    and dropout."""
 
     lower: bool
-    mixed: bool
+    adjacent: int
     power: float = 0.5
     dropout: float = 0.1
 
 
 ARMS = {
-    "small letters": Arm(lower=True, mixed=False),
-    "capitals kept": Arm(lower=False, mixed=False),
-    "capitals kept, neighbours mixed in": Arm(lower=False, mixed=True),
-    "the same, equal weights": Arm(lower=False, mixed=True, power=0.0),
-    "the same, dropout 0.3": Arm(lower=False, mixed=True, dropout=0.3),
+    "small letters": Arm(lower=True, adjacent=0),
+    "capitals kept": Arm(lower=False, adjacent=0),
+    "capitals kept, neighbours mixed in": Arm(lower=False, adjacent=2),
+    "the same, equal weights": Arm(lower=False, adjacent=2, power=0.0),
+    "the same, dropout 0.3": Arm(lower=False, adjacent=2, dropout=0.3),
 }
-
-
-class Mixed(nn.Module):
-    """Is an embedding to which a linear map of the tokens beside each is added, within its document."""
-
-    def __init__(self, inner: PageEmbedding, reach: int = 2) -> None:
-        super().__init__()
-        width = inner.words.embedding_dim
-        self.inner, self.reach = inner, reach
-        self.mix, self.norm = nn.Linear((2 * reach + 1) * width, width), nn.LayerNorm(width)
-
-    def forward(self, tokens: PageTokens) -> Tensor:
-        """Returns (token, width)."""
-        states = self.inner(tokens)
-        own = torch.arange(len(states))
-        document = torch.repeat_interleave(torch.arange(len(tokens.lengths)), tokens.lengths)
-        parts = []
-        for step in range(-self.reach, self.reach + 1):
-            place = (own + step).clamp(0, len(states) - 1)
-            inside = (own + step == place) & (document[place] == document)
-            parts.append(states[place] * inside[:, None])
-        return self.norm(states + self.mix(torch.cat(parts, 1)))
 
 
 def reading_of(data: Documents, *, lower: bool) -> Reading:
@@ -91,14 +68,12 @@ def learned_chunks(data: Documents, reading: Reading) -> list[Prepared]:
 
 
 def network_of(arm: Arm, reading: Reading, outputs: int) -> DocumentNetwork:
-    torch.manual_seed(0)
     architecture = Architecture(
-        reading.vocabulary.size, layers=LAYERS, longest=CHUNK, outputs=outputs, dropout=arm.dropout
-    )
-    network = DocumentNetwork(architecture, seed=0)
-    if arm.mixed:
-        network.embedding = Mixed(network.embedding)  # pyright: ignore[reportAttributeAccessIssue]
-    return network
+        reading.vocabulary.size, layers=LAYERS, longest=CHUNK, outputs=outputs, dropout=arm.dropout,
+        adjacent=arm.adjacent,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    return DocumentNetwork(architecture, seed=0)
 
 
 def pace(step: int) -> float:

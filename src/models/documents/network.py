@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from models.documents.adjacent import AdjacentMixing
 from models.documents.tokens import NO_BOX, PageTokens
 from models.runtime.seeding import drawn
 from models.sequence.attention import Attending
@@ -23,8 +24,9 @@ class Architecture:
 
     vocabulary: how many numbers tokens may have. width, heads, hidden, layers: of the encoder. longest: tokens of a
     document, or of a chunk of it. pages: numbers of pages that are told apart, later ones count as the last. boxes:
-    whether the network sees where words stand. norm: "pre" or "post". outputs: classes, or tags, 0 for none. Raises
-    ValueError for what cannot be.
+    whether the network sees where words stand. norm: "pre" or "post". outputs: classes, or tags, 0 for none. adjacent:
+    tokens on each side that are mixed into each before the first layer, 0 for none. Raises ValueError for what cannot
+    be.
     """
 
     vocabulary: int
@@ -38,6 +40,7 @@ class Architecture:
     norm: Norm = "pre"
     dropout: float = 0.1
     outputs: int = 0
+    adjacent: int = 0
 
     def __post_init__(self) -> None:
         for name in ("vocabulary", "width", "hidden", "layers", "longest", "pages"):
@@ -47,8 +50,9 @@ class Architecture:
             raise ValueError(f"width must be a multiple of heads, got {self.width} and {self.heads}")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout}")
-        if self.outputs < 0:
-            raise ValueError(f"outputs must be at least 0, got {self.outputs}")
+        for name in ("outputs", "adjacent"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must be at least 0, got {getattr(self, name)}")
 
 
 def table(rows: int, width: int) -> nn.Embedding:
@@ -123,6 +127,8 @@ class DocumentNetwork(nn.Module):
         own = self.architecture = architecture
         with drawn(seed, "documents/embedding"):
             self.embedding = PageEmbedding(own)
+        with drawn(seed, "documents/adjacent"):
+            self.adjacent = AdjacentMixing(own.width, own.adjacent) if own.adjacent else None
         self.layers = nn.ModuleList(self._layer(place, seed) for place in range(own.layers))
         self.norm = nn.LayerNorm(own.width) if own.norm == "pre" else nn.Identity()
         with drawn(seed, "documents/head"):
@@ -137,9 +143,13 @@ class DocumentNetwork(nn.Module):
             part = FeedForward(own.width, own.hidden)
             return EncoderLayer(own.width, own.heads, part, dropout=own.dropout, norm=own.norm)
 
+    def _embedded(self, tokens: PageTokens) -> Tensor:
+        states = self.embedding(tokens)
+        return states if self.adjacent is None else self.adjacent(states, tokens.lengths)
+
     def encode(self, tokens: PageTokens, plans: Sequence[Attending]) -> Tensor:
         """Returns what the network makes of each token, (token, width). plans: one for all layers, or one each."""
-        states, ledger = self.embedding(tokens), Ledger()
+        states, ledger = self._embedded(tokens), Ledger()
         chosen = list(plans) * len(self.layers) if len(plans) == 1 else list(plans)
         for layer, plan in zip(self.layers, chosen, strict=True):
             states = layer(states, Setting(None, None, ledger, plan=plan))

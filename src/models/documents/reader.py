@@ -43,13 +43,14 @@ class DocumentReader(SavedEstimator):
 
     task: "tags" of words or "classes" of documents. attention: what a token attends to, with `neighbours` on the page
     and a `window` in the text, see `models.sequence.patterns`. layout: "boxes", or "text" for a network that does not
-    see where words stand. width, heads, hidden, layers, dropout: of the network. pieces: numbers of the vocabulary,
-    which the texts must allow. lower_case: whether words are read in small letters. max_length: tokens that are read
-    together; longer documents are read in chunks that share `stride` tokens. tokens: of a batch, at least max_length.
-    guessing: epochs in which hidden words are learned before. class_weight: α of the weights (N / (C n_c))^α of classes
-    and tags, 0 for equal ones. epochs, learning_rate, warmup, clip: of AdamW. patience: epochs without a better
-    validation loss that end training; the best is kept. held_out: the share of the documents that is held out for that,
-    0 for none. random_state: the seed of all that is drawn; None or a RandomState of NumPy draws one in each `fit`.
+    see where words stand. width, heads, hidden, layers, dropout: of the network. adjacent: tokens on each side that are
+    mixed into each before the first layer, 0 for none. pieces: numbers of the vocabulary, which the texts must allow.
+    lower_case: whether words are read in small letters. max_length: tokens that are read together; longer documents are
+    read in chunks that share `stride` tokens. tokens: of a batch, at least max_length. guessing: epochs in which hidden
+    words are learned before. class_weight: α of the weights (N / (C n_c))^α of classes and tags, 0 for equal ones.
+    epochs, learning_rate, warmup, clip: of AdamW. patience: epochs without a better validation loss that end training;
+    the best is kept. held_out: the share of the documents that is held out for that, 0 for none. random_state: the seed
+    of all that is drawn; None or a RandomState of NumPy draws one in each `fit`.
 
     After `fit`: `predictor_`, the fitted `models.documents.predictor.DocumentPredictor`; `curve_`, training and
     validation loss of each epoch.
@@ -66,6 +67,7 @@ class DocumentReader(SavedEstimator):
     hidden: int = 192
     layers: int = 2
     dropout: float = 0.1
+    adjacent: int = 0
     pieces: int = 2000
     lower_case: bool = True
     max_length: int = 2048
@@ -175,7 +177,8 @@ class DocumentReader(SavedEstimator):
         vocabulary = Vocabulary.train((text.lower() if lower else text for text in texts),
                                       pieces=whole_number("pieces", self.pieces))  # fmt: skip
         architecture = Architecture(vocabulary.size, **sizes, longest=longest, boxes=self.layout == "boxes",
-                                    dropout=dropout, outputs=len(outputs))  # fmt: skip
+                                    dropout=dropout, outputs=len(outputs),
+                                    adjacent=whole_number("adjacent", self.adjacent, least=0, most=1000))  # fmt: skip
         network = DocumentNetwork(architecture, seed=seed)
         reading = Reading(vocabulary, (pattern,), architecture.layers, longest, stride, lower, seed)
         return DocumentPredictor(network, reading, task, outputs)

@@ -143,6 +143,7 @@ def test_tokens_are_pieces_of_words_with_the_box_and_page_of_the_word() -> None:
         ({"layers": 0}, "layers must be at least 1, got 0"),
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
         ({"outputs": -1}, "outputs must be at least 0, got -1"),
+        ({"adjacent": -1}, "adjacent must be at least 0, got -1"),
     ],
 )
 def test_architectures_that_cannot_be(changed: dict[str, Any], said: str) -> None:

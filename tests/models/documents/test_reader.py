@@ -36,7 +36,9 @@ def table(count: int = 8, seed: int = 0) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def fitted() -> DocumentReader:
-    return DocumentReader(**QUICK | {"epochs": 25, "learning_rate": 0.02, "held_out": 0.2}).fit(table(20))
+    return DocumentReader(**QUICK | {"epochs": 25, "learning_rate": 0.02, "held_out": 0.2, "adjacent": 1}).fit(
+        table(20)
+    )
 
 
 def test_tags_are_learned_and_come_back_from_disk(fitted: DocumentReader, tmp_path: Path) -> None:
@@ -100,6 +102,7 @@ def test_text_alone_needs_no_boxes() -> None:
         ({"width": 15}, "width must be a multiple of heads, got 15 and 2"),
         ({"layers": 10**9}, "layers must be at most 10000, got 1000000000"),
         ({"dropout": 1.0}, "dropout must be a number of 0 or more and at most 0.95"),
+        ({"adjacent": -1}, "adjacent must be a whole number of at least 0, got -1"),
         ({"pieces": 100}, "pieces must be at least 260"),
         ({"pieces": 10**6}, "the texts allow"),
         ({"lower_case": 1}, "lower_case must be True or False, got 1"),

@@ -41,6 +41,7 @@ class EncoderConfig:
     layers: int = setting(above=0)
     norm: str = setting(choices=("pre", "post"))
     dropout: float = setting(at_least=0, below=1)
+    adjacent: int = setting(at_least=0)
 
 
 @dataclass

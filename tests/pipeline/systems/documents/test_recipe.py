@@ -55,7 +55,16 @@ def test_a_run_leaves_scores_tables_figures_and_a_model_that_says_the_same(run_p
 def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_dropout(
     run_pipeline: Callable, client, monkeypatch
 ) -> None:
-    asked = (*QUIET, "size=full", "finetune.epochs=3", "finetune.max_tokens=96", "pretrain.max_tokens=96", "seed=3")
+    asked = (
+        *QUIET,
+        "size=full",
+        "encoder.adjacent=2",
+        "documents.lower_case=false",
+        "finetune.epochs=3",
+        "finetune.max_tokens=96",
+        "pretrain.max_tokens=96",
+        "seed=3",
+    )
     assert run_pipeline(*asked).status == 0
     whole = only_run(client)
     client.delete_run(whole.info.run_id)
