@@ -25,6 +25,7 @@ PATTERNS: dict[str, Pattern] = {
     "sliding_window": SlidingWindow(128), "window_random": WindowRandom(64, 3), "distance": Distance(128),
     "distance_window": DistanceWindow(128, 128),
 }  # fmt: skip
+PLANNED = {"ours, distance_window": "distance_window", "sliding_window": "sliding_window"}
 WORDS_A_PAGE, LINE = 459, 12.0  # the mean of contracts, points from line to line
 
 
@@ -79,7 +80,26 @@ def measure(machine: Machine, budget: float) -> list[Row]:
         forms = {"ours, keys of the page with values of the text": step(pairs.attend, parts),
                  "distance": step(near.attend, parts)}  # fmt: skip
         rows += compare("page attention", f"n = {tokens}", forms, machine=machine, budget=budget)
+    return rows + planning(machine, budget)
+
+
+def planning(machine: Machine, budget: float) -> list[Row]:
+    """Rows of what precedes attention, once a document: its order, the keys of each query, and their groups."""
+    rows = []
+    for tokens in TOKENS:
+        forms = {label: plan_of(name, tokens) for label, name in PLANNED.items()}
+        rows += compare("plan of page attention", f"n = {tokens}", forms, machine=machine, budget=budget)
     return rows
+
+
+def plan_of(name: str, tokens: int) -> Form:
+    place = document(tokens)
+
+    def made() -> Plan:
+        order = page_order(place.centres, leaf=64) if name.startswith("distance") else reading_order(tokens)
+        return plan(keys_of(PATTERNS[name], place, np.random.default_rng(0)), order)
+
+    return made
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ ROWS = {
     "ssgp": 6,
     "gp_regression": 3 + 3 + 1,
     "five_lines": 2,
-    "page_attention": 4 * 2 + 2,
+    "page_attention": 4 * 2 + 2 + 2,
     "attention_peers": 2 * 2 if find_spec("transformers") else 0,
     "document_step": 3 * 2 + 3 * 2,
     "form_boxes": 2 + 2 * 2 + 2,

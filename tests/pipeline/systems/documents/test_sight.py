@@ -1,0 +1,40 @@
+"""What a run's attention sees, counted a pair of tokens at a time; the first token sees all, and all see it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from data.documents.generator import SyntheticDocuments
+from models.documents.chunks import Reading
+from models.sequence.patterns import Full, SlidingWindow
+from models.sequence.vocabulary import Vocabulary
+from pipeline.systems.documents.load import Loaded, Piece
+from pipeline.systems.documents.sight import sight_of
+
+
+@pytest.mark.parametrize("longest", [600, 90], ids=["whole", "chunks"])
+@pytest.mark.parametrize(("pattern", "reach"), [(SlidingWindow(16), 8), (Full(), 10**6)], ids=["window", "full"])
+def test_reach_is_the_share_of_cues_whose_word_is_a_key(pattern: Any, reach: int, longest: int) -> None:
+    data = SyntheticDocuments(train=2, validation=1, test=3, words=80, questions=6, values=3, cue="textual").load()
+    vocabulary = Vocabulary.train([" ".join(own.words) for own in data.parts["train"]], pieces=300)
+    reading = Reading(vocabulary, (pattern,), 1, longest, stride=20)
+    pieces = [Piece(i, chunk) for i, own in enumerate(data.parts["test"]) for chunk in reading.chunks(own)]
+    found = sight_of(Loaded(data, reading, {"test": pieces}, {}, "", torch.device("cpu")))
+    keys = pairs = tokens = 0
+    seen = list[bool]()
+    for place, (stretch, own) in pieces:
+        words = own.tokens.words.tolist()
+        near = [[j for j in range(len(words)) if abs(i - j) <= reach or 0 in (i, j)] for i in range(len(words))]
+        keys, pairs, tokens = keys + sum(map(len, near)), pairs + len(words) ** 2, tokens + len(words)
+        for asked, told in data.parts["test"][place].cues - stretch.first:
+            if asked in words[1:]:
+                seen.append(told >= 0 and told in [words[j] for j in near[words.index(asked)]])
+    assert (len(pieces) > 3) is (longest == 90)
+    assert sum(seen) > 0
+    assert found["reach"] == sum(seen) / len(seen)
+    assert (found["reach"] == 1) is (reach > longest and longest == 600)
+    assert (found["keys_per_query"], found["share_of_pairs"]) == (keys / tokens, keys / pairs)
+    assert found["ceiling"] == found["reach"] + (1 - found["reach"]) / 3
