@@ -28,7 +28,7 @@ class PageScore(NamedTuple):
 
     characters, faults: of the true text, and D of what was read from it (see `models.forms.recognise.error_rates`).
     words, word_faults: the same by words between blanks. boxes, right: true boxes, and those found and read without a
-    fault. pairs, in_order: neighbours in the true order, and those that follow each other as they were read.
+    fault. pairs, out_of_order: neighbours in the true order, and those of them that do not follow each other as read.
     """
 
     characters: int
@@ -38,7 +38,7 @@ class PageScore(NamedTuple):
     boxes: int
     right: int
     pairs: int
-    in_order: int
+    out_of_order: int
 
 
 def page_score(true: Sequence[TrueWord], read: Sequence[Found]) -> PageScore:
@@ -51,7 +51,7 @@ def page_score(true: Sequence[TrueWord], read: Sequence[Found]) -> PageScore:
     names = [("no word", number) if place is None else place for number, place in enumerate(means)]
     return PageScore(
         len(asked), distance(said, asked), len(asked.split()), distance(said.split(), asked.split()), len(true), right,
-        pairs, round(pairs * pairs_in_order(range(len(true)), names)),
+        pairs, pairs - round(pairs * pairs_in_order(range(len(true)), names)),
     )  # fmt: skip
 
 

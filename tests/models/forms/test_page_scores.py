@@ -22,7 +22,7 @@ def found(true: TrueWord, text: str, score: float = 0.9, *, right: float = 0.0) 
 def test_a_form_that_is_read_without_a_fault() -> None:
     score = page_score(TRUE, in_order([found(own, own.text) for own in TRUE]))
     assert score._asdict() == {"characters": 16, "faults": 0, "words": 4, "word_faults": 0, "boxes": 3, "right": 3,
-                               "pairs": 2, "in_order": 2}  # fmt: skip
+                               "pairs": 2, "out_of_order": 0}  # fmt: skip
 
 
 def test_faults_are_those_of_the_error_rates_and_boxes_of_other_classes_are_no_words() -> None:
@@ -33,7 +33,7 @@ def test_faults_are_those_of_the_error_rates_and_boxes_of_other_classes_are_no_w
     asked, said = "New York abc xyz", "New York acb xyz"
     assert 100 * score.faults / score.characters == character_error_rate([said], [asked])
     assert 100 * score.word_faults / score.words == word_error_rate([said.split()], [asked.split()])
-    assert (score.right, score.in_order) == (1, 1)  # the third box overlaps its word too little
+    assert (score.right, score.out_of_order) == (1, 1)  # the third box overlaps its word too little
 
 
 def test_a_word_is_meant_once_by_the_box_of_the_highest_score() -> None:
@@ -46,7 +46,7 @@ def test_a_word_is_meant_once_by_the_box_of_the_highest_score() -> None:
 
 def test_a_form_that_nothing_was_found_on_and_one_without_a_word() -> None:
     assert page_score(TRUE, [])[:4] == (16, 16, 4, 4)
-    assert page_score(TRUE, []).in_order == 0
+    assert page_score(TRUE, []).out_of_order == 2
     assert page_score([], [found(TRUE[0], "ab")])[:4] == (0, 2, 0, 1)
     assert page_score(TRUE[:1], [found(TRUE[0], "New York")])[-2:] == (0, 0)
 

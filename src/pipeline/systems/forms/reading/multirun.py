@@ -14,15 +14,18 @@ from pipeline.systems.forms.reading.report import READ
 from pipeline.systems.forms.reading.scores import NAMES
 
 SETS: tuple[str, ...] = ("data", "part", "rate", "reading")
-RATES = {"CER": ("faults", "characters"), "WER": ("word_faults", "words")}
-FILES = {READ: ["part", "form", "reading", "characters", "faults", "words", "word_faults"]}  # of each job, its columns
+RATES = {
+    "CER": ("faults", "characters"), "WER": ("word_faults", "words"), "out of order": ("out_of_order", "pairs"),
+}  # fmt: skip
+FILES = {READ: ["part", "form", "reading", *(name for rate in RATES.values() for name in rate)]}  # and its columns
 X = "error rate (%)\nmean over seeds; bars: 95 % interval over forms"
 CAPTION = (
     "Error rates of the texts of whole forms in %, the mean over seeds: edits over characters (CER), or over words "
-    "between blanks (WER). *true boxes*: the same recogniser in true boxes; *corrected*: with texts taken for training "
-    "texts that are near. The intervals and p are of a bootstrap over forms, the same for both arms of a pair; p is "
-    "adjusted by Holm over the pairs of a set. *verdict*: whether *arm* has a lower error than *against*. The part "
-    "test_style has a style of page that no training form has."
+    "between blanks (WER), or neighbouring words that do not follow each other (out of order). *true boxes*: the same "
+    "recogniser in true boxes; *corrected*: with texts taken for training texts that are near. The intervals and p are "
+    "of a bootstrap over forms, the same for both arms of a pair; p is adjusted by Holm over the pairs of a set. "
+    "*verdict*: whether *arm* has a lower error than *against*. The part test_style has a style of page that no "
+    "training form has."
 )
 
 
@@ -50,9 +53,14 @@ def sets_of(data: str, read: Any) -> list[tuple[dict[str, str], Any]]:
     jobs, sets = read["run_id"].nunique(), []
     for rate in RATES:
         for (part, reading), own in read.groupby(["part", "reading"], sort=False):
-            if own["run_id"].nunique() == jobs:
+            if own["run_id"].nunique() == jobs and own[RATES[rate][1]].sum() and not order_twice(rate, reading):
                 sets.append((dict(zip(SETS, (data, part, rate, reading), strict=True)), own))
     return sets
+
+
+def order_twice(rate: str, reading: str) -> bool:
+    """Returns whether a rate says what another reading has said: texts that are corrected stand where they stood."""
+    return rate == "out of order" and "corrected" in reading
 
 
 def errors_of(read: Any, rate: str) -> tuple[float, np.ndarray]:

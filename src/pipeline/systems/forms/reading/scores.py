@@ -101,7 +101,7 @@ def rates_of(own: Any) -> Mapping[str, float]:
     return {
         "cer": 100 * total["faults"] / total["characters"], "wer": 100 * total["word_faults"] / total["words"],
         "word_accuracy": total["right"] / total["boxes"],
-        "order": total["in_order"] / total["pairs"] if total["pairs"] else 1.0,
+        "order": 1 - total["out_of_order"] / max(total["pairs"], 1),
     }  # fmt: skip
 
 
