@@ -30,7 +30,7 @@ COUNTS = ["faults", "characters", "word_faults", "words"]
 def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
     run_pipeline: Callable, client, tmp_path
 ) -> None:
-    result = run_pipeline(*OWN, *SMALL)
+    result = run_pipeline("+experiment=forms", "detector=components", *TINY, *SMALL)
     assert result.status == 0, result.err
     run = only_run(client)
     metrics, tags = run.data.metrics, run.data.tags
