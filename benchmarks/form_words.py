@@ -1,17 +1,25 @@
-"""Words of forms: training steps of CRNN beside plain layers and batches as they come, and a beam beside one in Python.
+"""Words of forms: training steps of CRNN beside plain layers and batches as they come, a beam beside one in Python, and
+a whole form from the bytes of its file to its words beside the time that it may take.
 
 python benchmarks/form_words.py --threads 1
 """
 
 from __future__ import annotations
 
+import io
 import math
 
+import numpy as np
 import torch
+from PIL import Image
 from side_by_side import Form, Machine, Row, compare, run
 from torch import Tensor, nn
 
+from data.forms.images import read_image
+from models.forms.detect.boxes import WORD, Detections
+from models.forms.detect.r_fcn import RFCN
 from models.forms.images import Crops, crops_of
+from models.forms.reader import FormReader, ink_of
 from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.attending import END, AttentionRecogniser
 from models.forms.recognise.crnn import CRNN, CRNNNetwork
@@ -22,6 +30,7 @@ WIDTHS = (32, 256)  # of the words, in pixels
 PIXELS = 16  # a character
 READ, BEAM = 16, 4  # words that are read with a beam, and its hypotheses
 UNITS, LAYERS = 96, 4
+PAGE, ON_PAGE, LIMIT = (480, 640), 20, 1.0  # of a form: pixels, words, and seconds that it may take on one core
 ALPHABET = Alphabet(tuple("abcdefghijklmnopqrstuvwxyzäöüß"))
 
 Words = tuple[list[Tensor], list[str]]
@@ -160,8 +169,31 @@ def beam_rows(machine: Machine, budget: float) -> list[Row]:
     return compare("reading by CTC-Seq2Seq", size, forms, machine=machine, budget=budget)
 
 
+def page_rows(machine: Machine, budget: float) -> list[Row]:
+    """What a served model does with a form; the boxes of as many words as are asked for are read, wherever the
+    detector, which was not trained, finds some."""
+    detector = RFCN(anchors=((168.0, 33.0), (100.0, 30.0), (60.0, 60.0))).network().eval().to(machine.device)
+    reader = FormReader(detector, CRNN(height=HEIGHT).network(ALPHABET).eval().to(machine.device))
+    file = io.BytesIO()
+    Image.fromarray(np.random.default_rng(0).integers(0, 256, PAGE, np.uint8)).save(file, "PNG")
+    corners = torch.tensor([[place % 4 * PAGE[1] / 4, place // 4 * PAGE[0] / 5] for place in range(ON_PAGE)])
+    boxes = torch.cat([corners, corners + torch.tensor([PAGE[1] / 4, PAGE[0] / 15])], 1)
+    words = Detections(boxes, torch.full((ON_PAGE,), WORD), torch.ones(ON_PAGE))
+
+    def read() -> None:
+        ink = ink_of(read_image(file.getvalue(), where="form").grey)
+        with torch.inference_mode():
+            detector.detect(ink[None, None].to(machine.device))
+        assert len(reader.read_boxes(ink, words)) == ON_PAGE  # noqa: S101
+
+    size = f"{PAGE[0]} x {PAGE[1]} px, {ON_PAGE} words"
+    (ours,) = compare("reading a form", size, {"ours": read}, machine=machine, budget=budget)
+    limit = Row(spot=ours.spot, size=size, form="the limit on one core", seconds=LIMIT, ratio=LIMIT / ours.seconds)
+    return [ours, limit]
+
+
 def measure(machine: Machine, budget: float) -> list[Row]:
-    return [*training_rows(machine, budget), *beam_rows(machine, budget)]
+    return [*training_rows(machine, budget), *beam_rows(machine, budget), *page_rows(machine, budget)]
 
 
 if __name__ == "__main__":

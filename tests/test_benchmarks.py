@@ -31,7 +31,17 @@ TINY: dict[str, dict[str, Any]] = {
     "attention_peers": {"TOKENS": (128,), "HEADS": 2, "WIDTH": 8, "WINDOW": 16, "BLOCK": 8},
     "document_step": {"TOKENS": 90, "VOCABULARY": 50},
     "form_boxes": {"BOXES": (20,), "POOLED": 5, "SIZE": (96, 128)},
-    "form_words": {"WORDS": 4, "BATCH": 2, "WIDTHS": (16, 40), "READ": 2, "UNITS": 8, "LAYERS": 1, "BEAM": 2},
+    "form_words": {
+        "WORDS": 4,
+        "BATCH": 2,
+        "WIDTHS": (16, 40),
+        "READ": 2,
+        "UNITS": 8,
+        "LAYERS": 1,
+        "BEAM": 2,
+        "PAGE": (96, 128),
+        "ON_PAGE": 4,
+    },
     "mctn_step": {"BATCH": 3, "LEAST": 2, "STEPS": 4, "UNITS": 4, "UTTERANCES": 5, "VOCABULARY": 9, "LONGEST": 4},
     "experts_step": {
         "SIZES": ((9, 8, 8, 4, 2, "even"), (9, 8, 8, 4, 2, "skewed")),
@@ -64,7 +74,7 @@ ROWS = {
     "attention_peers": 2 * 2 if find_spec("transformers") else 0,
     "document_step": 3 * 2 + 3 * 2,
     "form_boxes": 2 + 2 * 2 + 2,
-    "form_words": 3 + 2,
+    "form_words": 3 + 2 + 2,
     "mctn_step": 3 + 3 + 2 + 2,
     "experts_step": 2 * (4 + hasattr(torch.nn.functional, "grouped_mm")) + 3 + 3,
 }
