@@ -26,8 +26,13 @@ def check(settings: FormsConfig) -> None:
         refuse_other_records(settings.data["_target_"], (TAKEN[own.stage],), f"forms.stage={own.stage}")
     if own.stage != "segmentation":
         refuse_words_of_strings(settings, recogniser_of(settings))
-    if own.stage != "recognition" and not (own.stage == "pipeline" and own.boxes == "truth"):
+    if own.stage != "recognition" and not boxes_given(settings):
         check_detector(settings)
+
+
+def boxes_given(settings: FormsConfig) -> bool:
+    """Returns whether forms are read in their true boxes, so that no detector is asked for."""
+    return settings.forms.stage == "pipeline" and settings.forms.boxes == "truth"
 
 
 def check_detector(settings: FormsConfig) -> None:

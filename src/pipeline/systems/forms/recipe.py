@@ -14,6 +14,7 @@ from pipeline.host.torchrun import refuse_several
 from pipeline.job.clock import Clock
 from pipeline.job.study import Named, Study, set_up, study
 from pipeline.settings.job import Job
+from pipeline.systems.forms.checks import boxes_given
 from pipeline.systems.forms.config import GROUPS, FormsConfig
 from pipeline.systems.forms.reading import stages as reading
 from pipeline.systems.forms.recognition import stages as recognition
@@ -49,11 +50,6 @@ def arm_of(settings: FormsConfig, job: Job) -> str:
         names[0] = "true boxes"
     model = " + ".join(names)
     return model if own.augment == USUAL or model == "components" else f"{model}, {own.augment}"
-
-
-def boxes_given(settings: FormsConfig) -> bool:
-    """Returns whether forms are read in their true boxes, so that no detector is asked for."""
-    return settings.forms.stage == "pipeline" and settings.forms.boxes == "truth"
 
 
 def names_of_run(settings: FormsConfig, job: Job) -> Named:

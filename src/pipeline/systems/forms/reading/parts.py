@@ -86,9 +86,7 @@ def mark_of(settings: FormsConfig, data: HandwrittenForms, device: torch.device,
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-def part_of(
-    name: str, mark: str, here: Study, make: Callable[[Study], Made], find: Callable[[Path], Any]
-) -> Part:  # fmt: skip
+def part_of(name: str, mark: str, here: Study, make: Callable[[Study], Made], find: Callable[[Path], Any]) -> Part:
     """Returns a part as it is read from its folder, which is made first where it is not there. A training that was
     stopped goes on there."""
     with place_of(name, mark, here) as folder:

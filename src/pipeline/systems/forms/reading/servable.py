@@ -16,10 +16,10 @@ from pipeline.systems.forms.servable import servable
 from pipeline.tracking.servable import TrainedModel
 
 
-def trained_model(reader: FormReader, forms: FormImages, error: float, *, boxes: str) -> TrainedModel:
-    """Returns a reader as it is kept, with a form of the test part as its example; of given boxes (`truth`) its
+def trained_model(reader: FormReader, forms: FormImages, error: float, *, given: bool) -> TrainedModel:
+    """Returns a reader as it is kept, with a form of the test part as its example; where boxes are given, its
     recogniser alone, with a word. error: of the validation part."""
-    if boxes == "found":
+    if not given:
         return TrainedModel(lambda folder: save_reader(reader, folder / "pages"), servable, table_of(forms, 1), error)
 
     recogniser: Any = reader.recogniser

@@ -8,6 +8,7 @@ from data.form_images import HandwrittenForms
 from models.forms.detect.components import Components
 from models.forms.reader import FormReader
 from pipeline.job.study import Study
+from pipeline.systems.forms.checks import boxes_given
 from pipeline.systems.forms.comparison import FORMS
 from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.reading.load import load
@@ -46,7 +47,7 @@ def parts_of(
     """Returns the detector, None where true boxes are given, and the recogniser, which refuses more and comes first."""
     with here.clock.stage("recogniser"):
         recogniser = recogniser_for(settings, data, here, device)
-    if settings.forms.boxes == "truth":
+    if boxes_given(settings):
         return None, recogniser
     with here.clock.stage("detector"):
         return detector_for(settings, data, here, device), recogniser
@@ -57,6 +58,6 @@ def keep(settings: FormsConfig, data: HandwrittenForms, reader: FormReader, erro
     from pipeline.systems.forms.reading.servable import trained_model
     from pipeline.tracking.model import how_to_predict, keep_model
 
-    kept = trained_model(reader, data.parts["test"], error, boxes=settings.forms.boxes)
+    kept = trained_model(reader, data.parts["test"], error, given=boxes_given(settings))
     uri = keep_model(here.run, kept, settings.tracking, FORMS)
     return "" if uri is None else f"\n\n{how_to_predict(uri, path='FOLDER')}"
