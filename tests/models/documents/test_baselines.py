@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from models.documents.clause_rule import NamedState, within_clauses
 from models.documents.text_classifier import TextClassifier, commonest
-from models.documents.window_tagger import WindowTagger, neighbours_of
+from models.documents.window_features import WindowFeatures, neighbours_of
+from models.documents.window_tagger import WindowTagger, joined_tags
 from models.documents.words import PageWords
 
 STATES = ("New York", "Ohio", "York", "Utah")
@@ -96,6 +98,19 @@ def test_a_tagger_learns_from_the_words_around_and_gives_legal_tags() -> None:
         tagger.fit(documents[:2], [tags[0], tags[0][1:]])
     with pytest.raises(ValueError, match=r"^there are not two tags to tell apart"):
         tagger.fit(documents[:1], [("O",) * 24])
+
+
+def test_taggers_that_share_features_are_those_fitted_alone_with_any_number_of_threads() -> None:
+    documents, tags = forms(6, 0)
+    tags = [tuple("B-b" if own == "O" and place % 3 else own for place, own in enumerate(each)) for each in tags]
+    alone = WindowTagger(layout=True, alpha=1e-3).fit(documents, tags)
+    features, before = WindowFeatures(layout=True).fit(documents), torch.get_num_threads()
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        shared = WindowTagger(alpha=1e-3).fit_rows(features, features.rows(documents), joined_tags(documents, tags))
+        np.testing.assert_array_equal(shared.linear.coef_, alone.linear.coef_)
+    torch.set_num_threads(before)
+    assert shared.tags(documents) == alone.tags(documents)
 
 
 def test_tf_idf_learns_pairs_of_words() -> None:

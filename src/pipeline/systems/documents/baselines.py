@@ -12,7 +12,8 @@ from tqdm import tqdm
 from data.pages import OUTSIDE, Document, Documents
 from models.documents.clause_rule import NamedState
 from models.documents.text_classifier import TextClassifier, commonest
-from models.documents.window_tagger import WindowTagger
+from models.documents.window_features import WindowFeatures
+from models.documents.window_tagger import WindowTagger, joined_tags
 from models.sequence.entities import entity_f1
 from models.sequence.scores import accuracy
 from pipeline.job.shared import made_once
@@ -59,13 +60,21 @@ def best_tagger(
 ) -> WindowTagger:
     """Returns the tagger whose penalty is best on the validation part; of equals the first. most: words of a document
     that are read; the others count as outside."""
-    learned, held = [first_words(own, most) for own in data.parts["train"]], data.parts["validation"]
-    true = [own.tags for own in held]
+    learned, held = ([first_words(own, most) for own in data.parts[part]] for part in ("train", "validation"))
+    features = WindowFeatures(layout=layout).fit(learned)
+    rows, tags = features.rows(learned), joined_tags(learned, [own.tags for own in learned])
     fitted = [
-        WindowTagger(layout=layout, alpha=alpha).fit(learned, [own.tags for own in learned])
+        WindowTagger(layout=layout, alpha=alpha).fit_rows(features, rows, tags)
         for alpha in tqdm(alphas, desc="window tagger", unit="penalty", leave=False, disable=None)
     ]
-    return max(fitted, key=lambda tagger: entity_f1(true, tags_by(tagger, held, most)) or 0.0)
+    seen = [features.of(own) for own in held]
+    true = [own.tags for own in data.parts["validation"]]
+
+    def score(tagger: WindowTagger) -> float:
+        found = [tagger.tags_of_rows(own) for own in seen]
+        return entity_f1(true, lengthened(found, data.parts["validation"])) or 0.0
+
+    return max(fitted, key=score)
 
 
 def first_words(document: Document, most: int | None) -> Document:
@@ -77,7 +86,11 @@ def first_words(document: Document, most: int | None) -> Document:
 
 def tags_by(tagger: WindowTagger, documents: Sequence[Document], most: int | None) -> list[tuple[str, ...]]:
     """Returns the tags of all words; those that are not read are outside."""
-    found = tagger.tags([first_words(own, most) for own in documents])
+    return lengthened(tagger.tags([first_words(own, most) for own in documents]), documents)
+
+
+def lengthened(found: Sequence[Sequence[str]], documents: Sequence[Document]) -> list[tuple[str, ...]]:
+    """Returns a tag of every word, outside behind the last one that was found."""
     return [(*tags, *[OUTSIDE] * (len(own.words) - len(tags))) for tags, own in zip(found, documents, strict=True)]
 
 
