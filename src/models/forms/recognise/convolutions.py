@@ -4,38 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
 from torch import Tensor, nn
 from torch.nn.functional import max_pool2d, pad
 
+from models.forms.recognise.own_group_norm import OwnGroupNorm
 from models.sequence.masks import present_steps
-
-GROUP = 16  # channels that are normalised together
-EPSILON = 1e-5
-
-
-class OwnGroupNorm(nn.Module):
-    """Is group norm (Wu and He 2018) over the pixels of an image itself, not over those that pad it.
-
-    groups: of `GROUP` channels each, or one of all channels where there are fewer. So no image sees another one, nor
-    how far it is padded.
-    """
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.group = min(GROUP, channels)
-        self.weight, self.bias = nn.Parameter(torch.ones(channels)), nn.Parameter(torch.zeros(channels))
-
-    def forward(self, maps: Tensor, own: Tensor) -> Tensor:
-        """Returns maps (image, channel, row, column) of the same shape, 0 where a column is not the image's own: bool
-        (image, 1, 1, column)."""
-        inside = own.to(maps.dtype)
-        grouped = (maps * inside).unflatten(1, (-1, self.group))
-        count = (self.group * maps.shape[2] * inside.sum((1, 2, 3))).view(-1, 1, 1, 1, 1)
-        centred = (grouped - grouped.sum((2, 3, 4), keepdim=True) / count) * inside.unsqueeze(1)
-        variance = centred.square().sum((2, 3, 4), keepdim=True) / count
-        normal = (centred * (variance + EPSILON).rsqrt()).flatten(1, 2)
-        return (normal * self.weight[:, None, None] + self.bias[:, None, None]) * inside
 
 
 class WordMaps(nn.Module):
@@ -64,11 +37,11 @@ class WordMaps(nn.Module):
         """Returns maps (image, channel, height / 2^layers, frame) of ink (image, 1, height, width)."""
         maps = ink
         for layer, (convolution, norm) in enumerate(zip(self.convolutions, self.norms, strict=True)):
-            maps = norm(convolution(maps), inside(widths, maps.shape[3])).relu()
+            maps = norm(convolution(maps), inside(widths, maps.shape[3]))
             across = 2 if layer < self.halvings else 1
             if across == 2:
                 maps, widths = pad(maps, (0, maps.shape[3] % 2)), (widths + 1) // 2
-            maps = max_pool2d(maps, (2, across))
+            maps = max_pool2d(maps, (2, across)).relu()  # the same as the other way round, over fewer pixels
         return maps
 
 

@@ -11,7 +11,8 @@ from torch.nn.functional import grid_sample, interpolate, pad
 from models.forms.images import Crops
 from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.attending import AttentionRecogniser, Memory
-from models.forms.recognise.convolutions import GROUP, WordMaps, inside
+from models.forms.recognise.convolutions import WordMaps, inside
+from models.forms.recognise.own_group_norm import GROUP
 from models.ranges import Count, Share
 from models.runtime.parameters import number, whole_number
 from models.runtime.seeding import drawn

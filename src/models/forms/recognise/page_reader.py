@@ -10,7 +10,8 @@ from torch import Tensor
 from models.forms.images import Crops
 from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.attending import AttentionRecogniser, Memory
-from models.forms.recognise.convolutions import GROUP, WordMaps
+from models.forms.recognise.convolutions import WordMaps
+from models.forms.recognise.own_group_norm import GROUP
 from models.ranges import Count
 from models.runtime.parameters import whole_number
 from models.runtime.seeding import drawn

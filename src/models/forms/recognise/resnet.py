@@ -6,7 +6,8 @@ from itertools import pairwise
 
 from torch import Tensor, nn
 
-from models.forms.recognise.convolutions import GROUP, OwnGroupNorm, inside
+from models.forms.recognise.convolutions import inside
+from models.forms.recognise.own_group_norm import GROUP, OwnGroupNorm
 from models.runtime.parameters import whole_number
 
 STAGES = (1, 2, 4, 8)  # channels of each stage, over those of the first one

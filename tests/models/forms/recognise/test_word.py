@@ -11,7 +11,7 @@ from torch.nn.functional import pad
 
 from models.forms.images import crops_of
 from models.forms.recognise.alphabet import Alphabet
-from models.forms.recognise.convolutions import OwnGroupNorm
+from models.forms.recognise.own_group_norm import OwnGroupNorm
 from models.forms.recognise.resnet import Residual, ResNet18
 from models.forms.recognise.word import Word, WordNetwork
 
