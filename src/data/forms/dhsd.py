@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from data.files.published import PutByHand
 from data.files.table_files import TextFormat, read_frame
 from data.forms.hand import stand_in_words
 from data.forms.images import LEAST_CONTRAST, MOST_PIXELS, content_of, decoded
+from data.forms.ink import KINDS, training_words
 from data.forms.parts import check_share, check_writers, held_out, three_parts
 from data.forms.pieces import VOCABULARIES, in_parts
 from data.ranges import Count, Seed, Share
@@ -134,6 +135,8 @@ class Dhsd(Source):
     writers=disjoint of the other writers, that is drawn for validation under `seed`.
     vocabulary: "strings" for whole images, "parts" for what stands between blanks, cut out where the gaps leave no
     doubt. least: with parts, keep the texts that so many training images say, in every part of the data; 1 keeps all.
+    ink: of training images, "dhsd"; "synthetic": the same texts by the stand-in hand, those it can write; or "both".
+    Other parts have DHSD's ink.
     source: "auto", "published" or "stand_in". root: the folder that holds `dhsd/`.
     Raises DataError for a setting out of range, and for files that are damaged, or missing with source=published.
     """
@@ -142,6 +145,7 @@ class Dhsd(Source):
     validation: Share = 0.1
     vocabulary: str = "strings"
     least: Count = 1
+    ink: str = "dhsd"
     seed: Seed = 0
     source: str = "auto"
     root: str | None = None
@@ -153,8 +157,17 @@ class Dhsd(Source):
             raise DataError(f"{NAME}: data.vocabulary={self.vocabulary} is unknown; choose one of {choices}")
         if self.least > 1 and self.vocabulary == "strings":
             raise DataError(f"{NAME}: data.least={self.least} needs data.vocabulary=parts; strings hardly repeat")
-        data = self.strings()
+        if self.ink not in KINDS:
+            raise DataError(f"{NAME}: data.ink={self.ink} is unknown; choose one of {', '.join(KINDS)}")
+        data = self.inked(self.strings())
         return in_parts(data, self.least) if self.vocabulary == "parts" else data
+
+    def inked(self, data: HandwrittenWords) -> HandwrittenWords:
+        """Returns the data with the training images that `ink` names."""
+        if self.ink == "dhsd":
+            return data
+        train = training_words(data.parts["train"], self.ink, seed=self.seed, most=None)
+        return replace(data, parts={**data.parts, "train": train}, counts={**data.counts, "written": len(train)})
 
     def strings(self) -> HandwrittenWords:
         """Returns whole images. Raises DataError as the class says."""

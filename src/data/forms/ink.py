@@ -91,15 +91,17 @@ def ink_of(words: WordImages, digits: Digits) -> Ink:
 
 
 def joined(first: WordImages, second: WordImages) -> WordImages:
-    """Returns the images of both."""
-    return WordImages.of([*first.images(), *second.images()], [*first.texts, *second.texts])
+    """Returns the images of both, with their writers where both name them."""
+    known = first.writers is not None and second.writers is not None
+    writers = [*(first.writers or ()), *(second.writers or ())] if known else None
+    return WordImages.of([*first.images(), *second.images()], [*first.texts, *second.texts], writers)
 
 
-def training_words(words: WordImages, kind: str, *, seed: int) -> WordImages:
-    """Returns what is written on training forms. kind: "dhsd" takes the images as they are, "synthetic" what the
-    stand-in hand makes of their texts, "both" both."""
+def training_words(words: WordImages, kind: str, *, seed: int, most: int | None = MOST_SYNTHETIC) -> WordImages:
+    """Returns what is learned from. kind: "dhsd" takes the images as they are, "synthetic" what the stand-in hand makes
+    of their texts, "both" both. most: texts that are written by that hand, the first ones; None for all."""
     if kind == "dhsd":
         return words
-    texts = [text for text in words.texts if writable(text)][:MOST_SYNTHETIC]
+    texts = [text for text in words.texts if writable(text)][:most]
     written = write_words(texts, [i % SYNTHETIC_HANDS for i in range(len(texts))], seed=seed, shape=(64, 256))
     return written if kind == "synthetic" else joined(words, written)

@@ -92,11 +92,26 @@ def test_parts_have_no_image_in_common_and_with_disjoint_writers_no_writer(
     assert again.checksum == data.checksum != other.checksum
 
 
+def test_ink_of_training_images_alone_is_written_by_the_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dhsd, "stand_in_words", partial(stand_in_words, each=3))
+    own, written, both = (Dhsd(source="stand_in", ink=ink).load() for ink in ("dhsd", "synthetic", "both"))
+    train, hand = own.parts["train"], written.parts["train"]
+    assert hand.texts == train.texts
+    assert hand.pixels.tobytes() != train.pixels.tobytes()
+    assert (*train.texts, *hand.texts) == both.parts["train"].texts
+    assert both.parts["train"].writers == (*(train.writers or ()), *(hand.writers or ()))
+    assert written.counts["written"] == len(hand)
+    for name in ("validation", "test"):
+        assert written.parts[name].pixels.tobytes() == own.parts[name].pixels.tobytes()
+
+
 def test_settings_and_damaged_or_missing_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"data.writers=some is unknown; choose one of shared, disjoint"):
         Dhsd(writers="some").load()
     with pytest.raises(DataError, match=r"data.validation=1.5 must lie between 0 and 1"):
         Dhsd(validation=1.5).load()
+    with pytest.raises(DataError, match=r"data.ink=blue is unknown; choose one of dhsd, synthetic, both"):
+        Dhsd(ink="blue").load()
     with pytest.raises(DataError, match="is missing; put it there"):
         Dhsd(root=str(tmp_path), source="published").load()
     (tmp_path / "dhsd").mkdir()
