@@ -147,12 +147,13 @@ class DocumentPredictor:
         return forward(tokens, plans).double().softmax(1).cpu()
 
     def save(self, folder: str | Path, *, more: Mapping[str, Any] | None = None) -> None:
-        """Writes documents.json (architecture, how documents are read, names of outputs, `more` plain values),
-        vocabulary.json and documents.npz (the weights) into a new folder, which appears under its name when it is
-        whole. Raises FileExistsError where something is there."""
+        """Writes documents.json (architecture, how documents are read, names of outputs, SHA-256 of the vocabulary,
+        `more` plain values), vocabulary.json and documents.npz (the weights) into a new folder, which appears under its
+        name when it is whole. Raises FileExistsError where something is there."""
         description = {
             "architecture": asdict(self.network.architecture), "head": self.head, "outputs": list(self.outputs),
             "reading": {name: plain(getattr(self.reading, name), name) for name in READ}, "more": dict(more or {}),
+            "vocabulary": self.reading.vocabulary.digest,
         }  # fmt: skip
         arrays: dict[str, Any] = {name: value.cpu().numpy() for name, value in self.network.state_dict().items()}
         with folder_written_whole(Path(folder)) as partial:
@@ -184,7 +185,8 @@ def warn_of(documents: Sequence[Placed], *, boxes: bool) -> None:
 
 def load_predictor(folder: str | Path) -> DocumentPredictor:
     """Returns the predictor that `save` wrote into a folder; it says the same. Nothing is unpickled. Raises ValueError
-    for a folder without one, and ImportError without the package tokenizers."""
+    for a folder without one, or with another vocabulary than the one that was saved, and ImportError without the
+    package tokenizers."""
     return load_with(folder)[0]
 
 
@@ -199,7 +201,17 @@ def load_with(folder: str | Path) -> tuple[DocumentPredictor, dict[str, Any]]:
         state = read_tensors(folder / ARRAYS)
         network.to(state["guess_bias"].dtype).load_state_dict(state)
         vocabulary = Vocabulary.from_json((folder / VOCABULARY).read_text(encoding="utf-8"))
+        refuse_another(vocabulary, described.get("vocabulary", vocabulary.digest), folder / VOCABULARY)
         how = {name: made_of(described["reading"][name]) for name in READ}
         reading = Reading(vocabulary, layers=network.architecture.layers, **how)
         predictor = DocumentPredictor(network.eval(), reading, described["head"], tuple(described["outputs"]))
         return predictor, described["more"]
+
+
+def refuse_another(vocabulary: Vocabulary, digest: str, path: Path) -> None:
+    """Raises ValueError where a vocabulary, read from `path`, is not the one with that SHA-256."""
+    if vocabulary.digest != digest:
+        raise ValueError(
+            f"{path} has the SHA-256 {vocabulary.digest[:12]}…, and the network learned with the vocabulary "
+            f"{digest[:12]}…; put that one there, or save the model again"
+        )

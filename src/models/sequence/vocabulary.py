@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -72,6 +73,11 @@ class Vocabulary:
     def to_json(self) -> str:
         """Returns all of it as text."""
         return json.dumps({"tags": self.tags, "tokeniser": json.loads(self.tokeniser)}, ensure_ascii=False)
+
+    @cached_property
+    def digest(self) -> str:
+        """Returns the SHA-256 of all of it; with the same one every text has the same numbers."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
 
     @classmethod
     def from_json(cls, text: str) -> Vocabulary:

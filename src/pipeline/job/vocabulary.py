@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
+from models.runtime.collectives import rank
 from models.sequence.vocabulary import BYTES, FIRST_TAG, Vocabulary, trained
-from pipeline.host.errors import said_of
+from pipeline.host.atomic import written_whole
+from pipeline.host.errors import PipelineError, said_of
 from pipeline.job.shared import made_once
 
 
@@ -34,3 +37,29 @@ def shared_vocabulary(follows_from: object, learn: Callable[[], Vocabulary], *, 
     mark = hashlib.sha256(repr(follows_from).encode()).hexdigest()
     found = "vocabulary: found, learned before"
     return made_once("vocabulary", mark, "vocabulary.json", lambda: learn().to_json(), found=found)
+
+
+def refuse_another(vocabulary: Vocabulary, folder: Path) -> None:
+    """Keeps the vocabulary that a run begins with in its folder of checkpoints; one that goes on must have the same.
+
+    Of several ranks rank 0 alone does. Raises PipelineError, naming both, where it is another, as the numbers of its
+    pieces would mean other texts to the weights in the checkpoints.
+    """
+    path = folder / "vocabulary.json"
+    if rank() > 0:
+        return
+    if not path.exists():
+        with written_whole(path) as temporary:
+            temporary.write_text(vocabulary.to_json(), encoding="utf-8")
+        return
+    begun = Vocabulary.from_json(path.read_text(encoding="utf-8"))
+    if begun.digest != vocabulary.digest:
+        raise PipelineError(
+            f"this run began with the vocabulary {called(begun)}, which is kept in {path}, and would go on with "
+            f"{called(vocabulary)}; put the first in the place of the second, or start anew without resume"
+        )
+
+
+def called(vocabulary: Vocabulary) -> str:
+    """Returns what a message calls a vocabulary."""
+    return f"{vocabulary.digest[:12]}… of {vocabulary.size} pieces"

@@ -25,6 +25,7 @@ from models.documents.words import PageWords, centres_of
 from models.sequence.paired import DistanceKeysWindowValues
 from models.sequence.patterns import Distance, DistanceWindow, SlidingWindow, WindowRandom
 from models.sequence.vocabulary import Vocabulary
+from other_vocabulary import other_pieces
 
 TAGS = ("O", "B-a", "I-a", "B-b")
 
@@ -148,6 +149,12 @@ def test_what_was_saved_says_the_same(documents: list[Document], vocabulary: Voc
     with pytest.raises(FileExistsError, match="is there already"):
         own.save(tmp_path / "kept")
     told = json.loads((tmp_path / "kept" / "documents.json").read_text())
+    others = other_pieces(vocabulary.to_json())
+    (tmp_path / "kept" / "vocabulary.json").write_text(others)
+    digests = rf"{Vocabulary.from_json(others).digest[:12]}…, .* the vocabulary {vocabulary.digest[:12]}…; put that one"
+    with pytest.raises(ValueError, match=rf"^{re.escape(str(tmp_path))}\S+vocabulary.json has the SHA-256 {digests}"):
+        load_predictor(tmp_path / "kept")
+    (tmp_path / "kept" / "vocabulary.json").write_text(vocabulary.to_json())
     told["reading"]["max_length"] = 500
     (tmp_path / "kept" / "documents.json").write_text(json.dumps(told))
     with pytest.raises(ValueError, match=r"^max_length=500, and the network reads 400 tokens$"):

@@ -51,7 +51,9 @@ def test_training_is_repeatable_and_json_keeps_all() -> None:
     for other in (Vocabulary.from_json(MADE.to_json()), pickle.loads(pickle.dumps(MADE))):  # noqa: S301
         assert other.tags == TAGS
         assert other.to_json() == MADE.to_json()
+        assert other.digest == MADE.digest
         assert other.encode(["the mouse"])[0].tolist() == MADE.encode(["the mouse"])[0].tolist()
+    assert Vocabulary.train(TEXTS, pieces=PIECES, tags=("<2en>", "<2fr>")).digest != MADE.digest
 
 
 def test_bytes_that_are_no_text_are_marked() -> None:

@@ -11,6 +11,7 @@ from data.pages import Documents
 from pipeline.host.torchrun import refuse_several
 from pipeline.job.clock import Clock
 from pipeline.job.study import Named, Study, set_up, study
+from pipeline.job.vocabulary import refuse_another
 from pipeline.settings.job import Job
 from pipeline.systems.documents.baselines import baselines_of
 from pipeline.systems.documents.comparison import DOCUMENTS
@@ -102,5 +103,6 @@ def train(settings: DocumentsConfig, job: Job) -> float:
     with clock.stage("plan"):
         loaded = prepare(settings, read, vocabulary, device)
     with study(settings, job, read.data, device, clock, names_of_run(settings, job)) as here:
+        refuse_another(vocabulary, here.folder)
         log_data(here, loaded)
         return stages(settings, job, loaded, here)

@@ -11,6 +11,7 @@ from models.runtime.collectives import rank
 from pipeline.host.torchrun import refuse_several, refuse_unlike, settings_of_rank
 from pipeline.job.clock import Clock
 from pipeline.job.study import Named, Study, set_up, study
+from pipeline.job.vocabulary import refuse_another
 from pipeline.settings.job import Job
 from pipeline.systems.experts.arms import idle, tag_of
 from pipeline.systems.experts.bars import scored_bars
@@ -100,5 +101,6 @@ def train(settings: ExpertsConfig, job: Job) -> float:
         loaded = Loaded(data, vocabulary, encoded(settings, data, vocabulary), device)
     tqdm.write(f"{data.name}: {loaded.encoded.parts['train'].count} training pairs of {len(data.tasks)} tasks")
     with study(settings, job, data, device, clock, names_of_run(settings, job, data)) as here:
+        refuse_another(vocabulary, here.folder)
         log_pairs(here, data, loaded.encoded)
         return stages(settings, loaded, base, here)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import mlflow
@@ -13,6 +14,9 @@ from data.documents.generator import SyntheticDocuments
 from full_disk import SAID, full_disk_at
 from logged import artifacts, only_run, table
 from models.documents.objective import ReadingObjective
+from models.sequence.vocabulary import Vocabulary
+from other_vocabulary import other_pieces
+from pipeline.host.paths import store_folder
 from pipeline.systems.documents.servable import table_of
 
 SMALL = (
@@ -70,6 +74,13 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_dropout(
     client.delete_run(whole.info.run_id)
     losses = full_disk_at(8, ReadingObjective, "loss", monkeypatch)
     assert SAID in run_pipeline(*asked).error
+    (shared,) = (store_folder() / "shared").glob("vocabulary-*/vocabulary.json")
+    learned = shared.read_text()
+    shared.write_text(other_pieces(learned))
+    refused = run_pipeline(*asked, "resume=true").error
+    digests = [Vocabulary.from_json(text).digest[:12] for text in (learned, shared.read_text())]
+    assert re.search(r"began with the vocabulary {}… of 300 pieces, .* go on with {}… of 300".format(*digests), refused)
+    shared.write_text(learned)
     assert run_pipeline(*asked, "resume=true").status == 0
     assert len(losses) > 8
     resumed = only_run(client)
