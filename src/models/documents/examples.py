@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -107,25 +108,39 @@ def check_label(document: PageWords, label: Any) -> None:
         raise ValueError(f"document {document.name}: its label {shown(label)} is no text; give the name of its class")
 
 
+def names_in(examples: Sequence[Example], task: str) -> set[str]:
+    """Returns the kinds of entities that documents have, or the classes."""
+    if task != TAGS:
+        return {str(own.answer) for own in examples}
+    return {tag[2:] for own in examples for tag in own.answer if tag != OUTSIDE}
+
+
 def outputs_of(examples: Sequence[Example], task: str) -> tuple[str, ...]:
     """Returns the tags, O first and B and I of every kind, or the classes. Raises ValueError for fewer than two."""
+    names = sorted(names_in(examples, task))
     if task != TAGS:
-        names = tuple(sorted({str(own.answer) for own in examples}))
         if len(names) < 2:
             raise ValueError("there is one class alone; give documents of two at least")
-        return names
-    kinds = sorted({tag[2:] for own in examples for tag in own.answer if tag != OUTSIDE})
-    if not kinds:
+        return tuple(names)
+    if not names:
         raise ValueError("no word has a tag but O; give documents with tags")
-    return (OUTSIDE, *(f"{mark}-{kind}" for kind in kinds for mark in "BI"))
+    return (OUTSIDE, *(f"{mark}-{kind}" for kind in names for mark in "BI"))
 
 
-def refuse_unlearned(outputs: Sequence[str], learned: Sequence[Example], task: str) -> None:
+def refuse_unlearned(examples: Sequence[Example], learned: Sequence[Example], task: str) -> None:
     """Raises ValueError for a class, or a kind of entity, of which all documents are held out."""
-    known = {tag[2:] for own in learned for tag in own.answer} if task == TAGS else {own.answer for own in learned}
-    missing = next((name for name in outputs if (name[2:] if task == TAGS else name) not in known | {""}), None)
-    if missing is not None:
-        raise ValueError(f"all documents of {missing!r} are held out; give more of them, or lower held_out")
+    missing = sorted(names_in(examples, task) - names_in(learned, task))
+    if missing:
+        raise ValueError(f"all documents of {missing[0]!r} are held out; give more of them, or lower held_out")
+
+
+def warn_of_unknown(examples: Sequence[Example], outputs: Sequence[str], task: str) -> None:
+    """Warns of classes, or kinds of entities, that are none of a model's, by name."""
+    known = {name[2:] for name in outputs} if task == TAGS else set(outputs)
+    unknown = sorted(names_in(examples, task) - known)
+    if unknown:
+        what = "kinds of entities" if task == TAGS else "classes"
+        warnings.warn(f"the model does not know the {what} {', '.join(unknown)}; they count as missed", stacklevel=3)
 
 
 def split(examples: Sequence[Example], share: float, *, seed: int) -> tuple[list[Example], list[Example]]:

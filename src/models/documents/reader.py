@@ -10,7 +10,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 
 from models.documents.chunks import AnyPattern, Reading
-from models.documents.examples import Example, examples_in, outputs_of, refuse_unlearned, split
+from models.documents.examples import Example, examples_in, outputs_of, refuse_unlearned, split, warn_of_unknown
 from models.documents.network import Architecture, DocumentNetwork
 from models.documents.objective import GuessingObjective, Prepared, ReadingObjective
 from models.documents.predictor import HEADS, TAGS, DocumentPredictor, load_with
@@ -100,7 +100,7 @@ class DocumentReader(SavedEstimator):
             examples = examples_in(documents, answers, task)
             outputs = outputs_of(examples, task)
             learned, held_out = split(examples, share, seed=seed)
-            refuse_unlearned(outputs, learned, task)
+            refuse_unlearned(examples, learned, task)
             predictor = self._predictor(learned, pattern, task, outputs, seed)
             prepared = [self._prepared(predictor, part) for part in (learned, held_out)]
             with threads_for(predictor.network):
@@ -125,10 +125,12 @@ class DocumentReader(SavedEstimator):
 
     def score(self, documents: Any, answers: Sequence[Any] | None = None) -> dict[str, float]:
         """Returns entity_f1, strict, that of each kind as entity_f1_<kind>, and token_accuracy of tags; or accuracy and
-        macro_f1 of classes. A kind that neither is there nor was named has none. Raises as `fit` and `predict`."""
+        macro_f1 of classes. A kind that neither is there nor was named has none. Kinds and classes that the reader did
+        not learn count as missed, and a warning names them. Raises as `fit` and `predict`."""
         check_is_fitted(self)
         own: DocumentPredictor = self.predictor_
         examples = examples_in(documents, answers, own.head)
+        warn_of_unknown(examples, own.outputs, own.head)
         pages, true = [each.document for each in examples], [each.answer for each in examples]
         if own.head != TAGS:
             named = [str(found.label) for found in own.classes(pages)]

@@ -57,6 +57,17 @@ def test_tags_are_learned_and_come_back_from_disk(fitted: DocumentReader, tmp_pa
     assert not list((tmp_path / "kept").glob("*.pkl"))
 
 
+def test_kinds_that_were_not_learned_count_as_missed_with_a_warning(fitted: DocumentReader) -> None:
+    held = table(6, seed=1)
+    before = fitted.score(held)["entity_f1"]
+    some = held["document"].isin(["d0", "d1"])
+    held.loc[some, "tag"] = held.loc[some, "tag"].str.replace("-a", "-b")
+    with pytest.warns(UserWarning, match=r"^the model does not know the kinds of entities b; they count as missed$"):
+        scores = fitted.score(held)
+    assert scores["entity_f1_b"] == 0 < scores["entity_f1"] < before
+    assert scores["token_accuracy"] == (fitted.predict(held)["label"] == held["tag"]).mean()
+
+
 def test_classes_are_learned_from_lists_after_guessing_words() -> None:
     own = table(12)
     documents = [each.document for each in documents_in(own)]
@@ -64,6 +75,8 @@ def test_classes_are_learned_from_lists_after_guessing_words() -> None:
     reader = DocumentReader("classes", **QUICK | {"epochs": 15, "guessing": 2, "learning_rate": 0.02})
     assert reader.fit(documents, labels).score(documents, labels) == {"accuracy": 1, "macro_f1": 1}
     assert reader.score(own) == {"accuracy": 1, "macro_f1": 1}
+    with pytest.warns(UserWarning, match=r"^the model does not know the classes perhaps; they count as missed$"):
+        assert reader.score(documents, ["perhaps", *labels[1:]])["accuracy"] == 11 / 12
     assert np.isnan(np.array(reader.curve_)[:, 1]).all()
     found = reader.predict(own)
     assert found["document"].tolist() == [f"d{number}" for number in range(12)]

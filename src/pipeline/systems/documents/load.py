@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from data.base import DataError
 from data.documents.noise import read_badly
-from data.pages import PARTS, Document, Documents
+from data.pages import OUTSIDE, PARTS, Document, Documents
 from models.documents.chunks import Chunk, Reading
 from models.sequence.vocabulary import Vocabulary
 from pipeline.host.errors import PipelineError
@@ -111,6 +111,20 @@ def reading_of(settings: DocumentsConfig, vocabulary: Vocabulary) -> Reading:
         vocabulary, (pattern_of(settings),), settings.encoder.layers, own.max_length, own.stride, own.lower_case,
         settings.seed,
     )  # fmt: skip
+
+
+def unlearned(task: str, data: Documents) -> list[str]:
+    """Returns the kinds of entities, or the classes, that validation and test documents have and no training document
+    has. A model knows of their outputs and cannot learn them, so that they count as missed."""
+    found = {part: names_in(task, documents) for part, documents in data.parts.items()}
+    return sorted((found["validation"] | found["test"]) - found["train"])
+
+
+def names_in(task: str, documents: Sequence[Document]) -> set[str]:
+    """Returns the kinds of entities, or the classes, that documents have; none where hidden words are guessed."""
+    if task == "entities":
+        return {tag[2:] for own in documents for tag in own.tags if tag != OUTSIDE}
+    return {str(own.label) for own in documents} if task == "classes" else set()
 
 
 def targets_of(task: str, names: Sequence[str], document: Document) -> torch.Tensor:

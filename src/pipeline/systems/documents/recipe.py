@@ -17,7 +17,7 @@ from pipeline.systems.documents.baselines import baselines_of
 from pipeline.systems.documents.comparison import DOCUMENTS
 from pipeline.systems.documents.config import DocumentsConfig
 from pipeline.systems.documents.fitting import Fitted, fit, masking_of
-from pipeline.systems.documents.load import Loaded, load, prepare, vocabulary_of
+from pipeline.systems.documents.load import Loaded, load, prepare, unlearned, vocabulary_of
 from pipeline.systems.documents.report import log_data, log_fitted, said
 from pipeline.systems.documents.scores import Scored, error_of, guessed, predictor_of, score_of_part
 
@@ -85,9 +85,12 @@ def keep(settings: DocumentsConfig, job: Job, loaded: Loaded, fitted: Fitted, he
     return "" if uri is None else f"\n\n{how_to_predict(uri, read_as(job.overrides))}"
 
 
-def described(data: Documents) -> str:
-    """Returns how much there is to learn from."""
-    return f"{data.name}: " + ", ".join(f"{row['documents']} {row['part']}" for row in data.sizes()) + " documents"
+def described(task: str, data: Documents) -> str:
+    """Returns how much there is to learn from, and what is in other parts alone."""
+    counts = f"{data.name}: " + ", ".join(f"{row['documents']} {row['part']}" for row in data.sizes()) + " documents"
+    missing = unlearned(task, data)
+    said = f"; no training document has {', '.join(missing)}, which count as missed in the others" if missing else ""
+    return counts + said
 
 
 def train(settings: DocumentsConfig, job: Job) -> float:
@@ -97,7 +100,7 @@ def train(settings: DocumentsConfig, job: Job) -> float:
     device, clock = set_up(settings, job), Clock()
     with clock.stage("load"):
         read = load(settings)
-    tqdm.write(described(read.data))
+    tqdm.write(described(settings.documents.task, read.data))
     with clock.stage("tokenise"):
         vocabulary = vocabulary_of(settings, read)
     with clock.stage("plan"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import mlflow
 import numpy as np
@@ -17,6 +18,7 @@ from models.documents.objective import ReadingObjective
 from models.sequence.vocabulary import Vocabulary
 from other_vocabulary import other_pieces
 from pipeline.host.paths import store_folder
+from pipeline.systems.documents.recipe import described
 from pipeline.systems.documents.servable import table_of
 
 SMALL = (
@@ -117,6 +119,18 @@ def test_hidden_words_are_learned_from_other_documents(run_pipeline: Callable, c
     metrics = only_run(client).data.metrics
     assert metrics["evaluate/test_error"] == metrics["evaluate/test_mlm_loss"]
     assert 2 < metrics["evaluate/test_mlm_loss"] < np.log(400)
+
+
+def test_kinds_and_classes_without_a_training_document_are_named() -> None:
+    data = SyntheticDocuments(train=2, validation=1, test=1, words=60, questions=6, values=3).load()
+    assert described("entities", data) == "synthetic_documents: 2 train, 1 validation, 1 test documents"
+    (own,) = data.parts["test"]
+    other = own._replace(tags=("B-date", "I-date", *own.tags[2:]), label="sale")
+    others = replace(data, parts={**data.parts, "test": (other,)}, tags=(*data.tags, "B-date", "I-date"))
+    said = "; no training document has {}, which count as missed in the others"
+    assert described("entities", others).endswith(said.format("date"))
+    assert described("classes", others).endswith(said.format("sale"))
+    assert described("mlm", others) == described("mlm", data)
 
 
 @pytest.mark.parametrize(("asked", "said"), [
