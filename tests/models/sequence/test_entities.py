@@ -1,12 +1,15 @@
-"""Entities by the strict rule, against a search for them in the text of the tags."""
+"""Entities by the strict rule, against a search for them in the text of the tags, and against seqeval."""
 
 from __future__ import annotations
 
 import itertools
 import re
+from typing import Any
 
 import numpy as np
 import pytest
+from seqeval.metrics import f1_score
+from seqeval.scheme import IOB2
 
 from models.sequence.entities import (
     Counts,
@@ -28,6 +31,10 @@ def searched(tags: list[str]) -> set[tuple[str, int, int]]:
     return {(match[0][0].lower(), *match.span()) for match in re.finditer("Aa*|Bb*", letters)}
 
 
+def seqeval_f1(true: list[list[str]], predicted: list[list[str]], average: str | None = "micro") -> Any:
+    return f1_score(true, predicted, average=average, mode="strict", scheme=IOB2, zero_division=0)
+
+
 def test_entities_are_those_that_a_search_finds() -> None:
     generator = np.random.default_rng(0)
     for _ in range(300):
@@ -38,6 +45,23 @@ def test_entities_are_those_that_a_search_finds() -> None:
 def test_an_entity_that_nothing_begins_is_none() -> None:
     """A lenient rule would begin one at I-a and go on from B-a to I-b."""
     assert entities(["I-a", "O", "B-a", "I-b", "I-b"]) == [Entity("a", 2, 3)]
+
+
+def test_scores_are_those_of_seqeval() -> None:
+    generator = np.random.default_rng(2)
+    for _ in range(30):
+        true, predicted = ([generator.choice(TAGS, n).tolist() for n in (1, 5, 20)] for _ in range(2))
+        counts = entity_counts(true, predicted)
+        of_kinds = seqeval_f1(true, predicted, average=None)
+        assert [own.f1 for own in counts.values()] == pytest.approx(of_kinds, abs=1e-12)
+        assert entity_f1(true, predicted) == pytest.approx(seqeval_f1(true, predicted), abs=1e-12)
+
+
+def test_the_strict_rule_is_not_the_lenient_one() -> None:
+    """The lenient rule of seqeval, its default, begins an entity at an I too."""
+    true, predicted = [["B-a", "I-a", "O", "B-b"]], [["I-a", "I-a", "O", "B-b"]]
+    assert f1_score(true, predicted) == 1
+    assert entity_f1(true, predicted) == pytest.approx(seqeval_f1(true, predicted)) == pytest.approx(2 / 3)
 
 
 def test_scores_by_hand() -> None:
