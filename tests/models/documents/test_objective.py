@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -62,15 +67,17 @@ def network(**changed: Any) -> DocumentNetwork:
     return DocumentNetwork(Architecture(60, **small | changed), seed=0).double()
 
 
+def objective_of(made: DocumentNetwork, given: list[Prepared], *, tokens: int, guessing: bool) -> Any:
+    if guessing:
+        return GuessingObjective(made, given, tokens=tokens, masking=MASKING)
+    return ReadingObjective(made, given, tokens=tokens, head="tags", power=0.5)
+
+
 @pytest.mark.parametrize("pattern", [DistanceWindow(8, 8), None], ids=["plan", "pairs"])
 @pytest.mark.parametrize("guessing", [False, True])
 def test_a_batch_is_the_sum_of_its_documents(guessing: bool, pattern: Pattern | None) -> None:
     made, given = network(), documents(4, pattern)
-    objective: Any = (
-        GuessingObjective(made, given, tokens=200, masking=MASKING)
-        if guessing
-        else ReadingObjective(made, given, tokens=200, head="tags", power=0.5)
-    )
+    objective = objective_of(made, given, tokens=200, guessing=guessing)
     (batch,) = objective.batches(torch.Generator().manual_seed(0))
     whole = objective.loss(batch)
     if guessing:
@@ -110,6 +117,41 @@ def test_batches_hold_every_document_once_and_no_more_tokens_than_allowed() -> N
     assert sorted(row for batch in batches for row in batch) == list(range(7))
     assert all(sum(lengths[row] for row in batch) <= 45 for batch in batches)
     assert drawn_batches(lengths, 45, torch.Generator().manual_seed(2)) != batches
+
+
+@contextmanager
+def code_that_runs() -> Iterator[set[tuple[str, str]]]:
+    """Collects the file and the name of every Python function that is called in the block."""
+    called = set[tuple[str, str]]()
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call":
+            called.add((Path(frame.f_code.co_filename).stem, frame.f_code.co_name))
+
+    sys.setprofile(note)
+    try:
+        yield called
+    finally:
+        sys.setprofile(None)
+
+
+@pytest.mark.parametrize("pattern", [DistanceWindow(8, 8), None], ids=["plan", "pairs"])
+@pytest.mark.parametrize("guessing", [False, True])
+def test_steps_of_training_make_no_plan(guessing: bool, pattern: Pattern | None) -> None:
+    """Plans are made when documents are prepared, and a step does no more than join them."""
+    planning = {("plans", "plan"), ("paired", "paired_plan"), ("patterns", "keys"), ("neighbours", "nearest"),
+                ("orders", "page_order")}  # fmt: skip
+    with code_that_runs() as preparing:
+        given = documents(3, pattern)
+    assert preparing >= planning - {("paired", "paired_plan") if pattern else ("plans", "plan")}
+    objective = objective_of(network(), given, tokens=90, guessing=guessing)
+    optimizer = torch.optim.Adam(objective.parameters())
+    with code_that_runs() as training:
+        assert len(descend(objective, optimizer, generator=torch.Generator().manual_seed(0))) == 2
+    assert ("plans" if pattern else "paired", "joined") in training
+    assert (
+        not {own for own in training if own[0] in ("patterns", "neighbours", "orders", "chunks")} | training & planning
+    )
 
 
 def test_a_cue_is_learned_where_the_pattern_reaches_it() -> None:
