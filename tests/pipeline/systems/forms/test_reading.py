@@ -14,7 +14,6 @@ from full_disk import SAID, full_disk_at
 from logged import artifacts, only_run, table
 from models.forms.recognise.objective import RecognitionObjective
 from pipeline.export import export, export_again
-from pipeline.host.errors import PipelineError
 from pipeline.systems.forms.reading.load import cut_out
 from pipeline.systems.forms.reading.multirun import errors_of
 from pipeline.systems.forms.segmentation.servable import table_of
@@ -94,16 +93,13 @@ def test_what_cannot_be_is_refused_in_one_line(run_pipeline: Callable) -> None:
         assert said in run_pipeline(*OWN, "tracking=off", *asked).error
 
 
-def test_words_are_cut_out_in_reading_order_and_a_word_without_a_text_is_named() -> None:
+def test_words_are_cut_out_in_reading_order() -> None:
     forms = ComposedForms(forms=2, validation=1, test=1, height=96, width=128, layout="free", source="stand_in").load()
     train = forms.parts["train"]
-    words = cut_out(train, "forms")
+    words = cut_out(train)
     assert words.texts == tuple(form.texts[box] for form in train.forms() for box in form.reading())
     form = train.form(0)
     np.testing.assert_array_equal(words.image(0), form.crop(form.reading()[0]))
-    object.__setattr__(train, "texts", ("",) * len(train.texts))
-    with pytest.raises(PipelineError, match=r"forms, form 1, box \d+: it is a word without a text; give one"):
-        cut_out(train, "forms")
 
 
 def test_an_error_rate_is_that_of_all_forms_and_of_drawn_ones() -> None:

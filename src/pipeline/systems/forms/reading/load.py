@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from data.form_images import PARTS, FormImages, HandwrittenForms
 from data.word_images import HandwrittenWords, WordImages
-from pipeline.host.errors import PipelineError
 from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.segmentation import load as segmentation
 
@@ -18,19 +17,12 @@ def load(settings: FormsConfig) -> HandwrittenForms:
 
 
 def words_of(data: HandwrittenForms) -> HandwrittenWords:
-    """Returns the words of the forms as images, cut out at their true boxes. Raises PipelineError for a word whose text
-    is not known."""
-    parts = {name: cut_out(data.parts[name], f"{data.name}, {name} part") for name in PARTS}
+    """Returns the words of the forms as images, cut out at their true boxes."""
+    parts = {name: cut_out(data.parts[name]) for name in PARTS}
     return HandwrittenWords(f"{data.name}: words", parts, data.source, stand_in=data.stand_in)
 
 
-def cut_out(forms: FormImages, where: str) -> WordImages:
+def cut_out(forms: FormImages) -> WordImages:
     """Returns the words of some forms in reading order."""
-    images, texts = [], []
-    for number, form in enumerate(forms.forms(), start=1):
-        for box in form.reading().tolist():
-            if not form.texts[box].strip():
-                raise PipelineError(f"{where}, form {number}, box {box + 1}: it is a word without a text; give one")
-            images.append(form.crop(box))
-            texts.append(form.texts[box])
-    return WordImages.of(images, texts)
+    words = [(form.crop(box), form.texts[box]) for form in forms.forms() for box in form.reading().tolist()]
+    return WordImages.of([image for image, _ in words], [text for _, text in words])

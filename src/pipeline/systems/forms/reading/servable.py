@@ -27,4 +27,4 @@ def trained_model(reader: FormReader, forms: FormImages, error: float, *, given:
     def save(folder: Path) -> None:
         save_recogniser(recogniser, folder / "words", correction=reader.correction)
 
-    return TrainedModel(save, servable, recognition.table_of(cut_out(forms, "test"), 1), error)
+    return TrainedModel(save, servable, recognition.table_of(cut_out(forms), 1), error)
