@@ -9,7 +9,7 @@ import torch
 
 from models.forms.detect.average_precision import matches
 from models.forms.detect.boxes import WORD, Detections, Truth
-from models.forms.reader import NO_ORDER, Found
+from models.forms.reader import NO_ORDER, Found, text_of
 from models.forms.reading_order import pairs_in_order
 from models.forms.recognise.error_rates import distance
 
@@ -45,7 +45,7 @@ def page_score(true: Sequence[TrueWord], read: Sequence[Found]) -> PageScore:
     """Returns the counts of a form. true: its words in reading order. read: what a reader returned."""
     words = [own for own in read if own.order != NO_ORDER]
     means = meant(true, words)
-    asked, said = (" ".join(own.text for own in texts) for texts in (true, words))
+    asked, said = " ".join(own.text for own in true), text_of(read)
     right = sum(place is not None and true[place].text == own.text for place, own in zip(means, words, strict=True))
     pairs = max(len(true) - 1, 0)
     names = [("no word", number) if place is None else place for number, place in enumerate(means)]

@@ -101,7 +101,8 @@ def corrected(rows: Sequence[Found], correction: Correction) -> list[Found]:
 
 
 def text_of(rows: Sequence[Found]) -> str:
-    """Returns the words of a form joined by blanks, in the order of its rows."""
+    """Returns the words of a form joined by blanks, in the order of its rows: the text whose faults `page_score`
+    counts, where a word that is read as nothing leaves two blanks."""
     return " ".join(found.text for found in rows if found.order != NO_ORDER)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from models.forms.page_scores import TrueWord, meant, page_score
-from models.forms.reader import Found, in_order
+from models.forms.reader import Found, in_order, text_of
 from models.forms.recognise.error_rates import character_error_rate, word_error_rate
 
 TRUE = [TrueWord((0.0, 0.0, 40.0, 10.0), "New York"), TrueWord((50.0, 0.0, 90.0, 10.0), "abc"),
@@ -34,6 +34,12 @@ def test_faults_are_those_of_the_error_rates_and_boxes_of_other_classes_are_no_w
     assert 100 * score.faults / score.characters == character_error_rate([said], [asked])
     assert 100 * score.word_faults / score.words == word_error_rate([said.split()], [asked.split()])
     assert (score.right, score.out_of_order) == (1, 1)  # the third box overlaps its word too little
+
+
+def test_a_word_that_is_read_as_nothing_lacks_its_characters_and_no_blank() -> None:
+    rows = [found(own, text) for own, text in zip(TRUE, ("New York", "", "xyz"), strict=True)]
+    assert text_of(rows) == "New York  xyz"
+    assert page_score(TRUE, rows)[1::2] == (3, 1, 2, 0)
 
 
 def test_a_word_is_meant_once_by_the_box_of_the_highest_score() -> None:

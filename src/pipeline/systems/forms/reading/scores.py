@@ -12,7 +12,7 @@ import torch
 from data.form_images import WORD, Form, FormImages
 from models.forms.detect.boxes import CLASSES, Detections
 from models.forms.page_scores import PageScore, TrueWord, page_score
-from models.forms.reader import LEAST_SCORE, FormReader, Found, corrected, in_order, ink_of
+from models.forms.reader import LEAST_SCORE, FormReader, Found, corrected, in_order, ink_of, text_of
 from models.forms.recognise.alphabet import Alphabet
 from models.runtime.threads import threads_for
 
@@ -73,16 +73,11 @@ def readings(own: Sheet, reader: FormReader) -> Iterator[tuple[str, list[Found]]
 def read_table(part: str, sheets: Sequence[Sheet], reader: FormReader) -> pd.DataFrame:
     """Returns a row a form and suffix: what it says, what was read, and the counts of `PageScore`."""
     rows = [
-        {"part": part, "form": number, "reading": NAMES[suffix], "true": text_of(own.true), "read": text_of(rows),
-         **page_score(own.true, rows)._asdict()}
+        {"part": part, "form": number, "reading": NAMES[suffix], "true": " ".join(word.text for word in own.true),
+         "read": text_of(rows), **page_score(own.true, rows)._asdict()}
         for number, own in enumerate(sheets) for suffix, rows in readings(own, reader)
     ]  # fmt: skip
     return pd.DataFrame(rows)
-
-
-def text_of(words: Sequence[TrueWord] | Sequence[Found]) -> str:
-    """Returns texts joined by blanks."""
-    return " ".join(own.text for own in words if own.text)
 
 
 def metrics_of(read: Any) -> dict[str, float]:
