@@ -109,6 +109,18 @@ def keep_model(run: Run, model: TrainedModel, tracking: Any, comparison: Compari
         return log_model(run, model.servable(folder), comparison, name=None if tracking.parent else tracking.register)
 
 
+def kept_in_words(
+    run: Run, model: TrainedModel, tracking: Any, comparison: Comparison, reading: Sequence[str] = (), *,
+    path: str = "new.csv",
+) -> str:  # fmt: skip
+    """Keeps a model as `keep_model` does; returns, behind an empty line, how to predict with it, "" without a URI.
+
+    reading, path: as of `how_to_predict`.
+    """
+    uri = keep_model(run, model, tracking, comparison)
+    return "" if uri is None else f"\n\n{how_to_predict(uri, reading, path=path)}"
+
+
 def how_to_predict(uri: str, reading: Sequence[str] = (), *, path: str = "new.csv") -> str:
     """Returns the command that predicts a new file. reading: the settings by which a file is read as this run's. path:
     what the file is called."""

@@ -46,11 +46,11 @@ def passed_over(settings: ExpertsConfig) -> tuple[str, ...]:
 def keep(settings: ExpertsConfig, loaded: Loaded, fitted: Fitted, here: Study) -> str:
     """The model, logged as `tracking.log_model` says; returns words about it."""
     from pipeline.systems.experts.servable import trained_model
-    from pipeline.tracking.model import how_to_predict, keep_model
+    from pipeline.tracking.model import kept_in_words
 
     predictor = predictor_of(settings, fitted.network, loaded.data, loaded.vocabulary)
-    uri = keep_model(here.run, trained_model(predictor, loaded.data, fitted.validation), settings.tracking, TRANSLATION)
-    return "" if uri is None else f"\n\n{how_to_predict(uri)}"
+    kept = trained_model(predictor, loaded.data, fitted.validation)
+    return kept_in_words(here.run, kept, settings.tracking, TRANSLATION)
 
 
 def learned(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from models.forms.detect.detector import Settings
 from models.forms.recognise.character import Character
 from models.forms.recognise.recogniser import RecogniserSettings
@@ -11,6 +13,7 @@ from pipeline.settings.build import build
 from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.registry import refuse_other_records
 
+Kind = TypeVar("Kind")
 WORDS_ALONE = ("East", "PixelLink", "Craft", "Components")  # these find words and no other class
 TRAINED_FIRST = "word"  # recogniser.start: a word model is trained before
 FORMS, IMAGES = "data.form_images:HandwrittenForms", "data.word_images:HandwrittenWords"
@@ -44,10 +47,20 @@ def check_detector(settings: FormsConfig) -> None:
 
 def detector_of(settings: FormsConfig) -> Settings:
     """Returns the settings of the detector. Raises PipelineError for one that cannot be."""
-    with said_of("detector"):
-        own = build("detector", settings.detector, settings.extensions)
-    if not isinstance(own, Settings):
-        raise PipelineError(f"detector: {type(own).__name__} is no detector; choose one of conf/detector")
+    return built("detector", settings, Settings)
+
+
+def recogniser_of(settings: FormsConfig) -> RecogniserSettings:
+    """Returns the settings of the recogniser. Raises PipelineError for one that cannot be."""
+    return built("recogniser", settings, RecogniserSettings)
+
+
+def built(group: str, settings: FormsConfig, kind: type[Kind]) -> Kind:
+    """Returns what a group of the settings builds. Raises PipelineError where it cannot be, or is of another kind."""
+    with said_of(group):
+        own = build(group, getattr(settings, group), settings.extensions)
+    if not isinstance(own, kind):
+        raise PipelineError(f"{group}: {type(own).__name__} is no {group}; choose one of conf/{group}")
     return own
 
 
@@ -66,12 +79,3 @@ def word_model_of(recogniser: RecogniserSettings) -> str | None:
     if isinstance(recogniser, Character):
         return f"recogniser.start={TRAINED_FIRST}" if recogniser.start == TRAINED_FIRST else None
     return "recogniser=word" if isinstance(recogniser, Word) else None
-
-
-def recogniser_of(settings: FormsConfig) -> RecogniserSettings:
-    """Returns the settings of the recogniser. Raises PipelineError for one that cannot be."""
-    with said_of("recogniser"):
-        own = build("recogniser", settings.recogniser, settings.extensions)
-    if not isinstance(own, RecogniserSettings):
-        raise PipelineError(f"recogniser: {type(own).__name__} is no recogniser; choose one of conf/recogniser")
-    return own

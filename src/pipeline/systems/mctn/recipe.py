@@ -87,11 +87,10 @@ def network_stages(settings: MctnConfig, job: Job, loaded: Loaded, here: Study) 
 def keep(settings: MctnConfig, job: Job, loaded: Loaded, fitted: Fitted, here: Study) -> str:
     """The model, logged as `tracking.log_model` says; returns words about it."""
     from pipeline.systems.mctn.servable import trained_model
-    from pipeline.tracking.model import how_to_predict, keep_model, read_as
+    from pipeline.tracking.model import kept_in_words, read_as
 
     kept = trained_model(fitted.network, loaded.data, loaded.samples, fitted.validation)
-    uri = keep_model(here.run, kept, settings.tracking, SENTIMENT)
-    return "" if uri is None else f"\n\n{how_to_predict(uri, read_as(job.overrides))}"
+    return kept_in_words(here.run, kept, settings.tracking, SENTIMENT, read_as(job.overrides))
 
 
 def baseline_stages(settings: MctnConfig, loaded: Loaded, here: Study) -> float:

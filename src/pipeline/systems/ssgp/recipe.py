@@ -93,11 +93,10 @@ def evaluate(points: Points, predictor: Predictor, fitted: FittedCurve, here: St
 def keep(settings: SsgpConfig, job: Job, predictor: Predictor, points: Points, fitted: FittedCurve, here: Study) -> str:
     """The model, logged as `tracking.log_model` says; returns words about it."""
     from pipeline.systems.ssgp.servable import trained_model
-    from pipeline.tracking.model import how_to_predict, keep_model, read_as
+    from pipeline.tracking.model import kept_in_words, read_as
 
     kept = trained_model(predictor, points, fitted.best.validation.rmse)
-    uri = keep_model(here.run, kept, settings.tracking, PROCESSES)
-    return "" if uri is None else f"\n\n{how_to_predict(uri, read_as(job.overrides))}"
+    return kept_in_words(here.run, kept, settings.tracking, PROCESSES, read_as(job.overrides))
 
 
 class Loaded(NamedTuple):

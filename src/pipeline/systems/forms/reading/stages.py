@@ -56,8 +56,7 @@ def parts_of(
 def keep(settings: FormsConfig, data: HandwrittenForms, reader: FormReader, error: float, here: Study) -> str:
     """The reader, logged as `tracking.log_model` says, or its recogniser where boxes are given; returns words."""
     from pipeline.systems.forms.reading.servable import trained_model
-    from pipeline.tracking.model import how_to_predict, keep_model
+    from pipeline.tracking.model import kept_in_words
 
     kept = trained_model(reader, data.parts["test"], error, given=boxes_given(settings))
-    uri = keep_model(here.run, kept, settings.tracking, FORMS)
-    return "" if uri is None else f"\n\n{how_to_predict(uri, path='FOLDER')}"
+    return kept_in_words(here.run, kept, settings.tracking, FORMS, path="FOLDER")

@@ -49,7 +49,7 @@ def evaluated(settings: FormsConfig, data: HandwrittenWords, fitted: Fitted) -> 
 def keep(settings: FormsConfig, data: HandwrittenWords, fitted: Fitted, here: Study) -> str:
     """The model, logged as `tracking.log_model` says; returns words about it."""
     from pipeline.systems.forms.recognition.servable import trained_model
-    from pipeline.tracking.model import how_to_predict, keep_model
+    from pipeline.tracking.model import kept_in_words
 
-    uri = keep_model(here.run, trained_model(fitted, data.parts["test"]), settings.tracking, FORMS)
-    return "" if uri is None else f"\n\n{how_to_predict(uri, path='FOLDER')}"
+    kept = trained_model(fitted, data.parts["test"])
+    return kept_in_words(here.run, kept, settings.tracking, FORMS, path="FOLDER")

@@ -46,8 +46,7 @@ def stages(settings: FormsConfig, data: HandwrittenForms, device: torch.device, 
 def keep(settings: FormsConfig, data: HandwrittenForms, fitted: Fitted, here: Study) -> str:
     """The model, logged as `tracking.log_model` says; returns words about it."""
     from pipeline.systems.forms.segmentation.servable import trained_model
-    from pipeline.tracking.model import how_to_predict, keep_model
+    from pipeline.tracking.model import kept_in_words
 
     kept = trained_model(fitted.detector, data.parts["test"], fitted.validation)
-    uri = keep_model(here.run, kept, settings.tracking, FORMS)
-    return "" if uri is None else f"\n\n{how_to_predict(uri, path='FOLDER')}"
+    return kept_in_words(here.run, kept, settings.tracking, FORMS, path="FOLDER")
