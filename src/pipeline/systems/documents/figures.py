@@ -1,4 +1,4 @@
-"""The curves of a run's stages, and the errors of arms side by side."""
+"""The errors of arms side by side."""
 
 from __future__ import annotations
 
@@ -8,42 +8,19 @@ import numpy as np
 
 from pipeline.plotting import (
     CAP,
-    HEADING,
     MARKER,
-    REFERENCE,
     SMALL_SIZE,
     Grid,
     colour,
     line,
-    new_axes,
     new_panels,
-    whole_ticks,
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_MARKERS = 40  # of a line
-LABELS = {
-    "train_loss": "training loss\n(nats)", "validation_loss": "validation loss\n(nats a hidden token)",
-    "validation_error": "validation error",
-}  # fmt: skip
 WIDTH, MARGIN, LINE, HEAD = 4.2, 0.6, 0.28, 1.3  # of a panel, and around it; of an arm and of the rest of the height
-
-
-def learning(curve: pd.DataFrame, stage: str, kept: int, *, title: str) -> Figure:
-    """Draws what a stage measured against its steps; the kept step is marked."""
-    names = [name for name in LABELS if name in curve]
-    x = "step (0: before training)"
-    figure, axes = new_axes(f"{title}: {stage}", x=x, y="", rows=len(names), height=1 + 2 * len(names))
-    for index, (panel, name) in enumerate(zip(axes, names, strict=True)):
-        line(panel, index, curve["step"], curve[name], "", markers=len(curve) <= MOST_MARKERS)
-        panel.axvline(kept, **REFERENCE)
-        panel.set_ylabel(LABELS[name], fontsize=HEADING)
-        whole_ticks(panel)
-    return figure
 
 
 def errors_by_arm(means: Any, *, title: str) -> Figure:

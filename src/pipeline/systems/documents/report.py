@@ -9,15 +9,18 @@ import pandas as pd
 
 from data.pages import Documents
 from pipeline.compare.markdown import markdown_table
-from pipeline.job.curve import Progress
+from pipeline.job.curve_report import log_curve
 from pipeline.job.study import Study, log_metrics
-from pipeline.systems.documents.figures import learning
 from pipeline.systems.documents.fitting import Fitted
 from pipeline.systems.documents.load import Loaded
 from pipeline.systems.documents.scores import Scored
 from pipeline.systems.documents.sight import sight_of
 
 BY_DOCUMENT, PREDICTIONS, BASELINES = "by_document.csv", "predictions.csv", "baselines.csv"
+LABELS = {
+    "train_loss": "training loss\n(nats)", "validation_loss": "validation loss\n(nats a hidden token)",
+    "validation_error": "validation error",
+}  # fmt: skip
 NAMED = {
     "test_entity_f1": "F1 of entities, strict", "test_token_accuracy": "accuracy of tagged words",
     "test_value_f1": "F1 of values",
@@ -39,14 +42,6 @@ def log_data(here: Study, loaded: Loaded) -> None:
     log_metrics(here.run, {f"attention/{name}": value for name, value in sight_of(loaded).items()})
 
 
-def curve_table(progress: Progress) -> pd.DataFrame:
-    """Returns a row for each row of a curve."""
-    rows = progress.rows
-    return pd.DataFrame(
-        [{"epoch": row.epoch, "step": row.step, **row.values, "learning_rate": row.learning_rate} for row in rows]
-    )
-
-
 def log_fitted(here: Study, fitted: Fitted, tested: Scored, others: Mapping[str, Scored]) -> None:
     """Metrics and tables; with all details the curves too."""
     log_metrics(here.run, {f"evaluate/{name}": value for name, value in metrics_of(tested).items()})
@@ -60,9 +55,7 @@ def log_fitted(here: Study, fitted: Fitted, tested: Scored, others: Mapping[str,
     if len(tested.predictions):
         here.run.table(tested.predictions, PREDICTIONS)
     for stage, progress in fitted.curves.items() if here.full else ():
-        table = curve_table(progress)
-        here.run.table(table, f"curves/{stage}.csv")
-        here.run.figure(learning(table, stage, progress.kept.step, title=here.title), f"figures/{stage}")
+        log_curve(here, progress, LABELS, stage)
 
 
 def metrics_of(tested: Scored) -> dict[str, float]:

@@ -10,8 +10,8 @@ from data.form_images import HandwrittenForms
 from models.forms.reader import FormReader
 from models.forms.tables import found_table
 from pipeline.compare.markdown import markdown_table
+from pipeline.job.curve_report import log_curve
 from pipeline.job.study import Study, log_metrics
-from pipeline.systems.forms.learning import log_curve
 from pipeline.systems.forms.reading.figures import pages
 from pipeline.systems.forms.reading.parts import Part
 from pipeline.systems.forms.reading.scores import (

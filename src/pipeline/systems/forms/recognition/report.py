@@ -8,8 +8,8 @@ import pandas as pd
 
 from data.word_images import HandwrittenWords
 from pipeline.compare.markdown import markdown_table
+from pipeline.job.curve_report import log_curve
 from pipeline.job.study import Study, log_metrics
-from pipeline.systems.forms.learning import log_curve
 from pipeline.systems.forms.recognition.attention import ATTENTION, Attention
 from pipeline.systems.forms.recognition.attention_figures import maps_figure
 from pipeline.systems.forms.recognition.figures import LABELS, error_rates, samples

@@ -9,8 +9,8 @@ import pandas as pd
 from data.form_images import HandwrittenForms
 from models.forms.detect.boxes import Detections
 from pipeline.compare.markdown import markdown_table
+from pipeline.job.curve_report import log_curve
 from pipeline.job.study import Study, log_metrics
-from pipeline.systems.forms.learning import log_curve
 from pipeline.systems.forms.segmentation.figures import LABELS, pages, precision_and_recall
 from pipeline.systems.forms.segmentation.fitting import Fitted
 from pipeline.systems.forms.segmentation.load import Shown

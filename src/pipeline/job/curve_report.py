@@ -1,0 +1,45 @@
+"""The curve of a training by its steps, as a table and as a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from pipeline.job.curve import Progress
+from pipeline.job.study import Study
+from pipeline.plotting import HEADING, REFERENCE, line, new_axes, whole_ticks
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_MARKERS = 40  # of a line
+
+
+def curve_table(progress: Progress) -> pd.DataFrame:
+    """Returns a row for each row of a curve."""
+    return pd.DataFrame([{"epoch": row.epoch, "step": row.step, **row.values, "learning_rate": row.learning_rate}
+                         for row in progress.rows])  # fmt: skip
+
+
+def log_curve(here: Study, progress: Progress, labels: Mapping[str, str], title: str) -> None:
+    """The curve as data and as a figure. labels: what its columns are called there, a panel each."""
+    table = curve_table(progress)
+    here.run.table(table, f"curves/{title}.csv")
+    here.run.figure(curve_figure(table, progress.kept.step, labels, f"{here.title}: {title}"), f"figures/{title}")
+
+
+def curve_figure(rows: pd.DataFrame, kept: int, labels: Mapping[str, str], title: str) -> Figure:
+    """Draws what a training measured against its steps; the kept step is marked."""
+    names = [name for name in labels if name in rows]
+    x = "step (0: before training)"
+    figure, axes = new_axes(title, x=x, y="", rows=len(names), height=1 + 2 * len(names))
+    for index, (panel, name) in enumerate(zip(axes, names, strict=True)):
+        if index:
+            panel.sharex(axes[0])
+        line(panel, index, rows["step"], rows[name], "", markers=len(rows) <= MOST_MARKERS)
+        panel.axvline(kept, **REFERENCE)
+        panel.set_ylabel(labels[name], fontsize=HEADING)
+        whole_ticks(panel)
+    return figure
