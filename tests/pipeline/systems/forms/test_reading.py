@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from data.forms.composer import ComposedForms
-from full_disk import SAID, full_disk_at
+from full_disk import stopped_and_resumed
 from logged import artifacts, only_run, table
 from models.forms.recognise.objective import RecognitionObjective
 from pipeline.export import export, export_again
@@ -67,9 +67,7 @@ def test_a_run_that_was_stopped_goes_on_and_another_run_finds_its_recogniser(
 ) -> None:
     asked = (*OWN, *SMALL, *SUMMARY, "recognition.batch=3", "recogniser.units=8")
     assert run_pipeline(*asked, "tracking=off").status == 0
-    losses = full_disk_at(3, RecognitionObjective, "loss", monkeypatch)
-    assert SAID in run_pipeline(*asked).error
-    assert run_pipeline(*asked, "resume=true").status == 0
+    losses = stopped_and_resumed(run_pipeline, asked, RecognitionObjective, 3, monkeypatch)
     stopped = only_run(client)
     steps = len(losses)
     assert stopped.data.tags["recogniser.found"] == "false"

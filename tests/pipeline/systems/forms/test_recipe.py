@@ -12,7 +12,7 @@ import pytest
 
 from data.form_images import FormImages
 from data.forms.composer import ComposedForms
-from full_disk import SAID, full_disk_at
+from full_disk import stopped_and_resumed
 from logged import artifacts, only_run, table
 from models.forms.detect.objective import DetectionObjective
 from pipeline.export import export, export_again
@@ -59,9 +59,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_changed_copies(
     assert run_pipeline(*asked).status == 0
     whole = only_run(client)
     client.delete_run(whole.info.run_id)
-    losses = full_disk_at(3, DetectionObjective, "loss", monkeypatch)
-    assert SAID in run_pipeline(*asked).error
-    assert run_pipeline(*asked, "resume=true").status == 0
+    losses = stopped_and_resumed(run_pipeline, asked, DetectionObjective, 3, monkeypatch)
     assert len(losses) > 3
     pd.testing.assert_frame_equal(table(whole, "found.csv"), table(only_run(client), "found.csv"), check_exact=True)
 

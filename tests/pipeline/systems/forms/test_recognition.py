@@ -12,7 +12,7 @@ import pytest
 
 from data.forms.dhsd import Dhsd
 from data.word_images import HandwrittenWords, WordImages
-from full_disk import SAID, full_disk_at
+from full_disk import stopped_and_resumed
 from logged import artifacts, only_run, table
 from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.crnn import CRNN
@@ -85,9 +85,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_changed_copies(
         whole.data.metrics["recogniser/train_loss"], rel=1e-5
     )
     client.delete_run(whole.info.run_id)
-    losses = full_disk_at(3, RecognitionObjective, "loss", monkeypatch)
-    assert SAID in run_pipeline(*asked).error
-    assert run_pipeline(*asked, "resume=true").status == 0
+    losses = stopped_and_resumed(run_pipeline, asked, RecognitionObjective, 3, monkeypatch)
     assert len(losses) > 3
     pd.testing.assert_frame_equal(table(whole, "read.csv"), table(only_run(client), "read.csv"), check_exact=True)
 

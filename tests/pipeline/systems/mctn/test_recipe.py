@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from data.files.exact_numbers import EXACT
-from full_disk import SAID, full_disk_at
+from full_disk import stopped_and_resumed
 from logged import artifacts, only_run, table
 from models.mctn.objective import SentimentObjective
 from models.runtime.objective import Loss
@@ -90,9 +90,8 @@ def test_no_prediction_hangs_on_targets(run_pipeline: Callable, client) -> None:
 def test_a_killed_run_goes_on_to_the_same_numbers_with_dropout(run_pipeline: Callable, client, monkeypatch) -> None:
     asked = (*SIMPLE, "size=full", "data.train=12", "data.validation=6", "data.test=6", "mctn.arm=cyclic-t-v",
              "mctn.dropout=0.3", "mctn.feedback=teacher", "fit.epochs=4", "fit.batch_size=4", "seed=3")  # fmt: skip
-    losses = full_disk_at(8, SentimentObjective, "loss", monkeypatch)  # in the middle of the third epoch
-    assert SAID in run_pipeline(*asked).error
-    assert run_pipeline(*asked, "resume=true").status == 0
+    # in the middle of the third epoch
+    losses = stopped_and_resumed(run_pipeline, asked, SentimentObjective, 8, monkeypatch)
     assert len(losses) == 8 + 6  # two epochs were kept
     resumed = only_run(client)
     client.delete_run(resumed.info.run_id)

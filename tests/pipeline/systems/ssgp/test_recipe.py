@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from data.files.exact_numbers import EXACT
-from full_disk import SAID, full_disk_at
+from full_disk import stopped_and_resumed
 from logged import only_run, table
 from models.ssgp.predictor import load_predictor
 from served_in_process import application, in_process
@@ -196,9 +196,7 @@ def test_a_fit_that_was_killed_goes_on_where_it_stopped(run_pipeline, client, mo
     from models.ssgp.model import SSGP
 
     asked = (*OWN, "size=full", "data.points=30", "features.count=4", "ssgp.iterations=6", "ssgp.every=2", "seed=3")
-    losses = full_disk_at(4, SSGP, "loss", monkeypatch)
-    assert SAID in run_pipeline(*asked).error
-    assert run_pipeline(*asked, "resume=true").status == 0
+    losses = stopped_and_resumed(run_pipeline, asked, SSGP, 4, monkeypatch)
     assert len(losses) == 4 + 4  # two steps were kept
     resumed = table(only_run(client), "curves/curve.csv")
     client.delete_run(only_run(client).info.run_id)
