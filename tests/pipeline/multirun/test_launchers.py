@@ -51,7 +51,8 @@ def pipeline(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("launcher", ["joblib", "submitit_local", pytest.param("ray", marks=NEEDS_RAY)])
-def test_a_sweep_in_worker_processes_fails_in_part_and_goes_on(launcher: str, client, tmp_path: Path) -> None:
+def test_a_sweep_in_worker_processes_fails_in_part(launcher: str, client, tmp_path: Path) -> None:
+    """Going on is the parent's work, which knows no launcher."""
     write_table(tmp_path / "first.csv", 1)
     sweep = ("-m", "data=table", "data.path=first.csv,second.csv", f"hydra/launcher={launcher}", *QUICK)
     sweep += RAY if launcher == "ray" else ()
@@ -61,17 +62,7 @@ def test_a_sweep_in_worker_processes_fails_in_part_and_goes_on(launcher: str, cl
     assert "second.csv" in ended.stderr.splitlines()[-1]
     failed = {"jobs": "2", "jobs.failed": "1", "jobs.pruned": "0", "jobs.stopped": "0"}
     assert outcome(client) == ("FAILED", failed, {"0": "FINISHED", "1": "FAILED"})
-    before = runs(client)[1]
-    assert "second.csv" in before["1"].data.tags["error"]
-    if launcher == "submitit_local":  # resuming is the parent's work, which knows no launcher
-        return
-    write_table(tmp_path / "second.csv", 2)
-    ended = pipeline(*sweep, "resume=true", folder=tmp_path)
-    assert ended.returncode == 0, ended.stderr
-    whole = {"jobs": "2", "jobs.failed": "0", "jobs.pruned": "0", "jobs.stopped": "0"}
-    assert outcome(client) == ("FINISHED", whole, {"0": "FINISHED", "1": "FINISHED"})
-    after = runs(client)[1]
-    assert after["0"].info.end_time == before["0"].info.end_time
+    assert "second.csv" in runs(client)[1]["1"].data.tags["error"]
 
 
 def test_a_job_that_fails_again_is_marked_once(run_pipeline, client, tmp_path: Path, monkeypatch) -> None:
