@@ -166,8 +166,10 @@ class Dhsd(Source):
         """Returns the data with the training images that `ink` names."""
         if self.ink == "dhsd":
             return data
-        train = training_words(data.parts["train"], self.ink, seed=self.seed, most=None)
-        return replace(data, parts={**data.parts, "train": train}, counts={**data.counts, "written": len(train)})
+        real = data.parts["train"]
+        train = training_words(real, self.ink, seed=self.seed, most=None)
+        written = len(train) - len(real) if self.ink == "both" else len(train)
+        return replace(data, parts={**data.parts, "train": train}, counts={**data.counts, "written": written})
 
     def strings(self) -> HandwrittenWords:
         """Returns whole images. Raises DataError as the class says."""

@@ -65,7 +65,9 @@ def test_a_sweep_in_worker_processes_fails_in_part(launcher: str, client, tmp_pa
     assert "second.csv" in runs(client)[1]["1"].data.tags["error"]
 
 
-def test_a_job_that_fails_again_is_marked_once(run_pipeline, client, tmp_path: Path, monkeypatch) -> None:
+def test_a_job_that_fails_again_is_marked_once_and_goes_on_when_it_can(
+    run_pipeline, client, tmp_path: Path, monkeypatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     write_table(tmp_path / "first.csv", 1)
     sweep = ("-m", "data=table", "data.path=first.csv,second.csv", *QUICK)
@@ -75,6 +77,12 @@ def test_a_job_that_fails_again_is_marked_once(run_pipeline, client, tmp_path: P
             {"jobs": "2", "jobs.failed": "1", "jobs.pruned": "0", "jobs.stopped": "0"},
             {"0": "FINISHED", "1": "FAILED"},
         )
+    before = runs(client)[1]
+    write_table(tmp_path / "second.csv", 2)
+    assert run_pipeline(*sweep, "resume=true").status == 0
+    whole = {"jobs": "2", "jobs.failed": "0", "jobs.pruned": "0", "jobs.stopped": "0"}
+    assert outcome(client) == ("FINISHED", whole, {"0": "FINISHED", "1": "FINISHED"})
+    assert runs(client)[1]["0"].info.end_time == before["0"].info.end_time
 
 
 def test_a_fault_of_ours_shows_where_it_is_and_is_marked(run_pipeline, client, tmp_path: Path, monkeypatch) -> None:

@@ -1,6 +1,6 @@
 """Group norm over an image's own pixels, not over those that pad it, with a gradient written out.
 
-Autograd would pass over the maps some twenty times, which took nearly half of a training step of CRNN.
+Autograd would pass over the maps some twenty times.
 """
 
 from __future__ import annotations

@@ -60,19 +60,18 @@ def best_tagger(
 ) -> WindowTagger:
     """Returns the tagger whose penalty is best on the validation part; of equals the first. most: words of a document
     that are read; the others count as outside."""
-    learned, held = ([first_words(own, most) for own in data.parts[part]] for part in ("train", "validation"))
+    learned, held = [first_words(own, most) for own in data.parts["train"]], data.parts["validation"]
     features = WindowFeatures(layout=layout).fit(learned)
     rows, tags = features.rows(learned), joined_tags(learned, [own.tags for own in learned])
     fitted = [
         WindowTagger(layout=layout, alpha=alpha).fit_rows(features, rows, tags)
         for alpha in tqdm(alphas, desc="window tagger", unit="penalty", leave=False, disable=None)
     ]
-    seen = [features.of(own) for own in held]
-    true = [own.tags for own in data.parts["validation"]]
+    seen, true = [features.of(first_words(own, most)) for own in held], [own.tags for own in held]
 
     def score(tagger: WindowTagger) -> float:
         found = [tagger.tags_of_rows(own) for own in seen]
-        return entity_f1(true, lengthened(found, data.parts["validation"])) or 0.0
+        return entity_f1(true, lengthened(found, held)) or 0.0
 
     return max(fitted, key=score)
 
