@@ -36,6 +36,18 @@ def as_ink(grey: np.ndarray) -> Tensor:
     return 1 - torch.from_numpy(np.ascontiguousarray(grey)).float() / 255
 
 
+def as_grey(ink: Tensor) -> np.ndarray:
+    """Returns the grey image, uint8 (height, width), of ink (height, width) in [0, 1]: the nearest of 256 greys."""
+    return ((1 - ink) * 255).round().to(torch.uint8).cpu().numpy()
+
+
+def of_one_size(images: Sequence[Tensor]) -> Tensor:
+    """Returns images of ink (height, width), with paper below and at the right, in the height of the highest and the
+    width of the widest of them: (image, height, width)."""
+    height, width = (max(own.shape[side] for own in images) for side in (0, 1))
+    return torch.stack([pad(own, (0, width - own.shape[1], 0, height - own.shape[0])) for own in images])
+
+
 def scaled(ink: Tensor, height: int) -> Tensor:
     """Returns an image (height, width) at another height, as wide as its shape asks, at least 1 and at most
     `MOST_WIDTH` pixels."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.forms.images import as_ink, crops_of
+from models.forms.images import as_grey, as_ink, crops_of, of_one_size
 
 
 def test_black_is_ink() -> None:
@@ -29,3 +29,15 @@ def test_crops_have_one_height_and_paper_past_their_width() -> None:
 def test_what_is_no_image_is_refused(images: list[torch.Tensor], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         crops_of(images, 8)
+
+
+def test_ink_becomes_the_grey_that_it_was() -> None:
+    greys = np.arange(256, dtype=np.uint8).reshape(16, 16)
+    np.testing.assert_array_equal(as_grey(as_ink(greys)), greys)
+
+
+def test_images_of_one_size_have_paper_below_and_at_the_right() -> None:
+    found = of_one_size([torch.ones(2, 3), torch.full((3, 1), 0.5)])
+    assert found.shape == (2, 3, 3)
+    torch.testing.assert_close(found[0], torch.tensor([[1.0] * 3, [1.0] * 3, [0.0] * 3]))
+    torch.testing.assert_close(found[1], torch.tensor([[0.5, 0.0, 0.0]] * 3))

@@ -78,6 +78,8 @@ NEEDED = {
         ("detector", path.stem): ["recipe=forms", "forms.scored=words"]
         for path in (conf_folder() / "detector").glob("*.yaml")
     },
+    ("refiner", "none"): ["recipe=forms"],
+    ("refiner", "gan"): ["recipe=forms", "forms.stage=recognition", "data=dhsd", "data.ink=both"],
     ("data", "documents_table"): ["recipe=documents", f"data.path={__file__}"],
     ("data", "text_pairs"): ["recipe=experts", f"data.path={__file__}"],
     ("data", "utterances"): ["recipe=mctn", f"data.path={__file__}"],
@@ -164,7 +166,15 @@ def test_a_table_of_sentence_pairs_that_is_not_there_is_named_before_any_work() 
         refuse_missing_file(OmegaConf.to_container(section))
 
 
-@pytest.mark.parametrize("contender", CONTENDERS)
+@pytest.mark.parametrize("name", [own for own in CONTENDERS if own.startswith("ink/")])
+def test_every_ink_that_is_learned_from_composes(name: str) -> None:
+    given = ["recipe=forms", "forms.stage=recognition", "data=dhsd", f"+contender={name}"]
+    settings = checked(compose("config", given))
+    ink = {"ink/refined": "synthetic"}.get(name, name.removeprefix("ink/"))
+    assert (settings.data["ink"], settings.refiner is not None) == (ink, name == "ink/refined")
+
+
+@pytest.mark.parametrize("contender", [own for own in CONTENDERS if not own.startswith("ink/")])
 def test_every_contender_composes_and_names_its_data_and_model(contender: str) -> None:
     folder, _, name = contender.rpartition("/")
     of_points = (folder or name) in OF_POINTS

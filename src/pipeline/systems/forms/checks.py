@@ -8,6 +8,7 @@ from models.forms.detect.detector import Settings
 from models.forms.recognise.character import Character
 from models.forms.recognise.recogniser import RecogniserSettings
 from models.forms.recognise.word import Word
+from models.forms.refiner import GANRefiner
 from pipeline.host.errors import PipelineError, said_of
 from pipeline.settings.build import build
 from pipeline.systems.forms.config import FormsConfig
@@ -17,6 +18,7 @@ Kind = TypeVar("Kind")
 WORDS_ALONE = ("East", "PixelLink", "Craft", "Components")  # these find words and no other class
 TRAINED_FIRST = "word"  # recogniser.start: a word model is trained before
 FORMS, IMAGES = "data.form_images:HandwrittenForms", "data.word_images:HandwrittenWords"
+WRITTEN = ("synthetic", "both")  # data.ink with training images that a program writes
 TAKEN = {"segmentation": FORMS, "recognition": IMAGES, "pipeline": FORMS}
 
 
@@ -27,6 +29,7 @@ def check(settings: FormsConfig) -> None:
         raise PipelineError(f"recipe=forms computes with dtype=float32, got {settings.dtype}; leave it out")
     if isinstance(settings.data, dict):
         refuse_other_records(settings.data["_target_"], (TAKEN[own.stage],), f"forms.stage={own.stage}")
+    refuse_refiner(settings)
     if own.stage != "segmentation":
         refuse_words_of_strings(settings, recogniser_of(settings))
     if own.stage != "recognition" and not boxes_given(settings):
@@ -53,6 +56,26 @@ def detector_of(settings: FormsConfig) -> Settings:
 def recogniser_of(settings: FormsConfig) -> RecogniserSettings:
     """Returns the settings of the recogniser. Raises PipelineError for one that cannot be."""
     return built("recogniser", settings, RecogniserSettings)
+
+
+def refiner_of(settings: FormsConfig) -> GANRefiner | None:
+    """Returns the settings of the refiner, None without one. Raises PipelineError for one that cannot be."""
+    return None if settings.refiner is None else built("refiner", settings, GANRefiner)
+
+
+def refuse_refiner(settings: FormsConfig) -> None:
+    """Raises PipelineError for a refiner where no recogniser learns from ink that a program writes."""
+    if refiner_of(settings) is None:
+        return
+    if settings.forms.stage != "recognition":
+        raise PipelineError(
+            f"refiner=gan with forms.stage={settings.forms.stage}: images of words are refined, and no forms; take "
+            "forms.stage=recognition, or refiner=none"
+        )
+    ink = settings.data.get("ink")
+    if ink not in WRITTEN:
+        of = "these data have no synthetic ink" if ink is None else f"data.ink={ink} has no synthetic ink"
+        raise PipelineError(f"refiner=gan: {of} to be refined; take data=dhsd data.ink=synthetic, or refiner=none")
 
 
 def built(group: str, settings: FormsConfig, kind: type[Kind]) -> Kind:

@@ -8,7 +8,7 @@ from pipeline.compare.comparison import Comparison, stored_error
 
 ERROR, EVALUATE = "evaluate/test_error", "evaluate/"
 TAGS = ("arm", "stage", "scored", "augment")
-TRAINED = ("detector/seconds", "recogniser/seconds")
+TRAINED = ("detector/seconds", "refiner/seconds", "recogniser/seconds")
 
 
 def columns(run: Any) -> dict[str, object]:
@@ -33,7 +33,7 @@ FORMS = Comparison(
     words=("stage", "scored", "augment"),
     apart=("stage", "scored"),
     sizes=("parameters",),
-    groups=("detector", "recogniser", "forms.augment"),
+    groups=("detector", "recogniser", "refiner", "forms.augment"),
     report="pipeline.systems.forms.multirun:summarise",
     shown=(
         ERROR,

@@ -49,11 +49,12 @@ class FormsFit:
 
 @dataclass
 class FormsConfig(CommonConfig):
-    """`recipe=forms`. fit: of detectors. recognition: the same of recognisers."""
+    """`recipe=forms`. fit: of detectors. recognition: the same of recognisers. refiner: null without one."""
 
     data: Any = MISSING
     detector: Any = MISSING
     recogniser: Any = MISSING
+    refiner: Any = MISSING
     forms: FormsSettings = field(default_factory=FormsSettings)
     fit: FormsFit = field(default_factory=FormsFit)
     recognition: FormsFit = field(default_factory=FormsFit)

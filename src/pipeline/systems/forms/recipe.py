@@ -49,7 +49,8 @@ def arm_of(settings: FormsConfig, job: Job) -> str:
     if boxes_given(settings):
         names[0] = "true boxes"
     model = " + ".join(names)
-    return model if own.augment == USUAL or model == "components" else f"{model}, {own.augment}"
+    refined = "" if settings.refiner is None else ", refined ink"
+    return model + refined if own.augment == USUAL or model == "components" else f"{model}{refined}, {own.augment}"
 
 
 def names_of_run(settings: FormsConfig, job: Job) -> Named:
@@ -57,6 +58,7 @@ def names_of_run(settings: FormsConfig, job: Job) -> Named:
     arm, own = arm_of(settings, job), settings.forms
     tags = {"arm": arm, "stage": own.stage, "scored": own.scored, "augment": own.augment}
     words, passed_over = ["-".join(WORDS.findall(arm))], ("detector", "fit") if boxes_given(settings) else ()
+    passed_over += ("refiner",) if settings.refiner is None else ()
     name = str(job.choices.get("experiment") or settings.recipe)
     return Named(name, words=words, tags=tags, passed_over=passed_over)
 

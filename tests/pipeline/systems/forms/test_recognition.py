@@ -152,7 +152,7 @@ def test_arms_are_compared_by_image() -> None:
         ("forms_losses", (*SMALL_SEQ2SEQ, "recogniser.ctc_share=1", "recogniser.normalise=patches"),
          ["CTC 1, by patches"]),
         ("forms_augmentation", ("forms.augment=thesis",), ["crnn"]),
-        ("forms_ink", ("data.ink=synthetic",), ["synthetic ink"]),
+        ("forms_ink", ("contender=ink/synthetic",), ["synthetic ink"]),
     ],
 )  # fmt: skip
 def test_every_experiment_of_recognition_runs_tiny_and_its_page_is_made_again(

@@ -22,6 +22,8 @@ LABELS = {
 GROUPS = 8  # that lengths and heights are divided into, of equally many images
 COLUMNS, RIGHT_ROWS, WRONG_ROWS = 2, 3, 5
 RIGHT, WRONG = "-", ":"  # outlines of samples
+REFINED_ROWS = 6
+HEADS = ("as a program wrote it", "refined", "real ink, other words")
 
 
 def error_rates(read: pd.DataFrame, *, title: str) -> Figure:
@@ -75,4 +77,19 @@ def samples(words: WordImages, read: pd.DataFrame, *, title: str) -> Figure:
             side.set(linestyle=WRONG if wrong else RIGHT, linewidth=1.3, edgecolor=colour(2) if wrong else colour(0))
         said = f"{own.read}\nwrong, true: {own.true}" if wrong else str(own.read)
         panel.set_xlabel(said.replace("$", r"\$"), fontsize=SMALL_SIZE)
+    return figure
+
+
+def before_and_after(written: WordImages, after: WordImages, real: WordImages, *, title: str) -> Figure:
+    """Draws synthetic images before and after they were refined, beside real ones."""
+    rows = min(REFINED_ROWS, len(written), len(real))
+    figure = new_figure(7.0, 0.9 + 0.65 * rows, f"{title}: refined ink")
+    panels = figure.subplots(rows, len(HEADS), squeeze=False)
+    for row in range(rows):
+        for panel, words in zip(panels[row], (written, after, real), strict=True):
+            panel.imshow(words.image(row), cmap="gray", vmin=0, vmax=255)
+            panel.set_xticks([])
+            panel.set_yticks([])
+    for panel, head in zip(panels[0], HEADS, strict=True):
+        panel.set_title(head, fontsize=HEADING)
     return figure

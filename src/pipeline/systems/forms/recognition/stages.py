@@ -1,4 +1,4 @@
-"""`forms.stage=recognition`: load, recogniser, evaluate, report."""
+"""`forms.stage=recognition`: load, refiner where there is one, recogniser, evaluate, report."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.recognition.attention import attention_of
 from pipeline.systems.forms.recognition.fitting import Fitted, fit
 from pipeline.systems.forms.recognition.load import load
+from pipeline.systems.forms.recognition.refining import refined
 from pipeline.systems.forms.recognition.report import log_attention, log_data, log_fitted, said
 from pipeline.systems.forms.recognition.scores import metrics_of, nearest_texts, read_table
 
@@ -21,6 +22,7 @@ __all__ = ["load", "stages"]
 def stages(settings: FormsConfig, data: HandwrittenWords, device: torch.device, here: Study) -> float:
     """Training, evaluation and report; returns the character error rate of the validation part, in %."""
     log_data(here, data)
+    data = refined(settings, data, here, device)
     with here.clock.stage("recogniser"):
         fitted = fit(settings, data, here, device)
     here.run.tags({"validation_error": repr(fitted.validation)})
