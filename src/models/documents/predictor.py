@@ -23,7 +23,7 @@ from models.runtime.saved import read_tensors, readable, refuse_missing
 from models.runtime.threads import threads_for
 from models.runtime.whole_folder import folder_written_whole
 from models.sequence.entities import best_tags, entities
-from models.sequence.vocabulary import Vocabulary
+from models.sequence.vocabulary import Vocabulary, read_vocabulary
 
 DESCRIPTION, ARRAYS, VOCABULARY = "documents.json", "documents.npz", "vocabulary.json"
 LEAST = 1e-300  # probability whose logarithm is taken
@@ -200,18 +200,8 @@ def load_with(folder: str | Path) -> tuple[DocumentPredictor, dict[str, Any]]:
         network = DocumentNetwork(Architecture(**described["architecture"]), seed=0)
         state = read_tensors(folder / ARRAYS)
         network.to(state["guess_bias"].dtype).load_state_dict(state)
-        vocabulary = Vocabulary.from_json((folder / VOCABULARY).read_text(encoding="utf-8"))
-        refuse_another(vocabulary, described.get("vocabulary", vocabulary.digest), folder / VOCABULARY)
+        vocabulary = read_vocabulary(folder / VOCABULARY, described.get("vocabulary"))
         how = {name: made_of(described["reading"][name]) for name in READ}
         reading = Reading(vocabulary, layers=network.architecture.layers, **how)
         predictor = DocumentPredictor(network.eval(), reading, described["head"], tuple(described["outputs"]))
         return predictor, described["more"]
-
-
-def refuse_another(vocabulary: Vocabulary, digest: str, path: Path) -> None:
-    """Raises ValueError where a vocabulary, read from `path`, is not the one with that SHA-256."""
-    if vocabulary.digest != digest:
-        raise ValueError(
-            f"{path} has the SHA-256 {vocabulary.digest[:12]}…, and the network learned with the vocabulary "
-            f"{digest[:12]}…; put that one there, or save the model again"
-        )

@@ -21,7 +21,7 @@ from models.runtime.saved import read_tensors, refuse_missing
 from models.runtime.whole_folder import folder_written_whole
 from models.sequence.decoding import Written
 from models.sequence.tokens import TokenLists
-from models.sequence.vocabulary import Vocabulary
+from models.sequence.vocabulary import Vocabulary, read_vocabulary
 
 DESCRIPTION, ARRAYS, VOCABULARY = "translator.json", "translator.npz", "vocabulary.json"
 MOST_BEAM = 8
@@ -119,12 +119,12 @@ class TranslationPredictor:
             raise ValueError(f"text {place}: {error}") from error
 
     def save(self, folder: str | Path, *, more: Mapping[str, Any] | None = None) -> None:
-        """Writes translator.json (architecture, tasks, `more` plain values), vocabulary.json and translator.npz (the
-        weights) into a new folder, which appears under its name when it is whole. Raises FileExistsError where
-        something is there."""
+        """Writes translator.json (architecture, tasks, SHA-256 of the vocabulary, `more` plain values), vocabulary.json
+        and translator.npz (the weights) into a new folder, which appears under its name when it is whole. Raises
+        FileExistsError where something is there."""
         own = ("tasks", "tag", "longest", "beam", "penalty")
         description = {"architecture": asdict(self.network.architecture)} | {name: getattr(self, name) for name in own}
-        description |= {"more": dict(more)} if more else {}
+        description |= {"vocabulary": self.vocabulary.digest, **({"more": dict(more)} if more else {})}
         arrays: dict[str, Any] = {name: value.cpu().numpy() for name, value in self.network.state_dict().items()}
         with folder_written_whole(Path(folder)) as partial:
             (partial / DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
@@ -134,7 +134,8 @@ class TranslationPredictor:
 
 def load_predictor(folder: str | Path) -> TranslationPredictor:
     """Returns the predictor that `save` wrote into a folder; it writes the same translations. Nothing is unpickled.
-    Raises ValueError for a folder without one, and ImportError without the package tokenizers."""
+    Raises ValueError for a folder without one, or with another vocabulary than the one that was saved, and ImportError
+    without the package tokenizers."""
     return load_with(folder)[0]
 
 
@@ -147,7 +148,7 @@ def load_with(folder: str | Path) -> tuple[TranslationPredictor, dict[str, Any]]
     network = TranslationNetwork(architecture_of(described.pop("architecture")), seed=0)
     state = read_tensors(folder / ARRAYS)
     network.to(state["embedding"].dtype).load_state_dict(state)
-    vocabulary = Vocabulary.from_json((folder / VOCABULARY).read_text(encoding="utf-8"))
+    vocabulary = read_vocabulary(folder / VOCABULARY, described.pop("vocabulary", None))
     if vocabulary.size != network.architecture.vocabulary:
         raise ValueError(
             f"{folder}: {VOCABULARY} has {vocabulary.size} pieces and the network {network.architecture.vocabulary}; "

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,19 @@ class Vocabulary:
 
     def __getstate__(self) -> dict[str, Any]:
         return {"tokeniser": self.tokeniser, "tags": self.tags, "first": self.first}
+
+
+def read_vocabulary(path: Path, digest: str | None = None) -> Vocabulary:
+    """Returns the vocabulary that a file holds. digest: its SHA-256 as a saved network names it; None where it names
+    none, as networks that were saved before it was kept. Raises ValueError for another vocabulary, to which the
+    network's weights would not belong."""
+    found = Vocabulary.from_json(path.read_text(encoding="utf-8"))
+    if digest is not None and found.digest != digest:
+        raise ValueError(
+            f"{path} has the SHA-256 {found.digest[:12]}…, and the network learned with the vocabulary "
+            f"{digest[:12]}…; put that one there, or save the model again"
+        )
+    return found
 
 
 def refuse_double_tags(tags: Sequence[str]) -> None:

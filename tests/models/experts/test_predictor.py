@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from models.experts.predictor import TranslationPredictor, load_predictor
 from models.experts.tables import translated_table
 from models.experts.tags import tag_names, tags_of
 from models.sequence.vocabulary import FIRST_TAG, Vocabulary
+from other_vocabulary import other_pieces
 
 TASKS = (("de", "en"), ("fr", "en"), ("en", "de"))
 TEXTS = ["ein Haus", "<2de> ein", "", "ein Haus ein Haus ein Haus", " \t"]
@@ -57,6 +59,15 @@ def test_translations_hang_on_no_other_text_and_come_back_from_disk(
     assert [one.text for one in alone] == [one.text for one in found]
     assert [one.score for one in alone] == pytest.approx([one.score for one in found], abs=1e-12)
     predictor.save(tmp_path / "kept")
+    assert load_predictor(tmp_path / "kept").translate(TEXTS, tasks, beam=2) == found
+    (tmp_path / "kept" / "vocabulary.json").write_text(other_pieces(predictor.vocabulary.to_json()))
+    learned = predictor.vocabulary.digest[:12]
+    with pytest.raises(ValueError, match=rf"vocabulary.json has the SHA-256 .* with the vocabulary {learned}…; put"):
+        load_predictor(tmp_path / "kept")
+    told = json.loads((tmp_path / "kept" / "translator.json").read_text())
+    del told["vocabulary"]  # as it was saved before
+    (tmp_path / "kept" / "translator.json").write_text(json.dumps(told))
+    (tmp_path / "kept" / "vocabulary.json").write_text(predictor.vocabulary.to_json())
     assert load_predictor(tmp_path / "kept").translate(TEXTS, tasks, beam=2) == found
     (tmp_path / "kept" / "vocabulary.json").write_text(Vocabulary.train(["a"], pieces=261, tags=["2en"]).to_json())
     with pytest.raises(ValueError, match=r"vocabulary.json has 261 pieces and the network 270; the folder must hold"):
