@@ -23,7 +23,7 @@ from models.runtime.saved import read_tensors, readable, refuse_missing
 from models.runtime.threads import threads_for
 from models.runtime.whole_folder import folder_written_whole
 from models.sequence.entities import best_tags, entities
-from models.sequence.vocabulary import Vocabulary, read_vocabulary
+from models.sequence.vocabulary import read_vocabulary
 
 DESCRIPTION, ARRAYS, VOCABULARY = "documents.json", "documents.npz", "vocabulary.json"
 LEAST = 1e-300  # probability whose logarithm is taken

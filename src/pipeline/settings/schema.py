@@ -74,9 +74,13 @@ class CommonConfig:
 def register_schemas(schemas: Mapping[str, type]) -> None:
     """Make the schemas of all recipes known to Hydra as `schema/<recipe>`; the YAML of each recipe begins with its own.
 
-    A schema that extends another's comes after the values of that recipe, and leaves them alone.
+    A schema that extends another's comes after the values of that recipe, and leaves them alone. One that is known
+    already is left as it is.
     """
+    known = ConfigStore.instance().repo.get(GROUP, {})
     for name, schema in schemas.items():
+        if f"{name}.yaml" in known and OmegaConf.get_type(known[f"{name}.yaml"].node) is schema:
+            continue
         node = OmegaConf.structured(schema)
         for other in set(schemas.values()) & set(schema.__mro__[1:]):
             node.update({item.name: MISSING for item in fields(other)})

@@ -16,11 +16,9 @@ from pipeline.host.paths import conf_folder
 from pipeline.settings.build import build, check_section, check_target
 from pipeline.settings.composition import at_most, by_choice, contenders, fresh, register_resolvers, up_to
 from pipeline.settings.own_table import refuse_missing_file
-from pipeline.settings.schema import register_schemas
 from pipeline.systems.predict.config import PredictConfig
-from pipeline.systems.psrnn.config import PsrnnConfig, projected_to, readout_for, refine_for
-from pipeline.systems.registry import checked, schemas
-from pipeline.systems.trace.config import problem_of
+from pipeline.systems.psrnn.config import PsrnnConfig
+from pipeline.systems.registry import checked, prepare_composition
 
 OPTIONS = sorted(
     (str(path.parent.relative_to(conf_folder())), path.stem)
@@ -90,10 +88,7 @@ NEEDED = {
 
 @pytest.fixture(autouse=True)
 def composer():
-    register_schemas(schemas())
-    OmegaConf.register_new_resolver("pipeline_store", lambda: "/tmp", replace=True)
-    for resolver in (at_most, fresh, up_to, contenders, readout_for, refine_for, projected_to, problem_of):
-        OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
+    prepare_composition()
     GlobalHydra.instance().clear()
     with initialize_config_dir(str(conf_folder()), version_base="1.3"):
         yield
