@@ -41,18 +41,22 @@ class PageScore(NamedTuple):
     out_of_order: int
 
 
+def text_score(true: Sequence[TrueWord], read: Sequence[Found]) -> PageScore:
+    """Returns the counts of a form by its text alone, with no boxes and no pairs. true and read: as of `page_score`."""
+    asked, said = " ".join(own.text for own in true), text_of(read)
+    faults, word_faults = distance(said, asked), distance(said.split(), asked.split())
+    return PageScore(len(asked), faults, len(asked.split()), word_faults, 0, 0, 0, 0)
+
+
 def page_score(true: Sequence[TrueWord], read: Sequence[Found]) -> PageScore:
     """Returns the counts of a form. true: its words in reading order. read: what a reader returned."""
     words = [own for own in read if own.order != NO_ORDER]
     means = meant(true, words)
-    asked, said = " ".join(own.text for own in true), text_of(read)
     right = sum(place is not None and true[place].text == own.text for place, own in zip(means, words, strict=True))
     pairs = max(len(true) - 1, 0)
     names = [("no word", number) if place is None else place for number, place in enumerate(means)]
-    return PageScore(
-        len(asked), distance(said, asked), len(asked.split()), distance(said.split(), asked.split()), len(true), right,
-        pairs, pairs - round(pairs * pairs_in_order(range(len(true)), names)),
-    )  # fmt: skip
+    out_of_order = pairs - round(pairs * pairs_in_order(range(len(true)), names))
+    return text_score(true, read)._replace(boxes=len(true), right=right, pairs=pairs, out_of_order=out_of_order)
 
 
 def meant(true: Sequence[TrueWord], words: Sequence[Found]) -> list[int | None]:

@@ -18,7 +18,7 @@ from models.runtime.threads import threads_for
 MOST_PIXELS = 25_000_000
 NO_ORDER = -1
 LEAST_SCORE = 0.05
-NAME = CLASSES[WORD]
+NAME, WHOLE = CLASSES[WORD], "form"
 
 
 class WordReader(Protocol):
@@ -33,8 +33,8 @@ class Found(NamedTuple):
     """Holds a box of a form.
 
     order: its place among the words in reading order, from 0, and -1 for what is no word. box: x0, y0, x1, y1 in
-    pixels. kind: of `CLASSES`. score: of the detector. text: what a word says, "" of what is not read. probability: of
-    the text, None of what is not read.
+    pixels. kind: of `CLASSES`, or `WHOLE` for a whole form. score: of the detector. text: what a word says, "" of what
+    is not read. probability: of the text, None of what is not read.
     """
 
     order: int
@@ -51,6 +51,8 @@ class FormReader:
     recogniser: None to find boxes alone. correction: of what is read, where `read` is asked for it. least_score: that
     boxes have, where `read` is not told another one. Raises ValueError for a score outside [0, 1].
     """
+
+    finds = True  # boxes
 
     def __init__(
         self, detector: Detector, recogniser: WordReader | None = None, *, correction: Correction | None = None,
@@ -85,6 +87,32 @@ class FormReader:
         read = self.recogniser.read_words([crop(ink, own.box) for own in words])
         return [*(own._replace(text=text, probability=float(probability))
                   for own, (text, probability) in zip(words, read, strict=True)), *rows[len(words) :]]  # fmt: skip
+
+
+class WholeReader:
+    """Reads forms in one phase: the text of a whole form at once, without boxes.
+
+    recogniser: reads a whole form as if it were a word, such as `models.forms.recognise.page_reader` makes.
+    """
+
+    finds = False  # boxes
+    correction, least_score = None, 0.0
+
+    def __init__(self, recogniser: WordReader) -> None:
+        self.recogniser = recogniser
+
+    def read(self, image: Any, least_score: float | None = None, *, vocabulary: bool = False) -> list[Found]:  # noqa: ARG002
+        """Returns one row, of class `WHOLE` and of score 1, whose box is the form and whose text is all that was read;
+        none where nothing was. least_score is of no account.
+
+        image: as of `FormReader.read`. Raises TypeError and ValueError as it does, and ValueError for a vocabulary.
+        """
+        if vocabulary:
+            raise ValueError("this reader knows no vocabulary; leave vocabulary out")
+        ink = ink_of(image)
+        ((text, probability),) = self.recogniser.read_words([ink])
+        height, width = map(float, ink.shape)
+        return [Found(0, (0.0, 0.0, width, height), WHOLE, 1.0, text, float(probability))] if text else []
 
 
 def in_order(rows: Sequence[Found]) -> list[Found]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.forms.page_scores import TrueWord, meant, page_score
+from models.forms.page_scores import TrueWord, meant, page_score, text_score
 from models.forms.reader import Found, in_order, text_of
 from models.forms.recognise.error_rates import character_error_rate, word_error_rate
 
@@ -34,6 +34,8 @@ def test_faults_are_those_of_the_error_rates_and_boxes_of_other_classes_are_no_w
     assert 100 * score.faults / score.characters == character_error_rate([said], [asked])
     assert 100 * score.word_faults / score.words == word_error_rate([said.split()], [asked.split()])
     assert (score.right, score.out_of_order) == (1, 1)  # the third box overlaps its word too little
+    whole = Found(0, (0.0, 0.0, 90.0, 40.0), "form", 1.0, said, 0.5)
+    assert text_score(TRUE, [whole]) == (*score[:4], 0, 0, 0, 0)
 
 
 def test_a_word_that_is_read_as_nothing_lacks_its_characters_and_no_blank() -> None:

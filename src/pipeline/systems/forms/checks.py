@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from models.forms.detect.detector import Settings
 from models.forms.recognise.character import Character
+from models.forms.recognise.page_reader import ConvolveAttendSpell
 from models.forms.recognise.recogniser import RecogniserSettings
 from models.forms.recognise.word import Word
 from models.forms.refiner import GANRefiner
@@ -30,6 +31,9 @@ def check(settings: FormsConfig) -> None:
     if isinstance(settings.data, dict):
         refuse_other_records(settings.data["_target_"], (TAKEN[own.stage],), f"forms.stage={own.stage}")
     refuse_refiner(settings)
+    if settings.reader is not None:
+        check_reader(settings)
+        return
     if own.stage != "segmentation":
         refuse_words_of_strings(settings, recogniser_of(settings))
     if own.stage != "recognition" and not boxes_given(settings):
@@ -39,6 +43,20 @@ def check(settings: FormsConfig) -> None:
 def boxes_given(settings: FormsConfig) -> bool:
     """Returns whether forms are read in their true boxes, so that no detector is asked for."""
     return settings.forms.stage == "pipeline" and settings.forms.boxes == "truth"
+
+
+def check_reader(settings: FormsConfig) -> None:
+    """Raises PipelineError for a reader of whole forms that cannot be, and where no whole forms are read."""
+    page_reader_of(settings)
+    for key, asked, wanted in (
+        ("forms.stage", settings.forms.stage, "pipeline"), ("forms.boxes", settings.forms.boxes, "found"),
+        ("forms.alphabet", settings.forms.alphabet, "texts"),
+    ):  # fmt: skip
+        if asked != wanted:
+            raise PipelineError(
+                f"{key}={asked}: a reader of whole forms finds no boxes and writes blanks between words; take "
+                f"{key}={wanted}, or reader=two_phase"
+            )
 
 
 def check_detector(settings: FormsConfig) -> None:
@@ -56,6 +74,11 @@ def detector_of(settings: FormsConfig) -> Settings:
 def recogniser_of(settings: FormsConfig) -> RecogniserSettings:
     """Returns the settings of the recogniser. Raises PipelineError for one that cannot be."""
     return built("recogniser", settings, RecogniserSettings)
+
+
+def page_reader_of(settings: FormsConfig) -> ConvolveAttendSpell:
+    """Returns the settings of the reader of whole forms. Raises PipelineError for one that cannot be."""
+    return built("reader", settings, ConvolveAttendSpell)
 
 
 def refiner_of(settings: FormsConfig) -> GANRefiner | None:

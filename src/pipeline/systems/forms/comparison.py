@@ -33,7 +33,7 @@ FORMS = Comparison(
     words=("stage", "scored", "augment"),
     apart=("stage", "scored"),
     sizes=("parameters",),
-    groups=("detector", "recogniser", "refiner", "forms.augment"),
+    groups=("detector", "recogniser", "reader", "refiner", "forms.augment"),
     report="pipeline.systems.forms.multirun:summarise",
     shown=(
         ERROR,

@@ -49,12 +49,14 @@ class FormsFit:
 
 @dataclass
 class FormsConfig(CommonConfig):
-    """`recipe=forms`. fit: of detectors. recognition: the same of recognisers. refiner: null without one."""
+    """`recipe=forms`. fit: of detectors. recognition: the same of recognisers. refiner: null without one. reader: of
+    whole forms at once; null where a detector and a recogniser read them."""
 
     data: Any = MISSING
     detector: Any = MISSING
     recogniser: Any = MISSING
     refiner: Any = MISSING
+    reader: Any = MISSING
     forms: FormsSettings = field(default_factory=FormsSettings)
     fit: FormsFit = field(default_factory=FormsFit)
     recognition: FormsFit = field(default_factory=FormsFit)

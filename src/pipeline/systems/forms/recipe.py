@@ -45,7 +45,8 @@ def arm_of(settings: FormsConfig, job: Job) -> str:
     own = settings.forms
     if own.variant:
         return own.variant
-    names = [str(job.choices.get(group)) for group in GROUPS[own.stage]]
+    groups = GROUPS[own.stage] if settings.reader is None else ("reader",)
+    names = [str(job.choices.get(group)) for group in groups]
     if boxes_given(settings):
         names[0] = "true boxes"
     model = " + ".join(names)
@@ -57,10 +58,16 @@ def names_of_run(settings: FormsConfig, job: Job) -> Named:
     """Returns what the run is called and tagged with."""
     arm, own = arm_of(settings, job), settings.forms
     tags = {"arm": arm, "stage": own.stage, "scored": own.scored, "augment": own.augment}
-    words, passed_over = ["-".join(WORDS.findall(arm))], ("detector", "fit") if boxes_given(settings) else ()
-    passed_over += ("refiner",) if settings.refiner is None else ()
-    name = str(job.choices.get("experiment") or settings.recipe)
-    return Named(name, words=words, tags=tags, passed_over=passed_over)
+    name, words = str(job.choices.get("experiment") or settings.recipe), ["-".join(WORDS.findall(arm))]
+    return Named(name, words=words, tags=tags, passed_over=passed_over(settings))
+
+
+def passed_over(settings: FormsConfig) -> tuple[str, ...]:
+    """Returns the sections that change nothing in a run."""
+    without = tuple(name for name in ("refiner", "reader") if getattr(settings, name) is None)
+    if settings.reader is not None:
+        return ("detector", "fit", "recogniser", *without)
+    return ("detector", "fit", *without) if boxes_given(settings) else without
 
 
 def train(settings: FormsConfig, job: Job) -> float:

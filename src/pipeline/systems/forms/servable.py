@@ -20,6 +20,8 @@ from pipeline.tracking.servable import EXAMPLE, Servable, pinned
 
 SERVED = Path(__file__).with_name("served.py")
 LEAST_SCORE = 0.05
+WHOLE_FORMS = "whole"
+TAKES_FORMS: dict[str, Any] = {"takes": "forms", "columns": ["form", "image"], "gives": "boxes"}
 BOXES = {
     "form": DataType.string, "order": DataType.long, **dict.fromkeys(SIDES, DataType.double), "class": DataType.string,
     "score": DataType.double, "text": DataType.string, "probability": DataType.double,
@@ -39,7 +41,7 @@ KINDS = {  # by the folder among the saved parameters
     "forms": Kind(
         BOXES,
         {"params": ParamSchema([ParamSpec("least_score", DataType.double, LEAST_SCORE)])},
-        {"takes": "forms", "columns": ["form", "image"], "gives": "boxes"},
+        TAKES_FORMS,
     ),
     "pages": Kind(
         BOXES,
@@ -51,8 +53,9 @@ KINDS = {  # by the folder among the saved parameters
                 ]
             )
         },
-        {"takes": "forms", "columns": ["form", "image"], "gives": "boxes"},
+        TAKES_FORMS,
     ),
+    WHOLE_FORMS: Kind(BOXES, {}, TAKES_FORMS),
     "words": Kind(TEXTS, {}, {"takes": "words", "columns": ["image"], "gives": "texts"}),
 }
 

@@ -19,7 +19,7 @@ from mlflow.pyfunc.model import PythonModel
 from data.forms.images import read_image
 from models.forms.detect.saved import load_detector
 from models.forms.images import as_ink
-from models.forms.reader import FormReader
+from models.forms.reader import FormReader, WholeReader
 from models.forms.recognise.saved import load_recogniser
 from models.forms.saved import load_reader
 from models.forms.tables import found_table
@@ -67,7 +67,7 @@ class Boxes:
         self.reader = self.reader_of(folder)
 
     @staticmethod
-    def reader_of(folder: Path) -> FormReader:
+    def reader_of(folder: Path) -> FormReader | WholeReader:
         """Returns what finds the boxes."""
         return FormReader(load_detector(folder)[0])
 
@@ -93,6 +93,15 @@ class Pages(Boxes):
         return load_reader(folder)
 
 
+class Whole(Boxes):
+    """Takes and gives the same, with a row a form: its box is the whole form, its text all that was read."""
+
+    @staticmethod
+    def reader_of(folder: Path) -> WholeReader:
+        """Returns what reads whole forms."""
+        return WholeReader(load_recogniser(folder)[0])
+
+
 class Texts:
     """Takes a table with an image of a word a row, `image`; gives a row each: `text`, `probability`, and `corrected`,
     the text as a word of the training texts where one is near enough."""
@@ -114,12 +123,12 @@ class Texts:
         )
 
 
-KINDS = {"forms": Boxes, "pages": Pages, "words": Texts}  # by the folder among the saved parameters
+KINDS = {"forms": Boxes, "pages": Pages, "whole": Whole, "words": Texts}  # by the folder among the saved parameters
 
 
 class ServedForms(PythonModel):
     """Finds the boxes of forms, reads whole forms, or reads images of words, as its saved parameters say: see `Boxes`,
-    `Pages` and `Texts`."""
+    `Pages`, `Whole` and `Texts`."""
 
     # the schema comes from the signature, not from type hints of `predict`; without this MLflow warns at every load
     _skip_type_hint_validation = True

@@ -60,6 +60,8 @@ def predicted_forms(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, 
     """Returns a row for each box that is found on the images, and words about them. Raises as `answers`."""
     parts = answers(model, settings, "form")
     found = pd.concat(parts.values(), ignore_index=True)
+    if len(found) and (found["class"] == "form").all():
+        return found, f"{len(found)} of {len(parts)} forms have a text that was read"
     words = int((found["class"] == "word").sum())
     return found, f"{len(found)} boxes on {len(parts)} forms, {words} of them words"
 

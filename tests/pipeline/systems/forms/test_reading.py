@@ -15,7 +15,7 @@ from logged import artifacts, only_run, table
 from models.forms.recognise.objective import RecognitionObjective
 from pipeline.export import export, export_again
 from pipeline.systems.forms.reading.load import cut_out
-from pipeline.systems.forms.reading.multirun import errors_of
+from pipeline.systems.forms.reading.multirun import errors_of, sets_of
 from pipeline.systems.forms.segmentation.servable import table_of
 from pipeline.systems.forms.servable import png_of
 
@@ -109,10 +109,21 @@ def test_an_error_rate_is_that_of_all_forms_and_of_drawn_ones() -> None:
     assert errors_of(read, "WER")[0] == pytest.approx(50.0)
 
 
+def test_arms_are_compared_by_what_all_of_them_have() -> None:
+    rows = [(run, reading, pairs) for run, pairs in (("a", 0), ("b", 3)) for reading in ("read", "true boxes")]
+    read = pd.DataFrame([
+        {"run_id": run, "part": "test", "reading": reading, "characters": 4, "words": 1, "pairs": pairs}
+        for run, reading, pairs in rows if (run, reading) != ("a", "true boxes")
+    ])  # fmt: skip
+    assert [names["rate"] for names, _ in sets_of("forms", read)] == ["CER", "WER"]
+    two = read[read["run_id"] == "b"]
+    assert [names["reading"] for names, _ in sets_of("forms", two)] == ["read", "true boxes"] * 3
+
+
 @pytest.mark.parametrize(
     ("experiment", "asked", "arms"),
     [
-        ("forms_pipeline", ("detector=pixel_link", "recogniser=crnn"), ["pixel_link + crnn"]),
+        ("forms_pipeline", ("detector=pixel_link", "recogniser=crnn", "reader=two_phase"), ["pixel_link + crnn"]),
         ("forms_order", ("data.slant=10", "detector=components", "recogniser=crnn"), ["up to 10 degrees"]),
         ("forms_ablation", ("detector=components", "recogniser=crnn"),
          ["components + crnn", "true boxes + crnn"]),

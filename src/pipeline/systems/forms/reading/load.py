@@ -1,9 +1,10 @@
-"""Forms to be read, and the images of their words, from which a recogniser learns."""
+"""Forms to be read, and what a recogniser learns from: the images of their words, or whole forms with their texts."""
 
 from __future__ import annotations
 
 from data.form_images import PARTS, FormImages, HandwrittenForms
 from data.word_images import HandwrittenWords, WordImages
+from pipeline.host.errors import PipelineError
 from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.segmentation import load as segmentation
 
@@ -20,6 +21,25 @@ def words_of(data: HandwrittenForms) -> HandwrittenWords:
     """Returns the words of the forms as images, cut out at their true boxes."""
     parts = {name: cut_out(data.parts[name]) for name in PARTS}
     return HandwrittenWords(f"{data.name}: words", parts, data.source, stand_in=data.stand_in)
+
+
+def pages_of(data: HandwrittenForms, most: int) -> HandwrittenWords:
+    """Returns the forms that have words as images of their texts, words in reading order with blanks between. Raises
+    PipelineError, naming the first, for a training form with more than `most` characters."""
+    for number, form in enumerate(data.parts["train"].forms(), start=1):
+        if len(form.text()) > most:
+            raise PipelineError(
+                f"{data.name}: form {number} of the train part has {len(form.text())} characters, and "
+                f"reader.characters={most}; raise it"
+            )
+    parts = {name: whole(data.parts[name]) for name in PARTS}
+    return HandwrittenWords(f"{data.name}: forms", parts, data.source, stand_in=data.stand_in)
+
+
+def whole(forms: FormImages) -> WordImages:
+    """Returns those of some forms that have words, each as one image."""
+    written = [form for form in forms.forms() if form.text()]
+    return WordImages.of([form.image for form in written], [form.text() for form in written])
 
 
 def cut_out(forms: FormImages) -> WordImages:

@@ -53,7 +53,8 @@ def sets_of(data: str, read: Any) -> list[tuple[dict[str, str], Any]]:
     jobs, sets = read["run_id"].nunique(), []
     for rate in RATES:
         for (part, reading), own in read.groupby(["part", "reading"], sort=False):
-            if own["run_id"].nunique() == jobs and own[RATES[rate][1]].sum() and not order_twice(rate, reading):
+            counted = own.groupby("run_id")[RATES[rate][1]].sum()
+            if len(counted) == jobs and counted.all() and not order_twice(rate, reading):
                 sets.append((dict(zip(SETS, (data, part, rate, reading), strict=True)), own))
     return sets
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ import torch
 from tqdm import tqdm
 
 from data.form_images import HandwrittenForms
+from data.word_images import HandwrittenWords
 from models.forms.detect.detector import Detector
 from models.forms.detect.saved import load_detector, save_detector
 from models.forms.recognise.correction import Correction
@@ -23,8 +24,9 @@ from pipeline.host.atomic import written_whole
 from pipeline.job.curve import Progress
 from pipeline.job.shared import shared_stage
 from pipeline.job.study import Study
+from pipeline.systems.forms.checks import page_reader_of
 from pipeline.systems.forms.config import FormsConfig
-from pipeline.systems.forms.reading.load import words_of
+from pipeline.systems.forms.reading.load import pages_of, words_of
 from pipeline.systems.forms.recognition import fitting as recognition
 from pipeline.systems.forms.segmentation import fitting as segmentation
 
@@ -63,14 +65,28 @@ def detector_for(settings: FormsConfig, data: HandwrittenForms, here: Study, dev
     return part_of("detector", mark_of(settings, data, device, sections), here, make, find)
 
 
+def page_reader_for(settings: FormsConfig, data: HandwrittenForms, here: Study, device: torch.device) -> Part:
+    """Returns a reader of whole forms, trained as a recogniser is, with forms in place of words; without correction."""
+    own = replace(settings.forms, corrected_within=0)
+    alike = replace(settings, recogniser=settings.reader, forms=own)
+    return trained_on(pages_of(data, page_reader_of(settings).characters), alike, data, here, device)
+
+
 def recogniser_for(settings: FormsConfig, data: HandwrittenForms, here: Study, device: torch.device) -> Part:
-    """Returns a recogniser of the settings, trained on the words of the forms at their true boxes. Its model is the
-    pair of `Recogniser` and `Correction`, None without one."""
+    """Returns a recogniser of the settings, trained on the words of the forms at their true boxes."""
+    return trained_on(words_of(data), settings, data, here, device)
+
+
+def trained_on(
+    images: HandwrittenWords, settings: FormsConfig, data: HandwrittenForms, here: Study, device: torch.device
+) -> Part:
+    """Returns a recogniser of images that were cut out of the forms. Its model is the pair of `Recogniser` and
+    `Correction`, None without one."""
     own = settings.forms
     sections = (settings.recogniser, asdict(settings.recognition), own.alphabet, own.corrected_within)
 
     def make(study: Study) -> Made:
-        model, correction, curve, validation = recognition.fit(settings, words_of(data), study, device)
+        model, correction, curve, validation = recognition.fit(settings, images, study, device)
         return Made(lambda folder: save_recogniser(model, folder, correction=correction), validation, curve)
 
     def find(folder: Path) -> tuple[Recogniser, Correction | None]:

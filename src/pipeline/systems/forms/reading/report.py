@@ -7,16 +7,16 @@ from typing import NamedTuple
 import pandas as pd
 
 from data.form_images import HandwrittenForms
-from models.forms.reader import FormReader
 from models.forms.tables import found_table
 from pipeline.compare.markdown import markdown_table
 from pipeline.job.curve_report import log_curve
 from pipeline.job.study import Study, log_metrics
-from pipeline.systems.forms.reading.figures import pages
+from pipeline.systems.forms.reading.figures import pages, texts_below
 from pipeline.systems.forms.reading.parts import Part
 from pipeline.systems.forms.reading.scores import (
     FOUND,
     NAMES,
+    Reader,
     Sheet,
     at_least,
     detections_of,
@@ -64,11 +64,13 @@ def log_parts(here: Study, detector: Part | None, recogniser: Part) -> None:
             log_curve(here, part.curve, labels, name)
 
 
-def log_read(here: Study, reader: FormReader, tests: list[Tested], *, found: bool) -> dict[str, float]:
+def log_read(here: Study, reader: Reader, tests: list[Tested], *, found: bool) -> dict[str, float]:
     """Metrics and tables; with all details figures too. found: whether boxes were detected. Returns the metrics."""
     read = pd.concat([read_table(own.name, own.sheets, reader) for own in tests], ignore_index=True)
     metrics = metrics_of(read) | {name: value for own in tests if found for name, value in own.precision().items()}
-    log_metrics(here.run, {"evaluate/test_error": metrics["test_cer"], "evaluate/least_score": reader.least_score})
+    log_metrics(here.run, {"evaluate/test_error": metrics["test_cer"]})
+    if reader.finds:
+        log_metrics(here.run, {"evaluate/least_score": reader.least_score})
     log_metrics(here.run, {f"evaluate/{name}": value for name, value in metrics.items()})
     here.run.table(read, READ)
     rows = {f"{own.name} {number}": at_least(sheet.read[FOUND], reader.least_score)
@@ -76,16 +78,19 @@ def log_read(here: Study, reader: FormReader, tests: list[Tested], *, found: boo
     here.run.table(found_table(rows), BOXES)
     for own in tests if here.full else ():
         title = f"{here.title}: {own.name.replace('_', ' ')}"
-        here.run.figure(pages(own.sheets[:SHOWN_FORMS], reader.least_score, title=title), f"figures/{own.name}_forms")
+        shown = own.sheets[:SHOWN_FORMS]
+        figure = pages(shown, reader.least_score, title=title) if reader.finds else texts_below(shown, title=title)
+        here.run.figure(figure, f"figures/{own.name}_forms")
     return metrics
 
 
 def said(metrics: dict[str, float], data: HandwrittenForms) -> str:
     """Returns the scores of the test parts as a table, and where the data come from."""
+    rates = {rate: name for rate, name in RATES.items() if f"test_{rate}" in metrics}
     rows = {
-        f"{part.replace('_', ' ')}: {name}": [metrics[f"{part}_{rate}{suffix}"] for rate in RATES]
+        f"{part.replace('_', ' ')}: {name}": [metrics[f"{part}_{rate}{suffix}"] for rate in rates]
         for part in data.tests for suffix, name in NAMES.items() if f"{part}_cer{suffix}" in metrics
     }  # fmt: skip
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=list(RATES.values()))
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=list(rates.values()))
     table = table.rename_axis(data.name).reset_index()
     return f"{markdown_table(table, digits=4)}\n\nData: {data.name}, source {data.source}"

@@ -11,12 +11,13 @@ import torch
 
 from data.form_images import WORD, Form, FormImages
 from models.forms.detect.boxes import CLASSES, Detections
-from models.forms.page_scores import PageScore, TrueWord, page_score
-from models.forms.reader import LEAST_SCORE, FormReader, Found, corrected, in_order, ink_of, text_of
+from models.forms.page_scores import PageScore, TrueWord, page_score, text_score
+from models.forms.reader import LEAST_SCORE, FormReader, Found, WholeReader, corrected, in_order, ink_of, text_of
 from models.forms.recognise.alphabet import Alphabet
 from models.runtime.threads import threads_for
 
 FOUND, GIVEN, CORRECTED = "", "_given_boxes", "_corrected"
+Reader = FormReader | WholeReader
 NAMES = {FOUND: "read", CORRECTED: "corrected", GIVEN: "true boxes", f"{GIVEN}{CORRECTED}": "true boxes, corrected"}
 GRID = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # least scores that validation chooses from
 
@@ -30,18 +31,21 @@ class Sheet(NamedTuple):
     read: dict[str, list[Found]]
 
 
-def sheets_of(reader: FormReader, alphabet: Alphabet, forms: FormImages, *, detect: bool) -> list[Sheet]:
-    """Returns every form of a part with what was read on it. detect: in boxes that are found, else in true ones."""
+def sheets_of(reader: Reader, alphabet: Alphabet, forms: FormImages, *, detect: bool) -> list[Sheet]:
+    """Returns every form of a part with what was read on it. detect: in boxes that are found, else in true ones; of no
+    account to a reader of whole forms."""
     return [sheet_of(reader, alphabet, form, detect=detect) for form in forms.forms()]
 
 
-def sheet_of(reader: FormReader, alphabet: Alphabet, form: Form, *, detect: bool) -> Sheet:
+def sheet_of(reader: Reader, alphabet: Alphabet, form: Form, *, detect: bool) -> Sheet:
     """Returns one of them."""
     places = form.reading()
     x0, y0, x1, y1 = form.boxes[places].astype(float).T
     boxes = zip(x0.tolist(), y0.tolist(), x1.tolist(), y1.tolist(), strict=True)
     texts = [alphabet.spelt(form.texts[place]) for place in places.tolist()]
     true = [TrueWord(box, text) for box, text in zip(boxes, texts, strict=True)]
+    if isinstance(reader, WholeReader):
+        return Sheet(form, true, {FOUND: reader.read(form.image)})
     known = torch.from_numpy(np.array(form.boxes[places], np.float32))
     given = Detections(known, torch.full((len(true),), WORD), torch.ones(len(true)))
     with torch.inference_mode(), threads_for(reader.detector):
@@ -61,7 +65,7 @@ def at_least(rows: Sequence[Found], least: float) -> list[Found]:
     return in_order([own for own in rows if own.score >= least])
 
 
-def readings(own: Sheet, reader: FormReader) -> Iterator[tuple[str, list[Found]]]:
+def readings(own: Sheet, reader: Reader) -> Iterator[tuple[str, list[Found]]]:
     """Returns what is scored of a form, by suffix."""
     for suffix, rows in own.read.items():
         kept = at_least(rows, reader.least_score)
@@ -70,11 +74,12 @@ def readings(own: Sheet, reader: FormReader) -> Iterator[tuple[str, list[Found]]
             yield f"{suffix}{CORRECTED}", corrected(kept, reader.correction)
 
 
-def read_table(part: str, sheets: Sequence[Sheet], reader: FormReader) -> pd.DataFrame:
+def read_table(part: str, sheets: Sequence[Sheet], reader: Reader) -> pd.DataFrame:
     """Returns a row a form and suffix: what it says, what was read, and the counts of `PageScore`."""
+    score = page_score if reader.finds else text_score
     rows = [
         {"part": part, "form": number, "reading": NAMES[suffix], "true": " ".join(word.text for word in own.true),
-         "read": text_of(rows), **page_score(own.true, rows)._asdict()}
+         "read": text_of(rows), **score(own.true, rows)._asdict()}
         for number, own in enumerate(sheets) for suffix, rows in readings(own, reader)
     ]  # fmt: skip
     return pd.DataFrame(rows)
@@ -91,13 +96,14 @@ def metrics_of(read: Any) -> dict[str, float]:
 
 
 def rates_of(own: Any) -> Mapping[str, float]:
-    """Returns error rates in %, word accuracy and the share of neighbours in their true order, over all forms."""
+    """Returns error rates in %, and, where boxes were counted, word accuracy and the share of neighbours in their true
+    order, over all forms."""
     total = {name: int(own[name].sum()) for name in PageScore._fields}
-    return {
-        "cer": 100 * total["faults"] / total["characters"], "wer": 100 * total["word_faults"] / total["words"],
-        "word_accuracy": total["right"] / total["boxes"],
-        "order": 1 - total["out_of_order"] / max(total["pairs"], 1),
-    }  # fmt: skip
+    rates = {"cer": 100 * total["faults"] / total["characters"], "wer": 100 * total["word_faults"] / total["words"]}
+    if not total["boxes"]:
+        return rates
+    order = 1 - total["out_of_order"] / max(total["pairs"], 1)
+    return {**rates, "word_accuracy": total["right"] / total["boxes"], "order": order}
 
 
 def detections_of(rows: Sequence[Found]) -> Detections:

@@ -6,15 +6,15 @@ import torch
 
 from data.form_images import HandwrittenForms
 from models.forms.detect.components import Components
-from models.forms.reader import FormReader
+from models.forms.reader import FormReader, WholeReader
 from pipeline.job.study import Study
 from pipeline.systems.forms.checks import boxes_given
 from pipeline.systems.forms.comparison import FORMS
 from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.reading.load import load
-from pipeline.systems.forms.reading.parts import Part, detector_for, recogniser_for
+from pipeline.systems.forms.reading.parts import Part, detector_for, page_reader_for, recogniser_for
 from pipeline.systems.forms.reading.report import Tested, log_parts, log_read, said
-from pipeline.systems.forms.reading.scores import least_score_of, metrics_of, read_table, sheets_of
+from pipeline.systems.forms.reading.scores import Reader, Sheet, least_score_of, metrics_of, read_table, sheets_of
 from pipeline.systems.forms.segmentation.report import log_data
 
 __all__ = ["load", "stages"]
@@ -24,11 +24,9 @@ def stages(settings: FormsConfig, data: HandwrittenForms, device: torch.device, 
     """Training, reading and report; returns the character error rate of the validation part, in %."""
     log_data(here, data)
     detector, recogniser = parts_of(settings, data, here, device)
-    network, correction = recogniser.model
+    network, _ = recogniser.model
     with here.clock.stage("read"):
-        reader = FormReader(Components().network() if detector is None else detector.model, network)
-        held = sheets_of(reader, network.alphabet, data.parts["validation"], detect=detector is not None)
-        reader = FormReader(reader.detector, network, correction=correction, least_score=least_score_of(held))
+        reader, held = reader_of(settings, data, detector, recogniser)
         validation = metrics_of(read_table("validation", held, reader))["validation_cer"]
         tests = [Tested(name, sheets_of(reader, network.alphabet, data.parts[name], detect=detector is not None))
                  for name in data.tests]  # fmt: skip
@@ -44,17 +42,33 @@ def stages(settings: FormsConfig, data: HandwrittenForms, device: torch.device, 
 def parts_of(
     settings: FormsConfig, data: HandwrittenForms, here: Study, device: torch.device
 ) -> tuple[Part | None, Part]:
-    """Returns the detector, None where true boxes are given, and the recogniser, which refuses more and comes first."""
+    """Returns the detector, None where there is none or true boxes are given, and the recogniser, of whole forms where
+    these are read at once, which refuses more and comes first."""
     with here.clock.stage("recogniser"):
-        recogniser = recogniser_for(settings, data, here, device)
-    if boxes_given(settings):
+        make = recogniser_for if settings.reader is None else page_reader_for
+        recogniser = make(settings, data, here, device)
+    if settings.reader is not None or boxes_given(settings):
         return None, recogniser
     with here.clock.stage("detector"):
         return detector_for(settings, data, here, device), recogniser
 
 
-def keep(settings: FormsConfig, data: HandwrittenForms, reader: FormReader, error: float, here: Study) -> str:
-    """The reader, logged as `tracking.log_model` says, or its recogniser where boxes are given; returns words."""
+def reader_of(
+    settings: FormsConfig, data: HandwrittenForms, detector: Part | None, recogniser: Part
+) -> tuple[Reader, list[Sheet]]:
+    """Returns what reads forms, with the least score that validation chooses, and what it reads on that part."""
+    held, (network, correction) = data.parts["validation"], recogniser.model
+    if settings.reader is not None:
+        whole = WholeReader(network)
+        return whole, sheets_of(whole, network.alphabet, held, detect=False)
+    reader = FormReader(Components().network() if detector is None else detector.model, network)
+    sheets = sheets_of(reader, network.alphabet, held, detect=detector is not None)
+    least = least_score_of(sheets)
+    return FormReader(reader.detector, network, correction=correction, least_score=least), sheets
+
+
+def keep(settings: FormsConfig, data: HandwrittenForms, reader: Reader, error: float, here: Study) -> str:
+    """The reader, logged as `tracking.log_model` says, or its recogniser where true boxes are given; returns words."""
     from pipeline.systems.forms.reading.servable import trained_model
     from pipeline.tracking.model import kept_in_words
 
