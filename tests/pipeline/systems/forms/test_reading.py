@@ -124,6 +124,7 @@ def test_arms_are_compared_by_what_all_of_them_have() -> None:
     ("experiment", "asked", "arms"),
     [
         ("forms_pipeline", ("detector=pixel_link", "recogniser=crnn", "reader=two_phase"), ["pixel_link + crnn"]),
+        ("forms_given_boxes", ("forms.augment=none", "recogniser=crnn"), ["true boxes + crnn, none"]),
         ("forms_order", ("data.slant=10", "detector=components", "recogniser=crnn"), ["up to 10 degrees"]),
         ("forms_ablation", ("detector=components", "recogniser=crnn"),
          ["components + crnn", "true boxes + crnn"]),
