@@ -20,7 +20,7 @@ WORDS_ALONE = ("East", "PixelLink", "Craft", "Components")  # these find words a
 TRAINED_FIRST = "word"  # recogniser.start: a word model is trained before
 FORMS, IMAGES = "data.form_images:HandwrittenForms", "data.word_images:HandwrittenWords"
 WRITTEN = ("synthetic", "both")  # data.ink with training images that a program writes
-TAKEN = {"segmentation": FORMS, "recognition": IMAGES, "pipeline": FORMS}
+TAKEN = {"segmentation": FORMS, "recognition": IMAGES, "pipeline": FORMS, "data": FORMS}
 
 
 def check(settings: FormsConfig) -> None:
@@ -33,6 +33,10 @@ def check(settings: FormsConfig) -> None:
     refuse_refiner(settings)
     if settings.reader is not None:
         check_reader(settings)
+        return
+    if own.stage == "data":
+        if settings.tracking.register is not None:
+            raise PipelineError("tracking.register: forms.stage=data makes no model; leave it out")
         return
     if own.stage != "segmentation":
         refuse_words_of_strings(settings, recogniser_of(settings))

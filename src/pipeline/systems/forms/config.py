@@ -16,6 +16,7 @@ GROUPS = {  # what a stage trains
     "segmentation": ("detector",),
     "recognition": ("recogniser",),
     "pipeline": ("detector", "recogniser"),
+    "data": (),
 }
 BOXES = ("found", "truth")
 SCORED = ("words", "classes")

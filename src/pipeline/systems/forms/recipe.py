@@ -14,6 +14,7 @@ from pipeline.host.torchrun import refuse_several
 from pipeline.job.clock import Clock
 from pipeline.job.study import Named, Study, set_up, study
 from pipeline.settings.job import Job
+from pipeline.systems.forms import contents
 from pipeline.systems.forms.checks import boxes_given
 from pipeline.systems.forms.config import GROUPS, FormsConfig
 from pipeline.systems.forms.reading import stages as reading
@@ -26,17 +27,18 @@ USUAL = "thesis"
 
 class Stage(NamedTuple):
     """Holds what a value of `forms.stage` means: how data are loaded, what one of them is called in the rows of their
-    sizes, and the stages after that, which return the validation error."""
+    sizes, and the stages after that, which return the validation error, None where nothing is trained."""
 
     load: Callable[[FormsConfig], Any]
     unit: str
-    stages: Callable[[FormsConfig, Any, torch.device, Study], float]
+    stages: Callable[[FormsConfig, Any, torch.device, Study], float | None]
 
 
 STAGES = {
     "segmentation": Stage(segmentation.load, "forms", segmentation.stages),
     "recognition": Stage(recognition.load, "images", recognition.stages),
     "pipeline": Stage(reading.load, "forms", reading.stages),
+    "data": Stage(contents.load, "forms", contents.stages),
 }
 
 
@@ -49,7 +51,7 @@ def arm_of(settings: FormsConfig, job: Job) -> str:
     names = [str(job.choices.get(group)) for group in groups]
     if boxes_given(settings):
         names[0] = "true boxes"
-    model = " + ".join(names)
+    model = " + ".join(names) or own.stage
     refined = "" if settings.refiner is None else ", refined ink"
     return model + refined if own.augment == USUAL or model == "components" else f"{model}{refined}, {own.augment}"
 
@@ -65,12 +67,14 @@ def names_of_run(settings: FormsConfig, job: Job) -> Named:
 def passed_over(settings: FormsConfig) -> tuple[str, ...]:
     """Returns the sections that change nothing in a run."""
     without = tuple(name for name in ("refiner", "reader") if getattr(settings, name) is None)
+    if settings.forms.stage == "data":
+        return ("detector", "recogniser", "recognition", *without)
     if settings.reader is not None:
         return ("detector", "fit", "recogniser", *without)
     return ("detector", "fit", *without) if boxes_given(settings) else without
 
 
-def train(settings: FormsConfig, job: Job) -> float:
+def train(settings: FormsConfig, job: Job) -> float | None:
     """The whole recipe; returns the error on the validation part, as `evaluate/test_error` is of the test part."""
     refuse_several("recipe=forms")
     own = STAGES[settings.forms.stage]

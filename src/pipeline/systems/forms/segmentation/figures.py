@@ -26,6 +26,7 @@ LABELS = {
 }  # fmt: skip
 DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
 SURE = 0.5  # boxes of this score are drawn
+KEY = f"found with a score of at least {SURE:g}; thin grey: true boxes"
 
 
 def precision_and_recall(found: Sequence[Detections], truths: Sequence[Truth], *, title: str) -> Figure:
@@ -42,9 +43,9 @@ def precision_and_recall(found: Sequence[Detections], truths: Sequence[Truth], *
     return figure
 
 
-def pages(forms: Shown, found: Sequence[Detections], *, title: str) -> Figure:
+def pages(forms: Shown, found: Sequence[Detections], *, title: str, key: str = KEY) -> Figure:
     """Draws forms with the boxes that were found with a score of at least `SURE`, a kind of line a class; true boxes
-    are thin and grey."""
+    are thin and grey. key: what the lines are, in words."""
     shape = forms.inks[0].shape
     figure = new_figure(7.0, 0.8 + 7.0 * len(forms.inks) * shape[0] / shape[1], title)
     for place, (ink, truth, own) in enumerate(zip(forms.inks, forms.truths, found, strict=True)):
@@ -57,18 +58,17 @@ def pages(forms: Shown, found: Sequence[Detections], *, title: str) -> Figure:
         sure = own.at(own.scores >= SURE)
         for box, kind in zip(sure.boxes.tolist(), sure.classes.tolist(), strict=True):
             outline(panel, box, edgecolor=colour(kind - 1), linewidth=1.3, linestyle=DASHES[kind - 1])
-    explain(figure)
+    explain(figure, key)
     return figure
 
 
-def explain(figure: Figure) -> None:
+def explain(figure: Figure, key: str) -> None:
     """Says below the forms which kind of line is which class."""
     panel = figure.axes[0]
     handles = [panel.plot([], [], color=colour(place), linestyle=dashes, label=name)[0]
                for place, (dashes, name) in enumerate(zip(DASHES, CLASSES[1:], strict=True))]  # fmt: skip
-    words = f"found with a score of at least {SURE:g}; thin grey: true boxes"
     places = {"loc": "outside lower center", "ncols": len(handles)}
-    figure.legend(handles=handles, **places, fontsize=SMALL_SIZE, title=words, title_fontsize=SMALL_SIZE)
+    figure.legend(handles=handles, **places, fontsize=SMALL_SIZE, title=key, title_fontsize=SMALL_SIZE)
 
 
 def outline(panel: Axes, box: Sequence[float], **style: Any) -> None:
