@@ -63,7 +63,7 @@ class TrunkSettings(Settings):
 
     stride: int = 8
     width: Count = 48
-    depth: Annotated[int, Range(at_least=1, at_most=8)] = 3
+    depth: Annotated[int, Range(at_least=1, at_most=8)] = 4
     norm: str = "group"
 
     def __post_init__(self) -> None:

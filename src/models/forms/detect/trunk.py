@@ -64,7 +64,7 @@ class Trunk(nn.Module):
     Raises TypeError and ValueError for what cannot be.
     """
 
-    def __init__(self, *, stride: int = 8, width: int = 48, depth: int = 3, norm: str = "group") -> None:
+    def __init__(self, *, stride: int = 8, width: int = 48, depth: int = 4, norm: str = "group") -> None:
         super().__init__()
         refuse_odd_trunk(stride, width, depth)
         self.stride, self.width = stride, width
