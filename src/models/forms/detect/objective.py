@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import pad
 
 from models.forms.detect.boxes import Truth
 from models.forms.detect.detector import Detector
+from models.forms.images import of_one_size
 from models.runtime.collectives import rank, world
 from models.runtime.objective import Loss, no_loss
 
@@ -28,8 +28,7 @@ class Shown(NamedTuple):
 
 def side_by_side(images: Sequence[Tensor]) -> Tensor:
     """Returns ink (height, width) of several forms as one tensor (form, 1, height, width), white where one ends."""
-    height, width = (max(image.shape[axis] for image in images) for axis in (0, 1))
-    return torch.stack([pad(own, (0, width - own.shape[1], 0, height - own.shape[0])) for own in images])[:, None]
+    return of_one_size(images)[:, None]
 
 
 class DetectionObjective:

@@ -69,24 +69,29 @@ def page_reader_for(settings: FormsConfig, data: HandwrittenForms, here: Study, 
     """Returns a reader of whole forms, trained as a recogniser is, with forms in place of words; without correction."""
     own = replace(settings.forms, corrected_within=0)
     alike = replace(settings, recogniser=settings.reader, forms=own)
-    return trained_on(pages_of(data, page_reader_of(settings).characters), alike, data, here, device)
+    characters = page_reader_of(settings).characters
+    return trained_on(lambda: pages_of(data, characters), alike, data, here, device)
 
 
 def recogniser_for(settings: FormsConfig, data: HandwrittenForms, here: Study, device: torch.device) -> Part:
     """Returns a recogniser of the settings, trained on the words of the forms at their true boxes."""
-    return trained_on(words_of(data), settings, data, here, device)
+    return trained_on(lambda: words_of(data), settings, data, here, device)
 
 
 def trained_on(
-    images: HandwrittenWords, settings: FormsConfig, data: HandwrittenForms, here: Study, device: torch.device
+    cut: Callable[[], HandwrittenWords],
+    settings: FormsConfig,
+    data: HandwrittenForms,
+    here: Study,
+    device: torch.device,
 ) -> Part:
-    """Returns a recogniser of images that were cut out of the forms. Its model is the pair of `Recogniser` and
-    `Correction`, None without one."""
+    """Returns a recogniser of images that are cut out of the forms, where none is found. Its model is the pair of
+    `Recogniser` and `Correction`, None without one."""
     own = settings.forms
     sections = (settings.recogniser, asdict(settings.recognition), own.alphabet, own.corrected_within)
 
     def make(study: Study) -> Made:
-        model, correction, curve, validation = recognition.fit(settings, images, study, device)
+        model, correction, curve, validation = recognition.fit(settings, cut(), study, device)
         return Made(lambda folder: save_recogniser(model, folder, correction=correction), validation, curve)
 
     def find(folder: Path) -> tuple[Recogniser, Correction | None]:
