@@ -2,9 +2,19 @@
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 
 from data.mocap.features import FEATURE_NAMES
-from data.mocap.walker import CHANNELS, SEGMENTS, draw_person, features_of, joint_angles, slow_process, walk_tracks
+from data.mocap.walker import (
+    CHANNELS,
+    SEGMENTS,
+    draw_person,
+    features_of,
+    filtered_twice,
+    joint_angles,
+    slow_process,
+    walk_tracks,
+)
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +92,13 @@ def test_bones_keep_their_lengths():
     distances = np.linalg.norm(head - thorax, axis=1)
     assert distances.max() < reach
     assert distances.min() > 0.9 * reach
+
+
+def test_values_are_filtered_as_by_scipy():
+    values = np.random.default_rng(0).normal(size=(500, 3))
+    np.testing.assert_allclose(
+        filtered_twice(values, 0.99), lfilter([1], [1, -1.98, 0.99**2], values, axis=0), rtol=1e-9, atol=1e-9
+    )
 
 
 def test_slow_processes_have_unit_variance_and_are_slow():
