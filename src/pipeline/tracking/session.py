@@ -37,13 +37,25 @@ def _terminated(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
     raise SystemExit(128 + number)
 
 
-def close_after_error(run: Run, status: str, **tags: str) -> None:
+def how_it_ended(end: BaseException) -> tuple[str, dict[str, str]]:
+    """Returns the status and the tags of a run that this has ended: FAILED where this rank or another one has failed,
+    else KILLED."""
+    if isinstance(end, Pruned):
+        return "KILLED", {PRUNED: str(end)}
+    failure = first_failure()
+    if failure is None and not isinstance(end, Exception):
+        return "KILLED", {}
+    return "FAILED", {"error": (failure or str(end))[:5000]}
+
+
+def close_after_error(run: Run, end: BaseException) -> None:
     """Closes the run; a store that is away becomes a warning, so that it does not hide the error itself.
 
     A signal that comes meanwhile is left aside: when one of several ranks has failed, torchrun stops the others.
     """
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
+        status, tags = how_it_ended(end)
         run.finish(status, **tags)
     except (PipelineError, OSError) as lesser:
         say(f"warning: {lesser}")
@@ -63,15 +75,8 @@ def closed_with_status(run: Run) -> Iterator[None]:
         signal.signal(signal.SIGTERM, _terminated)
     try:
         yield
-    except Pruned as end:
-        close_after_error(run, "KILLED", **{PRUNED: str(end)})
-        raise
-    except Exception as error:
-        close_after_error(run, "FAILED", error=(first_failure() or str(error))[:5000])
-        raise
-    except BaseException:
-        failure = first_failure()
-        close_after_error(run, "FAILED" if failure else "KILLED", **({"error": failure[:5000]} if failure else {}))
+    except BaseException as end:
+        close_after_error(run, end)
         raise
     finally:
         signal.signal(signal.SIGTERM, before)

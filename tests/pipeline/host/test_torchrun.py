@@ -17,7 +17,7 @@ from rank_work import on_ranks
 
 TINY = (
     "+experiment=mocap", "size=tiny", "data.source=stand_in", "threads=1", "tracking.detail=summary",
-    "evaluate.horizons=[1,5]", "evaluate.orders=[2]", "tracking.log_model=false",
+    "evaluate.horizons=[1,5]", "evaluate.orders=[2]", "tracking.log_model=false", "features.projection=8",
 )  # fmt: skip
 STOPPING = """
 import os
@@ -71,24 +71,30 @@ def numbers(client, run) -> dict[tuple[str, int], float]:
     }
 
 
-def equal_to_one_process(client, run_pipeline, found: dict[tuple[str, int], float], *arguments: str) -> None:
-    client.delete_run(only_run(client).info.run_id)
-    assert run_pipeline(*TINY, *arguments).status == 0
-    alone = only_run(client)
-    assert alone.data.tags["processes"] == "1"
-    assert numbers(client, alone) == pytest.approx(found, rel=1e-8)
+OF_ONE_PROCESS = dict[tuple[str, int], float]()
+
+
+def of_one_process(client, run_pipeline) -> dict[tuple[str, int], float]:
+    """The numbers of one process, whose run is made once for all tests of this file."""
+    if not OF_ONE_PROCESS:
+        ranked = only_run(client).info
+        assert run_pipeline(*TINY).status == 0
+        (alone,) = [run for run in client.search_runs([ranked.experiment_id]) if run.info.run_id != ranked.run_id]
+        assert alone.data.tags["processes"] == "1"
+        OF_ONE_PROCESS.update(numbers(client, alone))
+    return OF_ONE_PROCESS
 
 
 @pytest.mark.slow
 def test_two_processes_make_one_run_with_the_numbers_of_one(torchrun, run_pipeline, client) -> None:
-    ended = torchrun(*TINY, "features.projection=8")
+    ended = torchrun(*TINY)
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.count("evaluate …") == ended.stdout.count(" on validation, ") == 1
     run = only_run(client)
     assert (run.info.status, run.data.tags["processes"]) == ("FINISHED", "2")
     found = numbers(client, run)
     assert {("evaluate/test_mse", 0), ("bptt/train_mse", 2), ("two_stage/test_mse", 0)} < set(found)
-    equal_to_one_process(client, run_pipeline, found, "features.projection=8")
+    assert found == pytest.approx(of_one_process(client, run_pipeline), rel=1e-8)
 
 
 @pytest.mark.slow
@@ -104,7 +110,7 @@ def test_a_rank_that_fails_ends_all_with_its_message_and_resume_goes_on(
     assert ended.returncode == 0, ended.stderr
     resumed = only_run(client)
     assert (resumed.info.run_id, resumed.info.status) == (run.info.run_id, "FINISHED")
-    equal_to_one_process(client, run_pipeline, numbers(client, resumed))
+    assert numbers(client, resumed) == pytest.approx(of_one_process(client, run_pipeline), rel=1e-8)
 
 
 @pytest.mark.slow
@@ -118,8 +124,8 @@ def test_a_rank_that_is_killed_ends_all_with_a_message(torchrun, client, tmp_pat
         assert line.startswith("error: another process of this run has ended, or cannot be reached")
         assert run.info.status == "FAILED"
         assert "another process of this run has ended" in run.data.tags["error"]
-    else:  # torchrun's SIGTERM came before the other process had noticed
-        assert run.info.status == "KILLED"
+    else:  # torchrun's SIGTERM came before the other process had noticed, or before it had said so
+        assert run.info.status in ("KILLED", "FAILED")
 
 
 @pytest.mark.slow
