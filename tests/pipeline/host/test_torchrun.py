@@ -119,13 +119,14 @@ def test_a_rank_that_is_killed_ends_all_with_a_message(torchrun, client, tmp_pat
     ended = torchrun(*TINY, "extensions=[stopping]", STOPPING="1")
     lines, run = error_lines(ended), only_run(client)
     assert ended.returncode != 0
-    if lines:
-        (line,) = lines
-        assert line.startswith("error: another process of this run has ended, or cannot be reached")
-        assert run.info.status == "FAILED"
+    if run.info.status == "FAILED":
+        assert len(lines) <= 1  # none where torchrun's SIGTERM came after the run was closed and before the last words
+        assert all(
+            line.startswith("error: another process of this run has ended, or cannot be reached") for line in lines
+        )
         assert "another process of this run has ended" in run.data.tags["error"]
-    else:  # torchrun's SIGTERM came before the other process had noticed, or before it had said so
-        assert run.info.status in ("KILLED", "FAILED")
+    else:  # torchrun's SIGTERM came before the other process had noticed
+        assert (run.info.status, lines) == ("KILLED", [])
 
 
 @pytest.mark.slow
