@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import matplotlib as mpl
 import pytest
@@ -17,29 +16,14 @@ import torch
 from hydra.core.global_hydra import GlobalHydra
 from mlflow.tracking import MlflowClient
 
+from command_lines import Result
+from composed_once import compose_once
 from data.swimmer.load import Swimmer
 from pipeline import __main__ as program
 from pipeline.tracking.store import open_store
 
 mpl.use("Agg")
 torch.set_num_threads(1)
-
-
-class Result(NamedTuple):
-    """How a command line ended: exit status, standard output, standard error."""
-
-    status: int
-    out: str
-    err: str
-
-    @property
-    def error(self) -> str:
-        """The one error line; fails when there is none, several, or a traceback."""
-        assert self.status != 0, self.out + self.err
-        assert "Traceback" not in self.out + self.err
-        lines = [line for line in self.err.splitlines() if line.startswith("error: ")]
-        assert len(lines) == 1, self.err
-        return lines[0]
 
 
 @contextmanager
@@ -111,7 +95,7 @@ def client(store: Path) -> MlflowClient:
 def run_pipeline(
     store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., Result]:
-    """`python -m pipeline …` in this process."""
+    """`python -m pipeline …` in this process, with the compositions of `compose_once`."""
     assert store.is_dir()
 
     def run(*arguments: str) -> Result:
@@ -119,7 +103,9 @@ def run_pipeline(
         GlobalHydra.instance().clear()
         status = 0
         try:
-            program.main()
+            with monkeypatch.context() as patch:
+                compose_once(patch)
+                program.main()
         except SystemExit as end:
             status = end.code if isinstance(end.code, int) else 1
             if isinstance(end.code, str):

@@ -8,7 +8,6 @@ numbers of the undisturbed run. Exit status 1 where one does not.
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import os
 import random
 import signal
@@ -20,7 +19,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from killing import run_until
+from warm_processes import begin, program, server
 
 COMMAND = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "threads=1", "evaluate.horizons=[1,5]")
 OFFSETS = {"SIGKILL": -signal.SIGKILL, "SIGTERM": 128 + signal.SIGTERM, "SIGINT": 1}
@@ -51,10 +50,9 @@ def start(folder: Path, *extra: str, end_after: float | None = None, number: int
     The process is forked from one that has made the imports: it is killed in what it does, not while it reads modules.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["pipeline.__main__", "pipeline.systems.psrnn.recipe", "hydra"])
-    arguments = ([*COMMAND, *extra], places_of(folder), folder / "log", None, 0, 0)
-    process = context.Process(target=run_until, args=arguments)
+    environment = {**os.environ, **places_of(folder)}
+    arguments = (program, (*COMMAND, *extra), environment, folder, [folder / "log"])
+    process = server().Process(target=begin, args=arguments)
     process.start()
     began = time.monotonic()
     process.join(end_after)

@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conftest import Result
+from command_lines import Result
+from warm_processes import ended, script
 
 SCRIPT = Path(__file__).parents[1] / "examples" / "csv_to_served_forecast.py"
 ROWS, FIRST, HORIZON = 400, 10, 3
@@ -98,7 +99,7 @@ def test_one_error_line_and_no_output(store, tmp_path: Path, cell: str, horizon:
     values = [f"{np.sin(t / 3):.4f},{np.cos(t / 5):.4f}" for t in range(ROWS)]
     csv.write_text("\n".join(["a,b", *values[:5], f"0.5,{cell}", *values[6:]]) + "\n")
     arguments = ("--csv", str(csv), *SMALLEST, "--horizon", horizon, "--output", str(tmp_path / "results"))
-    result = run_script(*arguments, cwd=tmp_path)
+    result = ended(script, str(SCRIPT), *arguments, folder=tmp_path)
     assert message in result.error
     (command,) = [line for line in result.out.splitlines() if line.startswith("training: ")]
     assert "features.count=5" in command

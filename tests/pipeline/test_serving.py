@@ -37,6 +37,7 @@ from pipeline.tracking.model import model_parts
 from pipeline.tracking.registry import best_version, move_alias, refuse_other_data, register
 from pipeline.tracking.store import open_store
 from served_in_process import answered, application, in_process
+from warm_processes import ended, program
 
 SETTINGS = ("data=swimmer", "size=tiny", "refine=none", "tracking.detail=summary", "features.count=5")
 STRICT = ("-m", "pipeline.serving")
@@ -52,8 +53,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory, swimmer_root: Path) -> dic
     environment = {**os.environ, "PIPELINE_MLRUNS": str(folder), "PIPELINE_DATA_ROOT": str(swimmer_root)}
     environment["MLFLOW_TRACKING_URI"] = f"sqlite:///{folder / 'mlflow.db'}"
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    command = [sys.executable, "-m", "pipeline", *SETTINGS, "tracking.register=swimmer"]
-    subprocess.run(command, env=environment, check=True, capture_output=True, timeout=200)
+    result = ended(program, *SETTINGS, "tracking.register=swimmer", folder=folder, **environment)
+    assert result.status == 0, result.err
     return environment
 
 

@@ -14,7 +14,7 @@ import pytest
 import torch
 from mlflow.tracking import MlflowClient
 
-from conftest import Result
+from command_lines import Result
 from pipeline.host import process
 from pipeline.host.devices import EXPECT_GPU, gpu_missing, pick_device
 from pipeline.host.errors import PipelineError

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import rank_work
+from command_lines import Result
 from logged import only_run
 from pipeline.host.devices import pick_device
 from pipeline.host.torchrun import share_of_cores
 from rank_work import on_ranks
+from warm_processes import ended, two_ranks
 
 TINY = (
     "+experiment=mocap", "size=tiny", "data.source=stand_in", "threads=1", "tracking.detail=summary",
@@ -36,29 +39,23 @@ if "STOPPING" in os.environ:
 """
 
 
-@pytest.fixture
-def torchrun(store: Path, tmp_path: Path):
+def torchrun(*arguments: str, folder: Path) -> Result:
     """`torchrun --nproc-per-node 2 -m pipeline …`."""
-
-    def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        paths = os.pathsep.join(path for path in (str(tmp_path), os.environ.get("PYTHONPATH")) if path)
-        command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-        return subprocess.run(
-            [*command, "-m", "pipeline", *arguments],
-            cwd=store.parent,
-            env={**os.environ, "PYTHONPATH": paths, **environment},
-            capture_output=True,
-            text=True,
-            timeout=280,
-            check=False,
-        )
-
-    return run
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command += ["-m", "pipeline", *arguments]
+    found = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=280, check=False)
+    return Result(found.returncode, found.stdout, found.stderr)
 
 
-def error_lines(ended: subprocess.CompletedProcess[str]) -> list[str]:
-    assert ended.returncode != 0
-    return [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
+@pytest.fixture
+def two_forked(store: Path) -> Callable[..., Result]:
+    """The same, with ranks that need not import what a run does."""
+    return partial(ended, two_ranks, folder=store.parent)
+
+
+def error_lines(found: Result) -> list[str]:
+    assert found.status != 0
+    return [line for line in found.err.splitlines() if line.startswith("error: ")]
 
 
 def numbers(client, run) -> dict[tuple[str, int], float]:
@@ -86,10 +83,10 @@ def of_one_process(client, run_pipeline) -> dict[tuple[str, int], float]:
 
 
 @pytest.mark.slow
-def test_two_processes_make_one_run_with_the_numbers_of_one(torchrun, run_pipeline, client) -> None:
-    ended = torchrun(*TINY)
-    assert ended.returncode == 0, ended.stderr
-    assert ended.stdout.count("evaluate …") == ended.stdout.count(" on validation, ") == 1
+def test_two_processes_make_one_run_with_the_numbers_of_one(run_pipeline, client, store: Path) -> None:
+    result = torchrun(*TINY, folder=store.parent)
+    assert result.status == 0, result.err
+    assert result.out.count("evaluate …") == result.out.count(" on validation, ") == 1
     run = only_run(client)
     assert (run.info.status, run.data.tags["processes"]) == ("FINISHED", "2")
     found = numbers(client, run)
@@ -99,26 +96,26 @@ def test_two_processes_make_one_run_with_the_numbers_of_one(torchrun, run_pipeli
 
 @pytest.mark.slow
 def test_a_rank_that_fails_ends_all_with_its_message_and_resume_goes_on(
-    torchrun, run_pipeline, client, tmp_path: Path
+    two_forked, run_pipeline, client, tmp_path: Path
 ) -> None:
     (tmp_path / "stopping.py").write_text(STOPPING.format(how="raise ValueError('stopped on purpose')"))
     broken = ("extensions=[stopping]",)
-    assert error_lines(torchrun(*TINY, *broken, STOPPING="1")) == ["error: stopped on purpose"]
+    assert error_lines(two_forked(*TINY, *broken, STOPPING="1")) == ["error: stopped on purpose"]
     run = only_run(client)
     assert (run.info.status, run.data.tags["error"]) == ("FAILED", "stopped on purpose")
-    ended = torchrun(*TINY, *broken, "resume=true")
-    assert ended.returncode == 0, ended.stderr
+    found = two_forked(*TINY, *broken, "resume=true")
+    assert found.status == 0, found.err
     resumed = only_run(client)
     assert (resumed.info.run_id, resumed.info.status) == (run.info.run_id, "FINISHED")
     assert numbers(client, resumed) == pytest.approx(of_one_process(client, run_pipeline), rel=1e-8)
 
 
 @pytest.mark.slow
-def test_a_rank_that_is_killed_ends_all_with_a_message(torchrun, client, tmp_path: Path) -> None:
+def test_a_rank_that_is_killed_ends_all_with_a_message(two_forked, client, tmp_path: Path) -> None:
     (tmp_path / "stopping.py").write_text(STOPPING.format(how="os.kill(os.getpid(), 9)"))
-    ended = torchrun(*TINY, "extensions=[stopping]", STOPPING="1")
-    lines, run = error_lines(ended), only_run(client)
-    assert ended.returncode != 0
+    found = two_forked(*TINY, "extensions=[stopping]", STOPPING="1")
+    lines, run = error_lines(found), only_run(client)
+    assert found.status != 0
     if run.info.status == "FAILED":
         assert len(lines) <= 1  # none where torchrun's SIGTERM came after the run was closed and before the last words
         assert all(
@@ -139,8 +136,8 @@ def test_a_rank_that_is_killed_ends_all_with_a_message(torchrun, client, tmp_pat
     ],
     ids=["multirun", "setting", "recipe"],
 )
-def test_what_all_ranks_refuse_is_said_once(arguments: tuple[str, ...], said: str, torchrun, client) -> None:
-    (line,) = error_lines(torchrun(*arguments))
+def test_what_all_ranks_refuse_is_said_once(arguments: tuple[str, ...], said: str, two_forked, client) -> None:
+    (line,) = error_lines(two_forked(*arguments))
     assert said in line
     assert client.search_runs([e.experiment_id for e in client.search_experiments()]) == []
 

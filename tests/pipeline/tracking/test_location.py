@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from mlflow.tracking import MlflowClient
 
-from conftest import Result
+from command_lines import Result
 from pipeline.host.errors import PipelineError
 from pipeline.relocate import main
 from pipeline.tracking import location

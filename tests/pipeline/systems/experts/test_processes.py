@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from warm_processes import ended, two_ranks
 
 TINY = (
     "recipe=experts", "data=ciphers", "data.languages=3", "size=tiny", "experts.arm=token+static", "experts.balance=0",
@@ -36,10 +35,8 @@ def numbers(client) -> dict[tuple[str, int], float]:
 def test_two_processes_train_the_translator_of_one(store: Path, run_pipeline: Callable, client) -> None:
     """Gradients are summed with the numbers of target tokens; the balance, which each process has of its own part, is
     off."""
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "pipeline"]
-    here = {"cwd": store.parent, "env": dict(os.environ)}
-    ended = subprocess.run([*command, *TINY], **here, capture_output=True, text=True, timeout=280, check=False)
-    assert ended.returncode == 0, ended.stderr
+    result = ended(two_ranks, *TINY, folder=store.parent)
+    assert result.status == 0, result.err
     shared = numbers(client)
     assert shared.pop(("processes", 0)) == 2
     assert run_pipeline(*TINY).status == 0

@@ -1,0 +1,58 @@
+"""Hydra composes the settings of a command twice, and those of each job of a multirun; tests compose them once, where
+the second composition gives what the first gave.
+
+The program is as it was, and composes as Hydra does where tests start it in a process of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
+from hydra._internal.hydra import Hydra
+from omegaconf import DictConfig
+
+MODES: dict[str, Any] = {}  # `hydra.mode` by experiment, asked once each
+
+
+def may_set_the_mode(hydra: Hydra, overrides: list[str]) -> bool:
+    """Whether anything but an experiment of this project may set `hydra.mode`."""
+    own_files = any(path.provider == "command-line" for path in hydra.config_loader.get_search_path().get_path())
+    return own_files or any(override.startswith(("hydra", "+hydra", "++hydra")) for override in overrides)
+
+
+def compose_once(patch: pytest.MonkeyPatch) -> None:
+    """Spares the second composition of what one command composes, until the patch is undone.
+
+    `hydra.mode` is known before a command is composed where its experiment, if it has one, leaves that at its default:
+    then it is None, also for settings that cannot be composed. A job's settings, which are composed before the first
+    job to find mistakes, are handed out once when the job starts.
+    """
+    ask, compose = Hydra.get_mode, ConfigLoaderImpl.load_sweep_config
+    checked: dict[tuple[str, ...], DictConfig | None] = {}  # None: handed out
+
+    def get_mode(hydra: Hydra, config_name: str | None, overrides: list[str]) -> Any:
+        experiments = [override for override in overrides if override.lstrip("+").startswith("experiment=")]
+        if may_set_the_mode(hydra, overrides):
+            return ask(hydra, config_name, overrides)
+        for experiment in experiments:
+            if experiment not in MODES:
+                MODES[experiment] = ask(hydra, config_name, [experiment])
+        known = all(MODES[experiment] is None for experiment in experiments)
+        return None if known else ask(hydra, config_name, overrides)
+
+    def load_sweep_config(
+        loader: ConfigLoaderImpl, master_config: DictConfig, sweep_overrides: list[str]
+    ) -> DictConfig:
+        job = tuple(sweep_overrides)
+        before = checked.get(job)
+        if before is not None:
+            checked[job] = None
+            return before
+        composed = compose(loader, master_config, sweep_overrides)
+        checked.setdefault(job, composed)
+        return composed
+
+    patch.setattr(Hydra, "get_mode", get_mode)
+    patch.setattr(ConfigLoaderImpl, "load_sweep_config", load_sweep_config)

@@ -1,0 +1,81 @@
+"""Processes that have the imports of a run when they start: they are forked from a server that makes them once."""
+
+from __future__ import annotations
+
+import importlib
+import multiprocessing
+import os
+import runpy
+import sys
+import tempfile
+import uuid
+from collections.abc import Callable
+from multiprocessing.context import ForkServerContext
+from pathlib import Path
+from typing import Any
+
+from command_lines import Result
+
+# `pipeline` comes first, which keeps MLflow from sending telemetry
+PRELOADED = [
+    "pipeline.systems.psrnn.recipe", "hydra", "torch._dynamo", "pandas", "scipy.stats", "mlflow.pyfunc.scoring_server",
+    "mlflow.store.tracking.sqlalchemy_workspace_store", "pipeline.tracking.database",
+]  # fmt: skip
+
+
+def server() -> ForkServerContext:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)
+    return context
+
+
+def program(*arguments: str) -> None:
+    """`python -m pipeline …`."""
+    sys.argv = ["pipeline", *arguments]
+    importlib.import_module("pipeline.__main__").main()
+
+
+def script(path: str, *arguments: str) -> None:
+    """`python PATH …`."""
+    sys.argv = [path, *arguments]
+    runpy.run_path(path, run_name="__main__")
+
+
+def two_ranks(*arguments: str) -> None:
+    """`torchrun --nproc-per-node 2 -m pipeline …`: torchrun's agent, which forks the ranks."""
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+    from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
+    config = LaunchConfig(
+        min_nodes=1, max_nodes=1, nproc_per_node=2, run_id=str(uuid.uuid4()), rdzv_backend="c10d",
+        rdzv_endpoint="localhost:0", max_restarts=0, start_method="fork", monitor_interval=0.1,
+    )  # fmt: skip
+    try:
+        elastic_launch(config, program)(*arguments)
+    except ChildFailedError as failed:
+        raise SystemExit(1) from failed
+
+
+def begin(
+    work: Callable[..., None], arguments: tuple[Any, ...], environment: dict[str, str], folder: Path, output: list[Path]
+) -> None:
+    """What the process does. output: the files of both streams; one file for both."""
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    sys.path[:0] = [str(folder), *environment.get("PYTHONPATH", "").split(os.pathsep)]
+    for number, path in ((1, output[0]), (2, output[-1])):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
+    work(*arguments)
+
+
+def ended(work: Callable[..., None], *arguments: Any, folder: Path, **environment: str) -> Result:
+    """How the work ended in a process of its own, in a folder, with more in its environment than this process has."""
+    inherited = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}  # of another test
+    with tempfile.TemporaryDirectory() as name:
+        streams = [Path(name) / "out", Path(name) / "err"]
+        job = server().Process(target=begin, args=(work, arguments, inherited | environment, folder, streams))
+        job.start()
+        job.join(280)
+        assert job.exitcode is not None, "it did not end in 280 s"
+        return Result(job.exitcode, *(stream.read_text(encoding="utf-8") for stream in streams))
