@@ -96,14 +96,21 @@ def ink_boxes(image: np.ndarray, own: Components) -> np.ndarray:
     ink = image > own.threshold
     if own.rule:
         long: Any = ndimage.minimum_filter1d(ink, own.rule, 1, mode="constant")
-        ink &= ndimage.maximum_filter1d(long, own.rule, 1) == 0
+        ink &= ndimage.maximum_filter1d(long, own.rule, 1, origin=back(own.rule)) == 0
     size = (own.rise + 1, own.gap + 1)
-    closed = ndimage.minimum_filter(ndimage.maximum_filter(ink, size), size)
+    thick = ndimage.maximum_filter(ink, size)
+    closed = ndimage.minimum_filter(thick, size, origin=(back(size[0]), back(size[1])))
     labels: Any = ndimage.label(closed, np.ones((3, 3)))
     tight = [place for place in ndimage.find_objects(np.where(ink, labels[0], 0)) if place is not None]
     boxes = np.array([(x.start, y.start, x.stop, y.stop) for y, x in tight], np.float32).reshape(-1, 4)
     large = (boxes[:, 2] - boxes[:, 0] >= own.least_width) & (boxes[:, 3] - boxes[:, 1] >= own.least_height)
     return boxes[large]
+
+
+def back(size: int) -> int:
+    """Returns the origin of the second of two filters of one size that undoes the shift of the first: a window of even
+    size has no middle, and SciPy has it reach one pixel further back than on."""
+    return size % 2 - 1
 
 
 def tunings(words: Tensor) -> Iterator[Components]:

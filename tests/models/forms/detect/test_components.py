@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
 from models.forms.detect.boxes import Truth
-from models.forms.detect.components import Components
+from models.forms.detect.components import Components, ink_boxes
 from models.runtime.plain import made_of, plain
 
 
@@ -59,3 +60,12 @@ def test_forms_without_words_and_training_are_refused() -> None:
         Components().prepared([striped([])], [Truth(torch.zeros(0, 4), torch.zeros(0))])
     with pytest.raises(ValueError, match="components have no loss"):
         Components().network().losses(striped(WORDS)[None], [truth()])
+
+
+@pytest.mark.parametrize("even", [0, 1])
+def test_closing_moves_no_edge_and_rules_vanish_whole_whatever_the_parity_of_the_windows(even: int) -> None:
+    image = np.zeros((40, 60), np.float32)
+    image[5:12, 0:14] = image[5:12, 20:21] = image[26:33, 50:60] = 1.0  # the second is one pixel wide
+    image[20, 3:57] = 1.0  # a ruled line one pixel high
+    own = Components(gap=2 + even, rise=even, rule=20 + even, least_width=0.0, least_height=0.0)
+    assert ink_boxes(image, own).tolist() == [[0, 5, 14, 12], [20, 5, 21, 12], [50, 26, 60, 33]]
