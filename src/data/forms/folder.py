@@ -63,13 +63,16 @@ class Rows(NamedTuple):
         return text
 
 
-def read_rows(path: str | None, folder: str | None, needed: Sequence[str], *, data: str) -> Rows:
-    """Returns the rows of a table. folder: of the images; None: that of the table.
+def read_rows(
+    path: str | None, folder: str | None, needed: Sequence[str], *, data: str, delimiter: str | None = None
+) -> Rows:
+    """Returns the rows of a table. folder: of the images; None: that of the table. delimiter: of a text file, see
+    `data.files.table_files.TextFormat`.
 
     Raises DataError for a file that cannot be read and for a column or folder that is missing.
     """
     table = existing_file(path, data=data)
-    frame = read_frame(table, TextFormat(as_written=True))[0]
+    frame = read_frame(table, TextFormat(delimiter, as_written=True))[0]
     missing = [name for name in needed if name not in frame.columns]
     if missing:
         there = ", ".join(map(str, frame.columns))
@@ -105,7 +108,8 @@ class WordsFolder(Source):
     path: the table (.csv, .tsv or .parquet). images: the folder that file names are relative to; None: the table's.
     test, validation: shares of the images that are drawn under `seed`; with writers=disjoint of the writers, all of
     whose images are in one part. most_pixels: an image of more is refused. invert: "true" for light ink on dark paper,
-    "false" for dark ink, "auto" to find out for each image.
+    "false" for dark ink, "auto" to find out for each image. delimiter: of a text file, see
+    `data.files.table_files.TextFormat`.
     Raises DataError, naming file and row, for an image or a text that cannot be used, and for the same image twice.
     """
 
@@ -117,6 +121,7 @@ class WordsFolder(Source):
     seed: Seed = 0
     most_pixels: Count = MOST_PIXELS
     invert: str = "auto"
+    delimiter: str | None = None
 
     def load(self) -> HandwrittenWords:
         """Returns the data. Raises DataError as the class says."""
@@ -126,7 +131,7 @@ class WordsFolder(Source):
         reading = Reading(self.most_pixels, self.invert)
         reading.check(NAME)
         needed = (FILE, TEXT, WRITER) if self.writers == "disjoint" else (FILE, TEXT)
-        rows = read_rows(self.path, self.images, needed, data=NAME)
+        rows = read_rows(self.path, self.images, needed, data=NAME, delimiter=self.delimiter)
         return HandwrittenWords(NAME, self.split(words_of(rows, reading)), rows.table.name)
 
     def split(self, words: WordImages) -> dict[str, WordImages]:

@@ -61,10 +61,20 @@ def form_of(rows: Rows, own: list[int], grey: np.ndarray) -> Form:
     order = np.where(words, np.cumsum(words) - 1, NO_ORDER)
     texts = tuple(text_in(rows, row, int(kind)) for row, kind in zip(kept, classes, strict=True))
     form = Form(grey, boxes, classes, texts, order)
+    refuse_twice(rows, kept, form)
     for fault, said in form.faults():
         if fault.any():
             rows.fail(kept[int(fault.argmax())], f"box {boxes[fault.argmax()].tolist()}: {said}")
     return form
+
+
+def refuse_twice(rows: Rows, kept: list[int], form: Form) -> None:
+    """Raises DataError, naming the row, for a box of one class and place that stands twice: it could be found once."""
+    seen = dict[tuple[float, ...], int]()
+    for row, box, kind in zip(kept, form.boxes.tolist(), form.classes.tolist(), strict=True):
+        first = seen.setdefault((*box, kind), row)
+        if first != row:
+            rows.fail(row, f"it is the same box as that of row {first + 2}; leave one of them out")
 
 
 def scans_of(rows: Rows, reading: Reading) -> dict[str, Scan]:
@@ -94,9 +104,10 @@ class FormsFolder(Source):
     without a box.
     path: the table (.csv, .tsv or .parquet). images: the folder that file names are relative to; None: the table's.
     test, validation: shares of the forms that are drawn under `seed`. most_pixels: an image of more is refused. invert:
-    "true" for light ink on dark paper, "false" for dark ink, "auto" to find out for each image.
-    Raises DataError, naming file and row, for an image, a box or a text that cannot be used, and for one image in two
-    files.
+    "true" for light ink on dark paper, "false" for dark ink, "auto" to find out for each image. delimiter: of a text
+    file, see `data.files.table_files.TextFormat`.
+    Raises DataError, naming file and row, for an image, a box or a text that cannot be used, for one image in two
+    files, and for a box that stands twice.
     """
 
     path: str | None = None
@@ -106,6 +117,7 @@ class FormsFolder(Source):
     seed: Seed = 0
     most_pixels: Count = MOST_PIXELS
     invert: str = "auto"
+    delimiter: str | None = None
 
     def load(self) -> HandwrittenForms:
         """Returns the data. Raises DataError as the class says."""
@@ -113,7 +125,7 @@ class FormsFolder(Source):
         check_whole_numbers(NAME, {"seed": self.seed}, least=0)
         reading = Reading(self.most_pixels, self.invert)
         reading.check(NAME)
-        rows = read_rows(self.path, self.images, NEEDED, data=NAME)
+        rows = read_rows(self.path, self.images, NEEDED, data=NAME, delimiter=self.delimiter)
         return HandwrittenForms(NAME, self.split(forms_in(rows, reading)), rows.table.name)
 
     def split(self, forms: list[Form]) -> dict[str, FormImages]:

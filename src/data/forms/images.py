@@ -15,7 +15,7 @@ from data.base import DataError
 from data.greys import PAPER
 
 FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP", "PPM")
-MOST_PIXELS = 25_000_000
+MOST_PIXELS = 25_000_000  # as many as readers of forms take
 MOST_BYTES = 200_000_000  # of a file
 LEAST_CONTRAST = 24  # between the darkest and the lightest grey
 INVERT = ("auto", "true", "false")
@@ -32,8 +32,8 @@ class Reading(NamedTuple):
 
     def check(self, name: str) -> None:
         """Raises DataError, beginning with the data's name, for settings that are none."""
-        if self.most_pixels < 1:
-            raise DataError(f"{name}: data.most_pixels must be at least 1, got {self.most_pixels}")
+        if not 1 <= self.most_pixels <= MOST_PIXELS:
+            raise DataError(f"{name}: data.most_pixels must lie from 1 to {MOST_PIXELS}, got {self.most_pixels}")
         if str(self.invert).lower() not in INVERT:
             raise DataError(f"{name}: data.invert={self.invert} is unknown; choose one of {', '.join(INVERT)}")
 
@@ -106,7 +106,9 @@ def decoded(content: bytes, where: str, most_pixels: int) -> np.ndarray:
 
 
 def too_many(most_pixels: int) -> str:
-    return f"the image has more than {most_pixels} pixels; make it smaller, or raise data.most_pixels"
+    """Returns that an image has more pixels than that, and what to do; `MOST_PIXELS` cannot be raised."""
+    raised = ", or raise data.most_pixels" if most_pixels < MOST_PIXELS else ""
+    return f"the image has more than {most_pixels} pixels; make it smaller{raised}"
 
 
 def check_size(image: Image.Image, where: str, most_pixels: int) -> None:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from models.forms.detect.boxes import CLASSES, WORD, Detections
 from models.forms.detect.detector import Detector
+from models.forms.images import as_ink
 from models.forms.reading_order import reading_order
 from models.forms.recognise.correction import Correction
 from models.runtime.threads import threads_for
@@ -58,8 +59,7 @@ class FormReader:
         self, detector: Detector, recogniser: WordReader | None = None, *, correction: Correction | None = None,
         least_score: float = LEAST_SCORE,
     ) -> None:  # fmt: skip
-        if not 0 <= least_score <= 1:
-            raise ValueError(f"least_score={least_score} must be from 0 to 1")
+        refuse_score(least_score)
         self.detector, self.recogniser = detector.eval(), recogniser
         self.correction, self.least_score = correction, least_score
 
@@ -68,13 +68,15 @@ class FormReader:
 
         image: uint8 (height, width), 0 = black ink, 255 = paper. vocabulary: texts are corrected by the words that the
         reader knows. A form without a box has no row. Raises TypeError and ValueError, in one line, for what is no such
-        image, and for a vocabulary where there is none.
+        image, for a score outside [0, 1], and for a vocabulary where there is none.
         """
         if vocabulary and self.correction is None:
             raise ValueError("this reader knows no vocabulary; leave vocabulary out")
+        least = self.least_score if least_score is None else least_score
+        refuse_score(least)
         ink = ink_of(image)
         with torch.inference_mode(), threads_for(self.detector):
-            (found,) = self.detector.detect(ink[None, None], self.least_score if least_score is None else least_score)
+            (found,) = self.detector.detect(ink[None, None], least)
         rows = self.read_boxes(ink, found.to("cpu"))
         return corrected(rows, self.correction) if vocabulary and self.correction is not None else rows
 
@@ -113,6 +115,12 @@ class WholeReader:
         ((text, probability),) = self.recogniser.read_words([ink])
         height, width = map(float, ink.shape)
         return [Found(0, (0.0, 0.0, width, height), WHOLE, 1.0, text, float(probability))] if text else []
+
+
+def refuse_score(least_score: float) -> None:
+    """Raises ValueError for a least score that no box can have, or that leaves none out that should be."""
+    if not 0 <= least_score <= 1:
+        raise ValueError(f"least_score={least_score} must be from 0 to 1")
 
 
 def in_order(rows: Sequence[Found]) -> list[Found]:
@@ -161,4 +169,4 @@ def ink_of(image: Any) -> Tensor:
         raise ValueError(f"an image must have shape (height, width), with a pixel at least, got {grey.shape}")
     if grey.size > MOST_PIXELS:
         raise ValueError(f"an image of {grey.size} pixels is too large; {MOST_PIXELS} are the most, so scale it down")
-    return 1 - torch.from_numpy(np.ascontiguousarray(grey)).float() / 255
+    return as_ink(grey)

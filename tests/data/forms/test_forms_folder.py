@@ -65,6 +65,7 @@ def test_a_form_without_a_box_is_read(tmp_path: Path) -> None:
         ("9.png,1,2,5,8,word,a", "row 20, file '9.png': there is no file"),
         ("copy.png,1,2,5,8,word,a", r"file 'copy.png': it is the same image as '0.png'; leave one of them out"),
         (",1,2,5,8,word,a", "column 'file' is empty"),
+        ("0.png,3.0,5,20,9,word,one", "row 20, file '0.png': it is the same box as that of row 3; leave one of them"),
     ],
 )
 def test_each_bad_row_is_named(tmp_path: Path, row: str, said: str) -> None:
@@ -85,3 +86,16 @@ def test_too_few_forms_and_missing_columns_are_refused(tmp_path: Path) -> None:
         FormsFolder(path=str(tmp_path / "boxes.csv")).load()
     with pytest.raises(DataError, match="data=forms_folder needs a file"):
         FormsFolder().load()
+
+
+def test_a_table_parted_by_semicolons_is_read_where_it_is_said_and_one_that_is_not_utf8_is_refused(
+    tmp_path: Path,
+) -> None:
+    data, table = load(tmp_path, []), tmp_path / "boxes.csv"
+    table.write_text(table.read_text(encoding="utf-8").replace(",", ";"), encoding="utf-8")
+    with pytest.raises(DataError, match=r"give data.delimiter=semicolon$"):
+        FormsFolder(path=str(table)).load()
+    assert FormsFolder(path=str(table), delimiter="semicolon").load().checksum == data.checksum
+    table.write_bytes(f"{HEADER}\n0.png,3,5,20,9,word,Straße\n".encode("latin-1"))
+    with pytest.raises(DataError, match=r"boxes.csv: cannot be read: it is not UTF-8 \(.*\); save the file as UTF-8"):
+        FormsFolder(path=str(table)).load()

@@ -64,6 +64,9 @@ def test_boxes_alone_low_scores_and_a_form_without_any() -> None:
     assert [found.text for found in reader.read(PAGE)] == [""] * 4
     assert [found.order for found in reader.read(PAGE, 0.75)] == [0, 1]
     assert reader.read(PAGE, 0.95) == []
+    for score in (1.5, -0.1, float("nan")):
+        with pytest.raises(ValueError, match="must be from 0 to 1"):
+            reader.read(PAGE, score)
     assert text_of([]) == ""
 
 
@@ -93,4 +96,6 @@ def test_what_is_no_image_is_refused(image: object, said: str) -> None:
 
 
 def test_ink_is_one_where_the_page_is_black() -> None:
-    assert ink_of(np.array([[0, 255, 51]], np.uint8))[0].tolist() == pytest.approx([1.0, 0.0, 0.8])
+    grey = np.array([[0, 255, 51]], np.uint8)
+    grey.setflags(write=False)  # as Pillow gives it; PyTorch would warn, and warnings are errors here
+    assert ink_of(grey)[0].tolist() == pytest.approx([1.0, 0.0, 0.8])

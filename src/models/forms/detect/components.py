@@ -98,8 +98,8 @@ def ink_boxes(image: np.ndarray, own: Components) -> np.ndarray:
         long: Any = ndimage.minimum_filter1d(ink, own.rule, 1, mode="constant")
         ink &= ndimage.maximum_filter1d(long, own.rule, 1, origin=back(own.rule)) == 0
     size = (own.rise + 1, own.gap + 1)
-    thick = ndimage.maximum_filter(ink, size)
-    closed = ndimage.minimum_filter(thick, size, origin=(back(size[0]), back(size[1])))
+    shift: Any = [back(side) for side in size]
+    closed = ndimage.minimum_filter(ndimage.maximum_filter(ink, size), size, origin=shift)
     labels: Any = ndimage.label(closed, np.ones((3, 3)))
     tight = [place for place in ndimage.find_objects(np.where(ink, labels[0], 0)) if place is not None]
     boxes = np.array([(x.start, y.start, x.stop, y.stop) for y, x in tight], np.float32).reshape(-1, 4)
