@@ -164,7 +164,8 @@ class HandwrittenForms:
     """Holds forms in training, validation and test part, and perhaps further test parts.
 
     parts: by `PARTS`, then by names of one's own. source: what `data.source` is tagged with. stand_in: generated
-    without real ink; no claim is made from it. counts: what a loader has to say about its data, by name.
+    without real ink; no claim is made from it. counts: what a loader has to say about its data, by name. files: of
+    each part the file of each form, where there are such.
     Raises DataError for a part without a form, and for a form that two parts share.
     """
 
@@ -175,6 +176,7 @@ class HandwrittenForms:
     source: str
     stand_in: bool = False
     counts: Mapping[str, float] = field(default_factory=dict)
+    files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if tuple(self.parts)[: len(PARTS)] != PARTS or not all(map(len, self.parts.values())):
@@ -189,8 +191,11 @@ class HandwrittenForms:
     def shortened(self, *, train: int | None = None, held: int | None = None) -> HandwrittenForms:
         """Returns at most `train` training forms and `held` of every other part, each spread evenly over all; None
         keeps all."""
-        most = {name: train if name == "train" else held for name in self.parts}
-        return replace(self, parts={name: own.at(spread(len(own), most[name])) for name, own in self.parts.items()})
+        rows = {name: spread(len(own), train if name == "train" else held) for name, own in self.parts.items()}
+        return replace(
+            self, parts={name: own.at(rows[name]) for name, own in self.parts.items()},
+            files={name: tuple(own[row] for row in rows[name]) for name, own in self.files.items()},
+        )  # fmt: skip
 
     def sizes(self) -> list[dict[str, str | int]]:
         """Returns a row a part: `part`, the number of forms, and of boxes of each class."""

@@ -52,7 +52,8 @@ class HandwrittenWords:
     """Holds images of words in training, validation and test part.
 
     parts: by `PARTS`. source: what `data.source` is tagged with. stand_in: generated in place of real data; no claim is
-    made from it. counts: what a loader has to say about its data, by name.
+    made from it. counts: what a loader has to say about its data, by name. files: of each part the file of each
+    image, where there are such.
     Raises DataError for a part without an image, parts of which some name no writers, and for an image that two parts
     share: what is tested was not trained on.
     """
@@ -64,6 +65,7 @@ class HandwrittenWords:
     source: str
     stand_in: bool = False
     counts: Mapping[str, float] = field(default_factory=dict)
+    files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if tuple(self.parts) != PARTS or not all(map(len, self.parts.values())):
@@ -93,8 +95,11 @@ class HandwrittenWords:
     def shortened(self, *, train: int | None = None, held: int | None = None) -> HandwrittenWords:
         """Returns at most `train` training images and `held` of every other part, each spread evenly over all; None
         keeps all."""
-        most = {name: train if name == "train" else held for name in PARTS}
-        return replace(self, parts={name: own.at(spread(len(own), most[name])) for name, own in self.parts.items()})
+        rows = {name: spread(len(own), train if name == "train" else held) for name, own in self.parts.items()}
+        return replace(
+            self, parts={name: own.at(rows[name]) for name, own in self.parts.items()},
+            files={name: tuple(own[row] for row in rows[name]) for name, own in self.files.items()},
+        )  # fmt: skip
 
     def sizes(self) -> list[dict[str, str | int]]:
         """Returns a row a part: `part`, the numbers of images, different texts and writers (0 where they are not

@@ -132,12 +132,16 @@ class WordsFolder(Source):
         reading.check(NAME)
         needed = (FILE, TEXT, WRITER) if self.writers == "disjoint" else (FILE, TEXT)
         rows = read_rows(self.path, self.images, needed, data=NAME, delimiter=self.delimiter)
-        return HandwrittenWords(NAME, self.split(words_of(rows, reading)), rows.table.name)
+        words = words_of(rows, reading)
+        places = self.split(words)
+        parts = three_parts(NAME, words, places)
+        files = {part: tuple(rows.columns[FILE][i] for i in own) for part, own in zip(parts, places, strict=True)}
+        return HandwrittenWords(NAME, parts, rows.table.name, files=files)
 
-    def split(self, words: WordImages) -> dict[str, WordImages]:
-        """Returns the images in three parts."""
+    def split(self, words: WordImages) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Returns the rows of the images of training, validation and test part."""
         generator = np.random.default_rng(self.seed)
         rest, test = held_out(words, np.arange(len(words)), writers=self.writers, count=self.test, generator=generator)
         share = self.validation / (1 - self.test)
         train, held = held_out(words, rest, writers=self.writers, count=share, generator=generator)
-        return three_parts(NAME, words, (train, held, test))
+        return train, held, test

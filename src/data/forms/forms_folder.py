@@ -126,28 +126,29 @@ class FormsFolder(Source):
         reading = Reading(self.most_pixels, self.invert)
         reading.check(NAME)
         rows = read_rows(self.path, self.images, NEEDED, data=NAME, delimiter=self.delimiter)
-        return HandwrittenForms(NAME, self.split(forms_in(rows, reading)), rows.table.name)
+        forms = forms_in(rows, reading)
+        files, places = list(forms), self.split(len(forms))
+        parts = {part: FormImages.of(forms[files[i]] for i in own) for part, own in places.items()}
+        named = {part: tuple(files[i] for i in own) for part, own in places.items()}
+        return HandwrittenForms(NAME, parts, rows.table.name, files=named)
 
-    def split(self, forms: list[Form]) -> dict[str, FormImages]:
-        """Returns the forms in three parts. Raises DataError where one of them would be empty."""
-        test, validation = (count_of(share, len(forms)) for share in (self.test, self.validation))
-        if test + validation >= len(forms):
-            raise DataError(f"{NAME}: {len(forms)} forms are too few for three parts; give at least 3, or other shares")
+    def split(self, count: int) -> dict[str, list[int]]:
+        """Returns the numbers of the forms of each of the three parts. Raises DataError where one would be empty."""
+        test, validation = (count_of(share, count) for share in (self.test, self.validation))
+        if test + validation >= count:
+            raise DataError(f"{NAME}: {count} forms are too few for three parts; give at least 3, or other shares")
         generator = np.random.default_rng(self.seed)
-        names = [f"{i:09d}" for i in range(len(forms))]
+        names = [f"{i:09d}" for i in range(count)]
         tested = drawn(names, test, generator)
-        held = np.zeros(len(forms), bool)
+        held = np.zeros(count, bool)
         held[~tested] = drawn([name for name, own in zip(names, tested, strict=True) if not own], validation, generator)
         chosen = (~tested & ~held, held, tested)
-        return {
-            part: FormImages.of([forms[i] for i in np.flatnonzero(own)])
-            for part, own in zip(PARTS, chosen, strict=True)
-        }
+        return {part: np.flatnonzero(own).tolist() for part, own in zip(PARTS, chosen, strict=True)}
 
 
-def forms_in(rows: Rows, reading: Reading) -> list[Form]:
-    """Returns the forms of a table in the order in which it names them. Raises DataError, naming the row."""
+def forms_in(rows: Rows, reading: Reading) -> dict[str, Form]:
+    """Returns the form of each file, in the order in which a table names them. Raises DataError, naming the row."""
     own: dict[str, list[int]] = {}
     for row, name in enumerate(rows.columns[FILE]):
         own.setdefault(name, []).append(row)
-    return [form_of(rows, own[name], scan.grey) for name, scan in scans_of(rows, reading).items()]
+    return {name: form_of(rows, own[name], scan.grey) for name, scan in scans_of(rows, reading).items()}

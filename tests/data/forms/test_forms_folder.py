@@ -44,6 +44,13 @@ def test_boxes_classes_texts_and_order_are_read(tmp_path: Path) -> None:
     assert load(tmp_path, [], seed=0).checksum == load(tmp_path, [], seed=0).checksum
 
 
+def test_each_form_keeps_its_file_through_a_cut(tmp_path: Path) -> None:
+    whole = load(tmp_path, [])
+    for data in (whole, whole.shortened(train=2, held=1)):
+        for part, own in data.parts.items():
+            assert tuple(f"{form.image.min() - 20}.png" for form in own.forms()) == data.files[part]
+
+
 def test_a_form_without_a_box_is_read(tmp_path: Path) -> None:
     Image.fromarray(np.array([[0, 255]], np.uint8)).save(tmp_path / "empty.png")
     data = load(tmp_path, ["empty.png,,,,,,"])

@@ -139,6 +139,10 @@ def test_a_folder_of_words_is_drawn_into_three_parts(tmp_path: Path, writers: st
     assert [len(part) for part in data.parts.values()] == [6, 3, 3]
     assert not data.stand_in
     assert data.source == "words.csv"
+    for own in (data, data.shortened(train=2, held=1)):
+        assert {part: tuple(f"{text.split()[1]}.png" for text in words.texts) for part, words in own.parts.items()} == (
+            own.files
+        )
     if writers == "disjoint":
         assert [row["writers"] for row in data.sizes()] == [2, 1, 1]
     assert WordsFolder(**settings, writers=writers).load().checksum == data.checksum

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import pandas as pd
 import torch
 from tqdm import tqdm
 
@@ -74,6 +75,13 @@ def passed_over(settings: FormsConfig) -> tuple[str, ...]:
     return ("detector", "fit", *without) if boxes_given(settings) else without
 
 
+def log_files(here: Study, data: Any, unit: str) -> None:
+    """The file behind the number of each form or image, where there are files. unit: as of `Stage`."""
+    rows = [(part, number, file) for part, own in data.files.items() for number, file in enumerate(own)]
+    if rows:
+        here.run.table(pd.DataFrame(rows, columns=["part", unit.removesuffix("s"), "file"]), "files.csv")
+
+
 def train(settings: FormsConfig, job: Job) -> float | None:
     """The whole recipe; returns the error on the validation part, as `evaluate/test_error` is of the test part."""
     refuse_several("recipe=forms")
@@ -84,4 +92,5 @@ def train(settings: FormsConfig, job: Job) -> float | None:
     sizes = ", ".join(f"{row[own.unit]} {row['part']}" for row in data.sizes())
     tqdm.write(f"{data.name}: {sizes} {own.unit}")
     with study(settings, job, data, device, clock, names_of_run(settings, job)) as here:
+        log_files(here, data, own.unit)
         return own.stages(settings, data, device, here)

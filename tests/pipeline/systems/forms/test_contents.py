@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from data.form_images import WORD, FormImages, HandwrittenForms
 from data.forms.composer import ComposedForms
 from logged import artifacts, only_run, table
 from pipeline.systems.forms.contents import COPIES, counts_of
+from pipeline.systems.forms.recipe import log_files
 
 TINY = ("size=tiny", "data.source=stand_in", "data.height=96", "data.width=128", "data.layout=free")
 
@@ -27,6 +31,17 @@ def test_an_experiment_counts_and_draws_every_part(run_pipeline: Callable, clien
     assert "detector/train_loss" not in run.data.metrics
     shown = artifacts(client, run, "figures")
     assert {f"figures/{name}.svg" for name in ("train", "validation", "test", "test_style", "train_changed")} <= shown
+
+
+def test_a_run_writes_down_the_file_of_each_form_where_there_are_files(forms: HandwrittenForms) -> None:
+    tables = dict[str, pd.DataFrame]()
+    here: Any = SimpleNamespace(run=SimpleNamespace(table=lambda table, name: tables.update({name: table})))
+    log_files(here, forms, "forms")
+    assert not tables
+    log_files(here, replace(forms, files={"train": ("a.png", "b.png", "c.png"), "test": ("d.png",)}), "forms")
+    rows = [("train", 0, "a.png"), ("train", 1, "b.png"), ("train", 2, "c.png"), ("test", 0, "d.png")]
+    assert list(tables["files.csv"].itertuples(index=False, name=None)) == rows
+    assert list(tables["files.csv"]) == ["part", "form", "file"]
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from models.forms.page_scores import meant
 from models.forms.reader import NO_ORDER, text_of
-from pipeline.plotting import colour, new_figure
+from pipeline.plotting import SMALL_SIZE, colour, new_figure
 from pipeline.systems.forms.reading.scores import FOUND, Sheet, at_least
 from pipeline.systems.forms.segmentation.figures import outline
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-LETTERS = 6  # size of what was read
+LETTERS = 6  # size of texts below a form
 LINE, CHARACTERS = 0.1, 120  # of text below a form: its height in inches, and how many it has at most
 RIGHT: dict[str, Any] = {"color": colour(1), "linestyle": "-"}
 WRONG: dict[str, Any] = {"color": colour(2), "linestyle": ":"}
@@ -61,5 +61,5 @@ def mark(panel: Axes, own: Sheet, least_score: float) -> None:
     for place, row in zip(meant(own.true, words), words, strict=True):
         style = RIGHT if place is not None and own.true[place].text == row.text else WRONG
         outline(panel, row.box, edgecolor=style["color"], linewidth=1.2, linestyle=style["linestyle"])
-        panel.text(row.box[0], row.box[1] - 2, row.text.replace("$", r"\$"), fontsize=LETTERS, color=style["color"],
+        panel.text(row.box[0], row.box[1] - 2, row.text.replace("$", r"\$"), fontsize=SMALL_SIZE, color=style["color"],
                    verticalalignment="bottom", clip_on=True)  # fmt: skip

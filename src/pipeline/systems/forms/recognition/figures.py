@@ -55,6 +55,7 @@ def bars(panel: Axes, read: Any, groups: Any, index: int) -> None:
     sums = read[["faults", "characters"]].groupby(groups, observed=True).sum()
     rates = 100 * sums["faults"] / sums["characters"]
     rates = rates if groups.dtype == "category" else rates.sort_values(kind="stable")
+    panel.set_axisbelow(True)
     panel.bar(range(len(rates)), rates, color=colour(index + 1), edgecolor=colour(0), linewidth=0.5)
     panel.set_xticks(range(len(rates)), [str(name) for name in rates.index], fontsize=SMALL_SIZE,
                      rotation=90 if len(rates) > GROUPS else 0)  # fmt: skip
