@@ -3,9 +3,10 @@
 A word's letters share its width in proportion to how wide each is as a rule, which a regression finds (width of the ink
 ≈ Σ of the widths of its letters, none negative). Cuts are moved to columns with little ink, at the least total cost
 
-    Σ_i ((w_i − s·v_i) / (SPREAD·s·v_i))² + VALLEY Σ_cuts (ink at the cut)/(ink of a usual column)
+    Σ_i ((w_i − s·v_i) / (SPREAD·s·v_i + 1))² + VALLEY Σ_cuts √(ink at the cut / ink of a usual column)
 
-v_i being the width of letter i as a rule and s the scale of the word; the best cuts are found by dynamic programming.
+w_i and v_i being the width of letter i in pixels and as a rule, and s the scale of the word; the best cuts are found
+by dynamic programming.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
     assert result.status == 0, result.err
     run = only_run(client)
     metrics, tags = run.data.metrics, run.data.tags
-    assert (tags["arm"], tags["stage"], tags["detector.found"]) == ("components + crnn", "pipeline", "true")
+    assert (tags["arm"], tags["stage"], tags["detector.found"]) == ("components + crnn", "pipeline", "false")
     read = table(run, "read.csv")
     own = read[(read["part"] == "test") & (read["reading"] == "read")]
     assert metrics["evaluate/test_error"] == metrics["evaluate/test_cer"]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
 
 import mlflow
 import numpy as np
 import pandas as pd
 import pytest
 
-from data.form_images import FormImages
+from data.form_images import NO_ORDER, STAMP, Form, FormImages
 from data.forms.composer import ComposedForms
 from full_disk import stopped_and_resumed
 from logged import artifacts, only_run, table
@@ -19,6 +21,7 @@ from pipeline.export import export, export_again
 from pipeline.host.errors import PipelineError
 from pipeline.systems.forms.segmentation.load import check_boxes
 from pipeline.systems.forms.segmentation.servable import table_of
+from pipeline.systems.forms.segmentation.stages import connected_ink
 
 SMALL = (
     "size=tiny", "data.source=stand_in", "data.forms=4", "data.validation=3", "data.test=4", "data.height=96",
@@ -50,6 +53,15 @@ def test_a_run_leaves_scores_boxes_figures_and_components_beside_it(run_pipeline
     assert {"figures/detector.svg", "figures/test_forms.svg", "figures/test_style_precision.svg"} <= artifacts(
         client, run, "figures"
     )
+
+
+def test_connected_ink_is_left_out_and_it_is_said_where_no_training_form_has_a_word(capsys) -> None:
+    form = Form(np.eye(40, dtype=np.uint8), np.array([[2, 3, 30, 20]], np.float32), np.array([STAMP]), ("",),
+                np.array([NO_ORDER]))  # fmt: skip
+    settings: Any = SimpleNamespace(forms=SimpleNamespace(components=True, tuned_on=40))
+    fitted, data = SimpleNamespace(curve=object()), SimpleNamespace(parts={"train": FormImages.of([form])})
+    assert connected_ink(settings, cast("Any", data), cast("Any", fitted)) is None
+    assert "components: none of 1 training forms has a word" in capsys.readouterr().out
 
 
 def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_changed_copies(

@@ -43,12 +43,13 @@ class Made(NamedTuple):
 
 class Part(NamedTuple):
     """Holds a model of forms, its error on the validation part of what it learned, the curve of its training where this
-    run trained it, and the name by which runs find it."""
+    run trained it, the name by which runs find it, and whether it was there already."""
 
     model: Any
     validation: float
     curve: Progress | None
     mark: str
+    found: bool
 
 
 def detector_for(settings: FormsConfig, data: HandwrittenForms, here: Study, device: torch.device) -> Part:
@@ -111,13 +112,13 @@ def part_of(name: str, mark: str, here: Study, make: Callable[[Study], Made], fi
     """Returns a part as it is read from its folder, which is made first where it is not there. A training that was
     stopped goes on there."""
     with place_of(name, mark, here) as folder:
-        curve = None
-        if (folder / KEPT).exists():
+        found, curve = (folder / KEPT).exists(), None
+        if found:
             tqdm.write(f"{name}: found, trained before ({folder})")
         else:
             curve = kept(folder, make(here._replace(folder=folder)))
         validation = float(json.loads((folder / SCORE).read_text(encoding="utf-8")))
-        return Part(find(folder / KEPT), validation, curve, mark)
+        return Part(find(folder / KEPT), validation, curve, mark, found)
 
 
 def place_of(name: str, mark: str, here: Study) -> AbstractContextManager[Path]:

@@ -58,7 +58,7 @@ def log_parts(here: Study, detector: Part | None, recogniser: Part) -> None:
     ):  # fmt: skip
         if part is None:
             continue
-        here.run.tags({f"{name}.mark": part.mark[:16], f"{name}.found": str(part.curve is None).lower()})
+        here.run.tags({f"{name}.mark": part.mark[:16], f"{name}.found": str(part.found).lower()})
         log_metrics(here.run, {f"evaluate/validation_{name}": part.validation})
         if here.full and part.curve is not None:
             log_curve(here, part.curve, labels, name)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import torch
+from tqdm import tqdm
 
 from data.form_images import HandwrittenForms
+from models.forms.detect.boxes import WORD
 from models.forms.detect.components import Components
+from models.forms.detect.detector import Detector
 from pipeline.job.study import Study
 from pipeline.systems.forms.comparison import FORMS
 from pipeline.systems.forms.config import FormsConfig
@@ -19,13 +22,23 @@ __all__ = ["load", "stages"]
 
 def tests_of(settings: FormsConfig, data: HandwrittenForms, fitted: Fitted) -> list[Tested]:
     """Returns every test part with what was found on it, by the detector and, where asked for, as connected ink."""
-    simple = None
-    if settings.forms.components and fitted.curve is not None:
-        tuning = shown(data.parts["train"], range(min(settings.forms.tuned_on, len(data.parts["train"]))))
-        simple = Components().prepared([ink[None] for ink in tuning.inks], tuning.truths).network()
+    simple = connected_ink(settings, data, fitted)
     parts = [(name, shown(data.parts[name])) for name in data.tests]
     return [Tested(name, forms, detected(fitted.detector, forms), None if simple is None else detected(simple, forms))
             for name, forms in parts]  # fmt: skip
+
+
+def connected_ink(settings: FormsConfig, data: HandwrittenForms, fitted: Fitted) -> Detector | None:
+    """Returns connected ink, tuned on the first training forms, where it is asked for beside a trained detector; None
+    where it is not, and, which is said, where these forms have no word."""
+    train = data.parts["train"]
+    if not settings.forms.components or fitted.curve is None:
+        return None
+    tuning = shown(train, range(min(settings.forms.tuned_on, len(train))))
+    if not any((truth.classes == WORD).any() for truth in tuning.truths):
+        tqdm.write(f"components: none of {len(tuning.truths)} training forms has a word, so connected ink is left out")
+        return None
+    return Components().prepared([ink[None] for ink in tuning.inks], tuning.truths).network()
 
 
 def stages(settings: FormsConfig, data: HandwrittenForms, device: torch.device, here: Study) -> float:
