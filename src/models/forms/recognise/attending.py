@@ -110,7 +110,8 @@ class AttentionRecogniser(Recogniser):
         return {"decoder_loss": (nats / torch.tensor([len(own) for own in symbols], device=nats.device)).mean()}
 
     def read(self, crops: Crops) -> list[Reading]:
-        """Returns the text of the most probable hypothesis of the beam, and its probability."""
+        """Returns the text of the hypothesis of the beam with the best score, log p over its length as `beam` has it,
+        and its probability; with `beam=1` each symbol is the most probable one."""
         memory = self.remember(crops)
         rules = Rules(self.embedding.num_embeddings - 1, END, self.longest(memory))
         said = beam(self, memory, rules, size=self.settings.beam)

@@ -107,8 +107,8 @@ class CTCSeq2SeqNetwork(AttentionRecogniser):
         return found
 
     def read(self, crops: Crops) -> list[Reading]:
-        """Returns the text of the most probable hypothesis of the beam, and its probability; of the most probable path
-        where CTC alone is learnt."""
+        """Returns the text of the best hypothesis of the beam, as `AttentionRecogniser.read`, and its probability; of
+        the most probable path where CTC alone is learnt."""
         if self.settings.ctc_share < 1:
             return super().read(crops)
         memory = self.remember(crops)
