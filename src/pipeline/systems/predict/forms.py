@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from data.base import DataError
-from data.forms.images import content_of
+from data.forms.images import content_of, read_image
 from pipeline.host.errors import PipelineError
 from pipeline.systems.predict.config import PredictConfig
 
@@ -41,19 +42,34 @@ def images_at(path: Path) -> list[Path]:
 def answers(model: Any, settings: PredictConfig, unit: str) -> dict[str, pd.DataFrame]:
     """Returns what a model says of each image, by its file. unit: what an image is called.
 
-    Raises DataError, naming the file, for an image that cannot be read, PipelineError for settings of others.
+    Warns of images with light ink on dark paper, which a model reads inverted. Raises DataError, naming the file, for
+    an image that cannot be read, PipelineError for settings of others.
     """
     refuse_what_others_have(settings)
-    found = dict[str, pd.DataFrame]()
+    found, inverted = dict[str, pd.DataFrame](), list[Path]()
     for file in tqdm(
         images_at(Path(settings.data.path).expanduser()), desc="read", unit=unit, disable=None, leave=False
     ):
-        frame = pd.DataFrame({"form": [file.name], "image": [content_of(file, str(file))]})
+        content = content_of(file, str(file))
+        frame = pd.DataFrame({"form": [file.name], "image": [content]})
         try:
             found[file.name] = model.predict(frame)
         except ValueError as error:
             raise DataError(f"{file}: {getattr(error, 'reason', error)}") from error
+        if read_image(content, where=str(file)).inverted:
+            inverted.append(file)
+    warn_of_inverted(inverted, len(found))
     return found
+
+
+def warn_of_inverted(files: list[Path], count: int) -> None:
+    """Warns of images that were read inverted, if there are any. count: of all images."""
+    if files:
+        warnings.warn(
+            f"{files[0]}: light ink on dark paper, in {len(files)} of {count} images; they were read inverted; where "
+            "the ink is dark, leave more paper around it",
+            stacklevel=3,
+        )
 
 
 def predicted_forms(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:

@@ -93,6 +93,13 @@ def test_a_folder_of_images_is_predicted_image_by_image(logged: Any, tmp_path: P
     assert words == f"{len(own)} boxes on 2 forms, {len(own)} of them words"
     np.testing.assert_array_equal(found["x0"], own["x0"])
     assert found["form"].unique().tolist() == ["0.png", "1.png"]
+    (tmp_path / "dark.png").write_bytes(png_of(255 - logged.forms.image(0)))
+    with pytest.warns(
+        UserWarning, match=r"dark.png: light ink on dark paper, in 1 of 1 images; they were read inverted"
+    ):
+        dark, _ = predicted_forms(model, asked(tmp_path / "dark.png"))
+    assert dark["x0"].tolist() == own.loc[own["form"] == "form 1", "x0"].tolist()
+    (tmp_path / "dark.png").unlink()
     alone, _ = predicted_forms(model, asked(tmp_path / "1.png"))
     assert len(alone) == (own["form"] == "form 2").sum()
     with pytest.raises(PipelineError, match=r"^beam=2: this model reads images of forms; leave it out$"):
