@@ -74,8 +74,8 @@ class Proposals(nn.Module):
 def labels(anchors: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Returns which anchors are positive and which are negative, bool (anchor,), and which box each means, (anchor,).
 
-    Positive: they overlap a true box by `POSITIVE`, or it more than any other anchor does. Negative: less than
-    `NEGATIVE`. The others do not count.
+    Positive: they overlap a true box by `POSITIVE`, or it more than any other anchor does; of several boxes of which an
+    anchor is the best it means the last. Negative: less than `NEGATIVE`. The others do not count.
     """
     if not len(boxes):
         none = torch.zeros(len(anchors), dtype=torch.bool, device=anchors.device)
@@ -86,7 +86,7 @@ def labels(anchors: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     firsts = (pairs == best).int().argmax(0)
     positive, own = shares >= POSITIVE, best > 0
     positive[firsts[own]] = True
-    meant[firsts[own]] = own.nonzero()[:, 0]
+    meant.scatter_reduce_(0, firsts[own], own.nonzero()[:, 0], "amax", include_self=False)  # on every device alike
     return positive, ~positive & (shares < NEGATIVE), meant
 
 

@@ -28,6 +28,13 @@ def test_the_first_of_equally_good_anchors_is_a_box_s_best() -> None:
     assert int(meant[0]) == 0
 
 
+def test_an_anchor_that_is_the_best_of_several_boxes_means_the_last_of_them() -> None:
+    anchors = torch.tensor([[0.0, 0, 10, 10], [90.0, 0, 95, 5]])
+    positive, _, meant = labels(anchors, torch.tensor([[0.0, 0, 9, 9], [1.0, 1, 4, 4], [6.0, 6, 12, 12]]))
+    assert positive.tolist() == [True, False]
+    assert int(meant[0]) == 2
+
+
 def test_the_loss_is_the_mean_of_losses_of_drawn_anchors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own, "SAMPLED", 12)
     chance = torch.Generator().manual_seed(0)
