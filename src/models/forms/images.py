@@ -33,9 +33,8 @@ class Crops(NamedTuple):
 
 def as_ink(grey: np.ndarray) -> Tensor:
     """Returns the ink of a grey image, float32 (height, width) in [0, 1]; grey: uint8, 0 = black, 255 = paper."""
-    return (
-        1 - torch.from_numpy(grey.astype(np.float32, order="C")) / 255
-    )  # a copy: Pillow's arrays cannot be written to
+    writable = grey.astype(np.float32, order="C")  # a copy: Pillow's arrays cannot be written to
+    return 1 - torch.from_numpy(writable) / 255
 
 
 def as_grey(ink: Tensor) -> np.ndarray:
