@@ -21,7 +21,7 @@ from pipeline.systems.forms.segmentation.servable import table_of
 from pipeline.systems.forms.servable import png_of
 
 TINY = ("size=tiny", "data.source=stand_in", "data.height=96", "data.width=128", "data.layout=free")
-READER = ("reader=convolve_attend_spell", "reader.height=32", "reader.units=8")
+READER = ("reader=convolve_attend_spell", "reader.height=32", "reader.units=8", "reader.characters=230")
 OWN = ("recipe=forms", "forms.stage=pipeline", *READER, *TINY, "recognition.batch=3")
 
 
