@@ -35,7 +35,8 @@ run: $(INSTALLED)  ## train and compare the paper's model, the default and the b
 test: $(INSTALLED)  ## the whole test suite; ARGS='-k sampler' adds options of pytest
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 $(ARGS)
 
-check: $(INSTALLED)  ## format, lint, types, import contracts, secrets and the fast tests
+# the types of docs/extensions are those of what builds the documentation
+check: $(DOCS_INSTALLED)  ## format, lint, types, import contracts, secrets and the fast tests
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/basedpyright
