@@ -63,7 +63,7 @@ def begin(
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
-    sys.path[:0] = [str(folder), *environment.get("PYTHONPATH", "").split(os.pathsep)]
+    sys.path[:0] = [str(folder), *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
     for number, path in ((1, output[0]), (2, output[-1])):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
     work(*arguments)
@@ -77,5 +77,7 @@ def ended(work: Callable[..., None], *arguments: Any, folder: Path, **environmen
         job = server().Process(target=begin, args=(work, arguments, inherited | environment, folder, streams))
         job.start()
         job.join(280)
-        assert job.exitcode is not None, "it did not end in 280 s"
+        if job.exitcode is None:
+            job.kill()
+            raise AssertionError("it did not end in 280 s")
         return Result(job.exitcode, *(stream.read_text(encoding="utf-8") for stream in streams))
