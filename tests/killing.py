@@ -11,11 +11,10 @@ from typing import Any
 from warm_processes import ended, program
 
 
-def run_until(place: str | None, number: int, calls: int, *arguments: str) -> None:
+def run_until(place: str, number: int, calls: int, *arguments: str) -> None:
     """`python -m pipeline …`, ended by a signal. place: "module:attribute" of the function that sends it when it is
-    called for the time `calls`, before it does its work; None: nothing does."""
-    if place is not None:
-        end_in(place, number, calls)
+    called for the time `calls`, before it does its work."""
+    end_in(place, number, calls)
     program(*arguments)
 
 

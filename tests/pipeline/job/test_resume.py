@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
 
-from killing import stop_in
 from pipeline.tracking.store import file_lock
+from warm_processes import begin, program, server
 
 ARGUMENTS = (
     "+experiment=mocap", "size=tiny", "size.epochs=60", "refine.epochs=60", "refine.learning_rate=0.02",
@@ -24,11 +26,30 @@ def curve(client, run_id: str) -> dict[str, list[tuple[int, float]]]:
     return {key: sorted((m.step, m.value) for m in client.get_metric_history(run_id, key)) for key in CURVES}
 
 
-def test_killed_and_resumed_equals_undisturbed(run_pipeline, client, store: Path) -> None:
-    stop_in("pipeline.job.fit:Fit._epoch", store, *ARGUMENTS, calls=20)
+def kill_in_the_middle(folder: Path, client) -> int:
+    """Start in a process of its own, SIGKILL it after some epochs; returns how many it had logged."""
+    process = server().Process(target=begin, args=(program, ARGUMENTS, dict(os.environ), folder, [folder / "log"]))
+    process.start()
+    try:
+        deadline = time.monotonic() + 90
+        while time.monotonic() < deadline:
+            assert process.exitcode is None, "it ended before it could be killed"
+            found = runs(client)
+            logged = len(client.get_metric_history(found[0].info.run_id, "bptt/train_mse")) if found else 0
+            if logged >= 5:
+                return logged
+            time.sleep(0.05)
+        raise AssertionError("no epoch was logged in 90 s")
+    finally:
+        process.kill()
+        process.join()
+
+
+def test_killed_and_resumed_equals_undisturbed(run_pipeline, client, tmp_path: Path) -> None:
+    logged = kill_in_the_middle(tmp_path, client)
+    assert logged < 60
     (killed,) = runs(client)
     assert killed.info.status == "RUNNING"
-    assert len(curve(client, killed.info.run_id)["bptt/train_mse"]) <= 20
     result = run_pipeline(*ARGUMENTS, "resume=true")
     assert result.status == 0, result.err
     (resumed,) = runs(client)
