@@ -70,38 +70,6 @@ def best_paths(log_p: Tensor, frames: Tensor) -> list[Said]:
     return [Said(joined(path[:count].tolist()), float(values[:count].sum())) for values, path, count in rows]
 
 
-def prefix_beam(log_p: np.ndarray, *, size: int) -> Said:
-    """Returns the most probable text that a beam of `size` prefixes finds, and ln of the sum over its paths.
-
-    log_p: float64 (frame, symbol). With as many prefixes as there are it is the most probable text of all. Of equals
-    the shorter one stays, then the one of lower symbols. Raises ValueError for a size below 1.
-    """
-    if size < 1:
-        raise ValueError(f"a beam needs a size of at least 1, got {size}")
-    beam: dict[tuple[int, ...], tuple[float, float]] = {(): (0.0, -np.inf)}  # ln p that ends in blank, and in a symbol
-    for row in log_p:
-        found: dict[tuple[int, ...], tuple[float, float]] = {}
-        for prefix, (blank, symbol) in beam.items():
-            extend(found, prefix, np.logaddexp(blank, symbol) + row[BLANK], -np.inf)
-            if prefix:
-                extend(found, prefix, -np.inf, symbol + row[prefix[-1]])
-            for own in range(1, len(row)):
-                before = blank if prefix and own == prefix[-1] else np.logaddexp(blank, symbol)
-                extend(found, (*prefix, own), -np.inf, before + row[own])
-        order = sorted(found.items(), key=lambda item: (-float(np.logaddexp(*item[1])), len(item[0]), item[0]))
-        beam = dict(order[:size])
-    best = next(iter(beam))
-    return Said(best, float(np.logaddexp(*beam[best])))
-
-
-def extend(
-    found: dict[tuple[int, ...], tuple[float, float]], prefix: tuple[int, ...], blank: float, symbol: float
-) -> None:
-    """Adds probabilities, as logarithms, to those of a prefix."""
-    own = found.get(prefix, (-np.inf, -np.inf))
-    found[prefix] = (float(np.logaddexp(own[0], blank)), float(np.logaddexp(own[1], symbol)))
-
-
 def alignment(log_p: np.ndarray, symbols: Sequence[int]) -> np.ndarray:
     """Returns the most probable path of a text, int64 (frame,): the place of the symbol that each frame says, −1 for
     blank (Viterbi 1967). Of equals the path that goes on later.

@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
 import torch
 
-from models.sequence.ctc import alignment, best_paths, ctc_losses, frames_needed, joined, prefix_beam
-
-
-def random_log_p(frames: int, symbols: int, seed: int) -> torch.Tensor:
-    """Logarithms of probabilities, float64 (frame, symbol)."""
-    chance = torch.Generator().manual_seed(seed)
-    return torch.randn(frames, symbols, dtype=torch.float64, generator=chance).log_softmax(1)
-
-
-def paths_by_text(log_p: torch.Tensor) -> dict[tuple[int, ...], list[tuple[float, tuple[int, ...]]]]:
-    """Every path with its ln p, by the text that it says."""
-    found = dict[tuple[int, ...], list[tuple[float, tuple[int, ...]]]]()
-    for path in product(range(log_p.shape[1]), repeat=len(log_p)):
-        found.setdefault(joined(path), []).append((float(log_p[range(len(path)), path].sum()), path))
-    return found
+from ctc_paths import paths_by_text, random_log_p
+from models.sequence.ctc import alignment, best_paths, ctc_losses, frames_needed
 
 
 @pytest.mark.parametrize("text", [(1,), (1, 2), (2, 2), (1, 1, 2)])
@@ -46,19 +31,6 @@ def test_a_text_that_no_path_gives_is_refused_by_its_number() -> None:
         ctc_losses(log_p, torch.tensor([3, 3]), [(1,), (1, 1, 2)])
     with pytest.raises(ValueError, match=r"^text 0 is empty"):
         ctc_losses(log_p, torch.tensor([3, 3]), [(), (1,)])
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_a_beam_of_all_prefixes_finds_the_most_probable_text(seed: int) -> None:
-    log_p = random_log_p(4, 3, seed)
-    totals = {text: np.logaddexp.reduce([value for value, _ in own]) for text, own in paths_by_text(log_p).items()}
-    best = max(totals, key=lambda text: totals[text])
-    said = prefix_beam(log_p.numpy(), size=10_000)
-    assert said.symbols == best
-    assert said.log_p == pytest.approx(totals[best], abs=1e-12)
-    assert prefix_beam(log_p.numpy(), size=1).log_p <= said.log_p + 1e-12
-    with pytest.raises(ValueError, match="at least 1, got 0"):
-        prefix_beam(log_p.numpy(), size=0)
 
 
 @pytest.mark.parametrize("text", [(1,), (1, 2), (2, 2)])

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from models.forms.images import Crops
 from models.forms.recognise.alphabet import Alphabet
-from models.forms.recognise.frames import FrameRecogniser
+from models.forms.recognise.frames import FrameRecogniser, FrameSettings
 from models.forms.recognise.resnet import ResNet18, refuse_odd_sizes
 from models.forms.recognise.word import WordNetwork
 from models.ranges import Count
@@ -16,11 +16,11 @@ from models.runtime.seeding import drawn
 
 
 @dataclass(frozen=True, kw_only=True)
-class Character:
+class Character(FrameSettings):
     """`recogniser=character`. height: that images are brought to, in pixels, even. width: channels of the first stage,
     8 or a multiple of 16; the last one has 8 times as many. start: the word model whose trunk training begins with, as
-    whoever trains the network finds it and hands it to `CharacterNetwork.start`; None for none. Raises TypeError and
-    ValueError for others."""
+    whoever trains the network finds it and hands it to `CharacterNetwork.start`; None for none. language: as
+    `FrameSettings` has it. Raises TypeError and ValueError for others."""
 
     height: Count = 32
     width: Count = 8
@@ -40,8 +40,7 @@ class CharacterNetwork(FrameRecogniser):
     convolution over their whole height, one column wide."""
 
     def __init__(self, settings: Character, alphabet: Alphabet) -> None:
-        super().__init__()
-        self.settings, self.alphabet = settings, alphabet
+        super().__init__(settings, alphabet)
         self.trunk = ResNet18(settings.width)
         self.say = nn.Conv2d(self.trunk.channels, len(alphabet) + 1, (settings.height // 2, 1))
 

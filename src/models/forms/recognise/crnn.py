@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from models.forms.images import Crops
 from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.convolutions import WordMaps
-from models.forms.recognise.frames import FrameRecogniser
+from models.forms.recognise.frames import FrameRecogniser, FrameSettings
 from models.forms.recognise.own_group_norm import GROUP
 from models.ranges import Count
 from models.runtime.parameters import whole_number
@@ -22,10 +22,10 @@ HALVINGS = 4  # of the height
 
 
 @dataclass(frozen=True, kw_only=True)
-class CRNN:
+class CRNN(FrameSettings):
     """`recogniser=crnn`. height: that images are brought to, in pixels, a multiple of 16. width: channels of the first
-    layer, a multiple of 32; the others have 1.5 and 2 times as many. units: of the LSTM in each direction. Raises
-    TypeError and ValueError for others."""
+    layer, a multiple of 32; the others have 1.5 and 2 times as many. units: of the LSTM in each direction. language:
+    as `FrameSettings` has it. Raises TypeError and ValueError for others."""
 
     height: Count = 32
     width: Count = 32
@@ -48,8 +48,7 @@ class CRNNNetwork(FrameRecogniser):
     the column of maps itself. Without the latter the LSTM counts frames for long before it looks at the ink."""
 
     def __init__(self, settings: CRNN, alphabet: Alphabet) -> None:
-        super().__init__()
-        self.settings, self.alphabet = settings, alphabet
+        super().__init__(settings, alphabet)
         own = settings.width
         self.maps = WordMaps([own, 3 * own // 2, 2 * own, 2 * own])
         column = 2 * own * (settings.height >> HALVINGS)

@@ -1,21 +1,45 @@
-"""Recognisers that give each frame of an image a symbol or blank, trained by CTC."""
+"""Recognisers that give each frame of an image a symbol or blank, trained by CTC (Graves et al. 2006)."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
 
 import torch
 from torch import Tensor
 
 from models.forms.images import Crops
+from models.forms.recognise.alphabet import Alphabet
+from models.forms.recognise.language import Language
 from models.forms.recognise.recogniser import Reading, Recogniser
-from models.sequence.ctc import best_paths, ctc_losses, frames_needed
+from models.sequence.ctc import Said, best_paths, ctc_losses, frames_needed
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrameSettings:
+    """Are settings of a recogniser that says a symbol at each frame.
+
+    language: how a language model of characters takes part in reading; None to read the most probable path.
+    """
+
+    language: Language | None = None
+
+    def prepared(self, texts: Sequence[str], alphabet: Alphabet) -> Self:
+        """Returns the settings with the training texts in their language model, where it has none."""
+        return self if self.language is None else replace(self, language=self.language.of(texts, alphabet))
 
 
 class FrameRecogniser(Recogniser):
-    """Reads what the most probable path over the frames of an image says."""
+    """Reads what the most probable path over the frames of an image says, or what a search finds where its settings
+    have a language model. Raises ValueError for a language model without texts."""
+
+    def __init__(self, settings: FrameSettings, alphabet: Alphabet) -> None:
+        super().__init__()
+        self.settings, self.alphabet = settings, alphabet
+        self.search = best_paths if settings.language is None else settings.language.reader(alphabet)
 
     @abstractmethod
     def forward(self, crops: Crops) -> tuple[Tensor, Tensor]:
@@ -33,7 +57,14 @@ class FrameRecogniser(Recogniser):
         return {"ctc_loss": (ctc_losses(log_p, frames, symbols) / lengths).mean()}
 
     def read(self, crops: Crops) -> list[Reading]:
-        """Returns the text of the most probable path; its probability is that of the path, which is less than that of
-        the text."""
-        said = best_paths(*self(crops))
+        """Returns the text that is found, and its probability by the ink alone; of the most probable path that of the
+        path, which is less than that of the text."""
+        return self.readings(self.search(*self(crops)))
+
+    def glance(self, crops: Crops) -> list[Reading]:
+        """Returns the text of the most probable path, and the probability of the path."""
+        return self.readings(best_paths(*self(crops)))
+
+    def readings(self, said: Sequence[Said]) -> list[Reading]:
+        """Returns texts and probabilities of what was said."""
         return [Reading(self.alphabet.decode(own.symbols), math.exp(own.log_p)) for own in said]

@@ -63,17 +63,24 @@ class Recogniser(nn.Module, ABC):
     def read(self, crops: Crops) -> list[Reading]:
         """Returns what is read in each image."""
 
-    def read_words(self, images: Sequence[Tensor]) -> list[Reading]:
-        """Returns what is read in images of ink (height, width) of any size, in batches of similar width."""
+    def glance(self, crops: Crops) -> list[Reading]:
+        """Returns what is read at a glance, without the search that `read` may take: for scores while it is trained."""
+        return self.read(crops)
+
+    def read_words(self, images: Sequence[Tensor], *, search: bool = True) -> list[Reading]:
+        """Returns what is read in images of ink (height, width) of any size, in batches of similar width; at a glance
+        where no search is wanted."""
         if not images:
             return []
         crops = crops_of(images, self.settings.height)
         order = torch.argsort(crops.widths, stable=True)
         device = next(self.parameters()).device
         found: list[Reading | None] = [None] * len(images)
+        self.eval()
+        read = self.read if search else self.glance
         with torch.inference_mode():
             for rows in order.split(BATCH):
-                readings = self.eval().read(crops.at(rows).to(device))
+                readings = read(crops.at(rows).to(device))
                 for row, reading in zip(rows.tolist(), readings, strict=True):
                     found[row] = reading
         return [own for own in found if own is not None]

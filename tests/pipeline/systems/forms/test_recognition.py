@@ -52,7 +52,13 @@ def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
     assert metrics["evaluate/test_cer_retrieval"] > 0
     assert metrics["evaluate/test_error"] == metrics["evaluate/test_cer"]
     assert metrics["evaluate/test_cer"] == pytest.approx(100 * read["faults"].sum() / read["characters"].sum())
-    assert {"evaluate/test_cer_mean", "evaluate/test_word_accuracy_corrected", "data/words_unseen"} <= set(metrics)
+    assert metrics["evaluate/test_word_accuracy_path"] == (read["path"] == read["true"]).mean()
+    assert {
+        "evaluate/test_cer_mean",
+        "evaluate/test_cer_path",
+        "evaluate/test_word_accuracy_corrected",
+        "data/words_unseen",
+    } <= set(metrics)
     curve = table(run, "curves/recogniser.csv")
     assert curve["epoch"].tolist() == [0, 1, 2]
     np.testing.assert_allclose(curve["ctc_loss"][1:], curve["train_loss"][1:], rtol=1e-5)
@@ -95,6 +101,9 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_changed_copies(
     [
         (("data=composed_forms",), "forms.stage=recognition takes images of words: choose data=composed_words, dhsd"),
         (("recogniser.height=20",), "recogniser: height=20"),
+        (("recogniser.language.beam=0",), "recogniser.language.beam=0 must be 1 or greater"),
+        (("recogniser.language.weight=-1",), "recogniser.language.weight=-1 must be 0 or greater"),
+        (("recogniser.language.length=1",), "recogniser.language.length is not"),
         (("recogniser=word",), "recogniser=word with data.vocabulary=strings: a word model reads training texts alone"),
         (("recogniser=character", "recogniser.start=word"), "recogniser.start=word with data.vocabulary=strings"),
         (("data=words_folder",), "data.path"),

@@ -50,7 +50,7 @@ def fit(settings: FormsConfig, data: HandwrittenWords, here: Study, device: torc
     lesson = lesson_of(settings, recogniser, data, texts)
     curve = learn(lesson, settings.recognition, here, settings.seed)
     correction = Correction.of_texts(texts, most=within) if within else None
-    return Fitted(recogniser.eval(), correction, curve, curve.kept.values["validation_cer"])
+    return Fitted(recogniser.eval(), correction, curve, held_out_scores(recogniser, data)["validation_cer"])
 
 
 def begin(recogniser: CharacterNetwork, settings: FormsConfig, data: HandwrittenWords, here: Study) -> None:
@@ -99,18 +99,21 @@ def refuse_too_long(recogniser: Recogniser, data: HandwrittenWords, texts: Seque
 
 def lesson_of(settings: FormsConfig, recogniser: Recogniser, data: HandwrittenWords, texts: Sequence[str]) -> Lesson:
     """Returns what the recogniser minimises and what is measured after each epoch."""
-    train, held = data.parts["train"], data.parts["validation"]
+    train = data.parts["train"]
     copies = Copies(train, Augmentation(settings.forms.augment, settings.seed))
     widths = widths_of(train, recogniser.settings.height).tolist()
     objective = RecognitionObjective(recogniser, copies, texts, widths, batch=settings.recognition.batch)
-    inks, true = inks_of(held), spelt(recogniser.alphabet, held)
 
     def measure() -> dict[str, float]:
-        read = [own.text for own in recogniser.read_words(inks)]
-        scores = {
-            "validation_cer": character_error_rate(read, true),
-            "validation_word_accuracy": word_accuracy(read, true),
-        }
-        return {**objective.means(), **scores}
+        return {**objective.means(), **held_out_scores(recogniser, data, search=False)}
 
     return Lesson(objective, len(train), measure, "validation_cer", "recogniser")
+
+
+def held_out_scores(recogniser: Recogniser, data: HandwrittenWords, *, search: bool = True) -> dict[str, float]:
+    """Returns the error rate of characters and the accuracy of words on the validation part; at a glance without
+    search."""
+    held = data.parts["validation"]
+    true = spelt(recogniser.alphabet, held)
+    read = [own.text for own in recogniser.read_words(inks_of(held), search=search)]
+    return {"validation_cer": character_error_rate(read, true), "validation_word_accuracy": word_accuracy(read, true)}

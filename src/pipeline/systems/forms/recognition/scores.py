@@ -16,6 +16,7 @@ from models.forms.recognise.error_rates import (
     mean_character_error_rate,
     word_accuracy,
 )
+from models.forms.recognise.frames import FrameRecogniser
 from models.forms.recognise.retrieval import NearestImage
 from pipeline.systems.forms.recognition.fitting import Fitted
 from pipeline.systems.forms.recognition.load import ink_height, inks_of, spelt
@@ -23,12 +24,14 @@ from pipeline.systems.forms.recognition.load import ink_height, inks_of, spelt
 SCORES = {
     "cer": character_error_rate, "cer_mean": mean_character_error_rate, "word_accuracy": word_accuracy,
 }  # fmt: skip
-SUFFIXES = {"read": "", "corrected": "_corrected", "nearest": "_retrieval"}  # of metrics, by the column that they score
+# of metrics, by the column that they score
+SUFFIXES = {"read": "", "path": "_path", "corrected": "_corrected", "nearest": "_retrieval"}
 
 
 def metrics_of(read: pd.DataFrame) -> dict[str, float]:
-    """Returns the scores of a table of readings by the names of metrics, with suffix `_corrected` after correction and
-    `_retrieval` of the texts of the nearest training images."""
+    """Returns the scores of a table of readings by the names of metrics, with suffix `_path` of the most probable path,
+    without a language model, `_corrected` after correction and `_retrieval` of the texts of the nearest training
+    images."""
     true = read["true"].tolist()
     return {
         f"test_{name}{suffix}": score(read[column].tolist(), true)
@@ -44,9 +47,10 @@ def nearest_texts(alphabet: Alphabet, known: WordImages, words: WordImages) -> l
 
 def read_table(fitted: Fitted, words: WordImages, part: str) -> pd.DataFrame:
     """Returns a row an image: its number in its part, who wrote it where that is known, the height of its ink in
-    pixels, what it says and what was read, with its probability, characters, faults (D), and the same corrected."""
-    true = spelt(fitted.recogniser.alphabet, words)
-    readings = fitted.recogniser.read_words(inks_of(words))
+    pixels, what it says and what was read, with its probability, characters, faults (D), the text of the most probable
+    path where a language model took part in reading, and what was read corrected."""
+    true, inks = spelt(fitted.recogniser.alphabet, words), inks_of(words)
+    readings = fitted.recogniser.read_words(inks)
     texts = [own.text for own in readings]
     table = pd.DataFrame({
         "part": part, "image": range(len(words)), "writer": list(words.writers or [""] * len(words)),
@@ -54,6 +58,8 @@ def read_table(fitted: Fitted, words: WordImages, part: str) -> pd.DataFrame:
         "probability": [own.probability for own in readings], "characters": [len(text) for text in true],
         "faults": faults(texts, true),
     })  # fmt: skip
+    if isinstance(fitted.recogniser, FrameRecogniser) and fitted.recogniser.settings.language is not None:
+        table["path"] = [own.text for own in fitted.recogniser.read_words(inks, search=False)]
     if fitted.correction is None:
         return table
     corrected = fitted.correction.corrected(texts)

@@ -1,0 +1,70 @@
+"""Reading of frames with a language model of characters beside what the ink says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Self
+
+import numpy as np
+from torch import Tensor
+
+from models.forms.recognise.alphabet import Alphabet
+from models.ranges import Count, NotNegative
+from models.runtime.parameters import not_negative, number, whole_number
+from models.sequence.ctc import BLANK, Said
+from models.sequence.ngrams import NGrams
+from models.sequence.prefix_beam import Prefix, prefix_beam
+
+PREFIXES = 4000  # whose rates are kept
+REACH = 9.0  # nats beneath the most probable symbol of a frame, within which symbols are tried
+
+
+@dataclass(frozen=True, kw_only=True)
+class Language:
+    """Says how texts are read: as the y of largest ln p(y | ink) + weight ln p(y) + bonus |y| that a beam finds.
+
+    order: of the language model, so many characters with the one that is said. weight: of its ln p. bonus: for each
+    character, in nats, as the language model alone favours short texts. beam: texts that are followed at once. texts:
+    what p(y) is counted in; None to take the training texts by `of`. Raises TypeError and ValueError for others.
+    """
+
+    order: Count = 6
+    weight: NotNegative = 0.5
+    bonus: float = 1.0
+    beam: Count = 10
+    texts: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        whole_number("order", self.order)
+        whole_number("beam", self.beam)
+        not_negative("weight", self.weight)
+        number("bonus", self.bonus, above=-math.inf)
+        if self.texts is not None:
+            object.__setattr__(self, "texts", tuple(self.texts))
+
+    def of(self, texts: Sequence[str], alphabet: Alphabet) -> Self:
+        """Returns the same with these texts, as the alphabet spells them, where it has none."""
+        return self if self.texts is not None else replace(self, texts=tuple(map(alphabet.spelt, texts)))
+
+    def reader(self, alphabet: Alphabet) -> Callable[[Tensor, Tensor], list[Said]]:
+        """Returns what reads frames, as `models.sequence.ctc.best_paths` takes and gives them. Raises ValueError
+        without texts, and for one that the alphabet cannot write."""
+        if not self.texts:
+            raise ValueError("the language model has no text; give texts, or take those of training by `of`")
+        model = NGrams(alphabet.encode(self.texts), symbols=len(alphabet) + 1, order=self.order)
+
+        @lru_cache(PREFIXES)
+        def rates(prefix: Prefix) -> list[float]:
+            rated = self.weight * model.log_p(prefix) + self.bonus
+            rated[BLANK] -= self.bonus  # the end is no character
+            return rated.tolist()
+
+        def read(log_p: Tensor, frames: Tensor) -> list[Said]:
+            rows: np.ndarray = log_p.double().cpu().numpy()
+            return [prefix_beam(own[:count], size=self.beam, rates=rates, reach=REACH)
+                    for own, count in zip(rows, frames.tolist(), strict=True)]  # fmt: skip
+
+        return read
