@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import torch
@@ -42,6 +42,28 @@ def spread(count: int, most: int | None) -> np.ndarray:
     if most is None or most >= count:
         return np.arange(count)
     return np.linspace(0, count - 1, most).round().astype(int)
+
+
+class Part(Protocol):
+    """Is a part of a data set that can be cut."""
+
+    def __len__(self) -> int: ...
+
+    def at(self, rows: np.ndarray) -> Self:
+        """Returns the part with these rows alone."""
+        ...
+
+
+def fewer_of(
+    parts: Mapping[str, Part], files: Mapping[str, Sequence[str]], *, train: int | None, held: int | None
+) -> dict[str, dict[str, Any]]:
+    """Returns `parts`, and `files` that belong to their rows, with at most `train` rows of the training part and `held`
+    of every other, each spread evenly over all; None keeps all."""
+    rows = {name: spread(len(own), train if name == "train" else held) for name, own in parts.items()}
+    return {
+        "parts": {name: own.at(rows[name]) for name, own in parts.items()},
+        "files": {name: tuple(own[row] for row in rows[name]) for name, own in files.items()},
+    }
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from data.base import DataError, spread
+from data.base import DataError, fewer_of
 from data.greys import Greys, refuse_shared
 
 PARTS = ("train", "validation", "test")
@@ -191,11 +191,7 @@ class HandwrittenForms:
     def shortened(self, *, train: int | None = None, held: int | None = None) -> HandwrittenForms:
         """Returns at most `train` training forms and `held` of every other part, each spread evenly over all; None
         keeps all."""
-        rows = {name: spread(len(own), train if name == "train" else held) for name, own in self.parts.items()}
-        return replace(
-            self, parts={name: own.at(rows[name]) for name, own in self.parts.items()},
-            files={name: tuple(own[row] for row in rows[name]) for name, own in self.files.items()},
-        )  # fmt: skip
+        return replace(self, **fewer_of(self.parts, self.files, train=train, held=held))
 
     def sizes(self) -> list[dict[str, str | int]]:
         """Returns a row a part: `part`, the number of forms, and of boxes of each class."""

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from data.base import DataError, spread
+from data.base import DataError, fewer_of
 from data.greys import Greys, one_after_the_other, refuse_shared
 
 PARTS = ("train", "validation", "test")
@@ -95,11 +95,7 @@ class HandwrittenWords:
     def shortened(self, *, train: int | None = None, held: int | None = None) -> HandwrittenWords:
         """Returns at most `train` training images and `held` of every other part, each spread evenly over all; None
         keeps all."""
-        rows = {name: spread(len(own), train if name == "train" else held) for name, own in self.parts.items()}
-        return replace(
-            self, parts={name: own.at(rows[name]) for name, own in self.parts.items()},
-            files={name: tuple(own[row] for row in rows[name]) for name, own in self.files.items()},
-        )  # fmt: skip
+        return replace(self, **fewer_of(self.parts, self.files, train=train, held=held))
 
     def sizes(self) -> list[dict[str, str | int]]:
         """Returns a row a part: `part`, the numbers of images, different texts and writers (0 where they are not

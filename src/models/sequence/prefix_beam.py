@@ -30,7 +30,7 @@ class Paths(NamedTuple):
 
 def log_sum(one: float, other: float) -> float:
     """Returns ln(exp(one) + exp(other))."""
-    less, more = sorted((one, other))
+    less, more = (one, other) if one < other else (other, one)
     return more if less == -math.inf else more + math.log1p(math.exp(less - more))
 
 
@@ -39,15 +39,16 @@ def prefix_beam(log_p: np.ndarray, *, size: int, rates: Rates | None = None, rea
     its paths.
 
     log_p: float64 (frame, symbol), blank is symbol 0. rates: gives what each symbol adds after a prefix, number 0 what
-    the end of the text adds; None adds nothing. reach: no prefix grows by a symbol whose ln p in a frame lies farther
-    beneath the largest. With as many prefixes as there are, and no limit of reach, it is the best text of all. Of
-    equals the shorter one stays, then the one of lower symbols. Raises ValueError for a size below 1.
+    the end of the text adds; None adds nothing. In each frame a prefix grows by at most `size` symbols, the most
+    probable ones, and by none whose ln p lies farther than `reach` beneath the largest. With as many prefixes as there
+    are, and no limit of reach, it is the best text of all. Of equals the shorter one stays, then the one of lower
+    symbols. Raises ValueError for a size below 1.
     """
     if size < 1:
         raise ValueError(f"a beam needs a size of at least 1, got {size}")
     beam = {(): Paths(0.0, -math.inf, 0.0)}
     for row in log_p:
-        found = moved(beam, row, rates, reach)
+        found = moved(beam, row, grown_by(row, size, reach), rates)
         beam = dict(sorted(found.items(), key=lambda item: (-item[1].log_p - item[1].rated, *ranked(item[0])))[:size])
 
     def worth(prefix: Prefix) -> float:
@@ -62,17 +63,24 @@ def ranked(prefix: Prefix) -> tuple[int, Prefix]:
     return len(prefix), prefix
 
 
-def moved(beam: dict[Prefix, Paths], row: np.ndarray, rates: Rates | None, reach: float) -> dict[Prefix, Paths]:
-    """Returns the prefixes of a beam after one more frame."""
+def grown_by(row: np.ndarray, most: int, reach: float) -> list[int]:
+    """Returns the symbols by which prefixes grow in a frame, the most probable first."""
+    order = np.argsort(-row, kind="stable")[: most + 1].tolist()
+    return [symbol for symbol in order if symbol != BLANK and row[symbol] >= row[order[0]] - reach][:most]
+
+
+def moved(
+    beam: dict[Prefix, Paths], row: np.ndarray, symbols: Sequence[int], rates: Rates | None
+) -> dict[Prefix, Paths]:
+    """Returns the prefixes of a beam after one more frame, and those that grow by one of these symbols."""
     said = row.tolist()
-    near = [symbol for symbol in np.flatnonzero(row >= row.max() - reach).tolist() if symbol != BLANK]
     found = dict[Prefix, Paths]()
     for prefix, own in beam.items():
-        last = prefix[-1] if prefix else BLANK
-        join(found, prefix, Paths(own.log_p + said[BLANK], own.symbol + said[last], own.rated))
+        last, log_p = prefix[-1] if prefix else BLANK, own.log_p
+        join(found, prefix, Paths(log_p + said[BLANK], own.symbol + said[last], own.rated))
         rated = rates(prefix) if rates else [0.0] * len(said)
-        for symbol in near:
-            before = own.blank if symbol == last else own.log_p
+        for symbol in symbols:
+            before = own.blank if symbol == last else log_p
             join(found, (*prefix, symbol), Paths(-math.inf, before + said[symbol], own.rated + rated[symbol]))
     return found
 

@@ -9,7 +9,7 @@ import torch
 
 from ctc_paths import paths_by_text, random_log_p
 from models.sequence.ngrams import BEFORE, END, NGrams
-from models.sequence.prefix_beam import prefix_beam
+from models.sequence.prefix_beam import grown_by, prefix_beam
 
 TEXTS = [(1, 2, 1), (2, 2), (1, 2)]
 
@@ -58,6 +58,13 @@ def test_symbols_out_of_reach_are_left_out() -> None:
     assert near.symbols == whole.symbols == (1, 2)
     assert np.exp(near.log_p) == pytest.approx(0.9**3 + 0.9 * 0.05 * 0.9)
     assert np.exp(whole.log_p) == pytest.approx(0.9**3 + 2 * 0.9 * 0.05 * 0.9 + 2 * 0.9 * 0.05 * 0.05)
+
+
+def test_a_frame_offers_the_most_probable_symbols() -> None:
+    row = np.log([0.6, 0.1, 0.2, 0.1])
+    assert [grown_by(row, most, np.inf) for most in (1, 2, 9)] == [[2], [2, 1], [2, 1, 3]]
+    assert grown_by(row, 9, 1.2) == [2]  # ln(0.6 / 0.2) = 1.10
+    assert prefix_beam(np.log([[0.1, 0.5, 0.4]]), size=1).symbols == (1,)
 
 
 def by_definition(history: tuple[int, ...], symbol: int) -> float:
