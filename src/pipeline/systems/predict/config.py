@@ -35,6 +35,8 @@ class PredictConfig(CommonConfig):
     horizon: int = setting(0, at_least=0)
     interval: float = setting(0.0, at_least=0, below=1, said_below="below 1, as 0.9 is")
     beam: int | None = setting(None, at_least=1, at_most=8)
+    least_score: float | None = setting(None, above=0, at_most=1)
+    vocabulary: bool = False
     output: str | None = None
 
 

@@ -9,20 +9,8 @@ import pandas as pd
 from data.base import DataError
 from data.documents.table import NEEDED, PAGE, SIDES, SIZE, WordTable
 from data.files.table_files import TextFormat
-from pipeline.host.errors import PipelineError
 from pipeline.systems.predict.config import PredictConfig
-
-
-def refuse_what_others_have(settings: PredictConfig) -> None:
-    """Raises PipelineError for settings that mean something to other models alone."""
-    data = settings.data
-    asked = {
-        "horizon": settings.horizon, "interval": settings.interval, "data.group": data.group, "data.time": data.time,
-        "beam": settings.beam,
-    }  # fmt: skip
-    typed = [f"{name}={value}" for name, value in asked.items() if value]
-    if typed:
-        raise PipelineError(f"{typed[0]}: this model reads documents; leave it out")
+from pipeline.systems.predict.others import refuse_others
 
 
 def read_words(settings: PredictConfig) -> pd.DataFrame:
@@ -39,7 +27,7 @@ def predicted_documents(model: Any, settings: PredictConfig) -> tuple[pd.DataFra
 
     Raises DataError for a file that cannot be read or that the model cannot read, PipelineError for settings of others.
     """
-    refuse_what_others_have(settings)
+    refuse_others(settings, ("data.delimiter",), "reads documents")
     frame = read_words(settings)
     try:
         found = model.predict(frame)

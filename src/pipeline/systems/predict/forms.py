@@ -11,22 +11,10 @@ from tqdm import tqdm
 
 from data.base import DataError
 from data.forms.images import content_of, read_image
-from pipeline.host.errors import PipelineError
 from pipeline.systems.predict.config import PredictConfig
+from pipeline.systems.predict.others import refuse_others
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".ppm", ".pgm", ".pdf")
-
-
-def refuse_what_others_have(settings: PredictConfig) -> None:
-    """Raises PipelineError for settings that mean something to other models alone."""
-    data = settings.data
-    asked = {
-        "horizon": settings.horizon, "interval": settings.interval, "data.group": data.group, "data.time": data.time,
-        "data.delimiter": data.delimiter, "beam": settings.beam,
-    }  # fmt: skip
-    typed = [f"{name}={value}" for name, value in asked.items() if value]
-    if typed:
-        raise PipelineError(f"{typed[0]}: this model reads images of forms; leave it out")
 
 
 def images_at(path: Path) -> list[Path]:
@@ -39,13 +27,22 @@ def images_at(path: Path) -> list[Path]:
     return found
 
 
+def asked_of(model: Any, settings: PredictConfig) -> dict[str, Any]:
+    """Returns the parameters that are asked of a model. Raises PipelineError for settings that it does not take."""
+    taken = model.metadata.get_params_schema()
+    names = [own.name for own in taken.params] if taken else []
+    refuse_others(settings, names, "reads images")
+    given = {"least_score": settings.least_score, "vocabulary": settings.vocabulary}
+    return {name: value for name, value in given.items() if name in names and value}
+
+
 def answers(model: Any, settings: PredictConfig, unit: str) -> dict[str, pd.DataFrame]:
     """Returns what a model says of each image, by its file. unit: what an image is called.
 
     Warns of images with light ink on dark paper, which a model reads inverted. Raises DataError, naming the file, for
     an image that cannot be read, PipelineError for settings of others.
     """
-    refuse_what_others_have(settings)
+    params = asked_of(model, settings)
     found, inverted = dict[str, pd.DataFrame](), list[Path]()
     for file in tqdm(
         images_at(Path(settings.data.path).expanduser()), desc="read", unit=unit, disable=None, leave=False
@@ -53,7 +50,7 @@ def answers(model: Any, settings: PredictConfig, unit: str) -> dict[str, pd.Data
         content = content_of(file, str(file))
         frame = pd.DataFrame({"form": [file.name], "image": [content]})
         try:
-            found[file.name] = model.predict(frame)
+            found[file.name] = model.predict(frame, params=params or None)
         except ValueError as error:
             raise DataError(f"{file}: {getattr(error, 'reason', error)}") from error
         if read_image(content, where=str(file)).inverted:

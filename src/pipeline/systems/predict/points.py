@@ -9,17 +9,8 @@ import numpy as np
 import pandas as pd
 
 from data.tables.points import read_inputs
-from pipeline.host.errors import PipelineError
 from pipeline.systems.predict.config import PredictConfig
-
-
-def refuse_what_sequences_have(settings: PredictConfig) -> None:
-    """Raise PipelineError for settings that mean something to forecasters alone."""
-    data = settings.data
-    asked = {"horizon": settings.horizon, "data.group": data.group, "data.time": data.time, "beam": settings.beam}
-    typed = [f"{name}={value}" for name, value in asked.items() if value]
-    if typed:
-        raise PipelineError(f"{typed[0]}: this model predicts each row by itself and no sequences; leave it out")
+from pipeline.systems.predict.others import refuse_others
 
 
 def predicted_points(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:
@@ -28,7 +19,7 @@ def predicted_points(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame,
 
     Raises DataError as `data.tables.points.read_inputs`, PipelineError for settings of forecasters.
     """
-    refuse_what_sequences_have(settings)
+    refuse_others(settings, ("interval", "data.delimiter"), "predicts each row by itself and no sequences")
     data, told = settings.data, model.metadata.metadata
     inputs = read_inputs(data.path, columns=told["columns"], delimiter=data.delimiter, decimal=data.decimal)
     whole = ~np.isnan(inputs).any(axis=1)

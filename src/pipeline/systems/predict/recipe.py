@@ -21,6 +21,7 @@ from pipeline.settings.job import Job
 from pipeline.systems.predict.config import PredictConfig
 from pipeline.systems.predict.documents import predicted_documents
 from pipeline.systems.predict.forms import predicted_forms, predicted_words
+from pipeline.systems.predict.others import refuse_others
 from pipeline.systems.predict.points import predicted_points
 from pipeline.systems.predict.sentences import predicted_sentences
 from pipeline.systems.predict.utterances import predicted_utterances
@@ -89,8 +90,7 @@ def predicted_sequences(model: Any, settings: PredictConfig) -> tuple[pd.DataFra
     """What a forecaster says of the sequences of a file, and words about it. Raises PipelineError for settings of
     others."""
     columns, data = model_columns(model), settings.data
-    if settings.beam is not None:
-        raise PipelineError(f"beam={settings.beam}: this model translates nothing; leave it out")
+    refuse_others(settings, ("horizon", "interval", "data.group", "data.time", "data.delimiter"), "forecasts")
     sequences = read_sequences(
         data.path, columns=columns, group=data.group, time=data.time, delimiter=data.delimiter, decimal=data.decimal
     )

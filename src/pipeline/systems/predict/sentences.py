@@ -10,21 +10,10 @@ from data.base import DataError
 from data.files.table_files import TextFormat, existing_file, read_frame
 from data.files.textfile import read_rows
 from data.translation.table import TEXT_FILES
-from pipeline.host.errors import PipelineError
 from pipeline.systems.predict.config import PredictConfig
+from pipeline.systems.predict.others import refuse_others
 
 TEXT, FROM, TO = COLUMNS = ("text", "from", "to")
-
-
-def refuse_what_series_have(settings: PredictConfig) -> None:
-    """Raises PipelineError for settings that mean something to other models alone."""
-    data = settings.data
-    asked = {
-        "horizon": settings.horizon, "interval": settings.interval, "data.group": data.group, "data.time": data.time
-    }  # fmt: skip
-    typed = [f"{name}={value}" for name, value in asked.items() if value]
-    if typed:
-        raise PipelineError(f"{typed[0]}: this model translates sentences; leave it out")
 
 
 def predicted_sentences(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:
@@ -33,7 +22,7 @@ def predicted_sentences(model: Any, settings: PredictConfig) -> tuple[pd.DataFra
     Raises DataError for a file that cannot be read or that the model cannot translate, naming the line of bytes that
     are no UTF-8, and PipelineError for settings of others.
     """
-    refuse_what_series_have(settings)
+    refuse_others(settings, ("data.delimiter", "beam"), "translates sentences")
     file = existing_file(settings.data.path)
     if file.name.lower().endswith(TEXT_FILES):
         read_rows(file)  # to name the line of bytes that are no text

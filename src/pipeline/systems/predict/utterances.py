@@ -8,22 +8,10 @@ import pandas as pd
 
 from data.base import DataError
 from data.files.table_files import TextFormat, existing_file, read_frame
-from pipeline.host.errors import PipelineError
 from pipeline.systems.predict.config import PredictConfig
+from pipeline.systems.predict.others import refuse_others
 
 TEXT = "text"
-
-
-def refuse_what_series_have(settings: PredictConfig) -> None:
-    """Raises PipelineError for settings that mean something to other models alone."""
-    data = settings.data
-    asked = {
-        "horizon": settings.horizon, "interval": settings.interval, "data.group": data.group, "data.time": data.time,
-        "beam": settings.beam,
-    }  # fmt: skip
-    typed = [f"{name}={value}" for name, value in asked.items() if value]
-    if typed:
-        raise PipelineError(f"{typed[0]}: this model says of each sample how positive it is; leave it out")
 
 
 def predicted_utterances(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:
@@ -31,7 +19,7 @@ def predicted_utterances(model: Any, settings: PredictConfig) -> tuple[pd.DataFr
 
     Raises DataError for a file that cannot be read or that the model cannot read, PipelineError for settings of others.
     """
-    refuse_what_series_have(settings)
+    refuse_others(settings, ("data.delimiter",), "says of each sample how positive it is")
     data = settings.data
     file = existing_file(data.path)
     frame = read_frame(file, TextFormat(data.delimiter, data.decimal))[0]

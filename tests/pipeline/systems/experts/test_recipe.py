@@ -118,6 +118,7 @@ def test_pairs_of_ones_own_are_learned_predicted_and_served(
     predict = ("recipe=predict", "model=models:/mine/1", "data.path=new.csv")
     for setting, reason in (
         ("horizon=3", "horizon=3: this model translates sentences; leave it out"),
+        ("interval=0.9", "interval=0.9: this model translates sentences; leave it out"),
         ("beam=9", "beam=9 must be at most 8"),
     ):
         assert reason in run_pipeline(*predict, setting).error

@@ -21,6 +21,7 @@ from pipeline.systems.forms.servable import png_of
 
 TINY = ("size=tiny", "data.source=stand_in")
 OWN = ("recipe=forms", "forms.stage=pipeline", "detector=components", "forms.scored=words", *TINY)
+QUICK = "recogniser.language.beam=2"  # what has learned little searches long
 SMALL = ("data.height=96", "data.width=128", "data.layout=free")
 SUMMARY = ("tracking.detail=summary", "tracking.log_model=false")
 COUNTS = ["faults", "characters", "word_faults", "words"]
@@ -29,7 +30,7 @@ COUNTS = ["faults", "characters", "word_faults", "words"]
 def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
     run_pipeline: Callable, client, tmp_path
 ) -> None:
-    result = run_pipeline("+experiment=forms", "detector=components", *TINY, *SMALL)
+    result = run_pipeline("+experiment=forms", "detector=components", QUICK, *TINY, *SMALL)
     assert result.status == 0, result.err
     run = only_run(client)
     metrics, tags = run.data.metrics, run.data.tags
@@ -56,16 +57,16 @@ def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
     (tmp_path / "scans").mkdir()
     (tmp_path / "scans" / "0.png").write_bytes(png_of(test.image(0)))
     asked = ("recipe=predict", f"model={uri}", f"data.path={tmp_path / 'scans'}", f"output={tmp_path / 'out.csv'}")
-    assert "boxes on 1 forms" in run_pipeline(*asked).out
-    assert (
-        pd.read_csv(tmp_path / "out.csv")["text"].fillna("").tolist() == said[said["form"] == "form 1"]["text"].tolist()
-    )
+    for settings, expected in (((), said), (("vocabulary=true", "least_score=0.05"), with_vocabulary)):
+        assert "boxes on 1 forms" in run_pipeline(*asked, *settings).out
+        written = pd.read_csv(tmp_path / "out.csv")["text"].fillna("").tolist()
+        assert written == expected[expected["form"] == "form 1"]["text"].tolist()
 
 
 def test_a_run_that_was_stopped_goes_on_and_another_run_finds_its_recogniser(
     run_pipeline: Callable, client, monkeypatch
 ) -> None:
-    asked = (*OWN, *SMALL, *SUMMARY, "recognition.batch=3", "recogniser.units=8")
+    asked = (*OWN, *SMALL, *SUMMARY, "recognition.batch=3", "recogniser.units=8", QUICK)
     assert run_pipeline(*asked, "tracking=off").status == 0
     losses = stopped_and_resumed(run_pipeline, asked, RecognitionObjective, 3, monkeypatch)
     stopped = only_run(client)
@@ -123,10 +124,10 @@ def test_arms_are_compared_by_what_all_of_them_have() -> None:
 @pytest.mark.parametrize(
     ("experiment", "asked", "arms"),
     [
-        ("forms_pipeline", ("detector=pixel_link", "recogniser=crnn", "reader=two_phase"), ["pixel_link + crnn"]),
-        ("forms_given_boxes", ("forms.augment=none", "recogniser=crnn"), ["true boxes + crnn, none"]),
-        ("forms_order", ("data.slant=10", "detector=components", "recogniser=crnn"), ["up to 10 degrees"]),
-        ("forms_ablation", ("detector=components", "recogniser=crnn"),
+        ("forms_pipeline", ("detector=pixel_link", "recogniser=crnn", QUICK, "reader=two_phase"), ["pixel_link + crnn"]),
+        ("forms_given_boxes", ("forms.augment=none", "recogniser=crnn", QUICK), ["true boxes + crnn, none"]),
+        ("forms_order", ("data.slant=10", "detector=components", "recogniser=crnn", QUICK), ["up to 10 degrees"]),
+        ("forms_ablation", ("detector=components", "recogniser=crnn", QUICK),
          ["components + crnn", "true boxes + crnn"]),
     ],
 )  # fmt: skip
