@@ -124,7 +124,8 @@ def test_arms_are_compared_by_what_all_of_them_have() -> None:
 @pytest.mark.parametrize(
     ("experiment", "asked", "arms"),
     [
-        ("forms_pipeline", ("detector=pixel_link", "recogniser=crnn", QUICK, "reader=two_phase"), ["pixel_link + crnn"]),
+        ("forms_pipeline", ("detector=pixel_link", "recogniser=crnn", QUICK, "reader=two_phase"),
+         ["pixel_link + crnn"]),
         ("forms_given_boxes", ("forms.augment=none", "recogniser=crnn", QUICK), ["true boxes + crnn, none"]),
         ("forms_order", ("data.slant=10", "detector=components", "recogniser=crnn", QUICK), ["up to 10 degrees"]),
         ("forms_ablation", ("detector=components", "recogniser=crnn", QUICK),
