@@ -1,17 +1,26 @@
 """Hydra composes the settings of a command twice, and those of each job of a multirun; tests compose them once, where
-the second composition gives what the first gave.
+the second composition gives what the first gave. It also reads and parses every file of `conf/` for each composition;
+in a process of tests that is done once a file.
 
 The program is as it was, and composes as Hydra does where tests start it in a process of its own.
 """
 
 from __future__ import annotations
 
+import functools
+import pickle
 from typing import Any
 
+import omegaconf
 import pytest
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
+from hydra._internal.config_repository import ConfigRepository
 from hydra._internal.hydra import Hydra
+from hydra.core.object_type import ObjectType
+from hydra.plugins.config_source import ConfigResult
 from omegaconf import DictConfig
+
+from pipeline.host.paths import conf_folder
 
 MODES: dict[str, Any] = {}  # `hydra.mode` by experiment, asked once each
 
@@ -56,3 +65,28 @@ def compose_once(patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(Hydra, "get_mode", get_mode)
     patch.setattr(ConfigLoaderImpl, "load_sweep_config", load_sweep_config)
+
+
+def read_once(patch: pytest.MonkeyPatch) -> None:
+    """Keeps, until the patch is undone, what was read of the files of `conf/` and of Hydra's own, which no test
+    changes, and what OmegaConf's grammar made of an interpolation. Hydra gets a copy each time: it changes what it
+    has read.
+
+    Other folders and the schemas are read as ever.
+    """
+    load, kept = ConfigRepository.load_config, dict[tuple[str, str, str], bytes]()
+    folders = {str(conf_folder()), "hydra.conf"}
+
+    def load_config(repository: ConfigRepository, config_path: str) -> ConfigResult | None:
+        source = repository._find_object_source(config_path, ObjectType.CONFIG)
+        if source is None or source.path not in folders:
+            return load(repository, config_path)
+        key = (source.provider, source.path, config_path)
+        if key not in kept:
+            kept[key] = pickle.dumps(load(repository, config_path))
+        return pickle.loads(kept[key])  # noqa: S301
+
+    patch.setattr(ConfigRepository, "load_config", load_config)
+    parse = functools.cache(omegaconf.grammar_parser.parse)
+    for module in (omegaconf._utils, omegaconf.base):
+        patch.setattr(module, "parse", parse)

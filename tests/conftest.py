@@ -15,11 +15,13 @@ import pytest
 import torch
 from hydra.core.global_hydra import GlobalHydra
 from mlflow.tracking import MlflowClient
+from omegaconf import OmegaConf
 
 from command_lines import Result
-from composed_once import compose_once
+from composed_once import compose_once, read_once
 from data.swimmer.load import Swimmer
 from pipeline import __main__ as program
+from pipeline.host.paths import conf_folder
 from pipeline.tracking.store import open_store
 
 mpl.use("Agg")
@@ -32,6 +34,13 @@ def no_tracking_uri() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MLFLOW_TRACKING_URI", "")
         patch.delenv("MLFLOW_TRACKING_URI")
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def files_of_conf_are_read_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        read_once(patch)
         yield
 
 
@@ -76,13 +85,14 @@ def store(template_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.fixture(scope="session")
 def swimmer_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data root with the swimmer's trajectories, which take half a minute to make, and nothing else.
+    """A data root with the swimmer's trajectories for `size=tiny`, which take some seconds to make, and nothing else.
 
     The processes of pytest-xdist share it; the loader makes all but one of them wait.
     """
     base = tmp_path_factory.getbasetemp()
     root = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "swimmer-data"
-    Swimmer(root=str(root)).load()
+    tiny = OmegaConf.load(conf_folder() / "size" / "tiny.yaml")
+    Swimmer(root=str(root), iterations=tiny["iterations"]).load()
     return root
 
 

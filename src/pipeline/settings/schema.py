@@ -52,6 +52,7 @@ class SizeConfig:
     seeds: int | None = setting(None, above=0)
     trials: int | None = setting(None, above=0)
     names: int | None = setting(None, above=0)
+    iterations: int | None = setting(None, above=0)
 
 
 @dataclass

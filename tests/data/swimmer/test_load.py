@@ -17,7 +17,9 @@ from data.base import DataError
 from data.swimmer import load as swimmer
 from data.swimmer.cross_entropy import cross_entropy_maximise
 from data.swimmer.load import Settings, Swimmer, cache_paths, features, read_cache, write_cache
+from pipeline.settings.composition import register_resolvers
 
+TARGET = "data.swimmer.load.Swimmer"
 SMALL = {"trajectories": 6, "test": 2, "validation": 1, "steps": 20, "iterations": 1, "policies": 3, "elite": 2}
 needs_simulators = pytest.mark.skipif(
     any(find_spec(name) is None for name in ("gymnasium", "mujoco")),
@@ -409,6 +411,10 @@ def test_missing_simulators_are_one_line_that_says_what_to_install(monkeypatch, 
 
 
 def test_the_configuration_names_every_parameter_with_its_default():
-    conf = OmegaConf.load(Path(__file__).parents[3] / "conf" / "data" / "swimmer.yaml")
+    register_resolvers()
+    folder = Path(__file__).parents[3] / "conf"
+    conf, full, tiny = (OmegaConf.load(folder / f"{name}.yaml") for name in ("data/swimmer", "size/full", "size/tiny"))
     defaults = {name: p.default for name, p in inspect.signature(Swimmer).parameters.items()}
-    assert dict(conf) == {"_target_": "data.swimmer.load.Swimmer", **defaults}
+    assert dict(OmegaConf.create({"size": full, "data": conf}).data) == {"_target_": TARGET, **defaults}
+    fewer = {**defaults, "iterations": 2}
+    assert dict(OmegaConf.create({"size": tiny, "data": conf}).data) == {"_target_": TARGET, **fewer}
