@@ -8,6 +8,7 @@ elsewhere. `python -m pipeline.tracking.database` makes `schema.sql` again, with
 
 from __future__ import annotations
 
+import functools
 import re
 import sqlite3
 import tempfile
@@ -50,8 +51,9 @@ def read_contents(path: Path) -> Contents:
     return Contents(tables, revision, used)
 
 
+@functools.cache
 def migrations() -> Any:
-    """Returns Alembic's directory of MLflow's migrations."""
+    """Returns Alembic's directory of MLflow's migrations, which keeps the files that it has read."""
     from alembic.script import ScriptDirectory
 
     return ScriptDirectory(str(Path(mlflow.__file__).parent / "store" / "db_migrations"))
