@@ -41,6 +41,13 @@ def script(path: str, *arguments: str) -> None:
     runpy.run_path(path, run_name="__main__")
 
 
+def with_other_packages(work: Callable[..., None], *arguments: Any) -> None:
+    """The work with the packages `pipeline`, `models` and `data` that stand first in PYTHONPATH, not with ours."""
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("pipeline", "models", "data")]:
+        del sys.modules[name]
+    work(*arguments)
+
+
 def two_ranks(*arguments: str) -> None:
     """`torchrun --nproc-per-node 2 -m pipeline …`: torchrun's agent, which forks the ranks."""
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError

@@ -16,6 +16,9 @@ import pytest
 from mlflow.artifacts import load_text
 from mlflow.tracking import MlflowClient
 
+from command_lines import Result
+from warm_processes import ended, program, script, with_other_packages
+
 ROOT = Path(__file__).resolve().parents[3]
 FILE = re.compile(
     r"^`(?P<path>[\w/.]+\.(?:py|yaml))`[^\n]*\n(?:(?!```)[^\n]+\n)*\n```\w+\n(?P<text>.*?)^```$", re.M | re.S
@@ -38,19 +41,24 @@ def write_files(heading: str, folder: Path) -> list[str]:
     return sorted(found)
 
 
-def run_in(folder: Path, *arguments: str, path: Path) -> subprocess.CompletedProcess[str]:
-    """`python -m pipeline …` with the packages in `path`, on data that stand in for the published ones."""
-    return in_a_process("-m", "pipeline", *arguments, folder=folder, path=str(path))
+def environment(folder: Path, *path: Path) -> dict[str, str]:
+    """The packages in `path`, and a store in the folder."""
+    store = str(folder / "mlruns")
+    return {"PYTHONPATH": os.pathsep.join(map(str, path)), "PIPELINE_MLRUNS": store, "OMP_NUM_THREADS": "1"}
 
 
-def in_a_process(*arguments: str, folder: Path, path: str) -> subprocess.CompletedProcess[str]:
-    """`python …` with the packages in `path` and a store in `folder`."""
-    names = {"PYTHONPATH": path, "PIPELINE_MLRUNS": str(folder / "mlruns"), "OMP_NUM_THREADS": "1"}
+def run_in(folder: Path, *arguments: str, path: Path) -> Result:
+    """`python -m pipeline …` with the packages in `path`, in a warm process."""
+    return ended(with_other_packages, program, *arguments, folder=folder, **environment(folder, path))
+
+
+def started_in(folder: Path, *arguments: str, path: Path) -> Result:
+    """The same, with Python started anew."""
+    command = [sys.executable, "-m", "pipeline", *arguments]
     inherited = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}  # of another test
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder, env={**inherited, **names}, capture_output=True, text=True, timeout=200, check=False,
-    )  # fmt: skip
+    names = {**inherited, **environment(folder, path)}
+    done = subprocess.run(command, cwd=folder, env=names, capture_output=True, text=True, timeout=200, check=False)
+    return Result(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.fixture(scope="module")
@@ -80,13 +88,13 @@ STAND_IN = ("recipe=linear", "size=tiny", "data.source=stand_in")
 
 def test_a_system_trains_and_is_tracked(toy: Path) -> None:
     shutil.rmtree(toy / "mlruns", ignore_errors=True)
-    result = run_in(toy, *STAND_IN, path=toy / "src")
-    assert result.returncode == 0, result.stderr
-    assert "root mean squared error" in result.stdout
+    result = started_in(toy, *STAND_IN, path=toy / "src")
+    assert result.status == 0, result.err
+    assert "root mean squared error" in result.out
     refused = run_in(toy, *STAND_IN, "linear.learning_rate=0", "tracking=off", path=toy / "src")
-    assert refused.stderr == "error: linear.learning_rate=0.0 must be greater than 0\n"
+    assert refused.err == "error: linear.learning_rate=0.0 must be greater than 0\n"
     other = run_in(toy, "recipe=linear", "data=mocap", "tracking=off", path=toy / "src")
-    assert "data.mocap.load.load_mocap gives sequences; recipe=linear takes a table of points" in other.stderr
+    assert "data.mocap.load.load_mocap gives sequences; recipe=linear takes a table of points" in other.err
 
 
 ASK = """
@@ -111,17 +119,18 @@ load_model(uri).predict(rows).to_csv(sys.argv[3], index=False)
 """
 
 
-def asked(toy: Path, uri: str, rows: Path, found: Path) -> subprocess.CompletedProcess[str]:
+def asked(toy: Path, uri: str, rows: Path, found: Path) -> Result:
     """What a server says of a logged model; its answer is written to `found`."""
-    path = os.pathsep.join([str(toy / "src"), str(ROOT / "tests")])
-    return in_a_process("-c", ASK, uri, str(rows), str(found), folder=toy, path=path)
+    (toy / "ask.py").write_text(ASK, encoding="utf-8")
+    arguments, names = ("ask.py", uri, str(rows), str(found)), environment(toy, toy / "src", ROOT / "tests")
+    return ended(with_other_packages, script, *arguments, folder=toy, **names)
 
 
 def test_jobs_of_a_system_are_compared_and_the_best_is_registered_and_served(toy: Path) -> None:
     shutil.rmtree(toy / "mlruns", ignore_errors=True)
     swept = ("-m", *STAND_IN, "linear.learning_rate=0.01,0.1", "seed=0,1", "tracking.register=mine")
     result = run_in(toy, *swept, path=toy / "src")
-    assert result.returncode == 0, result.stderr
+    assert result.status == 0, result.err
     client = MlflowClient(f"sqlite:///{toy / 'mlruns' / 'mlflow.db'}")
     found = client.search_runs([experiment.experiment_id for experiment in client.search_experiments()])
     (parent,) = [run for run in found if "mlflow.parentRunId" not in run.data.tags]
@@ -133,9 +142,9 @@ def test_jobs_of_a_system_are_compared_and_the_best_is_registered_and_served(toy
     assert parent.data.metrics["best/test_rmse"] == best.data.metrics["linear/test_rmse"]
     table = pd.read_csv(io.StringIO(load_text(f"{parent.info.artifact_uri}/by_arm_and_count.csv")))
     assert (table["arm"].tolist(), table["jobs"].tolist()) == ([0.01, 0.1], [2, 2])
-    assert f"best on abalone: {best.info.run_name}, validation error" in result.stdout
-    assert "registered: models:/mine/1" in result.stdout
-    assert "recipe=predict" not in result.stdout
+    assert f"best on abalone: {best.info.run_name}, validation error" in result.out
+    assert "registered: models:/mine/1" in result.out
+    assert "recipe=predict" not in result.out
     version = client.get_model_version_by_alias("mine", "best")
     assert (version.run_id, version.tags["validation_rmse"]) == (best.info.run_id, best.data.tags["validation_rmse"])
     check_served(toy, Path(client.download_artifacts(best.info.run_id, "parameters", str(toy))))
@@ -145,9 +154,9 @@ def check_served(toy: Path, parameters: Path) -> None:
     """The registered model answers as the line that was saved, in the units of its data."""
     rows, found = parameters / "example.csv", toy / "answer.csv"
     said = asked(toy, "models:/mine@best", rows, found)
-    assert said.returncode == 0, said.stderr
-    assert said.stdout.startswith("400\n")
-    assert "params.horizon is unknown; this model takes no params" in said.stdout
+    assert said.status == 0, said.err
+    assert said.out.startswith("400\n")
+    assert "params.horizon is unknown; this model takes no params" in said.out
     with np.load(parameters / "line.npz") as line:
         expected = pd.read_csv(rows).to_numpy() @ line["weights"] + line["intercept"]
     rings = pd.read_csv(found)["rings"]
@@ -168,5 +177,5 @@ def test_a_data_set_of_ones_own(tmp_path: Path) -> None:
     command = re.search(r"^    PYTHONPATH=\. python -m pipeline (.*)$", section("How to add a data set"), re.M)
     assert command is not None
     result = run_in(tmp_path, *command[1].replace("'", "").split(), "refine=none", path=tmp_path)
-    assert result.returncode == 0, result.stderr
-    assert "run: pendulums-orthogonal-gaussian-m10" in result.stdout
+    assert result.status == 0, result.err
+    assert "run: pendulums-orthogonal-gaussian-m10" in result.out
