@@ -8,6 +8,7 @@ import os
 import runpy
 import sys
 import tempfile
+import time
 import uuid
 from collections.abc import Callable
 from multiprocessing.context import ForkServerContext
@@ -39,6 +40,12 @@ def script(path: str, *arguments: str) -> None:
     """`python PATH …`."""
     sys.argv = [path, *arguments]
     runpy.run_path(path, run_name="__main__")
+
+
+def code(text: str, *arguments: str) -> None:
+    """`python -c TEXT …`."""
+    sys.argv = ["-c", *arguments]
+    exec(text, {"__name__": "__main__"})  # noqa: S102
 
 
 def with_other_packages(work: Callable[..., None], *arguments: Any) -> None:
@@ -76,15 +83,42 @@ def begin(
     work(*arguments)
 
 
-def ended(work: Callable[..., None], *arguments: Any, folder: Path, **environment: str) -> Result:
-    """How the work ended in a process of its own, in a folder, with more in its environment than this process has."""
-    inherited = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}  # of another test
-    with tempfile.TemporaryDirectory() as name:
-        streams = [Path(name) / "out", Path(name) / "err"]
-        job = server().Process(target=begin, args=(work, arguments, inherited | environment, folder, streams))
-        job.start()
-        job.join(280)
-        if job.exitcode is None:
-            job.kill()
+class Warm:
+    """Work in a process of its own, in a folder, with more in its environment than this process has."""
+
+    def __init__(self, work: Callable[..., None], *arguments: Any, folder: Path, **environment: str) -> None:
+        inherited = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}  # another's
+        self.files = tempfile.TemporaryDirectory()
+        self.streams = [Path(self.files.name) / "out", Path(self.files.name) / "err"]
+        job = (work, arguments, inherited | environment, folder, self.streams)
+        self.process = server().Process(target=begin, args=job)
+        self.process.start()
+
+    def wait_for(self, line: str) -> None:
+        """Until the line was printed; an error where it is not in a minute, or the process ended before."""
+        for _ in range(1200):
+            alive = self.process.is_alive()
+            if self.streams[0].exists() and line in self.streams[0].read_text(encoding="utf-8").splitlines():
+                return
+            assert alive, self.result()
+            time.sleep(0.05)
+        raise AssertionError(f"{line!r} was not printed in a minute")
+
+    def kill(self) -> None:
+        with self.files:
+            self.process.kill()
+            self.process.join()
+
+    def result(self) -> Result:
+        """How it ended; the files of its streams are gone then."""
+        self.process.join(280)
+        if self.process.exitcode is None:
+            self.kill()
             raise AssertionError("it did not end in 280 s")
-        return Result(job.exitcode, *(stream.read_text(encoding="utf-8") for stream in streams))
+        with self.files:
+            return Result(self.process.exitcode, *(stream.read_text(encoding="utf-8") for stream in self.streams))
+
+
+def ended(work: Callable[..., None], *arguments: Any, folder: Path, **environment: str) -> Result:
+    """How the work ended in a warm process."""
+    return Warm(work, *arguments, folder=folder, **environment).result()

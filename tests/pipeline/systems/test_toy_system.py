@@ -17,7 +17,7 @@ from mlflow.artifacts import load_text
 from mlflow.tracking import MlflowClient
 
 from command_lines import Result
-from warm_processes import ended, program, script, with_other_packages
+from warm_processes import code, ended, program, with_other_packages
 
 ROOT = Path(__file__).resolve().parents[3]
 FILE = re.compile(
@@ -121,9 +121,8 @@ load_model(uri).predict(rows).to_csv(sys.argv[3], index=False)
 
 def asked(toy: Path, uri: str, rows: Path, found: Path) -> Result:
     """What a server says of a logged model; its answer is written to `found`."""
-    (toy / "ask.py").write_text(ASK, encoding="utf-8")
-    arguments, names = ("ask.py", uri, str(rows), str(found)), environment(toy, toy / "src", ROOT / "tests")
-    return ended(with_other_packages, script, *arguments, folder=toy, **names)
+    names = environment(toy, toy / "src", ROOT / "tests")
+    return ended(with_other_packages, code, ASK, uri, str(rows), str(found), folder=toy, **names)
 
 
 def test_jobs_of_a_system_are_compared_and_the_best_is_registered_and_served(toy: Path) -> None:

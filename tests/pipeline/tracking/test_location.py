@@ -22,6 +22,7 @@ from pipeline.relocate import main
 from pipeline.tracking import location
 from pipeline.tracking.run import create_run
 from pipeline.tracking.store import experiment_id, open_store
+from warm_processes import code, ended
 
 HOLD = "import time; from pipeline.tracking.store import open_store; open_store(None); print('held'); time.sleep(120)"
 
@@ -73,11 +74,11 @@ def places(store: Path) -> list[str]:
 
 def note(run_id: str) -> str:
     """The artifact as a new process finds it; MLflow keeps the places that it has seen."""
-    code = "import sys; from pipeline.tracking.store import open_store; from pathlib import Path\n"
-    code += "print(Path(open_store(None).download_artifacts(sys.argv[1], 'note.txt')).read_text())"
-    done = subprocess.run([sys.executable, "-c", code, run_id], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    text = "import sys; from pipeline.tracking.store import open_store; from pathlib import Path\n"
+    text += "print(Path(open_store(None).download_artifacts(sys.argv[1], 'note.txt')).read_text())"
+    done = ended(code, text, run_id, folder=Path.cwd())
+    assert done.status == 0, done.err
+    return done.out.strip()
 
 
 @pytest.mark.parametrize("name", ["mocap", "with space", "team/mocap", "größe_100%", "artifacts"])

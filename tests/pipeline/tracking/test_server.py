@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -21,6 +18,7 @@ from pipeline.tracking.outbox import unsent_folder
 from pipeline.tracking.run import Run, create_run
 from pipeline.tracking.server import RETRIES, wait_for_server
 from pipeline.tracking.store import experiment_id, open_store
+from warm_processes import Warm, code
 
 JOBS, STEPS = 4, 500
 CODE = """
@@ -37,12 +35,9 @@ run.finish("FINISHED")
 """
 
 
-def job(name: str, *, uri: str | None, pause: float = 0.0, steps: int = STEPS) -> subprocess.Popen[str]:
-    environment = {key: value for key, value in os.environ.items() if key != "MLFLOW_TRACKING_URI"}
-    if uri:
-        environment["MLFLOW_TRACKING_URI"] = uri
-    command = [sys.executable, "-c", CODE, name, str(steps), str(pause)]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def job(name: str, *, uri: str | None, pause: float = 0.0, steps: int = STEPS) -> Warm:
+    environment = {"MLFLOW_TRACKING_URI": uri} if uri else {}
+    return Warm(code, CODE, name, str(steps), str(pause), folder=Path.cwd(), **environment)
 
 
 def rows(client: MlflowClient, name: str) -> list[tuple[int, float]]:
@@ -53,9 +48,9 @@ def rows(client: MlflowClient, name: str) -> list[tuple[int, float]]:
     return sorted((m.step, m.value) for m in client.get_metric_history(run.info.run_id, "loss"))
 
 
-def check_counted(client: MlflowClient, jobs: list[subprocess.Popen[str]]) -> None:
-    ended = [(*job.communicate(timeout=270), job.returncode) for job in jobs]
-    assert [code for *_, code in ended] == [0] * len(jobs), ended
+def check_counted(client: MlflowClient, jobs: list[Warm]) -> None:
+    ended = [job.result() for job in jobs]
+    assert [each.status for each in ended] == [0] * len(jobs), ended
     for number in range(len(jobs)):
         assert rows(client, f"job{number}") == [(step, step / 7) for step in range(STEPS)]
     assert list(unsent_folder().iterdir()) == []
@@ -86,7 +81,8 @@ def test_server_on_postgresql_killed_while_eight_jobs_run(store: Path, tmp_path:
     assert store.is_dir()
     with postgres(tmp_path) as backend, mlflow_server(tmp_path, backend) as server:
         jobs = [job(f"job{number}", uri=server.uri, pause=0.02) for number in range(8)]
-        assert [process.stdout and process.stdout.readline() for process in jobs] == ["begun\n"] * 8
+        for process in jobs:
+            process.wait_for("begun")
         server.kill()
         time.sleep(5)
         server.start()
@@ -100,16 +96,16 @@ def test_server_killed_and_back_in_the_middle(store: Path, sqlite_server: Server
     assert store.is_dir()
     names = {"living": STEPS, "killed": 5 * STEPS}
     living, killed = (job(name, uri=sqlite_server.uri, pause=0.02, steps=steps) for name, steps in names.items())
-    assert [process.stdout and process.stdout.readline() for process in (living, killed)] == ["begun\n"] * 2
+    for process in (living, killed):
+        process.wait_for("begun")
     sqlite_server.kill()
     time.sleep(3)
     killed.kill()
-    killed.communicate(timeout=20)
     client = MlflowClient(sqlite_server.uri)
     sqlite_server.start()
     check_sent_by_the_next(sqlite_server, capsys)
-    out, err = living.communicate(timeout=270)
-    assert living.returncode == 0, out + err
+    status, out, err = living.result()
+    assert status == 0, out + err
     assert err.count("the tracking server does not answer") == 1
     assert err.count("answers again after") == 1
     assert rows(client, "living") == [(step, step / 7) for step in range(STEPS)]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -16,6 +13,7 @@ from pipeline.tracking import outbox
 from pipeline.tracking.outbox import send_unsent, unsent_folder
 from pipeline.tracking.run import create_run
 from pipeline.tracking.store import experiment_id
+from warm_processes import Warm, code
 
 CODE = """
 from pipeline.tracking.run import create_run
@@ -29,14 +27,9 @@ run.finish("FINISHED")
 
 
 def test_processes_that_start_together_on_a_new_store_lose_nothing(tmp_path: Path) -> None:
-    environment = {**os.environ, "PIPELINE_MLRUNS": str(tmp_path / "mlruns")}
-    environment.pop("MLFLOW_TRACKING_URI", None)
-    jobs = [
-        subprocess.Popen([sys.executable, "-c", CODE], cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True)
-        for _ in range(3)
-    ]
-    ended = [(job.communicate(timeout=300)[1], job.returncode) for job in jobs]
-    assert [code for _, code in ended] == [0, 0, 0], ended
+    jobs = [Warm(code, CODE, folder=tmp_path, PIPELINE_MLRUNS=str(tmp_path / "mlruns")) for _ in range(3)]
+    ended = [job.result() for job in jobs]
+    assert [each.status for each in ended] == [0, 0, 0], ended
     client = MlflowClient(f"sqlite:///{tmp_path / 'mlruns' / 'mlflow.db'}")
     experiment = client.get_experiment_by_name("shared")
     assert experiment is not None
