@@ -7,6 +7,7 @@ turn round.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -199,8 +200,9 @@ def write_words(
     return WordImages.of(images, texts, [f"hand {own}" for own in writers])
 
 
+@functools.lru_cache(maxsize=4)  # jobs of a multirun ask for those of the same few seeds
 def stand_in_words(*, seed: int, hands: int = STAND_IN_HANDS, each: int = STAND_IN_EACH) -> WordImages:
-    """Returns images of 64 × 256 of made-up names, `each` by every one of some hands."""
+    """Returns images of 64 × 256 of made-up names, `each` by every one of some hands; kept for the next call."""
     generator = np.random.default_rng([seed, 2])
     writers = [own for own in range(hands) for _ in range(each)]
     return write_words([made_up_name(generator) for _ in writers], writers, seed=seed, shape=STAND_IN_SIZE)
