@@ -46,7 +46,7 @@ def prefix_beam(log_p: np.ndarray, *, size: int, rates: Rates | None = None, rea
     """
     if size < 1:
         raise ValueError(f"a beam needs a size of at least 1, got {size}")
-    beam = {(): Paths(0.0, -math.inf, 0.0)}
+    beam: dict[Prefix, Paths] = {(): Paths(0.0, -math.inf, 0.0)}
     for row in log_p:
         found = moved(beam, row, grown_by(row, size, reach), rates)
         beam = dict(sorted(found.items(), key=lambda item: (-item[1].log_p - item[1].rated, *ranked(item[0])))[:size])
