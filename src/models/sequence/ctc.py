@@ -65,7 +65,7 @@ def joined(path: Sequence[int]) -> tuple[int, ...]:
 def best_paths(log_p: Tensor, frames: Tensor) -> list[Said]:
     """Returns what the most probable symbol of each frame says, and log p of that one path. Shapes as of
     `ctc_losses`."""
-    best, symbols = log_p.double().max(2)
+    best, symbols = log_p.detach().double().max(2)
     rows = zip(best.cpu(), symbols.cpu(), frames.tolist(), strict=True)
     return [Said(joined(path[:count].tolist()), float(values[:count].sum())) for values, path, count in rows]
 

@@ -1,4 +1,4 @@
-"""Texts from frames by a beam of prefixes, of which each has the sum over all paths that say it (Graves et al. 2006;
+"""Texts from frames by a beam of prefixes, of which each has the sum over the paths that say it (Graves et al. 2006;
 Hannun et al. 2014)."""
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def log_sum(one: float, other: float) -> float:
 
 
 def prefix_beam(log_p: np.ndarray, *, size: int, rates: Rates | None = None, reach: float = math.inf) -> Said:
-    """Returns the text y of largest ln p(y) + Σ rates that a beam of `size` prefixes finds, and ln p(y), the sum over
-    its paths.
+    """Returns the text y of largest ln p(y) + Σ rates that a beam of `size` prefixes finds, and ln p(y): the sum over
+    those of its paths that the beam follows, all where it leaves none out.
 
     log_p: float64 (frame, symbol), blank is symbol 0. rates: gives what each symbol adds after a prefix, number 0 what
     the end of the text adds; None adds nothing. In each frame a prefix grows by at most `size` symbols, the most

@@ -57,8 +57,8 @@ class FrameRecogniser(Recogniser):
         return {"ctc_loss": (ctc_losses(log_p, frames, symbols) / lengths).mean()}
 
     def read(self, crops: Crops) -> list[Reading]:
-        """Returns the text that is found, and its probability by the ink alone; of the most probable path that of the
-        path, which is less than that of the text."""
+        """Returns the text that is found, and its probability by the ink alone, of the paths that were followed: of one
+        path without a language model, of several with it. Either is at most that of the text."""
         return self.readings(self.search(*self(crops)))
 
     def glance(self, crops: Crops) -> list[Reading]:

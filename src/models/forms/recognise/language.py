@@ -6,18 +6,19 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from torch import Tensor
 
 from models.forms.recognise.alphabet import Alphabet
-from models.ranges import Count, NotNegative
+from models.ranges import Count, NotNegative, Range
 from models.runtime.parameters import not_negative, number, whole_number
 from models.sequence.ctc import BLANK, Said
 from models.sequence.ngrams import NGrams
 from models.sequence.prefix_beam import Prefix, prefix_beam
 
+MOST_ORDER = 20
 PREFIXES = 4000  # whose rates are kept
 REACH = 9.0  # nats beneath the most probable symbol of a frame, within which symbols are tried
 
@@ -28,22 +29,23 @@ class Language:
 
     order: of the language model, so many characters with the one that is said. weight: of its ln p. bonus: for each
     character, in nats, as the language model alone favours short texts. beam: texts that are followed at once. texts:
-    what p(y) is counted in; None to take the training texts by `of`. Raises TypeError and ValueError for others.
+    what p(y) is counted in, kept with the model; None to take the training texts by `of`. Raises TypeError and
+    ValueError for others.
     """
 
-    order: Count = 6
+    order: Annotated[int, Range(at_least=1, at_most=MOST_ORDER)] = 6
     weight: NotNegative = 0.5
     bonus: float = 1.0
     beam: Count = 10
     texts: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        whole_number("order", self.order)
+        whole_number("order", self.order, most=MOST_ORDER)
         whole_number("beam", self.beam)
         not_negative("weight", self.weight)
         number("bonus", self.bonus, above=-math.inf)
         if self.texts is not None:
-            object.__setattr__(self, "texts", tuple(self.texts))
+            object.__setattr__(self, "texts", checked(self.texts))
 
     def of(self, texts: Sequence[str], alphabet: Alphabet) -> Self:
         """Returns the same with these texts, as the alphabet spells them, where it has none."""
@@ -53,7 +55,7 @@ class Language:
         """Returns what reads frames, as `models.sequence.ctc.best_paths` takes and gives them. Raises ValueError
         without texts, and for one that the alphabet cannot write."""
         if not self.texts:
-            raise ValueError("the language model has no text; give texts, or take those of training by `of`")
+            raise ValueError("the language model has no text; give texts, or take those of training by `prepared`")
         model = NGrams(alphabet.encode(self.texts), symbols=len(alphabet) + 1, order=self.order)
 
         @lru_cache(PREFIXES)
@@ -63,8 +65,15 @@ class Language:
             return rated.tolist()
 
         def read(log_p: Tensor, frames: Tensor) -> list[Said]:
-            rows: np.ndarray = log_p.double().cpu().numpy()
+            rows: np.ndarray = log_p.detach().double().cpu().numpy()
             return [prefix_beam(own[:count], size=self.beam, rates=rates, reach=REACH)
                     for own, count in zip(rows, frames.tolist(), strict=True)]  # fmt: skip
 
         return read
+
+
+def checked(texts: Any) -> tuple[str, ...]:
+    """Returns texts. Raises TypeError for one text in place of several, and for what is no text."""
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+        raise TypeError(f"texts must be a list of texts, got {texts!r}; put numbers into quotes")
+    return tuple(texts)

@@ -59,9 +59,8 @@ def test_a_recogniser_takes_training_texts_and_glances_without_them(settings: CR
     chance = torch.Generator().manual_seed(0)
     crops: Crops = crops_of([torch.rand(16, 60, generator=chance)], settings.height)
     with_language, without = own.network(ALPHABET, seed=1), replace(own, language=None).network(ALPHABET, seed=1)
-    with torch.inference_mode():
-        assert with_language.glance(crops) == without.read(crops)
-        (read,) = with_language.read(crops)
+    assert with_language.glance(crops) == without.read(crops)
+    (read,) = with_language.read(crops)
     assert read.probability > 0
     images = [torch.rand(16, 60, generator=chance)]
     assert with_language.read_words(images, search=False) == without.read_words(images)
@@ -72,10 +71,17 @@ def test_a_recogniser_takes_training_texts_and_glances_without_them(settings: CR
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"order": 0}, "order must be a whole number"), ({"beam": 0}, "beam must be a whole number"),
+        ({"order": 0}, "order must be a whole number"), ({"order": 21}, "order must be at most 20"),
+        ({"beam": 0}, "beam must be a whole number"),
         ({"weight": -0.1}, "weight must be a number of 0 or more"), ({"bonus": float("nan")}, "bonus must be a number"),
     ],
 )  # fmt: skip
 def test_settings_that_cannot_be_are_refused(wrong: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Language(**wrong)
+
+
+@pytest.mark.parametrize("texts", ["Hof", (1, 2)])
+def test_what_are_no_texts_is_refused(texts: object) -> None:
+    with pytest.raises(TypeError, match=r"texts must be a list of texts, got .*; put numbers into quotes"):
+        Language(texts=texts)  # pyright: ignore[reportArgumentType]
