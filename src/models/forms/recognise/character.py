@@ -27,6 +27,7 @@ class Character(FrameSettings):
     start: str | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         refuse_odd_sizes(self.height, self.width)
 
     def network(self, alphabet: Alphabet, *, seed: int = 0) -> CharacterNetwork:

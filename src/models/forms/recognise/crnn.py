@@ -32,6 +32,7 @@ class CRNN(FrameSettings):
     units: Count = 80
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("height", "width", "units"):
             whole_number(name, getattr(self, name))
         if self.height % 2**HALVINGS or self.width % (2 * GROUP):

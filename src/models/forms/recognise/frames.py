@@ -22,10 +22,15 @@ from models.sequence.ctc import Said, best_paths, ctc_losses, frames_needed
 class FrameSettings:
     """Are settings of a recogniser that says a symbol at each frame.
 
-    language: how a language model of characters takes part in reading; None to read the most probable path.
+    language: how a language model of characters takes part in reading; None to read the most probable path. Raises
+    ValueError for what is none.
     """
 
     language: Language | None = None
+
+    def __post_init__(self) -> None:
+        if self.language is not None and not isinstance(self.language, Language):
+            raise ValueError(f"language must be a Language or None, got {self.language!r}")
 
     def prepared(self, texts: Sequence[str], alphabet: Alphabet) -> Self:
         """Returns the settings with the training texts in their language model, where it has none."""
@@ -40,6 +45,10 @@ class FrameRecogniser(Recogniser):
         super().__init__()
         self.settings, self.alphabet = settings, alphabet
         self.search = best_paths if settings.language is None else settings.language.reader(alphabet)
+
+    def leave_language_out(self) -> None:
+        """Reads the most probable path from now on."""
+        self.settings, self.search = replace(self.settings, language=None), best_paths
 
     @abstractmethod
     def forward(self, crops: Crops) -> tuple[Tensor, Tensor]:

@@ -73,7 +73,7 @@ class Language:
 
 
 def checked(texts: Any) -> tuple[str, ...]:
-    """Returns texts. Raises TypeError for one text in place of several, and for what is no text."""
+    """Returns texts. Raises ValueError for one text in place of several, and for what is no text."""
     if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-        raise TypeError(f"texts must be a list of texts, got {texts!r}; put numbers into quotes")
+        raise ValueError(f"texts must be a list of texts, got {texts!r}; put numbers into quotes")
     return tuple(texts)

@@ -83,5 +83,10 @@ def test_settings_that_cannot_be_are_refused(wrong: dict, message: str) -> None:
 
 @pytest.mark.parametrize("texts", ["Hof", (1, 2)])
 def test_what_are_no_texts_is_refused(texts: object) -> None:
-    with pytest.raises(TypeError, match=r"texts must be a list of texts, got .*; put numbers into quotes"):
+    with pytest.raises(ValueError, match=r"texts must be a list of texts, got .*; put numbers into quotes"):
         Language(texts=texts)  # pyright: ignore[reportArgumentType]
+
+
+def test_what_is_no_language_model_is_refused() -> None:
+    with pytest.raises(ValueError, match="language must be a Language or None, got 'de'"):
+        CRNN(language="de")  # pyright: ignore[reportArgumentType]

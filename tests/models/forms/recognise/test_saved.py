@@ -12,6 +12,7 @@ from models.forms.recognise.character import Character
 from models.forms.recognise.correction import Correction
 from models.forms.recognise.crnn import CRNN
 from models.forms.recognise.ctc_seq2seq import CTCSeq2Seq
+from models.forms.recognise.language import Language
 from models.forms.recognise.moran import MORAN
 from models.forms.recognise.recogniser import RecogniserSettings
 from models.forms.recognise.saved import load_recogniser, save_recogniser
@@ -19,6 +20,7 @@ from models.forms.recognise.word import Word
 
 SMALL = (
     CRNN(height=16, units=8),
+    CRNN(height=16, units=8, language=Language(beam=2, texts=("ada", "berg"))),
     CTCSeq2Seq(height=16, channels=16, units=8, encoder_layers=1, decoder_layers=1),
     MORAN(height=16, units=8),
     Word(height=16, vocabulary=("ada", "berg")),

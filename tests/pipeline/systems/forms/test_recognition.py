@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import mlflow
 import numpy as np
@@ -16,9 +18,12 @@ from full_disk import stopped_and_resumed
 from logged import artifacts, only_run, table
 from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.crnn import CRNN
+from models.forms.recognise.frames import FrameRecogniser
+from models.forms.recognise.language import Language
 from models.forms.recognise.objective import RecognitionObjective
 from pipeline.export import export, export_again
 from pipeline.host.errors import PipelineError
+from pipeline.systems.forms.recognition import fitting
 from pipeline.systems.forms.recognition.fitting import refuse_too_long
 from pipeline.systems.forms.recognition.load import alphabet_of, ink_height
 from pipeline.systems.forms.recognition.multirun import errors_of, right_alone
@@ -39,8 +44,10 @@ def words() -> HandwrittenWords:
 
 
 def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
-    run_pipeline: Callable, client, words: HandwrittenWords, tmp_path
+    run_pipeline: Callable, client, words: HandwrittenWords, tmp_path, monkeypatch
 ) -> None:
+    """With the language model, however little the run has learned."""
+    monkeypatch.setattr(FrameRecogniser, "leave_language_out", lambda _: None)
     result = run_pipeline(*OWN)
     assert result.status == 0, result.err
     run = only_run(client)
@@ -79,6 +86,21 @@ def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
     asked = ("recipe=predict", f"model={uri}", f"data.path={tmp_path / 'scans'}", f"output={tmp_path / 'out.csv'}")
     assert "1 words read" in run_pipeline(*asked).out
     assert list(pd.read_csv(tmp_path / "out.csv")) == ["file", "text", "probability", "corrected"]
+
+
+@pytest.mark.parametrize(("with_it", "use"), [(9.0, "used"), (10.0, "used"), (11.0, "left out")])
+def test_a_language_model_that_makes_the_validation_part_worse_is_left_out(
+    with_it: float, use: str, monkeypatch, capsys
+) -> None:
+    rates = {True: {"validation_cer": with_it}, False: {"validation_cer": 10.0}}
+    monkeypatch.setattr(fitting, "held_out_scores", lambda *_, search=True: rates[search])
+    tags = dict[str, str]()
+    here: Any = SimpleNamespace(run=SimpleNamespace(tags=tags.update))
+    network = CRNN(height=16, units=8, language=Language(texts=("ab",))).network(Alphabet(("a", "b")))
+    data: Any = None  # its scores are those above
+    assert fitting.settled(network, data, here) == min(with_it, 10.0)
+    assert (tags, network.settings.language is None) == ({"language": use}, use == "left out")
+    assert ("without it, 11 % with it" in capsys.readouterr().out) == (use == "left out")
 
 
 def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_changed_copies(

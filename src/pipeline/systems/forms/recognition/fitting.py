@@ -13,6 +13,7 @@ from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.character import CharacterNetwork
 from models.forms.recognise.correction import Correction
 from models.forms.recognise.error_rates import character_error_rate, word_accuracy
+from models.forms.recognise.frames import FrameRecogniser
 from models.forms.recognise.objective import RecognitionObjective
 from models.forms.recognise.recogniser import Recogniser, RecogniserSettings
 from models.forms.recognise.word import Word, WordNetwork
@@ -50,7 +51,7 @@ def fit(settings: FormsConfig, data: HandwrittenWords, here: Study, device: torc
     lesson = lesson_of(settings, recogniser, data, texts)
     curve = learn(lesson, settings.recognition, here, settings.seed)
     correction = Correction.of_texts(texts, most=within) if within else None
-    return Fitted(recogniser.eval(), correction, curve, held_out_scores(recogniser, data)["validation_cer"])
+    return Fitted(recogniser.eval(), correction, curve, settled(recogniser, data, here))
 
 
 def begin(recogniser: CharacterNetwork, settings: FormsConfig, data: HandwrittenWords, here: Study) -> None:
@@ -108,6 +109,21 @@ def lesson_of(settings: FormsConfig, recogniser: Recogniser, data: HandwrittenWo
         return {**objective.means(), **held_out_scores(recogniser, data, search=False)}
 
     return Lesson(objective, len(train), measure, "validation_cer", "recogniser")
+
+
+def settled(recogniser: Recogniser, data: HandwrittenWords, here: Study) -> float:
+    """Returns the error rate of characters on the validation part. A language model with which it is larger is left
+    out of the recogniser, which is said and tagged."""
+    found = held_out_scores(recogniser, data)["validation_cer"]
+    if not isinstance(recogniser, FrameRecogniser) or recogniser.settings.language is None:
+        return found
+    path = held_out_scores(recogniser, data, search=False)["validation_cer"]
+    here.run.tags({"language": "left out" if path < found else "used"})
+    if path < found:
+        recogniser.leave_language_out()
+        print(f"language model: left out, as the validation part has {path:.4g} % wrong characters without it, "
+              f"{found:.4g} % with it")  # fmt: skip
+    return min(path, found)
 
 
 def held_out_scores(recogniser: Recogniser, data: HandwrittenWords, *, search: bool = True) -> dict[str, float]:
