@@ -33,7 +33,7 @@ def asked_of(model: Any, settings: PredictConfig) -> dict[str, Any]:
     names = [own.name for own in taken.params] if taken else []
     refuse_others(settings, names, "reads images")
     given = {"least_score": settings.least_score, "vocabulary": settings.vocabulary}
-    return {name: value for name, value in given.items() if name in names and value}
+    return {name: value for name, value in given.items() if value}
 
 
 def answers(model: Any, settings: PredictConfig, unit: str) -> dict[str, pd.DataFrame]:

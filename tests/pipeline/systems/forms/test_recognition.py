@@ -92,13 +92,12 @@ def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
 def test_a_language_model_that_makes_the_validation_part_worse_is_left_out(
     with_it: float, use: str, monkeypatch, capsys
 ) -> None:
-    rates = {True: {"validation_cer": with_it}, False: {"validation_cer": 10.0}}
-    monkeypatch.setattr(fitting, "held_out_scores", lambda *_, search=True: rates[search])
+    monkeypatch.setattr(fitting, "held_out_scores", lambda *_: {"validation_cer": with_it})
     tags = dict[str, str]()
     here: Any = SimpleNamespace(run=SimpleNamespace(tags=tags.update))
     network = CRNN(height=16, units=8, language=Language(texts=("ab",))).network(Alphabet(("a", "b")))
-    data: Any = None  # its scores are those above
-    assert fitting.settled(network, data, here) == min(with_it, 10.0)
+    data: Any = None  # its score is that above
+    assert fitting.settled(network, 10.0, data, here) == min(with_it, 10.0)
     assert (tags, network.settings.language is None) == ({"language": use}, use == "left out")
     assert ("without it, 11 % with it" in capsys.readouterr().out) == (use == "left out")
 

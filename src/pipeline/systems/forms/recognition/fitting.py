@@ -51,7 +51,8 @@ def fit(settings: FormsConfig, data: HandwrittenWords, here: Study, device: torc
     lesson = lesson_of(settings, recogniser, data, texts)
     curve = learn(lesson, settings.recognition, here, settings.seed)
     correction = Correction.of_texts(texts, most=within) if within else None
-    return Fitted(recogniser.eval(), correction, curve, settled(recogniser, data, here))
+    validation = settled(recogniser, curve.kept.values["validation_cer"], data, here)
+    return Fitted(recogniser.eval(), correction, curve, validation)
 
 
 def begin(recogniser: CharacterNetwork, settings: FormsConfig, data: HandwrittenWords, here: Study) -> None:
@@ -111,13 +112,12 @@ def lesson_of(settings: FormsConfig, recogniser: Recogniser, data: HandwrittenWo
     return Lesson(objective, len(train), measure, "validation_cer", "recogniser")
 
 
-def settled(recogniser: Recogniser, data: HandwrittenWords, here: Study) -> float:
+def settled(recogniser: Recogniser, path: float, data: HandwrittenWords, here: Study) -> float:
     """Returns the error rate of characters on the validation part. A language model with which it is larger is left
-    out of the recogniser, which is said and tagged."""
-    found = held_out_scores(recogniser, data)["validation_cer"]
+    out of the recogniser, which is said and tagged. path: the rate at a glance."""
     if not isinstance(recogniser, FrameRecogniser) or recogniser.settings.language is None:
-        return found
-    path = held_out_scores(recogniser, data, search=False)["validation_cer"]
+        return path
+    found = held_out_scores(recogniser, data)["validation_cer"]
     here.run.tags({"language": "left out" if path < found else "used"})
     if path < found:
         recogniser.leave_language_out()
