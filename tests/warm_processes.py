@@ -95,14 +95,21 @@ class Warm:
         self.process.start()
 
     def wait_for(self, line: str) -> None:
-        """Until the line was printed; an error where it is not in a minute, or the process ended before."""
+        """Until its first line is printed, which must be this one; an error where there is none in a minute, or where
+        the process ended before."""
         for _ in range(1200):
             alive = self.process.is_alive()
-            if self.streams[0].exists() and line in self.streams[0].read_text(encoding="utf-8").splitlines():
+            first, end, _rest = self.printed().partition("\n")
+            if end:
+                assert first == line
                 return
             assert alive, self.result()
             time.sleep(0.05)
         raise AssertionError(f"{line!r} was not printed in a minute")
+
+    def printed(self) -> str:
+        """What it has printed so far."""
+        return self.streams[0].read_text(encoding="utf-8") if self.streams[0].exists() else ""
 
     def kill(self) -> None:
         with self.files:
