@@ -1,9 +1,10 @@
 """`python -m pipeline.multirun.chosen SEARCH FILE [KEY=VALUE …]`: the best trial of a search, as a contender.
 
-FILE is conf/contender/DATA/NAME.yaml. The best is the one of least validation error of those that finished, or of
-those that have the settings named, as readout=kernel. The file names the search, the trial and its error. Horizons
-beyond one step, of which a search has none, are left to the readout. trials=12 looks at the first twelve alone, where
-searches that are to be equal have come differently far.
+SEARCH is a run, or the trials.csv that pipeline.export wrote of it. FILE is conf/contender/DATA/NAME.yaml. The best is
+the one of least validation error of those that finished, or of those that have the settings named, as readout=kernel.
+The file names the search, the trial and its error. Where the best is a contender that was tried as it is, the file has
+that contender's settings. Horizons beyond one step, of which a search has none, are left to the readout. trials=12
+looks at the first twelve alone, where searches that are to be equal have come differently far.
 """
 
 from __future__ import annotations
@@ -32,18 +33,34 @@ from pipeline.tracking.run import scratch_folder
 from pipeline.tracking.store import open_store
 
 GROUPS = ("data", "model", "readout")  # of which a contender says its choice
-NOT_OF_A_CONTENDER = ("tune", "tracking", "experiment", "run_name", "threads", "resume", "size", "readout.direct")
+NOT_OF_A_CONTENDER = (
+    "contender", "tune", "tracking", "experiment", "run_name", "threads", "resume", "size", "readout.direct",
+)  # fmt: skip
 
 
-def trials_of(search: str) -> pd.DataFrame:
-    """The trials that finished, the best first. Raises PipelineError for a run that is no search."""
+def exported_trials(path: Path) -> Any:
+    """The trials.csv of a search as `pipeline.export` wrote it. Raises PipelineError for a table of anything else."""
+    table = pd.read_csv(path)
+    lacking = [name for name in ("trial", "state", "overrides", "validation_mse") if name not in table.columns]
+    if lacking:
+        raise PipelineError(f"{path} has no column {', '.join(lacking)}; name the trials.csv of a search")
+    return table
+
+
+def logged_trials(search: str) -> Any:
+    """The trials.csv of a run of the store. Raises PipelineError for a run that is no search."""
     client = open_store(None)
     run = ended_parent(client, search)
     with scratch_folder() as folder:
         path = fetched(client, run.info.run_id, "trials.csv", folder)
         if path is None:
             raise PipelineError(f"{search} has no trials.csv; name a multirun of +experiment=equal_effort or tune")
-        table: Any = pd.read_csv(path)
+        return pd.read_csv(path)
+
+
+def trials_of(search: str) -> pd.DataFrame:
+    """The trials that finished, the best first, of a run or of an exported file. Raises PipelineError for others."""
+    table = exported_trials(Path(search)) if search.endswith(".csv") else logged_trials(search)
     return table[table["state"] == "finished"]
 
 
@@ -67,13 +84,22 @@ def among_first(trials: Any, asked: Sequence[str]) -> tuple[Any, list[str]]:
     return trials, others
 
 
+def contender_file(name: str) -> Path:
+    return conf_folder() / "contender" / f"{name}.yaml"
+
+
+def of_contender(name: str) -> tuple[dict[str, str], dict[str, Any]]:
+    """The choices of groups that the file of a contender makes, and its settings."""
+    file: Any = OmegaConf.to_container(OmegaConf.load(contender_file(name)))
+    chosen = [pair for each in file.pop("defaults") if isinstance(each, dict) for pair in each.items()]
+    return {group.removeprefix("override /"): choice for group, choice in chosen}, file
+
+
 def said_by(overrides: str) -> set[str]:
     """What was typed for a trial; of a contender the choices of groups that its file makes too."""
     typed = set(overrides.split(" "))
     for name in [each.removeprefix("+contender=") for each in typed if each.startswith("+contender=")]:
-        file: Any = OmegaConf.to_container(OmegaConf.load(conf_folder() / "contender" / f"{name}.yaml"))
-        chosen = [pair for each in file["defaults"] if isinstance(each, dict) for pair in each.items()]
-        typed |= {f"{group.removeprefix('override /')}={choice}" for group, choice in chosen}
+        typed |= {f"{group}={choice}" for group, choice in of_contender(name)[0].items()}
     return typed
 
 
@@ -96,12 +122,14 @@ def kept_by_space(model: str) -> DictConfig:
 
 
 def contender_of(typed: Mapping[str, Any]) -> str:
-    """The YAML of a contender: its groups, what its space keeps, what was drawn."""
-    config = kept_by_space(typed["model"])
+    """The YAML of a contender: groups, what its space keeps, what a contender that was tried sets, what was drawn."""
+    groups, tried = of_contender(typed["contender"]) if "contender" in typed else ({}, {})
+    chosen = dict(typed) | groups
+    config: Any = OmegaConf.merge(kept_by_space(chosen["model"]), tried)
     for key, value in typed.items():
         if key not in GROUPS and not any(f"{key}.".startswith(f"{name}.") for name in NOT_OF_A_CONTENDER):
             OmegaConf.update(config, key, value)
-    defaults = ["_self_", *({f"override /{group}": typed[group]} for group in GROUPS if group in typed)]
+    defaults = ["_self_", *({f"override /{group}": chosen[group]} for group in GROUPS if group in chosen)]
     return OmegaConf.to_yaml({"defaults": defaults}) + "\n" + OmegaConf.to_yaml(config)
 
 
@@ -113,9 +141,10 @@ def write_contender(search: str, file: Path, asked: Sequence[str] = ()) -> str:
     typed, error = typed_in(str(best["overrides"])), f"validation error {best['validation_mse']:.6g}"
     which = f"the least of the {len(trials)} trials that finished" + (f" and have {' '.join(asked)}" if asked else "")
     told = f"trial {best['trial']} of {search}, {error}"
-    if "contender" in typed:
+    if "contender" in typed and contender_file(typed["contender"]).resolve() == file.resolve():
         return f"{told}: {which}; it is contender={typed['contender']} as it is, and no file is written"
     head = f"# @package _global_\n# {typed['model']} on {typed['data']}: {told},\n# {which}.\n"
+    file.parent.mkdir(parents=True, exist_ok=True)
     with written_whole(file) as temporary:
         temporary.write_text(head + contender_of(typed), encoding="utf-8")
     return f"{file}: {told}: {which}"

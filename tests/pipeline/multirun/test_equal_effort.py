@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
+from omegaconf import OmegaConf
 
 from pipeline.export import export
 from pipeline.host.errors import PipelineError
@@ -169,9 +170,43 @@ def test_settings_in_use_are_tried_first(run_pipeline, client, tmp_path) -> None
     assert children["0"]["model.units"] == "200"
     assert {children[job]["model.units"] for job in ("1", "2")} <= {"3", "4", "5"}
     assert {children[job]["model.spectral_radius"] for job in ("1", "2")} == {"0.9"}
-    said = write_contender(STAND_IN, tmp_path / "c.yaml", ["readout=skip", "trials=1"])
+    own = conf_folder() / "contender" / "mocap" / "echo_state.yaml"
+    before = own.read_bytes()
+    said = write_contender(STAND_IN, own, ["readout=skip", "trials=1"])
     assert "it is contender=mocap/echo_state as it is, and no file is written" in said
-    assert not (tmp_path / "c.yaml").exists()
+    assert own.read_bytes() == before
+    write_contender(STAND_IN, tmp_path / "echo_state.yaml", ["readout=skip", "trials=1"])
+    chosen = (("data", "mocap"), ("model", "echo_state"), ("readout", "skip"))
+    written: Any = OmegaConf.load(tmp_path / "echo_state.yaml")
+    assert written.defaults[1:] == [{f"override /{k}": v} for k, v in chosen]
+    assert (written.model.spectral_radius, written.readout.lags) == (0.5, 4)
+    assert set(written) == {"defaults", "data", "model", "readout"}
+    assert dict(written.readout) == {"lags": 4}
+
+
+@pytest.fixture
+def exported(tmp_path):
+    """A table of three trials as `pipeline.export` writes them, of which the last failed."""
+    typed = "+experiment=equal_effort data=mocap model=gru readout=skip readout.direct=0 model.units="
+    rows = [("finished", 0.25, 5), ("finished", 0.5, 6), ("failed: no memory", None, 7)]
+    table = pd.DataFrame(
+        [{"trial": k, "state": a, "overrides": f"{typed}{n}", "validation_mse": b} for k, (a, b, n) in enumerate(rows)]
+    )
+    table.to_csv(tmp_path / "mocap-gru.csv", index=False)
+    return tmp_path / "mocap-gru.csv"
+
+
+def test_a_contender_is_written_from_exported_trials(exported, tmp_path) -> None:
+    file = tmp_path / "own" / "gru.yaml"
+    said = write_contender(str(exported), file)
+    assert f"trial 0 of {exported}, validation error 0.25: the least of the 2 trials that finished" in said
+    assert OmegaConf.load(file).model.units == 5
+    pd.read_csv(exported).drop(columns="overrides").to_csv(exported, index=False)
+    with pytest.raises(PipelineError, match=r"no column overrides; name the trials\.csv of a search"):
+        write_contender(str(exported), tmp_path / "none.yaml")
+    with pytest.raises(FileNotFoundError, match=r"none\.csv"):
+        write_contender("none.csv", tmp_path / "none.yaml")
+    assert not (tmp_path / "none.yaml").exists()
 
 
 def test_the_best_trial_is_written_as_a_contender(run_pipeline, tmp_path) -> None:
