@@ -5,6 +5,7 @@ Its terms allow research and teaching that is not commercial, and no publishing 
 
 from __future__ import annotations
 
+import functools
 import json
 import lzma
 import tarfile
@@ -104,8 +105,10 @@ def split_forms(forms: Mapping[str, list[Document]], *, validation: int, seed: i
     return Documents(NAME, {**learned, "test": tuple(forms["test"])}, FILES.source, tags=TAGS)
 
 
+@functools.lru_cache(maxsize=2)  # jobs of a multirun ask for those of the same few seeds
 def stand_in(seed: int) -> Documents:
-    """Returns generated documents of which three answers are called header, question and answer."""
+    """Returns generated documents of which three answers are called header, question and answer, kept for the next
+    call."""
     made = SyntheticDocuments(cue="spatial", values=len(KINDS), words=200, seed=seed).load()
     return with_kinds(made, NAME, KINDS)
 

@@ -5,6 +5,7 @@ A test bed for what an attention pattern can see. It also takes the place of fil
 
 from __future__ import annotations
 
+import functools
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -102,6 +103,7 @@ def zipf(generator: np.random.Generator) -> int:
     return bisect_right(UP_TO, int(generator.integers(UP_TO[-1])))
 
 
+@functools.cache
 def spelt(word: int) -> str:
     """Returns the letters of a word; words are two or three syllables long."""
     first, rest = word % len(SYLLABLES), word // len(SYLLABLES)

@@ -7,6 +7,7 @@ the data. No answer is made up.
 
 from __future__ import annotations
 
+import functools
 import json
 import lzma
 import warnings
@@ -198,8 +199,10 @@ def read_kleister(folder: Path, *, validation: int, seed: int, least: int = LEAS
     return Documents(NAME, parts, FILES.source, classes, TAGS, counts=counts)
 
 
+@functools.lru_cache(maxsize=2)  # jobs of a multirun ask for those of the same few seeds
 def stand_in(seed: int) -> Documents:
-    """Returns generated documents with tags of the same kinds; the class is the kind of the first one asked for."""
+    """Returns generated documents with tags of the same kinds, kept for the next call; the class is the kind of the
+    first one asked for."""
     made = with_kinds(SyntheticDocuments(cue="textual", values=len(KINDS), seed=seed).load(), NAME, KINDS)
     parts = {part: tuple(labelled(own) for own in documents) for part, documents in made.parts.items()}
     return replace(made, parts=parts, classes=KINDS)
