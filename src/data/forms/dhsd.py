@@ -21,7 +21,7 @@ from data.files.table_files import TextFormat, read_frame
 from data.forms.hand import stand_in_words
 from data.forms.images import LEAST_CONTRAST, MOST_PIXELS, content_of, decoded
 from data.forms.ink import KINDS, training_words
-from data.forms.parts import check_share, check_writers, held_out, three_parts
+from data.forms.parts import check_share, check_writers, groups_of, held_out, three_parts
 from data.forms.pieces import VOCABULARIES, in_parts
 from data.ranges import Count, Seed, Share
 from data.source import Source
@@ -112,12 +112,12 @@ def split_words(
     """Returns the images in three parts. With writers=disjoint all of a writer are in one, else the test part is as
     published and validation is drawn from the rest."""
     generator = np.random.default_rng(seed)
-    rows = np.arange(len(words))
+    groups, rows = groups_of(words, writers), np.arange(len(words))
     if writers == "shared":
         rest, test = rows[~tested], rows[tested]
     else:
-        rest, test = held_out(words, rows, writers=writers, count=TEST_WRITERS, generator=generator)
-    train, held = held_out(words, rest, writers=writers, count=validation, generator=generator)
+        rest, test = held_out(groups, rows, count=TEST_WRITERS, generator=generator)
+    train, held = held_out(groups, rest, count=validation, generator=generator)
     return three_parts(NAME, words, (train, held, test))
 
 

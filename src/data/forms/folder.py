@@ -13,7 +13,7 @@ import numpy as np
 from data.base import DataError, check_whole_numbers
 from data.files.table_files import TextFormat, existing_file, read_frame
 from data.forms.images import MOST_PIXELS, Reading, Scan, read_file, said_inverted
-from data.forms.parts import check_share, check_writers, held_out, three_parts
+from data.forms.parts import check_share, check_writers, groups_of, held_out, three_parts
 from data.greys import digest_of
 from data.ranges import Count, Seed, Share
 from data.source import Source
@@ -140,8 +140,8 @@ class WordsFolder(Source):
 
     def split(self, words: WordImages) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Returns the rows of the images of training, validation and test part."""
-        generator = np.random.default_rng(self.seed)
-        rest, test = held_out(words, np.arange(len(words)), writers=self.writers, count=self.test, generator=generator)
+        generator, groups = np.random.default_rng(self.seed), groups_of(words, self.writers)
+        rest, test = held_out(groups, np.arange(len(words)), count=self.test, generator=generator)
         share = self.validation / (1 - self.test)
-        train, held = held_out(words, rest, writers=self.writers, count=share, generator=generator)
+        train, held = held_out(groups, rest, count=share, generator=generator)
         return train, held, test

@@ -1,17 +1,19 @@
-"""`data=forms_folder`: own images of forms beside a table with a box a row: `file, x0, y0, x1, y1, class, text`."""
+"""`data=forms_folder`: own images of forms beside a table with a box a row: `file, x0, y0, x1, y1, class, text`, and
+perhaps `writer`."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from data.base import DataError, check_whole_numbers
 from data.form_images import CLASSES, NO_ORDER, PARTS, WORD, Form, FormImages, HandwrittenForms
-from data.forms.folder import FILE, TEXT, Rows, read_rows
+from data.forms.folder import FILE, TEXT, WRITER, Rows, read_rows
 from data.forms.images import MOST_PIXELS, Reading, Scan, said_inverted
-from data.forms.parts import check_share, count_of, drawn
+from data.forms.parts import check_share, check_writers, count_of, each_by_itself, held_out
 from data.greys import digest_of
 from data.pages import SIDES
 from data.ranges import Count, Seed, Share
@@ -77,6 +79,16 @@ def refuse_twice(rows: Rows, kept: list[int], form: Form) -> None:
             rows.fail(row, f"it is the same box as that of row {first + 2}; leave one of them out")
 
 
+def writers_of(rows: Rows, files: Sequence[str]) -> list[str]:
+    """Returns who wrote each file. Raises DataError, naming the row, for none and for two of one form."""
+    known = dict[str, str]()
+    for row, name in enumerate(rows.columns[FILE]):
+        writer = rows.text(row, WRITER)
+        if known.setdefault(name, writer) != writer:
+            rows.fail(row, f"writer {writer!r}, and {known[name]!r} in a row before; give a form one writer")
+    return [known[name] for name in files]
+
+
 def scans_of(rows: Rows, reading: Reading) -> dict[str, Scan]:
     """Returns the image of every file. Raises DataError, naming the row, for one that cannot be used, and for an image
     that two files hold."""
@@ -97,21 +109,24 @@ def scans_of(rows: Rows, reading: Reading) -> dict[str, Scan]:
 
 @dataclass(frozen=True, kw_only=True)
 class FormsFolder(Source):
-    """Loads images of forms with a table of boxes: columns `file`, `x0`, `y0`, `x1`, `y1`, `class` and `text`.
+    """Loads images of forms with a table of boxes: columns `file`, `x0`, `y0`, `x1`, `y1`, `class` and `text`, and
+    perhaps `writer`.
 
     Boxes are in pixels of the upright image, y downwards; x1 and y1 no longer belong to them. Classes are word,
     signature, stamp, date and noise. The rows of a form's words are in reading order. A row with a file alone is a form
     without a box.
     path: the table (.csv, .tsv or .parquet). images: the folder that file names are relative to; None: the table's.
-    test, validation: shares of the forms that are drawn under `seed`. most_pixels: an image of more is refused. invert:
-    "true" for light ink on dark paper, "false" for dark ink, "auto" to find out for each image. delimiter: of a text
-    file, see `data.files.table_files.TextFormat`.
+    test, validation: shares of the forms that are drawn under `seed`; with writers=disjoint of the writers, all of
+    whose forms are in one part. most_pixels: an image of more is refused. invert: "true" for light ink on dark paper,
+    "false" for dark ink, "auto" to find out for each image. delimiter: of a text file, see
+    `data.files.table_files.TextFormat`.
     Raises DataError, naming file and row, for an image, a box or a text that cannot be used, for one image in two
-    files, and for a box that stands twice.
+    files, for a box that stands twice, and with writers=disjoint for a form of two writers.
     """
 
     path: str | None = None
     images: str | None = None
+    writers: str = "shared"
     validation: Share = 0.1
     test: Share = 0.2
     seed: Seed = 0
@@ -121,29 +136,32 @@ class FormsFolder(Source):
 
     def load(self) -> HandwrittenForms:
         """Returns the data. Raises DataError as the class says."""
+        check_writers(NAME, self.writers)
         check_share(NAME, validation=self.validation, test=self.test)
         check_whole_numbers(NAME, {"seed": self.seed}, least=0)
         reading = Reading(self.most_pixels, self.invert)
         reading.check(NAME)
-        rows = read_rows(self.path, self.images, NEEDED, data=NAME, delimiter=self.delimiter)
+        disjoint = self.writers == "disjoint"
+        needed = (*NEEDED, WRITER) if disjoint else NEEDED
+        rows = read_rows(self.path, self.images, needed, data=NAME, delimiter=self.delimiter)
         forms = forms_in(rows, reading)
-        files, places = list(forms), self.split(len(forms))
+        files = list(forms)
+        places = self.split(writers_of(rows, files) if disjoint else each_by_itself(len(files)))
         parts = {part: FormImages.of(forms[files[i]] for i in own) for part, own in places.items()}
         named = {part: tuple(files[i] for i in own) for part, own in places.items()}
         return HandwrittenForms(NAME, parts, rows.table.name, files=named)
 
-    def split(self, count: int) -> dict[str, list[int]]:
-        """Returns the numbers of the forms of each of the three parts. Raises DataError where one would be empty."""
+    def split(self, groups: Sequence[str]) -> dict[str, list[int]]:
+        """Returns the numbers of the forms of each of the three parts. groups: what is kept together, by form. Raises
+        DataError where a part would be empty."""
+        count, what = len(set(groups)), "writers" if self.writers == "disjoint" else "forms"
         test, validation = (count_of(share, count) for share in (self.test, self.validation))
         if test + validation >= count:
-            raise DataError(f"{NAME}: {count} forms are too few for three parts; give at least 3, or other shares")
+            raise DataError(f"{NAME}: {count} {what} are too few for three parts; give at least 3, or other shares")
         generator = np.random.default_rng(self.seed)
-        names = [f"{i:09d}" for i in range(count)]
-        tested = drawn(names, test, generator)
-        held = np.zeros(count, bool)
-        held[~tested] = drawn([name for name, own in zip(names, tested, strict=True) if not own], validation, generator)
-        chosen = (~tested & ~held, held, tested)
-        return {part: np.flatnonzero(own).tolist() for part, own in zip(PARTS, chosen, strict=True)}
+        rest, tested = held_out(groups, np.arange(len(groups)), count=test, generator=generator)
+        train, held = held_out(groups, rest, count=validation, generator=generator)
+        return {part: own.tolist() for part, own in zip(PARTS, (train, held, tested), strict=True)}
 
 
 def forms_in(rows: Rows, reading: Reading) -> dict[str, Form]:

@@ -1,4 +1,4 @@
-"""How images of words are drawn into three parts: each by itself, or all of a writer together."""
+"""How images of words, and forms, are drawn into three parts: each by itself, or all of a writer together."""
 
 from __future__ import annotations
 
@@ -38,21 +38,27 @@ def drawn(groups: Sequence[str], count: int, generator: np.random.Generator) -> 
     return np.isin(np.asarray(groups), chosen)
 
 
-def groups_of(words: WordImages, rows: np.ndarray, writers: str) -> list[str]:
-    """Returns what is kept together of some rows: the writer with writers=disjoint, else each row by itself."""
+def each_by_itself(count: int) -> list[str]:
+    """Returns a group for each of `count` rows."""
+    return [f"{row:09d}" for row in range(count)]
+
+
+def groups_of(words: WordImages, writers: str) -> Sequence[str]:
+    """Returns what is kept together, a group a row: the writer with writers=disjoint, else each row by itself."""
     if writers == "shared":
-        return [f"{row:09d}" for row in rows]
+        return each_by_itself(len(words))
     assert words.writers is not None  # noqa: S101
-    return [words.writers[row] for row in rows]
+    return words.writers
 
 
 def held_out(
-    words: WordImages, rows: np.ndarray, *, writers: str, count: int | float, generator: np.random.Generator
+    groups: Sequence[str], rows: np.ndarray, *, count: int | float, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns rows as those that stay and those that are held out. count: of groups, or a share of them."""
-    groups = groups_of(words, rows, writers)
-    own = count if isinstance(count, int) else count_of(count, len(set(groups)))
-    held = drawn(groups, own, generator)
+    """Returns some of the rows as those that stay and those that are held out. groups: what is kept together, by row.
+    count: of the groups of these rows, or a share of them."""
+    known = [groups[row] for row in rows]
+    own = count if isinstance(count, int) else count_of(count, len(set(known)))
+    held = drawn(known, own, generator)
     return rows[~held], rows[held]
 
 

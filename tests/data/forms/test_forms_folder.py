@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
@@ -49,6 +50,48 @@ def test_each_form_keeps_its_file_through_a_cut(tmp_path: Path) -> None:
     for data in (whole, whole.shortened(train=2, held=1)):
         for part, own in data.parts.items():
             assert tuple(f"{form.image.min() - 20}.png" for form in own.forms()) == data.files[part]
+
+
+def with_writers(folder: Path, writers: dict[str, str]) -> Path:
+    """The table of `load` with a column `writer`."""
+    table = pd.read_csv(folder / "boxes.csv")
+    table.assign(writer=[writers[name] for name in table["file"]]).to_csv(folder / "boxes.csv", index=False)
+    return folder / "boxes.csv"
+
+
+def test_forms_of_a_writer_stay_together_where_writers_are_disjoint(tmp_path: Path) -> None:
+    writers = {f"{i}.png": "abcd"[i % 4] for i in range(9)}
+    load(tmp_path, [], forms=9)
+    path = str(with_writers(tmp_path, writers))
+    for seed in range(5):
+        files = FormsFolder(path=path, writers="disjoint", seed=seed).load().files
+        assert sorted(name for own in files.values() for name in own) == sorted(writers)
+        own = [{writers[name] for name in names} for names in files.values()]
+        assert [len(each) for each in own] == [2, 1, 1]
+        assert len(set.union(*own)) == 4
+    assert FormsFolder(path=path).load().files == load(tmp_path, [], forms=9).files
+
+
+def test_writers_that_cannot_part_forms_are_refused(tmp_path: Path) -> None:
+    load(tmp_path, [])
+    table = tmp_path / "boxes.csv"
+    disjoint = FormsFolder(path=str(table), writers="disjoint")
+    with pytest.raises(DataError, match="no column 'writer'; there are file, x0"):
+        disjoint.load()
+    whole = table.read_text(encoding="utf-8")
+    with_writers(tmp_path, {f"{i}.png": "ab"[i % 2] for i in range(6)})
+    with pytest.raises(DataError, match="2 writers are too few for three parts"):
+        disjoint.load()
+    two = table.read_text(encoding="utf-8").replace("eins,a", "eins,b", 1)
+    table.write_text(two, encoding="utf-8")
+    with pytest.raises(DataError, match=r"row 3, file '0.png': writer 'b', and 'a' in a row before; give a form one"):
+        disjoint.load()
+    lines = whole.splitlines()
+    table.write_text("\n".join([f"{lines[0]},writer", *(f"{line}," for line in lines[1:])]), encoding="utf-8")
+    with pytest.raises(DataError, match=r"row 2, file '0.png': column 'writer' is empty"):
+        disjoint.load()
+    with pytest.raises(DataError, match=r"data.writers=apart is unknown; choose one of shared, disjoint"):
+        FormsFolder(path=str(table), writers="apart").load()
 
 
 def test_a_form_without_a_box_is_read(tmp_path: Path) -> None:
