@@ -126,13 +126,25 @@ def greys_of(image: Image.Image, where: str) -> np.ndarray:
     """Returns the greys of a loaded image, upright, uint8 (height, width)."""
     upright = ImageOps.exif_transpose(image)
     if upright.mode in SIXTEEN_BITS:
-        return (np.clip(np.asarray(upright, np.int64), 0, 65535) >> 8).astype(np.uint8)
+        return upper_eight(np.clip(np.asarray(upright, np.int64), 0, 65535), where)
     if upright.mode == "F":
         raise DataError(f"{where}: its pixels are fractions; save it with 8 or 16 bits")
     if upright.has_transparency_data:
         seen = upright.convert("RGBA")
         upright = Image.alpha_composite(Image.new("RGBA", seen.size, "white"), seen)
     return np.array(upright.convert("L"))
+
+
+def upper_eight(values: np.ndarray, where: str) -> np.ndarray:
+    """Returns the upper 8 of 16 bits, uint8. Raises DataError where fewer bits than 16 seem to have been used:
+    something is to be seen in them, and nothing in the upper 8."""
+    low, high, seen = int(values.min()), int(values.max()), LEAST_CONTRAST << 8
+    if high - low >= LEAST_CONTRAST and high < seen:
+        raise DataError(
+            f"{where}: its 16 bits hold values up to {high} of 65535 alone, as scanners of 10 or 12 bits write them; "
+            "stretch them to 16 bits, or save it with 8"
+        )
+    return (values >> 8).astype(np.uint8)
 
 
 def inked(grey: np.ndarray, where: str, invert: str) -> Scan:

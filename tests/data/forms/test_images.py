@@ -92,6 +92,14 @@ BAD = {
     "fractions": (fractions, "its pixels are fractions"),
     "white": (lambda: encoded(Image.fromarray(np.full_like(GREY, 250))), r"all pixels are white \(250 to 250\)"),
     "black": (lambda: encoded(Image.fromarray(GREY // 50)), r"all pixels are black \(0 to 5\)"),
+    "twelve bits": (
+        lambda: encoded(Image.fromarray(GREY.astype(np.uint16) * 16)),
+        r"its 16 bits hold values up to \d+ of 65535 alone, .*; stretch them to 16 bits, or save it with 8",
+    ),
+    "black with sixteen bits": (
+        lambda: encoded(Image.fromarray(GREY.astype(np.uint16) // 50)),
+        r"all pixels are black \(0 to 0\)",
+    ),
     "clear": (lambda: encoded(Image.new("RGBA", (9, 9))), r"all pixels are white"),
 }
 
