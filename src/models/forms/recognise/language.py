@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any, Self
@@ -51,25 +51,36 @@ class Language:
         """Returns the same with these texts, as the alphabet spells them, where it has none."""
         return self if self.texts is not None else replace(self, texts=tuple(map(alphabet.spelt, texts)))
 
-    def reader(self, alphabet: Alphabet) -> Callable[[Tensor, Tensor], list[Said]]:
+    def reader(self, alphabet: Alphabet) -> LanguageReader:
         """Returns what reads frames, as `models.sequence.ctc.best_paths` takes and gives them. Raises ValueError
         without texts, and for one that the alphabet cannot write."""
-        if not self.texts:
+        return LanguageReader(self, alphabet)
+
+
+class LanguageReader:
+    """Reads frames as `Language.reader` says. A copy of it counts the texts again."""
+
+    def __init__(self, language: Language, alphabet: Alphabet) -> None:
+        if not language.texts:
             raise ValueError("the language model has no text; give texts, or take those of training by `prepared`")
-        model = NGrams(alphabet.encode(self.texts), symbols=len(alphabet) + 1, order=self.order)
+        self.language, self.alphabet = language, alphabet
+        self.model = NGrams(alphabet.encode(language.texts), symbols=len(alphabet) + 1, order=language.order)
+        self.rates = lru_cache(PREFIXES)(self.rated)
 
-        @lru_cache(PREFIXES)
-        def rates(prefix: Prefix) -> list[float]:
-            rated = self.weight * model.log_p(prefix) + self.bonus
-            rated[BLANK] -= self.bonus  # the end is no character
-            return rated.tolist()
+    def __reduce__(self) -> tuple[type[LanguageReader], tuple[Language, Alphabet]]:
+        return LanguageReader, (self.language, self.alphabet)  # kept rates cannot be pickled
 
-        def read(log_p: Tensor, frames: Tensor) -> list[Said]:
-            rows: np.ndarray = log_p.detach().double().cpu().numpy()
-            return [prefix_beam(own[:count], size=self.beam, rates=rates, reach=REACH)
-                    for own, count in zip(rows, frames.tolist(), strict=True)]  # fmt: skip
+    def rated(self, prefix: Prefix) -> list[float]:
+        """Returns what each symbol adds after a prefix, number 0 what the end of the text adds."""
+        rated = self.language.weight * self.model.log_p(prefix) + self.language.bonus
+        rated[BLANK] -= self.language.bonus  # the end is no character
+        return rated.tolist()
 
-        return read
+    def __call__(self, log_p: Tensor, frames: Tensor) -> list[Said]:
+        """Returns what is found in each of a batch. log_p: (image, frame, symbol); frames: of each image (image,)."""
+        rows: np.ndarray = log_p.detach().double().cpu().numpy()
+        return [prefix_beam(own[:count], size=self.language.beam, rates=self.rates, reach=REACH)
+                for own, count in zip(rows, frames.tolist(), strict=True)]  # fmt: skip
 
 
 def checked(texts: Any) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from dataclasses import replace
 
 import pytest
@@ -66,6 +68,15 @@ def test_a_recogniser_takes_training_texts_and_glances_without_them(settings: CR
     assert with_language.read_words(images, search=False) == without.read_words(images)
     with pytest.raises(ValueError, match="the language model has no text; give texts, or take those of training"):
         settings.network(ALPHABET)
+
+
+def test_a_recogniser_with_it_can_be_pickled_and_copied() -> None:
+    network = CRNN(height=16, units=8, language=Language(texts=TEXTS)).network(ALPHABET, seed=1)
+    images = [torch.rand(16, 60, generator=torch.Generator().manual_seed(0))]
+    read = network.read_words(images)
+    assert read[0].text
+    for other in (pickle.loads(pickle.dumps(network)), copy.deepcopy(network)):  # noqa: S301
+        assert other.read_words(images) == read
 
 
 @pytest.mark.parametrize(
