@@ -56,7 +56,7 @@ def held_out(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns some of the rows as those that stay and those that are held out. groups: what is kept together, by row.
     count: of the groups of these rows, or a share of them."""
-    known = [groups[row] for row in rows]
+    known = [groups[int(row)] for row in rows]
     own = count if isinstance(count, int) else count_of(count, len(set(known)))
     held = drawn(known, own, generator)
     return rows[~held], rows[held]
