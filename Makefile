@@ -9,7 +9,10 @@ PORT ?= 5000
 ARGS ?=
 BIN := .venv/bin
 # installs what follows it into .venv; of pip's output only that of a failure is shown
-PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
+PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --no-compile -c constraints.txt
+# compiles what is installed, on all cores and without the tests of packages; pip does so on one core, with them. As with
+# pip, files that cannot be compiled, for other versions of Python, are left
+COMPILE := $(BIN)/python -W ignore -m compileall -q -j 0 -x /tests/ .venv/lib >> .venv/pip.log 2>&1 || true
 # MLflow's, of the UI too; an environment that says otherwise wins
 export MLFLOW_DISABLE_TELEMETRY ?= true
 INSTALLED := .venv/.installed
@@ -74,7 +77,9 @@ results: $(INSTALLED)  ## make the pages of docs/results/ again; hours. ARGS='re
 	for data in swimmer handwriting; do \
 		$(BIN)/python -m pipeline +experiment=beyond "hydra.sweeper.params.contender=\$${contenders:[$$data]}" data.seed=1 run_name=ahead-$$data-second $(ARGS); done
 	$(BIN)/python -m pipeline +experiment=beyond 'hydra.sweeper.params.contender=$${contenders:[mocap]}' data.seed=1 data.test_tracks=drawn run_name=ahead-mocap-second $(ARGS)
-	$(BIN)/python -m pipeline +experiment=beyond 'hydra.sweeper.params.contender=$${contenders:[mocap_effort]}' 'seed=range(10,30)' evaluate.first_step=16 run_name=effort-mocap $(ARGS)
+	for data in mocap swimmer; do \
+		$(BIN)/python -m pipeline +experiment=beyond "hydra.sweeper.params.contender=\$${contenders:[$${data}_effort]}" 'seed=range(10,30)' evaluate.first_step=16 run_name=effort-$$data $(ARGS); done
+	$(BIN)/python -m pipeline +experiment=beyond 'hydra.sweeper.params.contender=$${contenders:[mocap_effort]}' 'seed=range(10,30)' evaluate.first_step=16 data=mocap data.test_tracks=drawn data.seed=1 run_name=effort-mocap-second $(ARGS)
 	$(BIN)/python -m pipeline +experiment=beyond 'seed=range(10,13)' 'hydra.sweeper.params.contender=$${contenders:[moving_mnist]}' run_name=ahead-moving_mnist hydra/launcher=joblib hydra.launcher.n_jobs=2 $(ARGS)
 	for data in mocap swimmer handwriting; do \
 		$(BIN)/python -m pipeline +experiment=seconds contender=$$data/psrnn_kernel,$$data/lstm_kernel,$$data/echo_state_kernel,$$data/kalman_kernel,$$data/no_state_kernel run_name=seconds-$$data $(ARGS); \
@@ -115,7 +120,7 @@ results: $(INSTALLED)  ## make the pages of docs/results/ again; hours. ARGS='re
 	$(call trace_page,roget,trace_roget,data.source=published $(TIMED),seconds.csv,-timed)
 	$(call trace_page,precipitation,trace_precipitation,data.source=published data.seed=1 $(TIMED),seconds.csv,-timed)
 	$(call trace_page,condmat,trace_condmat,data.source=published $(TIMED),seconds.csv,-timed)
-	for name in figure3-paper figure3-bayes figure3-bayes-handwriting figure3-moving-mnist-paper figure3-moving-mnist-bayes figure4-paper figure4-paper-handwriting figure4-bayes figure4-bayes-handwriting figure4-moving-mnist-paper figure4-moving-mnist-bayes stability ahead-mocap ahead-swimmer ahead-handwriting ahead-mocap-second ahead-swimmer-second ahead-handwriting-second ahead-moving_mnist effort-mocap seconds-mocap figure3-projected-mocap figure4-projected-mocap ensembles-mocap seconds-swimmer figure3-projected-swimmer figure4-projected-swimmer ensembles-swimmer seconds-handwriting figure3-projected-handwriting figure4-projected-handwriting ensembles-handwriting mctn mctn-synthetic mctn-missing mctn-missing-mosi mctn-bimodal mctn-trimodal mctn-mmmo mctn-mmmo-text mctn-authors mctn-settings mctn-weights mctn-feedback experts experts-all experts-ciphers experts-ciphers-one-family experts-ciphers-disjoint experts-fewshot experts-routing documents-lengths documents-masks documents-cost ssgp-abalone ssgp-abalone-seven ssgp-gas-turbine ssgp-precipitation ssgp-precipitation-30000 ssgp-precipitation-full ssgp-stream theory theory_laplacian theory_large; do \
+	for name in figure3-paper figure3-bayes figure3-bayes-handwriting figure3-moving-mnist-paper figure3-moving-mnist-bayes figure4-paper figure4-paper-handwriting figure4-bayes figure4-bayes-handwriting figure4-moving-mnist-paper figure4-moving-mnist-bayes stability ahead-mocap ahead-swimmer ahead-handwriting ahead-mocap-second ahead-swimmer-second ahead-handwriting-second ahead-moving_mnist effort-mocap effort-swimmer effort-mocap-second seconds-mocap figure3-projected-mocap figure4-projected-mocap ensembles-mocap seconds-swimmer figure3-projected-swimmer figure4-projected-swimmer ensembles-swimmer seconds-handwriting figure3-projected-handwriting figure4-projected-handwriting ensembles-handwriting mctn mctn-synthetic mctn-missing mctn-missing-mosi mctn-bimodal mctn-trimodal mctn-mmmo mctn-mmmo-text mctn-authors mctn-settings mctn-weights mctn-feedback experts experts-all experts-ciphers experts-ciphers-one-family experts-ciphers-disjoint experts-fewshot experts-routing documents-lengths documents-masks documents-cost ssgp-abalone ssgp-abalone-seven ssgp-gas-turbine ssgp-precipitation ssgp-precipitation-30000 ssgp-precipitation-full ssgp-stream theory theory_laplacian theory_large; do \
 		$(BIN)/python -m pipeline.export $$name docs/results; done
 
 docs: $(DOCS_INSTALLED)  ## build the documentation site into site/; a broken link is an error
@@ -144,10 +149,12 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@echo 'setting up .venv, once; it takes some minutes'
 	@'$(PYTHON)' -m venv .venv
 	@$(PIP_INSTALL) -e '.[dev]' > .venv/pip.log 2>&1 || { cat .venv/pip.log >&2; exit 1; }
+	@$(COMPILE)
 	@echo '.venv is set up; what pip said is in .venv/pip.log'
 	@touch $@
 
 $(DOCS_INSTALLED): $(INSTALLED)
 	@echo 'installing what builds the documentation, once'
 	@$(PIP_INSTALL) -e '.[docs]' > .venv/pip.log 2>&1 || { cat .venv/pip.log >&2; exit 1; }
+	@$(COMPILE)
 	@touch $@
