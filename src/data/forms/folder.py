@@ -102,16 +102,8 @@ def words_of(rows: Rows, reading: Reading) -> WordImages:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordsFolder(Source):
-    """Loads images of words with a table of columns `file`, `text` and perhaps `writer`.
-
-    path: the table (.csv, .tsv or .parquet). images: the folder that file names are relative to; None: the table's.
-    test, validation: shares of the images that are drawn under `seed`; with writers=disjoint of the writers, all of
-    whose images are in one part. most_pixels: an image of more is refused. invert: "true" for light ink on dark paper,
-    "false" for dark ink, "auto" to find out for each image. delimiter: of a text file, see
-    `data.files.table_files.TextFormat`.
-    Raises DataError, naming file and row, for an image or a text that cannot be used, and for the same image twice.
-    """
+class ImagesFolder(Source):
+    """Holds the settings of a folder of images with a table, see `WordsFolder` and `data.forms.forms_folder`."""
 
     path: str | None = None
     images: str | None = None
@@ -123,15 +115,38 @@ class WordsFolder(Source):
     invert: str = "auto"
     delimiter: str | None = None
 
+    @property
+    def disjoint(self) -> bool:
+        """Whether all images of a writer are in one part."""
+        return self.writers == "disjoint"
+
+    def read(self, name: str, needed: Sequence[str]) -> tuple[Rows, Reading]:
+        """Returns the rows of the table, which must have a column `writer` where writers are disjoint, and how images
+        are read. Raises DataError for settings out of range, and as `read_rows`."""
+        check_writers(name, self.writers)
+        check_share(name, validation=self.validation, test=self.test)
+        check_whole_numbers(name, {"seed": self.seed}, least=0)
+        reading = Reading(self.most_pixels, self.invert)
+        reading.check(name)
+        columns = (*needed, WRITER) if self.disjoint else needed
+        return read_rows(self.path, self.images, columns, data=name, delimiter=self.delimiter), reading
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordsFolder(ImagesFolder):
+    """Loads images of words with a table of columns `file`, `text` and perhaps `writer`.
+
+    path: the table (.csv, .tsv or .parquet). images: the folder that file names are relative to; None: the table's.
+    test, validation: shares of the images that are drawn under `seed`; with writers=disjoint of the writers, all of
+    whose images are in one part. most_pixels: an image of more is refused. invert: "true" for light ink on dark paper,
+    "false" for dark ink, "auto" to find out for each image. delimiter: of a text file, see
+    `data.files.table_files.TextFormat`.
+    Raises DataError, naming file and row, for an image or a text that cannot be used, and for the same image twice.
+    """
+
     def load(self) -> HandwrittenWords:
         """Returns the data. Raises DataError as the class says."""
-        check_writers(NAME, self.writers)
-        check_share(NAME, validation=self.validation, test=self.test)
-        check_whole_numbers(NAME, {"seed": self.seed}, least=0)
-        reading = Reading(self.most_pixels, self.invert)
-        reading.check(NAME)
-        needed = (FILE, TEXT, WRITER) if self.writers == "disjoint" else (FILE, TEXT)
-        rows = read_rows(self.path, self.images, needed, data=NAME, delimiter=self.delimiter)
+        rows, reading = self.read(NAME, (FILE, TEXT))
         words = words_of(rows, reading)
         places = self.split(words)
         parts = three_parts(NAME, words, places)

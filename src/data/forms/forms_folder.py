@@ -9,15 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from data.base import DataError, check_whole_numbers
+from data.base import DataError
 from data.form_images import CLASSES, NO_ORDER, PARTS, WORD, Form, FormImages, HandwrittenForms
-from data.forms.folder import FILE, TEXT, WRITER, Rows, read_rows
-from data.forms.images import MOST_PIXELS, Reading, Scan, said_inverted
-from data.forms.parts import check_share, check_writers, count_of, each_by_itself, held_out
+from data.forms.folder import FILE, TEXT, WRITER, ImagesFolder, Rows
+from data.forms.images import Reading, Scan, said_inverted
+from data.forms.parts import count_of, each_by_itself, held_out
 from data.greys import digest_of
 from data.pages import SIDES
-from data.ranges import Count, Seed, Share
-from data.source import Source
 
 NAME = "forms_folder"
 CLASS = "class"
@@ -108,7 +106,7 @@ def scans_of(rows: Rows, reading: Reading) -> dict[str, Scan]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FormsFolder(Source):
+class FormsFolder(ImagesFolder):
     """Loads images of forms with a table of boxes: columns `file`, `x0`, `y0`, `x1`, `y1`, `class` and `text`, and
     perhaps `writer`.
 
@@ -124,29 +122,12 @@ class FormsFolder(Source):
     files, for a box that stands twice, and with writers=disjoint for a form of two writers.
     """
 
-    path: str | None = None
-    images: str | None = None
-    writers: str = "shared"
-    validation: Share = 0.1
-    test: Share = 0.2
-    seed: Seed = 0
-    most_pixels: Count = MOST_PIXELS
-    invert: str = "auto"
-    delimiter: str | None = None
-
     def load(self) -> HandwrittenForms:
         """Returns the data. Raises DataError as the class says."""
-        check_writers(NAME, self.writers)
-        check_share(NAME, validation=self.validation, test=self.test)
-        check_whole_numbers(NAME, {"seed": self.seed}, least=0)
-        reading = Reading(self.most_pixels, self.invert)
-        reading.check(NAME)
-        disjoint = self.writers == "disjoint"
-        needed = (*NEEDED, WRITER) if disjoint else NEEDED
-        rows = read_rows(self.path, self.images, needed, data=NAME, delimiter=self.delimiter)
+        rows, reading = self.read(NAME, NEEDED)
         forms = forms_in(rows, reading)
         files = list(forms)
-        places = self.split(writers_of(rows, files) if disjoint else each_by_itself(len(files)))
+        places = self.split(writers_of(rows, files) if self.disjoint else each_by_itself(len(files)))
         parts = {part: FormImages.of(forms[files[i]] for i in own) for part, own in places.items()}
         named = {part: tuple(files[i] for i in own) for part, own in places.items()}
         return HandwrittenForms(NAME, parts, rows.table.name, files=named)
@@ -154,7 +135,7 @@ class FormsFolder(Source):
     def split(self, groups: Sequence[str]) -> dict[str, list[int]]:
         """Returns the numbers of the forms of each of the three parts. groups: what is kept together, by form. Raises
         DataError where a part would be empty."""
-        count, what = len(set(groups)), "writers" if self.writers == "disjoint" else "forms"
+        count, what = len(set(groups)), "writers" if self.disjoint else "forms"
         test, validation = (count_of(share, count) for share in (self.test, self.validation))
         if test + validation >= count:
             raise DataError(f"{NAME}: {count} {what} are too few for three parts; give at least 3, or other shares")
