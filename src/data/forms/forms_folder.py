@@ -77,14 +77,15 @@ def refuse_twice(rows: Rows, kept: list[int], form: Form) -> None:
             rows.fail(row, f"it is the same box as that of row {first + 2}; leave one of them out")
 
 
-def writers_of(rows: Rows, files: Sequence[str]) -> list[str]:
-    """Returns who wrote each file. Raises DataError, naming the row, for none and for two of one form."""
+def writers_of(rows: Rows) -> list[str]:
+    """Returns who wrote each file, in the order in which the table names them. Raises DataError, naming the row, for
+    none and for two of one form."""
     known = dict[str, str]()
     for row, name in enumerate(rows.columns[FILE]):
         writer = rows.text(row, WRITER)
         if known.setdefault(name, writer) != writer:
             rows.fail(row, f"writer {writer!r}, and {known[name]!r} in a row before; give a form one writer")
-    return [known[name] for name in files]
+    return list(known.values())
 
 
 def scans_of(rows: Rows, reading: Reading) -> dict[str, Scan]:
@@ -125,9 +126,9 @@ class FormsFolder(ImagesFolder):
     def load(self) -> HandwrittenForms:
         """Returns the data. Raises DataError as the class says."""
         rows, reading = self.read(NAME, NEEDED)
+        files = list(dict.fromkeys(rows.columns[FILE]))
+        places = self.split(writers_of(rows) if self.disjoint else each_by_itself(len(files)))
         forms = forms_in(rows, reading)
-        files = list(forms)
-        places = self.split(writers_of(rows, files) if self.disjoint else each_by_itself(len(files)))
         parts = {part: FormImages.of(forms[files[i]] for i in own) for part, own in places.items()}
         named = {part: tuple(files[i] for i in own) for part, own in places.items()}
         return HandwrittenForms(NAME, parts, rows.table.name, files=named)
