@@ -75,8 +75,9 @@ class HandwrittenWords:
         refuse_shared(self.name, self.parts, self.called)
 
     def called(self, part: str, number: int) -> str:
-        """Returns which image one is, in words."""
-        return f"image {number + 1} of the {part} part ({self.parts[part].texts[number]!r})"
+        """Returns which image one is, in words, with its file where there are files."""
+        file = f", file {self.files[part][number]!r}" if part in self.files else ""
+        return f"image {number + 1} of the {part} part{file} ({self.parts[part].texts[number]!r})"
 
     @property
     def writers_shared(self) -> bool | None:

@@ -39,7 +39,7 @@ class WordTable:
         missing = [name for name in NEEDED if name not in frame.columns]
         if missing:
             there = ", ".join(map(str, frame.columns))
-            raise DataError(f"{file}: no column {missing[0]!r}; there are {there}, and {', '.join(NEEDED)} are needed")
+            raise DataError(f"{file}: no column {missing[0]!r}; there are {there}; needed are {', '.join(NEEDED)}")
         return cls(file, frame, DECIMALS.get(text.decimal, text.decimal))
 
     def fail(self, row: int, what: str) -> NoReturn:

@@ -76,7 +76,7 @@ def read_rows(
     missing = [name for name in needed if name not in frame.columns]
     if missing:
         there = ", ".join(map(str, frame.columns))
-        raise DataError(f"{table}: no column {missing[0]!r}; there are {there}, and {', '.join(needed)} are needed")
+        raise DataError(f"{table}: no column {missing[0]!r}; there are {there}; needed are {', '.join(needed)}")
     images = table.parent if folder is None else Path(folder).expanduser()
     if not images.is_dir():
         raise DataError(f"{images}: there is no such folder; give data.images=FOLDER")

@@ -61,8 +61,8 @@ def content_of(path: Path, where: str) -> bytes:
         if path.stat().st_size > MOST_BYTES:
             raise DataError(f"{where}: the file has more than {MOST_BYTES} bytes; give a smaller image")
         return path.read_bytes()
-    except FileNotFoundError as error:
-        raise DataError(f"{where}: there is no file {path}; mend its name, or drop the row") from error
+    except FileNotFoundError:
+        raise DataError(f"{where}: there is no file {path}; mend its name, or drop the row") from None
     except OSError as error:
         raise DataError(f"{where}: {path} cannot be read ({error.strerror}); make it readable") from error
 
@@ -94,8 +94,8 @@ def decoded(content: bytes, where: str, most_pixels: int) -> np.ndarray:
                 check_size(image, where, most_pixels)
                 image.load()
                 return greys_of(image, where)
-    except UnidentifiedImageError as error:
-        raise DataError(f"{where}: this is no image that can be read; give one of {', '.join(FORMATS)}") from error
+    except UnidentifiedImageError:
+        raise DataError(f"{where}: this is no image that can be read; give one of {', '.join(FORMATS)}") from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise DataError(f"{where}: {too_many(most_pixels)}") from error
     except (OSError, SyntaxError, ValueError, EOFError, IndexError, TypeError) as error:

@@ -37,7 +37,7 @@ def read_table(path: str | None, delimiter: str | None) -> tuple[Path, pd.DataFr
     missing = [name for name in COLUMNS if name not in frame.columns]
     if missing:
         there = ", ".join(map(str, frame.columns))
-        raise DataError(f"{file}: no column {missing[0]!r}; there are {there}, and {', '.join(COLUMNS)} are needed")
+        raise DataError(f"{file}: no column {missing[0]!r}; there are {there}; needed are {', '.join(COLUMNS)}")
     return file, frame
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from pipeline.job.curve import Progress
 from pipeline.job.study import Study
-from pipeline.plotting import HEADING, REFERENCE, line, new_axes, whole_ticks
+from pipeline.plotting import HEADING, REFERENCE, legend, line, new_axes, whole_ticks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,7 +39,8 @@ def curve_figure(rows: pd.DataFrame, kept: int, labels: Mapping[str, str], title
         if index:
             panel.sharex(axes[0])
         line(panel, index, rows["step"], rows[name], "", markers=len(rows) <= MOST_MARKERS)
-        panel.axvline(kept, **REFERENCE)
+        panel.axvline(kept, label="kept", **REFERENCE)
         panel.set_ylabel(labels[name], fontsize=HEADING)
         whole_ticks(panel)
+    legend(axes[0])
     return figure

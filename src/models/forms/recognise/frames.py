@@ -30,7 +30,7 @@ class FrameSettings:
 
     def __post_init__(self) -> None:
         if self.language is not None and not isinstance(self.language, Language):
-            raise ValueError(f"language must be a Language or None, got {self.language!r}")
+            raise ValueError(f"language must be a Language, or None (null) for none, got {self.language!r}")
 
     def prepared(self, texts: Sequence[str], alphabet: Alphabet) -> Self:
         """Returns the settings with the training texts in their language model, where it has none."""

@@ -64,7 +64,7 @@ class LanguageReader:
         if not language.texts:
             raise ValueError("the language model has no text; give texts, or take those of training by `prepared`")
         self.language, self.alphabet = language, alphabet
-        self.model = NGrams(alphabet.encode(language.texts), symbols=len(alphabet) + 1, order=language.order)
+        self.model = NGrams(encoded(language.texts, alphabet), symbols=len(alphabet) + 1, order=language.order)
         self.rates = lru_cache(PREFIXES)(self.rated)
 
     def __reduce__(self) -> tuple[type[LanguageReader], tuple[Language, Alphabet]]:
@@ -81,6 +81,14 @@ class LanguageReader:
         rows: np.ndarray = log_p.detach().double().cpu().numpy()
         return [prefix_beam(own[:count], size=self.language.beam, rates=self.rates, reach=REACH)
                 for own, count in zip(rows, frames.tolist(), strict=True)]  # fmt: skip
+
+
+def encoded(texts: Sequence[str], alphabet: Alphabet) -> list[list[int]]:
+    """Returns the symbols of texts. Raises ValueError for one that the alphabet cannot write."""
+    try:
+        return alphabet.encode(texts)
+    except ValueError as error:
+        raise ValueError(f"language.texts: {error}; leave it out, or put these characters into the alphabet") from error
 
 
 def checked(texts: Any) -> tuple[str, ...]:

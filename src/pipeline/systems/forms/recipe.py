@@ -24,6 +24,7 @@ from pipeline.systems.forms.segmentation import stages as segmentation
 
 WORDS = re.compile(r"[\w+]+")
 USUAL = "thesis"
+WITH_LANGUAGE = "crnn"  # the recogniser that has a language model in conf/
 
 
 class Stage(NamedTuple):
@@ -53,8 +54,17 @@ def arm_of(settings: FormsConfig, job: Job) -> str:
     if boxes_given(settings):
         names[0] = "true boxes"
     model = " + ".join(names) or own.stage
-    refined = "" if settings.refiner is None else ", refined ink"
-    return model + refined if own.augment == USUAL or model == "components" else f"{model}{refined}, {own.augment}"
+    model += language_in_words(settings, job) + ("" if settings.refiner is None else ", refined ink")
+    return model if own.augment == USUAL or model == "components" else f"{model}, {own.augment}"
+
+
+def language_in_words(settings: FormsConfig, job: Job) -> str:
+    """Returns what is said of a language model where it is not as the recogniser has it in conf/."""
+    takes_part = settings.reader is None and "recogniser" in GROUPS[settings.forms.stage]
+    if not takes_part or "language" not in settings.recogniser:
+        return ""
+    own, usual = settings.recogniser["language"] is not None, job.choices.get("recogniser") == WITH_LANGUAGE
+    return "" if own == usual else ", language model" if own else ", no language model"
 
 
 def names_of_run(settings: FormsConfig, job: Job) -> Named:

@@ -27,11 +27,12 @@ def images_at(path: Path) -> list[Path]:
     return found
 
 
-def asked_of(model: Any, settings: PredictConfig) -> dict[str, Any]:
-    """Returns the parameters that are asked of a model. Raises PipelineError for settings that it does not take."""
+def asked_of(model: Any, settings: PredictConfig, unit: str) -> dict[str, Any]:
+    """Returns the parameters that are asked of a model. unit: what an image is called. Raises PipelineError for
+    settings that it does not take."""
     taken = model.metadata.get_params_schema()
     names = [own.name for own in taken.params] if taken else []
-    refuse_others(settings, names, "reads images")
+    refuse_others(settings, names, f"reads images of {unit}s")
     given = {"least_score": settings.least_score, "vocabulary": settings.vocabulary}
     return {name: value for name, value in given.items() if value}
 
@@ -42,7 +43,7 @@ def answers(model: Any, settings: PredictConfig, unit: str) -> dict[str, pd.Data
     Warns of images with light ink on dark paper, which a model reads inverted. Raises DataError, naming the file, for
     an image that cannot be read, PipelineError for settings of others.
     """
-    params = asked_of(model, settings)
+    params = asked_of(model, settings, unit)
     found, inverted = dict[str, pd.DataFrame](), list[Path]()
     for file in tqdm(
         images_at(Path(settings.data.path).expanduser()), desc="read", unit=unit, disable=None, leave=False
@@ -84,4 +85,4 @@ def predicted_words(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, 
     parts = answers(model, settings, "word")
     found = pd.concat(parts.values(), ignore_index=True)
     found.insert(0, "file", list(parts))
-    return found, f"{len(found)} words read"
+    return found, f"{len(found)} word{'s' * (len(found) != 1)} read"

@@ -19,4 +19,4 @@ def refuse_others(settings: PredictConfig, takes: Collection[str], does: str) ->
     }  # fmt: skip
     for name, value in given.items():
         if value and name not in takes:
-            raise PipelineError(f"{name}={value}: this model {does}; leave it out")
+            raise PipelineError(f"{name}={str(value).lower()}: this model {does}; leave it out")

@@ -92,6 +92,14 @@ def test_settings_that_cannot_be_are_refused(wrong: dict, message: str) -> None:
         Language(**wrong)
 
 
+def test_a_text_that_the_alphabet_cannot_write_is_refused_by_the_name_of_its_setting() -> None:
+    said = (
+        "language.texts: text 'Zug' has characters that the alphabet has not; .* put these characters into the alphabet"
+    )
+    with pytest.raises(ValueError, match=said):
+        CRNN(language=Language(texts=("hof", "Zug"))).network(ALPHABET)
+
+
 @pytest.mark.parametrize("texts", ["Hof", (1, 2)])
 def test_what_are_no_texts_is_refused(texts: object) -> None:
     with pytest.raises(ValueError, match=r"texts must be a list of texts, got .*; put numbers into quotes"):
@@ -99,5 +107,5 @@ def test_what_are_no_texts_is_refused(texts: object) -> None:
 
 
 def test_what_is_no_language_model_is_refused() -> None:
-    with pytest.raises(ValueError, match="language must be a Language or None, got 'de'"):
+    with pytest.raises(ValueError, match=r"language must be a Language, or None \(null\) for none, got 'de'"):
         CRNN(language="de")  # pyright: ignore[reportArgumentType]

@@ -23,6 +23,7 @@ from models.forms.recognise.language import Language
 from models.forms.recognise.objective import RecognitionObjective
 from pipeline.export import export, export_again
 from pipeline.host.errors import PipelineError
+from pipeline.systems.forms.recipe import language_in_words
 from pipeline.systems.forms.recognition import fitting
 from pipeline.systems.forms.recognition.fitting import refuse_too_long
 from pipeline.systems.forms.recognition.load import alphabet_of, ink_height
@@ -68,6 +69,10 @@ def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
     } <= set(metrics)
     curve = table(run, "curves/recogniser.csv")
     assert curve["epoch"].tolist() == [0, 1, 2]
+    kept = int(curve["validation_cer"].idxmin())
+    assert f"Kept: epoch {kept} of 2" in result.out
+    assert ("before training" in result.out) == (kept == 0)
+    assert f"at a glance ({curve['validation_cer'][kept]:.4g} %)" in result.out
     np.testing.assert_allclose(curve["ctc_loss"][1:], curve["train_loss"][1:], rtol=1e-5)
     assert {"figures/recogniser.svg", "figures/error_rates.svg", "figures/samples.svg"} <= artifacts(
         client, run, "figures"
@@ -84,8 +89,23 @@ def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
     (tmp_path / "scans").mkdir()
     (tmp_path / "scans" / "0.png").write_bytes(png_of(test.image(0)))
     asked = ("recipe=predict", f"model={uri}", f"data.path={tmp_path / 'scans'}", f"output={tmp_path / 'out.csv'}")
-    assert "1 words read" in run_pipeline(*asked).out
+    assert "1 word read" in run_pipeline(*asked).out
     assert list(pd.read_csv(tmp_path / "out.csv")) == ["file", "text", "probability", "corrected"]
+
+
+@pytest.mark.parametrize(
+    ("recogniser", "language", "said"),
+    [("crnn", {}, ""), ("crnn", None, ", no language model"), ("character", None, ""),
+     ("character", {}, ", language model"), ("word", "none", "")],
+)  # fmt: skip
+def test_a_language_model_that_is_not_the_usual_one_is_part_of_the_arm(
+    recogniser: str, language: Any, said: str
+) -> None:
+    own = {} if language == "none" else {"language": language}
+    job: Any = SimpleNamespace(choices={"recogniser": recogniser, "detector": "r_fcn"})
+    for stage, found in (("recognition", said), ("pipeline", said), ("segmentation", "")):
+        settings: Any = SimpleNamespace(reader=None, recogniser=own, forms=SimpleNamespace(stage=stage))
+        assert language_in_words(settings, job) == found
 
 
 @pytest.mark.parametrize(("with_it", "use"), [(9.0, "used"), (10.0, "used"), (11.0, "left out")])

@@ -105,8 +105,8 @@ def test_a_folder_of_images_is_predicted_image_by_image(logged: Any, tmp_path: P
     least = float(own["score"].median())
     few, _ = predicted_forms(model, asked(tmp_path, least_score=least))
     assert few["score"].tolist() == own.loc[own["score"] >= least, "score"].tolist()
-    for refused, said in (({"beam": 2}, "beam=2"), ({"vocabulary": True}, "vocabulary=True")):
-        with pytest.raises(PipelineError, match=rf"^{said}: this model reads images; leave it out$"):
+    for refused, said in (({"beam": 2}, "beam=2"), ({"vocabulary": True}, "vocabulary=true")):
+        with pytest.raises(PipelineError, match=rf"^{said}: this model reads images of forms; leave it out$"):
             predicted_forms(model, asked(tmp_path, **refused))
     (tmp_path / "2.png").write_bytes(b"x")
     with pytest.raises(DataError, match=r"form '2.png': this is no image that can be read"):

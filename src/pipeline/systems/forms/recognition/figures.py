@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 LABELS = {
     "train_loss": "training loss", "validation_cer": "validation CER (%)",
-    "validation_word_accuracy": "word accuracy",
+    "validation_word_accuracy": "validation word accuracy",
 }  # fmt: skip
 GROUPS = 8  # that lengths and heights are divided into, of equally many images
 COLUMNS, RIGHT_ROWS, WRONG_ROWS = 2, 3, 5

@@ -63,12 +63,25 @@ def log_attention(here: Study, data: HandwrittenWords, fitted: Fitted, attention
         here.run.figure(figure, "figures/attention")
 
 
-def said(metrics: dict[str, float], data: HandwrittenWords) -> str:
-    """Returns the scores of the test part as a table, and where the data come from."""
+def said(metrics: dict[str, float], data: HandwrittenWords, fitted: Fitted) -> str:
+    """Returns the scores of the test part as a table, what was kept, and where the data come from."""
     columns = {
         column: [metrics[f"test_{name}{suffix}"] for name in NAMES]
         for column, suffix in SUFFIXES.items() if f"test_cer{suffix}" in metrics
     }  # fmt: skip
     table = pd.DataFrame({data.name: list(NAMES.values()), **columns})
     unseen = f"{data.unseen:.0%} of test images say what no training image says"
-    return f"{markdown_table(table, digits=4)}\n\n{unseen}. Data: {data.name}, source {data.source}"
+    alphabet = fitted.recogniser.alphabet
+    unknown = unknown_share(alphabet, spelt(alphabet, data.parts["test"]))
+    lost = f"; {unknown:.1%} of their characters stand in no training text and cannot be read" if unknown else ""
+    return f"{markdown_table(table, digits=4)}\n\n{kept(fitted)}{unseen}{lost}. Data: {data.name}, source {data.source}"
+
+
+def kept(fitted: Fitted) -> str:
+    """Returns which epoch a recogniser was kept of, as a sentence; nothing for one that was not trained."""
+    if fitted.curve is None:
+        return ""
+    own, last = fitted.curve.kept, fitted.curve.rows[-1]
+    untrained = ", that is before training" if own.epoch == 0 else ""
+    return (f"Kept: epoch {own.epoch} of {last.epoch}{untrained}, the least wrong characters on the validation part "
+            f"at a glance ({own.values['validation_cer']:.4g} %). ")  # fmt: skip

@@ -35,7 +35,7 @@ def stages(settings: FormsConfig, data: HandwrittenWords, device: torch.device, 
         if attention is not None:
             log_attention(here, data, fitted, attention)
         kept = keep(settings, data, fitted, here)
-    here.close(said(metrics, data) + kept, f"{fitted.validation:.4g} on the validation part")
+    here.close(said(metrics, data, fitted) + kept, f"{fitted.validation:.4g} on the validation part")
     return fitted.validation
 
 
