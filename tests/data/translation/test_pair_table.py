@@ -81,7 +81,7 @@ def test_other_files_give_the_same(load: Load, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda f: f.drop(columns="to"), r"mine\.csv: no column 'to'; there are text, translation, from; needed are text, tr"),
+        (lambda f: f.drop(columns="to"), r"mine\.csv: no column 'to'; there are text, translation, from; needed are"),
         (lambda f: f.assign(text=["a", " ", *f["text"][2:]]), "row 3, column 'text': it is empty; fill it in or leave"),
         (lambda f: f.assign(translation=["", *f["text"][1:]]), "row 2, column 'translation': it is empty"),
         (lambda f: f.assign(text=["a\x07", *f["text"][1:]]), r"row 2, column 'text': it holds the character U\+0007"),
