@@ -19,6 +19,7 @@ import feature_map
 import five_lines
 import form_boxes
 import form_words
+import gated_step
 import gp_regression
 import kernel_error
 import long_series
@@ -42,6 +43,7 @@ HOT_SPOTS = (
     factorised,
     trace_estimation,
     ssgp,
+    gated_step,
     gp_regression,
     five_lines,
     mctn_step,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -9,10 +10,13 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from models.baselines.gated import gru_states, leaky_states, lstm_states
 from models.forecasting.filtering import State
 from models.forecasting.fitting import Fitted, Problem, with_readout
 from models.forecasting.recurrent import Recurrent
 from models.ranges import Count
+
+BLOCK = 512  # steps without a gradient whose gates are in memory at once
 
 
 def draw_uniform(module: nn.Module, bound: float, generator: torch.Generator) -> None:
@@ -28,7 +32,28 @@ def undrawn(kind: Callable[[int, int], nn.Module], inputs: int, units: int) -> A
         return kind(inputs, units)
 
 
-class LSTMNetwork(Recurrent):
+class Gated(Recurrent):
+    """Finds its states along observed sequences as in `models.baselines.gated`, not step by step."""
+
+    @abstractmethod
+    def moved_along(self, belief: State, values: Tensor) -> State:
+        """Returns the beliefs before, between and after observations (time, batch, d): each tensor (time + 1, batch,
+        …)."""
+        ...
+
+    def beliefs_along(self, belief: State, values: Tensor) -> State:
+        """Returns the beliefs before each of the observations (batch, time, d), each tensor (batch, time, …)."""
+        if torch.is_grad_enabled():
+            return tuple(part.transpose(0, 1) for part in self.moved_along(belief, values[:, :-1].transpose(0, 1)))
+        blocks = []
+        for block in values.transpose(0, 1).split(BLOCK):
+            moved = self.moved_along(belief, block)
+            blocks.append(tuple(part[:-1].transpose(0, 1) for part in moved))
+            belief = tuple(part[-1] for part in moved)
+        return tuple(torch.cat(parts, 1) for parts in zip(*blocks, strict=True))
+
+
+class LSTMNetwork(Gated):
     """Is long short-term memory (Hochreiter and Schmidhuber 1997) with forget gate.
 
     The readout sees the hidden state.
@@ -54,8 +79,12 @@ class LSTMNetwork(Recurrent):
         hidden, memory = belief
         return self.cell(observation, (hidden, memory))
 
+    def moved_along(self, belief: State, values: Tensor) -> State:
+        driven = nn.functional.linear(values, self.cell.weight_ih, self.cell.bias_ih + self.cell.bias_hh)
+        return lstm_states(driven, self.cell.weight_hh, *belief)
 
-class GRUNetwork(Recurrent):
+
+class GRUNetwork(Gated):
     """Is the gated recurrent unit (Cho et al. 2014)."""
 
     def __init__(self, *, dimension: int, units: int, lags: int) -> None:
@@ -73,6 +102,10 @@ class GRUNetwork(Recurrent):
     def advance(self, belief: State, observation: Tensor) -> State:
         return (self.cell(observation, belief[0]),)
 
+    def moved_along(self, belief: State, values: Tensor) -> State:
+        driven = nn.functional.linear(values, self.cell.weight_ih, self.cell.bias_ih)
+        return (gru_states(driven, self.cell.weight_hh, self.cell.bias_hh, belief[0]),)
+
 
 class MinGRULayer(nn.Module):
     """Moves h ← (1 − z) ⊙ h + z ⊙ h̃ with z = σ(W_z x + b_z), h̃ = W_h x + b_h: neither depends on h (Feng et al.
@@ -87,8 +120,12 @@ class MinGRULayer(nn.Module):
         """Returns h (batch, units) after x (batch, inputs), from `hidden` (batch, units)."""
         return torch.lerp(hidden, self.candidate(x), torch.sigmoid(self.gate(x)))
 
+    def along(self, inputs: Tensor, hidden: Tensor) -> Tensor:
+        """Returns h before, between and after the inputs (time, batch, inputs): (time + 1, batch, units)."""
+        return leaky_states(torch.sigmoid(self.gate(inputs)), self.candidate(inputs), hidden)
 
-class MinGRUNetwork(Recurrent):
+
+class MinGRUNetwork(Gated):
     """Has two minGRU layers (Feng et al. 2024, Were RNNs all we needed?), the second on tanh of the first.
 
     A single layer moves on linearly between gates that see only the current observation; the second layer's gates see
@@ -113,6 +150,10 @@ class MinGRUNetwork(Recurrent):
     def advance(self, belief: State, observation: Tensor) -> State:
         first = self.first(observation, belief[0])
         return first, self.second(torch.tanh(first), belief[1])
+
+    def moved_along(self, belief: State, values: Tensor) -> State:
+        first = self.first.along(values, belief[0])
+        return first, self.second.along(torch.tanh(first[1:]), belief[1])
 
     def exposed(self, belief: State) -> Tensor:
         return torch.cat(belief, -1)

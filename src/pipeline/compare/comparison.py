@@ -12,6 +12,7 @@ from pipeline.host.errors import PipelineError
 HOURS = 24  # rows of the test part that are one place, a day, where nothing says how many there are
 
 LARGEST = 1e300
+STABLE = "stable_horizon_"  # what columns of jobs begin with that say whether their forecasts so far ahead are of use
 
 
 def stored_error(value: float) -> float:

@@ -108,6 +108,29 @@ def test_a_model_whose_forecasts_diverge_is_not_ahead_by_those_that_do_not() -> 
     assert claims["verdict"].tolist() == ["holds", "holds"]
 
 
+def test_a_job_whose_forecasts_diverge_counts_as_unstable_at_that_horizon_alone() -> None:
+    """Though its error is a finite number, as it may be for a few steps."""
+    table = jobs(psrnn_kernel=(0.8, 3.0), lstm_kernel=(0.9, 3.5)).assign(stable_horizon_5=True)
+    diverged = (table["arm"] == "lstm_kernel") & (table["seed"] < 2)
+    table.loc[diverged, ["test_mse_horizon_5", "stable_horizon_5"]] = [1e29, False]
+    tables = summarise(table, compare("contenders", "psrnn"), NO_CLIENT, FORECASTS).tables
+    means = tables["means.csv"].set_index(["arm", "horizon"])
+    assert means["unstable_share"].to_dict() == {
+        ("lstm_kernel", 1): 0, ("lstm_kernel", 5): 2 / SEEDS, ("psrnn_kernel", 1): 0, ("psrnn_kernel", 5): 0,
+    }  # fmt: skip
+    assert means.loc[("lstm_kernel", 5), "error"] < 10
+    paired = tables["paired.csv"]
+    assert paired.groupby("horizon")["unstable_pairs"].max().to_dict() == {1: 0, 5: 2}
+
+
+def test_jobs_of_which_some_do_not_say_whether_forecasts_diverge_count_as_stable() -> None:
+    older, newer = jobs(var=(1.0, 2.0)), jobs(lstm=(1.0, 2.0)).assign(stable_horizon_5=False)
+    long = by_horizon(pd.concat([older, newer], ignore_index=True), FORECASTS).set_index(["arm", "count"])["stable"]
+    assert long.groupby(level=[0, 1]).all().to_dict() == {
+        ("lstm", 1): True, ("lstm", 5): False, ("var", 1): True, ("var", 5): True,
+    }  # fmt: skip
+
+
 def test_holm_adjusts_each_data_set_and_split_by_itself() -> None:
     both = pd.concat([ALL.assign(varied=""), ALL.assign(varied="data.seed=1", run_id=ALL["run_id"] + "b")])
     table = summarise(both, compare("contenders", "psrnn"), NO_CLIENT, FORECASTS).tables["paired.csv"]
@@ -201,11 +224,14 @@ def test_what_is_read_of_a_run() -> None:
     data = SimpleNamespace(tags={**tags, "readout": "kernel"}, params=parameters, metrics=metrics)
     row = columns(SimpleNamespace(data=data))
     assert row["seconds"] == 2.5
-    assert row["test_mse_horizon_20"] == 5.0
+    assert (row["test_mse_horizon_20"], row["stable_horizon_20"]) == (5.0, True)
     assert (row["readout"], row["epochs"]) == ("kernel", 20)
     assert not any("persistence" in name or name.endswith("_1") for name in row)
-    data.tags = tags
-    assert columns(SimpleNamespace(data=data))["readout"] == ""
+    data.tags = tags | {"diverged.horizons": "5,20"}
+    row = columns(SimpleNamespace(data=data))
+    assert (row["readout"], row["stable_horizon_20"]) == ("", False)
+    data.tags = tags | {"diverged.horizons": "2"}
+    assert columns(SimpleNamespace(data=data))["stable_horizon_20"] is True
 
 
 def test_names_of_models_with_their_readouts() -> None:

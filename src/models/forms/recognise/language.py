@@ -83,7 +83,7 @@ class LanguageReader:
                 for own, count in zip(rows, frames.tolist(), strict=True)]  # fmt: skip
 
 
-def encoded(texts: Sequence[str], alphabet: Alphabet) -> list[list[int]]:
+def encoded(texts: Sequence[str], alphabet: Alphabet) -> list[tuple[int, ...]]:
     """Returns the symbols of texts. Raises ValueError for one that the alphabet cannot write."""
     try:
         return alphabet.encode(texts)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from pipeline.compare.arms import plain
-from pipeline.compare.comparison import HOURS, Agreement, Comparison, stored_error
+from pipeline.compare.comparison import HOURS, STABLE, Agreement, Comparison, stored_error
 from pipeline.plotting import MSE
 from pipeline.systems.psrnn.labels import label
 
@@ -15,6 +15,7 @@ TRAINING = ("features", "two_stage", "fit", "bptt", "readout")  # stages between
 HORIZON = "test_mse_horizon_"
 WINDOW_MSE, WINDOW_MAE = "evaluate/window_mse", "evaluate/window_mae"
 ALONG, COUNTS = "evaluate/window_mse_along", "evaluate/windows_along"  # histories along the test part
+DIVERGED = "diverged.horizons"  # tag: the horizons at which the run's own model diverges on the validation part
 DAY = "windows.day"  # tag: rows of one of their places
 
 
@@ -37,16 +38,19 @@ def columns(run: Any) -> dict[str, object]:
         "readout": tags.get("readout", ""),
         "epochs": int(parameters.get("refine.epochs", 0)),
         "seconds": sum(metrics.get(f"{stage}/seconds", 0.0) for stage in TRAINING),
-        **further_horizons(metrics),
+        **further_horizons(metrics, tags.get(DIVERGED, "").split(",")),
         **window_columns(metrics, parameters, tags),
     }
 
 
-def further_horizons(metrics: Mapping[str, float]) -> dict[str, float]:
-    """Returns the errors of the run's own model at horizons beyond 1, by the names of their columns."""
+def further_horizons(metrics: Mapping[str, float], diverged: Collection[str]) -> dict[str, float | bool]:
+    """Returns the errors of the run's own model at horizons beyond 1, and whether it is stable there, by the names of
+    their columns. diverged: the horizons at which its forecasts diverge."""
     start = f"evaluate/{HORIZON}"
-    named = {name.removeprefix("evaluate/"): value for name, value in metrics.items() if name.startswith(start)}
-    return {name: stored_error(value) for name, value in named.items() if name != f"{HORIZON}1"}
+    errors = {name.removeprefix(start): value for name, value in metrics.items() if name.startswith(start)}
+    errors.pop("1", None)
+    stable = {f"{STABLE}{horizon}": horizon not in diverged for horizon in errors}
+    return {f"{HORIZON}{horizon}": stored_error(value) for horizon, value in errors.items()} | stable
 
 
 def window_columns(

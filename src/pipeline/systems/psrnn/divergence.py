@@ -9,11 +9,11 @@ from torch import Tensor
 
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.horizons import horizon_targets
+from pipeline.systems.psrnn.comparison import DIVERGED
 from pipeline.systems.psrnn.labels import label
 
 LIMIT = 2.0  # times the error of the training mean
 NAIVE = ("persistence", "last_value", "seasonal_naive")  # they repeat what was observed, which cannot diverge
-TAG = "diverged.horizons"
 
 
 def mean_error(part: MaskedSequences, scored: Tensor, horizon: int) -> float:
@@ -58,6 +58,6 @@ def diverged_line(diverged: Mapping[str, Sequence[int]]) -> list[str]:
 
 
 def diverged_tags(diverged: Mapping[str, Sequence[int]], *, main: str) -> dict[str, str]:
-    """Returns tags of the models that diverge; that of the run's own one, `main`, is `TAG` itself."""
-    tags = {TAG if name == main else f"{TAG}_{name}": horizons for name, horizons in diverged.items()}
+    """Returns tags of the models that diverge; that of the run's own one, `main`, is `DIVERGED` itself."""
+    tags = {DIVERGED if name == main else f"{DIVERGED}_{name}": horizons for name, horizons in diverged.items()}
     return {tag: ",".join(map(str, horizons)) for tag, horizons in tags.items()}
