@@ -20,7 +20,7 @@ from command_lines import Result
 # `pipeline` comes first, which keeps MLflow from sending telemetry
 PRELOADED = [
     "pipeline.systems.psrnn.recipe", "hydra", "torch._dynamo", "pandas", "scipy.stats", "mlflow.pyfunc.scoring_server",
-    "mlflow.store.tracking.sqlalchemy_workspace_store", "pipeline.tracking.database",
+    "mlflow.store.tracking.sqlalchemy_workspace_store", "pipeline.tracking.database", "ipykernel.kernelapp",
 ]  # fmt: skip
 
 
@@ -46,6 +46,14 @@ def code(text: str, *arguments: str) -> None:
     """`python -c TEXT …`."""
     sys.argv = ["-c", *arguments]
     exec(text, {"__name__": "__main__"})  # noqa: S102
+
+
+def kernel(*arguments: str) -> None:
+    """`python -m ipykernel_launcher …`, in a process group of its own."""
+    from ipykernel.kernelapp import launch_new_instance
+
+    os.setsid()
+    launch_new_instance(argv=list(arguments))
 
 
 def with_other_packages(work: Callable[..., None], *arguments: Any) -> None:
@@ -124,6 +132,30 @@ class Warm:
             raise AssertionError("it did not end in 280 s")
         with self.files:
             return Result(self.process.exitcode, *(stream.read_text(encoding="utf-8") for stream in self.streams))
+
+
+class WarmKernel:
+    """A kernel of a notebook, with the methods of `subprocess.Popen` that jupyter_client calls."""
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, command: list[str], *, env: dict[str, str], cwd: str, **_: Any) -> None:
+        assert command[1:3] == ["-m", "ipykernel_launcher"], command
+        self.warm = Warm(kernel, *command[3:], folder=Path(cwd), **env)
+        self.pid = self.warm.process.pid
+        assert self.pid is not None
+        while os.getpgid(self.pid) != self.pid:  # a signal to the group of the server would end the tests
+            time.sleep(0.01)
+
+    def poll(self) -> int | None:
+        return self.warm.process.exitcode
+
+    def wait(self) -> int:
+        return self.warm.result().status
+
+    def send_signal(self, number: int) -> None:
+        assert self.pid is not None
+        os.kill(self.pid, number)
 
 
 def ended(work: Callable[..., None], *arguments: Any, folder: Path, **environment: str) -> Result:

@@ -123,12 +123,20 @@ def test_a_job_whose_forecasts_diverge_counts_as_unstable_at_that_horizon_alone(
     assert paired.groupby("horizon")["unstable_pairs"].max().to_dict() == {1: 0, 5: 2}
 
 
-def test_jobs_of_which_some_do_not_say_whether_forecasts_diverge_count_as_stable() -> None:
-    older, newer = jobs(var=(1.0, 2.0)), jobs(lstm=(1.0, 2.0)).assign(stable_horizon_5=False)
-    long = by_horizon(pd.concat([older, newer], ignore_index=True), FORECASTS).set_index(["arm", "count"])["stable"]
-    assert long.groupby(level=[0, 1]).all().to_dict() == {
-        ("lstm", 1): True, ("lstm", 5): False, ("var", 1): True, ("var", 5): True,
-    }  # fmt: skip
+def test_jobs_of_an_arm_that_all_diverge_are_shown_as_they_are() -> None:
+    table = jobs(psrnn_kernel=(0.8, 3.0), lstm_kernel=(0.9, 4e5)).assign(stable_horizon_5=True)
+    table.loc[table["arm"] == "lstm_kernel", "stable_horizon_5"] = False
+    means = summarise(table, compare("contenders"), NO_CLIENT, FORECASTS).tables["means.csv"]
+    row = means.set_index(["arm", "horizon"]).loc[("lstm_kernel", 5)]
+    assert row["unstable_share"] == 0
+    assert 1e5 < row["error"] < 1e6
+
+
+def test_jobs_that_do_not_say_whether_forecasts_diverge_count_as_stable() -> None:
+    older, newer = jobs(lstm=(1.0, 2.0)), jobs(lstm=(1.0, 2.0)).assign(stable_horizon_5=False)
+    long = by_horizon(pd.concat([older, newer], ignore_index=True), FORECASTS).set_index("count")["stable"]
+    assert long.loc[5].tolist() == [True] * SEEDS + [False] * SEEDS
+    assert long.loc[1].all()
 
 
 def test_holm_adjusts_each_data_set_and_split_by_itself() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -11,8 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from command_lines import Result
 from pipeline.host.devices import gpu_of_job, pick_device
 from pipeline.systems.psrnn import recipe as psrnn
+from warm_processes import ended
 
 QUICK = ("refine=none", "features.count=2", "evaluate.horizons=[1]", "evaluate.orders=[]", "tracking.detail=summary")
 
@@ -42,10 +45,19 @@ def outcome(client) -> tuple[str, dict[str, str], dict[str, str]]:
     return parent.info.status, counts, {job: run.info.status for job, run in children.items()}
 
 
-def pipeline(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """In a process of its own: there the job function is sent to workers by value, as on the command line."""
+def as_main(*arguments: str) -> None:
+    """`python -m pipeline …` as the main module: the job function is sent to workers by value, as on the command
+    line."""
+    sys.argv = ["pipeline", *arguments]
+    runpy.run_module("pipeline", run_name="__main__", alter_sys=True)
+
+
+def started(*arguments: str, folder: Path) -> Result:
+    """The same in a Python that is started anew: workers of joblib and Ray wait for each other in one that is
+    forked."""
     command = [sys.executable, "-m", "pipeline", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    found = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return Result(found.returncode, found.stdout, found.stderr)
 
 
 @pytest.mark.slow
@@ -56,10 +68,11 @@ def test_a_sweep_in_worker_processes_fails_in_part(launcher: str, client, tmp_pa
     write_table(tmp_path / "first.csv", 1)
     sweep = ("-m", "data=table", "data.path=first.csv,second.csv", f"hydra/launcher={launcher}", *QUICK)
     sweep += RAY if launcher == "ray" else ()
-    ended = pipeline(*sweep, folder=tmp_path)
-    assert ended.returncode == 1, ended.stderr
-    assert "error: job 1 failed: " in ended.stderr
-    assert "second.csv" in ended.stderr.splitlines()[-1]
+    forked = launcher == "submitit_local"
+    found = ended(as_main, *sweep, folder=tmp_path) if forked else started(*sweep, folder=tmp_path)
+    assert found.status == 1, found.err
+    assert "error: job 1 failed: " in found.err
+    assert "second.csv" in found.err.splitlines()[-1]
     failed = {"jobs": "2", "jobs.failed": "1", "jobs.pruned": "0", "jobs.stopped": "0"}
     assert outcome(client) == ("FAILED", failed, {"0": "FINISHED", "1": "FAILED"})
     assert "second.csv" in runs(client)[1]["1"].data.tags["error"]
