@@ -10,9 +10,9 @@ ARGS ?=
 BIN := .venv/bin
 # installs what follows it into .venv; of pip's output only that of a failure is shown
 PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --no-compile -c constraints.txt
-# compiles what is installed, on all cores and without the tests of packages; pip does so on one core, with them. As with
-# pip, files that cannot be compiled, for other versions of Python, are left
-COMPILE := $(BIN)/python -W ignore -m compileall -q -j 0 -x /tests/ .venv/lib >> .venv/pip.log 2>&1 || true
+# compiles what is installed and our own packages, on all cores and without the tests of packages; pip does so on one core,
+# with them. As with pip, files that cannot be compiled, for other versions of Python, are left
+COMPILE := $(BIN)/python -W ignore -m compileall -q -j 0 -x /tests/ .venv/lib src >> .venv/pip.log 2>&1 || true
 # MLflow's, of the UI too; an environment that says otherwise wins
 export MLFLOW_DISABLE_TELEMETRY ?= true
 INSTALLED := .venv/.installed

@@ -245,14 +245,9 @@ def test_the_best_trial_is_written_as_a_contender(run_pipeline, tmp_path) -> Non
 def test_a_network_that_refinement_left_alone_is_named_a_reservoir(
     rate: str, named: bool, run_pipeline, client
 ) -> None:
-    arguments = ("data=mocap", "data.source=stand_in", "size=tiny", "size.epochs=10", "refine.epochs=10", "model=gru")
     arguments = (
-        "-m",
-        *arguments,
-        "model.units=4",
-        f"refine.learning_rate={rate}",
-        "compare.figure=contenders",
-        "seed=0,1",
+        *("-m", "data=mocap", "data.source=stand_in", "size=tiny", "size.epochs=10", "refine.epochs=10", "seed=0"),
+        *("model=gru", "model.units=4", f"refine.learning_rate={rate}", "compare.figure=contenders"),
     )
     result = run_pipeline(*arguments, "tracking.log_model=false", "tracking.detail=summary", "threads=1")
     assert result.status == 0, result.err
@@ -260,4 +255,4 @@ def test_a_network_that_refinement_left_alone_is_named_a_reservoir(
     assert ("GRU (reservoir)" in parent.data.tags["mlflow.note.content"]) == named
     assert ("GRU: a reservoir, since refinement lowered its training error by" in result.out + result.err) == named
     jobs = table(client, parent, "jobs.csv")
-    assert jobs["reservoir"].tolist() == [named] * 2
+    assert jobs["reservoir"].tolist() == [named]
