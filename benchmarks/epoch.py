@@ -87,7 +87,7 @@ def forms_of(features: int, train: MaskedSequences) -> dict[str, Form]:
         "ours": model,
         "step by step, autograd": like(model, StepwisePSRNN),
         "einsum, autograd": like(model, EinsumPSRNN),
-        f"torch.nn.LSTMCell, {units} units": lstm.to(train.values.device),
+        f"LSTM, {units} units": lstm.to(train.values.device),
     }
     return {name: epoch_of(each, train) for name, each in models.items()}
 

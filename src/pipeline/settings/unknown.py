@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any, get_type_hints
 
@@ -30,11 +31,18 @@ def settings_beside(key: str) -> list[str]:
     return [setting.name for setting in fields(sections[0])]
 
 
+def keys_in(content: dict[str, Any], before: str = "") -> Iterator[str]:
+    """The settings of a file of conf/, those of its sections too: "language", "language.order"."""
+    for key, value in content.items():
+        if key not in ("_target_", "defaults"):
+            yield f"{before}{key}"
+            yield from keys_in(value, f"{before}{key}.") if isinstance(value, dict) else ()
+
+
 def settings_of_choices(section: str) -> set[str]:
     """What the files of a config group set: the keys that one or another of its choices has."""
     files = sorted((conf_folder() / section).glob("*.yaml"))
-    contents = [yaml.safe_load(file.read_text(encoding="utf-8")) for file in files]
-    return {str(key) for content in contents for key in content or {}} - {"_target_", "defaults"}
+    return {key for file in files for key in keys_in(yaml.safe_load(file.read_text(encoding="utf-8")) or {})}
 
 
 def first_words() -> set[str]:

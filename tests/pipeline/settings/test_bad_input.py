@@ -229,6 +229,12 @@ def test_the_nearest_match_is_suggested(argument: str, message: str, run_pipelin
     assert re.search(message.replace("?", "[?]$").replace("+", "[+]"), error), error
 
 
+def test_a_setting_inside_a_section_of_a_choice_is_suggested_in_full(run_pipeline) -> None:
+    for typed, meant in (("language.ordr=3", "language.order"), ("lnguage=null", "language")):
+        error = run_pipeline("recipe=forms", "forms.stage=recognition", "recogniser=crnn", f"recogniser.{typed}").error
+        assert error.endswith(f"; did you mean recogniser.{meant}?"), error
+
+
 def test_nothing_is_suggested_where_nothing_is_near(run_pipeline) -> None:
     assert run_pipeline("zzzz=1").error == "error: zzzz is not a setting; see python -m pipeline --cfg job"
     assert run_pipeline("sampler=halton").error.endswith("stratified")
