@@ -14,19 +14,23 @@ from models.forecasting.recurrent import Recurrent
 
 DIMENSION, BATCH, STEPS = 22, 8, 40
 SIZES = (96, 230, 500)  # units
+DTYPES = {torch.float64: "double precision", torch.float32: "single precision"}
 PEERS = {LSTMNetwork: nn.LSTM, GRUNetwork: nn.GRU, MinGRUNetwork: None}
 
 
-def gradients(model: Gated, values: Tensor, along: type[Recurrent]) -> list[Tensor]:
-    beliefs = along.beliefs_along(model, model.initial_belief(len(values)), values)
+def gradients(model: Gated, exposed: Tensor) -> list[Tensor]:
     weights = [weight for name, weight in model.named_parameters() if not name.startswith("readout")]
-    return list(torch.autograd.grad(model.exposed(beliefs).square().mean(), weights))
+    return list(torch.autograd.grad(exposed.square().mean(), weights))
+
+
+def step_by_step(model: Gated, values: Tensor) -> Tensor:
+    return model.exposed(Recurrent.beliefs_along(model, model.initial_belief(len(values)), values))
 
 
 def forms_of(model: Gated, peer: nn.Module | None, values: Tensor) -> dict[str, Form]:
     forms: dict[str, Form] = {
-        "ours": lambda: gradients(model, values, Gated),
-        "step by step": lambda: gradients(model, values, Recurrent),
+        "ours": lambda: gradients(model, model.exposed_along(model.initial_belief(len(values)), values)),
+        "step by step": lambda: gradients(model, step_by_step(model, values)),
     }
     if peer is not None:
         weights = list(peer.parameters())
@@ -34,21 +38,26 @@ def forms_of(model: Gated, peer: nn.Module | None, values: Tensor) -> dict[str, 
     return forms
 
 
+def measured(
+    network: type[LSTMNetwork | GRUNetwork | MinGRUNetwork], units: int, values: Tensor, machine: Machine, budget: float
+) -> list[Row]:
+    model = network(dimension=DIMENSION, units=units, lags=0)
+    model.draw(torch.Generator().manual_seed(0))
+    model, layer = model.to(values), PEERS[network]
+    peer = None if layer is None else layer(DIMENSION, units, batch_first=True).to(values)
+    forms = forms_of(model, peer, values)
+    for found, expected in zip(forms["ours"](), forms["step by step"](), strict=True):  # pyright: ignore
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+    size = f"{units} units, batch {BATCH}, T = {STEPS}, {DTYPES[values.dtype]}"
+    return compare(f"{network.__name__} step", size, forms, machine=machine, budget=budget)
+
+
 def measure(machine: Machine, budget: float) -> list[Row]:
-    rows = []
-    values = torch.randn(BATCH, STEPS, DIMENSION, generator=torch.Generator().manual_seed(1)).double()
-    for units in SIZES:
-        for network, layer in PEERS.items():
-            model = network(dimension=DIMENSION, units=units, lags=0)
-            model.draw(torch.Generator().manual_seed(0))
-            model = model.double().to(machine.device)
-            peer = None if layer is None else layer(DIMENSION, units, batch_first=True).double().to(machine.device)
-            forms = forms_of(model, peer, values.to(machine.device))
-            for found, expected in zip(forms["ours"](), forms["step by step"](), strict=True):  # pyright: ignore
-                torch.testing.assert_close(found, expected)
-            size = f"{units} units, batch {BATCH}, T = {STEPS}, double precision"
-            rows += compare(f"{network.__name__} step", size, forms, machine=machine, budget=budget)
-    return rows
+    values = torch.randn(BATCH, STEPS, DIMENSION, generator=torch.Generator().manual_seed(1)).to(machine.device)
+    each = [(dtype, units, network) for dtype in DTYPES for units in SIZES for network in PEERS]
+    return [
+        row for dtype, units, network in each for row in measured(network, units, values.to(dtype), machine, budget)
+    ]
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ ROWS = {
     "factorised": 3,
     "trace_estimation": 8,
     "ssgp": 6,
-    "gated_step": 3 + 3 + 2,
+    "gated_step": 2 * (3 + 3 + 2),
     "gp_regression": 3 + 3 + 1,
     "five_lines": 2,
     "page_attention": 4 * 2 + 2 + 2,

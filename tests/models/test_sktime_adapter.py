@@ -53,6 +53,16 @@ def test_sktime_s_own_checks_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {name: result for name, result in found.items() if result != "PASSED"} == {}
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_sktime_makes_and_copies_the_forecasters_that_are_documented_for_its_checks() -> None:
+    from sktime.utils.estimator_checks import check_estimator
+
+    some = ["test_constructor", "test_clone", "test_fit_does_not_overwrite_hyper_params", "test_persistence_via_pickle"]
+    found = check_estimator(SktimeForecaster, verbose=False, tests_to_run=some)
+    assert len(found) >= 2 * len(some)
+    assert set(found.values()) == {"PASSED"}
+
+
 def test_forecasts_are_those_of_the_forecaster_alone() -> None:
     y = series()
     ours = SktimeForecaster(PSRNNForecaster(count=3, validation=0.3)).fit(y)

@@ -14,8 +14,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
+from models.runtime.by_hand import differentiable_once
 from models.runtime.cuda_graphs import Recorded
 
 Gradients = tuple[Tensor | None, ...]
@@ -53,7 +53,7 @@ def lstm_forwards(driven: Tensor, weight: Tensor, hidden: Tensor, memory: Tensor
 
 @torch.no_grad()
 def lstm_backwards(
-    weight: Tensor, memories: Tensor, gates: Tensor, at_hiddens: Tensor, at_memories: Tensor
+    gates: Tensor, weight: Tensor, memories: Tensor, at_hiddens: Tensor, at_memories: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Returns ∂driven (T, B, 4·units), ∂h_0 and ∂c_0 (B, units), from what reaches each h and c by itself,
     (T + 1, B, units); the others are as in `lstm_forwards`."""
@@ -97,7 +97,7 @@ def gru_forwards(driven: Tensor, weight: Tensor, bias: Tensor, hidden: Tensor) -
 
 @torch.no_grad()
 def gru_backwards(
-    weight: Tensor, hiddens: Tensor, gates: Tensor, inner: Tensor, at_hiddens: Tensor
+    gates: Tensor, weight: Tensor, hiddens: Tensor, inner: Tensor, at_hiddens: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Returns ∂driven and ∂(U h + b') (T, B, 3·units) and ∂h_0 (B, units), from what reaches each h by itself,
     (T + 1, B, units); the others are as in `gru_forwards`."""
@@ -143,16 +143,16 @@ class _LSTM(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, driven: Tensor, weight: Tensor, hidden: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
         hiddens, memories, gates = LSTM_FORWARDS(driven, weight, hidden, memory)
-        if any(ctx.needs_input_grad):  # prepared here, as backwards runs in a thread of its own
-            LSTM_BACKWARDS.prepare(weight, memories, gates, hiddens, memories)
+        if any(ctx.needs_input_grad):
+            LSTM_BACKWARDS.prepare(gates, weight, memories, hiddens, memories)
         ctx.save_for_backward(weight, hiddens, memories, gates)
         return hiddens, memories
 
     @staticmethod
-    @once_differentiable
+    @differentiable_once
     def backward(ctx: Any, *gradients: Tensor) -> Gradients:  # pyright: ignore[reportIncompatibleMethodOverride]
         weight, hiddens, memories, gates = ctx.saved_tensors
-        at_driven, at_hidden, at_memory = LSTM_BACKWARDS(weight, memories, gates, *gradients)
+        at_driven, at_hidden, at_memory = LSTM_BACKWARDS(gates, weight, memories, *gradients)
         at_weight = at_driven.flatten(0, 1).T @ hiddens[:-1].flatten(0, 1)
         return at_driven, at_weight, at_hidden, at_memory
 
@@ -162,15 +162,15 @@ class _GRU(torch.autograd.Function):
     def forward(ctx: Any, driven: Tensor, weight: Tensor, bias: Tensor, hidden: Tensor) -> Tensor:
         hiddens, gates, inner = GRU_FORWARDS(driven, weight, bias, hidden)
         if any(ctx.needs_input_grad):
-            GRU_BACKWARDS.prepare(weight, hiddens, gates, inner, hiddens)
+            GRU_BACKWARDS.prepare(gates, weight, hiddens, inner, hiddens)
         ctx.save_for_backward(weight, hiddens, gates, inner)
         return hiddens
 
     @staticmethod
-    @once_differentiable
+    @differentiable_once
     def backward(ctx: Any, *gradients: Tensor) -> Gradients:  # pyright: ignore[reportIncompatibleMethodOverride]
         weight, hiddens, gates, inner = ctx.saved_tensors
-        at_driven, at_moved, at_hidden = GRU_BACKWARDS(weight, hiddens, gates, inner, gradients[0])
+        at_driven, at_moved, at_hidden = GRU_BACKWARDS(gates, weight, hiddens, inner, gradients[0])
         at_weight = at_moved.flatten(0, 1).T @ hiddens[:-1].flatten(0, 1)
         return at_driven, at_weight, at_moved.sum((0, 1)), at_hidden
 
@@ -185,7 +185,7 @@ class _Leaky(torch.autograd.Function):
         return hiddens
 
     @staticmethod
-    @once_differentiable
+    @differentiable_once
     def backward(ctx: Any, *gradients: Tensor) -> Gradients:  # pyright: ignore[reportIncompatibleMethodOverride]
         gate, candidate, hiddens = ctx.saved_tensors
         (reaching,) = LEAKY_BACKWARDS(gate, gradients[0])
@@ -194,16 +194,12 @@ class _Leaky(torch.autograd.Function):
 
 def lstm_states(driven: Tensor, weight: Tensor, hidden: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
     """Returns h_0 … h_T and c_0 … c_T (T + 1, B, units), differentiable once; arguments as in `lstm_forwards`."""
-    if not torch.is_grad_enabled():
-        return lstm_forwards(driven, weight, hidden, memory)[:2]
     states: Any = _LSTM.apply(driven, weight, hidden, memory)
     return states
 
 
 def gru_states(driven: Tensor, weight: Tensor, bias: Tensor, hidden: Tensor) -> Tensor:
     """Returns h_0 … h_T (T + 1, B, units), differentiable once; arguments as in `gru_forwards`."""
-    if not torch.is_grad_enabled():
-        return gru_forwards(driven, weight, bias, hidden)[0]
     states: Any = _GRU.apply(driven, weight, bias, hidden)
     return states
 

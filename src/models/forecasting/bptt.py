@@ -190,7 +190,7 @@ class TruncatedBPTT:
         if lag_share is None:
             predictions = filter_sequences(self.model, values, up_to_end(mask), start).predictions
         else:
-            beliefs = self.model.beliefs_along(self.model.belief(start), values)
-            places, share = self.places(batch), self.model.state_share(self.model.exposed(beliefs))
+            exposed = self.model.exposed_along(self.model.belief(start), values)
+            places, share = self.places(batch), self.model.state_share(exposed)
             predictions = torch.where(self.read[places], share, 0.0) + lag_share[places]
         return torch.where(scored, (predictions - values).square(), 0.0)

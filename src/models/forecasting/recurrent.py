@@ -60,6 +60,10 @@ class Recurrent(nn.Module, ABC):
             belief = self.advance(belief, value)
         return tuple(torch.stack(parts, 1) for parts in zip(*beliefs, strict=True))
 
+    def exposed_along(self, belief: State, values: Tensor) -> Tensor:
+        """Returns s_t before each of the observations (batch, time, d): (batch, time, exposed)."""
+        return self.exposed(self.beliefs_along(belief, values))
+
     def exposed(self, belief: State) -> Tensor:
         """Returns s_t, (…, exposed), the part of the belief that the readout sees."""
         return belief[0]

@@ -14,9 +14,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from models.psrnn.fused import signed_norms, through_norm
+from models.runtime.by_hand import differentiable_once
 from models.runtime.cuda_graphs import Recorded
 
 
@@ -65,7 +65,7 @@ class _States(torch.autograd.Function):
         return states
 
     @staticmethod
-    @once_differentiable
+    @differentiable_once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         left, of_state, weights, states, norms = ctx.saved_tensors
         by_z, by_products, at_initial = REVERSAL(weights, left, of_state, states, norms, gradients[0])

@@ -16,18 +16,22 @@ def by_horizon(jobs: Any, comparison: Comparison) -> pd.DataFrame:
     further = {int(name.removeprefix(prefix)): name for name in jobs if prefix and name.startswith(prefix)}
     columns = {1: comparison.column} | dict(sorted(further.items()))
     plain = jobs.drop(columns=[name for name in jobs if name in columns.values() or name.startswith(STABLE)])
-    parts = [
-        plain.assign(count=horizon, error=jobs[name], stable=jobs["stable"] & of_use(jobs, horizon))
-        for horizon, name in columns.items()
-    ]
-    return pd.concat(parts, ignore_index=True).dropna(subset="error")
+    parts = []
+    for horizon, name in columns.items():
+        rows = plain.assign(count=horizon, error=jobs[name], said=jobs.get(f"{STABLE}{horizon}"))
+        rows = rows.dropna(subset="error")
+        parts.append(rows.assign(stable=of_use(rows)).drop(columns="said"))
+    return pd.concat(parts, ignore_index=True)
 
 
-def of_use(jobs: Any, horizon: int) -> Any:
-    """Returns for each job whether its forecasts so far ahead are of use: they do not diverge, or those of all jobs of
-    its arm do, which are then shown as they are. Tables of older versions do not say it; all are of use then."""
-    said = jobs.get(f"{STABLE}{horizon}", pd.Series(True, index=jobs.index)).astype("boolean").fillna(True).astype(bool)
-    return said | ~said.groupby([jobs["data"], jobs["arm"]]).transform("any")
+def of_use(rows: Any) -> Any:
+    """Returns for each of the rows of one horizon whether the job is stable, and its forecasts do not diverge.
+
+    Where those of all stable jobs of its arm do, they are shown as they are. said: whether they do not diverge, missing
+    in tables of older versions, which counts as not diverging.
+    """
+    apart = rows["stable"] & rows["said"].astype("boolean").fillna(True).astype(bool)
+    return rows["stable"] & (apart | ~apart.groupby([rows["data"], rows["arm"]]).transform("any"))
 
 
 def drawn(means: Any) -> pd.DataFrame:

@@ -67,7 +67,7 @@ def test_gradients_are_those_of_differences(network) -> None:
 @pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("block", [1, 3, STEPS, 100])
 @torch.no_grad()
-def test_without_a_gradient_blocks_of_any_length_give_the_same(
+def test_without_a_gradient_the_same_comes_out_block_by_block_or_step_by_step(
     network, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(networks, "BLOCK", block)
@@ -99,3 +99,35 @@ def test_recordings_give_the_same_and_keep_nothing(network, monkeypatch: pytest.
     for one, other in zip(found, expected, strict=True):
         for a, b in zip(one, other, strict=True):
             torch.testing.assert_close(a, b, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("steps", [1, 2, STEPS])
+def test_in_single_precision_what_the_readout_sees_is_that_of_single_steps(network, steps: int) -> None:
+    """The LSTM is torch's own layer there."""
+    model, values = drawn(network).float(), normal(BATCH, steps, DIMENSION, seed=5).float()
+    weights = [p for name, p in model.named_parameters() if not name.startswith("readout")]
+    forms = (model.exposed_along, lambda start, values: model.exposed(Recurrent.beliefs_along(model, start, values)))
+    found = []
+    for form in forms:
+        start = tuple(part.detach().float().requires_grad_() for part in begun(model))
+        exposed = form(start, values)
+        loss = (normal(*exposed.shape, seed=20).float() * exposed).sum()
+        found.append([exposed, *torch.autograd.grad(loss, [*start, *weights], materialize_grads=True)])
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_nothing_in_nothing_out(network) -> None:
+    model = drawn(network)
+    for belief in model.beliefs_along(begun(model), normal(BATCH, 0, DIMENSION, seed=5)):
+        assert belief.shape == (BATCH, 0, UNITS)
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_a_second_derivative_is_refused(network) -> None:
+    model = drawn(network)
+    beliefs = model.beliefs_along(begun(model), normal(BATCH, STEPS, DIMENSION, seed=5))
+    with pytest.raises(RuntimeError, match="cannot be differentiated once more; move the model step by step"):
+        torch.autograd.grad(beliefs[0].square().sum(), list(model.parameters())[2:4], create_graph=True)

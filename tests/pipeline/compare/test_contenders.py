@@ -132,6 +132,16 @@ def test_jobs_of_an_arm_that_all_diverge_are_shown_as_they_are() -> None:
     assert 1e5 < row["error"] < 1e6
 
 
+def test_jobs_that_count_nowhere_do_not_hide_that_all_others_of_their_arm_diverge() -> None:
+    """One that is unstable at all horizons, and one that was not scored so far ahead."""
+    table = jobs(lstm_kernel=(0.9, 40.0)).assign(stable_horizon_5=False)
+    table.loc[0, ["stable", "stable_horizon_5"]] = [False, True]
+    table["stable_horizon_5"] = table["stable_horizon_5"].astype(object)
+    table.loc[1, ["test_mse_horizon_5", "stable_horizon_5"]] = [math.nan, None]
+    ahead = by_horizon(table, FORECASTS).query("count == 5").set_index("seed")["stable"]
+    assert ahead.to_dict() == {0: False} | dict.fromkeys(range(2, SEEDS), True)
+
+
 def test_jobs_that_do_not_say_whether_forecasts_diverge_count_as_stable() -> None:
     older, newer = jobs(lstm=(1.0, 2.0)), jobs(lstm=(1.0, 2.0)).assign(stable_horizon_5=False)
     long = by_horizon(pd.concat([older, newer], ignore_index=True), FORECASTS).set_index("count")["stable"]
