@@ -149,11 +149,11 @@ def test_a_search_with_a_failed_trial_is_exported_with_its_reason(run_pipeline, 
 
 def test_pruned_trials_are_in_the_table_with_their_last_error(run_pipeline, client) -> None:
     space = "tune.space=[{key: refine.learning_rate, choices: [0.1, 1.0e-8]}]"
-    result = run_pipeline(*QUICK, "model=gru", "size.trials=8", "tune.trials=8", "tune.prune=true", space)
+    result = run_pipeline(*QUICK, "model=gru", "size.trials=5", "tune.trials=5", "tune.prune=true", space)
     assert result.status == 0, result.err
     parent = next(run for run in runs(client) if run.data.tags.get("multirun") == "parent")
     trials = table(client, parent, "trials.csv")
-    assert len(trials) == 8
+    assert len(trials) == 5
     pruned = trials[trials["state"] != "finished"]
     assert str(len(pruned)) == parent.data.tags["jobs.pruned"] != "0"
     assert pruned["state"].str.fullmatch(r"pruned at epoch \d").all()
