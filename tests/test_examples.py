@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,20 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from command_lines import Result
+from command_lines import started
 from warm_processes import ended, script
 
 SCRIPT = Path(__file__).parents[1] / "examples" / "csv_to_served_forecast.py"
 ROWS, FIRST, HORIZON = 400, 10, 3
 SMALLEST = ("--rows", str(ROWS), "--first", str(FIRST), "--horizon", str(HORIZON), "features.count=5", "threads=1")
 FILES = {"backtest.csv", "intervals.csv", "forecast.csv", "backtest.png", "forecast.png", "request.json"}
-
-
-def run_script(*arguments: str, cwd: Path) -> Result:
-    found = subprocess.run(
-        [sys.executable, str(SCRIPT), *arguments], cwd=cwd, capture_output=True, text=True, timeout=200, check=False
-    )
-    return Result(found.returncode, found.stdout, found.stderr)
 
 
 def last_value_rmse(values: np.ndarray, horizon: int) -> float:
@@ -37,7 +29,7 @@ def last_value_rmse(values: np.ndarray, horizon: int) -> float:
 
 @pytest.mark.slow
 def test_synthetic_csv_to_forecast(store, client, tmp_path: Path) -> None:
-    result = run_script("--seed", "3", *SMALLEST, cwd=tmp_path)
+    result = started([sys.executable, str(SCRIPT), "--seed", "3", *SMALLEST], folder=tmp_path, seconds=200)
     assert result.status == 0, result.err
     assert "SYNTHETIC data, 400 rows" in result.out
     assert "seed 3" in result.out

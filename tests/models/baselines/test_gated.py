@@ -3,18 +3,17 @@ and recordings."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 import torch
 from torch import Tensor
 
+from fixed_memory import FixedMemory
 from models.baselines import gated, networks
 from models.baselines.networks import Gated, GRUNetwork, LSTMNetwork, MinGRUNetwork
 from models.forecasting.filtering import State
 from models.forecasting.recurrent import Recurrent
 from models.runtime import cuda_graphs
-from models.runtime.cuda_graphs import Argument, Recordable, Recorded, Recording
+from models.runtime.cuda_graphs import Recorded
 
 NETWORKS = [LSTMNetwork, GRUNetwork, MinGRUNetwork]
 UNITS, DIMENSION, BATCH, STEPS = 5, 3, 4, 7
@@ -81,21 +80,14 @@ def test_without_a_gradient_the_same_comes_out_block_by_block_or_step_by_step(
 @pytest.mark.parametrize("network", NETWORKS)
 def test_recordings_give_the_same_and_keep_nothing(network, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a GPU: arguments and results of a recording stay in one place, and other values come by turns."""
-    model, made = drawn(network), []
-
-    def record(function: Recordable, arguments: Sequence[Argument]) -> Recording:
-        own = tuple(None if x is None else x.clone() for x in arguments)
-        results = function(*own)
-        made.append(function.__name__)
-        return Recording(own, results, lambda: [a.copy_(b) for a, b in zip(results, function(*own), strict=True)])
-
+    model, memory = drawn(network), FixedMemory()
     expected = [with_gradients(Recurrent, model, normal(BATCH, STEPS, DIMENSION, seed=seed)) for seed in range(4)]
-    monkeypatch.setitem(cuda_graphs.RECORDERS, "cpu", record)
+    monkeypatch.setitem(cuda_graphs.RECORDERS, "cpu", memory)
     for name in ("lstm", "gru", "leaky"):
         for way in ("forwards", "backwards"):
             monkeypatch.setattr(gated, f"{name}_{way}".upper(), Recorded(getattr(gated, f"{name}_{way}")))
     found = [with_gradients(Gated, model, normal(BATCH, STEPS, DIMENSION, seed=seed)) for seed in range(4)]
-    assert sorted(name.split("_")[1] for name in made) == ["backwards", "forwards"]
+    assert sorted(name.split("_")[1] for name in memory.recorded) == ["backwards", "forwards"]
     for one, other in zip(found, expected, strict=True):
         for a, b in zip(one, other, strict=True):
             torch.testing.assert_close(a, b, rtol=1e-11, atol=1e-13)

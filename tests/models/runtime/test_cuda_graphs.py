@@ -11,28 +11,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from fixed_memory import FixedMemory
 from models.psrnn import fused, fused_factorised
 from models.runtime import cuda_graphs as recorded
 from models.runtime.cuda_graphs import MOST_SHAPES, Argument, Recordable, Recorded, Recorder, Recording, agree
-
-
-class FixedMemory:
-    """Records as a CUDA graph does: arguments and results stay where they are, a replay overwrites the results."""
-
-    def __init__(self) -> None:
-        self.recordings = self.replays = 0
-
-    def __call__(self, function: Recordable, arguments: Sequence[Argument]) -> Recording:
-        own = tuple(None if x is None else x.clone() for x in arguments)
-        results = function(*own)
-        self.recordings += 1
-
-        def replay() -> None:
-            self.replays += 1
-            for result, new in zip(results, function(*own), strict=True):
-                result.copy_(new)
-
-        return Recording(own, results, replay)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import rank_work
-from command_lines import Result
+from command_lines import Result, started
 from logged import only_run
 from pipeline.host.devices import pick_device
 from pipeline.host.torchrun import share_of_cores
@@ -42,9 +41,7 @@ if "STOPPING" in os.environ:
 def torchrun(*arguments: str, folder: Path) -> Result:
     """`torchrun --nproc-per-node 2 -m pipeline …`."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    command += ["-m", "pipeline", *arguments]
-    found = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=280, check=False)
-    return Result(found.returncode, found.stdout, found.stderr)
+    return started([*command, "-m", "pipeline", *arguments], folder=folder, seconds=280)
 
 
 @pytest.fixture

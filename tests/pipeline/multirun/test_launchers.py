@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import runpy
-import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from command_lines import Result
+from command_lines import started
 from pipeline.host.devices import gpu_of_job, pick_device
 from pipeline.systems.psrnn import recipe as psrnn
 from warm_processes import ended
@@ -52,14 +51,6 @@ def as_main(*arguments: str) -> None:
     runpy.run_module("pipeline", run_name="__main__", alter_sys=True)
 
 
-def started(*arguments: str, folder: Path) -> Result:
-    """The same in a Python that is started anew: workers of joblib and Ray wait for each other in one that is
-    forked."""
-    command = [sys.executable, "-m", "pipeline", *arguments]
-    found = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    return Result(found.returncode, found.stdout, found.stderr)
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("launcher", ["joblib", "submitit_local", pytest.param("ray", marks=NEEDS_RAY)])
@@ -68,8 +59,10 @@ def test_a_sweep_in_worker_processes_fails_in_part(launcher: str, client, tmp_pa
     write_table(tmp_path / "first.csv", 1)
     sweep = ("-m", "data=table", "data.path=first.csv,second.csv", f"hydra/launcher={launcher}", *QUICK)
     sweep += RAY if launcher == "ray" else ()
-    forked = launcher == "submitit_local"
-    found = ended(as_main, *sweep, folder=tmp_path) if forked else started(*sweep, folder=tmp_path)
+    if launcher == "submitit_local":
+        found = ended(as_main, *sweep, folder=tmp_path)
+    else:  # whose workers wait for each other in a process that is forked
+        found = started([sys.executable, "-m", "pipeline", *sweep], folder=tmp_path)
     assert found.status == 1, found.err
     assert "error: job 1 failed: " in found.err
     assert "second.csv" in found.err.splitlines()[-1]

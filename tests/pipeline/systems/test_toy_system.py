@@ -16,7 +16,7 @@ import pytest
 from mlflow.artifacts import load_text
 from mlflow.tracking import MlflowClient
 
-from command_lines import Result
+from command_lines import Result, started
 from warm_processes import code, ended, program, with_other_packages
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -57,8 +57,7 @@ def started_in(folder: Path, *arguments: str, path: Path) -> Result:
     command = [sys.executable, "-m", "pipeline", *arguments]
     inherited = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}  # of another test
     names = {**inherited, **environment(folder, path)}
-    done = subprocess.run(command, cwd=folder, env=names, capture_output=True, text=True, timeout=200, check=False)
-    return Result(done.returncode, done.stdout, done.stderr)
+    return started(command, folder=folder, environment=names, seconds=200)
 
 
 @pytest.fixture(scope="module")
