@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.runtime.by_hand import differentiable_once
+from models.runtime.by_hand import STEP_BY_STEP, differentiable_once
 from models.runtime.cuda_graphs import Recorded
 
 Gradients = tuple[Tensor | None, ...]
@@ -149,7 +149,7 @@ class _LSTM(torch.autograd.Function):
         return hiddens, memories
 
     @staticmethod
-    @differentiable_once
+    @differentiable_once(STEP_BY_STEP)
     def backward(ctx: Any, *gradients: Tensor) -> Gradients:  # pyright: ignore[reportIncompatibleMethodOverride]
         weight, hiddens, memories, gates = ctx.saved_tensors
         at_driven, at_hidden, at_memory = LSTM_BACKWARDS(gates, weight, memories, *gradients)
@@ -167,7 +167,7 @@ class _GRU(torch.autograd.Function):
         return hiddens
 
     @staticmethod
-    @differentiable_once
+    @differentiable_once(STEP_BY_STEP)
     def backward(ctx: Any, *gradients: Tensor) -> Gradients:  # pyright: ignore[reportIncompatibleMethodOverride]
         weight, hiddens, gates, inner = ctx.saved_tensors
         at_driven, at_moved, at_hidden = GRU_BACKWARDS(gates, weight, hiddens, inner, gradients[0])
@@ -185,7 +185,7 @@ class _Leaky(torch.autograd.Function):
         return hiddens
 
     @staticmethod
-    @differentiable_once
+    @differentiable_once(STEP_BY_STEP)
     def backward(ctx: Any, *gradients: Tensor) -> Gradients:  # pyright: ignore[reportIncompatibleMethodOverride]
         gate, candidate, hiddens = ctx.saved_tensors
         (reaching,) = LEAKY_BACKWARDS(gate, gradients[0])

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from models.psrnn.one_sequence import recursion_of_one, suits
-from models.runtime.by_hand import differentiable_once
+from models.runtime.by_hand import STEP_BY_STEP, differentiable_once
 from models.runtime.cuda_graphs import Recorded
 from models.runtime.progress import advanced
 from models.runtime.scratch import Scratch
@@ -119,7 +119,7 @@ class _States(torch.autograd.Function):
         return states
 
     @staticmethod
-    @differentiable_once
+    @differentiable_once(STEP_BY_STEP)
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         update, features, matrices, states, norms = ctx.saved_tensors
         at_z, at_initial = REVERSAL(matrices, states, norms, gradients[0])

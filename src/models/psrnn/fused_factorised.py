@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from models.psrnn.fused import signed_norms, through_norm
-from models.runtime.by_hand import differentiable_once
+from models.runtime.by_hand import STEP_BY_STEP, differentiable_once
 from models.runtime.cuda_graphs import Recorded
 
 
@@ -65,7 +65,7 @@ class _States(torch.autograd.Function):
         return states
 
     @staticmethod
-    @differentiable_once
+    @differentiable_once(STEP_BY_STEP)
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         left, of_state, weights, states, norms = ctx.saved_tensors
         by_z, by_products, at_initial = REVERSAL(weights, left, of_state, states, norms, gradients[0])

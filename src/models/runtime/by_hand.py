@@ -8,23 +8,26 @@ from typing import Any
 
 import torch
 
-AGAIN = (
-    "this gradient is written by hand and cannot be differentiated once more; move the model step by step, by predict "
-    "and update, as models.trace.hessian.step_by_step_loss does"
-)
+AGAIN = "this gradient is written by hand and cannot be differentiated once more; {instead}"
+STEP_BY_STEP = "move the model step by step, by predict and update, as models.trace.hessian.step_by_step_loss does"
+Backward = Callable[..., Any]
 
 
-def differentiable_once(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns the `backward` of an autograd function as one that refuses to be differentiated.
+def differentiable_once(instead: str) -> Callable[[Backward], Backward]:
+    """Returns what makes of the `backward` of an autograd function one that refuses to be differentiated.
 
-    torch's `once_differentiable` raises only where a derivative of the gradient is taken through what came in; through
-    saved tensors it is left out in silence. Raises RuntimeError where the gradient is asked for with `create_graph`.
+    instead: what a caller can do who needs a second derivative, as the error says it. torch's `once_differentiable`
+    raises only where a derivative of the gradient is taken through what came in; through saved tensors it is left out
+    in silence. Raises RuntimeError where the gradient is asked for with `create_graph`.
     """
 
-    @wraps(backward)
-    def once(ctx: Any, *gradients: Any) -> Any:
-        if torch.is_grad_enabled():
-            raise RuntimeError(AGAIN)
-        return backward(ctx, *gradients)
+    def refusing(backward: Backward) -> Backward:
+        @wraps(backward)
+        def once(ctx: Any, *gradients: Any) -> Any:
+            if torch.is_grad_enabled():
+                raise RuntimeError(AGAIN.format(instead=instead))
+            return backward(ctx, *gradients)
 
-    return once
+        return once
+
+    return refusing

@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
+
+from models.runtime.by_hand import differentiable_once
 
 
 class Attended(NamedTuple):
@@ -250,7 +251,7 @@ class _Recursion(torch.autograd.Function):
         return kept.states[1:].transpose(0, 1), kept.contexts[1:].transpose(0, 1), attention
 
     @staticmethod
-    @once_differentiable
+    @differentiable_once("write out the steps of the decoder, by attention and torch.nn.LSTMCell")
     def backward(ctx: Any, *above: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         memory, keys, *rest = ctx.saved_tensors
         parts = len(Attended._fields)

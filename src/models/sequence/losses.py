@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
+from models.runtime.by_hand import differentiable_once
 from models.runtime.objective import Loss
 
 
@@ -101,7 +101,7 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         return found
 
     @staticmethod
-    @once_differentiable
+    @differentiable_once("use torch.nn.functional.cross_entropy of the logits")
     def backward(ctx: Any, *above: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         hidden, weight = ctx.saved_tensors
         return above[0] * hidden, above[0] * weight, None, None, None

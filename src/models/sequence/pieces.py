@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
+
+from models.runtime.by_hand import differentiable_once
 
 KEYS = 1024  # of a piece, unless one block has more
 FORWARD = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
@@ -69,7 +70,7 @@ class AttentionByPieces(torch.autograd.Function):
         return found
 
     @staticmethod
-    @once_differentiable
+    @differentiable_once("attend by attend_at_once, under sdpa_kernel(SDPBackend.MATH)")
     def backward(ctx: Any, gradient: Tensor) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Returns the gradients of queries, keys and values, and none of the pieces."""
         query, key, value, found, *logarithms = ctx.saved_tensors

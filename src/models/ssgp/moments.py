@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from models.features.maps import write_features
+from models.runtime.by_hand import differentiable_once
 
 Rows = tuple[Tensor, Tensor]  # inputs (row, dimension) and targets (row,)
 RowStream = Callable[[], Iterable[Rows]]  # gives the same rows each time it is called
@@ -79,7 +80,7 @@ class _FeatureSums(torch.autograd.Function):
         return sums, rows
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
+    @differentiable_once("form the features by models.features.maps.random_features, and multiply them")
     def backward(ctx: Any, *grads: Any) -> tuple[Tensor, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
         (frequencies,) = ctx.saved_tensors
         count, total = len(frequencies), torch.zeros_like(frequencies, dtype=torch.float64)

@@ -46,6 +46,13 @@ def test_the_gradient_is_that_of_finite_differences() -> None:
     assert torch.autograd.gradcheck(total, (hidden, weight))
 
 
+def test_a_second_derivative_is_refused_and_not_wrong() -> None:
+    hidden, weight, targets = some()
+    found = smoothed_cross_entropy(hidden, weight, targets).loss.total
+    with pytest.raises(RuntimeError, match="cannot be differentiated once more; use torch"):
+        torch.autograd.grad(found, [weight], create_graph=True)
+
+
 def test_a_weight_that_is_used_elsewhere_too_gets_both_gradients() -> None:
     hidden, weight, targets = some()
     total = smoothed_cross_entropy(hidden @ weight.T @ weight, weight, targets, smoothing=0.0).loss.total

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
 from models.sequence.attention import MultiHeadAttention
@@ -78,6 +79,17 @@ def test_a_plan_is_dense_attention_with_its_mask(
     for form in (made.attend, made.attend_at_once):
         for own, other in zip(values_and_gradients(form, parts), expected, strict=True):
             torch.testing.assert_close(own, other, rtol=tolerance, atol=tolerance)
+
+
+def test_a_second_derivative_is_refused_and_there_is_at_once() -> None:
+    made, parts = planned(SlidingWindow(6), 17), drawn(17)
+    found = made.attend(*parts).square().sum()
+    with pytest.raises(RuntimeError, match="cannot be differentiated once more; attend by attend_at_once"):
+        torch.autograd.grad(found, parts, create_graph=True)
+    with sdpa_kernel(SDPBackend.MATH):
+        found = made.attend_at_once(*parts).square().sum()
+    (slope,) = torch.autograd.grad(found, parts[:1], create_graph=True)
+    assert torch.autograd.grad(slope.sum(), parts[0])[0].abs().sum() > 0
 
 
 def test_pieces_are_of_several_blocks_or_of_one_with_many_keys(monkeypatch: pytest.MonkeyPatch) -> None:

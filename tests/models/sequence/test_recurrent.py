@@ -175,6 +175,14 @@ def test_the_gradient_along_the_recursion_is_that_of_finite_differences(score: A
     assert torch.autograd.gradcheck(decoded, (memory, *parameters), fast_mode=True)
 
 
+def test_a_second_derivative_of_the_decoder_is_refused_and_not_wrong() -> None:
+    decoder, read, _ = made("additive", fed=0)
+    memory, present = some_sequences()[0][:, :3], some_sequences().present[:, :3]
+    found = decoder(memory, present, steps=3, read=read).values.square().sum()
+    with pytest.raises(RuntimeError, match="cannot be differentiated once more; write out the steps of the decoder"):
+        torch.autograd.grad(found, [decoder.gates.weight], create_graph=True)
+
+
 def test_the_gradient_of_the_encoder_is_that_of_finite_differences() -> None:
     encoder = drawn(BidirectionalLSTM(2, 2))
     sequences = some_sequences(2)

@@ -65,6 +65,12 @@ def test_gradients_are_those_of_differences(kept_rows: int, monkeypatch: pytest.
     assert torch.autograd.gradcheck(loss, values)
 
 
+def test_a_second_derivative_is_refused_and_not_wrong() -> None:
+    model, inputs, targets = problem(rows=12, dimension=2, count=3)
+    with pytest.raises(RuntimeError, match="cannot be differentiated once more; form the features by"):
+        torch.autograd.grad(model.loss(in_blocks(inputs, targets)), [model.raw_scales], create_graph=True)
+
+
 def test_a_fit_in_a_stream_is_the_whole_one() -> None:
     model, inputs, targets = problem(rows=100)
     whole, streamed = (model.posterior(in_blocks(inputs, targets, block=size)) for size in (100, 9))
