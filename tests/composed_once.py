@@ -1,23 +1,28 @@
 """Hydra composes the settings of a command twice, and those of each job of a multirun; tests compose them once, where
-the second composition gives what the first gave. It also reads and parses every file of `conf/` for each composition;
-in a process of tests that is done once a file.
+the second composition gives what the first gave. It also reads and parses every file of `conf/` for each composition,
+copies all schemas and lists what interpolations of defaults could name, where there are none; in a process of tests
+that is done once a file, not at all, and where there are some.
 
 The program is as it was, and composes as Hydra does where tests start it in a process of its own.
 """
 
 from __future__ import annotations
 
+import copy
 import functools
 import pickle
 from typing import Any
 
 import omegaconf
 import pytest
+from hydra._internal import defaults_list
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.config_repository import ConfigRepository
 from hydra._internal.hydra import Hydra
 from hydra.core.object_type import ObjectType
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.plugins.config_source import ConfigResult
+from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from pipeline.host.paths import conf_folder
@@ -31,13 +36,40 @@ def may_set_the_mode(hydra: Hydra, overrides: list[str]) -> bool:
     return own_files or any(override.startswith(("hydra", "+hydra", "++hydra")) for override in overrides)
 
 
+def hand_out_the_multirun(patch: pytest.MonkeyPatch) -> None:
+    """What was composed to find the mode is the settings of the multirun, if it becomes one."""
+    load, asked = ConfigLoaderImpl.load_configuration, dict[tuple[str | None, ...], DictConfig]()
+
+    def load_configuration(
+        loader: ConfigLoaderImpl,
+        config_name: str | None,
+        overrides: list[str],
+        run_mode: RunMode,
+        from_shell: bool = True,
+        validate_sweep_overrides: bool = True,
+    ) -> DictConfig:
+        command = (config_name, *overrides)
+        if run_mode == RunMode.MULTIRUN and validate_sweep_overrides and command in asked:
+            parsed = OverridesParser.create().parse_overrides(overrides)
+            loader.validate_sweep_overrides_legal(parsed, run_mode, from_shell)
+            return asked.pop(command)
+        composed = load(loader, config_name, overrides, run_mode, from_shell, validate_sweep_overrides)
+        if run_mode == RunMode.MULTIRUN and not validate_sweep_overrides:
+            asked[command] = composed
+        return composed
+
+    patch.setattr(ConfigLoaderImpl, "load_configuration", load_configuration)
+
+
 def compose_once(patch: pytest.MonkeyPatch) -> None:
     """Spares the second composition of what one command composes, until the patch is undone.
 
     `hydra.mode` is known before a command is composed where its experiment, if it has one, leaves that at its default:
-    then it is None, also for settings that cannot be composed. A job's settings, which are composed before the first
-    job to find mistakes, are handed out once when the job starts.
+    then it is None, also for settings that cannot be composed. Where it has to be composed, a multirun is handed what
+    that gave, once. A job's settings, which are composed before the first job to find mistakes, are handed out once
+    when the job starts.
     """
+    hand_out_the_multirun(patch)
     ask, compose = Hydra.get_mode, ConfigLoaderImpl.load_sweep_config
     checked: dict[tuple[str, ...], DictConfig | None] = {}  # None: handed out
 
@@ -87,6 +119,26 @@ def read_once(patch: pytest.MonkeyPatch) -> None:
         return pickle.loads(kept[key])  # noqa: S301
 
     patch.setattr(ConfigRepository, "load_config", load_config)
+    spare_copies_and_lists(patch)
     parse = functools.cache(omegaconf.grammar_parser.parse)
     for module in (omegaconf._utils, omegaconf.base):
         patch.setattr(module, "parse", parse)
+
+
+def spare_copies_and_lists(patch: pytest.MonkeyPatch) -> None:
+    """A repository is copied for each composition, which gives it other sources, with the store of all schemas, which
+    it does not change."""
+
+    def copied(repository: ConfigRepository, _: dict[int, Any]) -> ConfigRepository:
+        other = copy.copy(repository)
+        other.sources = list(repository.sources)
+        return other
+
+    map_of = defaults_list._create_interpolation_map
+
+    def map_if_asked(overrides: Any, defaults: list[Any], self_added: bool) -> DictConfig:
+        asked = any(default.is_interpolation() for default in defaults)
+        return map_of(overrides, defaults, self_added) if asked else DictConfig({})
+
+    patch.setattr(ConfigRepository, "__deepcopy__", copied, raising=False)
+    patch.setattr(defaults_list, "_create_interpolation_map", map_if_asked)

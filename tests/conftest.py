@@ -21,6 +21,7 @@ from omegaconf import OmegaConf
 from command_lines import Result
 from composed_once import compose_once, read_once
 from data.swimmer.load import Swimmer
+from drawn_once import draw_once
 from pipeline import __main__ as program
 from pipeline.host.paths import conf_folder
 from pipeline.tracking.store import open_store
@@ -47,9 +48,10 @@ def no_tracking_uri() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def files_of_conf_are_read_once() -> Iterator[None]:
+def files_of_conf_are_read_once_and_kinds_of_figures_drawn_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         read_once(patch)
+        draw_once(patch)
         yield
 
 

@@ -7,18 +7,32 @@ from pathlib import Path
 
 import pytest
 from hydra import compose, initialize_config_dir
+from hydra._internal import defaults_list
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.config_repository import ConfigRepository
 from hydra._internal.hydra import Hydra
 from hydra.core.global_hydra import GlobalHydra
+from hydra.errors import ConfigCompositionException
 from hydra.types import RunMode
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from composed_once import compose_once, read_once
 from pipeline.host.paths import conf_folder
 from pipeline.systems.registry import prepare_composition
 
-READ = ConfigRepository.load_config  # without what the session keeps
+READ, MAP = ConfigRepository.load_config, defaults_list._create_interpolation_map  # without what the session spares
+
+
+def unpatched(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(ConfigRepository, "load_config", READ)
+    patch.setattr(defaults_list, "_create_interpolation_map", MAP)
+    if hasattr(ConfigRepository, "__deepcopy__"):
+        patch.delattr(ConfigRepository, "__deepcopy__")
+
+
+def loaded(hydra: Hydra, typed: list[str], *, again: bool) -> DictConfig:
+    """The settings of a multirun, as Hydra composes them to find the mode, or thereafter."""
+    return hydra.config_loader.load_configuration("config", typed, RunMode.MULTIRUN, validate_sweep_overrides=again)
 
 
 @pytest.fixture
@@ -50,6 +64,25 @@ def test_the_mode_is_the_one_that_hydra_finds(
     assert hydra.get_mode("config", typed) == mode
 
 
+def test_a_multirun_is_handed_what_was_composed_for_the_mode_and_then_composed_anew(hydra: Hydra, monkeypatch) -> None:
+    typed = ["+experiment=figure3", "size=tiny", "model.features.count=5,7"]
+    before = [OmegaConf.to_yaml(loaded(hydra, typed, again=again)) for again in (False, True)]
+    assert before[0] == before[1]
+    compose_once(monkeypatch)
+    first, *others = (loaded(hydra, typed, again=again) for again in (False, True, True))
+    assert others[0] is first
+    assert others[1] is not first
+    assert OmegaConf.to_yaml(first) == OmegaConf.to_yaml(others[1]) == before[0]
+
+
+def test_a_sweep_of_hydras_settings_is_refused_as_ever(hydra: Hydra, monkeypatch) -> None:
+    typed = ["+experiment=figure3", "hydra.verbose=true,false"]
+    compose_once(monkeypatch)
+    loaded(hydra, typed, again=False)
+    with pytest.raises(ConfigCompositionException, match="Sweeping over Hydra's configuration is not supported"):
+        loaded(hydra, typed, again=True)
+
+
 def test_settings_are_handed_out_once_and_then_composed_anew(monkeypatch) -> None:
     """As for a multirun with the same job twice: checked, checked, started, started."""
     monkeypatch.setattr(ConfigLoaderImpl, "load_sweep_config", lambda *_: object())
@@ -61,17 +94,25 @@ def test_settings_are_handed_out_once_and_then_composed_anew(monkeypatch) -> Non
     assert loader.load_sweep_config(whole, ["seed=2"]) is not first
 
 
-@pytest.mark.parametrize("typed", [["+experiment=figure3", "size=tiny"], ["recipe=ssgp", "data=abalone"]])
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ["+experiment=figure3", "size=tiny"],
+        ["recipe=ssgp", "data=abalone"],
+        ["+experiment=equal_effort", "model=lstm"],
+        ["+experiment=tune", "space=${model}"],
+    ],
+)
 @pytest.mark.usefixtures("hydra")
 def test_files_that_were_kept_give_the_settings_of_files_that_are_read(typed: list[str]) -> None:
     def written() -> str:
         return OmegaConf.to_yaml(compose("config", typed, return_hydra_config=True))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ConfigRepository, "load_config", READ)
+        unpatched(patch)
         read = written()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ConfigRepository, "load_config", READ)
+        unpatched(patch)
         read_once(patch)
         reads: list[str] = []
         patch.setattr(OmegaConf, "load", lambda file, load=OmegaConf.load: (reads.append(file.name), load(file))[1])
