@@ -154,7 +154,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@touch $@
 
 $(DOCS_INSTALLED): $(INSTALLED)
-	@echo 'installing what builds the documentation, once'
-	@$(PIP_INSTALL) -e '.[docs]' > .venv/pip.log 2>&1 || { cat .venv/pip.log >&2; exit 1; }
+	@echo 'installing what builds the documentation and checks types, once'
+	@$(PIP_INSTALL) -e '.[docs,types]' > .venv/pip.log 2>&1 || { cat .venv/pip.log >&2; exit 1; }
 	@$(COMPILE)
 	@touch $@
