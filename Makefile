@@ -36,7 +36,7 @@ run: $(INSTALLED)  ## train and compare the paper's model, the default and the b
 	@$(BIN)/python -m pipeline +experiment=walking $(ARGS)
 
 test: $(INSTALLED)  ## the whole test suite; ARGS='-k sampler' adds options of pytest
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
 
 # the types of docs/extensions are those of what builds the documentation
 check: $(DOCS_INSTALLED)  ## format, lint, types, import contracts, secrets and the fast tests
@@ -45,7 +45,7 @@ check: $(DOCS_INSTALLED)  ## format, lint, types, import contracts, secrets and 
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
 	$(SECRETS)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m 'not slow' $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow' $(ARGS)
 
 # asks PyPI about every pinned version, so it needs the network; --strict: a package it cannot ask about is a failure
 audit: $(INSTALLED)  ## known vulnerabilities of the pinned versions; needs the network
