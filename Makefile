@@ -17,6 +17,7 @@ COMPILE := $(BIN)/python -W ignore -m compileall -q -j 0 -x /tests/ .venv/lib sr
 export MLFLOW_DISABLE_TELEMETRY ?= true
 INSTALLED := .venv/.installed
 DOCS_INSTALLED := .venv/.docs_installed
+TYPES_INSTALLED := .venv/.types_installed
 # long hexadecimal numbers here are checksums and commits, those of twelve digits revisions of MLflow's database
 SECRETS := git ls-files -z | xargs -0 $(BIN)/detect-secrets-hook --no-verify --exclude-lines "[0-9a-f]{32}|[^0-9a-f][0-9a-f]{12}[^0-9a-f]"
 # $(call trace_page,NAME,EXPERIMENT,SETTINGS,FILES,MORE): the run trace-NAMEMORE, of whose tables and figures FILES go to
@@ -39,7 +40,7 @@ test: $(INSTALLED)  ## the whole test suite; ARGS='-k sampler' adds options of p
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
 
 # the types of docs/extensions are those of what builds the documentation
-check: $(DOCS_INSTALLED)  ## format, lint, types, import contracts, secrets and the fast tests
+check: $(DOCS_INSTALLED) $(TYPES_INSTALLED)  ## format, lint, types, import contracts, secrets and the fast tests
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/basedpyright
@@ -154,7 +155,13 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@touch $@
 
 $(DOCS_INSTALLED): $(INSTALLED)
-	@echo 'installing what builds the documentation and checks types, once'
-	@$(PIP_INSTALL) -e '.[docs,types]' > .venv/pip.log 2>&1 || { cat .venv/pip.log >&2; exit 1; }
+	@echo 'installing what builds the documentation, once'
+	@$(PIP_INSTALL) -e '.[docs]' > .venv/pip.log 2>&1 || { cat .venv/pip.log >&2; exit 1; }
+	@$(COMPILE)
+	@touch $@
+
+$(TYPES_INSTALLED): $(INSTALLED)
+	@echo 'installing the type checker, once'
+	@$(PIP_INSTALL) -e '.[types]' > .venv/pip.log 2>&1 || { cat .venv/pip.log >&2; exit 1; }
 	@$(COMPILE)
 	@touch $@

@@ -1,7 +1,7 @@
 """Hydra composes the settings of a command twice, and those of each job of a multirun; tests compose them once, where
-the second composition gives what the first gave. It also reads and parses every file of `conf/` for each composition,
-copies all schemas and lists what interpolations of defaults could name, where there are none; in a process of tests
-that is done once a file, not at all, and where there are some.
+the second composition gives what the first gave. For each composition it also reads and parses every file of `conf/`,
+copies all schemas and lists what interpolations of defaults could name. In a process of tests each file is read once,
+schemas are not copied, and nothing is listed where defaults have no interpolation.
 
 The program is as it was, and composes as Hydra does where tests start it in a process of its own.
 """
@@ -126,8 +126,8 @@ def read_once(patch: pytest.MonkeyPatch) -> None:
 
 
 def spare_copies_and_lists(patch: pytest.MonkeyPatch) -> None:
-    """A repository is copied for each composition, which gives it other sources, with the store of all schemas, which
-    it does not change."""
+    """Copies a repository without the store of all schemas, which no composition changes, and lists what interpolations
+    of defaults could name where there is one."""
 
     def copied(repository: ConfigRepository, _: dict[int, Any]) -> ConfigRepository:
         other = copy.copy(repository)

@@ -48,7 +48,7 @@ def no_tracking_uri() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def files_of_conf_are_read_once_and_kinds_of_figures_drawn_once() -> Iterator[None]:
+def files_of_conf_are_read_once_and_pictures_drawn_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         read_once(patch)
         draw_once(patch)

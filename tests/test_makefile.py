@@ -37,14 +37,19 @@ def make(folder: Path, target: str, *, status: int) -> subprocess.CompletedProce
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("target", [".venv/.installed", ".venv/.docs_installed"])
-def test_pip_is_silent_where_it_succeeds(target: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("target", "extra"),
+    [(".venv/.installed", "dev"), (".venv/.docs_installed", "docs"), (".venv/.types_installed", "types")],
+)
+def test_pip_is_silent_where_it_succeeds(target: str, extra: str, tmp_path: Path) -> None:
     result = make(tmp_path, target, status=0)
     assert result.returncode == 0, result.stderr
     assert "Collecting" not in result.stdout + result.stderr
     assert "setting up .venv, once" in result.stdout
     assert (tmp_path / target).is_file()
-    assert "Collecting" in (tmp_path / ".venv" / "pip.log").read_text()
+    assert re.fullmatch(
+        rf"Collecting .* -e \.\[{extra}\]", (tmp_path / ".venv" / "pip.log").read_text().splitlines()[0]
+    )
 
 
 def test_pip_is_heard_where_it_fails(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 
-AGAIN = "this gradient is written by hand and cannot be differentiated once more; {instead}"
 STEP_BY_STEP = "move the model step by step, by predict and update, as models.trace.hessian.step_by_step_loss does"
 Backward = Callable[..., Any]
 
@@ -18,14 +17,17 @@ def differentiable_once(instead: str) -> Callable[[Backward], Backward]:
 
     instead: what a caller can do who needs a second derivative, as the error says it. torch's `once_differentiable`
     raises only where a derivative of the gradient is taken through what came in; through saved tensors it is left out
-    in silence. Raises RuntimeError where the gradient is asked for with `create_graph`.
+    in silence. Raises RuntimeError where the gradient is asked for with `create_graph`, even if only other terms of
+    the loss are differentiated once more: that is not known yet.
     """
 
     def refusing(backward: Backward) -> Backward:
         @wraps(backward)
         def once(ctx: Any, *gradients: Any) -> Any:
             if torch.is_grad_enabled():
-                raise RuntimeError(AGAIN.format(instead=instead))
+                raise RuntimeError(
+                    f"this gradient is written by hand and cannot be differentiated once more; {instead}"
+                )
             return backward(ctx, *gradients)
 
         return once

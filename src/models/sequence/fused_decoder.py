@@ -251,7 +251,7 @@ class _Recursion(torch.autograd.Function):
         return kept.states[1:].transpose(0, 1), kept.contexts[1:].transpose(0, 1), attention
 
     @staticmethod
-    @differentiable_once("write out the steps of the decoder, by attention and torch.nn.LSTMCell")
+    @differentiable_once("take the steps by operations of torch, as the text of models.sequence.fused_decoder has them")
     def backward(ctx: Any, *above: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         memory, keys, *rest = ctx.saved_tensors
         parts = len(Attended._fields)

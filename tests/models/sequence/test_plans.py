@@ -81,7 +81,7 @@ def test_a_plan_is_dense_attention_with_its_mask(
             torch.testing.assert_close(own, other, rtol=tolerance, atol=tolerance)
 
 
-def test_a_second_derivative_is_refused_and_there_is_at_once() -> None:
+def test_a_second_derivative_is_refused_by_pieces_and_exists_at_once() -> None:
     made, parts = planned(SlidingWindow(6), 17), drawn(17)
     found = made.attend(*parts).square().sum()
     with pytest.raises(RuntimeError, match="cannot be differentiated once more; attend by attend_at_once"):

@@ -179,7 +179,7 @@ def test_a_second_derivative_of_the_decoder_is_refused_and_not_wrong() -> None:
     decoder, read, _ = made("additive", fed=0)
     memory, present = some_sequences()[0][:, :3], some_sequences().present[:, :3]
     found = decoder(memory, present, steps=3, read=read).values.square().sum()
-    with pytest.raises(RuntimeError, match="cannot be differentiated once more; write out the steps of the decoder"):
+    with pytest.raises(RuntimeError, match="cannot be differentiated once more; take the steps by operations of torch"):
         torch.autograd.grad(found, [decoder.gates.weight], create_graph=True)
 
 

@@ -10,6 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from models.runtime.by_hand import differentiable_once
+
 GROUP = 16  # channels that are normalised together
 EPSILON = 1e-5
 
@@ -50,6 +52,7 @@ class Normalise(torch.autograd.Function):
         return torch.addcmul(at_pixels(bias - mean * scale), maps, at_pixels(scale)).mul_(inside)
 
     @staticmethod
+    @differentiable_once("normalise by operations of torch, as the formula of OwnGroupNorm says")
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
         """Returns the gradients of maps, weight and bias."""
         maps, weight, mean, over, each, inside = ctx.saved_tensors

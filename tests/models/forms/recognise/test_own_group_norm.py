@@ -45,6 +45,13 @@ def test_values_and_gradients_are_those_of_the_formula(dtype: torch.dtype, toler
     assert not sides[0][0][1, :, :, 1:].any()
 
 
+def test_a_second_derivative_is_refused_and_not_wrong() -> None:
+    norm, maps, widths = drawn(torch.float64)
+    found = norm(maps, inside(torch.tensor(widths), maps.shape[3])).square().sum()
+    with pytest.raises(RuntimeError, match="cannot be differentiated once more; normalise by operations of torch"):
+        torch.autograd.grad(found, [norm.weight], create_graph=True)
+
+
 def test_the_gradient_is_that_of_differences() -> None:
     norm, maps, widths = drawn(torch.float64)
     own = inside(torch.tensor(widths[:2]), 4)
