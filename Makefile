@@ -40,7 +40,7 @@ test: $(INSTALLED)  ## the whole test suite; ARGS='-k sampler' adds options of p
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
 
 # the types of docs/extensions are those of what builds the documentation
-check: $(DOCS_INSTALLED) $(TYPES_INSTALLED)  ## format, lint, types, import contracts, secrets and the fast tests
+check: $(TYPES_INSTALLED)  ## format, lint, types, import contracts, secrets and the fast tests
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/basedpyright
@@ -154,14 +154,13 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@echo '.venv is set up; what pip said is in .venv/pip.log'
 	@touch $@
 
+# one after the other: pip cannot install two things at once
 $(DOCS_INSTALLED): $(INSTALLED)
-	@echo 'installing what builds the documentation, once'
-	@$(PIP_INSTALL) -e '.[docs]' > .venv/pip.log 2>&1 || { cat .venv/pip.log >&2; exit 1; }
-	@$(COMPILE)
-	@touch $@
-
-$(TYPES_INSTALLED): $(INSTALLED)
-	@echo 'installing the type checker, once'
-	@$(PIP_INSTALL) -e '.[types]' > .venv/pip.log 2>&1 || { cat .venv/pip.log >&2; exit 1; }
+$(TYPES_INSTALLED): $(DOCS_INSTALLED)
+$(DOCS_INSTALLED): FOR := what builds the documentation
+$(TYPES_INSTALLED): FOR := the type checker
+$(DOCS_INSTALLED) $(TYPES_INSTALLED): .venv/.%_installed:
+	@echo 'installing $(FOR), once'
+	@$(PIP_INSTALL) -e '.[$*]' > .venv/pip.log 2>&1 || { cat .venv/pip.log >&2; exit 1; }
 	@$(COMPILE)
 	@touch $@

@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
+from mlflow.tracking import MlflowClient
 
 from drawn_once import draw_once
 from pipeline.plotting import new_axes
 from pipeline.tracking.run import Run
 
-LOGGED = Run.figure  # without what the session spares
+LOGGED = MlflowClient.log_figure  # without what the session spares
 WHOLE = 5_000  # bytes that a drawn PNG has, and an empty one has not
 
 
-class Files:
-    """Stands in for MLflow's client."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def get_run(self, _: str) -> Any:
-        return SimpleNamespace(data=SimpleNamespace(metrics={}), info=SimpleNamespace(run_name="a run"))
-
-    def log_figure(self, _: str, figure: Figure, path: str) -> None:
-        figure.savefig(self.folder / path)
-
-
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setattr(Run, "figure", LOGGED)
-    return Run(Files(tmp_path), "a")  # pyright: ignore[reportArgumentType]
+def run(client: MlflowClient, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setattr(MlflowClient, "log_figure", LOGGED)
+    return Run(client, client.create_run("0").info.run_id)
 
 
 def curve(points: int) -> Figure:
@@ -42,23 +28,28 @@ def curve(points: int) -> Figure:
     return figure
 
 
-def sizes(folder: Path) -> list[bool]:
+def drawn(run: Run) -> list[bool]:
     """Whether each PNG is a drawn one, in the order of names."""
-    return [path.stat().st_size > WHOLE for path in sorted(folder.glob("*.png"))]
+    files = sorted(run.client.list_artifacts(run.id), key=lambda file: file.path)
+    return [file.file_size > WHOLE for file in files if file.path.endswith(".png")]
 
 
-def test_the_first_png_of_a_path_is_drawn_and_every_svg(run: Run, tmp_path: Path) -> None:
+def svg(run: Run) -> str:
+    return Path(run.client.download_artifacts(run.id, "one.svg")).read_text(encoding="utf-8")
+
+
+def test_the_first_png_of_a_path_is_drawn_and_every_svg(run: Run) -> None:
     with pytest.MonkeyPatch.context() as patch:
         draw_once(patch)
         run.figure(curve(3), "one")
-        first = (tmp_path / "one.svg").read_text()
-        assert sizes(tmp_path) == [True]
+        first = svg(run)
+        assert drawn(run) == [True]
         run.figure(curve(30), "one")
         run.figure(curve(3), "two")
-        assert sizes(tmp_path) == [False, True]
-        assert "<path" in (tmp_path / "one.svg").read_text() != first
+        assert drawn(run) == [False, True]
+        assert "<path" in svg(run) != first
     run.figure(curve(3), "one")
-    assert sizes(tmp_path) == [True, True]
+    assert drawn(run) == [True, True]
 
 
 def test_a_figure_that_cannot_be_laid_out_fails_after_one_that_can(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,9 +131,6 @@ def test_legends_of_panels_hide_no_line_and_lie_inside_the_figure() -> None:
         assert box.x1 <= figure.bbox.width
 
 
-LOGGED = Run.figure  # without what a session of tests spares
-
-
 class Kept:
     """Stands in for MLflow's client: keeps the figures as a store would."""
 
@@ -164,7 +161,7 @@ def test_a_figure_is_laid_out_once_and_drawn_as_it_would_be_by_itself(
     drawn["own"].savefig(tmp_path / "own.png")
     laid_out.clear()
     run: Any = Run(Kept(tmp_path), "a")  # pyright: ignore[reportArgumentType]
-    LOGGED(run, drawn["run"], "run")
+    run.figure(drawn["run"], "run")
     assert laid_out == [drawn["run"]]
     assert (tmp_path / "run.svg").read_text().count("<svg") == 1
     np.testing.assert_array_equal(imread(tmp_path / "run.png"), imread(tmp_path / "own.png"))
