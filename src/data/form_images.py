@@ -165,7 +165,7 @@ class HandwrittenForms:
 
     parts: by `PARTS`, then by names of one's own. source: what `data.source` is tagged with. stand_in: generated
     without real ink; no claim is made from it. counts: what a loader has to say about its data, by name. files: of
-    each part the file of each form, where there are such.
+    each part the file of each form, where there are such. invert: of `data.forms.images.Reading`, how they were read.
     Raises DataError for a part without a form, and for a form that two parts share.
     """
 
@@ -177,6 +177,7 @@ class HandwrittenForms:
     stand_in: bool = False
     counts: Mapping[str, float] = field(default_factory=dict)
     files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    invert: str = "auto"
 
     def __post_init__(self) -> None:
         if tuple(self.parts)[: len(PARTS)] != PARTS or not all(map(len, self.parts.values())):

@@ -53,7 +53,7 @@ class HandwrittenWords:
 
     parts: by `PARTS`. source: what `data.source` is tagged with. stand_in: generated in place of real data; no claim is
     made from it. counts: what a loader has to say about its data, by name. files: of each part the file of each
-    image, where there are such.
+    image, where there are such. invert: of `data.forms.images.Reading`, how they were read.
     Raises DataError for a part without an image, parts of which some name no writers, and for an image that two parts
     share: what is tested was not trained on.
     """
@@ -66,6 +66,7 @@ class HandwrittenWords:
     stand_in: bool = False
     counts: Mapping[str, float] = field(default_factory=dict)
     files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    invert: str = "auto"
 
     def __post_init__(self) -> None:
         if tuple(self.parts) != PARTS or not all(map(len, self.parts.values())):

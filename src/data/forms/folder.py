@@ -126,7 +126,7 @@ class ImagesFolder(Source):
         check_writers(name, self.writers)
         check_share(name, validation=self.validation, test=self.test)
         check_whole_numbers(name, {"seed": self.seed}, least=0)
-        reading = Reading(self.most_pixels, self.invert)
+        reading = Reading(self.most_pixels, str(self.invert).lower())
         reading.check(name)
         columns = (*needed, WRITER) if self.disjoint else needed
         return read_rows(self.path, self.images, columns, data=name, delimiter=self.delimiter), reading
@@ -151,7 +151,7 @@ class WordsFolder(ImagesFolder):
         places = self.split(words)
         parts = three_parts(NAME, words, places)
         files = {part: tuple(rows.columns[FILE][i] for i in own) for part, own in zip(parts, places, strict=True)}
-        return HandwrittenWords(NAME, parts, rows.table.name, files=files)
+        return HandwrittenWords(NAME, parts, rows.table.name, files=files, invert=reading.invert)
 
     def split(self, words: WordImages) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Returns the rows of the images of training, validation and test part."""

@@ -131,7 +131,7 @@ class FormsFolder(ImagesFolder):
         forms = forms_in(rows, reading)
         parts = {part: FormImages.of(forms[files[i]] for i in own) for part, own in places.items()}
         named = {part: tuple(files[i] for i in own) for part, own in places.items()}
-        return HandwrittenForms(NAME, parts, rows.table.name, files=named)
+        return HandwrittenForms(NAME, parts, rows.table.name, files=named, invert=reading.invert)
 
     def split(self, groups: Sequence[str]) -> dict[str, list[int]]:
         """Returns the numbers of the forms of each of the three parts. groups: what is kept together, by form. Raises

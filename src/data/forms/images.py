@@ -34,7 +34,7 @@ class Reading(NamedTuple):
         """Raises DataError, beginning with the data's name, for settings that are none."""
         if not 1 <= self.most_pixels <= MOST_PIXELS:
             raise DataError(f"{name}: data.most_pixels must lie from 1 to {MOST_PIXELS}, got {self.most_pixels}")
-        if str(self.invert).lower() not in INVERT:
+        if self.invert not in INVERT:
             raise DataError(f"{name}: data.invert={self.invert} is unknown; choose one of {', '.join(INVERT)}")
 
 
@@ -81,7 +81,7 @@ def read_image(content: bytes, *, where: str, reading: Reading = AS_FOUND) -> Sc
             f"{where}: this is a PDF and no image; make an image of each page first, as by "
             "`pdftoppm -gray -r 150 -png FILE.pdf page`"
         )
-    return inked(decoded(content, where, reading.most_pixels), where, str(reading.invert).lower())
+    return inked(decoded(content, where, reading.most_pixels), where, reading.invert)
 
 
 def decoded(content: bytes, where: str, most_pixels: int) -> np.ndarray:

@@ -16,7 +16,7 @@ from mlflow.models import set_model
 from mlflow.protos.databricks_pb2 import BAD_REQUEST
 from mlflow.pyfunc.model import PythonModel
 
-from data.forms.images import read_image
+from data.forms.images import Reading, read_image
 from models.forms.detect.saved import load_detector
 from models.forms.images import as_ink
 from models.forms.reader import FormReader, WholeReader
@@ -26,6 +26,8 @@ from models.forms.tables import found_table
 from models.runtime.request import read_table_body
 from models.runtime.scoring_server import check_before_mlflow
 from models.runtime.threads import threads_for
+
+IMAGES = "images.json"  # beside the saved parameters
 
 
 class BadRequest(MlflowException, ValueError):
@@ -52,9 +54,14 @@ def bytes_of(image: Any, where: str) -> bytes:
         raise BadRequest(f"{where}: image is no base64 ({error})") from error
 
 
-def grey_of(image: Any, where: str) -> np.ndarray:
+def reading_of(parameters: Path) -> Reading:
+    """Returns how images are read: as those were that the model was trained on."""
+    return Reading(**json.loads((parameters / IMAGES).read_text(encoding="utf-8")))
+
+
+def grey_of(image: Any, where: str, reading: Reading) -> np.ndarray:
     """Returns the greys of an image. Raises BadRequest for what is none, ValueError for one that cannot be read."""
-    return read_image(bytes_of(image, where), where=where).grey
+    return read_image(bytes_of(image, where), where=where, reading=reading).grey
 
 
 class Boxes:
@@ -64,7 +71,7 @@ class Boxes:
     columns = ("form", "image")
 
     def __init__(self, folder: Path) -> None:
-        self.reader = self.reader_of(folder)
+        self.reader, self.reading = self.reader_of(folder), reading_of(folder.parent)
 
     @staticmethod
     def reader_of(folder: Path) -> FormReader | WholeReader:
@@ -79,7 +86,7 @@ class Boxes:
             raise BadRequest(f"form {twice!r} comes twice; give each a name of its own")
         least, vocabulary = float(params.get("least_score", 0.0)) or None, bool(params.get("vocabulary", False))
         return found_table({
-            name: self.reader.read(grey_of(image, f"form {name!r}"), least, vocabulary=vocabulary)
+            name: self.reader.read(grey_of(image, f"form {name!r}", self.reading), least, vocabulary=vocabulary)
             for name, image in zip(names, table["image"], strict=True)
         })  # fmt: skip
 
@@ -110,10 +117,14 @@ class Texts:
 
     def __init__(self, folder: Path) -> None:
         self.recogniser, self.correction = load_recogniser(folder)
+        self.reading = reading_of(folder.parent)
 
     def answer(self, table: pd.DataFrame, params: Mapping[str, Any]) -> pd.DataFrame:  # noqa: ARG002
         """Returns what each image says."""
-        inks = [as_ink(grey_of(image, f"image {place}")) for place, image in enumerate(table["image"], start=1)]
+        inks = [
+            as_ink(grey_of(image, f"image {place}", self.reading))
+            for place, image in enumerate(table["image"], start=1)
+        ]
         with threads_for(self.recogniser):
             readings = self.recogniser.read_words(inks)
         texts = [own.text for own in readings]

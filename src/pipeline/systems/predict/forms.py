@@ -40,10 +40,11 @@ def asked_of(model: Any, settings: PredictConfig, unit: str) -> dict[str, Any]:
 def answers(model: Any, settings: PredictConfig, unit: str) -> dict[str, pd.DataFrame]:
     """Returns what a model says of each image, by its file. unit: what an image is called.
 
-    Warns of images with light ink on dark paper, which a model reads inverted. Raises DataError, naming the file, for
-    an image that cannot be read, PipelineError for settings of others.
+    Warns of images with light ink on dark paper, which a model reads inverted where it finds that out. Raises
+    DataError, naming the file, for an image that cannot be read, PipelineError for settings of others.
     """
     params = asked_of(model, settings, unit)
+    finds_out = model.metadata.metadata.get("invert", "auto") == "auto"
     found, inverted = dict[str, pd.DataFrame](), list[Path]()
     for file in tqdm(
         images_at(Path(settings.data.path).expanduser()), desc="read", unit=unit, disable=None, leave=False
@@ -54,7 +55,7 @@ def answers(model: Any, settings: PredictConfig, unit: str) -> dict[str, pd.Data
             found[file.name] = model.predict(frame, params=params or None)
         except ValueError as error:
             raise DataError(f"{file}: {getattr(error, 'reason', error)}") from error
-        if read_image(content, where=str(file)).inverted:
+        if finds_out and read_image(content, where=str(file)).inverted:
             inverted.append(file)
     warn_of_inverted(inverted, len(found))
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,6 +24,7 @@ from pipeline.systems.forms.servable import png_of, servable
 from pipeline.systems.predict.config import PredictConfig
 from pipeline.systems.predict.forms import predicted_forms
 from pipeline.tracking.model import model_parts
+from pipeline.tracking.servable import EXAMPLE
 from served_in_process import application, in_process
 
 
@@ -31,9 +33,9 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> Any:
     forms = ComposedForms(forms=1, validation=1, test=2, height=96, width=128, source="stand_in", layout="free").load()
     folder, own = tmp_path_factory.mktemp("logged"), Components().network()
     (folder / "parameters").mkdir()
-    trained_model(own, forms.parts["test"], 0.5).write(folder / "parameters")
+    trained_model(own, forms, 0.5).write(folder / "parameters")
     mlflow.pyfunc.save_model(folder / "model", **model_parts(servable(folder / "parameters"), folder))
-    return SimpleNamespace(reader=FormReader(own), path=str(folder / "model"), forms=forms.parts["test"])
+    return SimpleNamespace(reader=FormReader(own), path=str(folder / "model"), forms=forms.parts["test"], data=forms)
 
 
 def expected(logged: Any) -> pd.DataFrame:
@@ -111,3 +113,20 @@ def test_a_folder_of_images_is_predicted_image_by_image(logged: Any, tmp_path: P
     (tmp_path / "2.png").write_bytes(b"x")
     with pytest.raises(DataError, match=r"form '2.png': this is no image that can be read"):
         predicted_forms(model, asked(tmp_path))
+
+
+@pytest.mark.parametrize(("invert", "taken"), [("true", "light"), ("false", "dark")])
+def test_a_model_reads_ink_as_its_training_images_were_read(
+    invert: str, taken: str, logged: Any, tmp_path: Path
+) -> None:
+    """And warns of none: the ink is not found out."""
+    parameters, first = tmp_path / "parameters", expected(logged).query("form == 'form 1'")["x0"].tolist()
+    parameters.mkdir()
+    trained_model(Components().network(), replace(logged.data, invert=invert), 0.5).write(parameters)
+    mlflow.pyfunc.save_model(tmp_path / "model", **model_parts(servable(parameters), tmp_path))
+    model = mlflow.pyfunc.load_model(str(tmp_path / "model"))
+    assert model.predict(pd.read_csv(parameters / EXAMPLE))["x0"].tolist() == first
+    for ink, image in (("dark", logged.forms.image(0)), ("light", 255 - logged.forms.image(0))):
+        (tmp_path / f"{ink}.png").write_bytes(png_of(image))
+        found, _ = predicted_forms(model, asked(tmp_path / f"{ink}.png"))
+        assert (found["x0"].tolist() == first) is (ink == taken)

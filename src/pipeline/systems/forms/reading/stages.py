@@ -72,5 +72,5 @@ def keep(settings: FormsConfig, data: HandwrittenForms, reader: Reader, error: f
     from pipeline.systems.forms.reading.servable import trained_model
     from pipeline.tracking.model import kept_in_words
 
-    kept = trained_model(reader, data.parts["test"], error, given=boxes_given(settings))
+    kept = trained_model(reader, data, error, given=boxes_given(settings))
     return kept_in_words(here.run, kept, settings.tracking, FORMS, path="FOLDER")

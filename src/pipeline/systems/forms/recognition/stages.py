@@ -53,5 +53,5 @@ def keep(settings: FormsConfig, data: HandwrittenWords, fitted: Fitted, here: St
     from pipeline.systems.forms.recognition.servable import trained_model
     from pipeline.tracking.model import kept_in_words
 
-    kept = trained_model(fitted, data.parts["test"])
+    kept = trained_model(fitted, data)
     return kept_in_words(here.run, kept, settings.tracking, FORMS, path="FOLDER")

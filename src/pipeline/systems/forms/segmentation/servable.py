@@ -6,24 +6,24 @@ from pathlib import Path
 
 import pandas as pd
 
-from data.form_images import FormImages
+from data.form_images import FormImages, HandwrittenForms
 from models.forms.detect.detector import Detector
 from models.forms.detect.saved import save_detector
-from pipeline.systems.forms.servable import base64_of, servable
+from pipeline.systems.forms.servable import base64_of, kept
 from pipeline.tracking.servable import TrainedModel
 
 
-def table_of(forms: FormImages, count: int) -> pd.DataFrame:
-    """Returns the first forms as the table that the model takes."""
-    images = [base64_of(forms.image(number)) for number in range(count)]
+def table_of(forms: FormImages, count: int, invert: str = "auto") -> pd.DataFrame:
+    """Returns the first forms as the table that a model takes whose images are read with that `invert`."""
+    images = [base64_of(forms.image(number), invert) for number in range(count)]
     return pd.DataFrame({"form": [f"form {number + 1}" for number in range(count)], "image": images})
 
 
-def trained_model(detector: Detector, forms: FormImages, error: float) -> TrainedModel:
+def trained_model(detector: Detector, data: HandwrittenForms, error: float) -> TrainedModel:
     """Returns a detector as it is kept, with one form, of the test part, as its example. error: of the validation
     part."""
 
     def save(folder: Path) -> None:
         save_detector(detector, folder / "forms")
 
-    return TrainedModel(save, servable, table_of(forms, 1), error)
+    return kept(save, table_of(data.parts["test"], 1, data.invert), error, data.invert)

@@ -61,5 +61,5 @@ def keep(settings: FormsConfig, data: HandwrittenForms, fitted: Fitted, here: St
     from pipeline.systems.forms.segmentation.servable import trained_model
     from pipeline.tracking.model import kept_in_words
 
-    kept = trained_model(fitted.detector, data.parts["test"], fitted.validation)
+    kept = trained_model(fitted.detector, data, fitted.validation)
     return kept_in_words(here.run, kept, settings.tracking, FORMS, path="FOLDER")
