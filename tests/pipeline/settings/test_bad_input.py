@@ -155,12 +155,13 @@ def test_tables(frame: pd.DataFrame, message: str, run_pipeline, tmp_path: Path)
     ],
 )
 def test_a_missing_file_is_said_before_any_work(
-    arguments: tuple[str, ...], message: str, run_pipeline, client, monkeypatch
+    arguments: tuple[str, ...], message: str, run_pipeline, client, store: Path, monkeypatch
 ) -> None:
     monkeypatch.setattr("pipeline.__main__.run", lambda *_: pytest.fail("the recipe began"))
     result = run_pipeline(*arguments)
     assert result.error.startswith(f"error: {message}"), result.error
     assert not [e for e in client.search_experiments() if client.search_runs([e.experiment_id])]
+    assert not list(store.glob("hydra/*"))
 
 
 def run_in(folder: Path, *arguments: str, module: str = "pipeline") -> subprocess.CompletedProcess[str]:
