@@ -186,7 +186,8 @@ def test_every_contender_composes_and_names_its_data_and_model(contender: str) -
     elif folder == "walking":  # the same data and model, from the paper's settings to the best
         assert (choices.data, choices.model) == ("mocap", "psrnn")
     elif not folder.startswith("refined"):
-        assert choices.data == folder.removesuffix("_effort")  # what a search with equal effort chose
+        # what a search with equal effort chose, and what its PSRNN has without a state
+        assert choices.data == folder.removesuffix("_effort").removesuffix("_state")
         stateless = folder == "ett" and choices.model == "no_state"  # of which there are several readouts
         assert stateless or name in (choices.model, f"{choices.model}_{choices.readout}")
     with open_dict(config):
@@ -194,6 +195,15 @@ def test_every_contender_composes_and_names_its_data_and_model(contender: str) -
     settings = checked(config)
     check_target("model", settings.model, [])
     check_target("data", settings.data, [])
+
+
+@pytest.mark.parametrize("data", ["mocap", "swimmer", "handwriting"])
+def test_the_readout_without_a_state_is_that_of_the_psrnn(data: str) -> None:
+    both = (f"{data}_effort/psrnn", f"{data}_state/no_state_kernel")
+    states, readouts = zip(*((own.model, own.readout) for own in (
+        compose("config", [f"+contender={name}"]) for name in both)), strict=True)  # fmt: skip
+    assert readouts[0] == readouts[1]
+    assert states[0] != states[1]
 
 
 @pytest.mark.parametrize(("folder", "update", "ridge"), [("refined", "paper", 0.01), ("refined_bayes", "bayes", 0.1)])
