@@ -10,7 +10,7 @@ ARGS ?=
 BIN := .venv/bin
 # installs what follows it into .venv; of pip's output only that of a failure is shown
 PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --no-compile -c constraints.txt
-# Python compiles what is imported and keeps it: a fifth of what is installed, so pip need not; this says so to all targets
+# pip compiles nothing: Python compiles what is imported and keeps it. Empty, as a 1 in the environment would forbid to keep it
 export PYTHONDONTWRITEBYTECODE :=
 # MLflow's, of the UI too; an environment that says otherwise wins
 export MLFLOW_DISABLE_TELEMETRY ?= true
@@ -143,7 +143,7 @@ ui: $(INSTALLED)  ## open the MLflow UI on the store that the runs went to; PORT
 
 clean:  ## remove .venv, builds and caches; runs in mlruns/ are kept
 	rm -rf .venv build dist site .cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
-	find conf src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find benchmarks conf docs examples src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@command -v '$(PYTHON)' > /dev/null || { echo 'error: $(PYTHON) is not found; name a Python 3.11 or newer: make PYTHON=/path/to/python' >&2; exit 1; }

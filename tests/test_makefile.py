@@ -16,7 +16,8 @@ ROOT = PACKAGE.parent.parent
 PYTHON = """#!/bin/sh
 case "$1 $2" in
   "-m venv") mkdir -p .venv/bin; cp "$0" .venv/bin/python ;;
-  "-m pip") echo "Collecting $*"; echo "pip's complaint" >&2; exit "${PIP_STATUS:-0}" ;;
+  "-m pip") echo "Collecting $*"; echo "keeps bytecode: ${PYTHONDONTWRITEBYTECODE:-yes}"
+    case "$*" in *"-e "*) echo "pip's complaint" >&2; exit "${PIP_STATUS:-0}" ;; esac ;;
   "-m pipeline.export") mkdir -p "$4/$3"; for file in claims.csv failures.csv failures.svg paired.csv seconds.csv
     do echo "$3" > "$4/$3/$file"; done ;;
 esac
@@ -33,7 +34,7 @@ def make(folder: Path, target: str, *, status: int) -> subprocess.CompletedProce
     python.write_text(PYTHON)
     python.chmod(0o755)
     command = ["make", "--no-print-directory", f"PYTHON={python}", target, "ARGS=resume=true"]
-    environment = {"PATH": "/usr/bin:/bin:/usr/local/bin", "PIP_STATUS": str(status)}
+    environment = {"PATH": "/usr/bin:/bin:/usr/local/bin", "PIP_STATUS": str(status), "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
@@ -47,8 +48,16 @@ def test_pip_is_silent_where_it_succeeds(target: str, extra: str, tmp_path: Path
     assert "Collecting" not in result.stdout + result.stderr
     assert "setting up .venv, once" in result.stdout
     assert (tmp_path / target).is_file()
-    lines = (tmp_path / ".venv" / "pip.log").read_text().splitlines()
-    assert re.fullmatch(rf"Collecting .* -e \.\[{extra}\]", lines[-2])
+    own, keeps, complaint = (tmp_path / ".venv" / "pip.log").read_text().splitlines()[-3:]
+    assert re.fullmatch(rf"Collecting .* -e \.\[{extra}\]", own)
+    assert keeps == "keeps bytecode: yes"
+    assert complaint == "pip's complaint"
+
+
+def test_the_pip_that_is_pinned_comes_first(tmp_path: Path) -> None:
+    assert make(tmp_path, ".venv/.installed", status=0).returncode == 0
+    assert (tmp_path / ".venv" / "pip.log").read_text().splitlines()[0].endswith("-c constraints.txt --upgrade pip")
+    assert re.search(r"^pip==\d", (ROOT / "constraints.txt").read_text(), re.M)
 
 
 def test_pip_is_heard_where_it_fails(tmp_path: Path) -> None:

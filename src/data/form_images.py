@@ -165,7 +165,8 @@ class HandwrittenForms:
 
     parts: by `PARTS`, then by names of one's own. source: what `data.source` is tagged with. stand_in: generated
     without real ink; no claim is made from it. counts: what a loader has to say about its data, by name. files: of
-    each part the file of each form, where there are such. invert: of `data.forms.images.Reading`, how they were read.
+    each part the file of each form, where there are such. invert: as in `data.forms.images.Reading`; "auto" for images
+    that come from no file.
     Raises DataError for a part without a form, and for a form that two parts share.
     """
 

@@ -53,7 +53,7 @@ class HandwrittenWords:
 
     parts: by `PARTS`. source: what `data.source` is tagged with. stand_in: generated in place of real data; no claim is
     made from it. counts: what a loader has to say about its data, by name. files: of each part the file of each
-    image, where there are such. invert: of `data.forms.images.Reading`, how they were read.
+    image, where there are such. invert: as in `data.forms.images.Reading`; "auto" for images that come from no file.
     Raises DataError for a part without an image, parts of which some name no writers, and for an image that two parts
     share: what is tested was not trained on.
     """

@@ -126,7 +126,7 @@ class ImagesFolder(Source):
         check_writers(name, self.writers)
         check_share(name, validation=self.validation, test=self.test)
         check_whole_numbers(name, {"seed": self.seed}, least=0)
-        reading = Reading(self.most_pixels, str(self.invert).lower())
+        reading = Reading(self.most_pixels, self.invert)
         reading.check(name)
         columns = (*needed, WRITER) if self.disjoint else needed
         return read_rows(self.path, self.images, columns, data=name, delimiter=self.delimiter), reading

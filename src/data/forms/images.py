@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,15 +22,20 @@ MOST_BYTES = 200_000_000  # of a file
 LEAST_CONTRAST = 24  # between the darkest and the lightest grey
 INVERT = ("auto", "true", "false")
 PDF = b"%PDF"
+READING = "images.json"  # of a saved model
 SIXTEEN_BITS = ("I;16", "I;16L", "I;16B", "I;16N", "I")
 
 
-class Reading(NamedTuple):
+@dataclass(frozen=True)
+class Reading:
     """Says how images are read. most_pixels: an image of more is refused. invert: "true" for light ink on dark paper,
-    "false" for dark ink, "auto" to take what there is less of as ink."""
+    "false" for dark ink, "auto" to take what there is less of as ink; True and False are taken too."""
 
     most_pixels: int = MOST_PIXELS
     invert: str = "auto"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "invert", str(self.invert).lower())
 
     def check(self, name: str) -> None:
         """Raises DataError, beginning with the data's name, for settings that are none."""
@@ -41,9 +48,20 @@ class Reading(NamedTuple):
 AS_FOUND = Reading()
 
 
+def save_reading(invert: str, folder: Path) -> None:
+    """Writes beside a model's parameters whether the images that it reads have light ink, as in `Reading`."""
+    (folder / READING).write_text(json.dumps({"invert": invert}) + "\n", encoding="utf-8")
+
+
+def load_reading(folder: Path) -> Reading:
+    """Returns what `save_reading` wrote, `AS_FOUND` where it wrote nothing."""
+    file = folder / READING
+    return Reading(invert=json.loads(file.read_text(encoding="utf-8"))["invert"]) if file.exists() else AS_FOUND
+
+
 class Scan(NamedTuple):
     """Holds an image, uint8 (height, width), 0 for black ink and 255 for paper, and whether light and dark were
-    exchanged."""
+    exchanged without a word of the settings."""
 
     grey: np.ndarray
     inverted: bool
@@ -81,6 +99,7 @@ def read_image(content: bytes, *, where: str, reading: Reading = AS_FOUND) -> Sc
             f"{where}: this is a PDF and no image; make an image of each page first, as by "
             "`pdftoppm -gray -r 150 -png FILE.pdf page`"
         )
+    reading.check(where)
     return inked(decoded(content, where, reading.most_pixels), where, reading.invert)
 
 
@@ -153,8 +172,13 @@ def inked(grey: np.ndarray, where: str, invert: str) -> Scan:
     if high - low < LEAST_CONTRAST:
         shade = "white" if low > PAPER / 2 else "black"
         raise DataError(f"{where}: nothing is to be seen, all pixels are {shade} ({low} to {high}); leave it out")
-    light_ink = invert == "true" or (invert == "auto" and float(np.median(grey)) < (low + high) / 2)
-    return Scan(PAPER - grey if light_ink else grey, light_ink)
+    found = invert == "auto" and float(np.median(grey)) < (low + high) / 2
+    return Scan(PAPER - grey if found or invert == "true" else grey, found)
+
+
+def as_in_a_file(grey: np.ndarray, invert: str) -> np.ndarray:
+    """Returns greys with dark ink as a file has them from which they are read with that `invert`."""
+    return PAPER - grey if invert == "true" else grey
 
 
 def said_inverted(names: list[str], count: int, warn: Callable[..., None] = warnings.warn) -> None:

@@ -52,6 +52,13 @@ def test_each_form_keeps_its_file_through_a_cut(tmp_path: Path) -> None:
             assert tuple(f"{form.image.min() - 20}.png" for form in own.forms()) == data.files[part]
 
 
+@pytest.mark.parametrize(("given", "kept"), [("auto", "auto"), (True, "true"), ("FALSE", "false")])
+def test_the_data_know_how_ink_was_told(given: Any, kept: str, tmp_path: Path) -> None:
+    data = load(tmp_path, [], invert=given)
+    assert data.invert == data.shortened(train=1).invert == kept
+    assert bool(data.parts["train"].image(0)[0, 0] < 128) is (kept == "true")
+
+
 def with_writers(folder: Path, writers: dict[str, str]) -> Path:
     """The table of `load` with a column `writer`."""
     table = pd.read_csv(folder / "boxes.csv")

@@ -69,7 +69,12 @@ def test_light_ink_is_turned_dark_and_can_be_kept() -> None:
     assert read_image(dark, where="x").inverted
     np.testing.assert_array_equal(read(dark), GREY)
     np.testing.assert_array_equal(read(dark, invert="false"), 255 - GREY)
-    np.testing.assert_array_equal(read(encoded(Image.fromarray(GREY)), invert="true"), 255 - GREY)
+    for true in ("true", True):
+        np.testing.assert_array_equal(read(encoded(Image.fromarray(GREY)), invert=true), 255 - GREY)
+    with pytest.raises(
+        DataError, match=r"^a.csv, row 2: data.invert=maybe is unknown; choose one of auto, true, false"
+    ):
+        read(dark, invert="maybe")
 
 
 def frames() -> bytes:

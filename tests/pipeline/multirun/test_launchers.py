@@ -120,7 +120,9 @@ def fail(*_: object) -> None:
 
 
 @pytest.mark.parametrize("variable", ["SLURM_RESTART_COUNT", "TORCHELASTIC_RESTART_COUNT"])
-def test_a_requeued_job_goes_on_in_its_run(variable: str, run_pipeline, client, tmp_path: Path, monkeypatch) -> None:
+def test_a_requeued_job_goes_on_in_its_run(
+    variable: str, run_pipeline, client, store: Path, tmp_path: Path, monkeypatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     write_table(tmp_path / "first.csv", 1)
     single = ("data=table", "data.path=first.csv", *QUICK)
@@ -135,6 +137,7 @@ def test_a_requeued_job_goes_on_in_its_run(variable: str, run_pipeline, client, 
     assert "error" not in run.data.tags
     assert run_pipeline(*single, "seed=1").status == 0
     assert len(client.search_runs(experiments)) == 2
+    assert not list(store.glob("hydra/*"))
 
 
 def test_jobs_on_one_machine_take_turns_on_its_gpus(monkeypatch) -> None:

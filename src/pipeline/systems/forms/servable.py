@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -16,7 +15,7 @@ from mlflow.models import ModelSignature
 from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
 from PIL import Image
 
-from data.greys import PAPER
+from data.forms.images import as_in_a_file, load_reading, save_reading
 from models.forms.tables import SIDES
 from pipeline.host.errors import PipelineError
 from pipeline.tracking.servable import EXAMPLE, Servable, TrainedModel, pinned
@@ -24,7 +23,6 @@ from pipeline.tracking.servable import EXAMPLE, Servable, TrainedModel, pinned
 SERVED = Path(__file__).with_name("served.py")
 LEAST_SCORE = 0.05
 WHOLE_FORMS = "whole"
-IMAGES = "images.json"  # beside the saved parameters: how images are read
 TAKES_FORMS: dict[str, Any] = {"takes": "forms", "columns": ["form", "image"], "gives": "boxes"}
 BOXES = {
     "form": DataType.string, "order": DataType.long, **dict.fromkeys(SIDES, DataType.double), "class": DataType.string,
@@ -80,19 +78,19 @@ def servable(parameters: Path) -> Servable:
         signature=ModelSignature(outputs=Schema(outputs), **own.params),
         example=pd.read_csv(parameters / EXAMPLE, dtype=str),
         requirements=pinned(f"{name}=={version(name)}" for name in ("scipy", "pillow", "rapidfuzz")),
-        metadata=own.metadata | json.loads((parameters / IMAGES).read_text(encoding="utf-8")),
+        metadata=own.metadata | {"invert": load_reading(parameters).invert},
         packages=("models", "data"),
     )
 
 
 def kept(save: Callable[[Path], None], example: pd.DataFrame, error: float, invert: str) -> TrainedModel:
-    """Returns a trained model as it is kept: it reads light and dark ink as its training images were read."""
+    """Returns a trained model as it is kept: it tells light ink from dark as its training images were read."""
 
-    def whole(folder: Path) -> None:
+    def write(folder: Path) -> None:
         save(folder)
-        (folder / IMAGES).write_text(json.dumps({"invert": invert}) + "\n", encoding="utf-8")
+        save_reading(invert, folder)
 
-    return TrainedModel(whole, servable, example, error)
+    return TrainedModel(write, servable, example, error)
 
 
 def png_of(grey: np.ndarray) -> bytes:
@@ -103,5 +101,5 @@ def png_of(grey: np.ndarray) -> bytes:
 
 
 def base64_of(grey: np.ndarray, invert: str = "auto") -> str:
-    """Returns the PNG file of a grey image in base64, with light ink where images with that `invert` have it."""
-    return base64.b64encode(png_of(PAPER - grey if invert == "true" else grey)).decode()
+    """Returns the PNG file of a grey image in base64, as it is read with that `invert`."""
+    return base64.b64encode(png_of(as_in_a_file(grey, invert))).decode()

@@ -16,7 +16,7 @@ from mlflow.models import set_model
 from mlflow.protos.databricks_pb2 import BAD_REQUEST
 from mlflow.pyfunc.model import PythonModel
 
-from data.forms.images import Reading, read_image
+from data.forms.images import Reading, load_reading, read_image
 from models.forms.detect.saved import load_detector
 from models.forms.images import as_ink
 from models.forms.reader import FormReader, WholeReader
@@ -26,8 +26,6 @@ from models.forms.tables import found_table
 from models.runtime.request import read_table_body
 from models.runtime.scoring_server import check_before_mlflow
 from models.runtime.threads import threads_for
-
-IMAGES = "images.json"  # beside the saved parameters
 
 
 class BadRequest(MlflowException, ValueError):
@@ -54,11 +52,6 @@ def bytes_of(image: Any, where: str) -> bytes:
         raise BadRequest(f"{where}: image is no base64 ({error})") from error
 
 
-def reading_of(parameters: Path) -> Reading:
-    """Returns how images are read: as those were that the model was trained on."""
-    return Reading(**json.loads((parameters / IMAGES).read_text(encoding="utf-8")))
-
-
 def grey_of(image: Any, where: str, reading: Reading) -> np.ndarray:
     """Returns the greys of an image. Raises BadRequest for what is none, ValueError for one that cannot be read."""
     return read_image(bytes_of(image, where), where=where, reading=reading).grey
@@ -71,7 +64,7 @@ class Boxes:
     columns = ("form", "image")
 
     def __init__(self, folder: Path) -> None:
-        self.reader, self.reading = self.reader_of(folder), reading_of(folder.parent)
+        self.reader, self.reading = self.reader_of(folder), load_reading(folder.parent)
 
     @staticmethod
     def reader_of(folder: Path) -> FormReader | WholeReader:
@@ -117,7 +110,7 @@ class Texts:
 
     def __init__(self, folder: Path) -> None:
         self.recogniser, self.correction = load_recogniser(folder)
-        self.reading = reading_of(folder.parent)
+        self.reading = load_reading(folder.parent)
 
     def answer(self, table: pd.DataFrame, params: Mapping[str, Any]) -> pd.DataFrame:  # noqa: ARG002
         """Returns what each image says."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,10 +16,15 @@ import pytest
 
 from data.base import DataError
 from data.forms.composer import ComposedForms
+from data.forms.images import READING, Reading, read_image
 from models.forms.detect.components import Components
-from models.forms.reader import FormReader
+from models.forms.reader import FormReader, WholeReader
+from models.forms.recognise.alphabet import Alphabet
+from models.forms.recognise.crnn import CRNN
 from models.forms.tables import found_table
 from pipeline.host.errors import PipelineError
+from pipeline.systems.forms import served
+from pipeline.systems.forms.reading import servable as reading
 from pipeline.systems.forms.segmentation.servable import table_of, trained_model
 from pipeline.systems.forms.servable import png_of, servable
 from pipeline.systems.predict.config import PredictConfig
@@ -130,3 +136,28 @@ def test_a_model_reads_ink_as_its_training_images_were_read(
         (tmp_path / f"{ink}.png").write_bytes(png_of(image))
         found, _ = predicted_forms(model, asked(tmp_path / f"{ink}.png"))
         assert (found["x0"].tolist() == first) is (ink == taken)
+
+
+@pytest.mark.parametrize("kind", ["words", "pages", "whole"])
+def test_what_is_read_knows_how_ink_is_told(kind: str, logged: Any, tmp_path: Path) -> None:
+    """Its example has light ink where training images had it, and is read as the same example with dark ink is."""
+    network = CRNN(height=16, units=8).network(Alphabet(tuple("abc")), seed=0).eval()
+    reader = WholeReader(network) if kind == "whole" else FormReader(Components().network(), network)
+    answers = {}
+    for invert in ("auto", "true"):
+        folder = tmp_path / invert
+        folder.mkdir()
+        kept = reading.trained_model(reader, replace(logged.data, invert=invert), 0.5, given=kind == "words")
+        kept.write(folder)
+        assert servable(folder).metadata["invert"] == invert
+        example = pd.read_csv(folder / EXAMPLE)
+        grey = read_image(b64decode(example["image"][0]), where="", reading=Reading(invert="false")).grey
+        assert bool(np.median(grey) < 128) is (invert == "true")
+        answers[invert] = served.KINDS[kind](folder / kind).answer(example, {})
+    pd.testing.assert_frame_equal(answers["auto"], answers["true"])
+
+
+def test_parameters_of_before_find_out_how_ink_is_told(logged: Any, tmp_path: Path) -> None:
+    trained_model(Components().network(), replace(logged.data, invert="true"), 0.5).write(tmp_path)
+    (tmp_path / READING).unlink()
+    assert servable(tmp_path).metadata["invert"] == served.KINDS["forms"](tmp_path / "forms").reading.invert == "auto"

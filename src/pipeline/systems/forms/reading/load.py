@@ -20,7 +20,7 @@ def load(settings: FormsConfig) -> HandwrittenForms:
 def words_of(data: HandwrittenForms) -> HandwrittenWords:
     """Returns the words of the forms as images, cut out at their true boxes."""
     parts = {name: cut_out(data.parts[name]) for name in PARTS}
-    return HandwrittenWords(f"{data.name}: words", parts, data.source, stand_in=data.stand_in)
+    return HandwrittenWords(f"{data.name}: words", parts, data.source, stand_in=data.stand_in, invert=data.invert)
 
 
 def pages_of(data: HandwrittenForms, most: int) -> HandwrittenWords:
@@ -33,7 +33,7 @@ def pages_of(data: HandwrittenForms, most: int) -> HandwrittenWords:
                 f"reader.characters={most}; raise it"
             )
     parts = {name: whole(data.parts[name]) for name in PARTS}
-    return HandwrittenWords(f"{data.name}: forms", parts, data.source, stand_in=data.stand_in)
+    return HandwrittenWords(f"{data.name}: forms", parts, data.source, stand_in=data.stand_in, invert=data.invert)
 
 
 def whole(forms: FormImages) -> WordImages:
