@@ -40,8 +40,8 @@ def asked_of(model: Any, settings: PredictConfig, unit: str) -> dict[str, Any]:
 def answers(model: Any, settings: PredictConfig, unit: str) -> dict[str, pd.DataFrame]:
     """Returns what a model says of each image, by its file. unit: what an image is called.
 
-    Warns of images with light ink on dark paper, if the model finds that out by itself. Raises
-    DataError, naming the file, for an image that cannot be read, PipelineError for settings of others.
+    Warns of images with light ink on dark paper, if the model finds that out by itself. Raises DataError,
+    naming the file, for an image that cannot be read, PipelineError for settings of others.
     """
     params = asked_of(model, settings, unit)
     finds_out = model.metadata.metadata.get("invert", "auto") == "auto"
