@@ -55,6 +55,13 @@ def test_eight_jobs_under_one_parent(run_pipeline, client) -> None:
     mlflow.pyfunc.load_model(f"runs:/{best.info.run_id}/model")
 
 
+def test_a_multirun_whose_first_job_is_refused_leaves_no_run(run_pipeline, client) -> None:
+    result = run_pipeline("-m", *SMALL, "seed=0,x")
+    assert (result.status, result.error) == (1, "error: seed=x must be a whole number")
+    assert result.out.splitlines()[-1] == "no job began, so the multirun is not kept"
+    assert client.search_runs([e.experiment_id for e in client.search_experiments()]) == []
+
+
 def test_a_failed_job_stops_neither_the_others_nor_the_parent(run_pipeline, client) -> None:
     result = run_pipeline("-m", *SMALL, "features.count=0,2", SUMMARY)
     assert result.status != 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from data.forms.images import content_of, read_image
 from pipeline.systems.predict.config import PredictConfig
 from pipeline.systems.predict.others import refuse_others
 
+NAMED = 5  # so many forms without a box are named
 ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".ppm", ".pgm", ".pdf")
 
 
@@ -71,14 +73,22 @@ def warn_of_inverted(files: list[Path], count: int) -> None:
         )
 
 
+def said_of_empty_ones(parts: Mapping[str, pd.DataFrame], nothing: str) -> str:
+    """Returns what is added to the words about forms where some have no row: how many, and the names of the first."""
+    empty = [name for name, found in parts.items() if not len(found)]
+    more = ", …" * (len(empty) > NAMED)
+    return f"; {nothing} on {len(empty)} of them ({', '.join(empty[:NAMED])}{more})" if empty else ""
+
+
 def predicted_forms(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:
     """Returns a row for each box that is found on the images, and words about them. Raises as `answers`."""
     parts = answers(model, settings, "form")
     found = pd.concat(parts.values(), ignore_index=True)
+    forms = f"{len(parts)} form{'s' * (len(parts) != 1)}"
     if len(found) and (found["class"] == "form").all():
-        return found, f"{len(found)} of {len(parts)} forms have a text that was read"
-    words = int((found["class"] == "word").sum())
-    return found, f"{len(found)} boxes on {len(parts)} forms, {words} of them words"
+        return found, f"{len(found)} of {forms} have a text that was read" + said_of_empty_ones(parts, "nothing")
+    boxes, words = f"{len(found)} box{'es' * (len(found) != 1)}", int((found["class"] == "word").sum())
+    return found, f"{boxes} on {forms}, {words} of them words{said_of_empty_ones(parts, 'no box')}"
 
 
 def predicted_words(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:

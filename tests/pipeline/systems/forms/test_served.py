@@ -116,6 +116,12 @@ def test_a_folder_of_images_is_predicted_image_by_image(logged: Any, tmp_path: P
     for refused, said in (({"beam": 2}, "beam=2"), ({"vocabulary": True}, "vocabulary=true")):
         with pytest.raises(PipelineError, match=rf"^{said}: this model reads images of forms; leave it out$"):
             predicted_forms(model, asked(tmp_path, **refused))
+    speck = np.full_like(logged.forms.image(0), 255)
+    speck[9, 9] = 0
+    (tmp_path / "speck.png").write_bytes(png_of(speck))
+    found, words = predicted_forms(model, asked(tmp_path))
+    assert (len(found), words.partition(";")[2]) == (len(own), " no box on 1 of them (speck.png)")
+    assert predicted_forms(model, asked(tmp_path / "speck.png"))[1].startswith("0 boxes on 1 form, 0 of them words; ")
     (tmp_path / "2.png").write_bytes(b"x")
     with pytest.raises(DataError, match=r"form '2.png': this is no image that can be read"):
         predicted_forms(model, asked(tmp_path))
