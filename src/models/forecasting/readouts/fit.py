@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from models.forecasting.divergence import LIMIT
 from models.forecasting.filtering import MaskedSequences, filter_sequences, has_gaps, up_to_end
 from models.forecasting.readouts.differences import Differences
 from models.forecasting.readouts.inputs import GROUPS
@@ -112,20 +113,38 @@ def solve_shared(
     return fit.exponents
 
 
-def compared(model: GroupedReadout, part: Part) -> tuple[list[float], list[float]]:
-    """Returns the errors of direct and of iterated forecasts of each horizon, from the same rows of the part; infinite
-    where a forecast is not a number."""
+class Compared(NamedTuple):
+    """Holds the errors of each horizon, from the same rows of a part: of direct and of iterated forecasts, infinite
+    where a forecast is not a number, and of the training mean."""
+
+    direct: list[float]
+    iterated: list[float]
+    mean: list[float]
+
+
+def compared(model: GroupedReadout, part: Part) -> Compared:
+    """Returns the errors of direct and of iterated forecasts, and of the training mean."""
     horizons = range(1, len(model.direct) + 1)
     rows = compared_rows(part.values, part.scored, part.first, horizons[-1])
     fed_back = iterated(model, tuple(state[rows] for state in part.states), horizons)
     inputs = part.inputs[rows]
-    errors: tuple[list[float], list[float]] = [], []
+    errors = Compared([], [], [])
     for horizon in horizons:
         targets, keep = (of[rows] for of in part.ahead(horizon))
         own = nn.functional.linear(inputs, model.weight[horizon - 1], model.bias[horizon - 1])
-        for found, forecasts in zip(errors, (own, fed_back[:, horizon - 1]), strict=True):
+        for found, forecasts in zip(errors, (own, fed_back[:, horizon - 1], torch.zeros_like(targets)), strict=True):
             found.append(float(masked_mse(forecasts, targets, keep).nan_to_num(nan=torch.inf)))
     return errors
+
+
+def can_be_fed_back(errors: Compared) -> list[bool]:
+    """Returns for each horizon whether iterated forecasts are of use up to twice as far ahead, or up to the last one:
+    nowhere in between more than `LIMIT` times the training mean's error.
+
+    Where they begin to diverge is the mean over rows of the validation part. A single row elsewhere can be sooner.
+    """
+    of_use = [fed_back <= LIMIT * mean for fed_back, mean in zip(errors.iterated, errors.mean, strict=True)]
+    return [all(of_use[place : 2 * place + 2]) for place in range(len(of_use))]
 
 
 def filled_by(model: Any, part: MaskedSequences) -> Tensor:
@@ -206,13 +225,16 @@ def choose_direct(
     model: GroupedReadout, validation: Part, exponents: list[Exponents], *, iterate: bool
 ) -> list[HorizonFit]:
     """Sets which horizons are forecast by their own maps: those where iterated forecasts do not have less error on the
-    validation part, or all where `iterate` is false, and the errors of these are NaN. Returns the fit of each
-    horizon."""
+    validation part, or diverge soon after, see `can_be_fed_back`; or all where `iterate` is false, and the errors of
+    these are NaN. Returns the fit of each horizon."""
     _, names = groups_of(model)
+    unknown = [math.nan] * len(exponents)
+    errors = compared(model, validation) if iterate else Compared(own_errors(model, validation), unknown, unknown)
     fits = []
-    errors = compared(model, validation) if iterate else (own_errors(model, validation), [math.nan] * len(exponents))
-    for place, (own, fed_back) in enumerate(zip(*errors, strict=True)):
-        direct = not fed_back < (1 - WORTH) * own
+    for place, (own, fed_back, usable) in enumerate(
+        zip(errors.direct, errors.iterated, can_be_fed_back(errors), strict=True)
+    ):
+        direct = not (usable and fed_back < (1 - WORTH) * own)
         model.direct[place] = direct
         ridges = {name: 10.0**power for name, power in zip(names, exponents[place], strict=True)}
         fits.append(HorizonFit(place + 1, own, fed_back, direct, ridges))

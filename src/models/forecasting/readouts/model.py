@@ -12,7 +12,7 @@ from models.forecasting.filtering import Filtered, State, filter_sequences, rece
 from models.forecasting.readouts.differences import Differences
 from models.forecasting.readouts.inputs import HistoryFeatures
 from models.forecasting.recurrent import Recurrent
-from models.forecasting.rolling import iterated
+from models.forecasting.rolling import iterated, roll_to
 from models.forecasting.traces import next_traces, traces_along
 from models.numerics.ridge import AffineMap
 from models.runtime.progress import advanced
@@ -146,22 +146,31 @@ class GroupedReadout(nn.Module):
         return Filtered(self.predict(states), values, states)
 
     def forecast_ahead(self, state: State, horizons: Sequence[int]) -> Tensor:
-        """Returns (batch, len(horizons), d): each horizon by its own map where `direct` says so, the others, and those
-        of sequences that are not read yet, iterated.
+        """Returns (batch, len(horizons), d): each horizon by its own map where `direct` says so, the others iterated;
+        those of sequences that are not read yet are wholly the base's.
 
-        horizons: 1 or more and ascending.
+        The maps are chosen by forecasts from rows that are read. Fed back from earlier ones, by a first map whose
+        iterated forecasts were found to be worse, they could grow without end. horizons: 1 or more and ascending.
         """
+        begun = self.is_read(state)[:, 0]
+        if bool(begun.all()):
+            return self._forecast_read(state, horizons)
+        model: Any = self.base
+        forecasts = self.bias.new_empty(len(begun), len(horizons), self.bias.shape[1])
+        forecasts[~begun] = roll_to(model, tuple(part[~begun] for part in state[:-3]), horizons)
+        if bool(begun.any()):
+            forecasts[begun] = self._forecast_read(tuple(part[begun] for part in state), horizons)
+        return forecasts
+
+    def _forecast_read(self, state: State, horizons: Sequence[int]) -> Tensor:
+        """Returns `forecast_ahead` of sequences that are read."""
         own = [h <= len(self.direct) and bool(self.direct[h - 1]) for h in horizons]
-        read = self.is_read(state).all()
-        fed_back = [h for h, direct in zip(horizons, own, strict=True) if not (direct and read)]
+        fed_back = [h for h, direct in zip(horizons, own, strict=True) if not direct]
         rolled = dict(zip(fed_back, iterated(self, state, fed_back).unbind(1), strict=True)) if fed_back else {}
         advanced(len(state[0]) * (max(horizons) - max(fed_back, default=0)))
-        inputs, begun = self.inputs(state), self.is_read(state)
-        forecasts = []
-        for horizon, direct in zip(horizons, own, strict=True):
-            if direct:
-                ahead = nn.functional.linear(inputs, self.weight[horizon - 1], self.bias[horizon - 1])
-                forecasts.append(torch.where(begun, ahead, rolled[horizon]) if horizon in rolled else ahead)
-            else:
-                forecasts.append(rolled[horizon])
+        inputs = self.inputs(state)
+        forecasts = [
+            rolled[h] if h in rolled else nn.functional.linear(inputs, self.weight[h - 1], self.bias[h - 1])
+            for h in horizons
+        ]
         return torch.stack(forecasts, 1)

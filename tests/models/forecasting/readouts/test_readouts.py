@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -17,7 +20,7 @@ from models.forecasting.fitting import Problem
 from models.forecasting.forecaster import Forecaster, load_forecaster, save_forecaster
 from models.forecasting.horizons import horizon_errors
 from models.forecasting.readout_settings import ReadoutSettings
-from models.forecasting.readouts.fit import fit_grouped, reachable
+from models.forecasting.readouts.fit import Compared, can_be_fed_back, fit_grouped, reachable
 from models.forecasting.readouts.settings import GroupedSettings
 from models.forecasting.rolling import iterated, roll_to
 from models.runtime.seeding import generators_of
@@ -132,15 +135,31 @@ def test_horizons_are_direct_or_iterated_as_was_chosen():
     torch.testing.assert_close(ahead[:, -1], fed_back[:, -1])
 
 
-def test_sequences_that_are_not_read_yet_are_iterated():
+def test_sequences_that_are_not_read_yet_are_forecast_by_the_base():
     model, values = model_of("echo_state"), sequences(2, seed=2).values
-    model.direct[:] = True
     early = tuple(part[:, 1] for part in model.states_observed(model.initial_state(2), values))
     late = tuple(part[:, 40] for part in model.states_observed(model.initial_state(2), values))
     mixed = tuple(torch.cat([a[:1], b[1:]]) for a, b in zip(early, late, strict=True))
-    ahead = roll_to(model, mixed, [2, 5])
-    torch.testing.assert_close(ahead[:1], iterated(model, tuple(part[:1] for part in early), [2, 5]))
-    torch.testing.assert_close(ahead[1:], roll_to(model, tuple(part[1:] for part in late), [2, 5]))
+    base: Any = model.base
+    for direct in (True, False):
+        model.direct[:] = direct
+        ahead = roll_to(model, mixed, [2, 5])
+        torch.testing.assert_close(ahead[:1], iterated(base, tuple(part[:1] for part in early[:-3]), [2, 5]))
+        torch.testing.assert_close(ahead[1:], roll_to(model, tuple(part[1:] for part in late), [2, 5]))
+
+
+@pytest.mark.parametrize("rows", range(4))
+def test_a_map_that_is_not_to_be_fed_back_makes_no_forecast_from_few_rows_grow(rows):
+    model, values = model_of("echo_state"), sequences(2, seed=2).values
+    state = tuple(part[:, rows] for part in model.states_observed(model.initial_state(2), values))
+    model.direct[:] = True
+    before = roll_to(model, state, [1, 6])
+    model.weight[0] *= 100.0  # fed back it grows by orders of magnitude a step
+    after = roll_to(model, state, [1, 6])
+    assert float(iterated(model, state, [6]).abs().max()) > 1e3
+    assert rows < model.history or torch.equal(after[:, 1], before[:, 1])
+    assert rows >= model.history or torch.equal(after, before)
+    assert float(after[:, 1].abs().max()) < 10.0
 
 
 def test_direct_maps_are_regressions_of_later_rows():
@@ -199,6 +218,28 @@ def test_the_choice_is_that_of_the_validation_part():
         assert each.direct == (not each.iterated_error < (1 - 1e-4) * each.direct_error)
     assert fit.chosen["readout.direct.used"] == sum(each.direct for each in fit.horizons)
     assert fit.horizons[0].direct_error == pytest.approx(fit.horizons[0].iterated_error)
+
+
+@pytest.mark.parametrize(
+    ("iterated_errors", "usable"),
+    [
+        ([0.1, 0.2, 0.3, 0.4, 0.5], [True, True, True, True, True]),
+        ([0.1, 0.2, 0.3, 0.4, 2.1], [True, True, False, False, False]),  # two steps reach to the fourth, three beyond
+        ([0.1, 0.2, 2.1, 0.4, 0.5], [True, False, False, True, True]),
+        ([0.1, math.inf, math.inf, math.inf, math.inf], [False] * 5),
+        ([math.nan] * 5, [False] * 5),
+    ],
+)
+def test_forecasts_are_fed_back_where_twice_as_many_steps_do_not_diverge(iterated_errors, usable):
+    assert can_be_fed_back(Compared([0.1] * 5, iterated_errors, [1.0] * 5)) == usable
+
+
+def test_a_map_that_grows_is_not_fed_back_though_its_first_steps_are_better(monkeypatch):
+    errors = Compared([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0.1, 0.1, 0.1, 1.0, 9.0, 99.0], [1.0] * 6)
+    monkeypatch.setattr("models.forecasting.readouts.fit.compared", lambda *_: errors)
+    fit = fitted("no_state")
+    assert fit.model.direct.tolist() == [True, False, True, True, True, True]
+    assert [each.iterated_error for each in fit.horizons] == errors.iterated
 
 
 def test_horizons_too_long_for_the_data_are_left_out():
