@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from models.forecasting.filtering import Filtered, State, filter_sequences
-from models.forecasting.rolling import roll_to
+from models.forecasting.rolling import fed_back, roll_to
 
 
 class Averaged(nn.Module):
@@ -65,6 +65,11 @@ class Averaged(nn.Module):
         """Returns the state after one more observation (batch, feature)."""
         pairs = zip(self.models, self.states(state), strict=True)
         return tuple(part for model, own in pairs for part in model.update(own, observation))
+
+    def fed_back(self, state: State, prediction: Tensor) -> State:
+        """Returns the state after a prediction (batch, feature) that stands for an observation."""
+        pairs = zip(self.models, self.states(state), strict=True)
+        return tuple(part for model, own in pairs for part in fed_back(model, own, prediction))
 
     def filter_observed(self, start: State, values: Tensor) -> Filtered:
         """Returns what `filter_sequences` does where every entry was observed."""

@@ -11,7 +11,6 @@ import warnings
 import torch
 from torch import Tensor
 
-LIMIT = 2.0  # times the error of the training mean: forecasts that have more are of no use
 FARTHEST = 1000.0  # standard deviations of the training part, from its mean
 
 

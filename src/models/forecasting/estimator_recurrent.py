@@ -48,10 +48,11 @@ class RecurrentEstimator(ForecastingEstimator):
 
     lags: a number, 0 for the state alone, or "auto", by which the validation part chooses it. readout: "linear", one
     ridge for the state and one for the rows; "grouped", the same on standardised columns, fitted above the finished
-    model; "kernel", random features of the rows beside them, 4 of them at least. direct: True, or up to how many steps
-    ahead each has a regression of its own, used where it is better on the validation part than feeding predictions
-    back; a linear readout is then a grouped one. It does not go with columns that are known ahead. True goes as far as
-    the series allows, 24 steps at most; fitting raises ValueError for a number that is further than it allows.
+    model; "kernel", random features of the rows beside them, 4 of them at least. direct: True, or up to how many
+    steps ahead each has a regression of its own, used where it is better on the validation part than feeding
+    predictions back, or these grow soon after; a linear readout is then a grouped one. It does not go with columns
+    that are known ahead. True goes as far as the series allows, 24 steps at most; fitting raises ValueError for a
+    number that is further than it allows.
     """
 
     lags: Any = "auto"

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from models.forecasting.filtering import SequenceModel, State
-from models.forecasting.rolling import iterated, roll_to
+from models.forecasting.rolling import fed_back, iterated, roll_to
 
 
 def led(observed: np.ndarray, known: np.ndarray, following: np.ndarray) -> np.ndarray:
@@ -52,6 +52,10 @@ class KnownAhead:
     def update(self, state: State, observation: Tensor) -> State:
         """Returns the state after one more observation (batch, d); what was known of it is used up."""
         return (*self.model.update(state[:-1], observation), state[-1][:, 1:])
+
+    def fed_back(self, state: State, prediction: Tensor) -> State:
+        """Returns the state after a prediction (batch, d) that stands for an observation."""
+        return (*fed_back(self.model, state[:-1], prediction), state[-1][:, 1:])
 
     def forecast_ahead(self, state: State, horizons: Sequence[int]) -> Tensor:
         """Returns forecasts (batch, len(horizons), d): those of the model where nothing is known ahead, else iterated,

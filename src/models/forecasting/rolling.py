@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -41,12 +41,19 @@ def roll_to(model: SequenceModel, state: State, horizons: Sequence[int]) -> Tens
     return iterated(model, state, horizons)
 
 
+def fed_back(model: SequenceModel, state: State, prediction: Tensor) -> State:
+    """Returns the state after a prediction (batch, feature) that stands for an observation: by `update`, or by the
+    model's own `fed_back` where it tells the two apart."""
+    own: Any = getattr(model, "fed_back", model.update)
+    return own(state, prediction)
+
+
 def iterated(model: SequenceModel, state: State, horizons: Sequence[int]) -> Tensor:
     """Returns what `roll_to` does, by feeding predictions back."""
     asked, forecasts, prediction = set(horizons), list[Tensor](), model.predict(state)
     for step in range(1, max(horizons) + 1):
         if step > 1:
-            state = model.update(state, prediction)
+            state = fed_back(model, state, prediction)
             prediction = model.predict(state)
         if step in asked:
             forecasts.append(prediction)

@@ -91,37 +91,24 @@ def parent_run(config: DictConfig) -> Run:
 
 
 def finish(run: Run, compare: Any, register: str | None, status: str) -> None:
-    """Close a parent with the tables and figures of the jobs that finished, and their numbers.
-
-    A parent that failed before any job began, as where a swept value is refused, is deleted: it holds nothing.
-    """
+    """Close a parent with the tables and figures of the jobs that finished, and their numbers."""
     try:
         children = children_of(run.client, run)
-        empty = not children and status == "FAILED"
-        if not empty and not summed_up(run, children, compare, register, status):
-            status = "FAILED"
+        finished = [child for child in children if child.info.status == "FINISHED"]
+        pruned = [child for child in children if PRUNED in child.data.tags]
+        failed = len(children) - len(finished) - len(pruned)
+        run.tags({"jobs": str(len(children)), "jobs.failed": str(failed), "jobs.pruned": str(len(pruned))})
+        run.tags({"jobs.stopped": str(len(stopped_before_end(children)))})
+        done = not finished or summarised(run, finished, compare, register, status)
+        if done and finished and compare.figure == "trials":
+            log_trials(run, [*finished, *pruned, *(child for child in children if child.info.status == "FAILED")])
+        print(ending(run, children, finished, failed) if children else "no job began")
+        status = status if done else "FAILED"
     except BaseException:
         status = "FAILED"
         raise
     finally:
         run.finish(status)
-    if empty:
-        run.client.delete_run(run.id)
-        print("no job began, so the multirun is not kept")
-
-
-def summed_up(run: Run, children: list[MlflowRun], compare: Any, register: str | None, status: str) -> bool:
-    """Count the jobs, compare those that finished and print where to look. Returns whether all of it could be made."""
-    finished = [child for child in children if child.info.status == "FINISHED"]
-    pruned = [child for child in children if PRUNED in child.data.tags]
-    failed = len(children) - len(finished) - len(pruned)
-    run.tags({"jobs": str(len(children)), "jobs.failed": str(failed), "jobs.pruned": str(len(pruned))})
-    run.tags({"jobs.stopped": str(len(stopped_before_end(children)))})
-    done = not finished or summarised(run, finished, compare, register, status)
-    if done and finished and compare.figure == "trials":
-        log_trials(run, [*finished, *pruned, *(child for child in children if child.info.status == "FAILED")])
-    print(ending(run, children, finished, failed))
-    return done
 
 
 def children_of(client: MlflowClient, run: Run) -> list[MlflowRun]:

@@ -55,11 +55,12 @@ def test_eight_jobs_under_one_parent(run_pipeline, client) -> None:
     mlflow.pyfunc.load_model(f"runs:/{best.info.run_id}/model")
 
 
-def test_a_multirun_whose_first_job_is_refused_leaves_no_run(run_pipeline, client) -> None:
+def test_a_multirun_that_is_refused_before_its_jobs_says_that_none_began(run_pipeline, client) -> None:
     result = run_pipeline("-m", *SMALL, "seed=0,x")
     assert (result.status, result.error) == (1, "error: seed=x must be a whole number")
-    assert result.out.splitlines()[-1] == "no job began, so the multirun is not kept"
-    assert client.search_runs([e.experiment_id for e in client.search_experiments()]) == []
+    assert result.out.splitlines()[-1] == "no job began"
+    parent, children = runs(client)
+    assert (parent.info.status, parent.data.tags["jobs"], children) == ("FAILED", "0", [])
 
 
 def test_a_failed_job_stops_neither_the_others_nor_the_parent(run_pipeline, client) -> None:

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from models.forecasting.divergence import LIMIT
 from models.forecasting.filtering import MaskedSequences, filter_sequences, has_gaps, up_to_end
 from models.forecasting.readouts.differences import Differences
 from models.forecasting.readouts.inputs import GROUPS
@@ -22,6 +21,8 @@ from models.numerics.ridge import AffineMap, masked_mse
 from models.runtime.seeding import Generators
 
 WORTH = 1e-4  # share of the error that iterated forecasts have to save, so that a near tie is not left to rounding
+
+GROWN = 4.0  # times the error of the training mean: that of forecasts without a clue is 2, so more are growing
 
 
 class HorizonFit(NamedTuple):
@@ -138,13 +139,14 @@ def compared(model: GroupedReadout, part: Part) -> Compared:
 
 
 def can_be_fed_back(errors: Compared) -> list[bool]:
-    """Returns for each horizon whether iterated forecasts are of use up to twice as far ahead, or up to the last one:
-    nowhere in between more than `LIMIT` times the training mean's error.
+    """Returns for each horizon whether iterated forecasts do not grow up to twice as far ahead, or up to the last one:
+    nowhere on the way more than `GROWN` times the training mean's error.
 
-    Where they begin to diverge is the mean over rows of the validation part. A single row elsewhere can be sooner.
+    Two independent draws from the data differ by twice the variance, so forecasts that are merely of no use stay below.
+    This is judged by the mean over rows of the validation part; a single row elsewhere may diverge sooner.
     """
-    of_use = [fed_back <= LIMIT * mean for fed_back, mean in zip(errors.iterated, errors.mean, strict=True)]
-    return [all(of_use[place : 2 * place + 2]) for place in range(len(of_use))]
+    bounded = [fed_back <= GROWN * mean for fed_back, mean in zip(errors.iterated, errors.mean, strict=True)]
+    return [all(bounded[: 2 * horizon]) for horizon in range(1, len(bounded) + 1)]
 
 
 def filled_by(model: Any, part: MaskedSequences) -> Tensor:
@@ -225,7 +227,7 @@ def choose_direct(
     model: GroupedReadout, validation: Part, exponents: list[Exponents], *, iterate: bool
 ) -> list[HorizonFit]:
     """Sets which horizons are forecast by their own maps: those where iterated forecasts do not have less error on the
-    validation part, or diverge soon after, see `can_be_fed_back`; or all where `iterate` is false, and the errors of
+    validation part, or grow soon after, see `can_be_fed_back`; or all where `iterate` is false, and the errors of
     these are NaN. Returns the fit of each horizon."""
     _, names = groups_of(model)
     unknown = [math.nan] * len(exponents)

@@ -12,7 +12,7 @@ from models.forecasting.filtering import Filtered, State, filter_sequences, rece
 from models.forecasting.readouts.differences import Differences
 from models.forecasting.readouts.inputs import HistoryFeatures
 from models.forecasting.recurrent import Recurrent
-from models.forecasting.rolling import iterated, roll_to
+from models.forecasting.rolling import iterated
 from models.forecasting.traces import next_traces, traces_along
 from models.numerics.ridge import AffineMap
 from models.runtime.progress import advanced
@@ -130,6 +130,20 @@ class GroupedReadout(nn.Module):
             traces = next_traces(traces, observation, self.traces)
         return (*model.update(tuple(base), observation), recent, traces, (seen + 1).clamp(max=self.history))
 
+    def fed_back(self, state: State, prediction: Tensor) -> State:
+        """Returns the state after a prediction (batch, d) that stands for a row. It is no row seen: where the maps are
+        not applied yet the counts stand still, so that the base, by its start-up where it has one, gives all horizons.
+
+        The maps are chosen by forecasts from rows where they are applied. Fed back from earlier rows, the first of them
+        or the readout of the base could grow without end, which nothing would have measured.
+        """
+        moved, read = self.update(state, prediction), self.is_read(state)
+        counts = {-1, -4} if isinstance(self.base, Recurrent) else {-1}
+        return tuple(
+            torch.where(read, new, old) if place - len(state) in counts else new
+            for place, (new, old) in enumerate(zip(moved, state, strict=True))
+        )
+
     def states_observed(self, start: State, values: Tensor) -> State:
         """Returns the states *before* each of the rows (batch, time, d), all of which are there."""
         model: Any = self.base
@@ -147,17 +161,15 @@ class GroupedReadout(nn.Module):
 
     def forecast_ahead(self, state: State, horizons: Sequence[int]) -> Tensor:
         """Returns (batch, len(horizons), d): each horizon by its own map where `direct` says so, the others iterated;
-        those of sequences that are not read yet are wholly the base's.
+        those of sequences that are not read yet are wholly the base's, see `fed_back`.
 
-        The maps are chosen by forecasts from rows that are read. Fed back from earlier ones, by a first map whose
-        iterated forecasts were found to be worse, they could grow without end. horizons: 1 or more and ascending.
+        horizons: 1 or more and ascending.
         """
         begun = self.is_read(state)[:, 0]
         if bool(begun.all()):
             return self._forecast_read(state, horizons)
-        model: Any = self.base
         forecasts = self.bias.new_empty(len(begun), len(horizons), self.bias.shape[1])
-        forecasts[~begun] = roll_to(model, tuple(part[~begun] for part in state[:-3]), horizons)
+        forecasts[~begun] = iterated(self, tuple(part[~begun] for part in state), horizons)
         if bool(begun.any()):
             forecasts[begun] = self._forecast_read(tuple(part[begun] for part in state), horizons)
         return forecasts

@@ -73,22 +73,22 @@ def warn_of_inverted(files: list[Path], count: int) -> None:
         )
 
 
-def said_of_empty_ones(parts: Mapping[str, pd.DataFrame], nothing: str) -> str:
-    """Returns what is added to the words about forms where some have no row: how many, and the names of the first."""
+def said_of_empty_ones(parts: Mapping[str, pd.DataFrame]) -> str:
+    """Returns what is added to the words about forms where some have no row: the names of the first of these."""
     empty = [name for name, found in parts.items() if not len(found)]
-    more = ", …" * (len(empty) > NAMED)
-    return f"; {nothing} on {len(empty)} of them ({', '.join(empty[:NAMED])}{more})" if empty else ""
+    more = f" and {len(empty) - NAMED} more" * (len(empty) > NAMED)
+    return f"; none on {', '.join(empty[:NAMED])}{more}" if empty else ""
 
 
 def predicted_forms(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:
     """Returns a row for each box that is found on the images, and words about them. Raises as `answers`."""
     parts = answers(model, settings, "form")
     found = pd.concat(parts.values(), ignore_index=True)
-    forms = f"{len(parts)} form{'s' * (len(parts) != 1)}"
     if len(found) and (found["class"] == "form").all():
-        return found, f"{len(found)} of {forms} have a text that was read" + said_of_empty_ones(parts, "nothing")
-    boxes, words = f"{len(found)} box{'es' * (len(found) != 1)}", int((found["class"] == "word").sum())
-    return found, f"{boxes} on {forms}, {words} of them words{said_of_empty_ones(parts, 'no box')}"
+        words = f"text read on {len(found)} of {len(parts)} forms"
+        return found, words + said_of_empty_ones(parts)
+    words = f"{len(found)} boxes on {len(parts)} forms, {int((found['class'] == 'word').sum())} of them words"
+    return found, words + said_of_empty_ones(parts)
 
 
 def predicted_words(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from models.forecasting.divergence import LIMIT
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.horizons import horizon_targets
 from pipeline.systems.psrnn.comparison import DIVERGED
 from pipeline.systems.psrnn.labels import label
 
+LIMIT = 2.0  # times the error of the training mean
 NAIVE = ("persistence", "last_value", "seasonal_naive")  # they repeat what was observed, which cannot diverge
 
 

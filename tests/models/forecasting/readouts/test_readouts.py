@@ -15,12 +15,16 @@ from models.baselines.networks import LSTM
 from models.baselines.no_state import NoState
 from models.baselines.persistence import LastValue
 from models.features.maps import random_features
+from models.forecasting.averaged import Averaged
 from models.forecasting.filtering import MaskedSequences, filter_sequences, scored_steps
 from models.forecasting.fitting import Problem
 from models.forecasting.forecaster import Forecaster, load_forecaster, save_forecaster
 from models.forecasting.horizons import horizon_errors
+from models.forecasting.known_ahead import KnownAhead
 from models.forecasting.readout_settings import ReadoutSettings
-from models.forecasting.readouts.fit import Compared, can_be_fed_back, fit_grouped, reachable
+from models.forecasting.readouts.fit import Compared, can_be_fed_back, compared, fit_grouped, reachable
+from models.forecasting.readouts.naive import naive_errors
+from models.forecasting.readouts.parts import part_of
 from models.forecasting.readouts.settings import GroupedSettings
 from models.forecasting.rolling import iterated, roll_to
 from models.runtime.seeding import generators_of
@@ -135,7 +139,16 @@ def test_horizons_are_direct_or_iterated_as_was_chosen():
     torch.testing.assert_close(ahead[:, -1], fed_back[:, -1])
 
 
-def test_sequences_that_are_not_read_yet_are_forecast_by_the_base():
+def start_up_fed_back(base, values, horizons):
+    """By hand: the autoregression of as many rows as there are, fed with its own predictions."""
+    order, rows = values.shape[1], list(values.unbind(1))
+    place = base.start_up.orders.index(order)
+    for _ in range(max(horizons)):
+        rows.append(torch.cat(rows[-order:], 1) @ base.start_up.weight(order).T + base.start_up.bias[place])
+    return torch.stack([rows[order + horizon - 1] for horizon in horizons], 1)
+
+
+def test_sequences_that_are_not_read_yet_are_forecast_by_the_start_up():
     model, values = model_of("echo_state"), sequences(2, seed=2).values
     early = tuple(part[:, 1] for part in model.states_observed(model.initial_state(2), values))
     late = tuple(part[:, 40] for part in model.states_observed(model.initial_state(2), values))
@@ -144,8 +157,38 @@ def test_sequences_that_are_not_read_yet_are_forecast_by_the_base():
     for direct in (True, False):
         model.direct[:] = direct
         ahead = roll_to(model, mixed, [2, 5])
-        torch.testing.assert_close(ahead[:1], iterated(base, tuple(part[:1] for part in early[:-3]), [2, 5]))
+        torch.testing.assert_close(ahead[:1], start_up_fed_back(base, values[:1, :1], [2, 5]))
         torch.testing.assert_close(ahead[1:], roll_to(model, tuple(part[1:] for part in late), [2, 5]))
+
+
+def test_a_readout_beneath_that_grows_when_it_is_fed_back_gives_no_forecast_from_few_rows():
+    model, values = model_of("lstm"), sequences(2, seed=2).values
+    base: Any = model.base
+    state = tuple(part[:, 2] for part in model.states_observed(model.initial_state(2), values))
+    before = roll_to(model, state, [1, 9])
+    base.readout_weight *= 100.0
+    assert torch.equal(roll_to(model, state, [1, 9]), before)
+    assert float(iterated(base, state[:-3], [9]).abs().max()) > 1e3
+
+
+def test_a_base_without_a_start_up_forecasts_few_rows_as_it_does_alone():
+    model, values = model_of("kalman"), sequences(2, seed=2).values
+    base: Any = model.base
+    state = tuple(part[:, 2] for part in model.states_observed(model.initial_state(2), values))
+    assert torch.equal(roll_to(model, state, [1, 4]), iterated(base, state[:-3], [1, 4]))
+
+
+@pytest.mark.parametrize("members", [1, 2])
+def test_few_rows_are_forecast_alike_where_columns_are_known_ahead(members):
+    model, values = model_of("lstm"), sequences(2, seed=2).values
+    model.weight[0] *= 100.0
+    whole = model if members == 1 else Averaged([model, model])
+    state = whole.initial_state(2)
+    for row in values[:, :2].unbind(1):
+        state = whole.update(state, row)
+    ahead = KnownAhead(whole, 1)
+    rolled = roll_to(ahead, ahead.with_known(state, values[:, 2:8, 1:]), [6])
+    assert float(rolled.abs().max()) < 10.0
 
 
 @pytest.mark.parametrize("rows", range(4))
@@ -156,7 +199,7 @@ def test_a_map_that_is_not_to_be_fed_back_makes_no_forecast_from_few_rows_grow(r
     before = roll_to(model, state, [1, 6])
     model.weight[0] *= 100.0  # fed back it grows by orders of magnitude a step
     after = roll_to(model, state, [1, 6])
-    assert float(iterated(model, state, [6]).abs().max()) > 1e3
+    assert (float(iterated(model, state, [6]).abs().max()) > 1e3) == (rows >= model.history)
     assert rows < model.history or torch.equal(after[:, 1], before[:, 1])
     assert rows >= model.history or torch.equal(after, before)
     assert float(after[:, 1].abs().max()) < 10.0
@@ -215,7 +258,7 @@ def test_errors_of_horizons_are_those_of_direct_forecasts():
 def test_the_choice_is_that_of_the_validation_part():
     fit = fitted("echo_state")
     for each in fit.horizons:
-        assert each.direct == (not each.iterated_error < (1 - 1e-4) * each.direct_error)
+        assert each.direct == (not each.iterated_error < (1 - 1e-4) * each.direct_error)  # none grows here
     assert fit.chosen["readout.direct.used"] == sum(each.direct for each in fit.horizons)
     assert fit.horizons[0].direct_error == pytest.approx(fit.horizons[0].iterated_error)
 
@@ -223,14 +266,14 @@ def test_the_choice_is_that_of_the_validation_part():
 @pytest.mark.parametrize(
     ("iterated_errors", "usable"),
     [
-        ([0.1, 0.2, 0.3, 0.4, 0.5], [True, True, True, True, True]),
-        ([0.1, 0.2, 0.3, 0.4, 2.1], [True, True, False, False, False]),  # two steps reach to the fourth, three beyond
-        ([0.1, 0.2, 2.1, 0.4, 0.5], [True, False, False, True, True]),
+        ([0.1, 0.2, 0.3, 0.4, 3.9], [True] * 5),  # of no use, but it does not grow
+        ([0.1, 0.2, 0.3, 0.4, 4.1], [True, True, False, False, False]),  # two steps reach to the fourth, three beyond
+        ([0.1, 0.2, 4.1, 0.4, 0.5], [True, False, False, False, False]),
         ([0.1, math.inf, math.inf, math.inf, math.inf], [False] * 5),
         ([math.nan] * 5, [False] * 5),
     ],
 )
-def test_forecasts_are_fed_back_where_twice_as_many_steps_do_not_diverge(iterated_errors, usable):
+def test_forecasts_are_fed_back_where_twice_as_many_steps_do_not_grow(iterated_errors, usable):
     assert can_be_fed_back(Compared([0.1] * 5, iterated_errors, [1.0] * 5)) == usable
 
 
@@ -240,6 +283,17 @@ def test_a_map_that_grows_is_not_fed_back_though_its_first_steps_are_better(monk
     fit = fitted("no_state")
     assert fit.model.direct.tolist() == [True, False, True, True, True, True]
     assert [each.iterated_error for each in fit.horizons] == errors.iterated
+
+
+def test_errors_are_compared_with_the_means_over_the_same_rows():
+    model, part = model_of("no_state"), sequences(3, seed=1)
+    errors = compared(model, part_of(model, part, part.values))
+    naive = naive_errors(part, history=model.history, horizons=6)
+    assert errors.mean == pytest.approx([each.mean for each in naive])
+    model.weight[0] *= 100.0
+    grown = compared(model, part_of(model, part, part.values))
+    assert grown.direct[1:] == errors.direct[1:]
+    assert can_be_fed_back(grown) == [False] * 6
 
 
 def test_horizons_too_long_for_the_data_are_left_out():

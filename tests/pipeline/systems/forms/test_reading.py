@@ -58,7 +58,7 @@ def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
     (tmp_path / "scans" / "0.png").write_bytes(png_of(test.image(0)))
     asked = ("recipe=predict", f"model={uri}", f"data.path={tmp_path / 'scans'}", f"output={tmp_path / 'out.csv'}")
     for settings, expected in (((), said), (("vocabulary=true", "least_score=0.05"), with_vocabulary)):
-        assert " on 1 form, " in run_pipeline(*asked, *settings).out
+        assert "boxes on 1 forms" in run_pipeline(*asked, *settings).out
         written = pd.read_csv(tmp_path / "out.csv")["text"].fillna("").tolist()
         assert written == expected[expected["form"] == "form 1"]["text"].tolist()
 

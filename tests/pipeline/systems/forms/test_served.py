@@ -120,8 +120,12 @@ def test_a_folder_of_images_is_predicted_image_by_image(logged: Any, tmp_path: P
     speck[9, 9] = 0
     (tmp_path / "speck.png").write_bytes(png_of(speck))
     found, words = predicted_forms(model, asked(tmp_path))
-    assert (len(found), words.partition(";")[2]) == (len(own), " no box on 1 of them (speck.png)")
-    assert predicted_forms(model, asked(tmp_path / "speck.png"))[1].startswith("0 boxes on 1 form, 0 of them words; ")
+    assert (len(found), words.partition(";")[2]) == (len(own), " none on speck.png")
+    for more in range(6):
+        (tmp_path / f"x{more}.png").write_bytes(png_of(speck))
+    assert predicted_forms(model, asked(tmp_path))[1].endswith(
+        "; none on speck.png, x0.png, x1.png, x2.png, x3.png and 2 more"
+    )
     (tmp_path / "2.png").write_bytes(b"x")
     with pytest.raises(DataError, match=r"form '2.png': this is no image that can be read"):
         predicted_forms(model, asked(tmp_path))
