@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -17,13 +18,18 @@ from models.runtime import cuda_graphs as recorded
 from models.runtime.cuda_graphs import MOST_SHAPES, Argument, Recordable, Recorded, Recorder, Recording, agree
 
 
+def record_anew(monkeypatch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """The recursions of a module without the recordings that other tests left."""
+    monkeypatch.setattr(module, "RECURSION", Recorded(module.recursion))
+    monkeypatch.setattr(module, "REVERSAL", Recorded(module.reversal))
+
+
 @pytest.fixture
 def memory(monkeypatch: pytest.MonkeyPatch) -> FixedMemory:
     recorder = FixedMemory()
     monkeypatch.setitem(recorded.RECORDERS, "cpu", recorder)
     for module in (fused, fused_factorised):
-        monkeypatch.setattr(module, "RECURSION", Recorded(module.recursion))
-        monkeypatch.setattr(module, "REVERSAL", Recorded(module.reversal))
+        record_anew(monkeypatch, module)
     return recorder
 
 
@@ -187,9 +193,10 @@ def test_nothing_is_recorded_without_a_gradient(name: str, memory: FixedMemory) 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU: CUDA graphs cannot be recorded")
 @pytest.mark.parametrize("keep_sign", [True, False])
 @pytest.mark.parametrize("name", RECURSIONS)
-def test_graphs_on_a_gpu_give_what_the_cpu_gives(name: str, keep_sign: bool) -> None:
+def test_graphs_on_a_gpu_give_what_the_cpu_gives(name: str, keep_sign: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     recursion, make = RECURSIONS[name]
     module = {"full": fused, "factorised": fused_factorised}[name]
+    record_anew(monkeypatch, module)
     reference = torch.tensor([1.0, -1, 1, -1], dtype=torch.float64) if keep_sign else None
     problems = [make(seed, batch=batch) for seed, batch in ((0, 3), (1, 3), (2, 2))]
     expected = states_and_gradients(recursion, problems, reference)

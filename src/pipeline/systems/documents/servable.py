@@ -48,10 +48,7 @@ def servable(parameters: Path) -> Servable:
 def example_in(path: Path) -> pd.DataFrame:
     """Returns the rows of an example; a word "NA" is a word."""
     empty: Any = {side: [""] for side in SIDES}
-    return pd.read_csv(
-        path, dtype={DOCUMENT: str, WORD: str}, keep_default_na=False, na_values=empty,
-        float_precision=EXACT["float_precision"],
-    )  # fmt: skip
+    return pd.read_csv(path, dtype={DOCUMENT: str, WORD: str}, keep_default_na=False, na_values=empty, **EXACT)
 
 
 def table_of(documents: Sequence[Document], *, most: int | None = None) -> pd.DataFrame:
