@@ -76,8 +76,8 @@ class FormReader:
         refuse_score(least)
         ink = ink_of(image)
         with torch.inference_mode(), threads_for(self.detector):
-            (found,) = self.detector.detect(ink[None, None], least)
-        rows = self.read_boxes(ink, found.to("cpu"))
+            found = self.detector.detect_on(ink, least)
+        rows = self.read_boxes(ink, found)
         return corrected(rows, self.correction) if vocabulary and self.correction is not None else rows
 
     def read_boxes(self, ink: Tensor, found: Detections) -> list[Found]:

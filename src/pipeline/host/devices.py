@@ -27,17 +27,6 @@ def gpu_missing(name: str) -> bool:
     return name == "auto" and expected == "1" and not torch.cuda.is_available()
 
 
-def repeat_numbers() -> None:
-    """Makes a GPU sum in one order, so that a run that is repeated or resumed has the same numbers.
-
-    torch warns of each function that has no such form, and calls it all the same.
-    """
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    torch.backends.cudnn.deterministic = True
-    torch.use_deterministic_algorithms(mode=True, warn_only=True)
-    torch.utils.deterministic.fill_uninitialized_memory = False
-
-
 def pick_device(name: str, *, job: int = 0) -> torch.device:
     """Returns the device. auto: a GPU if there is one, else the CPU, with a warning where a GPU was expected; parallel
     jobs spread over the GPUs by their number, and the ranks of one run take one each.
@@ -56,8 +45,6 @@ def pick_device(name: str, *, job: int = 0) -> torch.device:
         raise PipelineError("device=cuda: torch sees no GPU; use device=cpu, or install a CUDA build of torch")
     device = torch.device("cuda", gpu_of_job(place_on_machine(job), torch.cuda.device_count()))
     take_gpu(device)
-    if not os.environ.get("PROBE_OFF"):
-        repeat_numbers()
     return device
 
 

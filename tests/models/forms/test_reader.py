@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from drawn_forms import ONE_FORM
 from models.forms.detect.boxes import Detections, Truth
@@ -57,6 +57,19 @@ def test_words_come_in_reading_order_and_others_after_them() -> None:
     assert rows[2].box == (5.0, 20.0, 30.0, 31.0)
     assert rows[0].score == pytest.approx(0.7)
     assert text_of(rows) == "31x10 30x10 25x11"
+
+
+def test_a_form_is_looked_at_where_the_detector_is() -> None:
+    class Elsewhere(Known):
+        def __init__(self) -> None:
+            super().__init__(FOUND)
+            self.weight = nn.Parameter(torch.zeros(1, device="meta"))
+
+        def detect(self, images: Tensor, least_score: float = 0.05) -> list[Detections]:
+            assert images.device.type == "meta"
+            return super().detect(images, least_score)
+
+    assert len(FormReader(Elsewhere()).read(PAGE)) == 4
 
 
 def test_boxes_alone_low_scores_and_a_form_without_any() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Self
 
+import torch
 from torch import Tensor, nn
 
 from models.forms.detect.anchors import Shapes, checked_shapes, shapes_of
@@ -35,6 +36,12 @@ class Detector(nn.Module, ABC):
     @abstractmethod
     def detect(self, images: Tensor, least_score: float = 0.05) -> list[Detections]:
         """Returns what is found on each form with at least that score, best first."""
+
+    def detect_on(self, ink: Tensor, least_score: float) -> Detections:
+        """Returns what is found on one form, ink (height, width), on the CPU; it is looked at where the detector is."""
+        device = next((value.device for value in self.parameters()), torch.device("cpu"))
+        (found,) = self.detect(ink[None, None].to(device), least_score)
+        return found.to("cpu")
 
 
 @dataclass(frozen=True, kw_only=True)

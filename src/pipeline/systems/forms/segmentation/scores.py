@@ -21,8 +21,7 @@ SIDES = ("x0", "y0", "x1", "y1")
 def detected(detector: Detector, forms: Shown) -> list[Detections]:
     """Returns what is found on each form."""
     detector.eval()
-    device = next((value.device for value in detector.parameters()), torch.device("cpu"))
-    return [detector.detect(ink[None, None].to(device), LEAST_SCORE)[0].to("cpu") for ink in forms.inks]
+    return [detector.detect_on(ink, LEAST_SCORE) for ink in forms.inks]
 
 
 def metrics_of(found: Sequence[Detections], truths: Sequence[Truth]) -> dict[str, float]:
