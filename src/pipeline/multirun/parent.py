@@ -90,9 +90,21 @@ def parent_run(config: DictConfig) -> Run:
     return create_run(client, where, name, {**origin_tags(), **tags})
 
 
-def finish(run: Run, compare: Any, register: str | None, status: str) -> None:
-    """Close a parent with the tables and figures of the jobs that finished, and their numbers."""
+def close_jobs(run: Run) -> None:
+    """Close the jobs of a parent that are open still as KILLED: their processes were ended before they could."""
+    for child in children_of(run.client, run):
+        if child.info.status == "RUNNING":
+            run.client.set_terminated(child.info.run_id, "KILLED")
+
+
+def finish(run: Run, compare: Any, register: str | None, status: str, *, jobs_ended: bool = False) -> None:
+    """Close a parent with the tables and figures of the jobs that finished, and their numbers.
+
+    jobs_ended: the processes of all jobs have ended, so those that are open still are closed, too.
+    """
     try:
+        if jobs_ended:
+            close_jobs(run)
         children = children_of(run.client, run)
         finished = [child for child in children if child.info.status == "FINISHED"]
         pruned = [child for child in children if PRUNED in child.data.tags]

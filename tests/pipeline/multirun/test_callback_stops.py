@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from mlflow import MlflowClient
 
 from pipeline.host.errors import PipelineError
 from pipeline.host.process import TRACEBACK
 from pipeline.multirun import callback
 from pipeline.multirun.callback import OPEN_PARENTS, parents_closed
+from pipeline.tracking.run import create_run
 
 
 class Parent:
@@ -39,6 +42,25 @@ def test_a_multirun_that_was_stopped_did_not_fail(end: BaseException, status: st
         raise end
     assert parent.closed == [status]
     assert OPEN_PARENTS == []
+
+
+@pytest.mark.parametrize(
+    ("status", "on_this_machine", "left"),
+    [("KILLED", True, "KILLED"), ("KILLED", False, "RUNNING"), ("FAILED", True, "RUNNING")],
+)
+def test_jobs_that_could_not_close_themselves_are_closed_where_they_end_with_the_multirun(
+    status: str, on_this_machine: bool, left: str, client: MlflowClient
+) -> None:
+    where = client.create_experiment("stopped")
+    run = create_run(client, where, "parent", {})
+    jobs = [create_run(client, where, name, {"mlflow.parentRunId": run.id}) for name in ("open", "failed")]
+    jobs[1].finish("FAILED")
+    parent = callback.ParentRun()
+    parent.run, parent.on_this_machine = run, on_this_machine
+    parent.compare = SimpleNamespace(figure=None)
+    parent.close(status)
+    assert [client.get_run(job.id).info.status for job in (run, *jobs)] == [status, left, "FAILED"]
+    assert client.get_run(run.id).data.tags["jobs.stopped"] == str(int(left == "KILLED"))
 
 
 @pytest.mark.parametrize(
