@@ -26,11 +26,6 @@ if TYPE_CHECKING:
     from pipeline.tracking.run import Run
 
 OPEN_PARENTS: list[ParentRun] = []
-# launchers whose jobs end with the multirun; those of a cluster go on
-OF_THIS_MACHINE = (
-    "hydra._internal.core_plugins.basic_launcher.BasicLauncher",
-    "hydra_plugins.hydra_joblib_launcher.joblib_launcher.JoblibLauncher",
-)
 OF_SIGNALS = 128  # exit statuses above it are those of signals: 143 of SIGTERM
 
 
@@ -83,7 +78,7 @@ class ParentRun(Callback):
         self.run: Run | None = None
         self.compare: Any = None
         self.register: str | None = None
-        self.on_this_machine = False
+        self.jobs_here = False
 
     def __reduce__(self) -> tuple[Callable[[], ParentRun], tuple[()]]:
         return arrived, ()
@@ -104,11 +99,11 @@ class ParentRun(Callback):
         tracking = config.get("tracking")
         if tracking is None or not tracking.enabled or not system(config.recipe).tracked:
             return
-        from pipeline.multirun.checks import check_sweep
+        from pipeline.multirun.checks import check_sweep, jobs_are_here
         from pipeline.multirun.parent import experiment_name, parent_run
 
         self.compare, self.register = config.compare, config.tracking.register
-        self.on_this_machine = config.hydra.launcher._target_ in OF_THIS_MACHINE
+        self.jobs_here = jobs_are_here(config)
         check_sweep(config)
         self.run = parent_run(config)
         with open_dict(config):
@@ -132,4 +127,4 @@ class ParentRun(Callback):
         from pipeline.multirun.parent import finish
 
         run, self.run = self.run, None
-        finish(run, self.compare, self.register, status, jobs_ended=status == "KILLED" and self.on_this_machine)
+        finish(run, self.compare, self.register, status, jobs_here=self.jobs_here)

@@ -120,10 +120,14 @@ def check_choices(values: Mapping[str, list[str]]) -> None:
             raise PipelineError(no_such_choice(group, unknown[0], options))
 
 
+def jobs_are_here(config: DictConfig) -> bool:
+    """Whether the jobs of a multirun are processes of this machine that end with it; those of a cluster go on."""
+    return str(config.hydra.launcher.get("_target_")).endswith(("BasicLauncher", "JoblibLauncher"))
+
+
 def check_file(config: DictConfig, values: Mapping[str, list[str]]) -> None:
     """Raise DataError where the jobs of this machine are all to read one table that is not there."""
-    here = str(config.hydra.launcher.get("_target_")).endswith(("BasicLauncher", "JoblibLauncher"))
-    if here and not any(len(values.get(key, [])) > 1 for key in (*CARRIERS, "data", "data.path")):
+    if jobs_are_here(config) and not any(len(values.get(key, [])) > 1 for key in (*CARRIERS, "data", "data.path")):
         refuse_missing_file(OmegaConf.select(config, "data"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,8 @@ from pipeline.multirun.trials import trial_table
 from pipeline.systems.registry import function, system
 from pipeline.tracking.origin import git_commit, origin_tags
 from pipeline.tracking.run import Run, create_run, where_to_look
-from pipeline.tracking.session import PRUNED, begins_anew, nothing_left
-from pipeline.tracking.store import experiment_id, newest_run, open_store
+from pipeline.tracking.session import LOCK, PRUNED, begins_anew, checkpoints_of, nothing_left
+from pipeline.tracking.store import experiment_id, file_lock, newest_run, open_store
 
 
 def experiment_name(config: DictConfig) -> str:
@@ -91,19 +92,24 @@ def parent_run(config: DictConfig) -> Run:
 
 
 def close_jobs(run: Run) -> None:
-    """Close the jobs of a parent that are open still as KILLED: their processes were ended before they could."""
+    """Close the jobs of a parent whose processes were ended before they could close their runs. One that goes on has
+    the lock of its folder; one of another machine has no folder here."""
     for child in children_of(run.client, run):
         if child.info.status == "RUNNING":
-            run.client.set_terminated(child.info.run_id, "KILLED")
+            with (
+                suppress(BlockingIOError, FileNotFoundError),
+                file_lock(checkpoints_of(child.info.run_id) / LOCK, wait=False),
+            ):
+                run.client.set_terminated(child.info.run_id, "KILLED")
 
 
-def finish(run: Run, compare: Any, register: str | None, status: str, *, jobs_ended: bool = False) -> None:
+def finish(run: Run, compare: Any, register: str | None, status: str, *, jobs_here: bool = False) -> None:
     """Close a parent with the tables and figures of the jobs that finished, and their numbers.
 
-    jobs_ended: the processes of all jobs have ended, so those that are open still are closed, too.
+    jobs_here: the jobs are processes of this machine, and those that were ended are closed, too.
     """
     try:
-        if jobs_ended:
+        if jobs_here:
             close_jobs(run)
         children = children_of(run.client, run)
         finished = [child for child in children if child.info.status == "FINISHED"]

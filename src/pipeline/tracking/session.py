@@ -31,6 +31,12 @@ if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 PRUNED = "pruned"
+LOCK = "lock"  # in the checkpoints of a run, held as long as it goes on
+
+
+def checkpoints_of(run_id: str) -> Path:
+    """Returns the folder of a run's checkpoints, which is there until the run has finished."""
+    return store_folder() / "checkpoints" / run_id
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
@@ -182,7 +188,7 @@ def first_begin(client: MlflowClient, tracking: Any, request: RunRequest) -> Run
 def held(run: Run, folder: Path) -> Iterator[None]:
     """Keeps other processes away from the run. Raises PipelineError when one of them has it."""
     try:
-        with file_lock(folder / "lock", wait=False):
+        with file_lock(folder / LOCK, wait=False):
             yield
     except BlockingIOError as error:
         raise PipelineError(f"resume=true: run {run.id} still goes on in another process; wait or stop it") from error
@@ -242,7 +248,7 @@ def open_run(
         if resume == "auto" and not (tracking.parent or requeued):
             print(begins_anew("run", matching_runs(client, tracking, request, "=")), flush=True)
         run = (first_begin if resume or requeued else begin)(client, tracking, request)
-    folder = store_folder() / "checkpoints" / run.id
+    folder = checkpoints_of(run.id)
     folder.mkdir(parents=True, exist_ok=True)
     with to_be_resumed(), held(run, folder), unkept_if_pruned(folder):
         if former is not None:

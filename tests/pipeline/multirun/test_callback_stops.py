@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hydra.core.config_store import ConfigStore
+from hydra.core.plugins import Plugins
 from mlflow import MlflowClient
+from omegaconf import OmegaConf
 
 from pipeline.host.errors import PipelineError
 from pipeline.host.process import TRACEBACK
 from pipeline.multirun import callback
 from pipeline.multirun.callback import OPEN_PARENTS, parents_closed
+from pipeline.multirun.checks import jobs_are_here
 from pipeline.tracking.run import create_run
+from pipeline.tracking.session import LOCK, checkpoints_of
+from pipeline.tracking.store import file_lock
 
 
 class Parent:
@@ -44,23 +51,36 @@ def test_a_multirun_that_was_stopped_did_not_fail(end: BaseException, status: st
     assert OPEN_PARENTS == []
 
 
-@pytest.mark.parametrize(
-    ("status", "on_this_machine", "left"),
-    [("KILLED", True, "KILLED"), ("KILLED", False, "RUNNING"), ("FAILED", True, "RUNNING")],
-)
+@pytest.mark.parametrize("status", ["KILLED", "FAILED"])
+@pytest.mark.parametrize("jobs_here", [True, False])
 def test_jobs_that_could_not_close_themselves_are_closed_where_they_end_with_the_multirun(
-    status: str, on_this_machine: bool, left: str, client: MlflowClient
+    status: str, jobs_here: bool, store: Path, client: MlflowClient
 ) -> None:
+    """One that still goes on holds its lock; one of another machine has no checkpoints in this store's folder."""
     where = client.create_experiment("stopped")
     run = create_run(client, where, "parent", {})
-    jobs = [create_run(client, where, name, {"mlflow.parentRunId": run.id}) for name in ("open", "failed")]
-    jobs[1].finish("FAILED")
+    names = ("ended", "goes on", "elsewhere", "failed")
+    jobs = [create_run(client, where, name, {"mlflow.parentRunId": run.id}) for name in names]
+    for job in jobs[:2]:
+        checkpoints_of(job.id).mkdir(parents=True)
+    jobs[3].finish("FAILED")
     parent = callback.ParentRun()
-    parent.run, parent.on_this_machine = run, on_this_machine
+    parent.run, parent.jobs_here = run, jobs_here
     parent.compare = SimpleNamespace(figure=None)
-    parent.close(status)
-    assert [client.get_run(job.id).info.status for job in (run, *jobs)] == [status, left, "FAILED"]
-    assert client.get_run(run.id).data.tags["jobs.stopped"] == str(int(left == "KILLED"))
+    with file_lock(checkpoints_of(jobs[1].id) / LOCK):
+        parent.close(status)
+    ended = "KILLED" if jobs_here else "RUNNING"
+    found = [client.get_run(job.id).info.status for job in (run, *jobs)]
+    assert found == [status, ended, "RUNNING", "RUNNING", "FAILED"]
+    assert client.get_run(run.id).data.tags["jobs.stopped"] == str(int(jobs_here))
+    assert store in checkpoints_of(jobs[0].id).parents
+
+
+@pytest.mark.parametrize(("launcher", "here"), [("basic", True), ("joblib", True), ("submitit_local", False)])
+def test_where_jobs_run_is_read_from_the_launcher(launcher: str, here: bool) -> None:
+    Plugins.instance()  # which register what they are composed of
+    chosen = ConfigStore.instance().load(f"hydra/launcher/{launcher}.yaml").node
+    assert jobs_are_here(OmegaConf.create({"hydra": {"launcher": chosen}})) is here
 
 
 @pytest.mark.parametrize(
