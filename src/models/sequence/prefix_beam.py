@@ -13,6 +13,9 @@ from models.sequence.ctc import BLANK, Said
 
 Prefix = tuple[int, ...]
 Rates = Callable[[Prefix], Sequence[float]]
+Grown = tuple[
+    float, Prefix, int, float, float
+]  # cost, prefix, its new symbol, ln p of the paths, what its symbols are rated
 
 
 class Paths(NamedTuple):
@@ -48,8 +51,7 @@ def prefix_beam(log_p: np.ndarray, *, size: int, rates: Rates | None = None, rea
         raise ValueError(f"a beam needs a size of at least 1, got {size}")
     beam: dict[Prefix, Paths] = {(): Paths(0.0, -math.inf, 0.0)}
     for row in log_p:
-        found = moved(beam, row, grown_by(row, size, reach), rates)
-        beam = dict(sorted(found.items(), key=lambda item: (-item[1].log_p - item[1].rated, *ranked(item[0])))[:size])
+        beam = best_of(*moved(beam, row, grown_by(row, size, reach), rates), size)
 
     def worth(prefix: Prefix) -> float:
         return beam[prefix].log_p + beam[prefix].rated + (rates(prefix)[BLANK] if rates else 0.0)
@@ -71,23 +73,45 @@ def grown_by(row: np.ndarray, most: int, reach: float) -> list[int]:
 
 def moved(
     beam: dict[Prefix, Paths], row: np.ndarray, symbols: Sequence[int], rates: Rates | None
-) -> dict[Prefix, Paths]:
-    """Returns the prefixes of a beam after one more frame, and those that grow by one of these symbols."""
+) -> tuple[dict[Prefix, Paths], list[Grown]]:
+    """Returns the prefixes of a beam after one more frame, and those that grow out of it by one of these symbols: each
+    in one way, as what grows into a prefix of the beam is joined to it."""
     said = row.tolist()
-    found = dict[Prefix, Paths]()
+    stay, grown = dict[Prefix, Paths](), list[Grown]()
     for prefix, own in beam.items():
-        last, log_p = prefix[-1] if prefix else BLANK, own.log_p
-        join(found, prefix, Paths(log_p + said[BLANK], own.symbol + said[last], own.rated))
+        last = prefix[-1] if prefix else BLANK
+        stay[prefix] = Paths(own.log_p + said[BLANK], own.symbol + said[last], own.rated)
+    children = children_of(beam)
+    for prefix, own in beam.items():
+        last, log_p, of_beam = prefix[-1] if prefix else BLANK, own.log_p, children.get(prefix, ())
         rated = rates(prefix) if rates else [0.0] * len(said)
         for symbol in symbols:
-            before = own.blank if symbol == last else log_p
-            join(found, (*prefix, symbol), Paths(-math.inf, before + said[symbol], own.rated + rated[symbol]))
-    return found
+            value = (own.blank if symbol == last else log_p) + said[symbol]
+            if symbol in of_beam:
+                whole = (*prefix, symbol)
+                stay[whole] = stay[whole]._replace(symbol=log_sum(stay[whole].symbol, value))
+            else:
+                worth = own.rated + rated[symbol]
+                grown.append((-value - worth, prefix, symbol, value, worth))
+    return stay, grown
 
 
-def join(found: dict[Prefix, Paths], prefix: Prefix, more: Paths) -> None:
-    """Adds paths to those of a prefix."""
-    own = found.get(prefix)
-    found[prefix] = more if own is None else Paths(
-        log_sum(own.blank, more.blank), log_sum(own.symbol, more.symbol), own.rated
-    )  # fmt: skip
+def children_of(beam: dict[Prefix, Paths]) -> dict[Prefix, set[int]]:
+    """Returns the last symbols of the prefixes of a beam, by what stands before them."""
+    children = dict[Prefix, set[int]]()
+    for prefix in beam:
+        if prefix:
+            children.setdefault(prefix[:-1], set()).add(prefix[-1])
+    return children
+
+
+def best_of(stay: dict[Prefix, Paths], grown: list[Grown], size: int) -> dict[Prefix, Paths]:
+    """Returns the prefixes of largest worth, the best first. What cannot be among them is not made."""
+    costs = {prefix: -own.log_p - own.rated for prefix, own in stay.items()}
+    most = sorted([*costs.values(), *(own[0] for own in grown)])[:size][-1]
+    found = {prefix: own for prefix, own in stay.items() if costs[prefix] <= most}
+    for cost, prefix, symbol, value, rated in grown:
+        if cost <= most:
+            whole = (*prefix, symbol)
+            found[whole], costs[whole] = Paths(-math.inf, value, rated), cost
+    return dict(sorted(found.items(), key=lambda item: (costs[item[0]], *ranked(item[0])))[:size])
