@@ -45,6 +45,9 @@ def pick_device(name: str, *, job: int = 0) -> torch.device:
         raise PipelineError("device=cuda: torch sees no GPU; use device=cpu, or install a CUDA build of torch")
     device = torch.device("cuda", gpu_of_job(place_on_machine(job), torch.cuda.device_count()))
     take_gpu(device)
+    torch.backends.cuda.enable_cudnn_sdp(
+        False
+    )  # cuDNN plans attention anew for each shape, and batches differ in length
     return device
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from typing import Any
 
 import numpy as np
@@ -304,9 +305,11 @@ def test_settings_that_make_no_sense(settings: dict[str, Any], error: type[Excep
 
 
 def test_a_function_of_numpy_is_that_of_torch() -> None:
+    """But for the last digit of an exponential, of which the two libraries have programs of their own."""
     matrix = symmetric("0.8^i")
-    one, other = (estimate_trace(matrix, function=f, products=12, seed=3) for f in (np.exp, torch.exp))
-    assert one == other
+    one, other = (astuple(estimate_trace(matrix, function=f, products=12, seed=3)) for f in (np.exp, torch.exp))
+    for value, same in zip(one, other, strict=True):
+        assert value == (pytest.approx(same, rel=1e-9) if isinstance(same, float) else same)
 
 
 def test_a_tolerance_is_a_share() -> None:

@@ -180,6 +180,7 @@ def test_each_rank_takes_a_gpu_of_its_own(second_of_two: pytest.MonkeyPatch) -> 
     second_of_two.setattr("torch.cuda.is_available", lambda: True)
     second_of_two.setattr("torch.cuda.set_device", lambda device: taken.append(str(device)))
     second_of_two.setattr("torch.cuda.device_count", lambda: 2)
+    second_of_two.setattr("torch.backends.cuda.enable_cudnn_sdp", lambda _: None)
     assert str(pick_device("auto")) == "cuda:1"
     assert taken == ["cuda:1"]
     second_of_two.setattr("torch.cuda.device_count", lambda: 1)

@@ -141,8 +141,12 @@ def test_a_requeued_job_goes_on_in_its_run(
 
 
 def test_jobs_on_one_machine_take_turns_on_its_gpus(monkeypatch) -> None:
+    """Without cuDNN's attention, which plans each new shape anew."""
+    planned: list[bool] = []
     assert [gpu_of_job(job, 3) for job in range(7)] == [0, 1, 2, 0, 1, 2, 0]
+    monkeypatch.setattr("torch.backends.cuda.enable_cudnn_sdp", planned.append)
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
     assert [str(pick_device("auto", job=job)) for job in range(3)] == ["cuda:0", "cuda:1", "cuda:0"]
     assert str(pick_device("cpu", job=1)) == "cpu"
+    assert planned == [False] * 3

@@ -14,7 +14,7 @@ from models.forms.detect.anchors import Shapes, checked_shapes, shapes_of
 from models.forms.detect.boxes import Detections, Truth
 from models.forms.detect.trunk import NORMS, Trunk, refuse_odd_trunk
 from models.ranges import Count, Range
-from models.runtime.parameters import one_of, whole_number
+from models.runtime.parameters import not_negative, one_of, whole_number
 
 
 class Detector(nn.Module, ABC):
@@ -87,15 +87,18 @@ class AnchoredSettings(TrunkSettings):
     """Are settings of a detector with anchors.
 
     anchors: widths and heights in pixels; None to take `shapes` of them from the training forms, see
-    `models.forms.detect.anchors.anchor_shapes`.
+    `models.forms.detect.anchors.anchor_shapes`. most_overlap: of two detections of a class that overlap by more (IoU,
+    in [0, 1]) the one of lower score is dropped. Raises TypeError and ValueError for others.
     """
 
     anchors: Shapes | None = None
     shapes: Count = 5
+    most_overlap: Annotated[float, Range(at_least=0, at_most=1)] = 0.3
 
     def __post_init__(self) -> None:
         super().__post_init__()
         whole_number("shapes", self.shapes)
+        not_negative("most_overlap", self.most_overlap, most=1)
         if self.anchors is not None:
             object.__setattr__(self, "anchors", checked_shapes(self.anchors))
 

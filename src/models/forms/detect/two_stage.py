@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -29,7 +30,6 @@ from models.runtime.parameters import whole_number
 
 RIGHT = 0.5  # least overlap of a proposal with the box whose class it has
 UNITS = (0.1, 0.1, 0.2, 0.2)  # of offsets: about as far as proposals are off, so that edges weigh as much as classes
-MOST_OVERLAP = 0.3  # of two detections of a class
 MOST_FOUND = 500  # on a form
 
 
@@ -83,7 +83,9 @@ class TwoStage(Detector):
         maps = self.trunk(images)
         regions = self.proposals.propose(self.proposals(maps), height, width, self.most)
         judged = self.judge(maps, regions).split([len(own) for own in regions])
-        return [found_in(said, own, (height, width), least_score) for said, own in zip(judged, regions, strict=True)]
+        drop = partial(suppress, most_overlap=self.settings.most_overlap, most=MOST_FOUND)
+        sure = [found_in(said, own, (height, width), least_score) for said, own in zip(judged, regions, strict=True)]
+        return [found.at(drop(found)) for found in sure]
 
 
 def region_losses(said: Tensor, regions: Tensor, truth: Truth, hard: int) -> Tensor:
@@ -109,9 +111,8 @@ def region_targets(regions: Tensor, truth: Truth) -> tuple[Tensor, Tensor]:
 
 
 def found_in(said: Tensor, regions: Tensor, size: tuple[int, int], least_score: float) -> Detections:
-    """Returns what is found on a form of that height and width, after suppression, best first."""
+    """Returns what is found on a form of that height and width, before suppression."""
     scores = said[:, : len(CLASSES)].softmax(1)[:, 1:]
     region, kind = (scores >= least_score).nonzero().unbind(1)
     boxes = clipped(decode(said[:, -4:] * said.new_tensor(UNITS), regions), *size)
-    found = Detections(boxes[region], kind + 1, scores[region, kind])
-    return found.at(suppress(found, most_overlap=MOST_OVERLAP, most=MOST_FOUND))
+    return Detections(boxes[region], kind + 1, scores[region, kind])

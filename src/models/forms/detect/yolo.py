@@ -27,7 +27,6 @@ from models.forms.detect.trunk import head, unit
 from models.runtime.seeding import drawn
 
 IGNORED = 0.5  # a box that overlaps a true one by more, and is not the one that means it, does not count
-MOST_OVERLAP = 0.3  # of two detections of a class
 CANDIDATES, MOST_FOUND = 1000, 500  # on a form, before suppression and after
 AT_FIRST = -4.6  # objectness: a hundredth
 
@@ -118,7 +117,7 @@ class YoloV3Network(Detector):
         boxes = clipped(self.boxes(said, columns), size[0], size[1])
         found = Detections(boxes[row], kind + 1, scores[row, kind])
         found = found.at(found.scores.sort(descending=True, stable=True).indices[:CANDIDATES])
-        return found.at(suppress(found, most_overlap=MOST_OVERLAP, most=MOST_FOUND))
+        return found.at(suppress(found, most_overlap=self.settings.most_overlap, most=MOST_FOUND))
 
 
 def rows_of(boxes: Tensor, priors: Tensor, stride: int, columns: int) -> tuple[Tensor, Tensor]:

@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from drawn_forms import ONE_FORM, WORDS_ALONE, learned, precision
-from models.forms.detect.boxes import Truth
+from models.forms.detect.boxes import Truth, suppress
 from models.forms.detect.r_fcn import RFCN
-from models.forms.detect.two_stage import region_losses, region_targets
+from models.forms.detect.two_stage import MOST_FOUND, region_losses, region_targets
+from models.forms.detect.yolo import YoloV3
 from models.runtime.plain import made_of, plain
 
 IMAGE, TRUTH = ONE_FORM
@@ -92,6 +93,7 @@ def test_settings_are_plain_and_batch_norm_is_part_of_the_state() -> None:
     [({"stride": 3}, "stride must be one of 2, 4, 8, 16"), ({"width": 40}, "multiple of 16"),
      ({"depth": 0}, "depth must be"), ({"norm": "layer"}, "norm must be one of group, batch"),
      ({"bins": 0}, "bins must be"), ({"proposals": 0}, "proposals must be"), ({"hard_examples": 0}, "hard_examples"),
+     ({"most_overlap": 1.1}, "most_overlap must be"),
      ({"anchors": [(3.0, 0.0)]}, "anchors must be a number above 0"), ({"anchors": []}, "at least one")],
 )  # fmt: skip
 def test_settings_that_make_no_sense_are_refused(given: dict[str, object], said: str) -> None:
@@ -110,3 +112,19 @@ def test_what_is_missing_is_said() -> None:
         SMALL.network().detect(torch.zeros(1, 3, 8, 8))
     with pytest.raises(ValueError, match=r"form 0, box 2: .* outside of 96 x 40"):
         SMALL.network().losses(IMAGE[None, :, :40], [TRUTH])
+
+
+@pytest.mark.parametrize(
+    "made", [RFCN(width=32, depth=1, proposals=40), YoloV3(width=32, depth=1)], ids=["r_fcn", "yolo"]
+)
+def test_boxes_of_a_class_overlap_by_as_much_as_may_be(made: RFCN | YoloV3) -> None:
+    """All detections beneath a bound of 1, suppressed by themselves, are those of a smaller bound."""
+    image = torch.zeros(1, 1, 32, 32)
+    networks = {
+        bound: replace(made, anchors=[(12.0, 12.0), (20.0, 8.0)], most_overlap=bound).network() for bound in (0.6, 1.0)
+    }
+    found, every = (networks[bound].eval().detect(image, 0.0)[0] for bound in (0.6, 1.0))
+    kept = every.at(suppress(every, most_overlap=0.6))
+    assert 0 < len(kept.scores) < len(every.scores) < MOST_FOUND
+    torch.testing.assert_close(found.boxes, kept.boxes, rtol=0, atol=0)
+    torch.testing.assert_close(found.classes, kept.classes)
