@@ -122,7 +122,7 @@ def detection_rows(machine: Machine, budget: float) -> list[Row]:
 
     def after() -> None:
         network.proposals.propose(raw, *SIZE, network.most)
-        found_in(said, regions[0], SIZE, 0.05)
+        found_in(said, regions[0], SIZE, 0.05, MOST_OVERLAP)
 
     forms: dict[str, Form] = {"ours": lambda: network.detect(image), "what follows the maps, alone": after}
     return compare("detection by R-FCN", f"{SIZE[0]} x {SIZE[1]}", forms, machine=machine, budget=budget)

@@ -29,7 +29,8 @@ def gpu_missing(name: str) -> bool:
 
 def pick_device(name: str, *, job: int = 0) -> torch.device:
     """Returns the device. auto: a GPU if there is one, else the CPU, with a warning where a GPU was expected; parallel
-    jobs spread over the GPUs by their number, and the ranks of one run take one each.
+    jobs spread over the GPUs by their number, and the ranks of one run take one each. A GPU is used without cuDNN's
+    attention, in the whole process.
 
     Raises PipelineError when cuda is asked for and there is none, or fewer than ranks.
     """
@@ -45,9 +46,8 @@ def pick_device(name: str, *, job: int = 0) -> torch.device:
         raise PipelineError("device=cuda: torch sees no GPU; use device=cpu, or install a CUDA build of torch")
     device = torch.device("cuda", gpu_of_job(place_on_machine(job), torch.cuda.device_count()))
     take_gpu(device)
-    torch.backends.cuda.enable_cudnn_sdp(
-        False
-    )  # cuDNN plans attention anew for each shape, and batches differ in length
+    # cuDNN plans attention for each shape that it has not met, and batches differ in length
+    torch.backends.cuda.enable_cudnn_sdp(False)
     return device
 
 

@@ -141,7 +141,7 @@ def test_a_requeued_job_goes_on_in_its_run(
 
 
 def test_jobs_on_one_machine_take_turns_on_its_gpus(monkeypatch) -> None:
-    """Without cuDNN's attention, which plans each new shape anew."""
+    """Without cuDNN's attention, which plans each new shape."""
     planned: list[bool] = []
     assert [gpu_of_job(job, 3) for job in range(7)] == [0, 1, 2, 0, 1, 2, 0]
     monkeypatch.setattr("torch.backends.cuda.enable_cudnn_sdp", planned.append)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import torch
 from torch import Tensor
@@ -83,9 +82,8 @@ class TwoStage(Detector):
         maps = self.trunk(images)
         regions = self.proposals.propose(self.proposals(maps), height, width, self.most)
         judged = self.judge(maps, regions).split([len(own) for own in regions])
-        drop = partial(suppress, most_overlap=self.settings.most_overlap, most=MOST_FOUND)
-        sure = [found_in(said, own, (height, width), least_score) for said, own in zip(judged, regions, strict=True)]
-        return [found.at(drop(found)) for found in sure]
+        limits = (height, width), least_score, self.settings.most_overlap
+        return [found_in(said, own, *limits) for said, own in zip(judged, regions, strict=True)]
 
 
 def region_losses(said: Tensor, regions: Tensor, truth: Truth, hard: int) -> Tensor:
@@ -110,9 +108,12 @@ def region_targets(regions: Tensor, truth: Truth) -> tuple[Tensor, Tensor]:
     ) / regions.new_tensor(UNITS)
 
 
-def found_in(said: Tensor, regions: Tensor, size: tuple[int, int], least_score: float) -> Detections:
-    """Returns what is found on a form of that height and width, before suppression."""
+def found_in(
+    said: Tensor, regions: Tensor, size: tuple[int, int], least_score: float, most_overlap: float
+) -> Detections:
+    """Returns what is found on a form of that height and width, after suppression, best first."""
     scores = said[:, : len(CLASSES)].softmax(1)[:, 1:]
     region, kind = (scores >= least_score).nonzero().unbind(1)
     boxes = clipped(decode(said[:, -4:] * said.new_tensor(UNITS), regions), *size)
-    return Detections(boxes[region], kind + 1, scores[region, kind])
+    found = Detections(boxes[region], kind + 1, scores[region, kind])
+    return found.at(suppress(found, most_overlap=most_overlap, most=MOST_FOUND))

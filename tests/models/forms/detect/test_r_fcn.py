@@ -93,7 +93,7 @@ def test_settings_are_plain_and_batch_norm_is_part_of_the_state() -> None:
     [({"stride": 3}, "stride must be one of 2, 4, 8, 16"), ({"width": 40}, "multiple of 16"),
      ({"depth": 0}, "depth must be"), ({"norm": "layer"}, "norm must be one of group, batch"),
      ({"bins": 0}, "bins must be"), ({"proposals": 0}, "proposals must be"), ({"hard_examples": 0}, "hard_examples"),
-     ({"most_overlap": 1.1}, "most_overlap must be"),
+     ({"most_overlap": 1.1}, "most_overlap must be"), ({"most_overlap": -0.1}, "most_overlap must be"),
      ({"anchors": [(3.0, 0.0)]}, "anchors must be a number above 0"), ({"anchors": []}, "at least one")],
 )  # fmt: skip
 def test_settings_that_make_no_sense_are_refused(given: dict[str, object], said: str) -> None:
@@ -128,3 +128,4 @@ def test_boxes_of_a_class_overlap_by_as_much_as_may_be(made: RFCN | YoloV3) -> N
     assert 0 < len(kept.scores) < len(every.scores) < MOST_FOUND
     torch.testing.assert_close(found.boxes, kept.boxes, rtol=0, atol=0)
     torch.testing.assert_close(found.classes, kept.classes)
+    torch.testing.assert_close(found.scores, kept.scores, rtol=0, atol=0)
