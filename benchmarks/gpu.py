@@ -28,20 +28,9 @@ from side_by_side import Machine, Row, measured_machine, milliseconds, parser, r
 HOT_SPOTS = (feature_map, two_stage, bptt_step, online_step, epoch, factorised)
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = (
-    "-m",
-    "pytest",
-    "-q",
-    "-m",
-    "gpu",
-    "-p",
-    "no:cacheprovider",
-    "-p",
-    "no:benchmark",
-    "-n",
-    "auto",
-    "--maxprocesses",
-    "16",
-)
+    "-m", "pytest", "-q", "-m", "gpu", "-p", "no:cacheprovider", "-p", "no:benchmark",
+    "-n", "auto", "--maxprocesses", "16",
+)  # fmt: skip
 JOBS = (
     "-m", "pipeline", "-m", "+experiment=mocap", "size=tiny", "data.source=stand_in", "seed=0,1",
     "hydra/launcher=joblib", "hydra.launcher.n_jobs=2",
