@@ -138,7 +138,7 @@ def study(
                 begun.run.tags({"command": command_line(), "jobs": "1", "jobs.failed": "0"})
             yield begun
     if begun.full:
-        print(where_to_look(begun.run, begun.title))
+        print(where_to_look(begun.run, begun.title, limited=settings.size.limits))
 
 
 def said_before(request: RunRequest, name: str) -> str:

@@ -240,6 +240,12 @@ def log_trials(run: Run, children: list[MlflowRun]) -> None:
         run.table(trial_table([c for c in children if c.info.run_id not in others], comparison), "trials.csv")
 
 
+def had_limits(children: list[MlflowRun]) -> bool:
+    """Whether `size` had any limit in one of the jobs."""
+    limits = [value for job in children for key, value in job.data.params.items() if key.startswith("size.")]
+    return any(limit != "None" for limit in limits)
+
+
 def ending(run: Run, children: list[MlflowRun], finished: list[MlflowRun], failed: int) -> str:
     """The last lines of a multirun: its jobs, the best of them, its name and where to look."""
     name = str(run.client.get_run(run.id).info.run_name)
@@ -251,4 +257,4 @@ def ending(run: Run, children: list[MlflowRun], finished: list[MlflowRun], faile
     said = "".join(f", {number} {what}" for what, number in counts.items() if number)
     words = f"{len(children)} jobs, {failed - stopped} failed{said}"
     best = [best_in_words(compared, comparison)] if compared and comparison is not None else []
-    return "\n".join([words, *best, where_to_look(run, name)])
+    return "\n".join([words, *best, where_to_look(run, name, limited=had_limits(children))])

@@ -41,16 +41,29 @@ class Rule:
         bounds = (self.above, self.at_least, self.below, self.at_most)
         return self.finite or any(bound is not None for bound in bounds)
 
+    @property
+    def bounds(self) -> str:
+        """What a number must be, in words: "from 0 to 1", "greater than 0 and below 1"."""
+        if self.at_least is not None and self.at_most is not None:
+            return f"from {self.at_least:g} to {self.at_most:g}"
+        said = (
+            (self.above, "greater than {:g}"),
+            (self.at_least, "{:g} or greater"),
+            (self.below, self.said_below or "below {:g}"),
+            (self.at_most, "at most {:g}"),
+        )
+        return " and ".join(words.format(bound) for bound, words in said if bound is not None)
+
     def broken_by(self, number: float) -> str | None:
         """What the number must be and is not, in words; None where it obeys. NaN obeys no bound."""
-        if self.above is not None and not number > self.above:
-            return f"greater than {self.above:g}"
-        if self.at_least is not None and not number >= self.at_least:
-            return f"{self.at_least:g} or greater"
-        if self.below is not None and not number < self.below:
-            return self.said_below or f"below {self.below:g}"
-        if self.at_most is not None and not number <= self.at_most:
-            return f"at most {self.at_most:g}"
+        obeys = (
+            (self.above is None or number > self.above)
+            and (self.at_least is None or number >= self.at_least)
+            and (self.below is None or number < self.below)
+            and (self.at_most is None or number <= self.at_most)
+        )
+        if not obeys:
+            return self.bounds
         return None if self.may_be_infinite or math.isfinite(number) else "finite"
 
     def check(self, key: str, value: Any) -> None:

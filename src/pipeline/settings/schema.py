@@ -54,6 +54,11 @@ class SizeConfig:
     names: int | None = setting(None, above=0)
     iterations: int | None = setting(None, above=0)
 
+    @property
+    def limits(self) -> bool:
+        """Whether there is any limit."""
+        return any(limit is not None for limit in vars(self).values())
+
 
 @dataclass
 class CommonConfig:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any, get_type_hints
 
 import yaml
@@ -15,6 +16,7 @@ from pipeline.settings.fields import free_sections
 from pipeline.settings.nearest import did_you_mean
 from pipeline.settings.schema import registered_schemas
 
+MOST_NAMED = 6  # choices that have a setting
 ADDED = ("experiment", "contender", "reader")  # groups that the defaults leave out, so that one types + before them
 
 
@@ -39,10 +41,16 @@ def keys_in(content: dict[str, Any], before: str = "") -> Iterator[str]:
             yield from keys_in(value, f"{before}{key}.") if isinstance(value, dict) else ()
 
 
-def settings_of_choices(section: str) -> set[str]:
-    """What the files of a config group set: the keys that one or another of its choices has."""
-    files = sorted((conf_folder() / section).glob("*.yaml"))
-    return {key for file in files for key in keys_in(yaml.safe_load(file.read_text(encoding="utf-8")) or {})}
+def settings_of_file(file: Path) -> set[str]:
+    """What a file of conf/ sets, and what the files set that it begins with."""
+    content = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+    begun = [name for name in content.get("defaults", ()) if isinstance(name, str) and name != "_self_"]
+    return set(keys_in(content)).union(*(settings_of_file(file.with_name(f"{name}.yaml")) for name in begun))
+
+
+def settings_of_choices(section: str) -> dict[str, set[str]]:
+    """What each choice of a config group sets."""
+    return {file.stem: settings_of_file(file) for file in sorted((conf_folder() / section).glob("*.yaml"))}
 
 
 def first_words() -> set[str]:
@@ -73,8 +81,11 @@ def not_a_setting(key: str) -> str:
     if not any(section in free_sections(schema) for schema in registered_schemas()):
         return f"{key} is not a setting; see python -m pipeline --cfg job"
     swept = f"in a sweep over {section} each needs it, so sweep those that lack it by themselves"
-    nearest = did_you_mean(rest, settings_of_choices(section), before=f"{section}.")
-    return f"{key} is not a setting of the {section} chosen; see python -m pipeline --cfg job; {swept}{nearest}"
+    known = settings_of_choices(section)
+    having = [name for name, settings in known.items() if rest in settings]
+    whose = f"; of {', '.join(having)} it is one" if 0 < len(having) <= MOST_NAMED else ""
+    nearest = did_you_mean(rest, set().union(*known.values()), before=f"{section}.")
+    return f"{key} is not a setting of the {section} chosen{whose}; see python -m pipeline --cfg job; {swept}{nearest}"
 
 
 def refuse_unknown(config: DictConfig, prefix: str = "") -> None:

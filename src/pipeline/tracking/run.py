@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 PARAMETERS_PER_BATCH = 100
 LONGEST_PARAMETER = 6000
 LONGEST_TAG = 8000
+LIMITED = "size: it had limits, so these numbers show that everything runs, and not how good a model is\n"
 DESCRIPTION = "description.md"
 CUT = f"\n\n… cut here; the whole text is the artifact {DESCRIPTION}"
 
@@ -157,13 +158,14 @@ def keeps_models(tracking: Any) -> bool:
     return tracking.enabled and str(tracking.log_model).lower() != "false"
 
 
-def where_to_look(run: Run, name: str) -> str:
-    """Returns the closing lines of a run on the terminal."""
+def where_to_look(run: Run, name: str, *, limited: bool) -> str:
+    """Returns the closing lines of a run on the terminal. limited: whether `size` had any limit."""
+    said = LIMITED if limited else ""
     if run.id == "untracked":
-        return "tracking=off: nothing was kept"
+        return f"{said}tracking=off: nothing was kept"
     store = masked(str(run.client.tracking_uri))
     look = store if store.startswith("http") else f"make ui   (or: {UI_HINT} '{store}')"
-    return f"run: {name} ({run.id})\nlook: {look}"
+    return f"{said}run: {name} ({run.id})\nlook: {look}"
 
 
 @contextmanager

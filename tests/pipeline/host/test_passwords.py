@@ -104,4 +104,6 @@ def test_the_closing_lines_have_none() -> None:
         class client:
             tracking_uri = f"postgresql://user:{SECRET}@host/db"
 
-    assert "mlflow ui --backend-store-uri 'postgresql://user:***@host/db'" in where_to_look(Away, "run")  # type: ignore[arg-type]  # pragma: allowlist secret
+    closing = where_to_look(Away, "run", limited=False)  # type: ignore[arg-type]
+    assert "mlflow ui --backend-store-uri 'postgresql://user:***@host/db'" in closing  # pragma: allowlist secret
+    assert closing.startswith("run: run (0)")

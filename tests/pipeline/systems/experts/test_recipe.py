@@ -119,7 +119,7 @@ def test_pairs_of_ones_own_are_learned_predicted_and_served(
     for setting, reason in (
         ("horizon=3", "horizon=3: this model translates sentences; leave it out"),
         ("interval=0.9", "interval=0.9: this model translates sentences; leave it out"),
-        ("beam=9", "beam=9 must be at most 8"),
+        ("beam=9", "beam=9 must be from 1 to 8"),
     ):
         assert reason in run_pipeline(*predict, setting).error
     assert run_pipeline(*predict, "beam=1", "output=greedy.csv").status == 0
@@ -171,7 +171,7 @@ def check_served(app, found: pd.DataFrame) -> None:
         (("vocabulary.longest=200",), "vocabulary.longest=200 is more than sampling.tokens=120"),
         (("fit.select=bleu", "fit.bleu=0"), "fit.select=bleu needs translations to score"),
         (("sampling.temperature=0.5",), "sampling.temperature=0.5 must be 1 or greater"),
-        (("decode.beam=9",), "decode.beam=9 must be at most 8"),
+        (("decode.beam=9",), "decode.beam=9 must be from 1 to 8"),
     ],
 )  # fmt: skip
 def test_bad_settings_end_in_one_line(overrides, message, run_pipeline: Callable) -> None:
