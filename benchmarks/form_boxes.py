@@ -1,4 +1,4 @@
-"""Boxes on forms: suppression and position-sensitive pooling beside loops, and what a detection takes after its maps.
+"""Boxes on forms: suppression and position-sensitive scores beside loops, and what a detection takes after its maps.
 
 python benchmarks/form_boxes.py --threads 1
 """
@@ -9,17 +9,17 @@ import math
 
 import torch
 from side_by_side import Form, Machine, Row, compare, run
-from torch import Tensor
+from torch import Tensor, nn
 
 from models.forms.detect.boxes import CLASSES, Detections, suppress
-from models.forms.detect.position_sensitive import position_sensitive_pool
+from models.forms.detect.position_sensitive import position_sensitive_scores
 from models.forms.detect.r_fcn import RFCN
 from models.forms.detect.two_stage import found_in
 
 BOXES = (300, 1000)
 POOLED = 300
 SIZE = (480, 640)
-BINS, STRIDE = 3, 8
+BINS, STRIDE, WIDTH = 3, 8, 48
 MOST_OVERLAP = 0.3
 ANCHORS = ((40.0, 24.0), (90.0, 30.0), (160.0, 32.0), (90.0, 90.0), (240.0, 40.0))
 
@@ -85,27 +85,27 @@ def suppression_rows(machine: Machine, budget: float) -> list[Row]:
     return rows
 
 
-def pooling_rows(machine: Machine, budget: float) -> list[Row]:
+def scoring_rows(machine: Machine, budget: float) -> list[Row]:
+    """Returns the rows of scores of bins, ours beside maps that are made for each bin and pooled bin by bin."""
     chance = torch.Generator().manual_seed(0)
-    shape = (1, BINS**2 * len(CLASSES), SIZE[0] // STRIDE, SIZE[1] // STRIDE)
-    maps = torch.randn(shape, generator=chance).to(machine.device).requires_grad_()
-    boxes, forms = (
-        (strewn(POOLED) / STRIDE).to(machine.device),
-        torch.zeros(POOLED, dtype=torch.int64).to(machine.device),
-    )
-    pools = {
-        "ours": lambda: position_sensitive_pool(maps, boxes, forms, BINS),
-        "bin by bin": lambda: pooled_by_loop(maps, boxes),
+    maps = torch.randn(1, WIDTH, SIZE[0] // STRIDE, SIZE[1] // STRIDE, generator=chance).to(machine.device)
+    maps.requires_grad_()
+    boxes = (strewn(POOLED) / STRIDE).to(machine.device)
+    forms = torch.zeros(POOLED, dtype=torch.int64).to(machine.device)
+    made = nn.Conv2d(WIDTH, BINS**2 * len(CLASSES), 1).to(machine.device)
+    scores = {
+        "ours": lambda: position_sensitive_scores(maps, made, boxes, forms, BINS),
+        "maps, bin by bin": lambda: pooled_by_loop(made(maps), boxes).mean((1, 2)),
     }
-    torch.testing.assert_close(pools["ours"](), pools["bin by bin"](), rtol=1e-4, atol=1e-5)
-    ahead: dict[str, Form] = {name: torch.no_grad()(pool) for name, pool in pools.items()}
+    torch.testing.assert_close(scores["ours"](), scores["maps, bin by bin"](), rtol=1e-4, atol=1e-5)
+    ahead: dict[str, Form] = {name: torch.no_grad()(score) for name, score in scores.items()}
     both: dict[str, Form] = {
-        name: lambda pool=pool: torch.autograd.grad(pool().sum(), maps) for name, pool in pools.items()
+        name: lambda score=score: torch.autograd.grad(score().sum(), maps) for name, score in scores.items()
     }
-    size = f"{POOLED} boxes, {shape[1]} maps of {shape[2]} x {shape[3]}"
+    size = f"{POOLED} boxes of {BINS} x {BINS} bins"
     return [
-        *compare("position-sensitive pooling", f"{size}, forward", ahead, machine=machine, budget=budget),
-        *compare("position-sensitive pooling", f"{size}, and backward", both, machine=machine, budget=budget),
+        *compare("position-sensitive scores", f"{size}, forward", ahead, machine=machine, budget=budget),
+        *compare("position-sensitive scores", f"{size}, and backward", both, machine=machine, budget=budget),
     ]
 
 
@@ -131,7 +131,7 @@ def detection_rows(machine: Machine, budget: float) -> list[Row]:
 def measure(machine: Machine, budget: float) -> list[Row]:
     return [
         *suppression_rows(machine, budget),
-        *pooling_rows(machine, budget),
+        *scoring_rows(machine, budget),
         *detection_rows(machine, budget),
     ]
 

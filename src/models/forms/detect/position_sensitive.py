@@ -1,9 +1,10 @@
-"""Position-sensitive pooling: each bin of a box is read from the maps of that bin alone (Dai et al. 2016)."""
+"""Position-sensitive scores: each bin of a box is read from the maps of that bin alone (Dai et al. 2016)."""
 
 from __future__ import annotations
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.functional import pad
 
 SNAP = 1e-6  # cells: an edge this near to a whole number is that number, so that no bin hangs on rounding
 
@@ -21,29 +22,45 @@ def bin_edges(starts: Tensor, sides: Tensor, bins: int, cells: int) -> tuple[Ten
     return first, torch.maximum(end, first + 1)
 
 
-def position_sensitive_pool(maps: Tensor, boxes: Tensor, forms: Tensor, bins: int) -> Tensor:
-    """Returns the mean over bin (i, j) of each box of the maps of that bin, (box, bins, bins, channel).
+def position_sensitive_scores(maps: Tensor, scoring: nn.Conv2d, boxes: Tensor, forms: Tensor, bins: int) -> Tensor:
+    """Returns k⁻² Σ_b r(b), (box, channel): r(b) is the mean, over bin b of a box, of the maps that `scoring` makes for
+    that bin.
 
-    maps (form, bins² · channel, rows, columns), those of bin (0, 0) first, then (0, 1). boxes (box, 4), in cells, and
-    the number of the form on which each lies, (box,). Sums are differences of an integral image in float64, where maps
+    maps (form, width, rows, columns). scoring: a convolution of 1 x 1 to bins² · channel maps, those of bin (0, 0)
+    first, then (0, 1). boxes (box, 4), in cells, and the number of the form on which each lies, (box,). A mean and a
+    convolution of 1 x 1 can change places, so the bins of the maps that are given are pooled, and what is pooled is
+    multiplied by the weights of its bin: the bins² · channel maps are never made. Raises ValueError for a convolution
+    without a bias.
+    """
+    bias = scoring.bias
+    if bias is None:
+        raise ValueError("the convolution that scores must have a bias")
+    weights = scoring.weight.flatten(1).unflatten(0, (bins * bins, -1))  # (bin, channel, width)
+    pooled = bin_means(maps, boxes, forms, bins).flatten(1)
+    return pooled @ weights.transpose(1, 2).flatten(0, 1) / bins**2 + bias.view(bins * bins, -1).mean(0)
+
+
+def bin_means(maps: Tensor, boxes: Tensor, forms: Tensor, bins: int) -> Tensor:
+    """Returns the mean over each bin of each box of all maps, (box, bin, channel), bins row by row.
+
+    Arguments are those of `position_sensitive_scores`. Sums are differences of an integral image in float64, where maps
     of float32 lose no digit that they have. There is a gradient for the maps and none for the boxes.
     """
     rows, columns = maps.shape[2:]
-    whole = integral(maps.unflatten(1, (bins * bins, -1)))
+    whole = integral(maps)
     x, y = boxes[:, 0], boxes[:, 1]
     top, bottom = (edge[:, :, None] for edge in bin_edges(y, boxes[:, 3] - y, bins, rows))
     left, right = (edge[:, None] for edge in bin_edges(x, boxes[:, 2] - x, bins, columns))
-    own = torch.arange(bins * bins, device=maps.device).view(bins, bins) + forms[:, None, None] * (bins * bins)
-    corners = [(row, column) for row in (top, bottom) for column in (left, right)]
-    base = own * (rows * columns)
-    places = [base + (row - 1).clamp(min=0) * columns + (column - 1).clamp(min=0) for row, column in corners]
-    known = torch.stack([(row > 0) & (column > 0) for row, column in corners]).unsqueeze(-1)
-    parts = whole.index_select(0, torch.stack(places).flatten()).unflatten(0, (4, *own.shape)) * known
+    first = forms[:, None, None] * (rows + 1) * (columns + 1)
+    corners = [first + row * (columns + 1) + column for row in (top, bottom) for column in (left, right)]
+    places = torch.stack(corners).flatten(2)
+    parts = whole.index_select(0, places.flatten()).unflatten(0, places.shape)
     sums = parts[3] - parts[2] - parts[1] + parts[0]
-    return (sums / ((bottom - top) * (right - left)).unsqueeze(-1)).to(maps.dtype)
+    return (sums / ((bottom - top) * (right - left)).flatten(1).unsqueeze(-1)).to(maps.dtype)
 
 
 def integral(maps: Tensor) -> Tensor:
-    """Returns sums over each cell and all above and to the left, float64 (form · bin · row · column, channel), of maps
-    (form, bin, channel, row, column)."""
-    return maps.permute(0, 1, 3, 4, 2).double().cumsum(2).cumsum(3).flatten(0, 3)
+    """Returns sums over all cells above and to the left of each corner of a cell, float64 (form · (rows + 1) ·
+    (columns + 1), channel), of maps (form, channel, rows, columns)."""
+    sums = maps.permute(0, 2, 3, 1).double().cumsum(1).cumsum(2)
+    return pad(sums, (0, 0, 1, 0, 1, 0)).flatten(0, 2)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from models.forms.detect.boxes import CLASSES
-from models.forms.detect.position_sensitive import position_sensitive_pool
+from models.forms.detect.position_sensitive import position_sensitive_scores
 from models.forms.detect.trunk import head
 from models.forms.detect.two_stage import TwoStage, TwoStageSettings
 from models.ranges import Count
@@ -44,5 +44,5 @@ class RFCNNetwork(TwoStage):
         forms = torch.arange(len(boxes), device=maps.device).repeat_interleave(
             torch.tensor([len(own) for own in boxes], device=maps.device)
         )
-        pooled = position_sensitive_pool(self.maps(maps), torch.cat(list(boxes)) / self.trunk.stride, forms, self.bins)
-        return pooled.mean((1, 2))
+        cells = torch.cat(list(boxes)) / self.trunk.stride
+        return position_sensitive_scores(maps, self.maps, cells, forms, self.bins)

@@ -1,4 +1,4 @@
-"""Position-sensitive pooling beside a loop over boxes and bins."""
+"""Position-sensitive scores beside maps that are made and pooled by a loop over boxes and bins."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import math
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from models.forms.detect.position_sensitive import position_sensitive_pool
+from models.forms.detect.position_sensitive import bin_means, position_sensitive_scores
 
 ROWS, COLUMNS = 7, 9
 BOXES = [
@@ -21,7 +21,7 @@ BOXES = [
 ]  # fmt: skip
 
 
-def pooled_by_loop(maps: Tensor, boxes: list[list[float]], forms: list[int], bins: int) -> Tensor:
+def means_of_maps_by_loop(maps: Tensor, boxes: list[list[float]], forms: list[int], bins: int) -> Tensor:
     channels, out = maps.shape[1] // bins**2, []
     for (x0, y0, x1, y1), form in zip(boxes, forms, strict=True):
         for i in range(bins):
@@ -35,22 +35,33 @@ def pooled_by_loop(maps: Tensor, boxes: list[list[float]], forms: list[int], bin
     return torch.stack(out).view(len(boxes), bins, bins, channels)
 
 
-@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 2e-6)])
-@pytest.mark.parametrize("bins", [1, 2, 3])
-def test_values_and_gradients_are_those_of_the_loop(bins: int, dtype: torch.dtype, tolerance: float) -> None:
+def scoring(bins: int, dtype: torch.dtype, *, bias: bool = True) -> nn.Conv2d:
     chance = torch.Generator().manual_seed(bins)
-    maps = torch.randn(2, bins**2 * 4, ROWS, COLUMNS, generator=chance, dtype=dtype) + 100 * (dtype == torch.float64)
+    made = nn.Conv2d(5, bins**2 * 4, 1, bias=bias, dtype=dtype)
+    with torch.no_grad():
+        for own in made.parameters():
+            own.copy_(torch.randn(own.shape, generator=chance, dtype=dtype))
+    return made
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-11), (torch.float32, 2e-5)])
+@pytest.mark.parametrize("bins", [1, 2, 3, 7])
+def test_values_and_gradients_are_those_of_maps_that_are_pooled_by_a_loop(
+    bins: int, dtype: torch.dtype, tolerance: float
+) -> None:
+    chance = torch.Generator().manual_seed(bins)
+    maps = torch.randn(2, 5, ROWS, COLUMNS, generator=chance, dtype=dtype) + 100 * (dtype == torch.float64)
     forms = [place % 2 for place in range(len(BOXES))]
-    weights = torch.randn(len(BOXES), bins, bins, 4, generator=chance, dtype=dtype)
-    answers = []
-    for pool in (
-        lambda own: position_sensitive_pool(own, torch.tensor(BOXES, dtype=torch.float64), torch.tensor(forms), bins),
-        lambda own: pooled_by_loop(own, BOXES, forms, bins),
+    weights = torch.randn(len(BOXES), 4, generator=chance, dtype=dtype)
+    cells, answers = torch.tensor(BOXES, dtype=torch.float64), []
+    for score in (
+        lambda own, made: position_sensitive_scores(own, made, cells, torch.tensor(forms), bins),
+        lambda own, made: means_of_maps_by_loop(made(own), BOXES, forms, bins).mean((1, 2)),
     ):
-        own = maps.clone().requires_grad_()
-        values = pool(own)
+        own, made = maps.clone().requires_grad_(), scoring(bins, dtype)
+        values = score(own, made)
         (values * weights).sum().backward()
-        answers.append((values.detach(), own.grad))
+        answers.append([values.detach(), own.grad, *(value.grad for value in made.parameters())])
     for ours, expected in zip(*answers, strict=True):
         assert ours is not None
         torch.testing.assert_close(ours, expected, rtol=tolerance, atol=tolerance)
@@ -59,19 +70,26 @@ def test_values_and_gradients_are_those_of_the_loop(bins: int, dtype: torch.dtyp
 def test_edges_in_float32_do_not_hang_on_rounding() -> None:
     """An edge that is off by a rounding of float32 is where it would be without."""
     maps = torch.arange(63.0).view(1, 1, ROWS, COLUMNS)
-    exact = position_sensitive_pool(maps, torch.tensor([[0.0, 0.0, 3.0, 3.0]]), torch.tensor([0]), 1)
+    exact = bin_means(maps, torch.tensor([[0.0, 0.0, 3.0, 3.0]]), torch.tensor([0]), 1)
     for off in (-2e-7, 2e-7):
         near = torch.tensor([[0.0, 0.0, 3.0 + off, 3.0 + off]], dtype=torch.float64)
-        assert torch.equal(position_sensitive_pool(maps, near, torch.tensor([0]), 1), exact)
+        assert torch.equal(bin_means(maps, near, torch.tensor([0]), 1), exact)
 
 
 def test_large_maps_in_float32_lose_no_digits() -> None:
     maps = torch.full((1, 1, 200, 200), 1000.0) + torch.rand(1, 1, 200, 200, generator=torch.Generator().manual_seed(0))
-    value = position_sensitive_pool(maps, torch.tensor([[197.0, 197.0, 200.0, 200.0]]), torch.tensor([0]), 1)
+    value = bin_means(maps, torch.tensor([[197.0, 197.0, 200.0, 200.0]]), torch.tensor([0]), 1)
     expected = maps[..., 197:, 197:].double().mean().float()
     assert float(value) == float(expected)
 
 
 def test_no_box_gives_no_row() -> None:
-    empty = position_sensitive_pool(torch.zeros(1, 18, 4, 4), torch.zeros(0, 4), torch.zeros(0, dtype=torch.int64), 3)
-    assert empty.shape == (0, 3, 3, 2)
+    maps, none = torch.zeros(1, 5, 4, 4), torch.zeros(0, dtype=torch.int64)
+    assert bin_means(maps, torch.zeros(0, 4), none, 3).shape == (0, 9, 5)
+    assert position_sensitive_scores(maps, scoring(3, torch.float32), torch.zeros(0, 4), none, 3).shape == (0, 4)
+
+
+def test_a_convolution_without_a_bias_is_refused() -> None:
+    maps, forms = torch.zeros(1, 5, 4, 4), torch.zeros(1, dtype=torch.int64)
+    with pytest.raises(ValueError, match="must have a bias"):
+        position_sensitive_scores(maps, scoring(2, torch.float32, bias=False), torch.ones(1, 4), forms, 2)
