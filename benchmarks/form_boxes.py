@@ -11,9 +11,10 @@ import torch
 from side_by_side import Form, Machine, Row, compare, run
 from torch import Tensor, nn
 
-from models.forms.detect.boxes import CLASSES, Detections, suppress
+from models.forms.detect.boxes import CLASSES, Detections
 from models.forms.detect.position_sensitive import position_sensitive_scores
 from models.forms.detect.r_fcn import RFCN
+from models.forms.detect.suppression import suppress
 from models.forms.detect.two_stage import found_in
 
 BOXES = (300, 1000)
@@ -117,12 +118,12 @@ def detection_rows(machine: Machine, budget: float) -> list[Row]:
     with torch.no_grad():
         maps = network.trunk(image)
         raw = network.proposals(maps)
-        regions = network.proposals.propose(raw, *SIZE, network.most)
+        regions = network.proposed(raw, *SIZE)
         said = network.judge(maps, regions)
 
     def after() -> None:
-        network.proposals.propose(raw, *SIZE, network.most)
-        found_in(said, regions[0], SIZE, 0.05, MOST_OVERLAP)
+        network.proposed(raw, *SIZE)
+        network.settings.suppressed(found_in(said, regions[0], SIZE, 0.05), 0.05)
 
     forms: dict[str, Form] = {"ours": lambda: network.detect(image), "what follows the maps, alone": after}
     return compare("detection by R-FCN", f"{SIZE[0]} x {SIZE[1]}", forms, machine=machine, budget=budget)

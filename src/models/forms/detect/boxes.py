@@ -1,4 +1,4 @@
-"""Boxes on a form: what is true and what was found, how far boxes overlap, offsets from anchors, and suppression."""
+"""Boxes on a form: what is true and what was found, how far boxes overlap, and offsets from anchors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from torch import Tensor
 CLASSES = ("background", "word", "signature", "stamp", "date", "noise")
 WORD = CLASSES.index("word")
 MOST_GROWTH = math.log(128.0)  # of a side over that of its anchor, so that no offset overflows
-BLOCK = 256  # boxes that are compared at once: memory stays small for thousands of them
 
 
 class Truth(NamedTuple):
@@ -128,39 +127,3 @@ def decode(offsets: Tensor, anchors: Tensor) -> Tensor:
 def clipped(boxes: Tensor, height: int, width: int) -> Tensor:
     """Returns what of each box lies on a form of that size."""
     return torch.minimum(boxes.clamp(min=0), boxes.new_tensor([width, height, width, height]))
-
-
-def suppress(found: Detections, *, most_overlap: float, most: int | None = None) -> Tensor:
-    """Returns which detections are kept, int64 (kept,), best first: greedy suppression per class.
-
-    The detections of a class are taken by falling score, equal scores in the order given. One that overlaps a kept one
-    of its class by more than `most_overlap` is dropped. At most `most` are kept.
-    """
-    order = found.scores.sort(descending=True, stable=True).indices
-    boxes, classes = found.boxes[order], found.classes[order]
-
-    def hits(one: Tensor, other: Tensor) -> Tensor:
-        shared, joint = intersections_and_unions(boxes[one], boxes[other])
-        return (shared > most_overlap * joint) & (classes[one][:, None] == classes[other])
-
-    kept = order[:0]
-    for block in torch.arange(len(order), device=order.device).split(BLOCK):
-        left = block[~hits(kept, block).any(0)]
-        kept = torch.cat([kept, left[first_come(hits(left, left))]])
-        if most is not None and len(kept) >= most:
-            break
-    return order[kept[:most]]
-
-
-def first_come(hits: Tensor) -> Tensor:
-    """Returns which are kept, bool (box,), of boxes in order of which a kept one drops those later ones that it hits.
-
-    hits: bool (box, box). The answer is the only one that gives itself when it is put in; from all kept it is found in
-    as many rounds as the longest chain of boxes that hit each other.
-    """
-    earlier, kept = hits.triu(1).float(), hits.new_ones(len(hits))
-    while True:
-        left = kept.float() @ earlier == 0
-        if torch.equal(left, kept):
-            return kept
-        kept = left

@@ -12,9 +12,12 @@ from torch import Tensor, nn
 
 from models.forms.detect.anchors import Shapes, checked_shapes, shapes_of
 from models.forms.detect.boxes import Detections, Truth
+from models.forms.detect.suppression import softened, suppress
 from models.forms.detect.trunk import NORMS, Trunk, refuse_odd_trunk
-from models.ranges import Count, Range
-from models.runtime.parameters import not_negative, one_of, whole_number
+from models.ranges import Count, Positive, Range
+from models.runtime.parameters import not_negative, number, one_of, whole_number
+
+MOST_FOUND = 500  # on a form
 
 
 class Detector(nn.Module, ABC):
@@ -87,20 +90,30 @@ class AnchoredSettings(TrunkSettings):
     """Are settings of a detector with anchors.
 
     anchors: widths and heights in pixels; None to take `shapes` of them from the training forms, see
-    `models.forms.detect.anchors.anchor_shapes`. most_overlap: of two detections of a class that overlap by more (IoU,
-    in [0, 1]) the one of lower score is dropped. Raises TypeError and ValueError for others.
+    `models.forms.detect.anchors.anchor_shapes`. decay: by how much the scores of detections fall that overlap a better
+    one of their class, see `models.forms.detect.suppression.softened`; None to drop those that overlap it by more than
+    `most_overlap` (IoU, in [0, 1]) instead. Raises TypeError and ValueError for others.
     """
 
     anchors: Shapes | None = None
     shapes: Count = 5
-    most_overlap: Annotated[float, Range(at_least=0, at_most=1)] = 0.3
+    decay: Positive | None = 0.5
+    most_overlap: Annotated[float, Range(at_least=0, at_most=1)] = 0.5
 
     def __post_init__(self) -> None:
         super().__post_init__()
         whole_number("shapes", self.shapes)
         not_negative("most_overlap", self.most_overlap, most=1)
+        if self.decay is not None:
+            number("decay", self.decay)
         if self.anchors is not None:
             object.__setattr__(self, "anchors", checked_shapes(self.anchors))
 
     def prepared(self, images: Sequence[Tensor], truths: Sequence[Truth]) -> Self:  # noqa: ARG002
         return self if self.anchors is not None else replace(self, anchors=shapes_of(truths, self.shapes))
+
+    def suppressed(self, found: Detections, least_score: float) -> Detections:
+        """Returns what is left of the detections of a form, best first, `MOST_FOUND` at most."""
+        if self.decay is None:
+            return found.at(suppress(found, most_overlap=self.most_overlap, most=MOST_FOUND))
+        return softened(found, decay=self.decay, least_score=least_score, most=MOST_FOUND)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from models.forms.detect.boxes import MOST_GROWTH, Detections, Truth, suppress
+from models.forms.detect.boxes import MOST_GROWTH, Detections, Truth
 from models.forms.detect.dense_text import DenseText, DenseTextSettings, Map, hard_entropy, words_at
+from models.forms.detect.suppression import suppress
 from models.runtime.seeding import drawn
 
 SHRUNK = 0.3  # of the shorter side of a box, by which its middle is narrower on each side

@@ -10,14 +10,14 @@ from torch import Tensor, nn
 from torch.nn.functional import smooth_l1_loss, softplus
 
 from models.forms.detect.anchors import Shapes, anchors_on
-from models.forms.detect.boxes import Detections, Truth, clipped, decode, encode, overlaps, suppress
+from models.forms.detect.boxes import Detections, Truth, clipped, decode, encode, overlaps
+from models.forms.detect.suppression import suppress
 from models.forms.detect.trunk import head, unit
 
 POSITIVE, NEGATIVE = 0.55, 0.3  # overlap of an anchor with a true box
 SAMPLED = 256  # anchors of a form that count, at most half of them positive
 BETA = 1 / 9  # where the smooth L1 loss turns from a parabola to a line
 MOST_OVERLAP = 0.7  # of two proposals
-CANDIDATES = 4  # times as many are taken before suppression as are kept
 LEAST_SIDE = 2.0  # of a proposal, in pixels
 
 
@@ -56,15 +56,15 @@ class Proposals(nn.Module):
         ).mean()
 
     @torch.no_grad()
-    def propose(self, raw: Raw, height: int, width: int, most: int) -> list[Tensor]:
-        """Returns boxes of each form of that size, (box, 4), at most `most`, best first."""
-        return [self._proposed(said, offsets, raw.anchors, (height, width, most))
+    def propose(self, raw: Raw, height: int, width: int, most: int, *, candidates: int) -> list[Tensor]:
+        """Returns boxes of each form of that size, (box, 4), at most `most`, best first, of those of the `candidates`
+        anchors of highest score."""
+        return [self._proposed(said, offsets, raw.anchors, (height, width, most, candidates))
                 for said, offsets in zip(raw.objectness, raw.offsets, strict=True)]  # fmt: skip
 
-    def _proposed(self, said: Tensor, offsets: Tensor, anchors: Tensor, limits: tuple[int, int, int]) -> Tensor:
-        height, width, most = limits
-        scores, places = said.sort(descending=True, stable=True)
-        scores, places = scores[: CANDIDATES * most], places[: CANDIDATES * most]
+    def _proposed(self, said: Tensor, offsets: Tensor, anchors: Tensor, limits: tuple[int, int, int, int]) -> Tensor:
+        height, width, most, candidates = limits
+        scores, places = (part[:candidates] for part in said.sort(descending=True, stable=True))
         boxes = clipped(decode(offsets[places], anchors[places]), height, width)
         large = (boxes[:, 2:] - boxes[:, :2]).amin(1) >= LEAST_SIDE
         found = Detections(boxes, torch.ones_like(places), scores).at(large)

@@ -21,7 +21,7 @@ from models.runtime.seeding import drawn
 class RFCN(TwoStageSettings):
     """`detector=r_fcn`. bins: k, of a box along each side."""
 
-    bins: Count = 3
+    bins: Count = 7
 
     def __post_init__(self) -> None:
         super().__post_init__()

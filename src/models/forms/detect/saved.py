@@ -39,9 +39,17 @@ def load_detector(folder: str | Path) -> tuple[Detector, dict[str, Any]]:
     refuse_missing(folder, (DESCRIPTION, ARRAYS), what="detector")
     with readable(folder):
         described = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
-        settings = made_of(described["settings"])
+        settings = made_of(of_this_version(described["settings"]))
         if not isinstance(settings, Settings):
             raise ValueError(f"{folder} names {described['settings']['class']}, which are no settings of a detector")
         detector = settings.network()
         detector.load_state_dict(read_tensors(folder / ARRAYS))
         return detector.eval(), described["more"]
+
+
+def of_this_version(described: dict[str, Any]) -> dict[str, Any]:
+    """Returns saved settings with those that earlier versions did not write, as these had them."""
+    own = described["fields"]
+    before: dict[str, Any] = {"decay": None, "most_overlap": 0.3} if "anchors" in own else {}
+    before |= {"candidates": 4 * own["proposals"]} if "proposals" in own else {}
+    return described | {"fields": before | own}

@@ -20,31 +20,32 @@ from models.forms.detect.boxes import (
     encode,
     overlaps,
     refuse_bad,
-    suppress,
 )
 from models.forms.detect.detector import AnchoredSettings, Detector
-from models.forms.detect.proposals import Proposals
+from models.forms.detect.proposals import Proposals, Raw
 from models.ranges import Count
 from models.runtime.parameters import whole_number
 
 RIGHT = 0.5  # least overlap of a proposal with the box whose class it has
 UNITS = (0.1, 0.1, 0.2, 0.2)  # of offsets: about as far as proposals are off, so that edges weigh as much as classes
-MOST_FOUND = 500  # on a form
 
 
 @dataclass(frozen=True, kw_only=True)
 class TwoStageSettings(AnchoredSettings):
     """Are settings of a detector of two stages.
 
-    proposals: that are kept. hard_examples: proposals of a form, those of largest loss, that count while training.
+    proposals: that are kept, of those of the `candidates` anchors of highest score: where only few anchors are looked
+    at, all may lie on the same boxes. hard_examples: proposals of a form, those of largest loss, that count while
+    training.
     """
 
     proposals: Count = 150
+    candidates: Count = 2400
     hard_examples: Count = 64
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("proposals", "hard_examples"):
+        for name in ("proposals", "candidates", "hard_examples"):
             whole_number(name, getattr(self, name))
 
 
@@ -53,7 +54,7 @@ class TwoStage(Detector):
 
     def __init__(self, settings: TwoStageSettings) -> None:
         super().__init__()
-        self.settings, self.most, self.hard = settings, settings.proposals, settings.hard_examples
+        self.settings = settings
         self.trunk = settings.trunk()
         shapes = known_shapes(settings.anchors)
         self.proposals = Proposals(shapes, stride=settings.stride, width=settings.width, norm=settings.norm)
@@ -68,11 +69,13 @@ class TwoStage(Detector):
         refuse_bad(truths, height, width)
         maps = self.trunk(images)
         raw = self.proposals(maps)
-        proposed = self.proposals.propose(raw, height, width, self.most)
+        proposed = self.proposed(raw, height, width)
         # true boxes teach too, while there are no good proposals
         regions = [torch.cat([own, truth.boxes]) for own, truth in zip(proposed, truths, strict=True)]
         judged = self.judge(maps, regions).split([len(own) for own in regions])
-        parts = [region_losses(*form, self.hard) for form in zip(judged, regions, truths, strict=True)]
+        parts = [
+            region_losses(*form, self.settings.hard_examples) for form in zip(judged, regions, truths, strict=True)
+        ]
         of_class, of_box = torch.stack(parts).mean(0)
         return {"proposal_loss": self.proposals.loss(raw, truths), "class_loss": of_class, "box_loss": of_box}
 
@@ -80,10 +83,17 @@ class TwoStage(Detector):
     def detect(self, images: Tensor, least_score: float = 0.05) -> list[Detections]:
         height, width = images.shape[2:]
         maps = self.trunk(images)
-        regions = self.proposals.propose(self.proposals(maps), height, width, self.most)
+        regions = self.proposed(self.proposals(maps), height, width)
         judged = self.judge(maps, regions).split([len(own) for own in regions])
-        limits = (height, width), least_score, self.settings.most_overlap
-        return [found_in(said, own, *limits) for said, own in zip(judged, regions, strict=True)]
+        return [
+            self.settings.suppressed(found_in(said, own, (height, width), least_score), least_score)
+            for said, own in zip(judged, regions, strict=True)
+        ]
+
+    def proposed(self, raw: Raw, height: int, width: int) -> list[Tensor]:
+        """Returns the proposals of each form of that size, (box, 4), best first."""
+        own = self.settings
+        return self.proposals.propose(raw, height, width, own.proposals, candidates=own.candidates)
 
 
 def region_losses(said: Tensor, regions: Tensor, truth: Truth, hard: int) -> Tensor:
@@ -108,12 +118,9 @@ def region_targets(regions: Tensor, truth: Truth) -> tuple[Tensor, Tensor]:
     ) / regions.new_tensor(UNITS)
 
 
-def found_in(
-    said: Tensor, regions: Tensor, size: tuple[int, int], least_score: float, most_overlap: float
-) -> Detections:
-    """Returns what is found on a form of that height and width, after suppression, best first."""
+def found_in(said: Tensor, regions: Tensor, size: tuple[int, int], least_score: float) -> Detections:
+    """Returns what is found on a form of that height and width, before suppression."""
     scores = said[:, : len(CLASSES)].softmax(1)[:, 1:]
     region, kind = (scores >= least_score).nonzero().unbind(1)
     boxes = clipped(decode(said[:, -4:] * said.new_tensor(UNITS), regions), *size)
-    found = Detections(boxes[region], kind + 1, scores[region, kind])
-    return found.at(suppress(found, most_overlap=most_overlap, most=MOST_FOUND))
+    return Detections(boxes[region], kind + 1, scores[region, kind])

@@ -20,14 +20,13 @@ from models.forms.detect.boxes import (
     clipped,
     overlaps,
     refuse_bad,
-    suppress,
 )
 from models.forms.detect.detector import AnchoredSettings, Detector
 from models.forms.detect.trunk import head, unit
 from models.runtime.seeding import drawn
 
 IGNORED = 0.5  # a box that overlaps a true one by more, and is not the one that means it, does not count
-CANDIDATES, MOST_FOUND = 1000, 500  # on a form, before suppression and after
+CANDIDATES = 1000  # on a form, before suppression
 AT_FIRST = -4.6  # objectness: a hundredth
 
 
@@ -117,7 +116,7 @@ class YoloV3Network(Detector):
         boxes = clipped(self.boxes(said, columns), size[0], size[1])
         found = Detections(boxes[row], kind + 1, scores[row, kind])
         found = found.at(found.scores.sort(descending=True, stable=True).indices[:CANDIDATES])
-        return found.at(suppress(found, most_overlap=self.settings.most_overlap, most=MOST_FOUND))
+        return self.settings.suppressed(found, least_score)
 
 
 def rows_of(boxes: Tensor, priors: Tensor, stride: int, columns: int) -> tuple[Tensor, Tensor]:

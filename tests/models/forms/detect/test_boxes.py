@@ -1,44 +1,13 @@
-"""Overlaps, offsets and suppression, beside loops."""
+"""Overlaps and offsets, beside loops."""
 
 from __future__ import annotations
 
 import pytest
 import torch
-from torch import Tensor
+from strewn_boxes import overlap, some_boxes
 
 from models.forms.detect import boxes as own
-from models.forms.detect.boxes import Detections, Truth, decode, encode, overlaps, refuse_bad, suppress
-
-
-def some_boxes(count: int, seed: int, *, whole: bool = True) -> Tensor:
-    """Boxes on a form of 100 pixels; `whole` ones have many equal overlaps."""
-    chance = torch.Generator().manual_seed(seed)
-    corners = torch.rand(count, 2, generator=chance) * 80
-    boxes = torch.cat([corners, corners + 2 + torch.rand(count, 2, generator=chance) * 30], 1)
-    return boxes.round() if whole else boxes
-
-
-def overlap(one: list[float], other: list[float]) -> float:
-    """Intersection over union, written out."""
-    wide = max(0.0, min(one[2], other[2]) - max(one[0], other[0]))
-    high = max(0.0, min(one[3], other[3]) - max(one[1], other[1]))
-    both = (one[2] - one[0]) * (one[3] - one[1]) + (other[2] - other[0]) * (other[3] - other[1]) - wide * high
-    return wide * high / both if both else 0.0
-
-
-def kept_by_loop(found: Detections, most_overlap: float) -> list[int]:
-    """Greedy suppression, one box after the other."""
-    boxes, classes, scores = (part.tolist() for part in found)
-    left, kept = list(range(len(scores))), list[int]()
-    while left:
-        best = max(left, key=lambda place: (scores[place], -place))
-        kept.append(best)
-        left = [
-            place for place in left
-            if place != best
-            and not (classes[place] == classes[best] and overlap(boxes[place], boxes[best]) > most_overlap)
-        ]  # fmt: skip
-    return kept
+from models.forms.detect.boxes import Truth, decode, encode, overlaps, refuse_bad
 
 
 def test_overlaps_are_those_of_the_loop() -> None:
@@ -48,49 +17,6 @@ def test_overlaps_are_those_of_the_loop() -> None:
     assert overlaps(one, one).diagonal().tolist() == [1.0] * 20
     point = torch.tensor([[3.0, 3.0, 3.0, 3.0]])
     assert overlaps(point, point).tolist() == [[0.0]]
-
-
-@pytest.mark.parametrize("block", [7, 256])
-@pytest.mark.parametrize("most_overlap", [0.0, 0.3, 0.5, 1.0])
-def test_suppression_keeps_what_the_loop_keeps(
-    most_overlap: float, block: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(own, "BLOCK", block)
-    for seed in range(5):
-        chance = torch.Generator().manual_seed(seed)
-        boxes = some_boxes(60, seed, whole=seed % 2 == 0)
-        boxes = torch.cat([boxes, boxes[:9]])  # equal boxes
-        scores = torch.randint(1, 12, (len(boxes),), generator=chance) / 12  # equal scores
-        found = Detections(boxes, torch.randint(1, 4, (len(boxes),), generator=chance), scores)
-        expected = kept_by_loop(found, most_overlap)
-        assert suppress(found, most_overlap=most_overlap).tolist() == expected
-        assert suppress(found, most_overlap=most_overlap, most=4).tolist() == expected[:4]
-
-
-def test_of_equal_boxes_and_scores_the_first_is_kept_in_each_class() -> None:
-    boxes, scores = torch.tensor([[0.0, 0.0, 9.0, 9.0]]).repeat(5, 1), torch.tensor([0.5, 0.5, 0.5, 0.9, 0.9])
-    found = Detections(boxes, torch.tensor([1, 2, 1, 3, 3]), scores)
-    assert suppress(found, most_overlap=0.3).tolist() == [3, 0, 1]
-
-
-def test_an_overlap_of_exactly_the_most_is_kept() -> None:
-    boxes = torch.tensor([[0.0, 0.0, 4.0, 1.0], [2.0, 0.0, 6.0, 1.0]])  # they share 2 of 6
-    found = Detections(boxes, torch.tensor([1, 1]), torch.tensor([0.9, 0.8]))
-    assert len(suppress(found, most_overlap=0.34)) == 2
-    assert len(suppress(found, most_overlap=0.33)) == 1
-    exact = found._replace(boxes=torch.tensor([[0.0, 0.0, 3.0, 1.0], [1.0, 0.0, 4.0, 1.0]]))  # 2 of 4
-    assert len(suppress(exact, most_overlap=0.5)) == 2
-
-
-def test_a_long_chain_of_boxes_that_hit_each_other_drops_every_other_one() -> None:
-    starts = torch.arange(300.0)
-    boxes = torch.stack([starts, starts * 0, starts + 2, starts * 0 + 1], 1)  # neighbours share a third
-    found = Detections(boxes, torch.ones(300, dtype=torch.int64), 1 - starts / 300)
-    assert suppress(found, most_overlap=0.3).tolist() == list(range(0, 300, 2))
-
-
-def test_nothing_is_kept_of_nothing() -> None:
-    assert suppress(own.no_detections(torch.device("cpu")), most_overlap=0.5).tolist() == []
 
 
 def test_decoding_undoes_encoding() -> None:

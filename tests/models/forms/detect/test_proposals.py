@@ -66,9 +66,10 @@ def test_proposals_are_the_anchors_moved_clipped_and_kept_apart() -> None:
     made = Proposals([(16.0, 16.0)], stride=8, width=16, norm="group")
     raw = Raw(torch.tensor([[3.0, 2.0, 1.0, 0.0]]), torch.zeros(1, 4, 4),
               torch.tensor([[-8.0, -8, 8, 8], [0.0, 0, 9, 8], [20.0, 20, 36, 36], [60.0, 0, 70, 9]]))  # fmt: skip
-    (boxes,) = made.propose(raw, 40, 60, 10)
+    (boxes,) = made.propose(raw, 40, 60, 10, candidates=4)
     assert boxes.tolist() == [[0, 0, 8, 8], [20, 20, 36, 36]]  # the second hides behind the first, the last is outside
-    assert len(made.propose(raw, 40, 60, 1)[0]) == 1
+    assert len(made.propose(raw, 40, 60, 1, candidates=4)[0]) == 1
+    assert len(made.propose(raw, 40, 60, 10, candidates=2)[0]) == 1  # both lie on the same box
 
 
 def test_anchors_of_a_map_are_as_many_as_what_is_said() -> None:

@@ -10,9 +10,11 @@ import torch
 from torch import Tensor
 
 from drawn_forms import ONE_FORM, WORDS_ALONE, learned, precision
-from models.forms.detect.boxes import Truth, suppress
+from models.forms.detect.boxes import Truth
+from models.forms.detect.detector import MOST_FOUND
 from models.forms.detect.r_fcn import RFCN
-from models.forms.detect.two_stage import MOST_FOUND, region_losses, region_targets
+from models.forms.detect.suppression import suppress
+from models.forms.detect.two_stage import region_losses, region_targets
 from models.forms.detect.yolo import YoloV3
 from models.runtime.plain import made_of, plain
 
@@ -94,6 +96,7 @@ def test_settings_are_plain_and_batch_norm_is_part_of_the_state() -> None:
      ({"depth": 0}, "depth must be"), ({"norm": "layer"}, "norm must be one of group, batch"),
      ({"bins": 0}, "bins must be"), ({"proposals": 0}, "proposals must be"), ({"hard_examples": 0}, "hard_examples"),
      ({"most_overlap": 1.1}, "most_overlap must be"), ({"most_overlap": -0.1}, "most_overlap must be"),
+     ({"decay": 0.0}, "decay must be a number above 0"), ({"candidates": 0}, "candidates must be"),
      ({"anchors": [(3.0, 0.0)]}, "anchors must be a number above 0"), ({"anchors": []}, "at least one")],
 )  # fmt: skip
 def test_settings_that_make_no_sense_are_refused(given: dict[str, object], said: str) -> None:
@@ -121,7 +124,8 @@ def test_boxes_of_a_class_overlap_by_as_much_as_may_be(made: RFCN | YoloV3) -> N
     """All detections beneath a bound of 1, suppressed by themselves, are those of a smaller bound."""
     image = torch.zeros(1, 1, 32, 32)
     networks = {
-        bound: replace(made, anchors=[(12.0, 12.0), (20.0, 8.0)], most_overlap=bound).network() for bound in (0.6, 1.0)
+        bound: replace(made, anchors=[(12.0, 12.0), (20.0, 8.0)], most_overlap=bound, decay=None).network()
+        for bound in (0.6, 1.0)
     }
     found, every = (networks[bound].eval().detect(image, 0.0)[0] for bound in (0.6, 1.0))
     kept = every.at(suppress(every, most_overlap=0.6))

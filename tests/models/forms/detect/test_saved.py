@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +42,20 @@ def test_a_saved_detector_finds_the_same(settings: Settings, tmp_path: Path) -> 
         assert all(torch.equal(one, other) for one, other in zip(ours, theirs, strict=True))
     with pytest.raises(FileExistsError, match="is there already"):
         save_detector(detector, tmp_path / "kept")
+
+
+@pytest.mark.parametrize("settings", [SETTINGS[1], SETTINGS[4]], ids=["r_fcn", "yolo"])
+def test_a_detector_that_an_earlier_version_saved_finds_what_it_found(settings: Settings, tmp_path: Path) -> None:
+    made = settings.prepared([IMAGE], [TRUTH])
+    older = replace(made, decay=None, most_overlap=0.3)
+    older = replace(older, candidates=160, proposals=40) if isinstance(older, RFCN) else older
+    save_detector(older.network(), tmp_path / "kept")
+    path = tmp_path / "kept" / "detector.json"
+    described = json.loads(path.read_text())
+    for name in ("decay", "most_overlap", "candidates"):
+        described["settings"]["fields"].pop(name, None)
+    path.write_text(json.dumps(described))
+    assert load_detector(tmp_path / "kept")[0].settings == older
 
 
 def test_folders_without_a_detector_are_refused(tmp_path: Path) -> None:

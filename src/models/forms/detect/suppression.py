@@ -1,0 +1,70 @@
+"""Suppression: of detections that mean the same box, one is kept, or the scores of the others fall."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from models.forms.detect.boxes import Detections, intersections_and_unions, overlaps
+
+BLOCK = 256  # boxes that are compared at once: memory stays small for thousands of them
+
+
+def suppress(found: Detections, *, most_overlap: float, most: int | None = None) -> Tensor:
+    """Returns which detections are kept, int64 (kept,), best first: greedy suppression per class.
+
+    The detections of a class are taken by falling score, equal scores in the order given. One that overlaps a kept one
+    of its class by more than `most_overlap` is dropped. At most `most` are kept.
+    """
+    order = found.scores.sort(descending=True, stable=True).indices
+    boxes, classes = found.boxes[order], found.classes[order]
+
+    def hits(one: Tensor, other: Tensor) -> Tensor:
+        shared, joint = intersections_and_unions(boxes[one], boxes[other])
+        return (shared > most_overlap * joint) & (classes[one][:, None] == classes[other])
+
+    kept = order[:0]
+    for block in torch.arange(len(order), device=order.device).split(BLOCK):
+        left = block[~hits(kept, block).any(0)]
+        kept = torch.cat([kept, left[first_come(hits(left, left))]])
+        if most is not None and len(kept) >= most:
+            break
+    return order[kept[:most]]
+
+
+def first_come(hits: Tensor) -> Tensor:
+    """Returns which are kept, bool (box,), of boxes in order of which a kept one drops those later ones that it hits.
+
+    hits: bool (box, box). The answer is the only one that gives itself when it is put in; from all kept it is found in
+    as many rounds as the longest chain of boxes that hit each other.
+    """
+    earlier, kept = hits.triu(1).float(), hits.new_ones(len(hits))
+    while True:
+        left = kept.float() @ earlier == 0
+        if torch.equal(left, kept):
+            return kept
+        kept = left
+
+
+def softened(found: Detections, *, decay: float, least_score: float, most: int) -> Detections:
+    """Returns what was found after soft suppression, best first (Bodla et al. 2017, section 3, their Gaussian weights).
+
+    The detections of a class are taken by falling score, equal scores in the order given. When one is taken, the score
+    of each that is left in its class falls by the factor exp(−IoU² / decay), so that boxes that lie side by side or
+    cross each other may both be found. What falls below `least_score` is dropped; at most `most` are taken.
+    """
+    same = found.classes[:, None] == found.classes
+    factors = torch.exp(-overlaps(found.boxes, found.boxes).square() / decay).where(same, 1.0).cpu().numpy()
+    scores, taken = found.scores.double().cpu().numpy(), list[int]()
+    left, given = scores.copy(), np.zeros_like(scores)
+    while len(taken) < min(most, len(scores)):
+        best = int(left.argmax())
+        if left[best] < least_score:
+            break
+        taken.append(best)
+        given[best] = left[best]
+        left *= factors[best]
+        left[best] = -1.0
+    kept = found.at(torch.tensor(taken, dtype=torch.int64, device=found.scores.device))
+    return kept._replace(scores=torch.from_numpy(given[taken]).to(found.scores))
