@@ -12,6 +12,7 @@ from models.forms.detect.boxes import Truth
 from models.forms.detect.detector import Detector
 from models.forms.images import of_one_size
 from models.runtime.collectives import rank, world
+from models.runtime.noted_losses import NotedLosses
 from models.runtime.objective import Loss, no_loss
 
 MOST_TURNS = 2**31
@@ -36,14 +37,15 @@ class DetectionObjective:
 
     show: gives the ink (height, width) and the boxes of a training form in a turn; a turn is an epoch, and has a number
     of its own, drawn with the order of the forms, so that a run that goes on sees the same changed copies. count: of
-    training forms. batch: forms of a step. Of several processes each takes every so many-th form of a batch. Raises
-    ValueError without a form.
+    training forms. batch: forms of a step. Of several processes each takes every so many-th form of a batch. `noted`
+    has the parts of the loss. Raises ValueError without a form.
     """
 
     def __init__(self, model: Detector, show: Show, count: int, *, batch: int) -> None:
         if count < 1:
             raise ValueError("there is no form to learn from")
         self.model, self.show, self.count, self.batch = model, show, count, batch
+        self.noted = NotedLosses()
 
     def parameters(self) -> list[nn.Parameter]:
         """Returns those that the gradient trains."""
@@ -65,4 +67,5 @@ class DetectionObjective:
         images = side_by_side([ink for ink, _ in own]).to(device)
         truths = [truth.to(device) for _, truth in own]
         losses = self.model.losses(images, truths)
+        self.noted.note(losses, len(own))
         return Loss(torch.stack(list(losses.values())).sum() * len(own), float(len(own)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from models.forms.images import crops_of
 from models.forms.recognise.recogniser import Recogniser
 from models.runtime.collectives import rank, world
+from models.runtime.noted_losses import NotedLosses
 from models.runtime.objective import Loss, no_loss
 
 MOST_TURNS = 2**31
@@ -32,7 +33,7 @@ class RecognitionObjective:
     show: gives the ink (height, width) of a training image in a turn; a turn is an epoch, and has a number of its own,
     drawn with the order of the images, so that a run that goes on sees the same changed copies. texts: of the images.
     widths: about how wide each image is, at one height; a batch has images of similar width. batch: images of a step.
-    Of several processes each takes every so many-th image of a batch.
+    Of several processes each takes every so many-th image of a batch. `noted` has the parts of the loss.
     Raises ValueError without an image, and for texts that the alphabet cannot write.
     """
 
@@ -44,7 +45,7 @@ class RecognitionObjective:
         model.alphabet.encode(texts)
         self.model, self.show, self.texts, self.batch = model, show, texts, batch
         self.widths = torch.as_tensor(widths, dtype=torch.float64)
-        self.sums, self.shown = dict[str, float](), 0
+        self.noted = NotedLosses()
 
     def parameters(self) -> list[nn.Parameter]:
         """Returns those that the gradient trains."""
@@ -68,18 +69,5 @@ class RecognitionObjective:
         device = next(self.model.parameters()).device
         crops = crops_of([self.show(word, batch.turn) for word in own], self.model.settings.height).to(device)
         losses = self.model.losses(crops, [self.texts[word] for word in own])
-        self.note(losses, len(own))
+        self.noted.note(losses, len(own))
         return Loss(torch.stack(list(losses.values())).sum() * len(own), float(len(own)))
-
-    def note(self, losses: Mapping[str, Tensor], count: int) -> None:
-        """Adds the losses of so many texts to those since `means` was called last."""
-        self.shown += count
-        for name, value in losses.items():
-            self.sums[name] = self.sums.get(name, 0.0) + float(value.detach()) * count
-
-    def means(self) -> dict[str, float]:
-        """Returns the mean of each loss over the texts of this process since it was called last; nothing before the
-        first of them."""
-        found = {name: value / self.shown for name, value in self.sums.items()}
-        self.sums, self.shown = dict[str, float](), 0
-        return found

@@ -43,7 +43,11 @@ def test_a_run_leaves_scores_boxes_figures_and_components_beside_it(run_pipeline
     words = found[(found["part"] == "test") & (found["class"] == "word")]
     true = boxes.loc[boxes["part"] == "test", "word"].sum()
     assert words["hit"].sum() / true == pytest.approx(metrics["evaluate/test_recall_word"])
-    assert table(run, "curves/detector.csv")["epoch"].tolist() == [0, 1, 2]
+    curve = table(run, "curves/detector.csv")
+    assert curve["epoch"].tolist() == [0, 1, 2]
+    parts = curve[["proposal_loss", "class_loss", "box_loss"]].sum(axis=1)
+    np.testing.assert_allclose(parts[1:], curve["train_loss"][1:], rtol=1e-5)
+    assert metrics["detector/box_loss"] == pytest.approx(curve["box_loss"].iloc[-1])
     assert f"recipe=predict model=runs:/{run.info.run_id}/model data.path=FOLDER" in result.out
     data = ComposedForms(forms=4, validation=3, test=4, height=96, width=128, most_boxes=6, source="stand_in").load()
     said = mlflow.pyfunc.load_model(f"runs:/{run.info.run_id}/model").predict(table_of(data.parts["test"], 4))
@@ -73,7 +77,12 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_changed_copies(
     client.delete_run(whole.info.run_id)
     losses = stopped_and_resumed(run_pipeline, asked, DetectionObjective, 3, monkeypatch)
     assert len(losses) > 3
-    pd.testing.assert_frame_equal(table(whole, "found.csv"), table(only_run(client), "found.csv"), check_exact=True)
+    again = only_run(client)
+    pd.testing.assert_frame_equal(table(whole, "found.csv"), table(again, "found.csv"), check_exact=True)
+    histories = [[(row.step, row.value) for row in client.get_metric_history(run.info.run_id, "detector/object_loss")]
+                 for run in (whole, again)]  # fmt: skip
+    assert histories[0] == histories[1]
+    assert len(histories[0]) == 2  # an epoch each
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def lesson_of(settings: FormsConfig, recogniser: Recogniser, data: HandwrittenWo
     objective = RecognitionObjective(recogniser, copies, texts, widths, batch=settings.recognition.batch)
 
     def measure() -> dict[str, float]:
-        return {**objective.means(), **held_out_scores(recogniser, data, search=False)}
+        return {**objective.noted.taken(), **held_out_scores(recogniser, data, search=False)}
 
     return Lesson(objective, len(train), measure, "validation_cer", "recogniser")
 

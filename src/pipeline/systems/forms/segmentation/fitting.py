@@ -50,7 +50,10 @@ def learnt(settings: FormsConfig, detector: Detector, data: HandwrittenForms, he
     forms = data.parts["train"]
     copies = Copies(forms, Augmentation(settings.forms.augment, settings.seed))
     objective = DetectionObjective(detector, copies, len(forms), batch=settings.fit.batch)
-    lesson = Lesson(
-        objective, len(forms), lambda: validation_of(detector, held, settings), "validation_error", "detector"
+
+    def measure() -> dict[str, float]:
+        return {**objective.noted.taken(), **validation_of(detector, held, settings)}
+
+    return learn(
+        Lesson(objective, len(forms), measure, "validation_error", "detector"), settings.fit, here, settings.seed
     )
-    return learn(lesson, settings.fit, here, settings.seed)
