@@ -14,14 +14,14 @@ from torch import Tensor, nn
 from models.forms.detect.boxes import CLASSES, Detections
 from models.forms.detect.position_sensitive import position_sensitive_scores
 from models.forms.detect.r_fcn import RFCN
-from models.forms.detect.suppression import suppress
+from models.forms.detect.suppression import softened, suppress
 from models.forms.detect.two_stage import found_in
 
 BOXES = (300, 1000)
 POOLED = 300
 SIZE = (480, 640)
-BINS, STRIDE, WIDTH = 3, 8, 48
-MOST_OVERLAP = 0.3
+BINS, STRIDE, WIDTH = (3, 7), 8, 48
+MOST_OVERLAP, DECAY, LEAST_SCORE = 0.3, 0.5, 0.05
 ANCHORS = ((40.0, 24.0), (90.0, 30.0), (160.0, 32.0), (90.0, 90.0), (240.0, 40.0))
 
 
@@ -56,19 +56,19 @@ def suppressed_by_loop(found: Detections) -> list[int]:
     return kept
 
 
-def pooled_by_loop(maps: Tensor, boxes: Tensor) -> Tensor:
+def pooled_by_loop(maps: Tensor, boxes: Tensor, bins: int) -> Tensor:
     """Returns the mean of each bin of each box, bin by bin."""
-    channels, (rows, columns), out = maps.shape[1] // BINS**2, maps.shape[2:], list[Tensor]()
+    channels, (rows, columns), out = maps.shape[1] // bins**2, maps.shape[2:], list[Tensor]()
     for x0, y0, x1, y1 in boxes.tolist():
-        for i in range(BINS):
-            top = min(math.floor(y0 + i * (y1 - y0) / BINS), rows - 1)
-            bottom = max(min(math.ceil(y0 + (i + 1) * (y1 - y0) / BINS), rows), top + 1)
-            for j in range(BINS):
-                left = min(math.floor(x0 + j * (x1 - x0) / BINS), columns - 1)
-                right = max(min(math.ceil(x0 + (j + 1) * (x1 - x0) / BINS), columns), left + 1)
-                first = (i * BINS + j) * channels
+        for i in range(bins):
+            top = min(math.floor(y0 + i * (y1 - y0) / bins), rows - 1)
+            bottom = max(min(math.ceil(y0 + (i + 1) * (y1 - y0) / bins), rows), top + 1)
+            for j in range(bins):
+                left = min(math.floor(x0 + j * (x1 - x0) / bins), columns - 1)
+                right = max(min(math.ceil(x0 + (j + 1) * (x1 - x0) / bins), columns), left + 1)
+                first = (i * bins + j) * channels
                 out.append(maps[0, first : first + channels, top:bottom, left:right].mean((1, 2)))
-    return torch.stack(out).view(len(boxes), BINS, BINS, channels)
+    return torch.stack(out).view(len(boxes), bins, bins, channels)
 
 
 def suppression_rows(machine: Machine, budget: float) -> list[Row]:
@@ -79,6 +79,7 @@ def suppression_rows(machine: Machine, budget: float) -> list[Row]:
         assert kept.tolist() == suppressed_by_loop(found)  # noqa: S101
         forms: dict[str, Form] = {
             "ours": lambda found=found: suppress(found, most_overlap=MOST_OVERLAP),
+            "soft": lambda found=found: softened(found, decay=DECAY, least_score=LEAST_SCORE, most=500),
             "box by box": lambda found=found: suppressed_by_loop(found),
         }
         size = f"n = {count}, {len(kept)} kept"
@@ -86,24 +87,24 @@ def suppression_rows(machine: Machine, budget: float) -> list[Row]:
     return rows
 
 
-def scoring_rows(machine: Machine, budget: float) -> list[Row]:
-    """Returns the rows of scores of bins, ours beside maps that are made for each bin and pooled bin by bin."""
+def scoring_rows(machine: Machine, budget: float, bins: int) -> list[Row]:
+    """Returns the rows of scores of bins x bins, ours beside maps that are made for each bin and pooled bin by bin."""
     chance = torch.Generator().manual_seed(0)
     maps = torch.randn(1, WIDTH, SIZE[0] // STRIDE, SIZE[1] // STRIDE, generator=chance).to(machine.device)
     maps.requires_grad_()
     boxes = (strewn(POOLED) / STRIDE).to(machine.device)
     forms = torch.zeros(POOLED, dtype=torch.int64).to(machine.device)
-    made = nn.Conv2d(WIDTH, BINS**2 * len(CLASSES), 1).to(machine.device)
+    made = nn.Conv2d(WIDTH, bins**2 * (len(CLASSES) + 4), 1).to(machine.device)
     scores = {
-        "ours": lambda: position_sensitive_scores(maps, made, boxes, forms, BINS),
-        "maps, bin by bin": lambda: pooled_by_loop(made(maps), boxes).mean((1, 2)),
+        "ours": lambda: position_sensitive_scores(maps, made, boxes, forms, bins),
+        "maps, bin by bin": lambda: pooled_by_loop(made(maps), boxes, bins).mean((1, 2)),
     }
     torch.testing.assert_close(scores["ours"](), scores["maps, bin by bin"](), rtol=1e-4, atol=1e-5)
     ahead: dict[str, Form] = {name: torch.no_grad()(score) for name, score in scores.items()}
     both: dict[str, Form] = {
         name: lambda score=score: torch.autograd.grad(score().sum(), maps) for name, score in scores.items()
     }
-    size = f"{POOLED} boxes of {BINS} x {BINS} bins"
+    size = f"{POOLED} boxes of {bins} x {bins} bins"
     return [
         *compare("position-sensitive scores", f"{size}, forward", ahead, machine=machine, budget=budget),
         *compare("position-sensitive scores", f"{size}, and backward", both, machine=machine, budget=budget),
@@ -113,7 +114,7 @@ def scoring_rows(machine: Machine, budget: float) -> list[Row]:
 def detection_rows(machine: Machine, budget: float) -> list[Row]:
     """Returns the rows of a whole detection, and of what follows its maps: proposals, decoding and suppression. The
     network is as it is drawn, so every class of every proposal is a candidate: more than a trained one has."""
-    network = RFCN(anchors=ANCHORS, stride=STRIDE, bins=BINS).network().eval().to(machine.device)
+    network = RFCN(anchors=ANCHORS, stride=STRIDE).network().eval().to(machine.device)
     image = (torch.rand(1, 1, *SIZE, generator=torch.Generator().manual_seed(0)) > 0.9).float().to(machine.device)
     with torch.no_grad():
         maps = network.trunk(image)
@@ -132,7 +133,7 @@ def detection_rows(machine: Machine, budget: float) -> list[Row]:
 def measure(machine: Machine, budget: float) -> list[Row]:
     return [
         *suppression_rows(machine, budget),
-        *scoring_rows(machine, budget),
+        *(row for bins in BINS for row in scoring_rows(machine, budget, bins)),
         *detection_rows(machine, budget),
     ]
 

@@ -7,11 +7,17 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from models.runtime.collectives import sum_over_ranks, text_of_first_rank
+
 
 class NotedLosses:
-    """Sums named losses, each a mean over so many cases, of this process, until their means are taken."""
+    """Sums named losses, each a mean over so many cases, until their means are taken."""
 
     def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Drops what was noted: an epoch begins."""
         self.sums, self.cases = dict[str, Tensor](), 0
 
     @torch.no_grad()
@@ -22,8 +28,11 @@ class NotedLosses:
             self.sums[name] = self.sums.get(name, torch.zeros((), dtype=torch.float64)) + value.double() * cases
 
     def taken(self) -> dict[str, float]:
-        """Returns the mean of each loss over the cases since this was called last; nothing before the first of
-        them."""
-        found = {name: float(value) / self.cases for name, value in self.sums.items()}
-        self.sums, self.cases = dict[str, Tensor](), 0
-        return found
+        """Returns the mean of each loss over the cases of all processes since the last look, and begins anew; nothing
+        before the first case. Of several processes all have to call it; the first one's cases are never fewer than
+        another's, as it has the first of every batch."""
+        names = [name for name in text_of_first_rank("\n".join(self.sums)).split("\n") if name]
+        own = [float(self.sums.get(name, 0.0)) for name in names]
+        *sums, cases = sum_over_ranks(torch.tensor([*own, self.cases], dtype=torch.float64)).tolist()
+        self.forget()
+        return {name: value / cases for name, value in zip(names, sums, strict=True)}

@@ -44,15 +44,17 @@ class Rule:
     @property
     def bounds(self) -> str:
         """What a number must be, in words: "from 0 to 1", "greater than 0 and below 1"."""
-        if self.at_least is not None and self.at_most is not None:
-            return f"from {self.at_least:g} to {self.at_most:g}"
-        said = (
-            (self.above, "greater than {:g}"),
-            (self.at_least, "{:g} or greater"),
-            (self.below, self.said_below or "below {:g}"),
-            (self.at_most, "at most {:g}"),
+        above, at_least, below, at_most = (
+            None if bound is None else f"{bound:.12g}"
+            for bound in (self.above, self.at_least, self.below, self.at_most)
         )
-        return " and ".join(words.format(bound) for bound, words in said if bound is not None)
+        if at_least and at_most and not (above or below):
+            return f"from {at_least} to {at_most}"
+        upper = [f"at most {at_most}"] if at_most else [self.said_below or f"below {below}"] if below else []
+        lower = [f"greater than {above}"] if above else []
+        if at_least:
+            lower.append(f"at least {at_least}" if upper else f"{at_least} or greater")
+        return " and ".join([*lower, *upper])
 
     def broken_by(self, number: float) -> str | None:
         """What the number must be and is not, in words; None where it obeys. NaN obeys no bound."""

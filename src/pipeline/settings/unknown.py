@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -66,6 +66,12 @@ def moved(key: str) -> str | None:
     return None if found is None else f"{found} is not a setting any more: {known[found]}"
 
 
+def together(names: Sequence[str]) -> str:
+    """Names in a row: "a", "a and b", "a, b and c"."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def not_a_setting(key: str) -> str:
     """What is said of a key that does not exist: the settings beside it, and the one that it is most like."""
     gone, (section, inside, rest) = moved(key), key.partition(".")
@@ -83,7 +89,7 @@ def not_a_setting(key: str) -> str:
     swept = f"in a sweep over {section} each needs it, so sweep those that lack it by themselves"
     known = settings_of_choices(section)
     having = [name for name, settings in known.items() if rest in settings]
-    whose = f"; of {', '.join(having)} it is one" if 0 < len(having) <= MOST_NAMED else ""
+    whose = f"; {together(having)} {'have' if having[1:] else 'has'} it" if 0 < len(having) <= MOST_NAMED else ""
     nearest = did_you_mean(rest, set().union(*known.values()), before=f"{section}.")
     return f"{key} is not a setting of the {section} chosen{whose}; see python -m pipeline --cfg job; {swept}{nearest}"
 

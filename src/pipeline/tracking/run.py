@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PARAMETERS_PER_BATCH = 100
 LONGEST_PARAMETER = 6000
 LONGEST_TAG = 8000
-LIMITED = "size: it had limits, so these numbers show that everything runs, and not how good a model is\n"
+LIMITED = "size: it has limits, so the numbers of this run may not say how good a model is\n"
 DESCRIPTION = "description.md"
 CUT = f"\n\n… cut here; the whole text is the artifact {DESCRIPTION}"
 

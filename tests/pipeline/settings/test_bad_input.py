@@ -31,7 +31,7 @@ TINY = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "tracking=off"
         ("evaluate.horizons=[]", "evaluate.horizons is empty"),
         ("refine.horizon=0", "refine.horizon=0 must be greater than 0"),
         ("refine.epochs=-1", "refine.epochs=-1 must be 0 or greater"),
-        ("seed=4294967296", "seed=4294967296 must be 0 or greater and less than 2³²"),
+        ("seed=4294967296", "seed=4294967296 must be at least 0 and less than 2³²"),
         ("readout.ridges=[1,-2]", "readout.ridges=.* must be greater than 0"),
         ("readout.state_ridges=[0]", "readout.state_ridges=.* must be greater than 0"),
         (

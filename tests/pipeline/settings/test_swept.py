@@ -46,10 +46,11 @@ def test_swept_values_that_a_model_lacks_are_refused_before_the_first_job(run_pi
     error = run_pipeline("-m", *TINY, "tracking=off", "model=lstm,kalman", "model.units=4,8").error
     assert error == f"error: {not_a_setting('model.units')}"
     assert "sweep those that lack it by themselves" in error
-    assert "not a setting of the model chosen; of echo_state, gru, lstm, min_gru it is one; see" in error
+    assert "not a setting of the model chosen; echo_state, gru, lstm and min_gru have it; see" in error
 
 
 def test_choices_that_have_a_setting_are_told_where_they_are_few() -> None:
-    assert "; of composed_forms, dhsd, dhsd_parts it is one; " in not_a_setting("data.ink")  # the last begins with dhsd
-    assert "it is one" not in not_a_setting("data.source")
-    assert "it is one" not in not_a_setting("data.nowhere")
+    assert "; composed_forms, dhsd and dhsd_parts have it; " in not_a_setting("data.ink")  # the last begins with dhsd
+    assert "chosen; crnn has it; " in not_a_setting("recogniser.language.order")
+    assert " have it" not in not_a_setting("data.source")
+    assert " it;" not in not_a_setting("data.nowhere")

@@ -11,6 +11,7 @@ from torch import Tensor
 
 CLASSES = ("background", "word", "signature", "stamp", "date", "noise")
 WORD = CLASSES.index("word")
+WORDS_ALONE = CLASSES[WORD : WORD + 1]  # of a detector that finds no other class
 MOST_GROWTH = math.log(128.0)  # of a side over that of its anchor, so that no offset overflows
 
 

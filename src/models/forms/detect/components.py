@@ -13,7 +13,7 @@ from scipy import ndimage
 from torch import Tensor
 
 from models.forms.detect.average_precision import curve
-from models.forms.detect.boxes import WORD, Detections, Truth, centres_and_sides, no_detections
+from models.forms.detect.boxes import WORD, WORDS_ALONE, Detections, Truth, centres_and_sides, no_detections
 from models.forms.detect.detector import Detector, Settings
 from models.ranges import NotNegative, Share, Steps
 
@@ -33,6 +33,7 @@ class Components(Settings):
     """
 
     trained: ClassVar[bool] = False
+    kinds: ClassVar[tuple[str, ...]] = WORDS_ALONE
     threshold: Share = 0.5
     gap: Steps = 8
     rise: Steps = 2

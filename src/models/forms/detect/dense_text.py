@@ -6,7 +6,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from scipy import ndimage
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from models.forms.detect.boxes import WORD, Detections, Truth, clipped, refuse_bad
+from models.forms.detect.boxes import WORD, WORDS_ALONE, Detections, Truth, clipped, refuse_bad
 from models.forms.detect.detector import Detector, TrunkSettings
 from models.forms.detect.trunk import UTrunk, head
 from models.ranges import Range, Share
@@ -32,6 +32,7 @@ class DenseTextSettings(TrunkSettings):
     the scores of words from below.
     """
 
+    kinds: ClassVar[tuple[str, ...]] = WORDS_ALONE
     stride: int = 4
     depth: Annotated[int, Range(at_least=1, at_most=8)] = 2
     cell_score: Share = 0.5

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from models.forms.detect.anchors import Shapes, checked_shapes, shapes_of
-from models.forms.detect.boxes import Detections, Truth
+from models.forms.detect.boxes import CLASSES, Detections, Truth
 from models.forms.detect.suppression import softened, suppress
 from models.forms.detect.trunk import NORMS, Trunk, refuse_odd_trunk
 from models.ranges import Count, Positive, Range
@@ -49,9 +49,10 @@ class Detector(nn.Module, ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(ABC):
-    """Says what a detector is made of. trained: whether its losses are minimised."""
+    """Says what a detector is made of. trained: whether its losses are minimised. kinds: the classes that it finds."""
 
     trained: ClassVar[bool] = True
+    kinds: ClassVar[tuple[str, ...]] = CLASSES[1:]
 
     def prepared(self, images: Sequence[Tensor], truths: Sequence[Truth]) -> Self:  # noqa: ARG002
         """Returns the settings with what is taken from training forms, (1, height, width) each, before any gradient:
@@ -90,9 +91,9 @@ class AnchoredSettings(TrunkSettings):
     """Are settings of a detector with anchors.
 
     anchors: widths and heights in pixels; None to take `shapes` of them from the training forms, see
-    `models.forms.detect.anchors.anchor_shapes`. decay: by how much the scores of detections fall that overlap a better
-    one of their class, see `models.forms.detect.suppression.softened`; None to drop those that overlap it by more than
-    `most_overlap` (IoU, in [0, 1]) instead. Raises TypeError and ValueError for others.
+    `models.forms.detect.anchors.anchor_shapes`. decay: the smaller, the more scores of detections fall that overlap a
+    better one of their class, see `models.forms.detect.suppression.softened`; None to drop those that overlap it by
+    more than `most_overlap` (IoU, in [0, 1]) instead. Raises TypeError and ValueError for others.
     """
 
     anchors: Shapes | None = None

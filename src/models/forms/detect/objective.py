@@ -53,6 +53,7 @@ class DetectionObjective:
 
     def batches(self, generator: torch.Generator) -> Iterator[Shown]:
         """Yields the batches of an epoch, in a random order."""
+        self.noted.forget()  # of an epoch that was taken back
         turn = int(torch.randint(MOST_TURNS, (), generator=generator))
         order = torch.randperm(self.count, generator=generator).tolist()
         for begin in range(0, self.count, self.batch):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -48,23 +47,23 @@ def first_come(hits: Tensor) -> Tensor:
 
 
 def softened(found: Detections, *, decay: float, least_score: float, most: int) -> Detections:
-    """Returns what was found after soft suppression, best first (Bodla et al. 2017, section 3, their Gaussian weights).
+    """Returns what is left after soft suppression, best first (Bodla et al. 2017, section 3, their Gaussian weights).
 
     The detections of a class are taken by falling score, equal scores in the order given. When one is taken, the score
-    of each that is left in its class falls by the factor exp(−IoU² / decay), so that boxes that lie side by side or
-    cross each other may both be found. What falls below `least_score` is dropped; at most `most` are taken.
+    of each that is left in its class is multiplied by exp(−IoU² / decay), so that boxes that lie side by side or cross
+    each other may both be found; the smaller `decay`, the more scores fall. What has less than `least_score` when its
+    turn comes is dropped; at most `most` are taken. Raises ValueError for boxes and scores that are not finite.
     """
-    same = found.classes[:, None] == found.classes
-    factors = torch.exp(-overlaps(found.boxes, found.boxes).square() / decay).where(same, 1.0).cpu().numpy()
-    scores, taken = found.scores.double().cpu().numpy(), list[int]()
-    left, given = scores.copy(), np.zeros_like(scores)
-    while len(taken) < min(most, len(scores)):
+    boxes, classes, scores = (part.cpu() for part in found)
+    if not (boxes.isfinite().all() and scores.isfinite().all()):
+        raise ValueError("boxes or scores of detections are not finite")
+    left, taken, given = scores.double(), list[int](), list[float]()
+    while len(taken) < min(most, len(left)) and float(left.max()) >= least_score:
         best = int(left.argmax())
-        if left[best] < least_score:
-            break
         taken.append(best)
-        given[best] = left[best]
-        left *= factors[best]
-        left[best] = -1.0
+        given.append(float(left[best]))
+        shares = overlaps(boxes[best : best + 1], boxes)[0]
+        left *= torch.exp(-shares.square() / decay).where(classes == classes[best], 1.0)
+        left[taken] = -1.0
     kept = found.at(torch.tensor(taken, dtype=torch.int64, device=found.scores.device))
-    return kept._replace(scores=torch.from_numpy(given[taken]).to(found.scores))
+    return kept._replace(scores=torch.tensor(given, dtype=torch.float64).to(found.scores))

@@ -53,6 +53,7 @@ class RecognitionObjective:
 
     def batches(self, generator: torch.Generator) -> Iterator[ShownWords]:
         """Yields the batches of an epoch in a random order: every so many images are sorted by width and cut."""
+        self.noted.forget()  # of an epoch that was taken back
         turn = int(torch.randint(MOST_TURNS, (), generator=generator))
         batches = list[list[int]]()
         for chunk in torch.randperm(len(self.texts), generator=generator).split(SORTED * self.batch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from models.forms.detect.boxes import WORDS_ALONE
 from models.forms.detect.detector import Settings
 from models.forms.recognise.character import Character
 from models.forms.recognise.page_reader import ConvolveAttendSpell
@@ -16,7 +17,6 @@ from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.registry import refuse_other_records
 
 Kind = TypeVar("Kind")
-WORDS_ALONE = ("East", "PixelLink", "Craft", "Components")  # these find words and no other class
 TRAINED_FIRST = "word"  # recogniser.start: a word model is trained before
 FORMS, IMAGES = "data.form_images:HandwrittenForms", "data.word_images:HandwrittenWords"
 WRITTEN = ("synthetic", "both")  # data.ink with training images that a program writes
@@ -65,9 +65,11 @@ def check_reader(settings: FormsConfig) -> None:
 
 def check_detector(settings: FormsConfig) -> None:
     """Raises PipelineError for a detector that cannot be, and for one that does not find what is scored."""
-    finder = type(detector_of(settings)).__name__
-    if settings.forms.scored == "classes" and finder in WORDS_ALONE:
-        raise PipelineError(f"forms.scored=classes: {finder} finds words alone; take forms.scored=words")
+    detector = detector_of(settings)
+    if settings.forms.scored == "classes" and detector.kinds == WORDS_ALONE:
+        raise PipelineError(
+            f"forms.scored=classes: {type(detector).__name__} finds words alone; take forms.scored=words"
+        )
 
 
 def detector_of(settings: FormsConfig) -> Settings:

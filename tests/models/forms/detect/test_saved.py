@@ -22,6 +22,7 @@ from models.forms.detect.saved import load_detector, save_detector
 from models.forms.detect.yolo import YoloV3
 
 IMAGE, TRUTH = ONE_FORM
+SAVED_BEFORE = Path(__file__).parent / "saved_before"
 SETTINGS = [
     Components(), RFCN(width=16, depth=1), RFCN(width=16, depth=1, norm="batch"), FasterRCNN(width=16, depth=1),
     YoloV3(width=16, depth=1), East(width=16, depth=1, cell_score=0.3), PixelLink(width=16, depth=1),
@@ -44,8 +45,18 @@ def test_a_saved_detector_finds_the_same(settings: Settings, tmp_path: Path) -> 
         save_detector(detector, tmp_path / "kept")
 
 
+def test_a_detector_that_an_earlier_version_saved_finds_what_it_found() -> None:
+    """Written before there were soft suppression and `candidates`, and by maps that were made for each bin."""
+    detector, _ = load_detector(SAVED_BEFORE)
+    (found,) = detector.detect(IMAGE[None], 0.2)
+    expected = json.loads((SAVED_BEFORE / "found.json").read_text())
+    assert found.classes.tolist() == expected["classes"]
+    torch.testing.assert_close(found.boxes, torch.tensor(expected["boxes"]), rtol=0, atol=1e-2)
+    torch.testing.assert_close(found.scores, torch.tensor(expected["scores"]), rtol=1e-3, atol=0)
+
+
 @pytest.mark.parametrize("settings", [SETTINGS[1], SETTINGS[4]], ids=["r_fcn", "yolo"])
-def test_a_detector_that_an_earlier_version_saved_finds_what_it_found(settings: Settings, tmp_path: Path) -> None:
+def test_settings_that_earlier_versions_did_not_write_are_those_they_had(settings: Settings, tmp_path: Path) -> None:
     made = settings.prepared([IMAGE], [TRUTH])
     older = replace(made, decay=None, most_overlap=0.3)
     older = replace(older, candidates=160, proposals=40) if isinstance(older, RFCN) else older

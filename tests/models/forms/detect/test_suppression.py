@@ -6,11 +6,11 @@ import math
 
 import pytest
 import torch
-from strewn_boxes import overlap, some_boxes
 
 from models.forms.detect import suppression
 from models.forms.detect.boxes import Detections, no_detections
 from models.forms.detect.suppression import softened, suppress
+from strewn_boxes import overlap, some_boxes
 
 
 def kept_by_loop(found: Detections, most_overlap: float) -> list[int]:
@@ -85,6 +85,25 @@ def softened_by_loop(found: Detections, decay: float, least_score: float) -> lis
             if classes[place] == classes[best]:
                 left[place] *= math.exp(-(overlap(boxes[place], boxes[best]) ** 2) / decay)
     return taken
+
+
+def test_each_detection_is_taken_once_though_scores_fall_to_0() -> None:
+    steps = torch.arange(40.0)[:, None]
+    near = Detections(
+        torch.tensor([[0.0, 0.0, 90.0, 90.0]]) + steps, torch.ones(40, dtype=torch.int64), 1 - steps[:, 0] / 50
+    )
+    kept = softened(near, decay=1e-3, least_score=0.0, most=100)
+    assert sorted(kept.boxes[:, 0].tolist()) == list(range(40))
+    assert kept.scores.tolist() == sorted(kept.scores.tolist(), reverse=True)
+    assert float(kept.scores.min()) >= 0
+
+
+@pytest.mark.parametrize("part", ["boxes", "scores"])
+def test_what_is_not_finite_is_refused(part: str) -> None:
+    found = Detections(torch.ones(2, 4), torch.ones(2, dtype=torch.int64), torch.ones(2))
+    broken = found._replace(**{part: getattr(found, part) * float("nan")})
+    with pytest.raises(ValueError, match="not finite"):
+        softened(broken, decay=0.5, least_score=0.05, most=9)
 
 
 @pytest.mark.parametrize("decay", [0.05, 0.5, 5.0])

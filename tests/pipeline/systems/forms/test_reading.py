@@ -41,6 +41,7 @@ def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
     assert metrics["evaluate/test_cer"] == pytest.approx(100 * own["faults"].sum() / own["characters"].sum())
     wanted = {"wer", "order", "cer_corrected", "cer_given_boxes", "wer_given_boxes_corrected", "ap_word"}
     assert {f"evaluate/test_{name}" for name in wanted} | {"evaluate/test_style_cer"} <= set(metrics)
+    assert not {"evaluate/test_map", "evaluate/test_ap_stamp"} & set(metrics)  # it finds words alone
     assert metrics["evaluate/test_order_given_boxes"] > 0.5
     shown = artifacts(client, run, "figures")
     assert {"figures/test_forms.svg", "figures/test_style_forms.svg", "figures/recogniser.svg"} <= shown

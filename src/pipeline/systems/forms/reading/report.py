@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import pandas as pd
@@ -40,11 +41,12 @@ class Tested(NamedTuple):
     name: str
     sheets: list[Sheet]
 
-    def precision(self) -> dict[str, float]:
-        """Returns average precision and recall of the boxes that were found, by the names of metrics."""
+    def precision(self, kinds: Sequence[str]) -> dict[str, float]:
+        """Returns average precision and recall of the boxes that were found, by the names of metrics. kinds: the
+        classes that the detector finds."""
         found = [detections_of(own.read[FOUND]) for own in self.sheets]
-        scores = precision_of(found, [truth_of(own.form) for own in self.sheets])
-        return {f"{self.name}_{name}": scores[name] for name in ("ap_word", "recall_word") if name in scores}
+        scores = precision_of(found, [truth_of(own.form) for own in self.sheets], kinds)
+        return {f"{self.name}_{name}": value for name, value in scores.items()}
 
 
 def log_parts(here: Study, detector: Part | None, recogniser: Part) -> None:
@@ -64,10 +66,11 @@ def log_parts(here: Study, detector: Part | None, recogniser: Part) -> None:
             log_curve(here, part.curve, labels, name)
 
 
-def log_read(here: Study, reader: Reader, tests: list[Tested], *, found: bool) -> dict[str, float]:
-    """Metrics and tables; with all details figures too. found: whether boxes were detected. Returns the metrics."""
+def log_read(here: Study, reader: Reader, tests: list[Tested], kinds: Sequence[str]) -> dict[str, float]:
+    """Metrics and tables; with all details figures too. kinds: the classes that were detected, none where boxes were
+    given or whole forms are read. Returns the metrics."""
     read = pd.concat([read_table(own.name, own.sheets, reader) for own in tests], ignore_index=True)
-    metrics = metrics_of(read) | {name: value for own in tests if found for name, value in own.precision().items()}
+    metrics = metrics_of(read) | {name: value for own in tests if kinds for name, value in own.precision(kinds).items()}
     log_metrics(here.run, {"evaluate/test_error": metrics["test_cer"]})
     if reader.finds:
         log_metrics(here.run, {"evaluate/least_score": reader.least_score})

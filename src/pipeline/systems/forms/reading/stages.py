@@ -33,7 +33,7 @@ def stages(settings: FormsConfig, data: HandwrittenForms, device: torch.device, 
     here.run.tags({"validation_error": repr(validation)})
     with here.clock.stage("report"):
         log_parts(here, detector, recogniser)
-        metrics = log_read(here, reader, tests, found=detector is not None)
+        metrics = log_read(here, reader, tests, () if detector is None else detector.model.settings.kinds)
         kept = keep(settings, data, reader, validation, here)
     here.close(said(metrics, data) + kept, f"{validation:.4g} on the validation part")
     return validation

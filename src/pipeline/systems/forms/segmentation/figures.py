@@ -29,11 +29,13 @@ SURE = 0.5  # boxes of this score are drawn
 KEY = f"found with a score of at least {SURE:g}; thin grey: true boxes"
 
 
-def precision_and_recall(found: Sequence[Detections], truths: Sequence[Truth], *, title: str) -> Figure:
-    """Draws the precision at each recall, a line a class."""
+def precision_and_recall(
+    found: Sequence[Detections], truths: Sequence[Truth], kinds: Sequence[str], *, title: str
+) -> Figure:
+    """Draws the precision at each recall, a line a class of `kinds`."""
     figure, (panel,) = new_axes(title, x="recall", y="precision (IoU at least 0.5)")
     for kind, name in enumerate(CLASSES):
-        own = curve(found, truths, kind) if kind else None
+        own = curve(found, truths, kind) if name in kinds else None
         if own is not None and len(own.recall):
             line(panel, kind - 1, own.recall, own.precision, f"{name}: AP {own.average():.2f}", markers=False)
     panel.set_xlim(-0.02, 1.02)

@@ -40,7 +40,7 @@ def fit(settings: FormsConfig, data: HandwrittenForms, here: Study, device: torc
 
 def validation_of(detector: Detector, held: Shown, settings: FormsConfig) -> dict[str, float]:
     """Returns the scores of the validation part."""
-    scores = metrics_of(detected(detector, held), held.truths)
+    scores = metrics_of(detected(detector, held), held.truths, detector.settings.kinds)
     known = {f"validation_{name}": scores[name] for name in ("ap_word", "map") if name in scores}
     return {**known, "validation_error": error_of(scores, settings.forms.scored)}
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from data.form_images import HandwrittenForms
-from models.forms.detect.boxes import Detections
+from models.forms.detect.boxes import WORDS_ALONE, Detections
 from pipeline.compare.markdown import markdown_table
 from pipeline.job.curve_report import log_curve
 from pipeline.job.study import Study, log_metrics
@@ -21,22 +21,32 @@ SHOWN_FORMS = 2
 
 
 class Tested(NamedTuple):
-    """Holds a test part, what the detector found on it, and what connected ink found, where that was asked for."""
+    """Holds a test part, what the detector found on it, the classes that it finds, and what connected ink found, where
+    that was asked for."""
 
     name: str
     forms: Shown
     found: list[Detections]
+    kinds: tuple[str, ...]
     components: list[Detections] | None
+
+    @property
+    def called(self) -> str:
+        """Returns the name in words."""
+        return self.name.replace("_", " ")
+
+    def scores(self) -> dict[str, float]:
+        """Returns the scores of the detector."""
+        return metrics_of(self.found, self.forms.truths, self.kinds)
+
+    def ink_scores(self) -> dict[str, float]:
+        """Returns the scores of connected ink, none without it."""
+        return {} if self.components is None else metrics_of(self.components, self.forms.truths, WORDS_ALONE)
 
     def metrics(self) -> dict[str, float]:
         """Returns the scores by the names of metrics: of the part `test` as test_ap_word, of others by their names."""
-        own = {f"{self.name}_{name}": value for name, value in metrics_of(self.found, self.forms.truths).items()}
-        if self.components is None:
-            return own
-        word = metrics_of(self.components, self.forms.truths)
-        return own | {
-            f"{self.name}_{name}_components": word[name] for name in ("ap_word", "recall_word") if name in word
-        }
+        own = {f"{self.name}_{name}": value for name, value in self.scores().items()}
+        return own | {f"{self.name}_{name}_components": value for name, value in self.ink_scores().items()}
 
 
 def log_data(here: Study, data: HandwrittenForms) -> None:
@@ -54,8 +64,7 @@ def log_data(here: Study, data: HandwrittenForms) -> None:
 def log_fitted(here: Study, fitted: Fitted, tests: list[Tested], scored: str) -> None:
     """Metrics and tables; with all details the curve and figures too."""
     metrics = {name: value for tested in tests for name, value in tested.metrics().items()}
-    first = metrics_of(tests[0].found, tests[0].forms.truths)
-    log_metrics(here.run, {"evaluate/test_error": error_of(first, scored)})
+    log_metrics(here.run, {"evaluate/test_error": error_of(tests[0].scores(), scored)})
     log_metrics(here.run, {f"evaluate/{name}": value for name, value in metrics.items()})
     parameters = sum(parameter.numel() for parameter in fitted.detector.parameters())
     log_metrics(here.run, {"model/parameters": float(parameters)})
@@ -75,22 +84,17 @@ def log_figures(here: Study, fitted: Fitted, tests: list[Tested]) -> None:
     if fitted.curve is not None:
         log_curve(here, fitted.curve, LABELS, "detector")
     for own in tests:
-        name = f"{here.title}: {own.name.replace('_', ' ')}"
-        here.run.figure(precision_and_recall(own.found, own.forms.truths, title=name), f"figures/{own.name}_precision")
+        name = f"{here.title}: {own.called}"
+        lines = precision_and_recall(own.found, own.forms.truths, own.kinds, title=name)
+        here.run.figure(lines, f"figures/{own.name}_precision")
         few = Shown(own.forms.inks[:SHOWN_FORMS], own.forms.truths[:SHOWN_FORMS])
         here.run.figure(pages(few, own.found[:SHOWN_FORMS], title=name), f"figures/{own.name}_forms")
 
 
 def said(tests: list[Tested], data: HandwrittenForms) -> str:
     """Returns the scores of the test parts as a table, and where the data come from."""
-    columns = {own.name.replace("_", " "): metrics_of(own.found, own.forms.truths) for own in tests}
-    if tests[0].components is not None:
-        for own in tests:
-            if own.components is not None:
-                columns[f"components, {own.name.replace('_', ' ')}"] = {
-                    name: value for name, value in metrics_of(own.components, own.forms.truths).items()
-                    if name.endswith("_word")
-                }  # fmt: skip
+    columns = {own.called: own.scores() for own in tests}
+    columns |= {f"components, {own.called}": own.ink_scores() for own in tests if own.components is not None}
     table = pd.DataFrame(columns).loc[list(columns["test"])]
     names = [name.replace("ap_", "average precision, ").replace("recall_", "recall, ") for name in table.index]
     table.insert(0, data.name, ["mean average precision" if name == "map" else name for name in names])

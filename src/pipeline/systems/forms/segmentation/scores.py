@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -24,12 +24,13 @@ def detected(detector: Detector, forms: Shown) -> list[Detections]:
     return [detector.detect_on(ink, LEAST_SCORE) for ink in forms.inks]
 
 
-def metrics_of(found: Sequence[Detections], truths: Sequence[Truth]) -> dict[str, float]:
-    """Returns average precision and the recall at the lowest score of every class that is there, and their mean."""
+def metrics_of(found: Sequence[Detections], truths: Sequence[Truth], kinds: Collection[str]) -> dict[str, float]:
+    """Returns average precision and the recall at the lowest score of every class that is there and that the detector
+    finds, and, of one that finds all classes, the mean of their average precisions."""
     scores = precision_of(found, truths)
-    own = {f"ap_{name}": value for name, value in scores.by_class.items()}
-    own |= {f"recall_{name}": value for name, value in scores.recalls.items()}
-    return own | {"map": scores.mean}
+    own = {f"ap_{name}": value for name, value in scores.by_class.items() if name in kinds}
+    own |= {f"recall_{name}": value for name, value in scores.recalls.items() if name in kinds}
+    return own | ({"map": scores.mean} if set(kinds) == set(CLASSES[1:]) else {})
 
 
 def error_of(scores: Mapping[str, float], scored: str) -> float:

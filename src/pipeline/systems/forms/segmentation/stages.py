@@ -24,8 +24,13 @@ def tests_of(settings: FormsConfig, data: HandwrittenForms, fitted: Fitted) -> l
     """Returns every test part with what was found on it, by the detector and, where asked for, as connected ink."""
     simple = connected_ink(settings, data, fitted)
     parts = [(name, shown(data.parts[name])) for name in data.tests]
-    return [Tested(name, forms, detected(fitted.detector, forms), None if simple is None else detected(simple, forms))
-            for name, forms in parts]  # fmt: skip
+    kinds = fitted.detector.settings.kinds
+    return [
+        Tested(
+            name, forms, detected(fitted.detector, forms), kinds, None if simple is None else detected(simple, forms)
+        )
+        for name, forms in parts
+    ]
 
 
 def connected_ink(settings: FormsConfig, data: HandwrittenForms, fitted: Fitted) -> Detector | None:

@@ -1,0 +1,30 @@
+"""Scores of what a detector finds: classes that it does not find are no part of them."""
+
+from __future__ import annotations
+
+import torch
+
+from models.forms.detect.boxes import CLASSES, WORDS_ALONE, Detections, Truth
+from models.forms.detect.craft import Craft
+from models.forms.detect.r_fcn import RFCN
+from pipeline.systems.forms.segmentation.figures import precision_and_recall
+from pipeline.systems.forms.segmentation.scores import metrics_of
+
+BOXES = torch.tensor([[0.0, 0.0, 9.0, 9.0], [20.0, 20.0, 40.0, 40.0]])
+TRUTH = Truth(BOXES, torch.tensor([1, 3]))  # a word and a stamp
+FOUND = Detections(BOXES[:1], torch.tensor([1]), torch.tensor([0.9]))
+
+
+def test_classes_that_are_not_found_have_no_score() -> None:
+    every = metrics_of([FOUND], [TRUTH], RFCN.kinds)
+    assert every == {"ap_word": 1.0, "ap_stamp": 0.0, "recall_word": 1.0, "recall_stamp": 0.0, "map": 0.5}
+    assert RFCN.kinds == CLASSES[1:]
+    assert metrics_of([FOUND], [TRUTH], Craft.kinds) == {"ap_word": 1.0, "recall_word": 1.0}
+    assert metrics_of([FOUND], [Truth(BOXES[1:], torch.tensor([3]))], WORDS_ALONE) == {}
+
+
+def test_a_line_is_drawn_for_each_class_that_is_found() -> None:
+    found = Detections(BOXES, torch.tensor([1, 3]), torch.tensor([0.9, 0.8]))
+    for kinds, names in ((RFCN.kinds, ["word: AP 1.00", "stamp: AP 1.00"]), (Craft.kinds, ["word: AP 1.00"])):
+        (panel,) = precision_and_recall([found], [TRUTH], kinds, title="").axes
+        assert [str(line.get_label()) for line in panel.lines] == names
