@@ -30,6 +30,7 @@ class FormsSettings:
     scored: str = setting(choices=SCORED)
     boxes: str = setting(choices=BOXES)
     augment: str = setting(choices=AUGMENTS)
+    moved: float = setting(at_least=0, at_most=1)
     components: bool = MISSING
     tuned_on: int = setting(above=0, cap="sequences")
     alphabet: str = setting(choices=ALPHABETS)

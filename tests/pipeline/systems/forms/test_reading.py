@@ -8,14 +8,22 @@ import mlflow
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
+from data.forms.augment import Augmentation
 from data.forms.composer import ComposedForms
+from data.forms.moved_boxes import MovedBoxes
 from full_disk import stopped_and_resumed
 from logged import artifacts, only_run, table
+from models.forms.images import as_ink
+from models.forms.recognise.alphabet import Alphabet
+from models.forms.recognise.crnn import CRNN
 from models.forms.recognise.objective import RecognitionObjective
 from pipeline.export import export, export_again
 from pipeline.systems.forms.reading.load import cut_out
 from pipeline.systems.forms.reading.multirun import errors_of, sets_of
+from pipeline.systems.forms.recognition.fitting import enough_frames
+from pipeline.systems.forms.recognition.load import Copies
 from pipeline.systems.forms.segmentation.servable import table_of
 from pipeline.systems.forms.servable import png_of
 
@@ -91,6 +99,21 @@ def test_what_cannot_be_is_refused_in_one_line(run_pipeline: Callable) -> None:
         (("forms.boxes=none",), "forms.boxes"),
     ):
         assert said in run_pipeline(*OWN, "tracking=off", *asked).error
+
+
+def test_a_word_is_shown_at_a_moved_box_where_that_has_frames_enough() -> None:
+    forms = ComposedForms(forms=2, validation=1, test=1, height=96, width=128, layout="free", source="stand_in").load()
+    words, moved = cut_out(forms.parts["train"]), MovedBoxes(forms.parts["train"], deviation=0.5, seed=0)
+    recogniser = CRNN(width=32, units=4).network(Alphabet.of_texts(words.texts))
+    number = max(range(len(words)), key=lambda place: len(words.texts[place]))
+    fits = enough_frames(recogniser, words.texts)
+    assert fits(number, words.image(number).shape)
+    assert not fits(number, (words.image(number).shape[0], 2))
+    for enough in (fits, lambda *_: False):
+        copies = Copies(words, Augmentation("none"), moved, enough)
+        shown = moved.image(number, 3) if enough is fits else words.image(number)
+        assert torch.equal(copies(number, 3), as_ink(shown))
+    assert moved.image(number, 3).shape != words.image(number).shape
 
 
 def test_words_are_cut_out_in_reading_order() -> None:

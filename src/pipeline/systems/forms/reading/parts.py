@@ -14,6 +14,7 @@ import torch
 from tqdm import tqdm
 
 from data.form_images import HandwrittenForms
+from data.forms.moved_boxes import MovedBoxes
 from data.word_images import HandwrittenWords
 from models.forms.detect.detector import Detector
 from models.forms.detect.saved import load_detector, save_detector
@@ -68,14 +69,15 @@ def detector_for(settings: FormsConfig, data: HandwrittenForms, here: Study, dev
 
 def page_reader_for(settings: FormsConfig, data: HandwrittenForms, here: Study, device: torch.device) -> Part:
     """Returns a reader of whole forms, trained as a recogniser is, with forms in place of words; without correction."""
-    own = replace(settings.forms, corrected_within=0)
+    own = replace(settings.forms, corrected_within=0, moved=0.0)
     alike = replace(settings, recogniser=settings.reader, forms=own)
     characters = page_reader_of(settings).characters
     return trained_on(lambda: pages_of(data, characters), alike, data, here, device)
 
 
 def recogniser_for(settings: FormsConfig, data: HandwrittenForms, here: Study, device: torch.device) -> Part:
-    """Returns a recogniser of the settings, trained on the words of the forms at their true boxes."""
+    """Returns a recogniser of the settings, trained on the words of the forms at their true boxes, moved as
+    `forms.moved` says."""
     return trained_on(lambda: words_of(data), settings, data, here, device)
 
 
@@ -89,10 +91,11 @@ def trained_on(
     """Returns a recogniser of images that are cut out of the forms, where none is found. Its model is the pair of
     `Recogniser` and `Correction`, None without one."""
     own = settings.forms
-    sections = (settings.recogniser, asdict(settings.recognition), own.alphabet, own.corrected_within)
+    sections = (settings.recogniser, asdict(settings.recognition), own.alphabet, own.corrected_within, own.moved)
 
     def make(study: Study) -> Made:
-        model, correction, curve, validation = recognition.fit(settings, cut(), study, device)
+        moved = MovedBoxes(data.parts["train"], deviation=own.moved, seed=settings.seed) if own.moved else None
+        model, correction, curve, validation = recognition.fit(settings, cut(), study, device, moved)
         return Made(lambda folder: save_recogniser(model, folder, correction=correction), validation, curve)
 
     def find(folder: Path) -> tuple[Recogniser, Correction | None]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
 
 from data.forms.augment import Augmentation
+from data.forms.moved_boxes import MovedBoxes
 from data.word_images import HandwrittenWords, WordImages
 from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.character import CharacterNetwork
@@ -37,8 +38,10 @@ class Fitted(NamedTuple):
     validation: float
 
 
-def fit(settings: FormsConfig, data: HandwrittenWords, here: Study, device: torch.device) -> Fitted:
-    """Returns the recogniser, fitted to the training part."""
+def fit(
+    settings: FormsConfig, data: HandwrittenWords, here: Study, device: torch.device, moved: MovedBoxes | None = None
+) -> Fitted:
+    """Returns the recogniser, fitted to the training part. moved: as of `Copies`."""
     train = data.parts["train"]
     alphabet = alphabet_of(settings.forms.alphabet, data)
     texts, within = spelt(alphabet, train), settings.forms.corrected_within
@@ -48,7 +51,7 @@ def fit(settings: FormsConfig, data: HandwrittenWords, here: Study, device: torc
     refuse_too_long(recogniser, data, texts)
     if isinstance(recogniser, CharacterNetwork) and recogniser.settings.start is not None:
         begin(recogniser, settings, data, here)
-    lesson = lesson_of(settings, recogniser, data, texts)
+    lesson = lesson_of(settings, recogniser, data, texts, moved)
     curve = learn(lesson, settings.recognition, here, settings.seed)
     correction = Correction.of_texts(texts, most=within) if within else None
     validation = settled(recogniser, curve.kept.values["validation_cer"], data, here)
@@ -81,7 +84,12 @@ def prepared(own: Any, texts: Sequence[str], alphabet: Alphabet) -> RecogniserSe
 
 def widths_of(words: WordImages, height: int) -> torch.Tensor:
     """Returns how wide each image is at a height, in pixels, (image,)."""
-    return torch.tensor([max(1, round(wide * height / high)) for high, wide in words.shapes.tolist()])
+    return torch.tensor([width_at(shape, height) for shape in words.shapes.tolist()])
+
+
+def width_at(shape: Sequence[int], height: int) -> int:
+    """Returns how wide an image of a shape (height, width) is at a height, in pixels."""
+    return max(1, round(shape[1] * height / shape[0]))
 
 
 def refuse_too_long(recogniser: Recogniser, data: HandwrittenWords, texts: Sequence[str]) -> None:
@@ -99,10 +107,28 @@ def refuse_too_long(recogniser: Recogniser, data: HandwrittenWords, texts: Seque
             )
 
 
-def lesson_of(settings: FormsConfig, recogniser: Recogniser, data: HandwrittenWords, texts: Sequence[str]) -> Lesson:
+def enough_frames(recogniser: Recogniser, texts: Sequence[str]) -> Callable[[int, tuple[int, ...]], bool]:
+    """Returns what says whether an image (height, width) of a shape has frames enough for the text of a number."""
+    needed = [recogniser.frames_needed(symbols) for symbols in recogniser.alphabet.encode(texts)]
+
+    def fits(number: int, shape: tuple[int, ...]) -> bool:
+        frames = recogniser.frames(torch.tensor([width_at(shape, recogniser.settings.height)]))
+        return frames is None or int(frames) >= needed[number]
+
+    return fits
+
+
+def lesson_of(
+    settings: FormsConfig,
+    recogniser: Recogniser,
+    data: HandwrittenWords,
+    texts: Sequence[str],
+    moved: MovedBoxes | None = None,
+) -> Lesson:
     """Returns what the recogniser minimises and what is measured after each epoch."""
     train = data.parts["train"]
-    copies = Copies(train, Augmentation(settings.forms.augment, settings.seed))
+    augmentation = Augmentation(settings.forms.augment, settings.seed)
+    copies = Copies(train, augmentation, moved, enough_frames(recogniser, texts))
     widths = widths_of(train, recogniser.settings.height).tolist()
     objective = RecognitionObjective(recogniser, copies, texts, widths, batch=settings.recognition.batch)
 

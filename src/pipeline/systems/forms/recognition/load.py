@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from torch import Tensor
 
 from data.forms.augment import Augmentation
+from data.forms.moved_boxes import MovedBoxes
 from data.word_images import HandwrittenWords, WordImages
 from models.forms.images import as_ink
 from models.forms.recognise.alphabet import Alphabet
@@ -64,11 +67,23 @@ def ink_height(grey: np.ndarray) -> int:
 
 
 class Copies:
-    """Gives training images, changed by an augmentation; the same image in the same turn is changed in the same way."""
+    """Gives training images, changed by an augmentation; the same image in the same turn is changed in the same way.
 
-    def __init__(self, words: WordImages, augmentation: Augmentation) -> None:
-        self.words, self.augmentation = words, augmentation
+    moved: cuts the same words out of their forms at moved boxes; None leaves them as they are. fits: says whether an
+    image of such a shape has frames enough for the text of a word; where it has not, the word is shown as it is.
+    """
+
+    def __init__(
+        self, words: WordImages, augmentation: Augmentation, moved: MovedBoxes | None,
+        fits: Callable[[int, tuple[int, ...]], bool],
+    ) -> None:  # fmt: skip
+        self.words, self.augmentation, self.moved, self.fits = words, augmentation, moved, fits
 
     def __call__(self, number: int, turn: int) -> Tensor:
         """Returns the ink of an image in a turn."""
-        return as_ink(self.augmentation.word(self.words.image(number), epoch=turn, number=number))
+        return as_ink(self.augmentation.word(self.cut(number, turn), epoch=turn, number=number))
+
+    def cut(self, number: int, turn: int) -> np.ndarray:
+        """Returns the image before the augmentation."""
+        moved = None if self.moved is None else self.moved.image(number, turn)
+        return self.words.image(number) if moved is None or not self.fits(number, moved.shape) else moved
