@@ -16,18 +16,25 @@ class MovedBoxes:
     """Cuts the words of forms, in reading order, out at boxes whose edges are moved by chance, anew in each turn.
 
     deviation: standard deviation of the left and right edges in heights of the box; that of the upper and lower edges
-    is a third of it. An edge is moved inward by a quarter of the box at most, and never out of the form. seed: a move
-    hangs on it, the turn and the number of the word alone. Raises DataError for a deviation outside [0, 1].
+    is a third of it. An edge is moved inward by a quarter of the box at most, and outward to the edge of the form at
+    most. seed: a move hangs on it, the turn and the number of the word alone. Words are numbered from 0, form by form.
+    Raises DataError for a deviation outside [0, 1] and a seed below 0.
     """
 
     def __init__(self, forms: FormImages, *, deviation: float, seed: int) -> None:
         if not 0 <= deviation <= MOST_DEVIATION:
             raise DataError(f"deviation={deviation} must lie between 0 and {MOST_DEVIATION:g}")
+        if seed < 0:
+            raise DataError(f"seed={seed} must be at least 0")
         self.forms, self.deviation, self.seed = forms, deviation, seed
         self.places = [(number, box) for number, form in enumerate(forms.forms()) for box in form.reading().tolist()]
 
+    def __len__(self) -> int:
+        """Returns how many words there are."""
+        return len(self.places)
+
     def image(self, number: int, turn: int) -> np.ndarray:
-        """Returns the image of a word in a turn, uint8 (height, width), at least a pixel."""
+        """Returns the image of a word in a turn, from 0 on, uint8 (height, width), at least a pixel."""
         form_number, box = self.places[number]
         form = self.forms.form(form_number)
         x0, y0, x1, y1 = self.box(

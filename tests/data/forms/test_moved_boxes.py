@@ -18,6 +18,7 @@ FORMS = FormImages.of([FORM, FORM])
 def test_without_a_deviation_words_are_cut_out_where_they_are_in_reading_order() -> None:
     words = MovedBoxes(FORMS, deviation=0.0, seed=0)
     assert words.places == [(0, 2), (0, 1), (1, 2), (1, 1)]
+    assert len(words) == 4
     for number, (form, box) in enumerate(words.places):
         np.testing.assert_array_equal(words.image(number, 5), FORMS.form(form).crop(box))
 
@@ -55,3 +56,5 @@ def test_a_box_of_a_pixel_gives_a_pixel_at_least() -> None:
 def test_other_deviations_are_refused(deviation: float) -> None:
     with pytest.raises(DataError, match="must lie between 0 and 1"):
         MovedBoxes(FORMS, deviation=deviation, seed=0)
+    with pytest.raises(DataError, match="seed=-1 must be at least 0"):
+        MovedBoxes(FORMS, deviation=0.1, seed=-1)

@@ -19,7 +19,9 @@ from models.runtime.seeding import drawn
 
 @dataclass(frozen=True, kw_only=True)
 class RFCN(TwoStageSettings):
-    """`detector=r_fcn`. bins: k, of a box along each side."""
+    """`detector=r_fcn`. bins: k, of a box along each side. The others are those of `TwoStageSettings` (proposals,
+    candidates, hard_examples), `AnchoredSettings` (anchors, shapes, decay, most_overlap) and `TrunkSettings` (stride,
+    width, depth, norm)."""
 
     bins: Count = 7
 

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from models.forms.detect.boxes import Detections, intersections_and_unions, overlaps
+from models.runtime.parameters import number
 
 BLOCK = 256  # boxes that are compared at once: memory stays small for thousands of them
 
@@ -46,19 +47,22 @@ def first_come(hits: Tensor) -> Tensor:
         kept = left
 
 
-def softened(found: Detections, *, decay: float, least_score: float, most: int) -> Detections:
+def softened(found: Detections, *, decay: float, least_score: float, most: int | None = None) -> Detections:
     """Returns what is left after soft suppression, best first (Bodla et al. 2017, section 3, their Gaussian weights).
 
     The detections of a class are taken by falling score, equal scores in the order given. When one is taken, the score
     of each that is left in its class is multiplied by exp(−IoU² / decay), so that boxes that lie side by side or cross
     each other may both be found; the smaller `decay`, the more scores fall. What has less than `least_score` when its
-    turn comes is dropped; at most `most` are taken. Raises ValueError for boxes and scores that are not finite.
+    turn comes is dropped; at most `most` are taken. Raises ValueError for a `decay` that is not above 0, and for boxes
+    and scores that are not finite.
     """
-    boxes, classes, scores = (part.cpu() for part in found)
+    number("decay", decay)
+    boxes, classes, scores = (part.detach().cpu() for part in found)
     if not (boxes.isfinite().all() and scores.isfinite().all()):
         raise ValueError("boxes or scores of detections are not finite")
     left, taken, given = scores.double(), list[int](), list[float]()
-    while len(taken) < min(most, len(left)) and float(left.max()) >= least_score:
+    count = len(left) if most is None else min(most, len(left))
+    while len(taken) < count and float(left.max()) >= least_score:
         best = int(left.argmax())
         taken.append(best)
         given.append(float(left[best]))

@@ -47,6 +47,8 @@ class TwoStageSettings(AnchoredSettings):
         super().__post_init__()
         for name in ("proposals", "candidates", "hard_examples"):
             whole_number(name, getattr(self, name))
+        if self.candidates < self.proposals:
+            raise ValueError(f"candidates must be at least proposals={self.proposals}, got {self.candidates}")
 
 
 class TwoStage(Detector):

@@ -97,6 +97,7 @@ def test_settings_are_plain_and_batch_norm_is_part_of_the_state() -> None:
      ({"bins": 0}, "bins must be"), ({"proposals": 0}, "proposals must be"), ({"hard_examples": 0}, "hard_examples"),
      ({"most_overlap": 1.1}, "most_overlap must be"), ({"most_overlap": -0.1}, "most_overlap must be"),
      ({"decay": 0.0}, "decay must be a number above 0"), ({"candidates": 0}, "candidates must be"),
+     ({"candidates": 149}, "candidates must be at least proposals=150, got 149"),
      ({"anchors": [(3.0, 0.0)]}, "anchors must be a number above 0"), ({"anchors": []}, "at least one")],
 )  # fmt: skip
 def test_settings_that_make_no_sense_are_refused(given: dict[str, object], said: str) -> None:

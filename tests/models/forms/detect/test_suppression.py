@@ -135,5 +135,11 @@ def test_a_score_falls_by_the_overlap_with_a_better_one_of_its_class() -> None:
     )
 
 
+@pytest.mark.parametrize("decay", [0.0, -1.0, float("nan")])
+def test_a_decay_that_is_not_above_0_is_refused(decay: float) -> None:
+    with pytest.raises(ValueError, match="decay must be a number above 0"):
+        softened(no_detections(torch.device("cpu")), decay=decay, least_score=0.0)
+
+
 def test_nothing_is_left_of_nothing() -> None:
     assert len(softened(no_detections(torch.device("cpu")), decay=0.5, least_score=0.0, most=9).scores) == 0
