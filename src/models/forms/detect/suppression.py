@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from models.forms.detect.boxes import Detections, intersections_and_unions, overlaps
+from models.forms.detect.boxes import Detections, intersections_and_unions
 from models.runtime.parameters import number
 
 BLOCK = 256  # boxes that are compared at once: memory stays small for thousands of them
@@ -57,17 +58,28 @@ def softened(found: Detections, *, decay: float, least_score: float, most: int |
     and scores that are not finite.
     """
     number("decay", decay)
-    boxes, classes, scores = (part.detach().cpu() for part in found)
-    if not (boxes.isfinite().all() and scores.isfinite().all()):
+    boxes, classes, scores = (part.detach().cpu().numpy() for part in found)
+    if not (np.isfinite(boxes).all() and np.isfinite(scores).all()):
         raise ValueError("boxes or scores of detections are not finite")
-    left, taken, given = scores.double(), list[int](), list[float]()
+    corners, left = boxes.astype(np.float64), scores.astype(np.float64)  # copies
+    taken, given = list[int](), list[float]()
     count = len(left) if most is None else min(most, len(left))
-    while len(taken) < count and float(left.max()) >= least_score:
+    while len(taken) < count and left.max() >= least_score:
         best = int(left.argmax())
         taken.append(best)
         given.append(float(left[best]))
-        shares = overlaps(boxes[best : best + 1], boxes)[0]
-        left *= torch.exp(-shares.square() / decay).where(classes == classes[best], 1.0)
+        factors = np.exp(-(shares_of(corners, best) ** 2) / decay)
+        left *= np.where(classes == classes[best], factors, 1.0)
         left[taken] = -1.0
     kept = found.at(torch.tensor(taken, dtype=torch.int64, device=found.scores.device))
     return kept._replace(scores=torch.tensor(given, dtype=torch.float64).to(found.scores))
+
+
+def shares_of(boxes: np.ndarray, place: int) -> np.ndarray:
+    """Returns intersection over union of one of the boxes (box, 4) with each, float64 (box,); 0 of boxes without
+    area."""
+    own = boxes[place]
+    sides = np.minimum(boxes[:, 2:], own[2:]) - np.maximum(boxes[:, :2], own[:2])
+    shared = sides.clip(min=0).prod(1)
+    joint = (boxes[:, 2:] - boxes[:, :2]).clip(min=0).prod(1) + (own[2:] - own[:2]).clip(min=0).prod() - shared
+    return shared / np.where(joint > 0, joint, 1.0)

@@ -31,6 +31,11 @@ def check(settings: FormsConfig) -> None:
     if isinstance(settings.data, dict):
         refuse_other_records(settings.data["_target_"], (TAKEN[own.stage],), f"forms.stage={own.stage}")
     refuse_refiner(settings)
+    if own.moved and (own.stage != "pipeline" or settings.reader is not None):
+        raise PipelineError(
+            f"forms.moved={own.moved:g}: only a recogniser that reads forms learns from moved boxes; take "
+            "forms.moved=0, or forms.stage=pipeline and reader=two_phase"
+        )
     if settings.reader is not None:
         check_reader(settings)
         return

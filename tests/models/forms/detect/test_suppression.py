@@ -112,13 +112,16 @@ def test_soft_suppression_takes_what_the_loop_takes(decay: float) -> None:
         chance = torch.Generator().manual_seed(seed)
         boxes = some_boxes(60, seed, whole=False)
         scores = torch.rand(60, generator=chance)
-        found = Detections(boxes, torch.randint(1, 4, (60,), generator=chance), scores)
+        found = Detections(boxes, torch.randint(1, 4, (60,), generator=chance), scores.double())
         expected = softened_by_loop(found, decay, 0.2)
+        before = found.scores.clone()
         kept = softened(found, decay=decay, least_score=0.2, most=100)
         places = [place for place, _ in expected]
         assert kept.boxes.tolist() == boxes[places].tolist()
         assert kept.classes.tolist() == found.classes[places].tolist()
-        torch.testing.assert_close(kept.scores, torch.tensor([score for _, score in expected]), rtol=1e-6, atol=0)
+        scores = torch.tensor([score for _, score in expected], dtype=torch.float64)
+        torch.testing.assert_close(kept.scores, scores, rtol=1e-12, atol=0)
+        assert torch.equal(found.scores, before)
         few = softened(found, decay=decay, least_score=0.2, most=4)
         assert few.boxes.tolist() == kept.boxes[:4].tolist()
 

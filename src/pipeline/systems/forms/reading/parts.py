@@ -91,7 +91,13 @@ def trained_on(
     """Returns a recogniser of images that are cut out of the forms, where none is found. Its model is the pair of
     `Recogniser` and `Correction`, None without one."""
     own = settings.forms
-    sections = (settings.recogniser, asdict(settings.recognition), own.alphabet, own.corrected_within, own.moved)
+    sections = (
+        settings.recogniser,
+        asdict(settings.recognition),
+        own.alphabet,
+        own.corrected_within,
+        *([own.moved] if own.moved else []),
+    )
 
     def make(study: Study) -> Made:
         moved = MovedBoxes(data.parts["train"], deviation=own.moved, seed=settings.seed) if own.moved else None
