@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import torch
 from torch import Tensor
 
-from models.forms.detect.boxes import Detections, intersections_and_unions
+from models.forms.detect.boxes import Detections, intersections_and_unions, overlaps
 from models.runtime.parameters import number
 
 BLOCK = 256  # boxes that are compared at once: memory stays small for thousands of them
@@ -58,28 +60,30 @@ def softened(found: Detections, *, decay: float, least_score: float, most: int |
     and scores that are not finite.
     """
     number("decay", decay)
-    boxes, classes, scores = (part.detach().cpu().numpy() for part in found)
-    if not (np.isfinite(boxes).all() and np.isfinite(scores).all()):
+    boxes, classes, scores = (part.detach().cpu() for part in found)
+    if not (boxes.isfinite().all() and scores.isfinite().all()):
         raise ValueError("boxes or scores of detections are not finite")
-    corners, left = boxes.astype(np.float64), scores.astype(np.float64)  # copies
-    taken, given = list[int](), list[float]()
-    count = len(left) if most is None else min(most, len(left))
-    while len(taken) < count and left.max() >= least_score:
+    taken = list[tuple[int, float]]()
+    for kind in classes.unique().tolist():
+        own = (classes == kind).nonzero()[:, 0].tolist()
+        falling = fallen(boxes[own], scores[own].double().numpy(), decay=decay, least_score=least_score)
+        taken += [(own[place], score) for place, score in falling]
+    taken = sorted(taken, key=lambda one: (-one[1], one[0]))[:most]
+    kept = found.at(torch.tensor([place for place, _ in taken], dtype=torch.int64, device=found.scores.device))
+    given = torch.tensor([score for _, score in taken], dtype=torch.float64)
+    return kept._replace(scores=given.to(found.scores))
+
+
+def fallen(boxes: Tensor, scores: np.ndarray, *, decay: float, least_score: float) -> Iterator[tuple[int, float]]:
+    """Yields the detections of a class in the order in which soft suppression takes them: the place of each, and the
+    score that it has then."""
+    factors, left = torch.exp(-overlaps(boxes, boxes).square() / decay).numpy(), scores.copy()
+    done = np.zeros(len(left), bool)
+    while not done.all():
         best = int(left.argmax())
-        taken.append(best)
-        given.append(float(left[best]))
-        factors = np.exp(-(shares_of(corners, best) ** 2) / decay)
-        left *= np.where(classes == classes[best], factors, 1.0)
-        left[taken] = -1.0
-    kept = found.at(torch.tensor(taken, dtype=torch.int64, device=found.scores.device))
-    return kept._replace(scores=torch.tensor(given, dtype=torch.float64).to(found.scores))
-
-
-def shares_of(boxes: np.ndarray, place: int) -> np.ndarray:
-    """Returns intersection over union of one of the boxes (box, 4) with each, float64 (box,); 0 of boxes without
-    area."""
-    own = boxes[place]
-    sides = np.minimum(boxes[:, 2:], own[2:]) - np.maximum(boxes[:, :2], own[:2])
-    shared = sides.clip(min=0).prod(1)
-    joint = (boxes[:, 2:] - boxes[:, :2]).clip(min=0).prod(1) + (own[2:] - own[:2]).clip(min=0).prod() - shared
-    return shared / np.where(joint > 0, joint, 1.0)
+        if left[best] < least_score:
+            return
+        yield best, float(left[best])
+        done[best] = True
+        left *= factors[best]
+        left[done] = -1.0

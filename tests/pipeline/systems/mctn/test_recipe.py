@@ -234,7 +234,7 @@ def test_steps_of_classes_are_served_from_rows_of_samples(run_pipeline: Callable
         (("mctn.arm=round-t-a",), "with kind cyclic, simple, bothways, double"),
         (("mctn.weights.cycle=-1",), "mctn.weights.cycle=-1.0 must be 0 or greater"),
         (("mctn.share=some",), "mctn.share=some is unknown; choose one of padded, core, none"),
-        (("mctn.dropout=1",), "mctn.dropout=1.0 must be below 1"),
+        (("mctn.dropout=1",), "mctn.dropout=1.0 must be at least 0 and below 1"),
         (("mctn.bar=mean",), "mctn.bar=mean is unknown; choose one of median"),
         (("mctn.missing=x",), "mctn.missing=x must be letters, each once: t text, v video, a audio"),
         (("mctn.missing=t",), "mctn.missing=t leaves mctn.arm=cyclic-t-a nothing to read"),
