@@ -79,7 +79,7 @@ def fallen(boxes: Tensor, scores: np.ndarray, *, decay: float, least_score: floa
     score that it has then."""
     factors, left = torch.exp(-overlaps(boxes, boxes).square() / decay).numpy(), scores.copy()
     done = np.zeros(len(left), bool)
-    while not done.all():
+    for _ in scores:
         best = int(left.argmax())
         if left[best] < least_score:
             return

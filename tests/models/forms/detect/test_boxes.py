@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from strewn_boxes import overlap, some_boxes
 
 from models.forms.detect import boxes as own
 from models.forms.detect.boxes import Truth, decode, encode, overlaps, refuse_bad
+from strewn_boxes import overlap, some_boxes
 
 
 def test_overlaps_are_those_of_the_loop() -> None:
