@@ -49,6 +49,17 @@ def test_swept_values_that_a_model_lacks_are_refused_before_the_first_job(run_pi
     assert "not a setting of the model chosen; echo_state, gru, lstm and min_gru have it; see" in error
 
 
+def test_a_setting_that_a_typed_choice_lacks_names_it_and_says_nothing_of_sweeps(run_pipeline) -> None:
+    forms = ("recipe=forms", "size=tiny", "tracking=off")
+    error = run_pipeline(*forms, "detector=r_fcn", "detector=east", "detector.bins=3").error
+    assert "detector.bins is not a setting of detector=east; " in error
+    assert "r_fcn" in error
+    assert "sweep" not in error
+    left = run_pipeline(*forms, "recogniser.bins=3").error
+    assert "recogniser.bins is not a setting of the recogniser chosen; see python -m pipeline --cfg job" in left
+    assert "sweep" not in left
+
+
 def test_choices_that_have_a_setting_are_told_where_they_are_few() -> None:
     assert "; composed_forms, dhsd and dhsd_parts have it; " in not_a_setting("data.ink")  # the last begins with dhsd
     assert "chosen; crnn has it; " in not_a_setting("recogniser.language.order")

@@ -31,6 +31,7 @@ class FormsSettings:
     boxes: str = setting(choices=BOXES)
     augment: str = setting(choices=AUGMENTS)
     moved: float = setting(at_least=0, at_most=1)
+    moved_after: float = setting(at_least=0, below=1)
     components: bool = MISSING
     tuned_on: int = setting(above=0, cap="sequences")
     alphabet: str = setting(choices=ALPHABETS)

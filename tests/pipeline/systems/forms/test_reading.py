@@ -75,7 +75,8 @@ def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
 def test_a_run_that_was_stopped_goes_on_and_another_run_finds_its_recogniser(
     run_pipeline: Callable, client, monkeypatch
 ) -> None:
-    asked = (*OWN, *SMALL, *SUMMARY, "recognition.batch=3", "recogniser.units=8", "forms.moved=0.3", QUICK)
+    asked = (*OWN, *SMALL, *SUMMARY, "recognition.batch=3", "recogniser.units=8", QUICK,
+             "forms.moved=0.3", "forms.moved_after=0")  # fmt: skip
     assert run_pipeline(*asked, "tracking=off").status == 0
     losses = stopped_and_resumed(run_pipeline, asked, RecognitionObjective, 3, monkeypatch)
     stopped = only_run(client)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
@@ -77,7 +78,7 @@ def page_reader_for(settings: FormsConfig, data: HandwrittenForms, here: Study, 
 
 def recogniser_for(settings: FormsConfig, data: HandwrittenForms, here: Study, device: torch.device) -> Part:
     """Returns a recogniser of the settings, trained on the words of the forms at their true boxes, moved as
-    `forms.moved` says."""
+    `forms.moved` and `forms.moved_after` say."""
     return trained_on(lambda: words_of(data), settings, data, here, device)
 
 
@@ -96,12 +97,11 @@ def trained_on(
         asdict(settings.recognition),
         own.alphabet,
         own.corrected_within,
-        *([own.moved] if own.moved else []),
+        *([own.moved, own.moved_after] if own.moved else []),
     )
 
     def make(study: Study) -> Made:
-        moved = MovedBoxes(data.parts["train"], deviation=own.moved, seed=settings.seed) if own.moved else None
-        model, correction, curve, validation = recognition.fit(settings, cut(), study, device, moved)
+        model, correction, curve, validation = recognition.fit(settings, cut(), study, device, moved_of(settings, data))
         return Made(lambda folder: save_recogniser(model, folder, correction=correction), validation, curve)
 
     def find(folder: Path) -> tuple[Recogniser, Correction | None]:
@@ -109,6 +109,15 @@ def trained_on(
         return recogniser.to(device), correction
 
     return part_of("recogniser", mark_of(settings, data, device, sections), here, make, find)
+
+
+def moved_of(settings: FormsConfig, data: HandwrittenForms) -> MovedBoxes | None:
+    """Returns the training words at moved boxes from the epoch on that `forms.moved_after` says; None without any."""
+    own = settings.forms
+    if not own.moved:
+        return None
+    first = math.ceil(own.moved_after * settings.recognition.epochs)
+    return MovedBoxes(data.parts["train"], deviation=own.moved, seed=settings.seed, first_turn=first)
 
 
 def mark_of(settings: FormsConfig, data: HandwrittenForms, device: torch.device, sections: Any) -> str:
