@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from data.base import DataError
-from data.form_images import CLASSES, NO_ORDER, PARTS, WORD, Form, FormImages, HandwrittenForms
+from data.form_images import CLASSES, MOST_BOXES, NO_ORDER, PARTS, WORD, Form, FormImages, HandwrittenForms
 from data.forms.folder import FILE, TEXT, WRITER, ImagesFolder, Rows
 from data.forms.images import Reading, Scan, said_inverted
 from data.forms.parts import count_of, each_by_itself, held_out
@@ -55,6 +55,8 @@ def is_empty(rows: Rows, row: int) -> bool:
 def form_of(rows: Rows, own: list[int], grey: np.ndarray) -> Form:
     """Returns the form whose boxes are in some rows, words in reading order. Raises DataError, naming the row."""
     kept = [row for row in own if not is_empty(rows, row)]
+    if len(kept) > MOST_BOXES:
+        rows.fail(kept[MOST_BOXES], f"it is box {MOST_BOXES + 1} of its form, and {MOST_BOXES} are the most")
     boxes = np.array([[number_in(rows, row, name) for name in SIDES] for row in kept], np.float32).reshape(-1, 4)
     classes = np.array([class_in(rows, row) for row in kept], np.int64)
     words = classes == WORD

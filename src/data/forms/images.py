@@ -148,6 +148,8 @@ def greys_of(image: Image.Image, where: str) -> np.ndarray:
         return upper_eight(np.clip(np.asarray(upright, np.int64), 0, 65535), where)
     if upright.mode == "F":
         raise DataError(f"{where}: its pixels are fractions; save it with 8 or 16 bits")
+    if upright.mode == "LAB":
+        raise DataError(f"{where}: its colours are CIELAB, which cannot be turned into greys; save it as RGB or grey")
     if upright.has_transparency_data:
         seen = upright.convert("RGBA")
         upright = Image.alpha_composite(Image.new("RGBA", seen.size, "white"), seen)

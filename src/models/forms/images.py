@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import interpolate, pad
 
-MOST_WIDTH = 4096  # pixels of a crop
+MOST_WIDTH, LEAST_WIDTH = 4096, 8  # pixels of a crop
 
 
 class Crops(NamedTuple):
@@ -19,12 +19,6 @@ class Crops(NamedTuple):
 
     ink: Tensor
     widths: Tensor
-
-    def at(self, rows: Sequence[int] | Tensor) -> Crops:
-        """Returns some of them, no wider than they need."""
-        chosen = torch.as_tensor(rows)
-        widths = self.widths[chosen]
-        return Crops(self.ink[chosen][..., : int(widths.max())], widths)
 
     def to(self, device: torch.device) -> Crops:
         """Returns them on a device."""
@@ -58,12 +52,27 @@ def scaled(ink: Tensor, height: int) -> Tensor:
     return interpolate(ink[None, None], (height, width), mode="bilinear", antialias=True)[0, 0]
 
 
-def crops_of(images: Sequence[Tensor], height: int, *, least_width: int = 8) -> Crops:
+def crops_of(images: Sequence[Tensor], height: int) -> Crops:
     """Returns images of ink (height, width) of any size at one height, padded with paper to the widest of them.
 
-    What is narrower than `least_width` pixels is padded to it. Raises ValueError without an image, and for one without
+    What is narrower than `LEAST_WIDTH` pixels is padded to it. Raises ValueError without an image, and for one without
     pixels.
     """
+    return padded(at_height(images, height))
+
+
+def batches_of(images: Sequence[Tensor], height: int, size: int) -> Iterator[tuple[list[int], Crops]]:
+    """Gives the crops of at most so many images of similar width at a time, narrow ones first, and which they are; so
+    nothing is padded to the widest of all. Raises as `crops_of` does."""
+    found = at_height(images, height)
+    order = sorted(range(len(found)), key=lambda place: max(found[place].shape[1], LEAST_WIDTH))
+    for first in range(0, len(order), size):
+        rows = order[first : first + size]
+        yield rows, padded([found[row] for row in rows])
+
+
+def at_height(images: Sequence[Tensor], height: int) -> list[Tensor]:
+    """Returns images of ink at one height, each as wide as it is there. Raises as `crops_of` does."""
     if not images:
         raise ValueError("there is no image; give one at least")
     empty = next((place for place, own in enumerate(images) if own.ndim != 2 or not own.numel()), None)
@@ -71,7 +80,11 @@ def crops_of(images: Sequence[Tensor], height: int, *, least_width: int = 8) -> 
         raise ValueError(
             f"image {empty} has shape {tuple(images[empty].shape)}; give (height, width), a pixel at least"
         )
-    found = [scaled(own.float(), height) for own in images]
-    widths = torch.tensor([max(own.shape[1], least_width) for own in found])
+    return [scaled(own.float(), height) for own in images]
+
+
+def padded(images: Sequence[Tensor]) -> Crops:
+    """Returns images of one height as crops, as wide as the widest of them."""
+    widths = torch.tensor([max(own.shape[1], LEAST_WIDTH) for own in images])
     widest = int(widths.max())
-    return Crops(torch.stack([pad(own, (0, widest - own.shape[1])) for own in found])[:, None], widths)
+    return Crops(torch.stack([pad(own, (0, widest - own.shape[1])) for own in images])[:, None], widths)

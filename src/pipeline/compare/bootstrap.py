@@ -21,6 +21,17 @@ def drawn_weights(count: int) -> np.ndarray:
     return generator.multinomial(count, np.full(count, 1 / count), size=DRAWS).astype(float)
 
 
+def rates(faults: np.ndarray, of: np.ndarray) -> tuple[float, np.ndarray]:
+    """Returns the rate of faults over all cases in %, and over drawn ones, (draw,); NaN where nothing is counted.
+
+    faults, of: how many faults each case has, and of how many, (case,).
+    """
+    weights = np.concatenate([np.ones((1, len(of))), drawn_weights(len(of))])
+    found, counted = weights @ faults.astype(float), weights @ of.astype(float)
+    shares = 100 * np.divide(found, counted, out=np.full(len(counted), np.nan), where=counted > 0)
+    return float(shares[0]), shares[1:]
+
+
 def interval(drawn: np.ndarray) -> tuple[float, float]:
     """Returns the ends of the 95 % interval of what was drawn; draws without a value are left out."""
     low, high = np.nanquantile(drawn, [0.025, 0.975])
@@ -39,9 +50,11 @@ def paired_arms(whole: Mapping[str, float], drawn: Mapping[str, np.ndarray]) -> 
 
 
 def difference_of(differences: np.ndarray) -> dict[str, float]:
-    """Returns the interval of drawn differences, and p: twice the smaller share of either sign."""
-    low, high = interval(differences)
-    sides = np.mean(differences <= 0), np.mean(differences >= 0)
+    """Returns the interval of drawn differences, and p: twice the smaller share of either sign. Draws without a value
+    are left out of both."""
+    known = differences[np.isfinite(differences)]
+    low, high = interval(known)
+    sides = np.mean(known <= 0), np.mean(known >= 0)
     return {"low": low, "high": high, "p": min(1.0, 2 * max(float(min(sides)), 1 / DRAWS))}
 
 

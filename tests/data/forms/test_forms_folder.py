@@ -133,6 +133,12 @@ def test_each_bad_row_is_named(tmp_path: Path, row: str, said: str) -> None:
         load(tmp_path, [row])
 
 
+def test_a_form_of_too_many_boxes_names_the_first_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("data.forms.forms_folder.MOST_BOXES", 2)
+    with pytest.raises(DataError, match=r"row \d+, file '0.png': it is box 3 of its form, and 2 are the most"):
+        load(tmp_path, ["0.png,1,2,5,8,word,a", "0.png,2,2,5,8,word,a", "0.png,3,2,5,8,word,a"])
+
+
 def test_too_few_forms_and_missing_columns_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="2 forms are too few for three parts"):
         load(tmp_path, [], forms=2)

@@ -95,6 +95,7 @@ BAD = {
     "pdf": (lambda: b"%PDF-1.7\n", "this is a PDF and no image; make an image of each page first, as by `pdftoppm"),
     "frames": (frames, "the image has 2 pages or frames; save each as a file of its own"),
     "fractions": (fractions, "its pixels are fractions"),
+    "lab": (lambda: encoded(Image.new("LAB", (9, 9)), "TIFF"), "its colours are CIELAB, .*; save it as RGB or grey"),
     "white": (lambda: encoded(Image.fromarray(np.full_like(GREY, 250))), r"all pixels are white \(250 to 250\)"),
     "black": (lambda: encoded(Image.fromarray(GREY // 50)), r"all pixels are black \(0 to 5\)"),
     "twelve bits": (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.forms.images import as_grey, as_ink, crops_of, of_one_size
+from models.forms.images import as_grey, as_ink, batches_of, crops_of, of_one_size
 
 
 def test_black_is_ink() -> None:
@@ -20,9 +20,16 @@ def test_crops_have_one_height_and_paper_past_their_width() -> None:
     torch.testing.assert_close(crops.ink[0, 0, :, :10], torch.ones(8, 10))
     assert crops.ink[0, 0, :, 10:].sum() == 0
     assert crops.ink[2, 0, :, 1:].sum() == 0
-    few = crops.at([2, 0])
-    assert few.ink.shape == (2, 1, 8, 10)
-    torch.testing.assert_close(few.ink[1], crops.ink[0, :, :, :10])
+
+
+def test_batches_are_as_wide_as_their_own_widest_image_and_have_every_image_once() -> None:
+    chance = torch.Generator().manual_seed(0)
+    images = [torch.rand(8, width, generator=chance) for width in (30, 3, 200, 12, 3)]
+    found = list(batches_of(images, 8, 2))
+    assert [rows for rows, _ in found] == [[1, 4], [3, 0], [2]]  # of equal ones the first comes first
+    assert [crops.ink.shape[-1] for _, crops in found] == [8, 30, 200]
+    for rows, crops in found:
+        torch.testing.assert_close(crops.ink, crops_of([images[row] for row in rows], 8).ink, rtol=0, atol=0)
 
 
 @pytest.mark.parametrize(("images", "said"), [([], "no image"), ([torch.ones(2, 2), torch.ones(0, 3)], "image 1 has")])

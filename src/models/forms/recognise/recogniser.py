@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
-from models.forms.images import Crops, crops_of
+from models.forms.images import Crops, batches_of
 from models.forms.recognise.alphabet import Alphabet
 
 BATCH = 64  # images that are read at once
@@ -72,15 +72,12 @@ class Recogniser(nn.Module, ABC):
         where no search is wanted."""
         if not images:
             return []
-        crops = crops_of(images, self.settings.height)
-        order = torch.argsort(crops.widths, stable=True)
         device = next(self.parameters()).device
         found: list[Reading | None] = [None] * len(images)
         self.eval()
         read = self.read if search else self.glance
         with torch.inference_mode():
-            for rows in order.split(BATCH):
-                readings = read(crops.at(rows).to(device))
-                for row, reading in zip(rows.tolist(), readings, strict=True):
+            for rows, crops in batches_of(images, self.settings.height, BATCH):
+                for row, reading in zip(rows, read(crops.to(device)), strict=True):
                     found[row] = reading
         return [own for own in found if own is not None]

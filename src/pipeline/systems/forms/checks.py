@@ -36,6 +36,11 @@ def check(settings: FormsConfig) -> None:
             f"forms.moved={own.moved:g}: only a recogniser that reads forms learns from moved boxes; take "
             "forms.moved=0, or forms.stage=pipeline and reader=two_phase"
         )
+    if own.augment == "flip" and not (own.stage in ("segmentation", "data") or trains_both(settings)):
+        raise PipelineError(
+            "forms.augment=flip: images of words are never mirrored, and no detector is trained; take "
+            "forms.augment=thesis"
+        )
     if settings.reader is not None:
         check_reader(settings)
         return
@@ -47,6 +52,11 @@ def check(settings: FormsConfig) -> None:
         refuse_words_of_strings(settings, recogniser_of(settings))
     if own.stage != "recognition" and not boxes_given(settings):
         check_detector(settings)
+
+
+def trains_both(settings: FormsConfig) -> bool:
+    """Returns whether a detector and a recogniser are trained."""
+    return settings.forms.stage == "pipeline" and settings.reader is None and not boxes_given(settings)
 
 
 def boxes_given(settings: FormsConfig) -> bool:

@@ -19,6 +19,7 @@ def columns(run: Any) -> dict[str, object]:
     own.pop("seconds", None)
     return {
         **{name: tags[name] for name in TAGS},
+        "model": tags.get("model", ""),  # runs of older versions have none
         "parameters": int(metrics["model/parameters"]),
         "seconds": sum(metrics.get(name, 0.0) for name in TRAINED),
         **own,
@@ -30,7 +31,7 @@ FORMS = Comparison(
     chosen_by="validation_error",
     columns=columns,
     label="test error (1 − average precision at IoU 0.5; of recognisers and readers the character error rate in %)",
-    words=("stage", "scored", "augment"),
+    words=("stage", "scored", "augment", "model"),
     apart=("stage", "scored"),
     sizes=("parameters",),
     groups=("detector", "recogniser", "reader", "refiner", "forms.augment"),

@@ -14,6 +14,7 @@ from pipeline.compare.pages import Remade, read_table
 from pipeline.compare.words import Summary
 from pipeline.systems.forms.arms import joined
 from pipeline.systems.forms.comparison import FORMS
+from pipeline.systems.forms.labels import labelled
 from pipeline.systems.forms.reading import multirun as reading
 from pipeline.systems.forms.recognition import multirun as recognition
 from pipeline.systems.forms.segmentation import multirun as segmentation
@@ -28,6 +29,7 @@ def summarise(client: MlflowClient, jobs: Any, title: str) -> Summary:
     """Returns what the parent shows of its jobs: tables, a figure, and words about them."""
     if jobs["stage"].nunique() > 1:
         return Summary({}, {}, SEVERAL)
+    jobs = labelled(jobs)
     own = STAGES[jobs["stage"].iloc[0]]
     with scratch_folder() as scratch:
         files = {
@@ -40,7 +42,7 @@ def summarise(client: MlflowClient, jobs: Any, title: str) -> Summary:
 
 def multirun_from(folder: Path) -> Remade:
     """Returns tables, figure and words from jobs.csv and the files of all jobs beside it."""
-    jobs = compared_jobs(read_table(folder / "jobs.csv", FORMS.words), FORMS)
+    jobs = labelled(compared_jobs(read_table(folder / "jobs.csv", FORMS.words), FORMS))
     own = STAGES[jobs["stage"].iloc[0]]
     there = [file for file in own.FILES if file not in recognition.LACKED or (folder / file).exists()]
     files = {file: read_table(folder / file, ("part", "run_id")) for file in there}

@@ -18,6 +18,7 @@ from pipeline.settings.job import Job
 from pipeline.systems.forms import contents
 from pipeline.systems.forms.checks import boxes_given
 from pipeline.systems.forms.config import GROUPS, FormsConfig
+from pipeline.systems.forms.labels import UNCHANGED
 from pipeline.systems.forms.reading import stages as reading
 from pipeline.systems.forms.recognition import stages as recognition
 from pipeline.systems.forms.segmentation import stages as segmentation
@@ -46,16 +47,20 @@ STAGES = {
 
 def arm_of(settings: FormsConfig, job: Job) -> str:
     """Returns what tables call a run: its variant, or its model and how its images are changed."""
-    own = settings.forms
+    own, model = settings.forms, model_of(settings, job)
     if own.variant:
         return own.variant
-    groups = GROUPS[own.stage] if settings.reader is None else ("reader",)
+    return model if own.augment == USUAL or model == UNCHANGED else f"{model}, {own.augment}"
+
+
+def model_of(settings: FormsConfig, job: Job) -> str:
+    """Returns what finds boxes and what reads, as they are chosen."""
+    groups = GROUPS[settings.forms.stage] if settings.reader is None else ("reader",)
     names = [str(job.choices.get(group)) for group in groups]
     if boxes_given(settings):
         names[0] = "true boxes"
-    model = " + ".join(names) or own.stage
-    model += language_in_words(settings, job) + ("" if settings.refiner is None else ", refined ink")
-    return model if own.augment == USUAL or model == "components" else f"{model}, {own.augment}"
+    model = " + ".join(names) or settings.forms.stage
+    return model + language_in_words(settings, job) + ("" if settings.refiner is None else ", refined ink")
 
 
 def language_in_words(settings: FormsConfig, job: Job) -> str:
@@ -70,7 +75,8 @@ def language_in_words(settings: FormsConfig, job: Job) -> str:
 def names_of_run(settings: FormsConfig, job: Job) -> Named:
     """Returns what the run is called and tagged with."""
     arm, own = arm_of(settings, job), settings.forms
-    tags = {"arm": arm, "stage": own.stage, "scored": own.scored, "augment": own.augment}
+    tags = {"arm": arm, "stage": own.stage, "scored": own.scored, "augment": own.augment,
+            "model": model_of(settings, job)}  # fmt: skip
     name, words = str(job.choices.get("experiment") or settings.recipe), ["-".join(WORDS.findall(arm))]
     return Named(name, words=words, tags=tags, passed_over=passed_over(settings))
 

@@ -47,7 +47,7 @@ def bytes_of(image: Any, where: str) -> bytes:
     if not isinstance(image, str):
         raise BadRequest(f"{where}: image must be the bytes of a PNG, JPEG or TIFF file, in base64 where it is JSON")
     try:
-        return base64.b64decode(image, validate=True)
+        return base64.b64decode("".join(image.split()), validate=True)  # lines may be broken, as many programs do
     except binascii.Error as error:
         raise BadRequest(f"{where}: image is no base64 ({error})") from error
 

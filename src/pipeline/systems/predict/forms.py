@@ -11,11 +11,11 @@ import pandas as pd
 from tqdm import tqdm
 
 from data.base import DataError
-from data.forms.images import content_of, read_image
+from data.forms.images import Reading, content_of, read_image
 from pipeline.systems.predict.config import PredictConfig
 from pipeline.systems.predict.others import refuse_others
 
-NAMED = 5  # so many forms without a box are named
+NAMED = 5  # so many images without a box, or with a fault, are named
 ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".ppm", ".pgm", ".pdf")
 
 
@@ -45,22 +45,39 @@ def answers(model: Any, settings: PredictConfig, unit: str) -> dict[str, pd.Data
     Warns of images with light ink on dark paper, if the model finds that out by itself. Raises DataError,
     naming the file, for an image that cannot be read, PipelineError for settings of others.
     """
-    params = asked_of(model, settings, unit)
-    finds_out = model.metadata.metadata.get("invert", "auto") == "auto"
-    found, inverted = dict[str, pd.DataFrame](), list[Path]()
-    for file in tqdm(
-        images_at(Path(settings.data.path).expanduser()), desc="read", unit=unit, disable=None, leave=False
-    ):
-        content = content_of(file, str(file))
-        frame = pd.DataFrame({"form": [file.name], "image": [content]})
+    params, found = asked_of(model, settings, unit), dict[str, pd.DataFrame]()
+    files = images_at(Path(settings.data.path).expanduser())
+    inverted = checked(files, Reading(invert=model.metadata.metadata.get("invert", "auto")), unit)
+    for file in tqdm(files, desc="read", unit=unit, disable=None, leave=False):
+        frame = pd.DataFrame({"form": [file.name], "image": [content_of(file, str(file))]})
         try:
             found[file.name] = model.predict(frame, params=params or None)
         except ValueError as error:
             raise DataError(f"{file}: {getattr(error, 'reason', error)}") from error
-        if finds_out and read_image(content, where=str(file)).inverted:
-            inverted.append(file)
     warn_of_inverted(inverted, len(found))
     return found
+
+
+def checked(files: list[Path], reading: Reading, unit: str) -> list[Path]:
+    """Returns which images have light ink on dark paper and are read inverted without a word of the settings. Raises
+    DataError where some cannot be read, before any is: the first with its fault, and the names of the others."""
+    inverted, faults = list[Path](), dict[str, DataError]()
+    for file in tqdm(files, desc="look", unit=unit, disable=None, leave=False):
+        try:
+            if read_image(content_of(file, str(file)), where=str(file), reading=reading).inverted:
+                inverted.append(file)
+        except DataError as error:
+            faults[file.name] = error
+    if faults:
+        _, *others = faults
+        more = f"; {named(others)} cannot be read either" if others else ""
+        raise DataError(f"{next(iter(faults.values()))}{more}")
+    return inverted
+
+
+def named(names: list[str]) -> str:
+    """Returns the first of some names, and how many more there are."""
+    return ", ".join(names[:NAMED]) + f" and {len(names) - NAMED} more" * (len(names) > NAMED)
 
 
 def warn_of_inverted(files: list[Path], count: int) -> None:
@@ -76,8 +93,7 @@ def warn_of_inverted(files: list[Path], count: int) -> None:
 def said_of_empty_ones(parts: Mapping[str, pd.DataFrame]) -> str:
     """Returns what is added to the words about forms where some have no row: the names of the first of these."""
     empty = [name for name, found in parts.items() if not len(found)]
-    more = f" and {len(empty) - NAMED} more" * (len(empty) > NAMED)
-    return f"; none on {', '.join(empty[:NAMED])}{more}" if empty else ""
+    return f"; none on {named(empty)}" if empty else ""
 
 
 def predicted_forms(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:

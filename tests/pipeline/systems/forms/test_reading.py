@@ -129,9 +129,7 @@ def test_words_are_cut_out_in_reading_order() -> None:
 def test_an_error_rate_is_that_of_all_forms_and_of_drawn_ones() -> None:
     read = pd.DataFrame({"form": [1, 0, 2], "faults": [1, 0, 2], "characters": [4, 5, 3], "word_faults": [1, 0, 1],
                          "words": [1, 1, 2]})  # fmt: skip
-    whole, drawn = errors_of(read, "CER")
-    assert whole == pytest.approx(25.0)
-    assert drawn.mean() == pytest.approx(25.0, abs=3)
+    assert errors_of(read, "CER")[0] == pytest.approx(25.0)
     assert errors_of(read, "WER")[0] == pytest.approx(50.0)
 
 

@@ -142,6 +142,10 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_changed_copies(
     [
         (("data=composed_forms",), "forms.stage=recognition takes images of words: choose data=composed_words, dhsd"),
         (("recogniser.height=20",), "recogniser: height=20"),
+        (
+            ("forms.augment=flip",),
+            "forms.augment=flip: images of words are never mirrored, and no detector is trained;",
+        ),
         (("recogniser.language.beam=0",), "recogniser.language.beam=0 must be 1 or greater"),
         (("recogniser.language.weight=-1",), "recogniser.language.weight=-1 must be 0 or greater"),
         (("recogniser.language.length=1",), "recogniser.language.length is not"),

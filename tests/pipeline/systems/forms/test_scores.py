@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
 from models.forms.detect.boxes import CLASSES, WORDS_ALONE, Detections, Truth
 from models.forms.detect.craft import Craft
 from models.forms.detect.r_fcn import RFCN
+from pipeline.systems.forms.segmentation import report
 from pipeline.systems.forms.segmentation.figures import precision_and_recall
+from pipeline.systems.forms.segmentation.load import Shown
+from pipeline.systems.forms.segmentation.multirun import mean_known
 from pipeline.systems.forms.segmentation.scores import metrics_of
 
 BOXES = torch.tensor([[0.0, 0.0, 9.0, 9.0], [20.0, 20.0, 40.0, 40.0]])
@@ -21,6 +25,21 @@ def test_classes_that_are_not_found_have_no_score() -> None:
     assert RFCN.kinds == CLASSES[1:]
     assert metrics_of([FOUND], [TRUTH], Craft.kinds) == {"ap_word": 1.0, "recall_word": 1.0}
     assert metrics_of([FOUND], [Truth(BOXES[1:], torch.tensor([3]))], WORDS_ALONE) == {}
+
+
+def test_classes_without_a_true_box_are_named() -> None:
+    shown = Shown([], [TRUTH])
+    every = report.Tested("test", shown, [FOUND], RFCN.kinds, None)
+    assert every.absent() == (
+        "The part test has no signature and no date and no noise: that has no score and counts in no mean."
+    )
+    assert report.Tested("test", shown, [FOUND], WORDS_ALONE, None).absent() == ""
+
+
+def test_the_mean_over_classes_leaves_out_those_that_a_draw_has_not() -> None:
+    nan = float("nan")
+    found = mean_known(np.array([[0.5, nan, nan], [1.0, 0.25, nan]]))
+    np.testing.assert_array_equal(found, [0.75, 0.25, nan])
 
 
 def test_a_line_is_drawn_for_each_class_that_is_found() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from base64 import b64decode
+from base64 import b64decode, encodebytes
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -58,6 +58,9 @@ def test_the_logged_model_finds_what_the_detector_finds_for_bytes_and_base64(log
     pd.testing.assert_frame_equal(model.predict(table), own)
     plain = table.assign(image=[png_of(logged.forms.image(place)) for place in range(2)])
     pd.testing.assert_frame_equal(model.predict(plain), own)
+    lines = table.assign(image=[encodebytes(image).decode() for image in plain["image"]])
+    assert "\n" in lines["image"][0]
+    pd.testing.assert_frame_equal(model.predict(lines), own)
     some = model.predict(table, params={"least_score": 0.5})
     assert len(some) == (own["score"] >= 0.5).sum() < len(own)
     assert len(model.predict(table, params={"least_score": 1.0})) == 0
@@ -127,7 +130,11 @@ def test_a_folder_of_images_is_predicted_image_by_image(logged: Any, tmp_path: P
         "; none on speck.png, x0.png, x1.png, x2.png, x3.png and 2 more"
     )
     (tmp_path / "2.png").write_bytes(b"x")
-    with pytest.raises(DataError, match=r"form '2.png': this is no image that can be read"):
+    with pytest.raises(DataError, match=r"2.png: this is no image that can be read; give one of \w+[^;]*$"):
+        predicted_forms(model, asked(tmp_path))
+    for more in ("blank", "white"):
+        (tmp_path / f"{more}.png").write_bytes(png_of(np.full((20, 20), 255, np.uint8)))
+    with pytest.raises(DataError, match=r"2.png: this is no image .*; blank.png, white.png cannot be read either$"):
         predicted_forms(model, asked(tmp_path))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.compare.bootstrap import drawn_weights
+from pipeline.compare.bootstrap import rates
 from pipeline.compare.words import Summary
 from pipeline.systems.forms.arms import compared_arms, errors_by_arm, in_words, joined
 from pipeline.systems.forms.reading.report import READ
@@ -68,6 +68,4 @@ def errors_of(read: Any, rate: str) -> tuple[float, np.ndarray]:
     """Returns an error rate of a job over all forms, and over drawn ones, (draw,)."""
     faults, of = RATES[rate]
     own = read.sort_values("form")
-    weights = np.concatenate([np.ones((1, len(own))), drawn_weights(len(own))])
-    errors = 100 * (weights @ own[faults].to_numpy(float)) / (weights @ own[of].to_numpy(float))
-    return float(errors[0]), errors[1:]
+    return rates(own[faults].to_numpy(), own[of].to_numpy())

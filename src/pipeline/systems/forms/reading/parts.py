@@ -35,6 +35,9 @@ from pipeline.systems.forms.segmentation import fitting as segmentation
 KEPT, SCORE = "model", "validation.json"
 
 
+TRAINING = 2  # raised where the same settings give other weights or another reading: parts of before are made anew
+
+
 class Made(NamedTuple):
     """Holds a trained part: what writes it into a new folder, its validation error, and the curve of its training."""
 
@@ -122,7 +125,7 @@ def moved_of(settings: FormsConfig, data: HandwrittenForms) -> MovedBoxes | None
 
 def mark_of(settings: FormsConfig, data: HandwrittenForms, device: torch.device, sections: Any) -> str:
     """Returns the fingerprint of all that a part follows from."""
-    parts = (data.checksum, sections, settings.forms.augment, settings.seed, settings.dtype, device.type)
+    parts = (TRAINING, data.checksum, sections, settings.forms.augment, settings.seed, settings.dtype, device.type)
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline.compare import statistics
-from pipeline.compare.bootstrap import drawn_weights
+from pipeline.compare.bootstrap import rates
 from pipeline.compare.markdown import markdown_table
 from pipeline.compare.mcnemar import mcnemar_p
 from pipeline.compare.words import Summary
@@ -74,9 +74,7 @@ def with_attention(summary: Summary, table: Any, rows: Any, title: str) -> Summa
 def errors_of(read: Any) -> tuple[float, np.ndarray]:
     """Returns the character error rate of a job over all images, and over drawn ones, (draw,)."""
     own = read.sort_values("image")
-    weights = np.concatenate([np.ones((1, len(own))), drawn_weights(len(own))])
-    errors = 100 * (weights @ own["faults"].to_numpy(float)) / (weights @ own["characters"].to_numpy(float))
-    return float(errors[0]), errors[1:]
+    return rates(own["faults"].to_numpy(), own["characters"].to_numpy())
 
 
 def right_alone(jobs: Any, read: Any, data: str) -> pd.DataFrame:

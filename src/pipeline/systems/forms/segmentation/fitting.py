@@ -15,7 +15,7 @@ from pipeline.job.study import Study
 from pipeline.systems.forms.checks import detector_of
 from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.learning import Lesson, learn
-from pipeline.systems.forms.segmentation.load import Copies, Shown, shown
+from pipeline.systems.forms.segmentation.load import Copies, Inks, Shown, shown
 from pipeline.systems.forms.segmentation.scores import detected, error_of, metrics_of
 
 
@@ -29,8 +29,9 @@ class Fitted(NamedTuple):
 
 def fit(settings: FormsConfig, data: HandwrittenForms, here: Study, device: torch.device) -> Fitted:
     """Returns the detector, fitted to the training part."""
-    train, held = shown(data.parts["train"]), shown(data.parts["validation"])
-    made = detector_of(settings).prepared([ink[None] for ink in train.inks], train.truths)
+    train, held = data.parts["train"], shown(data.parts["validation"])
+    images = Inks(train, range(len(train)), channel=True)
+    made = detector_of(settings).prepared(images, shown(train).truths)
     detector = made.network(seed=settings.seed).to(device)
     if not made.trained:
         return Fitted(detector.eval(), None, validation_of(detector, held, settings)["validation_error"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -18,10 +18,29 @@ from pipeline.settings.build import build
 from pipeline.systems.forms.config import FormsConfig
 
 
+class Inks(Sequence[Tensor]):
+    """Gives the ink of some forms, made from their images when it is asked for: it takes four times their memory.
+    channel: (1, height, width) of each in place of (height, width)."""
+
+    def __init__(self, forms: FormImages, rows: Sequence[int], *, channel: bool = False) -> None:
+        self.forms, self.rows, self.channel = forms, rows, channel
+
+    def __len__(self) -> int:
+        """Returns how many forms there are."""
+        return len(self.rows)
+
+    def __getitem__(self, place: Any) -> Any:
+        """Returns the ink of a form; of a slice, that of some."""
+        if isinstance(place, slice):
+            return Inks(self.forms, self.rows[place], channel=self.channel)
+        ink = ink_of(self.forms.image(self.rows[place]))
+        return ink[None] if self.channel else ink
+
+
 class Shown(NamedTuple):
     """Holds forms as a network takes them: ink (height, width) of each, and its boxes."""
 
-    inks: list[Tensor]
+    inks: Sequence[Tensor]
     truths: list[Truth]
 
 
@@ -56,8 +75,8 @@ def truth_of(form: Form, boxes: np.ndarray | None = None) -> Truth:
 
 def shown(forms: FormImages, rows: Sequence[int] | None = None) -> Shown:
     """Returns some forms, or all, as they are."""
-    own = [forms.form(row) for row in (range(len(forms)) if rows is None else rows)]
-    return Shown([ink_of(form.image) for form in own], [truth_of(form) for form in own])
+    own = range(len(forms)) if rows is None else rows
+    return Shown(Inks(forms, own), [truth_of(forms.form(row)) for row in own])
 
 
 class Copies:

@@ -57,5 +57,13 @@ def errors_of(found: Any, boxes: Any, names: Mapping[str, str]) -> tuple[float, 
         truths = weights @ boxes[kind].to_numpy(float)
         scores, hits, forms = (own[name].to_numpy() for name in ("score", "hit", "form"))
         averages.append(weighted_average(scores, hits, weights[:, forms.astype(int)], truths))
-    errors = 1 - np.nanmean(averages, axis=0)
+    errors = 1 - mean_known(np.array(averages))
     return float(errors[0]), errors[1:]
+
+
+def mean_known(averages: np.ndarray) -> np.ndarray:
+    """Returns the mean of the classes that are there in each draw, (draw,); NaN where none is. averages: (class,
+    draw)."""
+    there = np.isfinite(averages)
+    counts = there.sum(0)
+    return np.divide(np.where(there, averages, 0.0).sum(0), counts, out=np.full(len(counts), np.nan), where=counts > 0)

@@ -39,6 +39,13 @@ class Tested(NamedTuple):
         """Returns the scores of the detector."""
         return metrics_of(self.found, self.forms.truths, self.kinds)
 
+    def absent(self) -> str:
+        """Returns words about the classes that the detector finds and of which the part has no true box; "" where it
+        has all."""
+        names = [kind for kind in self.kinds if f"ap_{kind}" not in self.scores()]
+        mean = " and counts in no mean" if self.kinds != WORDS_ALONE else ""
+        return f"The part {self.name} has no {' and no '.join(names)}: that has no score{mean}." if names else ""
+
     def ink_scores(self) -> dict[str, float]:
         """Returns the scores of connected ink, none without it."""
         return {} if self.components is None else metrics_of(self.components, self.forms.truths, WORDS_ALONE)
@@ -92,10 +99,11 @@ def log_figures(here: Study, fitted: Fitted, tests: list[Tested]) -> None:
 
 
 def said(tests: list[Tested], data: HandwrittenForms) -> str:
-    """Returns the scores of the test parts as a table, and where the data come from."""
+    """Returns the scores of the test parts as a table, the classes that are not there, and where the data come from."""
     columns = {own.called: own.scores() for own in tests}
     columns |= {f"components, {own.called}": own.ink_scores() for own in tests if own.components is not None}
     table = pd.DataFrame(columns).loc[list(columns["test"])]
     names = [name.replace("ap_", "average precision, ").replace("recall_", "recall, ") for name in table.index]
     table.insert(0, data.name, ["mean average precision" if name == "map" else name for name in names])
-    return f"{markdown_table(table, digits=3)}\n\nData: {data.name}, source {data.source}"
+    words = "".join(f"\n{own.absent()}" for own in tests if own.absent())
+    return f"{markdown_table(table, digits=3)}\n{words}\nData: {data.name}, source {data.source}"

@@ -13,7 +13,7 @@ from pipeline.job.study import Study
 from pipeline.systems.forms.comparison import FORMS
 from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.segmentation.fitting import Fitted, fit
-from pipeline.systems.forms.segmentation.load import load, shown
+from pipeline.systems.forms.segmentation.load import Inks, load, shown
 from pipeline.systems.forms.segmentation.report import Tested, log_data, log_fitted, said
 from pipeline.systems.forms.segmentation.scores import detected
 
@@ -39,11 +39,12 @@ def connected_ink(settings: FormsConfig, data: HandwrittenForms, fitted: Fitted)
     train = data.parts["train"]
     if not settings.forms.components or fitted.curve is None:
         return None
-    tuning = shown(train, range(min(settings.forms.tuned_on, len(train))))
-    if not any((truth.classes == WORD).any() for truth in tuning.truths):
-        tqdm.write(f"components: none of {len(tuning.truths)} training forms has a word, so connected ink is left out")
+    rows = range(min(settings.forms.tuned_on, len(train)))
+    truths = shown(train, rows).truths
+    if not any((truth.classes == WORD).any() for truth in truths):
+        tqdm.write(f"components: none of {len(truths)} training forms has a word, so connected ink is left out")
         return None
-    return Components().prepared([ink[None] for ink in tuning.inks], tuning.truths).network()
+    return Components().prepared(Inks(train, rows, channel=True), truths).network()
 
 
 def stages(settings: FormsConfig, data: HandwrittenForms, device: torch.device, here: Study) -> float:

@@ -1,0 +1,33 @@
+"""Rates and differences over cases that are drawn again and again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pipeline.compare.bootstrap import DRAWS, difference_of, drawn_weights, paired_arms, rates
+
+
+def test_a_rate_is_that_of_all_cases_and_of_drawn_ones() -> None:
+    faults, of = np.array([1, 0, 2]), np.array([4, 5, 3])
+    whole, drawn = rates(faults, of)
+    assert whole == pytest.approx(25.0)
+    for row, share in zip(drawn_weights(3)[:50].astype(int), drawn[:50], strict=True):
+        cases = np.repeat(np.arange(3), row)
+        assert share == pytest.approx(100 * faults[cases].sum() / of[cases].sum())
+
+
+def test_draws_without_a_case_to_count_have_no_rate_and_decide_nothing() -> None:
+    """A draw in three has the one form with words never."""
+    (whole, first), (_, second) = (
+        rates(np.array([1, 0, 0]), np.array([4, 0, 0])),
+        rates(np.array([2, 0, 0]), np.array([4, 0, 0])),
+    )
+    assert whole == 25.0
+    assert 0.2 < np.isnan(first).mean() < 0.4
+    found = difference_of(second - first)
+    assert (found["low"], found["high"]) == (25.0, 25.0)
+    same = difference_of(np.where(np.arange(DRAWS) % 2, 1.0, np.where(np.isnan(first), np.nan, -1.0)))
+    half = np.mean(np.where(np.arange(DRAWS) % 2, True, np.isfinite(first)))
+    assert same["p"] == pytest.approx(2 * (1 - 0.5 / half))
+    assert paired_arms({"a": 25.0, "b": 50.0}, {"a": first, "b": second})["p"][0] == pytest.approx(2 / DRAWS)

@@ -1,0 +1,72 @@
+"""Jobs of a multirun are told apart by what differs within their arm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from pipeline.systems.forms.labels import labelled
+from pipeline.systems.forms.recognition.multirun import right_alone
+
+UNITS = [f"recogniser.units={units}" for units in (64, 96)]
+
+
+def jobs_of(*rows: tuple[Any, ...]) -> pd.DataFrame:
+    columns = ["run_id", "data", "arm", "seed", "model", "augment", "varied"]
+    return pd.DataFrame([(f"run{number}", *row) for number, row in enumerate(rows)], columns=columns)
+
+
+def test_settings_are_part_of_the_arm_where_its_jobs_differ_in_them() -> None:
+    jobs = jobs_of(*[("dhsd", arm, seed, arm, "thesis", units)
+                     for arm in ("crnn", "moran") for units in UNITS for seed in (0, 1)])  # fmt: skip
+    found = labelled(jobs)
+    assert found["arm"].tolist() == [f"{arm}, {units}" for arm in ("crnn", "moran") for units in UNITS for _ in (0, 1)]
+    assert set(found["data"]) == {"dhsd"}
+    read = pd.concat([pd.DataFrame({"run_id": run, "image": range(6), "faults": [0, 0, 1, 1, 0, 1]})
+                      for run in found["run_id"]])  # fmt: skip
+    alone = right_alone(found, read, "dhsd")
+    assert len(alone) == 6
+    assert set(alone["images"]) == {12}
+
+
+def test_settings_that_a_variant_stands_for_are_not_named_twice_and_others_are() -> None:
+    words = [(f"ctc {share:g}", f"forms.variant=ctc {share:g}, recogniser.ctc_share={share:g}") for share in (0, 0.5)]
+    jobs = jobs_of(*[("dhsd", arm, 0, "crnn", "thesis", varied) for arm, varied in words])
+    assert labelled(jobs)["arm"].tolist() == ["ctc 0", "ctc 0.5"]
+    more = jobs_of(*[("dhsd", arm, 0, "crnn", "thesis", f"{varied}, {units}")
+                     for arm, varied in words for units in UNITS])  # fmt: skip
+    assert labelled(more)["arm"].tolist() == [f"{arm}, {units}" for arm, _ in words for units in UNITS]
+
+
+def test_models_and_changes_of_images_are_named_where_a_variant_hides_them() -> None:
+    jobs = jobs_of(*[("composed_forms", "up to 10 degrees", 0, model, augment, "data.slant=10")
+                     for model in ("r_fcn + crnn", "components + crnn") for augment in ("none", "thesis")])  # fmt: skip
+    assert labelled(jobs)["arm"].tolist() == [
+        f"up to 10 degrees, {model}, {augment}"
+        for model in ("r_fcn + crnn", "components + crnn") for augment in ("none", "thesis")
+    ]  # fmt: skip
+
+
+def test_settings_of_the_data_stand_behind_its_name() -> None:
+    jobs = jobs_of(*[("composed_forms", "r_fcn", 0, "r_fcn", "thesis", f"data.forms={forms}, fit.epochs={forms // 50}")
+                     for forms in (200, 400)])  # fmt: skip
+    found = labelled(jobs)
+    assert found["data"].tolist() == ["composed_forms, data.forms=200", "composed_forms, data.forms=400"]
+    assert found["arm"].tolist() == ["r_fcn, fit.epochs=4", "r_fcn, fit.epochs=8"]
+
+
+def test_jobs_that_are_alike_count_once() -> None:
+    jobs = jobs_of(*[("composed_forms", "true boxes + crnn", seed, "true boxes + crnn", "thesis", "forms.boxes=truth")
+                     for seed in (0, 1) for _ in ("r_fcn", "pixel_link")],
+                   *[("composed_forms", "components", 0, "components", augment, "")
+                     for augment in ("none", "thesis")])  # fmt: skip
+    found = labelled(jobs)
+    assert found[["arm", "seed"]].to_numpy().tolist() == [
+        ["true boxes + crnn", 0], ["true boxes + crnn", 1], ["components", 0]
+    ]  # fmt: skip
+
+
+def test_tables_of_older_versions_lack_the_model() -> None:
+    jobs = jobs_of(*[("dhsd", "crnn", seed, "", "thesis", "") for seed in (0, 1)]).drop(columns=["model", "varied"])
+    assert labelled(jobs)["arm"].tolist() == ["crnn", "crnn"]
