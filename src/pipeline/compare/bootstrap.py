@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -43,10 +43,24 @@ def paired_arms(whole: Mapping[str, float], drawn: Mapping[str, np.ndarray]) -> 
 
     whole: the error of each arm over all cases. drawn: its errors over the samples, the same for all arms, (draw,).
     """
+    return paired_rows(list(combinations(whole, 2)), whole, drawn)
+
+
+def paired_rows(
+    pairs: Sequence[tuple[str, str]],
+    whole: Mapping[str, float],
+    drawn: Mapping[str, np.ndarray],
+    *,
+    stand_in: bool = False,
+) -> Any:
+    """Returns the rows of some pairs of arms, the second of each as `arm`, with p adjusted by Holm over these.
+    stand_in: the data are generated in place of real ones and give no claim."""
     rows = [{"arm": second, "against": first, "difference": whole[second] - whole[first],
-             **difference_of(drawn[second] - drawn[first])} for first, second in combinations(whole, 2)]  # fmt: skip
+             **difference_of(drawn[second] - drawn[first])} for first, second in pairs]  # fmt: skip
     table = pd.DataFrame(rows)
-    return with_verdicts(table.assign(p_holm=statistics.holm(table["p"].to_numpy()))) if rows else table
+    if not rows:
+        return table
+    return with_verdicts(table.assign(p_holm=statistics.holm(table["p"].to_numpy())), stand_in=stand_in)
 
 
 def difference_of(differences: np.ndarray) -> dict[str, float]:
@@ -58,10 +72,12 @@ def difference_of(differences: np.ndarray) -> dict[str, float]:
     return {"low": low, "high": high, "p": min(1.0, 2 * max(float(min(sides)), 1 / DRAWS))}
 
 
-def with_verdicts(table: Any) -> Any:
+def with_verdicts(table: Any, *, stand_in: bool = False) -> Any:
     """Returns pairs with whether the claim holds that `arm` has a lower error than `against`, by Holm's p and the
     interval."""
     sure = table["p_holm"] <= ALPHA
     lower, higher = sure & (table["high"] < 0), sure & (table["low"] > 0)
-    said = [verdict(supported=own, contradicted=other) for own, other in zip(lower, higher, strict=True)]
+    said = [
+        verdict(supported=own, contradicted=other, stand_in=stand_in) for own, other in zip(lower, higher, strict=True)
+    ]
     return table.assign(verdict=said)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,11 +11,16 @@ import pandas as pd
 from pipeline.compare.bootstrap import interval, paired_arms
 from pipeline.compare.markdown import markdown_table
 from pipeline.plotting import CAP, MARKER, SMALL_SIZE, Grid, colour, new_panels
+from pipeline.systems.forms.claims import claimed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KEPT = ("seconds", "parameters")
+CLAIMED = (
+    "Claims, of the thesis and of this project: *arm* has a lower error than *against*. Here p is adjusted by Holm "
+    "over the claims of a set alone."
+)
 WIDTH, LINE, HEAD = 4.2, 0.28, 1.3
 
 ErrorsOfRun = Callable[[str], tuple[float, np.ndarray]]  # of a run, over all cases and over drawn ones, (draw,)
@@ -26,16 +31,30 @@ def joined(tables: list[Any]) -> Any:
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
-def compared_arms(jobs: Any, names: Mapping[str, str], errors_of: ErrorsOfRun) -> tuple[Any, Any]:
-    """Returns a row an arm, and a row a pair of arms, of a set of jobs. names: what tells the set from others; the
-    last is the part."""
+class Compared(NamedTuple):
+    """Holds tables of arms by their file: a row an arm, a row a pair of arms, and a row a claim."""
+
+    means: Any
+    paired: Any
+    claims: Any
+
+
+def tables_of(sets: Sequence[Compared]) -> dict[str, Any]:
+    """Returns the tables of all sets by the names of their files; one without a row is left out."""
+    tables = {f"{name}.csv": joined([getattr(own, name) for own in sets]) for name in Compared._fields}
+    return {name: table for name, table in tables.items() if len(table)}
+
+
+def compared_arms(jobs: Any, names: Mapping[str, str], errors_of: ErrorsOfRun) -> Compared:
+    """Returns what is said of a set of jobs. names: what tells the set from others; the last is the part."""
     whole, drawn = dict[str, float](), dict[str, Any]()
     for arm, own in jobs.groupby("arm", sort=False):
         pairs = [errors_of(str(run)) for run in own["run_id"]]
         whole[str(arm)] = float(np.mean([one for one, _ in pairs]))
         drawn[str(arm)] = np.mean([many for _, many in pairs], axis=0)
-    means = means_of(jobs, whole, drawn)
-    return with_names(means, names), with_names(paired_arms(whole, drawn), names)
+    stand_in = "stand_in" in jobs and bool(jobs["stand_in"].any())
+    tables = (means_of(jobs, whole, drawn), paired_arms(whole, drawn), claimed(whole, drawn, stand_in=stand_in))
+    return Compared(*(with_names(table, names) for table in tables))
 
 
 def means_of(jobs: Any, whole: Mapping[str, float], drawn: Mapping[str, Any]) -> pd.DataFrame:
@@ -58,10 +77,14 @@ def with_names(table: Any, names: Mapping[str, str]) -> Any:
     return table
 
 
-def in_words(table: Any, names: Sequence[str]) -> list[str]:
-    """Returns the rows of each set as Markdown."""
-    if not len(table):
-        return []
+def in_words(tables: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """Returns the rows of each set of each table as Markdown, claims beneath a sentence about them."""
+    return [part for file, table in tables.items()
+            for part in ([CLAIMED] if file == "claims.csv" else []) + table_in_words(table, names)]  # fmt: skip
+
+
+def table_in_words(table: Any, names: Sequence[str]) -> list[str]:
+    """Returns the rows of each set of a table as Markdown."""
     return [f"{panel}\n\n{markdown_table(own.drop(columns=['panel', *names]), digits=4)}"
             for panel, own in table.groupby("panel", sort=False)]  # fmt: skip
 

@@ -163,7 +163,12 @@ def test_every_experiment_of_whole_forms_runs_tiny_and_its_page_is_made_again(
     assert result.status == 0, result.err
     export("STAND-IN-page (data not real)", tmp_path)
     page = next(tmp_path.glob("*/means.csv")).parent
-    kept = {path.name: path.read_bytes() for path in page.glob("*.csv") if path.name in ("means.csv", "paired.csv")}
+    kept = {
+        path.name: path.read_bytes()
+        for path in page.glob("*.csv")
+        if path.name in ("means.csv", "paired.csv", "costs.csv")
+    }
+    assert ("costs.csv" in kept) == (experiment != "forms_given_boxes")
     assert sorted(set(pd.read_csv(page / "means.csv")["arm"])) == arms
     export_again(page)
     assert kept == {name: (page / name).read_bytes() for name in kept}

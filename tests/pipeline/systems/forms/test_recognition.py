@@ -205,7 +205,7 @@ def test_arms_are_compared_by_image() -> None:
         ("forms_attention", (*SMALL_SEQ2SEQ, "forms.alphabet=alphanumeric"), ["ctc_seq2seq"]),
         ("forms_losses", (*SMALL_SEQ2SEQ, "recogniser.ctc_share=1", "recogniser.normalise=patches"),
          ["CTC 1, by patches"]),
-        ("forms_augmentation", ("forms.augment=thesis",), ["crnn"]),
+        ("forms_augmentation", ("forms.augment=none,thesis",), ["crnn", "crnn, none"]),
         ("forms_ink", ("contender=ink/synthetic",), ["synthetic ink"]),
     ],
 )  # fmt: skip
@@ -217,9 +217,10 @@ def test_every_experiment_of_recognition_runs_tiny_and_its_page_is_made_again(
     assert result.status == 0, result.err
     export("STAND-IN-page (data not real)", tmp_path)
     page = next(tmp_path.glob("*/means.csv")).parent
-    again = ("means.csv", "paired.csv", "positions.csv")
+    again = ("means.csv", "paired.csv", "claims.csv", "positions.csv")
     kept = {path.name: path.read_bytes() for path in page.glob("*.csv") if path.name in again}
     assert ("positions.csv" in kept) == (experiment == "forms_attention")
+    assert ("claims.csv" in kept) == (experiment == "forms_augmentation")
     assert sorted(pd.read_csv(page / "means.csv")["arm"]) == arms
     export_again(page)
     assert kept == {name: (page / name).read_bytes() for name in kept}

@@ -6,18 +6,26 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pipeline.compare.bootstrap import rates
+from pipeline.compare.markdown import markdown_table
 from pipeline.compare.words import Summary
-from pipeline.systems.forms.arms import compared_arms, errors_by_arm, in_words, joined
+from pipeline.systems.forms.arms import Compared, compared_arms, errors_by_arm, in_words, tables_of
+from pipeline.systems.forms.claims import WITHIN, cost_of_boxes
 from pipeline.systems.forms.reading.report import READ
-from pipeline.systems.forms.reading.scores import NAMES
+from pipeline.systems.forms.reading.scores import FOUND, GIVEN, NAMES
 
 SETS: tuple[str, ...] = ("data", "part", "rate", "reading")
 RATES = {
     "CER": ("faults", "characters"), "WER": ("word_faults", "words"), "out of order": ("out_of_order", "pairs"),
 }  # fmt: skip
 FILES = {READ: ["part", "form", "reading", *(name for rate in RATES.values() for name in rate)]}  # and its columns
+COSTS = "costs.csv"
+COST = (
+    "What it costs to find the words: the word error rate in boxes that are found, above that in true ones, in points. "
+    f"*verdict*: whether that is less than {WITHIN:g}, with the whole interval."
+)
 X = "error rate (%)\nmean over seeds; bars: 95 % interval over forms"
 CAPTION = (
     "Error rates of the texts of whole forms in %, the mean over seeds: edits over characters (CER), or over words "
@@ -32,20 +40,40 @@ CAPTION = (
 def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
     """Returns tables, figure and words. files: READ, the counts of every reading of a job, by run_id."""
     read = files[READ]
-    means, paired = [], []
+    sets, costs = list[Compared](), list[Any]()
     for data, own in jobs.groupby("data", sort=False) if len(read) else ():
         for names, counts in sets_of(str(data), read[read["run_id"].isin(own["run_id"])]):
-            arms, pairs = compared_arms(own, names, lambda run, names=names, counts=counts: errors_of(
-                counts[counts["run_id"] == run], names["rate"]))  # fmt: skip
-            means.append(arms)
-            paired.append(pairs)
-    if not means:
+            sets.append(compared_arms(own, names, lambda run, names=names, counts=counts: errors_of(
+                counts[counts["run_id"] == run], names["rate"])))  # fmt: skip
+        costs += costs_of(own, read, str(data))
+    if not sets:
         return Summary({}, {}, "No job has readings by form.")
-    tables = {"means.csv": joined(means), "paired.csv": joined(paired)}
-    text = "\n\n".join([CAPTION, *(part for table in tables.values() for part in in_words(table, SETS))])
-    tables = {name: table for name, table in tables.items() if len(table)} | {READ: read}
+    tables, text = tables_of(sets), [CAPTION]
+    text += in_words(tables, SETS)
+    if costs:
+        tables[COSTS] = pd.DataFrame(costs)
+        text += [COST, markdown_table(tables[COSTS], digits=4)]
     shown = tables["means.csv"][tables["means.csv"]["reading"].isin(list(NAMES.values())[::2])]
-    return Summary(tables, {"figures/arms": errors_by_arm(shown, title=f"{title}: arms side by side", x=X)}, text)
+    figure = errors_by_arm(shown, title=f"{title}: arms side by side", x=X)
+    return Summary({**tables, READ: read}, {"figures/arms": figure}, "\n\n".join(text))
+
+
+def costs_of(jobs: Any, read: Any, data: str) -> list[dict[str, Any]]:
+    """Returns a row a part and arm that reads both in boxes that it finds and in true ones: what the first cost it."""
+    rows = []
+    for (part, arm), own in read.merge(jobs[["run_id", "arm"]], on="run_id").groupby(["part", "arm"], sort=False):
+        both = [own[own["reading"] == NAMES[suffix]] for suffix in (FOUND, GIVEN)]
+        if all(each["words"].sum() for each in both):
+            found, given = (mean_rates(each) for each in both)
+            stand_in = bool(jobs["stand_in"].any())
+            rows.append({"data": data, "part": part, "arm": arm, **cost_of_boxes(found, given, stand_in=stand_in)})
+    return rows
+
+
+def mean_rates(read: Any) -> np.ndarray:
+    """Returns the mean word error rate of an arm's jobs, over all forms and over drawn ones, (1 + draw,)."""
+    found = [errors_of(own, "WER") for _, own in read.groupby("run_id")]
+    return np.mean([np.append(whole, drawn) for whole, drawn in found], axis=0)
 
 
 def sets_of(data: str, read: Any) -> list[tuple[dict[str, str], Any]]:

@@ -14,7 +14,7 @@ from pipeline.compare.bootstrap import rates
 from pipeline.compare.markdown import markdown_table
 from pipeline.compare.mcnemar import mcnemar_p
 from pipeline.compare.words import Summary
-from pipeline.systems.forms.arms import compared_arms, errors_by_arm, in_words, joined
+from pipeline.systems.forms.arms import Compared, compared_arms, errors_by_arm, in_words, joined, tables_of
 from pipeline.systems.forms.recognition.attention import ATTENTION, by_arm, in_groups
 from pipeline.systems.forms.recognition.attention_figures import positions_figure
 from pipeline.systems.forms.recognition.report import READ
@@ -43,19 +43,17 @@ WORDS = (
 
 def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
     """Returns tables, figure and words. files: READ, every reading of a job, by run_id."""
-    read, means, paired, words = files[READ], [], [], []
+    read, sets, words = files[READ], list[Compared](), []
     for data, own in jobs.groupby("data", sort=False) if len(read) else ():
         names = dict(zip(SETS, (data, "test"), strict=True))
-        arms, pairs = compared_arms(own, names, lambda run: errors_of(read[read["run_id"] == run]))
-        means.append(arms)
-        paired.append(pairs)
+        sets.append(compared_arms(own, names, lambda run: errors_of(read[read["run_id"] == run])))
         words.append(right_alone(own, read, str(data)))
-    if not means:
+    if not sets:
         return Summary({}, {}, "No job has readings by image.")
-    tables = {"means.csv": joined(means), "paired.csv": joined(paired)}
-    parts = [part for table in tables.values() for part in in_words(table, SETS)]
-    tables = {name: table for name, table in {**tables, "words.csv": joined(words)}.items() if len(table)}
-    if "words.csv" in tables:
+    tables = tables_of(sets)
+    parts = in_words(tables, SETS)
+    if sum(map(len, words)):
+        tables["words.csv"] = joined(words)
         parts += [WORDS, markdown_table(tables["words.csv"], digits=4)]
     figure = errors_by_arm(tables["means.csv"], title=f"{title}: arms side by side", x=X)
     own = Summary(tables | {READ: read}, {"figures/arms": figure}, "\n\n".join([CAPTION, *parts]))

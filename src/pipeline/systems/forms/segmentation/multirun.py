@@ -11,7 +11,7 @@ from models.forms.detect.average_precision import weighted_average
 from models.forms.detect.boxes import CLASSES
 from pipeline.compare.bootstrap import drawn_weights
 from pipeline.compare.words import Summary
-from pipeline.systems.forms.arms import compared_arms, errors_by_arm, in_words, joined
+from pipeline.systems.forms.arms import Compared, compared_arms, errors_by_arm, in_words, tables_of
 from pipeline.systems.forms.segmentation.report import BOXES, FOUND
 
 SETS: tuple[str, ...] = ("data", "scored", "part")
@@ -29,21 +29,18 @@ def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
     """Returns tables, figure and words. files: FOUND, every box that a job found, by run_id; BOXES, how many true ones
     each form has."""
     found, boxes = files[FOUND], files[BOXES]
-    means, paired = [], []
+    sets = list[Compared]()
     for (data, scored), own in jobs.groupby(["data", "scored"], sort=False):
         for part in boxes["part"].unique() if len(boxes) else ():
             names = dict(zip(SETS, (data, scored, part), strict=True))
-            arms, pairs = compared_arms(own, names, lambda run, names=names: errors_of(
-                found[found["run_id"] == run], boxes[boxes["run_id"] == run], names))  # fmt: skip
-            means.append(arms)
-            paired.append(pairs)
-    if not means:
+            sets.append(compared_arms(own, names, lambda run, names=names: errors_of(
+                found[found["run_id"] == run], boxes[boxes["run_id"] == run], names)))  # fmt: skip
+    if not sets:
         return Summary({}, {}, "No job has boxes by form.")
-    tables = {"means.csv": joined(means), "paired.csv": joined(paired)}
-    text = "\n\n".join([CAPTION, *(part for table in tables.values() for part in in_words(table, SETS))])
-    tables = {name: table for name, table in tables.items() if len(table)} | {FOUND: found, BOXES: boxes}
+    tables = tables_of(sets)
+    text = "\n\n".join([CAPTION, *in_words(tables, SETS)])
     figure = errors_by_arm(tables["means.csv"], title=f"{title}: arms side by side", x=X)
-    return Summary(tables, {"figures/arms": figure}, text)
+    return Summary({**tables, FOUND: found, BOXES: boxes}, {"figures/arms": figure}, text)
 
 
 def errors_of(found: Any, boxes: Any, names: Mapping[str, str]) -> tuple[float, np.ndarray]:
