@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from data.forms.vocabulary import read_vocabulary
 from models.forms.detect.boxes import WORDS_ALONE
 from models.forms.detect.detector import Settings
 from models.forms.recognise.character import Character
@@ -36,6 +37,8 @@ def check(settings: FormsConfig) -> None:
             f"forms.moved={own.moved:g}: only a recogniser that reads forms learns from moved boxes; take "
             "forms.moved=0, or forms.stage=pipeline and reader=two_phase"
         )
+    if own.vocabulary is not None:
+        check_vocabulary(settings, own.vocabulary)
     if own.augment == "flip" and not (own.stage in ("segmentation", "data") or trains_both(settings)):
         raise PipelineError(
             "forms.augment=flip: images of words are never mirrored, and no detector is trained; take "
@@ -52,6 +55,15 @@ def check(settings: FormsConfig) -> None:
         refuse_words_of_strings(settings, recogniser_of(settings))
     if own.stage != "recognition" and not boxes_given(settings):
         check_detector(settings)
+
+
+def check_vocabulary(settings: FormsConfig, file: str) -> None:
+    """Raises PipelineError for a vocabulary that corrects nothing, DataError for one that cannot be read."""
+    if settings.forms.stage not in ("recognition", "pipeline") or settings.reader is not None:
+        raise PipelineError(f"forms.vocabulary={file}: no texts are corrected here; leave it out")
+    if not settings.forms.corrected_within:
+        raise PipelineError(f"forms.vocabulary={file} with forms.corrected_within=0: nothing is corrected; raise it")
+    read_vocabulary(file, where="forms.vocabulary")
 
 
 def trains_both(settings: FormsConfig) -> bool:

@@ -36,6 +36,7 @@ class FormsSettings:
     tuned_on: int = setting(above=0, cap="sequences")
     alphabet: str = setting(choices=ALPHABETS)
     corrected_within: int = setting(at_least=0)
+    vocabulary: str | None = None
     retrieval: bool = MISSING
     variant: str | None = None
 

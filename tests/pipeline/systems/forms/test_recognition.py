@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import mlflow
 import numpy as np
@@ -17,6 +18,7 @@ from data.word_images import HandwrittenWords, WordImages
 from full_disk import stopped_and_resumed
 from logged import artifacts, only_run, table
 from models.forms.recognise.alphabet import Alphabet
+from models.forms.recognise.correction import Correction
 from models.forms.recognise.crnn import CRNN
 from models.forms.recognise.frames import FrameRecogniser
 from models.forms.recognise.language import Language
@@ -142,6 +144,8 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_changed_copies(
     [
         (("data=composed_forms",), "forms.stage=recognition takes images of words: choose data=composed_words, dhsd"),
         (("recogniser.height=20",), "recogniser: height=20"),
+        (("forms.vocabulary=nowhere.txt",), "forms.vocabulary: nowhere.txt cannot be read"),
+        (("forms.vocabulary=pyproject.toml", "forms.corrected_within=0"), "with forms.corrected_within=0: nothing is"),
         (
             ("forms.augment=flip",),
             "forms.augment=flip: images of words are never mirrored, and no detector is trained;",
@@ -158,6 +162,22 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_changed_copies(
 def test_what_cannot_be_is_refused_in_one_line(asked: tuple[str, ...], said: str, run_pipeline: Callable) -> None:
     own = tuple(name for name in OWN if "source" not in name)
     assert said in run_pipeline(*own, "tracking=off", *asked).error
+
+
+def corrected_by(alphabet: Alphabet, **given: Any) -> Correction | None:
+    forms = SimpleNamespace(**{"corrected_within": 2, "alphabet": "alphanumeric", "vocabulary": None, **given})
+    return fitting.correction_of(cast("Any", SimpleNamespace(forms=forms)), alphabet, ["b", "a", "a"])
+
+
+def test_texts_are_corrected_by_a_vocabulary_of_ones_own_as_the_alphabet_spells_it(tmp_path: Path) -> None:
+    file = tmp_path / "streets.txt"
+    file.write_text("Am Markt\nÖlweg\nam markt\n", encoding="utf-8")
+    folded = Alphabet(tuple("amrktlweg"), folded=True)
+    assert corrected_by(folded, vocabulary=str(file)) == Correction(("ammarkt", "lweg"), 2)
+    assert corrected_by(folded) == Correction(("a", "b"), 2)
+    assert corrected_by(folded, corrected_within=0) is None
+    with pytest.raises(PipelineError, match=r"has no character of any of its 3 texts; take forms.alphabet=texts"):
+        corrected_by(Alphabet(tuple("0"), folded=True), vocabulary=str(file))
 
 
 def test_texts_that_are_too_long_or_have_no_character_of_the_alphabet_are_named(words: HandwrittenWords) -> None:

@@ -16,6 +16,7 @@ from tqdm import tqdm
 
 from data.form_images import HandwrittenForms
 from data.forms.moved_boxes import MovedBoxes
+from data.forms.vocabulary import read_vocabulary
 from data.word_images import HandwrittenWords
 from models.forms.detect.detector import Detector
 from models.forms.detect.saved import load_detector, save_detector
@@ -73,7 +74,7 @@ def detector_for(settings: FormsConfig, data: HandwrittenForms, here: Study, dev
 
 def page_reader_for(settings: FormsConfig, data: HandwrittenForms, here: Study, device: torch.device) -> Part:
     """Returns a reader of whole forms, trained as a recogniser is, with forms in place of words; without correction."""
-    own = replace(settings.forms, corrected_within=0, moved=0.0)
+    own = replace(settings.forms, corrected_within=0, vocabulary=None, moved=0.0)
     alike = replace(settings, recogniser=settings.reader, forms=own)
     characters = page_reader_of(settings).characters
     return trained_on(lambda: pages_of(data, characters), alike, data, here, device)
@@ -100,6 +101,7 @@ def trained_on(
         asdict(settings.recognition),
         own.alphabet,
         own.corrected_within,
+        None if own.vocabulary is None else read_vocabulary(own.vocabulary, where="forms.vocabulary"),
         *([own.moved, own.moved_after] if own.moved else []),
     )
 

@@ -9,6 +9,7 @@ import torch
 
 from data.forms.augment import Augmentation
 from data.forms.moved_boxes import MovedBoxes
+from data.forms.vocabulary import read_vocabulary
 from data.word_images import HandwrittenWords, WordImages
 from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.character import CharacterNetwork
@@ -44,7 +45,7 @@ def fit(
     """Returns the recogniser, fitted to the training part. moved: as of `Copies`."""
     train = data.parts["train"]
     alphabet = alphabet_of(settings.forms.alphabet, data)
-    texts, within = spelt(alphabet, train), settings.forms.corrected_within
+    texts = spelt(alphabet, train)
     with said_of("recogniser"):
         own = prepared(recogniser_of(settings), texts, alphabet)
         recogniser = own.network(alphabet, seed=settings.seed).to(device)
@@ -53,9 +54,27 @@ def fit(
         begin(recogniser, settings, data, here)
     lesson = lesson_of(settings, recogniser, data, texts, moved)
     curve = learn(lesson, settings.recognition, here, settings.seed)
-    correction = Correction.of_texts(texts, most=within) if within else None
+    correction = correction_of(settings, alphabet, texts)
     validation = settled(recogniser, curve.kept.values["validation_cer"], data, here)
     return Fitted(recogniser.eval(), correction, curve, validation)
+
+
+def correction_of(settings: FormsConfig, alphabet: Alphabet, texts: Sequence[str]) -> Correction | None:
+    """Returns the correction by the texts of `forms.vocabulary`, as the alphabet spells them, else by training texts;
+    None where none is asked for. Raises PipelineError for a vocabulary of which the alphabet leaves nothing."""
+    own = settings.forms
+    if not own.corrected_within:
+        return None
+    if own.vocabulary is None:
+        return Correction.of_texts(texts, most=own.corrected_within)
+    known = [alphabet.spelt(text) for text in read_vocabulary(own.vocabulary, where="forms.vocabulary")]
+    words = tuple(dict.fromkeys(word for word in known if word))
+    if not words:
+        raise PipelineError(
+            f"forms.vocabulary={own.vocabulary}: forms.alphabet={own.alphabet} has no character of any of its "
+            f"{len(known)} texts; take forms.alphabet=texts"
+        )
+    return Correction(words, own.corrected_within)
 
 
 def begin(recogniser: CharacterNetwork, settings: FormsConfig, data: HandwrittenWords, here: Study) -> None:
