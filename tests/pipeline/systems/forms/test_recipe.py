@@ -129,6 +129,8 @@ def test_every_experiment_runs_tiny_and_its_page_is_made_again(
     page = next(tmp_path.glob("*/means.csv")).parent
     kept = {name: (page / name).read_bytes() for name in ("means.csv", "paired.csv")}
     means = pd.read_csv(page / "means.csv")
-    assert sorted(means.loc[means["part"] == "test", "arm"]) == arms
+    for narrow in (False, True):
+        chosen = (means["part"] == "test") & ((means["scored"] == "narrow words") == narrow)
+        assert sorted(means.loc[chosen, "arm"]) == arms
     export_again(page)
     assert kept == {name: (page / name).read_bytes() for name in kept}

@@ -21,9 +21,12 @@ FOUND = Detections(BOXES[:1], torch.tensor([1]), torch.tensor([0.9]))
 
 def test_classes_that_are_not_found_have_no_score() -> None:
     every = metrics_of([FOUND], [TRUTH], RFCN.kinds)
-    assert every == {"ap_word": 1.0, "ap_stamp": 0.0, "recall_word": 1.0, "recall_stamp": 0.0, "map": 0.5}
+    assert every == {"ap_word": 1.0, "ap_stamp": 0.0, "recall_word": 1.0, "recall_stamp": 0.0, "map": 0.5,
+                     "ap_narrow_word": 1.0}  # fmt: skip
     assert RFCN.kinds == CLASSES[1:]
-    assert metrics_of([FOUND], [TRUTH], Craft.kinds) == {"ap_word": 1.0, "recall_word": 1.0}
+    assert metrics_of([FOUND], [TRUTH], Craft.kinds) == {
+        "ap_word": 1.0, "recall_word": 1.0, "ap_narrow_word": 1.0
+    }  # fmt: skip
     assert metrics_of([FOUND], [Truth(BOXES[1:], torch.tensor([3]))], WORDS_ALONE) == {}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,19 @@ from models.forms.detect.boxes import CLASSES
 from pipeline.compare.bootstrap import drawn_weights
 from pipeline.compare.words import Summary
 from pipeline.systems.forms.arms import Compared, compared_arms, errors_by_arm, in_words, tables_of
+from pipeline.systems.forms.segmentation.narrow import NARROW
 from pipeline.systems.forms.segmentation.report import BOXES, FOUND
 
 SETS: tuple[str, ...] = ("data", "scored", "part")
-FILES = {FOUND: ["part", "form", "class", "score", "hit"], BOXES: None}  # of each job, and the columns of them
+FILES = {FOUND: ["part", "form", "class", "score", "hit", NARROW], BOXES: None}  # of each job, and the columns of them
+NARROW_WORDS = "narrow words"
 X = "1 − average precision (IoU at least 0.5)\nmean over seeds; bars: 95 % interval over forms"
 CAPTION = (
     "Errors of the test parts, the mean over seeds: 1 − average precision of words (*scored* words), or 1 − its mean "
-    "over the classes that are there (classes), at an overlap (IoU) of at least 0.5. The intervals and p are of a "
-    "bootstrap over forms, the same for both arms of a pair; p is adjusted by Holm over the pairs of a set. *verdict*: "
-    "whether *arm* has a lower error than *against*. The part test_style has a style of page that no training form has."
+    "over the classes that are there (classes), or 1 − that of the words that are no wider than the median (narrow "
+    "words), at an overlap (IoU) of at least 0.5. The intervals and p are of a bootstrap over forms, the same for both "
+    "arms of a pair; p is adjusted by Holm over the pairs of a set. *verdict*: whether *arm* has a lower error than "
+    "*against*. The part test_style has a style of page that no training form has."
 )
 
 
@@ -31,8 +35,10 @@ def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
     found, boxes = files[FOUND], files[BOXES]
     sets = list[Compared]()
     for (data, scored), own in jobs.groupby(["data", "scored"], sort=False):
-        for part in boxes["part"].unique() if len(boxes) else ():
-            names = dict(zip(SETS, (data, scored, part), strict=True))
+        for part, narrow in product(boxes["part"].unique() if len(boxes) else (), (False, True)):
+            if narrow and not boxes.loc[boxes["part"] == part, NARROW].sum():
+                continue
+            names = dict(zip(SETS, (data, NARROW_WORDS if narrow else scored, part), strict=True))
             sets.append(compared_arms(own, names, lambda run, names=names: errors_of(
                 found[found["run_id"] == run], boxes[boxes["run_id"] == run], names)))  # fmt: skip
     if not sets:
@@ -47,10 +53,12 @@ def errors_of(found: Any, boxes: Any, names: Mapping[str, str]) -> tuple[float, 
     """Returns the error of a job on a part over all forms, and over drawn ones, (draw,)."""
     found, boxes = found[found["part"] == names["part"]], boxes[boxes["part"] == names["part"]].sort_values("form")
     weights = np.concatenate([np.ones((1, len(boxes))), drawn_weights(len(boxes))])
-    kinds = ["word"] if names["scored"] == "words" else [kind for kind in CLASSES[1:] if boxes[kind].sum()]
+    kinds = {"words": ["word"], NARROW_WORDS: [NARROW]}.get(names["scored"]) or [
+        kind for kind in CLASSES[1:] if boxes[kind].sum()
+    ]
     averages = []
     for kind in kinds:
-        own = found[found["class"] == kind]
+        own = found[found[NARROW] == 1] if kind == NARROW else found[found["class"] == kind]
         truths = weights @ boxes[kind].to_numpy(float)
         scores, hits, forms = (own[name].to_numpy() for name in ("score", "hit", "form"))
         averages.append(weighted_average(scores, hits, weights[:, forms.astype(int)], truths))

@@ -103,7 +103,8 @@ def said(tests: list[Tested], data: HandwrittenForms) -> str:
     columns = {own.called: own.scores() for own in tests}
     columns |= {f"components, {own.called}": own.ink_scores() for own in tests if own.components is not None}
     table = pd.DataFrame(columns).loc[list(columns["test"])]
-    names = [name.replace("ap_", "average precision, ").replace("recall_", "recall, ") for name in table.index]
+    names = [name.replace("ap_", "average precision, ").replace("recall_", "recall, ").replace("_", " ")
+             for name in table.index]  # fmt: skip
     table.insert(0, data.name, ["mean average precision" if name == "map" else name for name in names])
     words = "".join(f"\n{own.absent()}" for own in tests if own.absent())
     return f"{markdown_table(table, digits=3)}\n{words}\nData: {data.name}, source {data.source}"

@@ -12,6 +12,7 @@ from models.forms.detect.average_precision import hits_of, precision_of
 from models.forms.detect.boxes import CLASSES, Detections, Truth
 from models.forms.detect.detector import Detector
 from pipeline.systems.forms.segmentation.load import Shown
+from pipeline.systems.forms.segmentation.narrow import NARROW, median_width, narrow_of, narrow_precision, truth_up_to
 
 LEAST_SCORE = 0.05
 SIDES = ("x0", "y0", "x1", "y1")
@@ -26,10 +27,13 @@ def detected(detector: Detector, forms: Shown) -> list[Detections]:
 
 def metrics_of(found: Sequence[Detections], truths: Sequence[Truth], kinds: Collection[str]) -> dict[str, float]:
     """Returns average precision and the recall at the lowest score of every class that is there and that the detector
-    finds, and, of one that finds all classes, the mean of their average precisions."""
+    finds, the average precision of the narrower half of words, and, of a detector that finds all classes, the mean of
+    their average precisions."""
     scores = precision_of(found, truths)
     own = {f"ap_{name}": value for name, value in scores.by_class.items() if name in kinds}
     own |= {f"recall_{name}": value for name, value in scores.recalls.items() if name in kinds}
+    narrow = narrow_precision(found, truths)
+    own |= {} if narrow is None else {f"ap_{NARROW}": narrow}
     return own | ({"map": scores.mean} if set(kinds) == set(CLASSES[1:]) else {})
 
 
@@ -39,21 +43,26 @@ def error_of(scores: Mapping[str, float], scored: str) -> float:
 
 
 def found_table(part: str, found: Sequence[Detections], truths: Sequence[Truth]) -> pd.DataFrame:
-    """Returns a row a box that was found: part, form, class, score, whether it was the first to mean a true one, and
-    its corners in pixels."""
-    rows = [form_rows(part, form, *own) for form, own in enumerate(zip(found, truths, strict=True))]
+    """Returns a row a box that was found: part, form, class, score, whether it was the first to mean a true one,
+    whether it counts among the narrower half of words, and its corners in pixels."""
+    limit = median_width(truths)
+    rows = [form_rows(part, form, *own, limit) for form, own in enumerate(zip(found, truths, strict=True))]
     return pd.concat(rows, ignore_index=True)
 
 
-def form_rows(part: str, form: int, found: Detections, truth: Truth) -> pd.DataFrame:
-    """Returns the rows of one form."""
+def form_rows(part: str, form: int, found: Detections, truth: Truth, limit: float) -> pd.DataFrame:
+    """Returns the rows of one form. limit: the width of the widest narrow word."""
     columns = {"part": part, "form": form, "class": [CLASSES[kind] for kind in found.classes.tolist()],
-               "score": found.scores.double().numpy(), "hit": hits_of(found, truth).astype(int)}  # fmt: skip
+               "score": found.scores.double().numpy(), "hit": hits_of(found, truth).astype(int),
+               NARROW: narrow_of(found, truth, limit).astype(int)}  # fmt: skip
     return pd.DataFrame(columns | dict(zip(SIDES, found.boxes.double().numpy().T, strict=True)))
 
 
 def truth_table(part: str, truths: Sequence[Truth]) -> pd.DataFrame:
-    """Returns a row a form and class: how many true boxes there are."""
+    """Returns a row a form: how many true boxes of each class there are, and how many of the narrower half of
+    words."""
     counts = np.stack([np.bincount(truth.classes.numpy(), minlength=len(CLASSES)) for truth in truths])
     table = pd.DataFrame(counts[:, 1:], columns=list(CLASSES[1:]))
-    return table.assign(part=part, form=range(len(truths)))
+    limit = median_width(truths)
+    narrow = [len(truth_up_to(truth, limit).boxes) for truth in truths]
+    return table.assign(**{NARROW: narrow}, part=part, form=range(len(truths)))
