@@ -43,8 +43,10 @@ class AttentionRecogniser(Recogniser):
 
     a_t(s) = softmax_s(d_tᵀ W_a h̄_s), c_t = Σ_s a_t(s) h̄_s, d̃_t = tanh(W_c [c_t; d_t]), p(y_t) = softmax(W_o d̃_t).
     The decoder begins with a map of the mean of h̄; it is not fed d̃. A subclass calls `add_decoder` once. settings:
-    `beam` among them, the hypotheses of a text.
+    `beam` among them, the hypotheses of a text. attends: false gives every frame the same weight, c_t the mean of h̄.
     """
+
+    attends: bool = True
 
     embedding: nn.Embedding
     begin: nn.Linear
@@ -78,7 +80,8 @@ class AttentionRecogniser(Recogniser):
 
     def spoken(self, decoded: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
         """Returns ln p (text, step, symbol) and attention (text, step, frame) of states d (text, step, units)."""
-        shares = masked_softmax(decoded @ memory.keys.transpose(1, 2), memory.present.unsqueeze(1))
+        scores = decoded @ memory.keys.transpose(1, 2)
+        shares = masked_softmax(scores if self.attends else torch.zeros_like(scores), memory.present.unsqueeze(1))
         joined = self.join(torch.cat([shares @ memory.states, decoded], 2)).tanh()
         return self.say(joined).log_softmax(2), shares
 

@@ -16,7 +16,7 @@ from models.forms.recognise.attending import AttentionRecogniser, Memory
 from models.forms.recognise.patches import GROUP, PatchFeatures, patch_counts
 from models.forms.recognise.recogniser import Reading
 from models.ranges import Count, Range
-from models.runtime.parameters import one_of, whole_number
+from models.runtime.parameters import one_of, whole_number, yes_or_no
 from models.runtime.seeding import drawn
 from models.sequence.ctc import best_paths, ctc_losses, frames_needed
 from models.sequence.recurrent import BidirectionalLSTM
@@ -33,7 +33,7 @@ class CTCSeq2Seq:
     channels: of the first layer, which looks at patches; the others have 2 and 4 times as many. units: of the LSTMs.
     encoder_layers, decoder_layers: how many of them. ctc_share: λ of L = λ L_CTC + (1 − λ) L_decoder. normalise: by
     what the loss of a text is divided, the number of its "characters" or of its "patches". beam: hypotheses. dropout:
-    between layers.
+    between layers. attention: false has the decoder see the mean of all patches at every step.
     Raises TypeError and ValueError for others.
     """
 
@@ -48,6 +48,7 @@ class CTCSeq2Seq:
     normalise: str = "characters"
     beam: Count = 1
     dropout: Weight = 0.0
+    attention: bool = True
 
     def __post_init__(self) -> None:
         for name in ("height", "patch", "step", "channels", "units", "encoder_layers", "decoder_layers", "beam"):
@@ -60,6 +61,7 @@ class CTCSeq2Seq:
         if not 0 <= self.ctc_share <= 1:
             raise ValueError(f"ctc_share must lie from 0 to 1, got {self.ctc_share}")
         one_of("normalise", self.normalise, NORMALISE)
+        yes_or_no("attention", self.attention)
 
     def network(self, alphabet: Alphabet, *, seed: int = 0) -> CTCSeq2SeqNetwork:
         """Returns the network, with first weights drawn by that seed."""
@@ -72,7 +74,7 @@ class CTCSeq2SeqNetwork(AttentionRecogniser):
 
     def __init__(self, settings: CTCSeq2Seq, alphabet: Alphabet) -> None:
         super().__init__()
-        self.settings, self.alphabet = settings, alphabet
+        self.settings, self.alphabet, self.attends = settings, alphabet, settings.attention
         own, outputs = settings, len(alphabet) + 1
         widths = [own.channels, 2 * own.channels, 4 * own.channels]
         self.features = PatchFeatures(widths, height=own.height, width=own.units, patch=own.patch, step=own.step)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -48,6 +50,22 @@ def test_padding_and_neighbours_do_not_change_what_is_read(
         (alone,) = network.read(crops_of([image], 16))
         assert alone.text == said.text
         assert alone.probability == pytest.approx(said.probability, rel=1e-4)
+
+
+def test_without_attention_the_decoder_sees_the_mean_of_the_patches_that_are_there(images: list[torch.Tensor]) -> None:
+    network = replace(SMALL, attention=False).network(Alphabet.of_texts(TEXTS), seed=1).eval()
+    memory = network.remember(crops_of(images, 16))
+    log_p, shares = network.told(memory, torch.full((3, 2), len(network.alphabet) + 1))
+    torch.testing.assert_close(
+        shares, (memory.present / memory.present.sum(1, keepdim=True))[:, None].expand(-1, 2, -1)
+    )
+    decoded, _ = network.decoder(network.embedding(torch.tensor([[len(network.alphabet) + 1]])),
+                                 (memory.begin[:, :1].contiguous(), torch.zeros_like(memory.begin[:, :1])))  # fmt: skip
+    mean = memory.states[0, memory.present[0]].mean(0)
+    said = network.say(network.join(torch.cat([mean, decoded[0, 0]])).tanh()).log_softmax(0)
+    torch.testing.assert_close(log_p[0, 0], said, rtol=1e-4, atol=1e-5)
+    with pytest.raises(TypeError, match="attention must be True or False"):
+        replace(SMALL, attention="no")
 
 
 def test_a_step_is_that_of_luong_written_out(images: list[torch.Tensor], network: CTCSeq2SeqNetwork) -> None:

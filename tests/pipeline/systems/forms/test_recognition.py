@@ -222,7 +222,7 @@ def test_arms_are_compared_by_image() -> None:
         ("forms_recognition_words", ("forms.augment=thesis", "recogniser=word", "data=dhsd_parts"), ["word"]),
         ("forms_character", ("forms.augment=none", "data=dhsd_parts"),
          ["from a word model, none", "from scratch, none"]),
-        ("forms_attention", (*SMALL_SEQ2SEQ, "forms.alphabet=alphanumeric"), ["ctc_seq2seq"]),
+        ("forms_attention", (*SMALL_SEQ2SEQ, "forms.alphabet=alphanumeric"), ["attention", "equal weights"]),
         ("forms_losses", (*SMALL_SEQ2SEQ, "recogniser.ctc_share=1", "recogniser.normalise=patches"),
          ["CTC 1, by patches"]),
         ("forms_augmentation", ("forms.augment=none,thesis",), ["crnn", "crnn, none"]),
