@@ -1,4 +1,5 @@
-"""Boxes on forms: suppression and position-sensitive scores beside loops, and what a detection takes after its maps.
+"""Boxes on forms: suppression and position-sensitive scores beside loops, what a detection takes after its maps, and
+what changing a form takes of a training step.
 
 python benchmarks/form_boxes.py --threads 1
 """
@@ -7,15 +8,19 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import torch
 from side_by_side import Form, Machine, Row, compare, run
 from torch import Tensor, nn
 
-from models.forms.detect.boxes import CLASSES, Detections
+from data.forms.augment import Augmentation
+from data.forms.composer import ComposedForms
+from models.forms.detect.boxes import CLASSES, Detections, Truth
 from models.forms.detect.position_sensitive import position_sensitive_scores
 from models.forms.detect.r_fcn import RFCN
 from models.forms.detect.suppression import softened, suppress
 from models.forms.detect.two_stage import found_in
+from models.forms.reader import ink_of
 
 BOXES = (300, 1000)
 POOLED = 300
@@ -130,11 +135,35 @@ def detection_rows(machine: Machine, budget: float) -> list[Row]:
     return compare("detection by R-FCN", f"{SIZE[0]} x {SIZE[1]}", forms, machine=machine, budget=budget)
 
 
+def training_rows(machine: Machine, budget: float) -> list[Row]:
+    """Returns the rows of a training step with one form, and of changing that form before it. Forms are composed once,
+    before the first step, so a step composes none."""
+    source = ComposedForms(
+        forms=1, validation=1, test=1, height=SIZE[0], width=SIZE[1], layout="free", source="stand_in"
+    )
+    form, augmentation = source.load().parts["train"].form(0), Augmentation("thesis")
+    network = RFCN(anchors=ANCHORS, stride=STRIDE).network().to(machine.device)
+
+    def changed() -> tuple[np.ndarray, np.ndarray]:
+        return augmentation.form(form.image, form.boxes, epoch=0, number=0)
+
+    def step() -> None:
+        grey, boxes = changed()
+        truth = Truth(torch.from_numpy(boxes), torch.from_numpy(form.classes)).to(machine.device)
+        losses = network.losses(ink_of(grey)[None, None].to(machine.device), [truth])
+        network.zero_grad()
+        torch.stack(list(losses.values())).sum().backward()
+
+    forms: dict[str, Form] = {"ours": step, "changing the form, alone": changed}
+    return compare("training step of R-FCN", f"{SIZE[0]} x {SIZE[1]}", forms, machine=machine, budget=budget)
+
+
 def measure(machine: Machine, budget: float) -> list[Row]:
     return [
         *suppression_rows(machine, budget),
         *(row for bins in BINS for row in scoring_rows(machine, budget, bins)),
         *detection_rows(machine, budget),
+        *training_rows(machine, budget),
     ]
 
 
