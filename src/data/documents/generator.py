@@ -15,7 +15,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from data.base import DataError, check_whole_numbers
-from data.pages import OUTSIDE, PARTS, Document, Documents, Page, tags_of_kinds
+from data.pages import NO_WORD, OUTSIDE, PARTS, Document, Documents, Page, tags_of_kinds
 from data.ranges import Count, Range, Seed
 from data.source import Source
 
@@ -177,7 +177,7 @@ class SyntheticDocuments(Source):
         """Returns the document with its class at one of the words behind `late_after`."""
         value, word = int(generator.integers(self.values)), int(generator.integers(self.late_after, self.words))
         words = (*document.words[:word], answer(value), *document.words[word + 1 :])
-        return document._replace(words=words, label=str(value), cues=np.array([[0, word]]))
+        return document._replace(words=words, label=str(value), cues=np.array([[NO_WORD, word]]))
 
     def tagged(self, document: Document, columns: np.ndarray, generator: np.random.Generator) -> Document:
         """Returns the document with questions, the answers that they hang on, and tags."""

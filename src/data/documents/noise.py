@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from data.pages import Document, Documents
+from data.pages import NO_WORD, Document, Documents
 
 
 def read_badly(data: Documents, *, jitter: int, shuffle: bool, seed: int) -> Documents:
@@ -42,7 +42,8 @@ def shuffled(document: Document, generator: np.random.Generator) -> Document:
     place = np.argsort(order)
     return document._replace(
         words=tuple(document.words[i] for i in order), boxes=document.boxes[order],
-        tags=tuple(document.tags[i] for i in order) if document.tags else (), cues=place[document.cues],
+        tags=tuple(document.tags[i] for i in order) if document.tags else (),
+        cues=np.where(document.cues == NO_WORD, NO_WORD, place[document.cues]),
     )  # fmt: skip
 
 

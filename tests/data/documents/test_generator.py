@@ -10,7 +10,7 @@ import pytest
 
 from data.base import DataError
 from data.documents.generator import BEHIND, QUESTION, VOCABULARY, SyntheticDocuments, zipf
-from data.pages import Document, Documents
+from data.pages import NO_WORD, Document, Documents
 
 SMALL: dict[str, Any] = {"train": 12, "validation": 2, "test": 3, "words": 300, "seed": 1}
 
@@ -66,7 +66,7 @@ def test_a_late_label_stands_once_and_late() -> None:
         (place,) = [i for i, word in enumerate(document.words) if word.startswith("answer")]
         assert place >= 200
         assert document.words[place] == f"answer{document.label}"
-        assert document.cues.tolist() == [[0, place]]
+        assert document.cues.tolist() == [[NO_WORD, place]]
 
 
 def test_pages_are_irregular_and_words_follow_zipf() -> None:

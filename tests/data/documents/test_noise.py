@@ -7,7 +7,7 @@ import pytest
 
 from data.documents.generator import SyntheticDocuments
 from data.documents.noise import lines_of, read_badly
-from data.pages import Documents
+from data.pages import NO_WORD, Documents
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +44,13 @@ def test_words_of_a_line_change_places_with_boxes_tags_and_cues(made: Documents)
             assert [before.words[i] for i in cue] == [after.words[i] for i in moved]
             assert [before.tags[i] for i in cue] == [after.tags[i] for i in moved]
             assert np.array_equal(before.boxes[cue], after.boxes[moved])
+
+
+def test_the_cue_of_a_label_goes_with_its_word() -> None:
+    late = SyntheticDocuments(train=1, validation=1, test=1, words=80, values=3, cue="late", late_after=40).load()
+    for _, own in read_badly(late, jitter=0, shuffle=True, seed=0).all():
+        ((asked, told),) = own.cues.tolist()
+        assert (asked, own.words[told]) == (NO_WORD, f"answer{own.label}")
 
 
 def test_an_entity_stays_together(made: Documents) -> None:

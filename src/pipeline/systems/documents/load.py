@@ -28,6 +28,14 @@ class Piece(NamedTuple):
     chunk: Chunk
 
 
+def chunks_by_document(pieces: Sequence[Piece]) -> Iterator[tuple[int, list[Chunk]]]:
+    """Yields each document's place with its chunks."""
+    places: dict[int, list[Chunk]] = {}
+    for place, chunk in pieces:
+        places.setdefault(place, []).append(chunk)
+    yield from places.items()
+
+
 class Loaded(NamedTuple):
     """Holds the data, how they are read, the chunks of each part, those that hidden words are learned from with the
     checksum of their data, and where to compute."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,14 +11,13 @@ import torch
 
 from data.documents.values import normalised
 from data.pages import OUTSIDE, Document
-from models.documents.chunks import Chunk
 from models.documents.network import DocumentNetwork
 from models.documents.objective import guess_losses
 from models.documents.predictor import CLASSES, TAGS, DocumentPredictor, tagged
 from models.sequence.entities import Counts, entity_counts, set_counts, values_in
 from models.sequence.masking import Masking
 from models.sequence.scores import f1
-from pipeline.systems.documents.load import Loaded, Piece, outputs_of
+from pipeline.systems.documents.load import Loaded, Piece, chunks_by_document, outputs_of
 
 HEADS = {"entities": TAGS, "classes": CLASSES}
 SUMS = {"entities": ("true", "named", "right"), "classes": ("documents", "right"), "mlm": ("tokens", "nats")}
@@ -40,14 +39,6 @@ def error_of(task: str, sums: Any) -> Any:
         if task == "entities":
             return 1 - 2 * sums[..., 2] / (sums[..., 0] + sums[..., 1])
         return sums[..., 1] / sums[..., 0] if task == "mlm" else 1 - sums[..., 1] / sums[..., 0]
-
-
-def chunks_by_document(pieces: list[Piece]) -> Iterator[tuple[int, list[Chunk]]]:
-    """Yields each document's place with its chunks."""
-    places: dict[int, list[Chunk]] = {}
-    for place, chunk in pieces:
-        places.setdefault(place, []).append(chunk)
-    yield from places.items()
 
 
 def predictor_of(network: DocumentNetwork, loaded: Loaded, task: str) -> DocumentPredictor:

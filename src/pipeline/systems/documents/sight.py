@@ -3,34 +3,44 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 
 import numpy as np
 
-from data.pages import Document
+from data.pages import NO_WORD, Document
 from models.documents.chunks import Chunk, Reading
 from models.documents.tokens import SIGN, layout_of
 from models.documents.words import centres_of
 from models.sequence.paired import DistanceKeysWindowValues
 from models.sequence.patterns import Keys, keys_of
-from pipeline.systems.documents.load import Loaded
+from pipeline.systems.documents.load import Loaded, chunks_by_document
 
 
 def sight_of(loaded: Loaded) -> dict[str, float]:
     """Returns over the test part: keys of a query, the share of all pairs of tokens that attend, and of generated
-    documents the reach, the share of cues whose word is among the keys, in one layer, of the word that hangs on it, and
-    the ceiling, reach + (1 − reach) / answers: the accuracy of who knows the answers within reach and guesses the
-    others."""
-    keys = tokens = pairs = seen = asked = 0
-    for place, chunk in loaded.parts["test"]:
+    documents the reach and the ceiling. Reach is the share of cues whose word is among the keys, in one layer, of the
+    word that asks, or of the document's first token where the class is asked for. The ceiling is
+    reach + (1 − reach) / answers: the accuracy of who knows the answers within reach and guesses the others."""
+    keys = tokens = pairs = 0
+    seen = list[bool]()
+    for place, chunks in chunks_by_document(loaded.parts["test"]):
         document = loaded.data.parts["test"][place]
-        found = keys_in(loaded.reading, chunk, document)
-        keys, tokens, pairs = keys + len(found.keys), tokens + found.count, pairs + found.count**2
-        cues = [cue for cue in document.cues.tolist() if chunk.stretch.first <= cue[0] < chunk.stretch.end]
-        asked += len(cues)
-        seen += sum(is_seen(found, chunk, *cue) for cue in cues)
+        found = [(chunk, keys_in(loaded.reading, chunk, document)) for chunk in chunks]
+        for _, own in found:
+            keys, tokens, pairs = keys + len(own.keys), tokens + own.count, pairs + own.count**2
+        seen += [told for cue in document.cues.tolist() for told in are_seen(found, *cue)]
     metrics = {"keys_per_query": keys / tokens, "share_of_pairs": keys / pairs}
     answers = loaded.data.classes or [tag for tag in loaded.data.tags if tag.startswith("B-")]
-    return metrics | (reach_of(seen / asked, len(answers)) if asked else {})
+    return metrics | (reach_of(sum(seen) / len(seen), len(answers)) if seen else {})
+
+
+def are_seen(found: Sequence[tuple[Chunk, Keys]], asked: int, told: int) -> list[bool]:
+    """Returns whether a cue of a document is seen: in each chunk that holds the word that asks, and of a label once, as
+    one chunk that sees its word is enough. found: the chunks of the document with their keys."""
+    if asked == NO_WORD:
+        return [any(is_seen(keys, chunk, SIGN, told) for chunk, keys in found)]
+    inside = [own for own in found if own[0].stretch.first <= asked < own[0].stretch.end]
+    return [is_seen(keys, chunk, asked, told) for chunk, keys in inside]
 
 
 def reach_of(reach: float, answers: int) -> dict[str, float]:
@@ -50,7 +60,8 @@ def keys_in(reading: Reading, chunk: Chunk, document: Document) -> Keys:
 
 
 def is_seen(keys: Keys, chunk: Chunk, asked: int, told: int) -> bool:
-    """Returns whether the first token of the word `asked` has one of the word `told` among its keys."""
+    """Returns whether the first token of the word `asked`, or the sign for the document, has one of the word `told`
+    among its keys."""
     words = chunk.document.tokens.words.numpy()
     numbers = np.where(words == SIGN, SIGN, words + chunk.stretch.first)
     first = int(np.flatnonzero(numbers == asked)[0])

@@ -9,10 +9,28 @@ import torch
 
 from data.documents.generator import SyntheticDocuments
 from models.documents.chunks import Reading
-from models.sequence.patterns import Full, SlidingWindow
+from models.sequence.paired import DistanceKeysWindowValues
+from models.sequence.patterns import Distance, Full, SlidingWindow
 from models.sequence.vocabulary import Vocabulary
 from pipeline.systems.documents.load import Loaded, Piece
 from pipeline.systems.documents.sight import sight_of
+
+
+@pytest.mark.parametrize("longest", [600, 90], ids=["whole", "chunks"])
+@pytest.mark.parametrize("pattern", [SlidingWindow(16), Distance(8), DistanceKeysWindowValues(8)])
+def test_the_class_of_a_document_is_read_where_all_words_are_seen(pattern: Any, longest: int) -> None:
+    asked: Any = {"words": 80, "values": 4, "cue": "late", "late_after": 60}
+    data = SyntheticDocuments(train=2, validation=1, test=3, **asked).load()
+    vocabulary = Vocabulary.train([" ".join(own.words) for own in data.parts["train"]], pieces=300)
+    reading = Reading(vocabulary, (pattern,), 1, longest, stride=20)
+    pieces = [Piece(i, chunk) for i, own in enumerate(data.parts["test"]) for chunk in reading.chunks(own)]
+    found = sight_of(Loaded(data, reading, {"test": pieces}, {}, "", torch.device("cpu")))
+    assert (found["reach"], found["ceiling"]) == (1, 1)
+    told = {place: own.cues[0, 1] for place, own in enumerate(data.parts["test"])}
+    cut = [own for own in pieces if told[own.document] >= own.chunk.stretch.end]  # no chunk with the word that tells
+    assert bool(cut) is (longest == 90)
+    if cut:
+        assert sight_of(Loaded(data, reading, {"test": cut}, {}, "", torch.device("cpu")))["reach"] == 0
 
 
 @pytest.mark.parametrize("longest", [600, 90], ids=["whole", "chunks"])
