@@ -6,9 +6,13 @@ from collections.abc import Callable
 
 import pandas as pd
 import pytest
+from hydra import compose, initialize_config_dir
 
 from logged import table
 from pipeline.export import export, export_again
+from pipeline.host.paths import conf_folder
+from pipeline.systems.documents.load import learned_of, load, reading_of
+from pipeline.systems.registry import checked, prepare_composition
 
 SMALL = ("size=tiny", "seed=0", "encoder.width=16", "encoder.heads=2", "encoder.hidden=16", "encoder.layers=1",
          "documents.vocabulary=300", "pretrain.steps=1", "documents.baselines=false")  # fmt: skip
@@ -52,6 +56,17 @@ def test_cues_stand_apart_and_a_page_is_made_again_from_its_files(run_pipeline: 
     export_again(tmp_path / "cues")
     for name in ("means.csv", "paired.csv"):
         assert (tmp_path / "cues" / name).read_bytes() == kept[name]
+
+
+def test_late_cues_stand_in_the_chunk_that_is_read() -> None:
+    prepare_composition()
+    with initialize_config_dir(str(conf_folder()), version_base=None):
+        settings = checked(compose("config", ["+experiment=documents_cue", "data.cue=late"]))
+    read = load(settings)
+    reading = reading_of(settings, learned_of(settings, read))
+    longest = max(len(reading.tokens(document).ids) for _, document in read.data.all())
+    assert longest <= settings.documents.max_length
+    assert settings.finetune.patience is None
 
 
 def test_long_documents_are_scored_apart(run_pipeline: Callable, client) -> None:
