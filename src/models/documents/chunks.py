@@ -70,10 +70,15 @@ def owners_of(stretches: Sequence[Stretch], counts: np.ndarray) -> np.ndarray:
     return owners
 
 
+def rows_of(tokens: PageTokens, stretch: Stretch) -> Tensor:
+    """Returns the places of a document's first token and of the tokens of a stretch of its words, int64 (token,)."""
+    inside = (tokens.words >= stretch.first) & (tokens.words < stretch.end)
+    return torch.cat([NONE.new_zeros(1), inside.nonzero().squeeze(1)])
+
+
 def chosen_tokens(tokens: PageTokens, stretch: Stretch) -> PageTokens:
     """Returns the tokens of a stretch of a document's words behind the document's first token, as a document."""
-    inside = (tokens.words >= stretch.first) & (tokens.words < stretch.end)
-    rows = torch.cat([NONE.new_zeros(1), inside.nonzero().squeeze(1)])
+    rows = rows_of(tokens, stretch)
     words, pages = tokens.words[rows] - stretch.first, tokens.pages[rows]
     words[0] = SIGN
     pages[:1] = pages[1:2] if len(rows) > 1 else pages[:1]

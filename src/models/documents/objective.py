@@ -177,18 +177,3 @@ class GuessingObjective(DocumentObjective):
         seen = torch.cat([each.tokens for each in hidden]).to(self.device)
         logits = self.model.guesses(tokens._replace(ids=seen), plans, guessed)
         return Loss(nn.functional.cross_entropy(logits, tokens.ids[guessed], reduction="sum"), float(guessed.sum()))
-
-
-@torch.no_grad()
-def guess_losses(
-    network: DocumentNetwork, documents: Sequence[Prepared], masking: Masking, *, seed: int = 0
-) -> list[Loss]:
-    """Returns of each document Σ (−log p) over its hidden tokens, in nats, and how many these are.
-
-    What is hidden is drawn under the seed and the document's place, the same for every network.
-    """
-    objective, found = GuessingObjective(network, documents, tokens=2**62, masking=masking), list[Loss]()
-    for place in range(len(documents)):
-        hidden = objective.hidden(place, torch.Generator().manual_seed(seed + place))
-        found.append(objective.loss(GuessingBatch([place], [hidden])))
-    return found

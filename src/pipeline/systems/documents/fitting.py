@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import torch
 from tqdm import tqdm
 
@@ -29,7 +30,7 @@ from pipeline.job.study import Study
 from pipeline.systems.documents.checks import architecture_of
 from pipeline.systems.documents.config import DocumentsConfig
 from pipeline.systems.documents.load import Loaded, outputs_of
-from pipeline.systems.documents.scores import HEADS, guessing_loss, predictor_of, score_of_part
+from pipeline.systems.documents.scores import HEADS, guessed, guessing_loss, predictor_of, score_of_part
 
 WEIGHTS = "weights.npz"
 CLIP = 1.0
@@ -49,6 +50,16 @@ def masking_of(settings: DocumentsConfig, vocabulary: Vocabulary) -> Masking:
     own = settings.pretrain
     whole_words = own.masking == "whole_word"
     return Masking(UNKNOWN, vocabulary.first, vocabulary.size, share=own.share, whole_words=whole_words)
+
+
+def guessed_of(
+    settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork, part: str, *, before: bool = False
+) -> pd.DataFrame:
+    """Returns the losses of the hidden tokens of a part, a row a document; with `before` of the data that hidden words
+    are learned from before the task."""
+    data, pieces = (loaded.guessed_data, loaded.guessed) if before else (loaded.data, loaded.parts)
+    masking = masking_of(settings, loaded.reading.vocabulary)
+    return guessed(network, loaded.reading, data.parts[part], pieces[part], masking)
 
 
 def network_of(settings: DocumentsConfig, loaded: Loaded) -> DocumentNetwork:
@@ -86,7 +97,7 @@ def mark_of(settings: DocumentsConfig, loaded: Loaded) -> str:
     """Returns the fingerprint of all that pretraining follows from."""
     own = settings.documents
     parts = (
-        loaded.guessed_checksum, loaded.reading.vocabulary.to_json(), asdict(settings.encoder),
+        loaded.guessed_data.checksum, loaded.reading.vocabulary.to_json(), asdict(settings.encoder),
         asdict(settings.pretrain), settings.attention, own.layout, own.max_length, own.overflow, own.stride,
         own.lower_case, settings.seed, settings.dtype, loaded.device.type,
     )  # fmt: skip
@@ -126,7 +137,7 @@ def learn_to_guess(settings: DocumentsConfig, loaded: Loaded, network: DocumentN
     )  # fmt: skip
     return fitted(
         settings, objective, fit, here, Decision("validation_loss"),
-        lambda: {"validation_loss": guessing_loss(network, loaded.guessed["validation"], masking)},
+        lambda: {"validation_loss": guessing_loss(guessed_of(settings, loaded, network, "validation", before=True))},
     )  # fmt: skip
 
 
@@ -168,7 +179,7 @@ def fit(settings: DocumentsConfig, loaded: Loaded, here: Study) -> Fitted:
     curves = {stage.__name__: stage(settings, loaded, network, here) for stage in (pretrain, finetune)}
     known = {stage: progress for stage, progress in curves.items() if progress is not None}
     if settings.documents.task == "mlm":
-        error = guessing_loss(network, loaded.parts["validation"], masking_of(settings, loaded.reading.vocabulary))
+        error = guessing_loss(guessed_of(settings, loaded, network, "validation"))
     else:
         error = known["finetune"].kept.values["validation_error"]
     return Fitted(network, known, error)

@@ -37,14 +37,14 @@ def chunks_by_document(pieces: Sequence[Piece]) -> Iterator[tuple[int, list[Chun
 
 
 class Loaded(NamedTuple):
-    """Holds the data, how they are read, the chunks of each part, those that hidden words are learned from with the
-    checksum of their data, and where to compute."""
+    """Holds the data, how they are read, the chunks of each part, those that hidden words are learned from with their
+    data, and where to compute."""
 
     data: Documents
     reading: Reading
     parts: Mapping[str, list[Piece]]
     guessed: Mapping[str, list[Piece]]
-    guessed_checksum: str
+    guessed_data: Documents
     device: torch.device
 
 
@@ -145,12 +145,14 @@ def targets_of(task: str, names: Sequence[str], document: Document) -> torch.Ten
 
 
 def pieces_of(settings: DocumentsConfig, reading: Reading, data: Documents, task: str) -> dict[str, list[Piece]]:
-    """Returns the chunks of each part, with a bar; the first of each document alone with documents.overflow=cut. Raises
+    """Returns the chunks of each part, with a bar; the first of each document alone with documents.overflow=cut. With
+    documents.task=mlm documents are scored whole in any case, so that all networks guess the same tokens. Raises
     DataError, naming the document, for one that cannot be read."""
-    whole = settings.documents.overflow == "chunk"
+    cut, scored_whole = settings.documents.overflow == "cut", settings.documents.task == "mlm"
     parts: dict[str, list[Piece]] = {part: [] for part in PARTS}
     with tqdm(total=sum(map(len, data.parts.values())), desc="plan", unit="document", leave=False, disable=None) as bar:
         for part, documents in data.parts.items():
+            whole = not cut or (scored_whole and part != "train")
             for place, document in enumerate(documents):
                 targets = targets_of(task, outputs_of(task, data), document)
                 with said_of_data(data):
@@ -175,4 +177,4 @@ def prepare(settings: DocumentsConfig, read: Read, vocabulary: Vocabulary, devic
     parts = pieces_of(settings, reading, read.data, settings.documents.task)
     needed = settings.pretrain.steps and read.guessed is not read.data
     guessed = pieces_of(settings, reading, read.guessed, "mlm") if needed else parts
-    return Loaded(read.data, reading, parts, guessed, read.guessed.checksum, device)
+    return Loaded(read.data, reading, parts, guessed, read.guessed, device)

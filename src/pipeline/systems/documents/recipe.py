@@ -16,10 +16,10 @@ from pipeline.settings.job import Job
 from pipeline.systems.documents.baselines import baselines_of
 from pipeline.systems.documents.comparison import DOCUMENTS
 from pipeline.systems.documents.config import DocumentsConfig
-from pipeline.systems.documents.fitting import Fitted, fit, masking_of
+from pipeline.systems.documents.fitting import Fitted, fit, guessed_of
 from pipeline.systems.documents.load import Loaded, load, prepare, unlearned, vocabulary_of
 from pipeline.systems.documents.report import log_data, log_fitted, said
-from pipeline.systems.documents.scores import Scored, error_of, guessed, predictor_of, score_of_part
+from pipeline.systems.documents.scores import Scored, guessing_loss, predictor_of, score_of_part
 
 WORDS = re.compile(r"[\w@]+")
 USUAL = {"encoder": "small", "documents.layout": "boxes"}
@@ -51,8 +51,8 @@ def tested_of(settings: DocumentsConfig, loaded: Loaded, fitted: Fitted) -> Scor
     """Returns the scores of the test part."""
     if settings.documents.task != "mlm":
         return score_of_part(predictor_of(fitted.network, loaded, settings.documents.task), loaded, "test")
-    rows = guessed(fitted.network, loaded, "test", masking_of(settings, loaded.reading.vocabulary))
-    loss = float(error_of("mlm", rows[["tokens", "nats"]].sum().to_numpy(float)))
+    rows = guessed_of(settings, loaded, fitted.network, "test")
+    loss = guessing_loss(rows)
     return Scored(loss, rows, {"mlm_loss": loss}, pd.DataFrame())
 
 

@@ -11,8 +11,9 @@ import torch
 
 from data.documents.values import normalised
 from data.pages import OUTSIDE, Document
+from models.documents.chunks import Reading
+from models.documents.guessing import guess_loss
 from models.documents.network import DocumentNetwork
-from models.documents.objective import guess_losses
 from models.documents.predictor import CLASSES, TAGS, DocumentPredictor, tagged
 from models.sequence.entities import Counts, entity_counts, set_counts, values_in
 from models.sequence.masking import Masking
@@ -125,22 +126,21 @@ def class_scores(predictions: Any) -> dict[str, float]:
     return {"accuracy": float(right), "macro_f1": f1(true, named, average="macro")}
 
 
-def guessed(network: DocumentNetwork, loaded: Loaded, part: str, masking: Masking) -> pd.DataFrame:
-    """Returns a row a document: the loss of its hidden tokens, and how many these are."""
+def guessed(
+    network: DocumentNetwork, reading: Reading, documents: Sequence[Document], pieces: Sequence[Piece], masking: Masking
+) -> pd.DataFrame:
+    """Returns a row a document: the loss of its hidden tokens, and how many these are. What is hidden follows from the
+    document's place, whatever its chunks. pieces: the chunks of the documents."""
     network.eval()
-    pieces = loaded.parts[part]
-    losses = guess_losses(network, [piece.chunk.document for piece in pieces], masking)
-    documents = loaded.data.parts[part]
-    rows: Any = pd.DataFrame(
-        {"document": documents[place].name, "words": len(documents[place].words), "tokens": float(loss.weight),
-         "nats": float(loss.total)}
-        for (place, _), loss in zip(pieces, losses, strict=True)
-    )  # fmt: skip
-    return rows.groupby(["document", "words"], sort=False, as_index=False).sum()
+    rows = list[dict[str, Any]]()
+    for place, chunks in chunks_by_document(pieces):
+        own = documents[place]
+        loss = guess_loss(network, chunks, reading.tokens(own), masking, seed=place)
+        row = {"document": own.name, "words": len(own.words), "tokens": loss.weight, "nats": float(loss.total)}
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
-def guessing_loss(network: DocumentNetwork, pieces: list[Piece], masking: Masking) -> float:
-    """Returns nats a hidden token over the documents of a part."""
-    network.eval()
-    losses = guess_losses(network, [piece.chunk.document for piece in pieces], masking)
-    return sum(float(loss.total) for loss in losses) / sum(float(loss.weight) for loss in losses)
+def guessing_loss(rows: pd.DataFrame) -> float:
+    """Returns nats a hidden token over documents. rows: as `guessed` gives them."""
+    return float(error_of("mlm", rows[list(SUMS["mlm"])].sum().to_numpy(float)))

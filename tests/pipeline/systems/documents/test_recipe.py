@@ -121,6 +121,16 @@ def test_hidden_words_are_learned_from_other_documents(run_pipeline: Callable, c
     assert 2 < metrics["evaluate/test_mlm_loss"] < np.log(400)
 
 
+def test_arms_guess_the_same_tokens_whatever_they_read_at_once(run_pipeline: Callable, client) -> None:
+    asked = ("documents.task=mlm", "documents.max_length=32,48", "documents.overflow=cut,chunk")
+    result = run_pipeline("-m", *QUIET, *asked)
+    assert result.status == 0, result.err
+    parent = next(run for run in client.search_runs(["1", "2"]) if "multirun" in run.info.run_name)
+    counted = [rows["tokens"].tolist() for _, rows in table(parent, "documents.csv").groupby("run_id")]
+    assert len(counted) == 4
+    assert all(own == counted[0] for own in counted)
+
+
 def test_kinds_and_classes_without_a_training_document_are_named() -> None:
     data = SyntheticDocuments(train=2, validation=1, test=1, words=60, questions=6, values=3).load()
     assert described("entities", data) == "synthetic_documents: 2 train, 1 validation, 1 test documents"

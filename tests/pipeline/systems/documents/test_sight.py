@@ -24,13 +24,13 @@ def test_the_class_of_a_document_is_read_where_all_words_are_seen(pattern: Any, 
     vocabulary = Vocabulary.train([" ".join(own.words) for own in data.parts["train"]], pieces=300)
     reading = Reading(vocabulary, (pattern,), 1, longest, stride=20)
     pieces = [Piece(i, chunk) for i, own in enumerate(data.parts["test"]) for chunk in reading.chunks(own)]
-    found = sight_of(Loaded(data, reading, {"test": pieces}, {}, "", torch.device("cpu")))
+    found = sight_of(Loaded(data, reading, {"test": pieces}, {}, data, torch.device("cpu")))
     assert (found["reach"], found["ceiling"]) == (1, 1)
     told = {place: own.cues[0, 1] for place, own in enumerate(data.parts["test"])}
     cut = [own for own in pieces if told[own.document] >= own.chunk.stretch.end]  # no chunk with the word that tells
     assert bool(cut) is (longest == 90)
     if cut:
-        assert sight_of(Loaded(data, reading, {"test": cut}, {}, "", torch.device("cpu")))["reach"] == 0
+        assert sight_of(Loaded(data, reading, {"test": cut}, {}, data, torch.device("cpu")))["reach"] == 0
 
 
 @pytest.mark.parametrize("longest", [600, 90], ids=["whole", "chunks"])
@@ -40,7 +40,7 @@ def test_reach_is_the_share_of_cues_whose_word_is_a_key(pattern: Any, reach: int
     vocabulary = Vocabulary.train([" ".join(own.words) for own in data.parts["train"]], pieces=300)
     reading = Reading(vocabulary, (pattern,), 1, longest, stride=20)
     pieces = [Piece(i, chunk) for i, own in enumerate(data.parts["test"]) for chunk in reading.chunks(own)]
-    found = sight_of(Loaded(data, reading, {"test": pieces}, {}, "", torch.device("cpu")))
+    found = sight_of(Loaded(data, reading, {"test": pieces}, {}, data, torch.device("cpu")))
     keys = pairs = tokens = 0
     seen = list[bool]()
     for place, (stretch, own) in pieces:

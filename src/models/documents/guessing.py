@@ -1,0 +1,47 @@
+"""How well a network guesses hidden tokens of whole documents, whatever the chunks in which it reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from models.documents.chunks import Chunk, owners_of, rows_of, word_counts
+from models.documents.network import DocumentNetwork
+from models.documents.objective import GuessingBatch, GuessingObjective
+from models.documents.tokens import PageTokens
+from models.runtime.objective import Loss
+from models.sequence.masking import Hidden, Masking, hide
+
+NO_LIMIT = 2**62  # tokens of a batch
+
+
+def hidden_in(
+    chunks: Sequence[Chunk], tokens: PageTokens, masking: Masking, generator: torch.Generator
+) -> list[Hidden]:
+    """Returns what is hidden in each chunk of one document.
+
+    It is drawn once, over the tokens of the document. Each hidden token is guessed once, in the chunk that says what
+    its word is, see `models.documents.chunks.owners_of`; where chunks overlap, it is hidden in the other one too.
+    """
+    drawn, found = hide(tokens.ids, tokens.words, masking, generator), list[Hidden]()
+    owners = torch.from_numpy(owners_of([chunk.stretch for chunk in chunks], word_counts(tokens)))
+    for number, (stretch, _) in enumerate(chunks):
+        rows = rows_of(tokens, stretch)
+        here = owners[tokens.words[rows]] == number  # of the first token, which is never hidden, it does not matter
+        found.append(Hidden(drawn.tokens[rows], drawn.guessed[rows] & here))
+    return found
+
+
+@torch.no_grad()
+def guess_loss(
+    network: DocumentNetwork, chunks: Sequence[Chunk], tokens: PageTokens, masking: Masking, *, seed: int
+) -> Loss:
+    """Returns Σ (−log p) over the hidden tokens of one document, in nats, and how many these are.
+
+    chunks, tokens: of the document, as its reading gives them. seed: of what is hidden, the same for every network.
+    """
+    objective = GuessingObjective(network, [own.document for own in chunks], tokens=NO_LIMIT, masking=masking)
+    hidden = hidden_in(chunks, tokens, masking, torch.Generator().manual_seed(seed))
+    losses = [objective.loss(GuessingBatch([row], [own])) for row, own in enumerate(hidden)]
+    return Loss(torch.stack([own.total for own in losses]).sum(), sum(own.weight for own in losses))
