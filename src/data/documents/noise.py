@@ -49,11 +49,12 @@ def shuffled(document: Document, generator: np.random.Generator) -> Document:
 
 def lines_of(document: Document) -> Iterator[list[np.ndarray]]:
     """Yields the lines of a document, each as its units: places of a word, or of the words of an entity. A line ends
-    where a word stands left of the one before, or on another page; a unit is never cut by it."""
+    where a unit stands left of the word before, or reaches another page; a unit over two pages is a line by itself, and
+    no unit is cut."""
     line, pages, left = list[np.ndarray](), document.pages, document.boxes[:, 0]
     for unit in units_of(document):
         first = unit[0]
-        if line and (pages[first] != pages[first - 1] or left[first] < left[first - 1]):
+        if line and (pages[unit[-1]] != pages[line[0][0]] or left[first] < left[first - 1]):
             yield line
             line = []
         line.append(unit)

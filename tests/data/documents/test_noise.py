@@ -7,7 +7,7 @@ import pytest
 
 from data.documents.generator import SyntheticDocuments
 from data.documents.noise import lines_of, read_badly
-from data.pages import NO_WORD, Documents
+from data.pages import NO_WORD, Document, Documents
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +51,20 @@ def test_the_cue_of_a_label_goes_with_its_word() -> None:
     for _, own in read_badly(late, jitter=0, shuffle=True, seed=0).all():
         ((asked, told),) = own.cues.tolist()
         assert (asked, own.words[told]) == (NO_WORD, f"answer{own.label}")
+
+
+def test_words_stay_on_their_pages_where_an_entity_runs_over_two(made: Documents) -> None:
+    document = made.parts["test"][0]
+    boxes = np.tile(np.float32([1, 1, 2, 2]), (9, 1)) + np.arange(9, dtype=np.float32)[:, None]
+    pages = np.array([0] * 5 + [1] * 4, np.int16)
+    tags = ("O", "O", "O", "B-a", "I-a", "I-a", "O", "O", "O")
+    own = Document("x", tuple("abcdefghi"), boxes, pages, document.sizes[:1] * 2, None, tags)
+    data = Documents("x", {**made.parts, "test": (own,)}, "x")
+    assert [len(line) for line in lines_of(own)] == [3, 1, 3]
+    for seed in range(5):
+        found = read_badly(data, jitter=0, shuffle=True, seed=seed).parts["test"][0]
+        assert [set(found.words[:3]), found.words[3:6], set(found.words[6:])] == [set("abc"), tuple("def"), set("ghi")]
+        assert found.pages.tolist() == pages.tolist()
 
 
 def test_an_entity_stays_together(made: Documents) -> None:
