@@ -18,6 +18,7 @@ from models.documents.predictor import CLASSES, TAGS, DocumentPredictor, tagged
 from models.sequence.entities import Counts, entity_counts, set_counts, values_in
 from models.sequence.masking import Masking
 from models.sequence.scores import f1
+from pipeline.host.errors import PipelineError
 from pipeline.systems.documents.load import Loaded, Piece, chunks_by_document, outputs_of
 
 HEADS = {"entities": TAGS, "classes": CLASSES}
@@ -142,5 +143,11 @@ def guessed(
 
 
 def guessing_loss(rows: pd.DataFrame) -> float:
-    """Returns nats a hidden token over documents. rows: as `guessed` gives them."""
+    """Returns nats a hidden token over documents. rows: as `guessed` gives them. Raises PipelineError where no token
+    is hidden."""
+    if not rows["tokens"].sum():
+        raise PipelineError(
+            f"no token of {len(rows)} documents, {rows['document'].iloc[0]} first, is hidden, so that there is no loss "
+            "of guessing; give longer documents to the validation and test part, or raise pretrain.share"
+        )
     return float(error_of("mlm", rows[list(SUMS["mlm"])].sum().to_numpy(float)))

@@ -152,6 +152,7 @@ def test_kinds_and_classes_without_a_training_document_are_named() -> None:
     (("documents.vocabulary=100",), "documents.vocabulary=100: pieces must be at least 260"),
     (("attention.window=7",), "attention: window must be an even number"),
     (("encoder.heads=3",), "encoder: width must be a multiple of heads"),
+    (("documents.task=mlm", "pretrain.share=0.00001"), "no token of 3 documents, validation-0 first, is hidden"),
     (("data=cycles",), "takes documents"),
     (("+data@pretrain_on=cycles",), "choose pretrain_on="),
 ])  # fmt: skip
