@@ -78,11 +78,18 @@ def documents_of(group: str, section: Any, settings: DocumentsConfig) -> Documen
 
 
 def check_answers(task: str, data: Documents) -> None:
-    """Raises PipelineError for data without the tags or classes that a task needs."""
+    """Raises PipelineError for data without the tags or classes that a task needs, and where the validation part has no
+    entity, as no epoch would be better than another."""
     if task == "entities" and not data.tags:
         raise PipelineError(f"documents.task=entities: {data.name} has no tags; give some, or take another task")
     if task == "classes" and not data.classes:
         raise PipelineError(f"documents.task=classes: {data.name} has no labels; give some, or take another task")
+    if task == "entities" and not names_in(task, data.parts["validation"]):
+        raise PipelineError(
+            f"documents.task=entities: {data.name} has no entity in its {len(data.parts['validation'])} validation "
+            "documents, by which the best epoch is chosen; give it documents with entities (column part, or another "
+            "data.seed or data.validation)"
+        )
 
 
 def outputs_of(task: str, data: Documents) -> tuple[str, ...]:

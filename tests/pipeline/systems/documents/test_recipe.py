@@ -17,7 +17,9 @@ from logged import artifacts, only_run, table
 from models.documents.objective import ReadingObjective
 from models.sequence.vocabulary import Vocabulary
 from other_vocabulary import other_pieces
+from pipeline.host.errors import PipelineError
 from pipeline.host.paths import store_folder
+from pipeline.systems.documents.load import check_answers
 from pipeline.systems.documents.recipe import described
 from pipeline.systems.documents.servable import table_of
 
@@ -141,6 +143,18 @@ def test_kinds_and_classes_without_a_training_document_are_named() -> None:
     assert described("entities", others).endswith(said.format("date"))
     assert described("classes", others).endswith(said.format("sale"))
     assert described("mlm", others) == described("mlm", data)
+
+
+def test_a_validation_part_without_an_entity_is_refused() -> None:
+    data = SyntheticDocuments(train=2, validation=1, test=1, words=60, questions=6, values=3).load()
+    check_answers("entities", data)
+    (own,) = data.parts["validation"]
+    empty = replace(data, parts={**data.parts, "validation": (own._replace(tags=("O",) * 60),)})
+    check_answers("mlm", empty)
+    with pytest.raises(
+        PipelineError, match=r"^documents.task=entities: synthetic_documents has no entity in its 1 val"
+    ):
+        check_answers("entities", empty)
 
 
 @pytest.mark.parametrize(("asked", "said"), [
