@@ -123,8 +123,8 @@ class Reading:
 
     vocabulary: of pieces. patterns: one for all layers, or one for each. layers: of the network. max_length: tokens of
     a chunk, the first among them. stride: tokens that a chunk repeats of the one before. lower_case: whether words are
-    read in small letters. seed: of patterns that draw: the same document gives the same plans. Raises ValueError for
-    numbers that make no sense.
+    read in small letters. seed: of patterns that draw: the same document gives the same plans. whole: whether what is
+    behind the first chunk is read. Raises ValueError for numbers that make no sense.
     """
 
     vocabulary: Vocabulary
@@ -134,6 +134,7 @@ class Reading:
     stride: int = 512
     lower_case: bool = True
     seed: int = 0
+    whole: bool = True
 
     def __post_init__(self) -> None:
         if self.max_length < 2:
@@ -155,8 +156,8 @@ class Reading:
         whole = tokens_of(words, document.boxes, document.pages.astype(np.int64), sizes, self.vocabulary)
         return shortened_words(whole, self.max_length - 1)
 
-    def chunks(self, document: Placed, targets: Tensor = NONE, *, whole: bool = True) -> list[Chunk]:
-        """Returns a document with a word at least in chunks; without `whole` only the first.
+    def chunks(self, document: Placed, targets: Tensor = NONE) -> list[Chunk]:
+        """Returns a document with a word at least in chunks; only the first where it is not read whole.
 
         targets: the class, (1,), or the tag of each word, (word,). Raises ValueError where a pattern looks at places
         and no word has a box.
@@ -171,7 +172,7 @@ class Reading:
         seed = [self.seed, zlib.crc32(tokens.ids.numpy().tobytes())]
         by_word = len(targets) == len(document.words)
         found = list[Chunk]()
-        for number, stretch in enumerate(stretches if whole else stretches[:1]):
+        for number, stretch in enumerate(stretches if self.whole else stretches[:1]):
             own = tokens if len(stretches) == 1 else chosen_tokens(tokens, stretch)
             layout = layout_of(own, centres[slice(*stretch)])
             plans = plans_of(self.patterns, layout, layers=self.layers, seed=[*seed, number])

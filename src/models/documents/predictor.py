@@ -28,15 +28,23 @@ from models.sequence.vocabulary import read_vocabulary
 DESCRIPTION, ARRAYS, VOCABULARY = "documents.json", "documents.npz", "vocabulary.json"
 LEAST = 1e-300  # probability whose logarithm is taken
 TAGS, CLASSES = HEADS = ("tags", "classes")
-READ = ("patterns", "max_length", "stride", "lower_case", "seed")  # of `Reading`, what is written beside the vocabulary
+READ = (
+    "patterns",
+    "max_length",
+    "stride",
+    "lower_case",
+    "seed",
+    "whole",
+)  # of `Reading`, written beside the vocabulary
+BEFORE = {"whole": True}  # as predictors read that were saved before it was written
 
 
 class Tagged(NamedTuple):
     """Holds what a network says of the words of a document.
 
-    labels: the most probable tags that are legal, an I behind a B or I of its kind. probabilities: of these, float64
-    (word,). entities: int64 (word,), the number of the word's entity, from 1 in each document, 0 for none. chunks: in
-    how many the document was read.
+    labels: the most probable tags that are legal, an I behind a B or I of its kind, of the words that are read, which
+    are all where the reading is whole. probabilities: of these, float64 (word,). entities: int64 (word,), the number of
+    the word's entity, from 1 in each document, 0 for none. chunks: in how many the document was read.
     """
 
     labels: tuple[str, ...]
@@ -55,11 +63,12 @@ class Classified(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """Holds probabilities of a document: of each word's tags, float64 (word, tag), or of its classes, (1, class); and
-    in how many chunks it was read."""
+    """Holds probabilities of a document: of each word's tags, float64 (word, tag), or of its classes, (1, class); in
+    how many chunks it was read, and how many words stand behind these."""
 
     probabilities: np.ndarray
     chunks: int
+    unread: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +103,8 @@ class DocumentPredictor:
 
         A document of more than `max_length` tokens is read in chunks that overlap; a word's tag comes from the chunk in
         which it stands farthest from the ends. No document depends on the others. Raises ValueError for a model of
-        classes, and as `Reading.chunks`; warns of words without a box and of documents without words.
+        classes, and as `Reading.chunks`; warns of words without a box, of words that are not read, and of documents
+        without words.
         """
         return [tagged(self.outputs, found) for found in self.probabilities(documents, TAGS)]
 
@@ -103,7 +113,8 @@ class DocumentPredictor:
         of tokens. Raises ValueError for a model of tags, and else as `tags`."""
         found = self.probabilities(documents, CLASSES)
         return [
-            Classified(self.outputs[int(own[0].argmax())] if chunks else None, own[0], chunks) for own, chunks in found
+            Classified(self.outputs[int(own[0].argmax())] if chunks else None, own[0], chunks)
+            for own, chunks, _ in found
         ]
 
     def probabilities(self, documents: Sequence[Placed], head: str) -> list[Spread]:
@@ -112,14 +123,17 @@ class DocumentPredictor:
             raise ValueError(f"this model knows {self.head}, and {head} are asked for; take the other kind of model")
         warn_of(documents, boxes=self.network.architecture.boxes)
         with torch.inference_mode(), threads_for(self.network):
-            return [self._of(document) for document in documents]
+            found = [self._of(document) for document in documents]
+        warn_of_unread(found, documents, self.reading.max_length)
+        return found
 
     def _of(self, document: Placed) -> Spread:
         if not len(document.words):
             none = np.full((1, len(self.outputs)), np.nan)
             return Spread(none if self.head == CLASSES else none[:0], 0)
         try:
-            return self.joined(self.reading.chunks(document))
+            chunks = self.reading.chunks(document)
+            return self.joined(chunks)._replace(unread=len(document.words) - chunks[-1].stretch.end)
         except torch.OutOfMemoryError as error:
             raise ValueError(f"{named(document)}: it does not fit into memory; lower max_length") from error
 
@@ -183,6 +197,14 @@ def warn_of(documents: Sequence[Placed], *, boxes: bool) -> None:
                       stacklevel=4)  # fmt: skip
 
 
+def warn_of_unread(found: Sequence[Spread], documents: Sequence[Placed], most: int) -> None:
+    """Warns, with their number, of words behind the first chunk of a reading that is not whole."""
+    unread, every = sum(own.unread for own in found), sum(len(document.words) for document in documents)
+    if unread:
+        warnings.warn(f"{unread} of {every} words are not read, as this model was trained to read the first {most} "
+                      "tokens of a document alone", stacklevel=4)  # fmt: skip
+
+
 def load_predictor(folder: str | Path) -> DocumentPredictor:
     """Returns the predictor that `save` wrote into a folder; it says the same. Nothing is unpickled. Raises ValueError
     for a folder without one, or with another vocabulary than the one that was saved, and ImportError without the
@@ -201,7 +223,8 @@ def load_with(folder: str | Path) -> tuple[DocumentPredictor, dict[str, Any]]:
         state = read_tensors(folder / ARRAYS)
         network.to(state["guess_bias"].dtype).load_state_dict(state)
         vocabulary = read_vocabulary(folder / VOCABULARY, described.get("vocabulary"))
-        how = {name: made_of(described["reading"][name]) for name in READ}
+        read = BEFORE | described["reading"]
+        how = {name: made_of(read[name]) for name in READ}
         reading = Reading(vocabulary, layers=network.architecture.layers, **how)
         predictor = DocumentPredictor(network.eval(), reading, described["head"], tuple(described["outputs"]))
         return predictor, described["more"]

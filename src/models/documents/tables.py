@@ -127,7 +127,7 @@ def predicted_table(predictor: DocumentPredictor, table: pd.DataFrame) -> pd.Dat
     """Returns what a model says of the documents of a table.
 
     Of tags the rows of the table with label, probability, entity (its number in the document, from 1) and chunks, in
-    how many parts the document was read; they are empty where there is no word, and entity outside of one. Of classes a
+    how many parts the document was read; they are empty where no word is read, and entity outside of one. Of classes a
     row a document, in their order: document, label, its probability, chunks, and probability_<class> of every class.
     Raises as `documents_in` and `DocumentPredictor.tags`.
     """
@@ -142,7 +142,8 @@ def tagged_table(predictor: DocumentPredictor, table: pd.DataFrame, found: list[
     labels = np.full(len(table), None, object)
     probabilities, numbers, chunks = np.full(len(table), np.nan), np.zeros(len(table), np.int64), labels.copy()
     for own, (_, rows) in zip(predictor.tags([each.document for each in found]), found, strict=True):
-        labels[rows], probabilities[rows], numbers[rows], chunks[rows] = own.labels, *own[1:]
+        read = rows[: len(own.labels)]
+        labels[read], probabilities[read], numbers[read], chunks[read] = own.labels, *own[1:]
     entity = pd.Series(numbers).astype("Int64")
     said = {LABEL: labels, PROBABILITY: probabilities, ENTITY: entity.mask(entity == 0),
             CHUNKS: pd.Series(chunks).astype("Int64")}  # fmt: skip

@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +126,9 @@ def test_targets_go_with_their_words(documents: list[Document], vocabulary: Voca
         assert len(chunk.document.tokens.starts) == len(chunk.document.targets)
         assert chunk.document.tokens.words[0] == -1
         assert chunk.document.tokens.positions.tolist() == list(range(len(chunk.document.tokens.ids)))
-    assert [own.document.targets.tolist() for own in reading.chunks(document, torch.tensor([2]), whole=False)] == [[2]]
+    assert [
+        own.document.targets.tolist() for own in replace(reading, whole=False).chunks(document, torch.tensor([2]))
+    ] == [[2]]
 
 
 def test_a_word_of_more_tokens_than_are_read_has_a_tag(vocabulary: Vocabulary) -> None:
@@ -155,6 +158,9 @@ def test_what_was_saved_says_the_same(documents: list[Document], vocabulary: Voc
     with pytest.raises(ValueError, match=rf"^{re.escape(str(tmp_path))}\S+vocabulary.json has the SHA-256 {digests}"):
         load_predictor(tmp_path / "kept")
     (tmp_path / "kept" / "vocabulary.json").write_text(vocabulary.to_json())
+    assert told["reading"].pop("whole") is True
+    (tmp_path / "kept" / "documents.json").write_text(json.dumps(told))
+    assert load_predictor(tmp_path / "kept").reading.whole  # as it was before it was written
     told["reading"]["max_length"] = 500
     (tmp_path / "kept" / "documents.json").write_text(json.dumps(told))
     with pytest.raises(ValueError, match=r"^max_length=500, and the network reads 400 tokens$"):
@@ -165,6 +171,26 @@ def test_what_was_saved_says_the_same(documents: list[Document], vocabulary: Voc
     (tmp_path / "kept" / "vocabulary.json").unlink()
     with pytest.raises(ValueError, match=r"holds no saved model: vocabulary.json is not there"):
         load_predictor(tmp_path / "kept")
+
+
+@pytest.mark.parametrize("head", ["tags", "classes"])
+def test_what_was_trained_on_beginnings_reads_beginnings_and_says_so(
+    documents: list[Document], vocabulary: Vocabulary, head: str, tmp_path: Path
+) -> None:
+    own = predictor(vocabulary, head, max_length=90, stride=30)
+    cut = DocumentPredictor(own.network, replace(own.reading, whole=False), head, own.outputs)
+    ends = [own.reading.chunks(document)[0].stretch.end for document in documents]
+    short = [each._replace(words=each.words[:end], boxes=each.boxes[:end], pages=each.pages[:end])
+             for each, end in zip(documents, ends, strict=True)]  # fmt: skip
+    cut.save(tmp_path / "kept")
+    with pytest.warns(UserWarning, match=rf"^{240 - sum(ends)} of 240 words are not read, .* the first 90 tokens"):
+        found = predicted_table(load_predictor(tmp_path / "kept"), table_of(documents))
+    expected = predicted_table(own, table_of(short))
+    if head == "classes":
+        pd.testing.assert_frame_equal(found, expected)
+    else:
+        assert found["label"].isna().sum() == 240 - sum(ends)
+        assert found["label"].dropna().tolist() == expected["label"].tolist()
 
 
 def test_a_table_comes_back_with_tags(documents: list[Document], vocabulary: Vocabulary) -> None:

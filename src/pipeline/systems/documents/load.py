@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
@@ -124,7 +125,7 @@ def reading_of(settings: DocumentsConfig, vocabulary: Vocabulary) -> Reading:
     own = settings.documents
     return Reading(
         vocabulary, (pattern_of(settings),), settings.encoder.layers, own.max_length, own.stride, own.lower_case,
-        settings.seed,
+        settings.seed, own.overflow == "chunk",
     )  # fmt: skip
 
 
@@ -155,15 +156,15 @@ def pieces_of(settings: DocumentsConfig, reading: Reading, data: Documents, task
     """Returns the chunks of each part, with a bar; the first of each document alone with documents.overflow=cut. With
     documents.task=mlm documents are scored whole in any case, so that all networks guess the same tokens. Raises
     DataError, naming the document, for one that cannot be read."""
-    cut, scored_whole = settings.documents.overflow == "cut", settings.documents.task == "mlm"
+    scored = replace(reading, whole=True) if settings.documents.task == "mlm" else reading
     parts: dict[str, list[Piece]] = {part: [] for part in PARTS}
     with tqdm(total=sum(map(len, data.parts.values())), desc="plan", unit="document", leave=False, disable=None) as bar:
         for part, documents in data.parts.items():
-            whole = not cut or (scored_whole and part != "train")
+            how = reading if part == "train" else scored
             for place, document in enumerate(documents):
                 targets = targets_of(task, outputs_of(task, data), document)
                 with said_of_data(data):
-                    chunks = reading.chunks(document, targets, whole=whole)
+                    chunks = how.chunks(document, targets)
                 parts[part] += [Piece(place, chunk) for chunk in chunks]
                 bar.update()
     return parts

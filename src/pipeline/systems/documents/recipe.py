@@ -74,13 +74,16 @@ def stages(settings: DocumentsConfig, job: Job, loaded: Loaded, here: Study) -> 
 def keep(settings: DocumentsConfig, job: Job, loaded: Loaded, fitted: Fitted, here: Study) -> str:
     """The model, logged as `tracking.log_model` says; returns words about it. One that only guesses is not kept."""
     from pipeline.systems.documents.servable import trained_model
-    from pipeline.tracking.model import NOT_KEPT, kept_in_words, read_as
+    from pipeline.tracking.model import NOT_KEPT, keep_model, kept_in_words, read_as
 
     if settings.documents.task == "mlm":
         here.run.tags({NOT_KEPT: "a network that guesses hidden words has no answers to give"})
         return ""
     predictor = predictor_of(fitted.network, loaded, settings.documents.task)
     kept = trained_model(predictor, loaded.data.parts["test"], fitted.validation)
+    if not loaded.reading.whole:
+        keep_model(here.run, kept, settings.tracking, DOCUMENTS)
+        return "\n\nThe model reads a document as far as documents.overflow=cut says; recipe=predict does not take it."
     return kept_in_words(here.run, kept, settings.tracking, DOCUMENTS, read_as(job.overrides))
 
 

@@ -41,7 +41,12 @@ def servable(parameters: Path) -> Servable:
         signature=ModelSignature(outputs=Schema(outputs)),
         example=example_in(parameters / EXAMPLE),
         requirements=pinned(f"{name}=={version(name)}" for name in ("scipy", "tokenizers")),
-        metadata={"takes": "documents", "columns": list(COLUMNS), "gives": predictor.head},
+        metadata={
+            "takes": "documents",
+            "columns": list(COLUMNS),
+            "gives": predictor.head,
+            "whole": predictor.reading.whole,
+        },
     )
 
 
@@ -77,5 +82,13 @@ def trained_model(predictor: DocumentPredictor, documents: Sequence[Document], e
     def save(folder: Path) -> None:
         predictor.save(folder / FOLDER)
 
-    example = table_of(documents[:EXAMPLE_DOCUMENTS], most=EXAMPLE_WORDS)
+    most = min(words_read(predictor, own) for own in documents[:EXAMPLE_DOCUMENTS])
+    example = table_of(documents[:EXAMPLE_DOCUMENTS], most=most)
     return TrainedModel(save, servable, example, error)
+
+
+def words_read(predictor: DocumentPredictor, document: Document) -> int:
+    """Returns how many words of a document stand in an example: not more than the predictor reads."""
+    if predictor.reading.whole:
+        return EXAMPLE_WORDS
+    return min(EXAMPLE_WORDS, predictor.reading.chunks(document)[0].stretch.end)

@@ -9,6 +9,7 @@ import pandas as pd
 from data.base import DataError
 from data.documents.table import NEEDED, PAGE, SIDES, SIZE, WordTable
 from data.files.table_files import TextFormat
+from pipeline.host.errors import PipelineError
 from pipeline.systems.predict.config import PredictConfig
 from pipeline.systems.predict.others import refuse_others
 
@@ -25,8 +26,14 @@ def predicted_documents(model: Any, settings: PredictConfig) -> tuple[pd.DataFra
     """Returns the rows of the file with the tags of their words, or a row a document with its class, and words about
     them.
 
-    Raises DataError for a file that cannot be read or that the model cannot read, PipelineError for settings of others.
+    Raises DataError for a file that cannot be read or that the model cannot read, PipelineError for settings of others
+    and for a model that reads the beginnings of documents alone.
     """
+    if not model.metadata.metadata.get("whole", True):  # a model that was logged before it was said reads all
+        raise PipelineError(
+            "this model was trained with documents.overflow=cut and does not read a document to its end; take one that "
+            "was trained with documents.overflow=chunk"
+        )
     refuse_others(settings, ("data.delimiter",), "reads documents")
     frame = read_words(settings)
     try:

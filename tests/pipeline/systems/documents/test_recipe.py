@@ -60,6 +60,21 @@ def test_a_run_leaves_scores_tables_figures_and_a_model_that_says_the_same(run_p
     ]  # fmt: skip
 
 
+def test_a_model_that_cuts_is_logged_as_it_was_scored(run_pipeline: Callable, client) -> None:
+    result = run_pipeline(*SMALL, "documents.overflow=cut", "tracking.detail=summary", "documents.baselines=false")
+    assert result.status == 0, result.err
+    run = only_run(client)
+    assert run.data.tags["mlflow.note.content"].endswith("recipe=predict does not take it.\n")
+    documents = SyntheticDocuments(train=6, validation=3, test=3, words=60, questions=6, values=3).load().parts["test"]
+    with pytest.warns(UserWarning, match="of 180 words are not read"):
+        said = mlflow.pyfunc.load_model(f"runs:/{run.info.run_id}/model").predict(table_of(documents))
+    predicted = table(run, "predictions.csv")
+    named = dict(zip(zip(predicted["document"], predicted["word"], strict=True), predicted["named"], strict=True))
+    keys = zip(said["document"], said.groupby("document").cumcount(), strict=True)
+    assert said["label"].fillna("O").tolist() == [named.get(key, "O") for key in keys]
+    assert said["label"].isna().any()
+
+
 def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_dropout(
     run_pipeline: Callable, client, monkeypatch
 ) -> None:

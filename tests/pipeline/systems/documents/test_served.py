@@ -97,6 +97,14 @@ def asked(path: Path, **changed: Any) -> PredictConfig:
     return settings
 
 
+def test_a_model_that_cuts_is_no_model_for_a_file(tmp_path: Path) -> None:
+    for whole in ({"whole": False}, {}):
+        model = SimpleNamespace(metadata=SimpleNamespace(metadata={"gives": "tags", **whole}))
+        said = r"^this model was trained with documents.overflow=cut and" if whole else "no-file.csv"
+        with pytest.raises(PipelineError if whole else DataError, match=said):
+            predicted_documents(model, asked(tmp_path / "no-file.csv"))
+
+
 def test_a_file_is_predicted_row_by_row(logged: Any, documents: list[Document], tmp_path: Path) -> None:
     model, path = mlflow.pyfunc.load_model(logged.path), tmp_path / "own.csv"
     table = table_of(documents).assign(more="x")
