@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from models.documents.chunks import AnyPattern
+from models.documents.chunks import SPATIAL, AnyPattern
 from models.documents.network import Architecture
 from models.sequence.vocabulary import library
 from pipeline.host.errors import PipelineError, said_of
@@ -16,12 +16,23 @@ def check(settings: DocumentsConfig) -> None:
         library()
     except ImportError as error:
         raise PipelineError(f"recipe=documents: {error}") from error
-    pattern_of(settings)
+    check_layout(settings)
     with said_of("encoder"):
         architecture_of(settings, vocabulary=1, outputs=0)
     check_lengths(settings)
     if settings.documents.task == "mlm" and not settings.pretrain.steps:
         raise PipelineError("documents.task=mlm scores what pretraining learns; leave out pretrain.steps=0")
+
+
+def check_layout(settings: DocumentsConfig) -> None:
+    """Raises PipelineError for an attention that cannot be, and for one that looks at boxes beside
+    documents.layout=text."""
+    pattern = pattern_of(settings)
+    if settings.documents.layout == "text" and isinstance(pattern, SPATIAL):
+        raise PipelineError(
+            f"documents.layout=text: the attention {type(pattern).__name__} looks at where words stand; take "
+            "attention=sliding_window, window_random or full, or documents.layout=boxes"
+        )
 
 
 def check_lengths(settings: DocumentsConfig) -> None:

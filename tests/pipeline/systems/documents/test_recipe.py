@@ -180,6 +180,7 @@ def test_a_validation_part_without_an_entity_is_refused() -> None:
     (("finetune.max_tokens=20",), "finetune.max_tokens=20 is less than documents.max_length=48"),
     (("documents.vocabulary=100",), "documents.vocabulary=100: pieces must be at least 260"),
     (("attention.window=7",), "attention: window must be an even number"),
+    (("documents.layout=text",), "documents.layout=text: the attention DistanceWindow looks at where words stand"),
     (("encoder.heads=3",), "encoder: width must be a multiple of heads"),
     (("documents.task=mlm", "pretrain.share=0.00001"), "no token of 3 documents, validation-0 first, is hidden"),
     (("data=cycles",), "takes documents"),
