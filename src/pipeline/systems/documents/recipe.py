@@ -30,12 +30,18 @@ def arm_of(settings: DocumentsConfig, job: Job) -> str:
     own = settings.documents
     unguessed = "" if settings.pretrain.steps else "no pretraining"
     if own.variant:
-        return f"{own.variant} {unguessed}".strip()
+        return " ".join(word for word in (own.variant, noise_of(settings), unguessed) if word)
     words = [str(job.choices.get("attention")), "" if own.layout == "boxes" else own.layout]
     encoder = str(job.choices.get("encoder"))
-    words += [f"jitter {own.jitter}" if own.jitter else "", "shuffled" if own.shuffle else ""]
-    words += [f"@{own.max_length}" if own.overflow == "cut" else ""]
+    words += [noise_of(settings), f"@{own.max_length}" if own.overflow == "cut" else ""]
     words += ["" if encoder == USUAL["encoder"] else encoder, unguessed]
+    return " ".join(word for word in words if word)
+
+
+def noise_of(settings: DocumentsConfig) -> str:
+    """Returns how documents are read worse than they are, "" where they are not."""
+    own = settings.documents
+    words = [f"jitter {own.jitter}" if own.jitter else "", "shuffled" if own.shuffle else ""]
     return " ".join(word for word in words if word)
 
 
@@ -65,7 +71,7 @@ def stages(settings: DocumentsConfig, job: Job, loaded: Loaded, here: Study) -> 
     with here.clock.stage("baselines"):
         others = baselines_of(settings, loaded.data)
     with here.clock.stage("report"):
-        log_fitted(here, fitted, tested, others)
+        log_fitted(here, fitted, tested, others, noise_of(settings))
         kept = keep(settings, job, loaded, fitted, here)
     here.close(said(tested, others, loaded.data) + kept, f"{tested.error:.4g} on the test part")
     return fitted.validation

@@ -42,15 +42,16 @@ def log_data(here: Study, loaded: Loaded) -> None:
     log_metrics(here.run, {f"attention/{name}": value for name, value in sight_of(loaded).items()})
 
 
-def log_fitted(here: Study, fitted: Fitted, tested: Scored, others: Mapping[str, Scored]) -> None:
-    """Metrics and tables; with all details the curves too."""
+def log_fitted(here: Study, fitted: Fitted, tested: Scored, others: Mapping[str, Scored], noise: str) -> None:
+    """Metrics and tables; with all details the curves too. noise: how documents are read worse than they are, a part of
+    the names of simple models in tables, as these are fitted to such documents too."""
     log_metrics(here.run, {f"evaluate/{name}": value for name, value in metrics_of(tested).items()})
     parameters = sum(parameter.numel() for parameter in fitted.network.parameters())
     log_metrics(here.run, {"model/parameters": float(parameters)})
     here.run.table(tested.by_document, BY_DOCUMENT)
     log_metrics(here.run, {f"evaluate/test_error_{marked(name)}": own.error for name, own in others.items()})
     if others:
-        tables = [own.by_document.assign(baseline=name) for name, own in others.items()]
+        tables = [own.by_document.assign(baseline=f"{name} {noise}".strip()) for name, own in others.items()]
         here.run.table(pd.concat(tables, ignore_index=True), BASELINES)
     if len(tested.predictions):
         here.run.table(tested.predictions, PREDICTIONS)

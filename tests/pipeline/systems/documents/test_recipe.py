@@ -128,6 +128,16 @@ def test_jobs_stand_side_by_side_with_simple_models_and_pretraining_is_shared(ru
     assert (paired["low"] <= paired["high"]).all()
 
 
+def test_simple_models_stand_beside_networks_that_read_as_badly(run_pipeline: Callable, client) -> None:
+    result = run_pipeline("-m", *QUIET, "documents.task=classes", "data.cue=late", "data.late_after=40",
+                          "documents.shuffle=false,true", "pretrain.steps=0")  # fmt: skip
+    assert result.status == 0, result.err
+    parent = next(run for run in client.search_runs(["1", "2"]) if "multirun" in run.info.run_name)
+    arms = ["distance_window no pretraining", "distance_window shuffled no pretraining"]
+    simple = ["TF-IDF", "TF-IDF shuffled", "majority", "majority shuffled"]
+    assert table(parent, "means.csv")["arm"].tolist() == arms + simple
+
+
 def test_hidden_words_are_learned_from_other_documents(run_pipeline: Callable, client) -> None:
     other = ("+data@pretrain_on=synthetic_documents", "pretrain_on.seed=5", "pretrain_on.words=30",
              "pretrain_on.questions=2")  # fmt: skip
