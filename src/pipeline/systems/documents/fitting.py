@@ -34,6 +34,7 @@ from pipeline.systems.documents.scores import HEADS, guessed, guessing_loss, pre
 
 WEIGHTS = "weights.npz"
 CLIP = 1.0
+MADE_BY = 2  # the code that learns to guess; raised where it learns otherwise, so that older weights are not taken
 ALL_EPOCHS = 10**9  # as many as the steps want
 
 
@@ -94,12 +95,13 @@ def pretrain(settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork
 
 
 def mark_of(settings: DocumentsConfig, loaded: Loaded) -> str:
-    """Returns the fingerprint of all that pretraining follows from."""
+    """Returns the fingerprint of all that pretraining follows from, its code by `MADE_BY`."""
     own = settings.documents
     parts = (
-        loaded.guessed_data.checksum, loaded.reading.vocabulary.to_json(), asdict(settings.encoder),
+        MADE_BY, loaded.guessed_data.checksum, loaded.reading.vocabulary.to_json(), asdict(settings.encoder),
         asdict(settings.pretrain), settings.attention, own.layout, own.max_length, own.overflow, own.stride,
         own.lower_case, settings.seed, settings.dtype, loaded.device.type,
+        own.overflow == "cut" and own.task == "mlm",  # then the validation part is scored whole
     )  # fmt: skip
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 

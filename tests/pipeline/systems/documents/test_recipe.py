@@ -19,6 +19,7 @@ from models.sequence.vocabulary import Vocabulary
 from other_vocabulary import other_pieces
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import store_folder
+from pipeline.systems.documents import baselines, fitting
 from pipeline.systems.documents.load import check_answers
 from pipeline.systems.documents.recipe import described
 from pipeline.systems.documents.servable import table_of
@@ -136,6 +137,22 @@ def test_simple_models_stand_beside_networks_that_read_as_badly(run_pipeline: Ca
     arms = ["distance_window no pretraining", "distance_window shuffled no pretraining"]
     simple = ["TF-IDF", "TF-IDF shuffled", "majority", "majority shuffled"]
     assert table(parent, "means.csv")["arm"].tolist() == arms + simple
+
+
+def test_what_other_code_made_is_made_anew(run_pipeline: Callable, client, monkeypatch) -> None:
+    asked = (*QUIET, "data.questions=4", "finetune.epochs=0")
+    shared = [store_folder() / "shared" / f"{name}-*" for name in ("pretrained", "baselines")]
+
+    def count() -> list[int]:
+        return [len(list(path.parent.glob(path.name))) for path in shared]
+
+    assert run_pipeline(*asked).status == 0
+    client.delete_run(only_run(client).info.run_id)
+    assert count() == [1, 1]
+    monkeypatch.setattr(fitting, "MADE_BY", fitting.MADE_BY + 1)
+    monkeypatch.setattr(baselines, "MADE_BY", baselines.MADE_BY + 1)
+    assert run_pipeline(*asked).status == 0
+    assert count() == [2, 2]
 
 
 def test_hidden_words_are_learned_from_other_documents(run_pipeline: Callable, client) -> None:
