@@ -53,7 +53,8 @@ class Document(NamedTuple):
     without one. pages: the page of each word, from 0, ascending. sizes: of each page. tags: of each word, empty where
     they are not known. cues: of a generated document, int64 (cue, 2), a word and the one that its tag hangs on, or −1
     and the word that the label hangs on. values: kinds and values that the document is known to give, in a normal
-    form, whether or not its words say them; empty where they are not known.
+    form, whether or not its words say them; empty where they are not known. first_page: what messages call the first
+    page, 0 or 1, as where it was read from.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Document(NamedTuple):
     tags: tuple[str, ...] = ()
     cues: np.ndarray = NO_CUES
     values: tuple[tuple[str, str], ...] = ()
+    first_page: int = 1
 
     def check(self) -> None:
         """Raises DataError, naming document, page and word, for what is no document."""
@@ -79,7 +81,9 @@ class Document(NamedTuple):
                     "is empty or holds a character that is no text; leave the word out")  # fmt: skip
         bad = np.flatnonzero(~(np.isfinite(sizes).all(1) & (sizes > 0).all(1)))
         if len(bad):
-            raise DataError(f"{self.name}, page {bad[0] + 1}: its size is missing or 0; give width and height")
+            raise DataError(
+                f"{self.name}, page {bad[0] + self.first_page}: its size is missing or 0; give width and height"
+            )
         self.refuse((self.pages < 0) | (self.pages >= len(sizes)), "is on a page that has no size; give its size")
         self.refuse(np.diff(self.pages, prepend=0) < 0, "is on an earlier page than the word before; put them in order")
         self.check_boxes(sizes[self.pages])
@@ -115,9 +119,8 @@ class Document(NamedTuple):
         """Raises DataError for the first word that has a fault. faults: bool (word,)."""
         if faults.any():
             word = int(faults.argmax())
-            raise DataError(
-                f"{self.name}, page {int(self.pages[word]) + 1}, word {word + 1} ({self.words[word]!r}): it {said}"
-            )
+            page = int(self.pages[word]) + self.first_page
+            raise DataError(f"{self.name}, page {page}, word {word + 1} ({self.words[word]!r}): it {said}")
 
     @property
     def without_box(self) -> int:

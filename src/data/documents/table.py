@@ -72,14 +72,17 @@ class WordTable:
 
     @cached_property
     def pages(self) -> np.ndarray:
-        """The page of each row, from 0 on: pages are counted from 1, or from 0 where a row has page 0. Raises DataError
-        for what is no such number."""
+        """The page of each row, from 0 on. Raises DataError for what is no such number."""
         pages = self.numbers(PAGE)
         bad = np.flatnonzero(~((pages >= 0) & (pages <= MOST_PAGE) & (pages == np.floor(pages))))
         if len(bad):
             self.fail(int(bad[0]), f"its page must be a whole number from 0 or 1 to {MOST_PAGE}")
-        whole = pages.astype(np.int64)
-        return whole if (whole == 0).any() else whole - 1
+        return pages.astype(np.int64) - self.first_page
+
+    @cached_property
+    def first_page(self) -> int:
+        """What the table calls the first page: 0 where a row has page 0, else 1."""
+        return int(not (self.numbers(PAGE) == 0).any())
 
     @cached_property
     def starts(self) -> np.ndarray:
@@ -122,7 +125,7 @@ def documents_of(table: WordTable) -> list[Document]:
         pages = table.pages[kept].clip(0).astype(np.int16)
         document = Document(
             f"{table.file}, document {names[i]}", tuple(words[row] for row in kept), boxes[kept], pages,
-            page_sizes(table, rows, sizes), labels[i], own,
+            page_sizes(table, rows, sizes), labels[i], own, first_page=table.first_page,
         )  # fmt: skip
         document.check()
         found.append(document._replace(name=names[i]))

@@ -95,7 +95,7 @@ def check_tags(document: PageWords, tags: Answer) -> None:
     for word, (last, tag) in enumerate(zip((OUTSIDE, *tags), tags, strict=False)):
         begins, _, kind = tag.partition("-") if isinstance(tag, str) else ("", "", "")
         if tag != OUTSIDE and not (begins in ("B", "I") and kind and follows(tag, last)):
-            page, text = int(document.pages[word]) + 1, shown(document.words[word])
+            page, text = int(document.pages[word]) + document.first_page, shown(document.words[word])
             raise ValueError(
                 f"document {document.name}, page {page}, word {word + 1} ({text}): its tag {shown(tag)} is not O, "
                 "B-kind, or I-kind behind B or I of its kind; mend it"

@@ -42,15 +42,16 @@ def documents_in(table: Any) -> list[Rows]:
     words = [word_in(value, row) for row, value in enumerate(table[WORD])]
     boxes = np.column_stack([numbers_in_column(table[side], ADVICE) for side in SIDES])
     sizes = np.column_stack([numbers_in_column(table[side], ADVICE) for side in SIZE])
-    pages, there = pages_in(table), np.array([bool(word) for word in words], bool)
+    (pages, first_page), there = pages_in(table), np.array([bool(word) for word in words], bool)
     if not there.all():
         warnings.warn(f"{int((~there).sum())} of {len(words)} rows have no word; nothing is said of them", stacklevel=3)
     found = list[Rows]()
     for name, rows in zip(names, np.split(np.arange(len(words)), starts[1:]), strict=True):
         own = rows[there[rows]]
         document = PageWords(
-            tuple(words[row] for row in own), boxes[own], pages[own], page_sizes(name, pages[rows], sizes[rows]), name
-        )
+            tuple(words[row] for row in own), boxes[own], pages[own],
+            page_sizes(name, pages[rows], sizes[rows], first_page=first_page), name, first_page,
+        )  # fmt: skip
         check(document)
         found.append(Rows(document, own))
     return found
@@ -96,16 +97,18 @@ def word_in(value: Any, row: int) -> str:
     return visible(str(value))
 
 
-def pages_in(table: Any) -> np.ndarray:
-    """Returns the page of each row, from 0 on. Raises ValueError for what is no number of a page."""
+def pages_in(table: Any) -> tuple[np.ndarray, int]:
+    """Returns the page of each row, from 0 on, and what the table calls the first page, 0 or 1. Raises ValueError for
+    what is no number of a page."""
     pages = numbers_in_column(table[PAGE], "give the number of its page")
     bad = np.flatnonzero(~((pages >= 0) & (pages <= MOST_PAGE) & (pages == np.floor(pages))))
     if len(bad):
         raise ValueError(f"column {PAGE}, row {bad[0]}: its page must be a whole number from 0 or 1 to {MOST_PAGE}")
-    return pages.astype(np.int64) - int(pages.min() > 0)
+    first_page = int(pages.min() > 0)
+    return pages.astype(np.int64) - first_page, first_page
 
 
-def page_sizes(name: str, pages: np.ndarray, sizes: np.ndarray) -> tuple[tuple[float, float], ...]:
+def page_sizes(name: str, pages: np.ndarray, sizes: np.ndarray, *, first_page: int) -> tuple[tuple[float, float], ...]:
     """Returns the size of each page of a document; one without a row is as large as the one before, or else the first.
 
     Raises ValueError, naming document and page, for a size that is missing or 0, and for two sizes of one page.
@@ -113,9 +116,13 @@ def page_sizes(name: str, pages: np.ndarray, sizes: np.ndarray) -> tuple[tuple[f
     known: dict[int, tuple[float, float]] = {}
     for page, (wide, high) in zip(pages.tolist(), sizes.tolist(), strict=True):
         if not (0 < wide < np.inf and 0 < high < np.inf):
-            raise ValueError(f"document {name}, page {page + 1}: its size is missing or 0; give {' and '.join(SIZE)}")
+            raise ValueError(
+                f"document {name}, page {page + first_page}: its size is missing or 0; give {' and '.join(SIZE)}"
+            )
         if known.setdefault(page, (wide, high)) != (wide, high):
-            raise ValueError(f"document {name}, page {page + 1}: it has two sizes; give all its words the same")
+            raise ValueError(
+                f"document {name}, page {page + first_page}: it has two sizes; give all its words the same"
+            )
     found, last = list[tuple[float, float]](), known[min(known)]
     for page in range(max(known) + 1):
         last = known.get(page, last)

@@ -31,13 +31,14 @@ class Placed(Protocol):
 
 
 class PageWords(NamedTuple):
-    """Holds a document, see `Placed`, and its name."""
+    """Holds a document, see `Placed`, its name, and what messages call the first page, 0 or 1."""
 
     words: tuple[str, ...]
     boxes: np.ndarray
     pages: np.ndarray
     sizes: tuple[tuple[float, float], ...]
     name: str = ""
+    first_page: int = 0
 
 
 def visible(text: str) -> str:
@@ -76,11 +77,13 @@ def check(document: PageWords) -> None:
     sizes = np.array(document.sizes, np.float64).reshape(-1, 2)
     bad = np.flatnonzero(~(np.isfinite(sizes).all(1) & (sizes > 0).all(1)))
     if len(bad):
-        raise ValueError(f"{name}, page {bad[0] + 1}: its size is missing or 0; give width and height")
+        raise ValueError(
+            f"{name}, page {bad[0] + document.first_page}: its size is missing or 0; give width and height"
+        )
     for faults, said in word_faults(document, sizes):
         if faults.any():
             word = int(faults.argmax())
-            page, text = int(document.pages[word]) + 1, shown(document.words[word])
+            page, text = int(document.pages[word]) + document.first_page, shown(document.words[word])
             raise ValueError(f"{name}, page {page}, word {word + 1} ({text}): it {said}")
     if count > 1 and len(sizes) and np.nanmax(document.boxes, initial=-np.inf) <= 1 and sizes.min() > 2:
         if (~without_box(document)).sum() < 2:

@@ -123,6 +123,7 @@ def shares() -> pd.DataFrame:
         (frame(page_height={7: ""}), r"row 9, document b, page 2, .* are missing or 0"),
         (frame(page_height={7: 700}), r"row 9, document b, page 2, .* two sizes"),
         (frame(page={5: 3}), r"document b, page 2, word 3 .* on an earlier page than the word before"),
+        (frame(page={4: 0, 5: 0}, x1={5: 20}), r"document b, page 0, word 2 .* whose second corner"),
         (frame(page={5: 1.5}), r"row 7, document b, page 1.5, word 'word5': its page must be a whole number"),
         (frame(page={5: ""}), r"row 7, document b, .* its page must be a whole number"),
         (frame(document={11: "a"}), r"row 13, document a, page 2, word 'word11': the document begins again"),

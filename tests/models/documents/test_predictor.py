@@ -19,10 +19,11 @@ import torch
 from data.documents.generator import SyntheticDocuments
 from data.pages import Document
 from models.documents.chunks import Reading, Stretch, owners_of, stretches_of, word_counts
+from models.documents.examples import check_tags
 from models.documents.network import Architecture, DocumentNetwork
 from models.documents.predictor import DocumentPredictor, Spread, load_predictor, tagged
 from models.documents.tables import COLUMNS, documents_in, predicted_table
-from models.documents.words import PageWords, centres_of
+from models.documents.words import PageWords, centres_of, check
 from models.sequence.paired import DistanceKeysWindowValues
 from models.sequence.patterns import Distance, DistanceWindow, SlidingWindow, WindowRandom
 from models.sequence.vocabulary import Vocabulary
@@ -283,6 +284,22 @@ def test_bad_tables_are_refused_in_one_line(column: str, values: list[Any], reas
     assert len(documents_in(table)) == 1
     with pytest.raises(ValueError, match=rf"^{reason}"):
         documents_in(table.assign(**{column: values}))
+
+
+def test_messages_name_pages_as_they_were_written() -> None:
+    table = pd.DataFrame({"document": "x", "page": [0, 0, 1, 1], "word": list("abcd"), "x0": 1, "y0": 1, "x1": 2,
+                          "y1": [2, 2, 2, 99], "page_width": 9, "page_height": 9})  # fmt: skip
+    with pytest.raises(ValueError, match=r"^document x, page 1, word 4 \('d'\): it has a box outside"):
+        documents_in(table)
+    with pytest.raises(ValueError, match=r"^document x, page 2, word 4 \('d'\): it has a box outside"):
+        documents_in(table.assign(page=table["page"] + 1))
+    with pytest.raises(ValueError, match=r"^document x, page 0: it has two sizes"):
+        documents_in(table.assign(page_width=[9, 8, 9, 9]))
+    own = documents_in(table.assign(y1=2))[0].document
+    with pytest.raises(ValueError, match=r"^document x, page 1: its size is missing"):
+        check(own._replace(sizes=((9, 9), (9, 0))))
+    with pytest.raises(ValueError, match=r"^document x, page 1, word 3 .* its tag 'a'"):
+        check_tags(own, ("O", "O", "a", "O"))
 
 
 def test_another_unit_and_missing_columns_are_refused() -> None:
