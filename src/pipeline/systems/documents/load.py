@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -101,13 +102,18 @@ def outputs_of(task: str, data: Documents) -> tuple[str, ...]:
 def vocabulary_of(settings: DocumentsConfig, read: Read) -> Vocabulary:
     """Returns the vocabulary of the training texts; it is learned once for all runs that want it.
 
-    Raises PipelineError for fewer pieces than the bytes need, and, but for generated documents and under a limit of
-    `size`, for more than the texts allow.
+    It has as many pieces as `documents.vocabulary` says, or as the texts allow; a warning says so, but for generated
+    documents and under a limit of `size`. Raises PipelineError for fewer pieces than the bytes need.
     """
     own = settings.documents
     follows_from = (sorted({data.checksum for data in read}), own.vocabulary, own.lower_case)
     kept = settings.tracking.enabled
-    return Vocabulary.from_json(shared_vocabulary(follows_from, lambda: learned_of(settings, read), kept=kept))
+    found = Vocabulary.from_json(shared_vocabulary(follows_from, lambda: learned_of(settings, read), kept=kept))
+    made = all(data.source == "simulated" or data.stand_in for data in read)
+    if found.size < own.vocabulary and not made and settings.size.sequences is None:
+        warnings.warn(f"the training texts allow {found.size} of the {own.vocabulary} pieces that documents.vocabulary "
+                      "asks for; these are taken", stacklevel=2)  # fmt: skip
+    return found
 
 
 def learned_of(settings: DocumentsConfig, read: Read) -> Vocabulary:
@@ -115,9 +121,7 @@ def learned_of(settings: DocumentsConfig, read: Read) -> Vocabulary:
     own, every = settings.documents, {data.checksum: data for data in read}.values()
     joined = [" ".join(document.words) for data in every for document in data.parts["train"]]
     texts = [f" {text.lower() if own.lower_case else text}" for text in joined]
-    made = all(data.source == "simulated" or data.stand_in for data in every)
-    may_be_fewer = made or settings.size.sequences is not None
-    return learned(texts, own.vocabulary, key="documents.vocabulary", may_be_fewer=may_be_fewer)
+    return learned(texts, own.vocabulary, key="documents.vocabulary", may_be_fewer=True)
 
 
 def reading_of(settings: DocumentsConfig, vocabulary: Vocabulary) -> Reading:

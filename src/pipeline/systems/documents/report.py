@@ -29,12 +29,14 @@ NAMED = {
 
 
 def log_data(here: Study, loaded: Loaded) -> None:
-    """The sizes of the parts stand for the data set in MLflow; the digest is that of all words, boxes and tags."""
+    """The sizes of the parts stand for the data set in MLflow; the digest is that of all words, boxes and tags. A tag
+    says how many pieces the vocabulary has, which may be fewer than were asked for."""
     data = loaded.data
     sizes = pd.DataFrame(data.sizes())
     numbers: Any = sizes.astype(dict.fromkeys(sizes.columns.drop("part"), float))
     here.run.dataset(numbers, name=data.name, source=data.source, digest=data.checksum, context="training")
     here.run.table(sizes, "documents.csv")
+    here.run.tags({"documents.pieces": str(loaded.reading.vocabulary.size)})
     metrics = {"words": sizes["words"].sum(), "documents": sizes["documents"].sum(), **data.counts}
     metrics["words_without_box"] = sizes["without_box"].sum()
     metrics["later_chunks"] = sum(chunk.stretch.first > 0 for own in loaded.parts.values() for _, chunk in own)

@@ -175,6 +175,19 @@ def test_arms_guess_the_same_tokens_whatever_they_read_at_once(run_pipeline: Cal
     assert all(own == counted[0] for own in counted)
 
 
+def test_a_small_table_of_ones_own_is_read(run_pipeline: Callable, client, tmp_path) -> None:
+    made = SyntheticDocuments(train=5, validation=1, test=1, words=40, questions=4, values=2, seed=4).load()
+    own = [document for _, document in made.all()]
+    rows = table_of(own).assign(tag=[tag for document in own for tag in document.tags])
+    rows.to_csv(tmp_path / "words.csv", index=False)
+    sizes = [setting for setting in SMALL if setting.startswith(("encoder.", "documents.max", "documents.stride"))]
+    with pytest.warns(UserWarning, match=r"^the training texts allow \d{3} of the 8192 pieces that documents.vocab"):
+        result = run_pipeline("recipe=documents", "data=documents_table", f"data.path={tmp_path / 'words.csv'}", *sizes,
+                              "pretrain.steps=1", "finetune.epochs=1")  # fmt: skip
+    assert result.status == 0, result.err
+    assert 260 < int(only_run(client).data.tags["documents.pieces"]) < 1000
+
+
 def test_kinds_and_classes_without_a_training_document_are_named() -> None:
     data = SyntheticDocuments(train=2, validation=1, test=1, words=60, questions=6, values=3).load()
     assert described("entities", data) == "synthetic_documents: 2 train, 1 validation, 1 test documents"
