@@ -185,16 +185,18 @@ def tagged(names: Sequence[str], found: Spread) -> Tagged:
     return Tagged(labels, found.probabilities[np.arange(len(labels)), places], numbers, found.chunks)
 
 
-def warn_of(documents: Sequence[Placed], *, boxes: bool) -> None:
+def warn_of(documents: Sequence[Placed], *, boxes: bool, stacklevel: int = 4) -> None:
     """Warns, with their number, of documents without words, and where boxes are read of words without a box."""
     empty = sum(not len(document.words) for document in documents)
     if empty:
-        warnings.warn(f"{empty} of {len(documents)} documents have no words; nothing is said of them", stacklevel=4)
+        warnings.warn(
+            f"{empty} of {len(documents)} documents have no words; nothing is said of them", stacklevel=stacklevel
+        )
     lacking = sum(int(without_box(document).sum()) for document in documents) if boxes else 0
     if lacking:
         every = sum(len(document.words) for document in documents)
         warnings.warn(f"{lacking} of {every} words have no box; they are taken to stand where the word before stands",
-                      stacklevel=4)  # fmt: skip
+                      stacklevel=stacklevel)  # fmt: skip
 
 
 def warn_of_unread(found: Sequence[Spread], documents: Sequence[Placed], most: int) -> None:

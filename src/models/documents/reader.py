@@ -13,7 +13,7 @@ from models.documents.chunks import AnyPattern, Reading
 from models.documents.examples import Example, examples_in, outputs_of, refuse_unlearned, split, warn_of_unknown
 from models.documents.network import Architecture, DocumentNetwork
 from models.documents.objective import GuessingObjective, Prepared, ReadingObjective
-from models.documents.predictor import HEADS, TAGS, DocumentPredictor, load_with
+from models.documents.predictor import HEADS, TAGS, DocumentPredictor, load_with, warn_of
 from models.documents.tables import predicted_table
 from models.documents.training import Training, train
 from models.runtime.estimators import left_as_it_was, seed_of
@@ -90,7 +90,7 @@ class DocumentReader(SavedEstimator):
 
         answers: beside a list of documents, the tags of each, or its class; a table has them in a column. Raises
         TypeError and ValueError, in one line, for parameters and documents that make no sense. What was fitted before
-        is then still there.
+        is then still there. Warns of words without a box.
         """
         with left_as_it_was(self):
             seed, task = seed_of(self.random_state), one_of("task", self.task, HEADS)
@@ -99,6 +99,7 @@ class DocumentReader(SavedEstimator):
             pattern = self._pattern()
             examples = examples_in(documents, answers, task)
             outputs = outputs_of(examples, task)
+            warn_of([own.document for own in examples], boxes=self.layout == "boxes", stacklevel=3)
             learned, held_out = split(examples, share, seed=seed)
             refuse_unlearned(examples, learned, task)
             predictor = self._predictor(learned, pattern, task, outputs, seed)

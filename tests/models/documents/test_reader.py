@@ -103,6 +103,15 @@ def test_text_alone_needs_no_boxes() -> None:
         DocumentReader(**QUICK).fit(table()).predict(own)
 
 
+def test_words_without_boxes_are_counted_while_learning() -> None:
+    own = table()
+    own.loc[:2, ["x0", "y0", "x1", "y1"]] = np.nan
+    with pytest.warns(UserWarning, match=r"^3 of 112 words have no box; they are taken to stand where") as said:
+        DocumentReader(**QUICK | {"epochs": 1}).fit(own)
+    assert len(said) == 1
+    assert said[0].filename == __file__
+
+
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [

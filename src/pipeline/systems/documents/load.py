@@ -15,6 +15,7 @@ from data.base import DataError
 from data.documents.noise import read_badly
 from data.pages import OUTSIDE, PARTS, Document, Documents
 from models.documents.chunks import Chunk, Reading
+from models.documents.predictor import warn_of
 from models.sequence.vocabulary import Vocabulary
 from pipeline.host.errors import PipelineError
 from pipeline.job.vocabulary import learned, shared_vocabulary
@@ -59,12 +60,14 @@ class Read(NamedTuple):
 
 def load(settings: DocumentsConfig) -> Read:
     """Returns the data, cut as `size` says. Raises PipelineError where data= names no documents, or none with what the
-    task asks for."""
+    task asks for; warns of words without a box."""
     data = documents_of("data", settings.data, settings)
     check_answers(settings.documents.task, data)
-    if settings.pretrain_on is None:
-        return Read(data, data)
-    return Read(data, documents_of("pretrain_on", settings.pretrain_on, settings))
+    other = settings.pretrain_on is not None
+    read = Read(data, documents_of("pretrain_on", settings.pretrain_on, settings) if other else data)
+    every = [own for found in (read if other else read[:1]) for _, own in found.all()]
+    warn_of(every, boxes=settings.documents.layout == "boxes", stacklevel=3)
+    return read
 
 
 def documents_of(group: str, section: Any, settings: DocumentsConfig) -> Documents:

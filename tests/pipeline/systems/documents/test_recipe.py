@@ -179,9 +179,13 @@ def test_a_small_table_of_ones_own_is_read(run_pipeline: Callable, client, tmp_p
     made = SyntheticDocuments(train=5, validation=1, test=1, words=40, questions=4, values=2, seed=4).load()
     own = [document for _, document in made.all()]
     rows = table_of(own).assign(tag=[tag for document in own for tag in document.tags])
+    rows.loc[3:4, ["x0", "y0", "x1", "y1"]] = None
     rows.to_csv(tmp_path / "words.csv", index=False)
     sizes = [setting for setting in SMALL if setting.startswith(("encoder.", "documents.max", "documents.stride"))]
-    with pytest.warns(UserWarning, match=r"^the training texts allow \d{3} of the 8192 pieces that documents.vocab"):
+    with (
+        pytest.warns(UserWarning, match=r"^2 of 280 words have no box; they are taken to stand where the word before"),
+        pytest.warns(UserWarning, match=r"^the training texts allow \d{3} of the 8192 pieces that documents.vocab"),
+    ):
         result = run_pipeline("recipe=documents", "data=documents_table", f"data.path={tmp_path / 'words.csv'}", *sizes,
                               "pretrain.steps=1", "finetune.epochs=1")  # fmt: skip
     assert result.status == 0, result.err
