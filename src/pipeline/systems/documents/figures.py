@@ -12,8 +12,9 @@ from pipeline.plotting import (
     SMALL_SIZE,
     Grid,
     colour,
-    line,
+    legend,
     new_panels,
+    style,
 )
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH, MARGIN, LINE, HEAD = 4.2, 0.6, 0.28, 1.3  # of a panel, and around it; of an arm and of the rest of the height
+BESIDE = 16.0  # words between two arms
 
 
 def errors_by_arm(means: Any, *, title: str) -> Figure:
@@ -48,16 +50,26 @@ def draw(panel: Axes, means: Any) -> None:
 
 
 def errors_by_length(lengths: Any, *, title: str) -> Figure:
-    """Draws the test error of each arm over documents of at least so many words.
+    """Draws the test error of each arm over documents of at least so many words, with its interval over documents;
+    arms stand a little beside each other.
 
     lengths: as `multirun.by_length` gives them.
     """
     panels = list(dict.fromkeys(lengths["panel"]))
     grid = Grid(2, size=(2 * WIDTH, WIDTH), margin=(MARGIN, MARGIN))
-    figure, axes = new_panels(panels, title, x="words of a document, at least", y="test error", grid=grid)
+    x, y = "words of a document, at least", "test error\nbars: 95 % interval over documents"
+    figure, axes = new_panels(panels, title, x=x, y=y, grid=grid)
     for name, panel in axes.items():
-        own = lengths[lengths["panel"] == name]
-        for index, (arm, rows) in enumerate(own.groupby("arm", sort=False)):
-            line(panel, index, rows["least_words"], rows["error"], str(arm))
-        panel.legend(fontsize=SMALL_SIZE)
+        draw_lengths(panel, lengths[lengths["panel"] == name])
     return figure
+
+
+def draw_lengths(panel: Axes, lengths: Any) -> None:
+    """Fills the panel of one set of data and task."""
+    arms = list(lengths.groupby("arm", sort=False))
+    for index, (arm, rows) in enumerate(arms):
+        places = rows["least_words"] + BESIDE * (index - (len(arms) - 1) / 2)
+        sides = np.abs(rows[["low", "high"]].to_numpy(float).T - rows["error"].to_numpy(float))
+        panel.errorbar(places, rows["error"], yerr=sides, capsize=CAP, label=str(arm), **style(index))
+    panel.set_xticks(sorted(set(lengths["least_words"])))
+    legend(panel, loc="upper left", bbox_to_anchor=(1.01, 1.0))
