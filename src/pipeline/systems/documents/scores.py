@@ -137,7 +137,7 @@ def guessed(
     for place, chunks in chunks_by_document(pieces):
         own = documents[place]
         loss = guess_loss(network, chunks, reading.tokens(own), masking, seed=place)
-        row = {"document": own.name, "words": len(own.words), "tokens": loss.weight, "nats": float(loss.total)}
+        row = {"document": own.name, "words": len(own.words), "tokens": float(loss.weight), "nats": float(loss.total)}
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -145,9 +145,10 @@ def guessed(
 def guessing_loss(rows: pd.DataFrame) -> float:
     """Returns nats a hidden token over documents. rows: as `guessed` gives them. Raises PipelineError where no token
     is hidden."""
-    if not rows["tokens"].sum():
+    sums = rows[list(SUMS["mlm"])].sum().to_numpy(float)
+    if not sums.any():
         raise PipelineError(
             f"no token of {len(rows)} documents, {rows['document'].iloc[0]} first, is hidden, so that there is no loss "
             "of guessing; give longer documents to the validation and test part, or raise pretrain.share"
         )
-    return float(error_of("mlm", rows[list(SUMS["mlm"])].sum().to_numpy(float)))
+    return float(error_of("mlm", sums))
