@@ -117,9 +117,32 @@ def has_gaps(mask: Tensor) -> bool:
     return not bool(gapless(mask).all())
 
 
+def has_begun(model: Any, state: State) -> Tensor:
+    """Returns bools (batch,): whether a row was seen before the state; all true for a model that counts no rows."""
+    own: Any = getattr(model, "has_begun", None)
+    return torch.ones(len(state[0]), dtype=torch.bool, device=state[0].device) if own is None else own(state)
+
+
+def moving(model: Any, state: State, mask: Tensor) -> Tensor:
+    """Returns which rows of a mask (batch, time, feature) move the state on, (batch, time): of a model that counts
+    rows, all from the first of which anything was observed."""
+    return has_begun(model, state).unsqueeze(1) | (mask.any(2).cumsum(1) > 0)
+
+
+def moved_by(model: Any, state: State, observation: Tensor, moves: Tensor) -> State:
+    """Returns the state after one more row (batch, d); as it was for those of the batch that `moves` (batch,) leaves
+    out."""
+    after = model.update(state, observation)
+    if bool(moves.all()):
+        return after
+    pairs = zip(after, state, strict=True)
+    return tuple(torch.where(moves.view(-1, *(1,) * (new.dim() - 1)), new, old) for new, old in pairs)
+
+
 def filter_sequences(model: SequenceModel, values: Tensor, mask: Tensor, start: State | None = None) -> Filtered:
     """Filters sequences recursively (paper, section 6.1). values and mask (sequence, time, feature).
 
+    Rows before the first of which anything was observed change nothing for a model that counts rows, see `moving`.
     What is missing after a sequence's last observed row is forecast; where that is not wanted, `up_to_end` saves it.
     Sequences without gaps are filtered at once, the others by themselves: at once along the stretches in which all of
     them were observed, step by step in between.
@@ -161,11 +184,12 @@ def _along_stretches(model: Any, values: Tensor, mask: Tensor, state: State) -> 
 def _step_by_step(model: SequenceModel, values: Tensor, mask: Tensor, state: State) -> tuple[Filtered, State]:
     """And the state after the last step."""
     steps = []
-    for value, observed in zip(values.unbind(1), mask.unbind(1), strict=True):
+    moves = moving(model, state, mask)
+    for value, observed, moved in zip(values.unbind(1), mask.unbind(1), moves.unbind(1), strict=True):
         prediction = model.predict(state)
         observation = torch.where(observed, value, prediction)
         steps.append(Filtered(prediction, observation, state))
-        state = model.update(state, observation)
+        state = moved_by(model, state, observation, moved)
         advanced(len(value))
     return _joined(steps, lambda parts: torch.stack(parts, 1)), state
 
@@ -215,8 +239,9 @@ def final_state(model: SequenceModel, values: Tensor, mask: Tensor) -> State:
     """Returns the state after the last step of values and mask (sequence, time, feature), for forecasts beyond the
     end."""
     state = model.initial_state(len(values))
-    for value, observed in zip(values.unbind(1), mask.unbind(1), strict=True):
-        state = model.update(state, torch.where(observed, value, model.predict(state)))
+    moves = moving(model, state, mask)
+    for value, observed, moved in zip(values.unbind(1), mask.unbind(1), moves.unbind(1), strict=True):
+        state = moved_by(model, state, torch.where(observed, value, model.predict(state)), moved)
     return state
 
 

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from models.forecasting.filtering import SequenceModel, State
+from models.forecasting.filtering import SequenceModel, State, has_begun
 from models.forecasting.frame import in_order, is_row
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ class OnlineForecaster:
         self.forecaster = forecaster
         self.step = model.online_step() if hasattr(model, "online_step") else AnyStep(model)
         self.state = self.step.initial()
+        self.begun = bool(has_begun(model, model.initial_state(1)).all())
 
     @property
     def prediction(self) -> np.ndarray:
@@ -77,13 +78,17 @@ class OnlineForecaster:
 
     @torch.inference_mode()
     def update(self, reading: ArrayLike | pd.Series) -> np.ndarray:
-        """Returns the next prediction, (feature,), after one more reading (feature,), NaN where it is missing.
+        """Returns the next prediction, (feature,), after one more reading (feature,), NaN where it is missing. Of a
+        model that counts rows, readings without a value before the first that has one change nothing.
 
         A row of a table of pandas goes by the names of the columns, in any order. Raises ValueError for another shape,
         a name that is missing and infinite values.
         """
         own = in_order(reading, self.forecaster.feature_names) if is_row(reading) else reading
         values, mask = self.forecaster.standardised(np.asarray(own, np.float64)[np.newaxis])
+        self.begun = self.begun or bool(mask.any())
+        if not self.begun:
+            return self.prediction
         belief, recent, prediction = self.state
         self.state = self.step(belief, recent, torch.where(mask[0], values[0], prediction))
         return self.prediction

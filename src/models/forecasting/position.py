@@ -11,7 +11,7 @@ from torch import Tensor
 from models.forecasting.covariates import Columns
 from models.forecasting.divergence import warn_if_diverged
 from models.forecasting.estimator_input import TAIL, Group, as_range
-from models.forecasting.filtering import State, filter_sequences
+from models.forecasting.filtering import State, filter_sequences, moved_by, moving
 from models.forecasting.forecaster import Forecaster
 from models.forecasting.known_ahead import KnownAhead, led
 from models.forecasting.rolling import roll
@@ -40,7 +40,9 @@ def moved_on(model: Any, state: State, values: Tensor, mask: Tensor) -> State:
     for rows, observed in zip(values.split(BLOCK), mask.split(BLOCK), strict=True):
         if len(rows):
             filtered = filter_sequences(model, rows.unsqueeze(0), observed.unsqueeze(0), state)
-            state = model.update(tuple(part[:, -1] for part in filtered.states), filtered.filled[:, -1])
+            moves = moving(model, state, observed.unsqueeze(0))[:, -1]
+            last = tuple(part[:, -1] for part in filtered.states)
+            state = moved_by(model, last, filtered.filled[:, -1], moves)
     return tuple(part.clone() for part in state)
 
 

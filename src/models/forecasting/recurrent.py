@@ -114,6 +114,10 @@ class Recurrent(nn.Module, ABC):
         """Returns bools (…, 1): whether M is read there, and not the start-up."""
         return state[-1] >= (0 if self.start_up is None else self.history)
 
+    def has_begun(self, state: State) -> Tensor:
+        """Returns bools (batch,): whether a row was seen; true without a start-up, as no rows are counted then."""
+        return torch.ones_like(state[-1][:, 0], dtype=torch.bool) if self.start_up is None else state[-1][:, 0] > 0
+
     def begun(self, predictions: Tensor, state: State) -> Tensor:
         """Returns the readout's predictions (…, d) from the state, in place those of the start-up where too little
         was seen."""

@@ -224,6 +224,18 @@ def test_rows_missing_before_the_first_do_not_count_and_those_after_it_do(name: 
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_rows_missing_before_the_first_leave_the_state_as_it_is(name: str, fitted: dict[str, Any]) -> None:
+    forecaster = Forecaster(fitted[name], mean=torch.zeros(2), scale=torch.ones(2), feature_names=("a", "b"))
+    series = seasonal(3).values[0, :60].numpy()
+    padded = np.concatenate([np.full((7, 2), np.nan), series])
+    np.testing.assert_array_equal(forecaster.predict(padded)[7:], forecaster.predict(series))
+    np.testing.assert_array_equal(forecaster.forecast(padded, 5), forecaster.forecast(series, 5))
+    online, begun = forecaster.online(), forecaster.online()
+    found = [online.update(row) for row in padded][7:]
+    np.testing.assert_allclose(found, [begun.update(row) for row in series], rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", NAMES)
 @torch.no_grad()
 def test_at_once_and_step_by_step_are_one(name: str, fitted: dict[str, Any]) -> None:
     model, values = fitted[name], seasonal(3, sequences=3, steps=20).values

@@ -111,6 +111,10 @@ class GroupedReadout(nn.Module):
         """Returns bools (…, 1): whether the maps are applied there, and not the base."""
         return state[-1] >= self.history
 
+    def has_begun(self, state: State) -> Tensor:
+        """Returns bools (batch,): whether a row was seen; true where no row is wanted."""
+        return state[-1][:, 0] >= min(1, self.history)
+
     def predict(self, state: State) -> Tensor:
         """Returns the expected next row (…, d)."""
         prediction = nn.functional.linear(self.inputs(state), self.weight[0], self.bias[0])

@@ -342,3 +342,38 @@ def test_one_reading_at_a_time_gives_the_same_predictions():
     online = whole.online()
     found = [online.prediction, *map(online.update, table)]
     np.testing.assert_allclose(found[:-1], whole.predict(table), rtol=1e-9)
+
+
+def after_gap(series: MaskedSequences, missing: int) -> np.ndarray:
+    """Returns the first sequence as a table, behind so many rows without a value."""
+    rows = series.values[0].numpy()
+    return np.concatenate([np.full((missing, rows.shape[1]), np.nan), rows])
+
+
+@pytest.mark.parametrize("rows", [2, 30])
+@pytest.mark.parametrize("names", [*([name] for name in METHODS), ["echo_state", "lstm"]])
+def test_rows_missing_before_the_first_change_nothing(names, rows):
+    models, units = [model_of(name) for name in names], torch.ones(2, dtype=torch.float64)
+    model = models[0] if len(models) == 1 else Averaged(models)
+    whole = Forecaster(model, mean=0.5 * units, scale=2 * units, feature_names=("a", "b"))
+    series = sequences(1, seed=4, steps=rows)
+    table, padded = after_gap(series, 0), after_gap(series, 12)
+    np.testing.assert_array_equal(whole.forecast(padded, 8), whole.forecast(table, 8))
+    np.testing.assert_array_equal(whole.predict(padded)[12:], whole.predict(table))
+    both = whole.forecast_all([table, padded, padded[3:]], 8)
+    np.testing.assert_allclose(both[1:], [both[0]] * 2, rtol=1e-9)
+    online, begun = whole.online(), whole.online()
+    found = [online.update(row) for row in padded][12:]
+    np.testing.assert_allclose(found, [begun.update(row) for row in table], rtol=1e-9)
+
+
+def test_rows_missing_before_the_first_are_no_history_of_a_fit():
+    part = sequences(2, seed=3, steps=40)
+    mask = part.mask.clone()
+    mask[0, :9] = False
+    gappy = part._replace(mask=mask, values=torch.where(mask, part.values, 0.0))
+    model = model_of("echo_state")
+    ours = part_of(model, gappy, torch.where(mask, part.values, 7.0)).states
+    alone = filter_sequences(model, part.values[:1, 9:], mask[:1, 9:]).states
+    for found, expected in zip(ours, alone, strict=True):
+        torch.testing.assert_close(found[:1, 9:], expected)
