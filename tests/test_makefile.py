@@ -6,11 +6,22 @@ import re
 import shlex
 import shutil
 import subprocess
+from itertools import chain
 from pathlib import Path
 
 import pytest
+from hydra import initialize_config_dir
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.types import RunMode
+from omegaconf import DictConfig, open_dict
 
-from pipeline.host.paths import PACKAGE
+from pipeline.host.paths import PACKAGE, conf_folder
+from pipeline.settings.composition import register_resolvers
+from pipeline.settings.schema import register_schemas
+from pipeline.settings.swept import with_swept_settings
+from pipeline.systems.registry import checked, resolvers, schemas
 
 ROOT = PACKAGE.parent.parent
 PYTHON = """#!/bin/sh
@@ -106,3 +117,36 @@ def test_files_of_traces_come_from_their_runs(results: tuple[Path, list[list[str
     assert set(made) == {path.name for path in (RESULTS / "trace").iterdir()}
     runs = {name: f"trace-{name.rpartition('-')[0]}" + "-timed" * name.endswith("-seconds.csv") for name in made}
     assert made == runs
+
+
+@pytest.fixture
+def loader():
+    register_schemas(schemas())
+    register_resolvers(resolvers())
+    GlobalHydra.instance().clear()
+    with initialize_config_dir(str(conf_folder()), version_base="1.3"):
+        yield GlobalHydra.instance().config_loader()
+    GlobalHydra.instance().clear()
+
+
+def first_jobs(swept: DictConfig) -> list[list[str]]:
+    """Returns the overrides of the first job of each data set of a sweep."""
+    params = [f"{key}={value}" for key, value in (swept.hydra.sweeper.params or {}).items()]
+    parsed = OverridesParser.create().parse_overrides([*params, *swept.hydra.overrides.task])
+    first: dict[tuple[str, ...], list[str]] = {}
+    for job in chain.from_iterable(BasicSweeper.split_arguments(parsed, None)):
+        first.setdefault(tuple(word for word in job if word.startswith("data=")), job)
+    return list(first.values())
+
+
+def test_every_command_of_the_results_is_one_that_can_be_composed(results: tuple[Path, list[list[str]]], loader) -> None:
+    commands = [call[2:] for call in results[1] if call[:2] == ["-m", "pipeline"]]
+    assert len(commands) > 80
+    for words in commands:
+        typed = with_swept_settings([word for word in words if word != "resume=true"])
+        swept = loader.load_configuration("config", typed, RunMode.MULTIRUN, validate_sweep_overrides=False)
+        for job in first_jobs(swept):
+            settings = loader.load_sweep_config(swept, job)
+            with open_dict(settings):
+                del settings["hydra"]
+            checked(settings)
