@@ -139,7 +139,7 @@ def first_jobs(swept: DictConfig) -> list[list[str]]:
     return list(first.values())
 
 
-def test_every_command_of_the_results_is_one_that_can_be_composed(results: tuple[Path, list[list[str]]], loader) -> None:
+def test_every_command_of_the_results_can_be_composed(results: tuple[Path, list[list[str]]], loader) -> None:
     commands = [call[2:] for call in results[1] if call[:2] == ["-m", "pipeline"]]
     assert len(commands) > 80
     for words in commands:
