@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 from mlflow.exceptions import MlflowException
 from mlflow.models import set_model
 from mlflow.protos.databricks_pb2 import BAD_REQUEST
 from mlflow.pyfunc.model import PythonModel
 
-from models.forecasting.forecaster import load_forecaster
+from models.forecasting.divergence import FARTHEST, first_diverged
+from models.forecasting.forecaster import Forecaster, load_forecaster
 from models.forecasting.request import LONGEST_VALUE, SERIES, decoded
 from models.forecasting.times_ahead import read_times, times_ahead
 from models.runtime.request_values import numbers_in_column
@@ -124,6 +126,21 @@ def refuse_too_many(horizon: int, sequences: int, most: int | None) -> None:
         )
 
 
+def refuse_diverged(forecasts: list[np.ndarray], forecaster: Forecaster, labels: Any) -> None:
+    """Raises BadRequest for forecasts (horizon, feature), one of each label, that lie more than `FARTHEST` standard
+    deviations of the training data from their mean."""
+    mean, scale = forecaster.mean.cpu(), forecaster.scale.cpu()
+    for label, values in zip(labels, forecasts, strict=True):
+        step = first_diverged((torch.from_numpy(values) - mean) / scale)
+        if step is not None:
+            of_which = f" of {SEQUENCE} {reprlib.repr(label)[:LONGEST_VALUE]}" if str(label) else ""
+            raise BadRequest(
+                f"the forecast{of_which} diverges: {step} step{'s'[: step - 1]} ahead it lies more than {FARTHEST:g} "
+                "standard deviations from the mean of the training data; ask for fewer steps, leave the sequence out, "
+                "or look at its units"
+            )
+
+
 def checked_bound(most: Any) -> int | None:
     """Returns the setting `most_rows` of the logged model, or of whoever loads it. Raises ValueError for one that
     is none."""
@@ -159,7 +176,7 @@ class ServedForecaster(PythonModel):
 
     def predict(self, context, model_input, params=None):  # noqa: ARG002  # pyright: ignore[reportIncompatibleMethodOverride]
         """Answers a request. Raises BadRequest, a ValueError, for input that is no table of numbers with the
-        model's columns."""
+        model's columns, and for forecasts that diverge."""
         horizon, interval = checked_horizon(params), checked_interval(params)
         names = self.forecaster.feature_names
         frame = as_frame(model_input, names)
@@ -171,8 +188,10 @@ class ServedForecaster(PythonModel):
         refuse_too_many(horizon, len(labels), self.most_rows)
         order = np.argsort(codes, kind="stable")
         sequences = np.split(values[order], np.cumsum(np.bincount(codes))[:-1])
-        found = np.concatenate(self.answers(sequences, horizon))
+        answers = self.answers(sequences, horizon)
+        found = np.concatenate(answers)
         if horizon:
+            refuse_diverged(answers, self.forecaster, labels)
             answer = self.bounded(pd.DataFrame(found, columns=list(names)), horizon, interval)
             later = self.times(frame, order, codes, horizon)
             return answer.assign(**later, **{SEQUENCE: np.repeat(labels, horizon)})
