@@ -43,7 +43,9 @@ class PSRNNForecaster(RecurrentEstimator):
     `window`; delay: the last rows by which the state takes a step; traces: time constants, in rows, of exponential
     traces that the history has beside its rows. whiten: windows are taken times the power −whiten/2 of their covariance
     (0.5 is half-whitened); linear: the weight of the windows themselves beside their features. state_update: how the
-    state takes a step, "bayes", "sign", "whitened" or "paper" (`models.psrnn.update`). ridge: of both stages of the
+    state takes a step, "bayes", "sign", "whitened" or "paper" (`models.psrnn.update`); whitening: κ of "bayes" and
+    "whitened", on means. projection: the number of directions kept of the features, which the state then has in place
+    of 2·count; None keeps all. ridge: of both stages of the
     regression, on means. lags: recent rows that the readout sees beside the state, "auto" or a number. epochs: of
     refinement by gradient after the regression; 0 leaves it as it is, and takes seconds. readout: "linear", "grouped"
     or "kernel"; direct: whether each step ahead has a regression of its own
@@ -67,6 +69,8 @@ class PSRNNForecaster(RecurrentEstimator):
     traces: Sequence[float] = ()
     whiten: float = 0.0
     linear: float = 0.0
+    projection: int | None = None
+    whitening: float = 1e-4
 
     def _check(self) -> None:
         super()._check()
@@ -92,7 +96,16 @@ class PSRNNForecaster(RecurrentEstimator):
 
     def _regression(self) -> Regression:
         update = one_of("state_update", self.state_update, MEANINGS)
-        return Regression(update=update, ridge=number("ridge", self.ridge))
+        return Regression(
+            update=update, ridge=number("ridge", self.ridge), whitening=number("whitening", self.whitening),
+            projection=self._directions(),
+        )  # fmt: skip
+
+    def _directions(self) -> int | None:
+        if self.projection is None:
+            return None
+        most = MOST_UNITS if self.linear else 2 * int(self.count)  # with `linear` there are more, by the windows' size
+        return whole_number("projection", self.projection, most=most)
 
     def _descent(self) -> Descent:
         return Descent(2.0, KroneckerPreconditioner(damping=DAMPING))

@@ -21,7 +21,7 @@ from models.forecasting.recurrent import Recurrent
 from models.forecasting.rolling import forecast_from_everywhere
 from models.forecasting.start_up import StartUp, start_up_orders
 from models.psrnn.cell import PSRNN
-from models.psrnn.estimator import PSRNNForecaster
+from models.psrnn.estimator import FactorisedPSRNNForecaster, PSRNNForecaster
 from models.psrnn.factorised import FactorisedPSRNN
 from models.psrnn.features import FeatureDraw, draw_features
 from models.psrnn.fit import Regression, first_cell, fit, regress
@@ -319,3 +319,32 @@ def test_the_estimator_passes_on_what_it_is_given(tmp_path: Path) -> None:
     assert np.abs(forecast - plain.predict(5)).max() > 1e-6
     forecaster.save(tmp_path / "model")
     np.testing.assert_array_equal(PSRNNForecaster.load(tmp_path / "model").predict(5), forecast)
+
+
+@pytest.mark.parametrize("kind", [PSRNNForecaster, FactorisedPSRNNForecaster])
+def test_the_estimator_projects_and_whitens_as_the_regression_does(kind: type[PSRNNForecaster], tmp_path: Path) -> None:
+    table = oscillation(1).values[0].numpy()
+    plain, forecaster, other = (
+        kind(count=5, lags=2, **each).fit(table)
+        for each in ({}, {"projection": 4}, {"projection": 4, "whitening": 0.1})
+    )
+    assert [each.forecaster_.model.architecture["state"] for each in (plain, forecaster, other)] == [10, 4, 4]
+    assert np.abs(other.predict(5) - forecaster.predict(5)).max() > 1e-6
+    other.save(tmp_path / "model")
+    loaded = kind.load(tmp_path / "model")
+    assert loaded.get_params() == other.get_params()
+    np.testing.assert_array_equal(loaded.predict(5), other.predict(5))
+    assert "whitening=0.1" in repr(other)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"projection": 11}, "projection must be at most 10, got 11"),
+        ({"projection": 0}, "projection must be a whole number of at least 1, got 0"),
+        ({"whitening": 0}, "whitening must be a number above 0, got 0"),
+    ],
+)
+def test_a_projection_or_whitening_that_makes_no_sense_is_refused(wrong: dict[str, float], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        PSRNNForecaster(count=5, **wrong).fit(oscillation(1).values[0].numpy())  # pyright: ignore[reportArgumentType]
