@@ -15,16 +15,16 @@ from models.baselines.persistence import LastValue
 from models.baselines.seasonal_naive import Seasonal
 from models.forecasting.errors_ahead import least_ahead
 from models.forecasting.estimator_recurrent import (
-    READOUT,
     RIDGES,
     MethodEstimator,
+    MethodWithReadout,
     NetworkEstimator,
     SolvedEstimator,
 )
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Fitted, Method, Problem
+from models.forecasting.readouts.settings import GroupedSettings
 from models.runtime.parameters import MOST_UNITS, number, whole_number
-from models.runtime.seeding import Generators
 
 
 def whole_numbers(name: str, given: Any) -> list[int]:
@@ -52,7 +52,7 @@ class LSTMForecaster(UnitsEstimator):
     """Forecasts by long short-term memory, trained by gradient.
 
     units: the size of the state. epochs: of training; lags: recent rows that the readout sees beside the state.
-    readout, direct: see `models.forecasting.estimator_recurrent.RecurrentEstimator`.
+    readout, direct: see `models.forecasting.estimator_recurrent.ReadoutEstimator`.
     The rest: see `models.forecasting.estimator.ForecastingEstimator`.
     """
 
@@ -64,7 +64,7 @@ class GRUForecaster(UnitsEstimator):
     """Forecasts by a gated recurrent unit, trained by gradient.
 
     units: the size of the state. epochs: of training; lags: recent rows that the readout sees beside the state.
-    readout, direct: see `models.forecasting.estimator_recurrent.RecurrentEstimator`.
+    readout, direct: see `models.forecasting.estimator_recurrent.ReadoutEstimator`.
     The rest: see `models.forecasting.estimator.ForecastingEstimator`.
     """
 
@@ -76,7 +76,7 @@ class MinGRUForecaster(UnitsEstimator):
     """Forecasts by two layers of minimal gated recurrent units, trained by gradient.
 
     units: the size of the state of a layer. epochs: of training; lags: recent rows that the readout sees beside the
-    state. readout, direct: see `models.forecasting.estimator_recurrent.RecurrentEstimator`.
+    state. readout, direct: see `models.forecasting.estimator_recurrent.ReadoutEstimator`.
     The rest: see `models.forecasting.estimator.ForecastingEstimator`.
     """
 
@@ -89,7 +89,7 @@ class EchoStateForecaster(SolvedEstimator):
 
     units: of the reservoir. spectral_radius: of its recurrent weights. leak: above 0, at most 1. input_scale: half the
     width of its input weights. lags: recent rows that the readout sees beside the state.
-    readout, direct: see `models.forecasting.estimator_recurrent.RecurrentEstimator`.
+    readout, direct: see `models.forecasting.estimator_recurrent.ReadoutEstimator`.
     The rest: see `models.forecasting.estimator.ForecastingEstimator`.
     """
 
@@ -115,7 +115,7 @@ class NoStateForecaster(SolvedEstimator):
 
     lags: the rows that it sees; with 0 of them a linear readout forecasts the mean. readout: "kernel" makes a nonlinear
     autoregression of it; "grouped" sees at least one row, and so does direct.
-    readout, direct: see `models.forecasting.estimator_recurrent.RecurrentEstimator`.
+    readout, direct: see `models.forecasting.estimator_recurrent.ReadoutEstimator`.
     The rest: see `models.forecasting.estimator.ForecastingEstimator`.
     """
 
@@ -123,6 +123,8 @@ class NoStateForecaster(SolvedEstimator):
         super()._check()
         if self.lags != "auto" and not self.lags and self._wants_rows():
             raise ValueError("lags is 0, and a readout in groups has nothing else to see; give at least 1")
+        if isinstance(self.readout, GroupedSettings) and not (self.readout.lags or self.readout.traces):
+            raise ValueError("readout has neither lags nor traces, and there is nothing else to see; give it either")
 
     def _wants_rows(self) -> bool:
         return self.readout == "grouped" or (self.readout == "linear" and self.direct is not False)
@@ -137,12 +139,13 @@ class NoStateForecaster(SolvedEstimator):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class KalmanForecaster(MethodEstimator):
+class KalmanForecaster(MethodWithReadout):
     """Forecasts by a Kalman filter that subspace identification finds.
 
     blocks: rows of past and of future that states are found from, a number or several to choose from. orders: sizes of
-    the state to choose from, beside the largest one. The rest: see
-    `models.forecasting.estimator.ForecastingEstimator`.
+    the state to choose from, beside the largest one. readout, direct: see
+    `models.forecasting.estimator_recurrent.ReadoutEstimator`; such a readout sees 4 rows beside the state.
+    The rest: see `models.forecasting.estimator.ForecastingEstimator`.
     """
 
     blocks: Any = (2, 4)
@@ -153,12 +156,13 @@ class KalmanForecaster(MethodEstimator):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class VARForecaster(MethodEstimator):
+class VARForecaster(MethodWithReadout):
     """Forecasts by a vector autoregression with a ridge.
 
     orders: numbers of recent rows that the next one is a linear map of, one or several to choose from, by forecasts of
-    1 to 24 steps; those that the data are too short for are left out. The rest: see
-    `models.forecasting.estimator.ForecastingEstimator`.
+    1 to 24 steps; those that the data are too short for are left out. readout, direct: see
+    `models.forecasting.estimator_recurrent.ReadoutEstimator`; such a readout sees as many rows, and 4 at least.
+    The rest: see `models.forecasting.estimator.ForecastingEstimator`.
     """
 
     orders: Any = (1, 2, 4, 8, 16, 24)
@@ -166,11 +170,8 @@ class VARForecaster(MethodEstimator):
     def _method(self) -> VAR:
         return VAR(orders=sorted(whole_numbers("orders", self.orders)), ridges=list(RIDGES))
 
-    def _model(
-        self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int
-    ) -> Fitted:
-        problem = Problem(train, validation, READOUT, generators("weights"))
-        return least_ahead(self._method().by_order(problem), validation, leads=leads)
+    def _alone(self, problem: Problem, *, leads: int) -> Fitted:
+        return least_ahead(self._method().by_order(problem), problem.validation, leads=leads)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -43,52 +43,52 @@ def lag_choices(observed: MaskedSequences, season: int | None) -> Sequence[int]:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class RecurrentEstimator(ForecastingEstimator):
-    """Is an estimator whose readout sees the model's state and the last `lags` rows.
+class ReadoutEstimator(ForecastingEstimator):
+    """Is an estimator whose finished model may get a readout in groups above it.
 
-    lags: a number, 0 for the state alone, or "auto", by which the validation part chooses it. readout: "linear", one
-    ridge for the state and one for the rows; "grouped", the same on standardised columns, fitted above the finished
-    model; "kernel", random features of the rows beside them, 4 of them at least. direct: True, or up to how many
-    steps ahead each has a regression of its own, used where it is better on the validation part than feeding
-    predictions back, or these grow soon after; a linear readout is then a grouped one. It does not go with columns
-    that are known ahead. True goes as far as the series allows, 24 steps at most; fitting raises ValueError for a
-    number that is further than it allows.
+    readout: "linear", that of the model itself; "grouped", state and rows in standardised columns with a ridge for
+    each, fitted above the finished model; "kernel", random features of the rows beside them, 4 of them at least; or a
+    `models.forecasting.readouts.settings.GroupedSettings`, which says all of it, the rows too. direct: True, or up to
+    how many steps ahead each has a regression of its own, used where it is better on the validation part than feeding
+    predictions back, or these grow soon after; a linear readout is then a grouped one, and False leaves settings as
+    they are. It does not go with columns that are known ahead. True goes as far as the series allows, 24 steps at most;
+    fitting raises ValueError for a number that is further than it allows.
     """
 
-    lags: Any = "auto"
-    readout: str = "linear"
+    readout: str | GroupedSettings = "linear"
     direct: bool | int = False
 
-    def choices(self, train: MaskedSequences, leads: int) -> Sequence[int]:
-        """Returns the numbers of lags to choose from; leads: how many of the last columns are known ahead."""
-        if self.lags != "auto":
-            return [int(self.lags)]
-        observed = train.values.shape[2] - leads
-        return lag_choices(MaskedSequences(*(part[:, :, :observed] for part in train)), self.season)
-
     def _check(self) -> None:
-        check_lags(self.lags)
-        one_of("readout", self.readout, READOUTS)
+        if not isinstance(self.readout, GroupedSettings):
+            one_of("readout", self.readout, READOUTS)
         if not isinstance(self.direct, bool):
             whole_number("direct", self.direct)
 
-    def _grouped(self, lags: int, validation: MaskedSequences) -> GroupedSettings:
-        """Returns the readout to put above a model whose own one sees so many rows."""
-        steps = int(validation.scored.any(2).sum(1).max())
-        asked = DIRECT if self.direct is True else max(1, self.direct)
+    def _steps(self) -> bool | int:
+        """Returns `direct`, or the settings' own where it is False and they ask for more than the next step."""
+        own = self.readout.direct if isinstance(self.readout, GroupedSettings) else 1
+        return own if self.direct is False and own > 1 else self.direct
+
+    def _grouped(self, model: Any, validation: MaskedSequences) -> GroupedSettings:
+        """Returns the readout to put above the model."""
+        furthest, steps = int(validation.scored.any(2).sum(1).max()) // 2, self._steps()
+        direct = max(1, min(DIRECT if steps is True else max(1, steps), furthest))
+        if isinstance(self.readout, GroupedSettings):
+            return replace(self.readout, direct=direct)
         of_rows = KERNEL if self.readout == "kernel" else GroupedSettings()
-        seen = max(lags, of_rows.lags) if of_rows.count else lags
-        return replace(of_rows, lags=seen, direct=max(1, min(asked, steps // 2)))
+        own = model.lags if isinstance(model, Recurrent) else max(of_rows.lags, int(getattr(model, "history", 0)))
+        return replace(of_rows, lags=max(own, of_rows.lags) if of_rows.count else own, direct=direct)
 
     def _refuse_too_far(self, model: Any, solve: ReadoutFit, settings: GroupedSettings) -> None:
         """Raises ValueError where regressions were asked for further ahead than the parts have rows for."""
-        if isinstance(self.direct, bool):
+        steps = self._steps()
+        if isinstance(steps, bool):
             return
         history = max(settings.lags, int(getattr(model, "history", 0)))
         reach = reachable(solve.train, solve.validation, history=history, most=settings.direct)
-        if 0 < reach < self.direct:
+        if 0 < reach < steps:
             raise ValueError(
-                f"direct={self.direct} is further ahead than this series has rows to fit and to validate: {reach} "
+                f"direct={steps} is further ahead than this series has rows to fit and to validate: {reach} "
                 f"step{'s' * (reach > 1)} at most; lower direct, or give a longer series"
             )
 
@@ -100,17 +100,40 @@ class RecurrentEstimator(ForecastingEstimator):
         """
         if self.readout == "linear" and self.direct is False:
             return fitted
-        if leads and self.direct is not False:
+        if leads and self._steps() is not False:
             raise ValueError(
                 "direct forecasts take nothing that is known ahead: leave out direct, or covariates, calendar, season"
             )
         model: Any = fitted.model
         with threads_for(model):
-            settle_start_up(model, solve.train)
-            asked = self._grouped(model.lags, solve.validation)
+            if isinstance(model, Recurrent):
+                settle_start_up(model, solve.train)
+            asked = self._grouped(model, solve.validation)
             self._refuse_too_far(model, solve, asked)
             found = fit_grouped(model, solve.train, solve.validation, asked, generators)
         return Fitted(found.model, {**fitted.chosen, **found.chosen})
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RecurrentEstimator(ReadoutEstimator):
+    """Is an estimator whose readout sees the model's state and the last `lags` rows.
+
+    lags: a number, 0 for the state alone, or "auto", by which the validation part chooses it. readout, direct: see
+    `ReadoutEstimator`; a linear readout has one ridge for the state and one for the rows.
+    """
+
+    lags: Any = "auto"
+
+    def choices(self, train: MaskedSequences, leads: int) -> Sequence[int]:
+        """Returns the numbers of lags to choose from; leads: how many of the last columns are known ahead."""
+        if self.lags != "auto":
+            return [int(self.lags)]
+        observed = train.values.shape[2] - leads
+        return lag_choices(MaskedSequences(*(part[:, :, :observed] for part in train)), self.season)
+
+    def _check(self) -> None:
+        check_lags(self.lags)
+        super()._check()
 
 
 def trained(fitted: Fitted, solve: ReadoutFit, *, epochs: int, descent: Descent, generators: Generators) -> Fitted:
@@ -146,6 +169,26 @@ class MethodEstimator(ForecastingEstimator):
     ) -> Fitted:
         del leads
         return self._method().fit(Problem(train, validation, READOUT, generators("weights")))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MethodWithReadout(ReadoutEstimator, MethodEstimator):
+    """Is a `MethodEstimator` whose model may get a readout in groups above it."""
+
+    def _check(self) -> None:
+        super()._check()
+        self._method()
+
+    def _alone(self, problem: Problem, *, leads: int) -> Fitted:
+        """Returns the model without that readout."""
+        del leads
+        return self._method().fit(problem)
+
+    def _model(
+        self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int
+    ) -> Fitted:
+        fitted = self._alone(Problem(train, validation, READOUT, generators("weights")), leads=leads)
+        return self._finished(fitted, ReadoutFit(train, validation, READOUT), generators, leads=leads)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -47,9 +47,9 @@ class PSRNNForecaster(RecurrentEstimator):
     "whitened", on means. projection: the number of directions kept of the features, which the state then has in place
     of 2·count; None keeps all. ridge: of both stages of the
     regression, on means. lags: recent rows that the readout sees beside the state, "auto" or a number. epochs: of
-    refinement by gradient after the regression; 0 leaves it as it is, and takes seconds. readout: "linear", "grouped"
-    or "kernel"; direct: whether each step ahead has a regression of its own
-    (`models.forecasting.estimator_recurrent.RecurrentEstimator`).
+    refinement by gradient after the regression; 0 leaves it as it is, and takes seconds. readout: "linear", "grouped",
+    "kernel" or settings; direct: whether each step ahead has a regression of its own
+    (`models.forecasting.estimator_recurrent.ReadoutEstimator`).
 
     The rest (target, covariates, calendar, season, validation, seed) and what there is after `fit` is as in
     `models.forecasting.estimator.ForecastingEstimator`.

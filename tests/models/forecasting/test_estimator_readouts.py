@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
-from models import EchoStateForecaster, LSTMForecaster, PSRNNForecaster
+from models import (
+    EchoStateForecaster,
+    KalmanForecaster,
+    LSTMForecaster,
+    NoStateForecaster,
+    PSRNNForecaster,
+    VARForecaster,
+)
+from models.features.kernels import Matern
+from models.features.samplers import Iid
 from models.forecasting.estimator_recurrent import DIRECT
 from models.forecasting.readouts.model import GroupedReadout
+from models.forecasting.readouts.settings import GroupedSettings
 
 pytestmark = pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
 
@@ -29,10 +41,14 @@ def small(kind: str, **parameters: Any) -> Any:
         return PSRNNForecaster(count=4, window=1, lags=2, validation=0.25, **parameters)
     if kind == "lstm":
         return LSTMForecaster(units=4, epochs=1, lags=2, validation=0.25, **parameters)
+    if kind == "kalman":
+        return KalmanForecaster(blocks=2, orders=3, validation=0.25, **parameters)
+    if kind == "var":
+        return VARForecaster(orders=(1, 2), validation=0.25, **parameters)
     return EchoStateForecaster(units=12, validation=0.25, **parameters)
 
 
-@pytest.mark.parametrize("kind", ["psrnn", "lstm", "echo_state"])
+@pytest.mark.parametrize("kind", ["psrnn", "lstm", "echo_state", "kalman", "var"])
 @pytest.mark.parametrize(("readout", "direct"), [("grouped", False), ("kernel", 5), ("linear", True)])
 def test_it_forecasts_alike_from_fit_after_update_and_from_disk(
     kind: str, readout: str, direct: Any, tmp_path: Path
@@ -43,7 +59,8 @@ def test_it_forecasts_alike_from_fit_after_update_and_from_disk(
     assert isinstance(model, GroupedReadout)
     assert len(model.direct) == {False: 1, 5: 5, True: DIRECT}[direct]
     assert (model.features.frequencies.shape[0] == 400) == (readout == "kernel")
-    assert {"readout.ridge.state", "readout.ridge.lags", "readout.direct.used"} <= set(whole.chosen_)
+    state = set() if kind == "var" else {"readout.ridge.state"}
+    assert state | {"readout.ridge.lags", "readout.direct.used"} <= set(whole.chosen_)
     ahead = whole.predict(7)
     assert list(ahead.index) == list(range(240, 247))
     more = table(260).iloc[240:]
@@ -106,6 +123,34 @@ def test_horizons_further_ahead_than_the_series_are_refused(readout: str) -> Non
 def test_parameters_that_make_no_sense_are_refused(parameters: dict[str, Any], error: type, message: str) -> None:
     with pytest.raises(error, match=message):
         small("echo_state", **parameters).fit(table())
+
+
+SETTINGS = GroupedSettings(
+    lags=3, traces=(4.0, 8.0), count=30, bandwidth=0.7, kernel=Matern(smoothness=1.5), sampler=Iid(), direct=2
+)
+
+
+@pytest.mark.parametrize("kind", ["psrnn", "kalman"])
+def test_settings_say_all_of_a_readout_and_are_saved_with_it(kind: str, tmp_path: Path) -> None:
+    data = table()
+    fitted = clone(small(kind, readout=SETTINGS)).fit(data)
+    model = fitted.forecaster_.model
+    found = model.lags, model.traces, len(model.features.frequencies), len(model.direct)
+    assert found == (3, (4.0, 8.0), 30, 2)
+    assert len(small(kind, readout=SETTINGS, direct=5).fit(data).forecaster_.model.direct) == 5
+    assert "traces=(4.0, 8.0)" in repr(fitted)
+    fitted.save(tmp_path / "kept")
+    loaded = type(fitted).load(tmp_path / "kept")
+    assert loaded.get_params() == fitted.get_params()
+    np.testing.assert_allclose(loaded.predict(7), fitted.predict(7), rtol=1e-12)
+    longer = small(kind, readout=replace(SETTINGS, direct=5000))
+    with pytest.raises(ValueError, match="direct=5000 is further ahead than this series has rows"):
+        longer.fit(data)
+
+
+def test_a_readout_of_nothing_is_refused_where_there_is_no_state() -> None:
+    with pytest.raises(ValueError, match="readout has neither lags nor traces, and there is nothing else to see"):
+        NoStateForecaster(readout=GroupedSettings(lags=0)).fit(table())
 
 
 def test_left_out_it_is_the_readout_of_before() -> None:
