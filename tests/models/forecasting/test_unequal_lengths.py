@@ -72,13 +72,15 @@ def part_of(kind: str) -> MaskedSequences:
 
 
 def by_steps(model: Any, values: Tensor, mask: Tensor, start: Any = None) -> Filtered:
-    """Filtering by nothing but `predict` and `update`."""
+    """Filtering by nothing but `predict` and `update`. With a start-up no state moves before something was observed."""
     state, found = model.initial_state(len(values)) if start is None else start, []
     for t in range(values.shape[1]):
         prediction = model.predict(state)
         filled = torch.where(mask[:, t], values[:, t], prediction)
         found.append((prediction, filled, *state))
-        state = model.update(state, filled)
+        moves = mask[:, t].any(1) | (state[-1][:, 0] > 0) | torch.tensor(model.start_up is None)
+        pairs = zip(model.update(state, filled), state, strict=True)
+        state = tuple(torch.stack([(new if m else old)[i] for i, m in enumerate(moves)]) for new, old in pairs)
     predictions, filled, *states = (torch.stack(parts, 1) for parts in zip(*found, strict=True))
     return Filtered(predictions, filled, tuple(states))
 
