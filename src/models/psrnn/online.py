@@ -66,7 +66,7 @@ class OnlineStep(nn.Module):
     def forward(self, belief: Tensor, recent: Tensor, observation: Tensor) -> OnlineState:
         """Returns the state after one more observation (d,).
 
-        It has to be complete: put the last prediction where an entry is missing.
+        It has to be complete: put the last prediction where an entry is missing. Begin with the first that has a value.
         """
         held = recent[: self.kept]
         delayed = torch.cat([held[self.kept - self.before :], observation]) if self.before else observation
