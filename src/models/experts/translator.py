@@ -87,7 +87,7 @@ class Translator(SavedEstimator):
         """
         with left_as_it_was(self):
             seed, share = seed_of(self.random_state), not_negative("held_out", self.held_out, most=0.9)
-            how = self._training(self.epochs, self.updates, self.learning_rate)
+            how = self._training(self.epochs, self.updates, self.learning_rate, self.warmup)
             learned, held_out = split(pairs_in(pairs), share, seed=seed)
             tasks = tasks_of(learned)
             vocabulary = Vocabulary.train(
@@ -106,11 +106,13 @@ class Translator(SavedEstimator):
         return self
 
     def add_language(
-        self, pairs: Any, *, adapt: str = "adapters", epochs: int = 20, updates: int = 20, learning_rate: float = 1e-3
-    ) -> Self:
+        self, pairs: Any, *, adapt: str = "adapters", epochs: int = 20, updates: int = 20, learning_rate: float = 1e-3,
+        warmup: int = 40,
+    ) -> Self:  # fmt: skip
         """Learns tasks that are new, from pairs of them alone, a few hundred say, and returns the translator.
 
-        adapt: what learns, see `models.experts.growth.parameters_to_adapt`. The embedding of a new task, where the arm
+        adapt: what learns, see `models.experts.growth.parameters_to_adapt`. epochs, updates, learning_rate, warmup: as
+        of the class, for these pairs. The embedding of a new task, where the arm
         has some, begins as that of the known task under which its pairs have the least nats. With adapter static and
         adapt="adapters" a task that was known translates as before, to the last bit where the target languages are
         known ones. Raises NotFittedError before `fit`, and ValueError for a task that is known already, for more
@@ -127,7 +129,7 @@ class Translator(SavedEstimator):
             chosen = {id(parameter) for parameter in parameters_to_adapt(predictor.network, adapt)}
             for parameter in predictor.network.parameters():
                 parameter.requires_grad_(id(parameter) in chosen)
-            how = self._training(epochs, updates, learning_rate)._replace(warmup=1)
+            how = self._training(epochs, updates, learning_rate, warmup)
             self.curve_ = self._learn(predictor, found, held_out, how, seed, first=len(before.tasks))
             predictor.network.requires_grad_(True)
             self.predictor_ = predictor
@@ -159,10 +161,10 @@ class Translator(SavedEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "predictor_")
 
-    def _training(self, epochs: int, updates: int, learning_rate: float) -> Training:
+    def _training(self, epochs: int, updates: int, learning_rate: float, warmup: int) -> Training:
         return Training(
             whole_number("epochs", epochs), whole_number("updates", updates), number("learning_rate", learning_rate),
-            whole_number("warmup", self.warmup), number("clip", self.clip), whole_number("patience", self.patience),
+            whole_number("warmup", warmup), number("clip", self.clip), whole_number("patience", self.patience),
         )  # fmt: skip
 
     def _architecture(self, pieces: int, tasks: int) -> Architecture:

@@ -14,8 +14,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from models import Translator
+from models.experts import translator
 from models.experts.pairs import pairs_in
 from models.experts.scores import difference, metrics, scores_of
+from models.experts.training import Training
 from models.experts.translator import encoded
 
 ENGLISH = [f"{one} {two}" for one in ("a", "the", "my", "no") for two in ("house", "tree", "dog", "cat")]
@@ -56,6 +58,19 @@ def test_pairs_are_learned_by_heart_and_a_language_more_leaves_them(fitted: Tran
     loaded = Translator.load(tmp_path / "after")
     assert loaded.translate(french, source="fr", target="en") == own.translate(french, source="fr", target="en")
     assert repr((loaded.get_params(), loaded.curve_)) == repr((own.get_params(), own.curve_))
+
+
+def test_a_few_pairs_are_learned_at_the_rate_that_was_asked_for(
+    fitted: Translator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[Training]()
+    monkeypatch.setattr(translator, "train", lambda *given, **_: asked.append(given[2]) or [])
+    fitted.save(tmp_path / "kept")
+    Translator.load(tmp_path / "kept").add_language(pairs("fr"))
+    (how,) = asked
+    shares = [how.share(update) for update in range(how.epochs * how.updates)]
+    assert shares.index(max(shares)) == 39
+    assert sum(shares) > 0.4 * len(shares)
 
 
 def test_a_new_target_language_has_a_tag(fitted: Translator, tmp_path: Path) -> None:

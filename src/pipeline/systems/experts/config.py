@@ -80,6 +80,7 @@ class FewshotConfig:
     epochs: int = setting(at_least=0, cap="epochs")
     updates: int = setting(above=0, cap="count")
     learning_rate: float = setting(above=0)
+    warmup: int = setting(at_least=0, cap="count")
 
 
 @dataclass

@@ -22,7 +22,7 @@ from pipeline.job import checkpoint
 from pipeline.job.shared import shared_stage
 from pipeline.job.study import Study
 from pipeline.systems.experts.arms import idle, tag_of
-from pipeline.systems.experts.config import ExpertsConfig
+from pipeline.systems.experts.config import ExpertsConfig, FitConfig
 from pipeline.systems.experts.evaluate import TEST, Evaluated, predictor_of
 from pipeline.systems.experts.fitting import Fitted, fit_network, network_of, objective_of
 from pipeline.systems.experts.load import Encoded, Loaded
@@ -121,11 +121,17 @@ def adapted(settings: ExpertsConfig, network: TranslationNetwork, loaded: Loaded
     chosen = {id(part) for part in parameters_to_adapt(network, "all" if own.adapt == "none" else own.adapt)}
     for parameter in network.parameters():
         parameter.requires_grad_(id(parameter) in chosen)
-    asked = replace(
-        settings.fit, epochs=epochs, updates=own.updates, learning_rate=own.learning_rate, warmup=1, select="nll"
-    )
-    now, tasks = replace(settings, fit=asked), range(old, network.architecture.tasks)
+    now, tasks = replace(settings, fit=fit_of(settings, epochs)), range(old, network.architecture.tasks)
     return fit_network(now, objective_of(now, network, encoded, tasks), validation, here)
+
+
+def fit_of(settings: ExpertsConfig, epochs: int) -> FitConfig:
+    """Returns how new tasks are learned: as `fit` says, but with the numbers of `fewshot`."""
+    own = settings.fewshot
+    return replace(
+        settings.fit, epochs=epochs, updates=own.updates, learning_rate=own.learning_rate, warmup=own.warmup,
+        select="nll",
+    )  # fmt: skip
 
 
 def grown_network(

@@ -16,9 +16,12 @@ from models.experts import predictor
 from models.experts.tags import tag_names
 from models.sequence.vocabulary import Vocabulary
 from pipeline.host.errors import PipelineError
+from pipeline.job.schedules import share_of_rate
 from pipeline.systems.experts import bars
 from pipeline.systems.experts.checks import check_fewshot
-from pipeline.systems.experts.fewshot import split
+from pipeline.systems.experts.config import FitConfig
+from pipeline.systems.experts.fewshot import fit_of, split
+from pipeline.systems.experts.fitting import fit_settings
 from pipeline.systems.experts.load import encoded
 
 
@@ -109,6 +112,19 @@ def test_languages_that_cannot_be_new_are_refused(changed: dict[str, Any], messa
 def test_settings_of_few_shots_that_cannot_be_are_refused(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(PipelineError, match=message):
         check_fewshot(settings(**changed))
+
+
+def test_new_tasks_are_learned_with_the_numbers_of_fewshot_and_a_rate_that_rises_first() -> None:
+    own = settings(updates=20, learning_rate=0.002, warmup=40)
+    own.fit = FitConfig(
+        epochs=1, updates=9, learning_rate=0.1, warmup=500, clip=1.0, smoothing=0.1, select="bleu", bleu=0,
+        autocast=False,
+    )  # fmt: skip
+    own.fit = fit_of(own, epochs=10)
+    asked = fit_settings(own, title="fit", on_gpu=False)
+    rates = [share_of_rate(asked.schedule, step, total=asked.steps, warmup=asked.warmup) for step in range(200)]
+    assert (asked.learning_rate, rates.index(max(rates)), own.fit.select) == (0.002, 39, "nll")
+    assert sum(rates) > 100  # a warm-up of one update leaves 27
 
 
 @pytest.mark.usefixtures("store")
