@@ -118,7 +118,13 @@ def of_shots(fewshot: Any, data: Any) -> Iterator[Goal]:
             yield Goal(f"old tasks stay the same to the bit: {arm}", float(same), UNKNOWN, verdict)
         at = rows[rows["pairs"] == SHOTS]
         if len(at):
-            share = float(at["share_of_all"].iloc[0])
-            reached = claims.verdict(supported=share >= SHARE, contradicted=share < SHARE)
             words = f"share of the chrF gained by learning all numbers, {SHOTS} pairs, at least {SHARE}: {arm}"
-            yield Goal(words, share, UNKNOWN, reached)
+            yield of_share(words, at.iloc[0])
+
+
+def of_share(words: str, row: Any) -> Goal:
+    """Returns whether an arm gains enough of what all numbers gain. It is undecided where the interval of what they
+    gain does not lie above 0: a share of no gain says nothing."""
+    interval, gained = Interval(row["share_low"], row["share_high"]), row["gain_of_all_low"] > 0
+    enough, less = bool(gained and interval.low >= SHARE), bool(gained and interval.high < SHARE)
+    return Goal(words, float(row["share_of_all"]), interval, claims.verdict(supported=enough, contradicted=less))

@@ -117,26 +117,37 @@ def fewshot_of(jobs: Any) -> pd.DataFrame:
     forgotten of the old tasks; empty where no task was learned later."""
     if "new_chrf" not in jobs or not (jobs["shots"] > 0).any():
         return pd.DataFrame()
-    rows = []
-    for (data, arm, shots), own in jobs[jobs["shots"] > 0].groupby(["data", "arm", "shots"], sort=False):
-        gain = (own["new_chrf"] - own["zero_shot_chrf"]).to_numpy(np.float64)
-        low, high = mean_interval(gain)
-        row: dict[str, Any] = {
-            "data": data,
-            "arm": str(arm).replace(f" pairs={shots}", ""),
-            "network": base(str(arm)),
-            "adapt": own["adapt"].iloc[0],
-        }
-        row |= {"pairs": int(shots), "jobs": len(own), "stand_in": bool(own["stand_in"].any())}
-        row |= {name: own[name].mean() for name in ("zero_shot_chrf", "new_chrf", "forgotten")}
-        row |= {
-            "gain": gain.mean(),
-            "gain_low": low,
-            "gain_high": high,
-            "old_equal": bool((own["old_equal"] == 1).all()),
-        }
-        rows.append(row)
-    table = pd.DataFrame(rows)
-    whole = table[table["adapt"] == "all"].set_index(["data", "network", "pairs"])["gain"]
-    keys = zip(table["data"], table["network"], table["pairs"], strict=True)
-    return table.assign(share_of_all=table["gain"] / [whole.get(key, np.nan) for key in keys])
+    later = jobs[jobs["shots"] > 0]
+    later = later.assign(gain=later["new_chrf"] - later["zero_shot_chrf"], network=later["arm"].map(base))
+    groups = later.groupby(["data", "arm", "shots"], sort=False)
+    return pd.DataFrame([gained(own) | share_of_all(own, later) for _, own in groups])
+
+
+def gained(own: Any) -> dict[str, Any]:
+    """Returns what one arm gains with one number of pairs."""
+    first, gain = own.iloc[0], own["gain"].to_numpy(np.float64)
+    low, high = mean_interval(gain)
+    arm = str(first["arm"]).replace(f" pairs={first['shots']}", "")
+    row = {"data": first["data"], "arm": arm, "network": first["network"], "adapt": first["adapt"]}
+    row |= {"pairs": int(first["shots"]), "jobs": len(own), "stand_in": bool(own["stand_in"].any())}
+    row |= {name: own[name].mean() for name in ("zero_shot_chrf", "new_chrf", "forgotten")}
+    row |= {"gain": gain.mean(), "gain_low": low, "gain_high": high}
+    return row | {"old_equal": bool((own["old_equal"] == 1).all())}
+
+
+def share_of_all(own: Any, jobs: Any) -> dict[str, float]:
+    """Returns which share the gain of an arm is of that of the same network with all numbers, over the seeds that both
+    have, with its interval, and the lower end of the interval of the latter gain.
+
+    The share is a ratio of means r = a/b. Its interval is that of the mean of r + (a_s − r b_s)/b over seeds s, linear
+    in both gains. Where b is not above 0 by its whole interval, the share says nothing.
+    """
+    names = ["data", "network", "shots"]
+    alike = (jobs[names] == own[names].iloc[0]).all(axis=1) & (jobs["adapt"] == "all")
+    both = own.set_index("seed")[["gain"]].join(jobs[alike].set_index("seed")["gain"], rsuffix="_all", how="inner")
+    mine, whole = both["gain"].to_numpy(np.float64), both["gain_all"].to_numpy(np.float64)
+    if not len(both) or not whole.mean():
+        return dict.fromkeys(("share_of_all", "share_low", "share_high", "gain_of_all_low"), float("nan"))
+    share = mine.mean() / whole.mean()
+    low, high = mean_interval(share + (mine - share * whole) / whole.mean())
+    return {"share_of_all": share, "share_low": low, "share_high": high, "gain_of_all_low": mean_interval(whole).low}

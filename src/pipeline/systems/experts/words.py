@@ -21,8 +21,9 @@ BY_TASK = (
 )
 SHOTS = (
     "chrF of the new tasks, mean over them and over seeds, before and after they were learned; *share of all*: of what "
-    "the same network gains when all of its numbers learn. *forgotten*: nats a token of the old tasks, after less "
-    "before; *old equal*: whether they are the same to the last bit."
+    "the same network gains when all of its numbers learn, a ratio of means with its 95 % interval over seeds. It says "
+    "nothing where the interval of that gain begins at 0 or below (*gain of all low*). *forgotten*: nats a token of "
+    "the old tasks, after less before; *old equal*: whether they are the same to the last bit."
 )
 SHOWN = ["claim", "of", "tasks", "pairs", "ratio", "ratio_low", "ratio_high", "p_holm", "verdict"]
 BLEU_SHOWN = ["against", "challenger", "sentences", "bleu_against", "bleu_challenger", "p_holm"]

@@ -112,6 +112,33 @@ def test_shares_of_what_all_numbers_gain_are_of_the_same_network_and_pairs() -> 
     assert goals["old tasks stay the same to the bit: token+static static-adapters"] == "holds"
 
 
+@pytest.mark.parametrize(
+    ("whole", "own", "verdict"),
+    [
+        ((-1.0, -1.1, -0.9), (-2.0, -2.2, -1.8), "undecided"),  # a share of 2 of a loss
+        ((20.0, 21.0, 19.0), (18.0, 19.0, 17.1), "holds"),
+        ((20.0, 21.0, 19.0), (8.0, 9.0, 7.1), "does not hold"),
+        ((20.0, 21.0, 19.0), (18.0, 22.0, 11.0), "undecided"),
+        ((1.0, 9.0, -4.0), (1.0, 9.0, -4.0), "undecided"),
+    ],
+)
+def test_a_share_of_what_all_numbers_gain_needs_a_gain_and_an_interval(
+    whole: tuple[float, ...], own: tuple[float, ...], verdict: str
+) -> None:
+    sides = []
+    for adapt, gains in (("all", whole), ("adapters", own)):
+        more = {"zero_shot_chrf": 10.0, "forgotten": 0.0, "old_equal": 1.0, "shots": 256, "adapt": adapt}
+        jobs = jobs_of({"token+static": 1.0}, seeds=len(gains), **more)
+        sides.append(jobs.assign(arm=f"token+static static-{adapt} pairs=256", new_chrf=10 + np.array(gains)))
+    jobs = pd.concat(sides)
+    found = fewshot_of(jobs)
+    row = found.set_index("adapt").loc["adapters"]
+    assert row["share_of_all"] == pytest.approx(np.mean(own) / np.mean(whole))
+    assert row["share_low"] <= row["share_of_all"] <= row["share_high"]
+    goals = goals_of(jobs, pd.DataFrame(), found).set_index("goal")["verdict"]
+    assert goals.loc[goals.index.str.startswith("share of the chrF")].tolist() == [verdict]
+
+
 def test_labels_leave_out_what_changes_nothing() -> None:
     varied = pd.DataFrame({
         "data": "ciphers", "arm": ["dense", "token"], "varied": "data.families=1, experts.top=1", "seed": 0,
