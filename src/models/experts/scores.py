@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 INSTALL = 'pip install "orthogonal-psrnn[text]"'
+BLOCK = 2**16  # numbers of sentences that are drawn at once, so that they stay in the cache
 EVEN = 0.025  # of the draws below an interval of 95 %, and above
 
 
@@ -47,11 +48,33 @@ def corpus_score(name: str, found: Sequence[str], references: Sequence[str]) -> 
 def resampled(name: str, tables: Sequence[np.ndarray], *, draws: int, seed: int) -> np.ndarray:
     """Returns scores (table, draw) of sentences drawn with replacement, the same draws for all tables (Koehn 2004)."""
     generator, size = np.random.default_rng(seed), len(tables[0])
-    scores = np.empty((len(tables), draws))
-    for draw in range(draws):
-        times = np.bincount(generator.integers(size, size=size), minlength=size).astype(np.float64)
-        scores[:, draw] = [score_of(name, times @ counts) for counts in tables]
+    scores, block = np.empty((len(tables), draws)), max(1, BLOCK // size)
+    for first in range(0, draws, block):
+        times = times_drawn(generator, min(block, draws - first), size)
+        scores[:, first : first + block] = [scores_at(name, times @ counts) for counts in tables]
     return scores
+
+
+def times_drawn(generator: np.random.Generator, draws: int, size: int) -> np.ndarray:
+    """Returns how often each of so many sentences is drawn, float64 (draw, sentence)."""
+    places = generator.integers(size, size=(draws, size)) + size * np.arange(draws)[:, None]
+    return np.bincount(places.ravel(), minlength=draws * size).reshape(draws, size).astype(np.float64)
+
+
+def scores_at(name: str, sums: np.ndarray) -> np.ndarray:
+    """Returns the score of each row of summed statistics, (draw,)."""
+    return bleu_of(sums) if name == "bleu" else np.array([score_of(name, row) for row in sums])
+
+
+def bleu_of(sums: np.ndarray) -> np.ndarray:
+    """Returns BLEU of each row of summed statistics, (draw, 10) to (draw,), as `score_of` gives it: the geometric mean
+    of the precisions of 1 to 4 words, where the k-th of them without a match counts 1/2^k, times the brevity."""
+    found, wanted, (correct, total) = sums[:, 0], sums[:, 1], np.split(sums[:, 2:], 2, axis=1)
+    scored = correct.any(1) & total.all(1)
+    matched = np.where(correct > 0, correct, 0.5 ** (correct == 0).cumsum(1))
+    logs = np.log(matched / np.maximum(total, 1)).mean(1)
+    brevity = np.minimum(1 - wanted / np.maximum(found, 1), 0)
+    return np.where(scored, 100 * np.exp(logs + brevity), 0.0)
 
 
 def scores_of(

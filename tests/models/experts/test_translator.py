@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import sacrebleu
@@ -16,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from models import Translator
 from models.experts import translator
 from models.experts.pairs import pairs_in
-from models.experts.scores import difference, metrics, scores_of
+from models.experts.scores import bleu_of, difference, metrics, resampled, score_of, scores_of, statistics
 from models.experts.training import Training
 from models.experts.translator import encoded
 
@@ -199,6 +200,14 @@ def test_scores_are_those_of_sacrebleu_and_differences_share_their_draws() -> No
     assert scores["bleu"] == pytest.approx(sacrebleu.corpus_bleu(found, [references]).score, abs=1e-12)
     assert scores["chrf"] == pytest.approx(sacrebleu.corpus_chrf(found, [references]).score, abs=1e-12)
     assert scores["bleu_low"] < scores["bleu"] < scores["bleu_high"] <= 100 + 1e-9
+    counts = statistics("bleu", [*found, "a", "no"], [*references, "b", "no"])
+    few = np.array([counts[3:].sum(0), counts[4], counts[5], counts.sum(0), counts[2] + counts[4]])
+    assert bleu_of(few) == pytest.approx([score_of("bleu", own) for own in few], abs=1e-12)
+    generator, looped = np.random.default_rng(7), []
+    for _ in range(20):
+        times = np.bincount(generator.integers(6, size=6), minlength=6)
+        looped.append(score_of("bleu", times.astype(float) @ counts))
+    assert resampled("bleu", [counts], draws=20, seed=7)[0] == pytest.approx(looped, abs=1e-12)
     assert difference("chrf", found, found, references, draws=20) == (0, 0, 0)
     gain = difference("bleu", found, references, references, draws=50)
     assert gain.value == pytest.approx(100 - scores["bleu"])

@@ -102,8 +102,8 @@ def share_figures(shares: Any, title: str) -> dict[str, Any]:
 
 
 def bleu_of_claims(paired: Any, jobs: Any, written: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Returns a row per data set and pair of arms of the claims: BLEU of both over the test sentences of the seeds that
-    both have, and p of the paired bootstrap; p_holm is adjusted over the pairs of a data set."""
+    """Returns a row per data set and pair of arms of the claims: BLEU of both over the translations of the seeds that
+    both have, and p of the paired bootstrap over test sentences; p_holm is adjusted over the pairs of a data set."""
     rows = []
     columns = ["data", "against", "challenger"]
     for data, against, challenger in paired[columns].drop_duplicates().itertuples(index=False) if len(paired) else ():

@@ -26,7 +26,17 @@ SHOTS = (
     "the old tasks, after less before; *old equal*: whether they are the same to the last bit."
 )
 SHOWN = ["claim", "of", "tasks", "pairs", "ratio", "ratio_low", "ratio_high", "p_holm", "verdict"]
-BLEU_SHOWN = ["against", "challenger", "sentences", "bleu_against", "bleu_challenger", "p_holm"]
+BLEU_SHOWN = ["against", "challenger", "translations", "sentences", "bleu_against", "bleu_challenger", "p_holm"]
+BLEU_CAPTION = (
+    "BLEU of the same pairs, over the translations of all seeds and tasks (paired bootstrap, Koehn 2004): how sure one "
+    "is of these networks on other sentences, not of other networks."
+)
+TESTS = "An English sentence is drawn with its translations of all seeds and tasks."
+OLD_TESTS = (
+    "**These tests were made before a sentence was drawn with all of its seeds**: one that several seeds translate "
+    "counts several times, which makes p too small unless each seed has sentences of its own. With 1000 draws p is at "
+    "least 2/1001 before Holm's adjustment. They cannot be made again from the files of this page."
+)
 
 
 def page(tables: dict[str, pd.DataFrame]) -> str:
@@ -58,13 +68,14 @@ def claims_in_words(paired: Any, bleu: Any) -> list[str]:
             claim=[f"{row['words']}: {row['challenger']} ahead of {row['against']}" for row in own.to_dict("records")]
         )
         parts.append(f"{data}\n\n{markdown_table(said.rename(columns={'whose': 'of'})[SHOWN])}")
-    if len(bleu):
-        parts.append(
-            "BLEU of the same pairs, over the test sentences of all seeds and tasks (paired bootstrap, Koehn 2004): "
-            "how sure one is of these networks on other sentences, not of other networks.\n\n"
-            f"{markdown_table(bleu[['data', *BLEU_SHOWN]])}"
-        )
-    return parts
+    return [*parts, *bleu_in_words(bleu)] if len(bleu) else parts
+
+
+def bleu_in_words(bleu: Any) -> list[str]:
+    """Returns the tests of BLEU. Those that older versions made say themselves what is wrong with them."""
+    drawn = OLD_TESTS if "draws" not in bleu else f"{TESTS} {int(bleu['draws'].iloc[0]):,} draws."
+    shown = [name for name in ("data", *BLEU_SHOWN) if name in bleu]
+    return [f"{BLEU_CAPTION} {drawn}", markdown_table(bleu[shown])]
 
 
 def missing(value: Any) -> bool:

@@ -14,7 +14,7 @@ from pipeline.systems.experts.goals import goals_of
 from pipeline.systems.experts.labels import labelled
 from pipeline.systems.experts.scores import paired_bleu
 from pipeline.systems.experts.tables import by_task, fewshot_of, means_of, thesis_of
-from pipeline.systems.experts.words import page
+from pipeline.systems.experts.words import bleu_in_words, page
 
 TASKS = ("de-en", "et-en")
 
@@ -152,7 +152,8 @@ def test_bleu_of_itself_is_100_and_pairs_are_of_the_same_sentences() -> None:
     texts = [f"the cat number {k} sat on the mat" for k in range(12)]
     assert scores_of(texts, texts)["bleu"] == pytest.approx(100)
     assert scores_of(texts, texts)["chrf"] == pytest.approx(100)
-    half = pd.DataFrame({"reference": texts, "translation": [texts[0]] * 6 + texts[6:]})
+    half = pd.DataFrame({"task": "de-en", "source": range(12), "reference": texts})
+    half = half.assign(translation=[texts[0]] * 6 + texts[6:])
     whole = half.assign(translation=texts)
     found = paired_bleu(half, whole)
     assert found["bleu_challenger"] == pytest.approx(100)
@@ -162,3 +163,31 @@ def test_bleu_of_itself_is_100_and_pairs_are_of_the_same_sentences() -> None:
     assert spread["bleu_low"] < spread["bleu"] < spread["bleu_high"] < 100
     with pytest.raises(ValueError, match="translations of other sentences cannot be compared"):
         paired_bleu(half, whole.assign(reference=texts[::-1]))
+
+
+def test_a_sentence_of_several_seeds_and_tasks_is_drawn_as_one() -> None:
+    texts = [f"the cat number {k} sat on the mat" for k in range(12)]
+    against = pd.DataFrame({"task": "de-en", "source": [f"de {k}" for k in range(12)], "reference": texts})
+    challenger = against.assign(translation=[*texts[:5], *texts[:6], texts[11]])
+    against = against.assign(translation=[texts[11], *texts[1:5], *texts[:7]])
+    one = paired_bleu(against, challenger)
+    three = paired_bleu(*(pd.concat([own] * 3) for own in (against, challenger)))
+    assert (one["sentences"], three["sentences"], three["translations"]) == (12, 12, 36)
+    assert 0.01 < one["p"] < 1
+    assert three["p"] == one["p"]  # copies are no evidence
+    reversed_ = [own.assign(task="en-fr", source=texts, reference=texts) for own in (against, challenger)]
+    both = paired_bleu(*(pd.concat(pair) for pair in zip((against, challenger), reversed_, strict=True)))
+    assert (both["sentences"], both["p"]) == (12, one["p"])
+    other = [own.assign(task="en-fr", source=range(12)) for own in (against, challenger)]
+    apart = paired_bleu(*(pd.concat(pair) for pair in zip((against, challenger), other, strict=True)))
+    assert apart["sentences"] == 24
+    assert apart["p"] < one["p"]
+    clear = paired_bleu(against.assign(translation=texts[0]), against.assign(translation=texts))
+    assert 26 * clear["p"] < 0.05  # even among many claims
+
+
+def test_pages_say_of_older_tests_that_they_count_a_sentence_by_its_seeds() -> None:
+    row = {"data": "mt_small", "against": "a", "challenger": "b", "sentences": 9, "bleu_against": 1.0}
+    old = pd.DataFrame([{**row, "bleu_challenger": 2.0, "p_holm": 0.04}])
+    assert "counts several times" in bleu_in_words(old)[0]
+    assert bleu_in_words(old.assign(translations=27, draws=10_000))[0].endswith("seeds and tasks. 10,000 draws.")
