@@ -51,6 +51,11 @@ class Mixing:
         """Returns how many experts a token meets in a mixture."""
         return 1 if self.router == "task" else self.top
 
+    def check_layers(self, layers: int) -> None:
+        """Raises ValueError where none of so many layers has a mixture, though the router asks for some."""
+        if self.router not in DENSE and self.every > layers:
+            raise ValueError(f"every must be at most layers, got {self.every} of {layers}: no layer would have experts")
+
     def mixture_at(self, layer: int) -> bool:
         """Returns whether a layer, from 0, has a mixture."""
         return self.router not in DENSE and layer % self.every == self.every - 1

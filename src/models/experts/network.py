@@ -49,6 +49,7 @@ class Architecture:
             raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout}")
         if self.adapting.kind == "shared" and self.mixing.router not in LEARNED:
             raise ValueError(f"adapter shared needs router {' or '.join(LEARNED)}, got {self.mixing.router}")
+        self.mixing.check_layers(self.layers)
         self.adapting.adapters(self.tasks)
 
 

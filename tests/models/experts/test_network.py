@@ -271,6 +271,7 @@ def test_arms_share_their_first_weights_and_sizes_are_counted() -> None:
     [
         ({"heads": 3}, r"width must be even and a multiple of heads, got 8 and 3"),
         ({"width": 0}, r"width must be at least 1, got 0"),
+        ({"mixing": Mixing("token", every=3)}, r"every must be at most layers, got 3 of 2: no layer"),
         ({"dropout": 1.0}, r"dropout must be at least 0 and below 1, got 1.0"),
         ({"tasks": 2, "adapting": Adapting("dynamic")}, r"adapter dynamic needs at least 3 tasks"),
         (

@@ -17,7 +17,7 @@ def check(settings: ExpertsConfig) -> None:
     with said_of(f"experts.arm={settings.experts.arm}"):
         parts_of(settings.experts.arm)
     with said_of("experts"):
-        mixing_of(settings)
+        mixing_of(settings).check_layers(settings.translator.layers)
     with said_of("adapter"):
         adapting_of(settings)
     many = max(3, settings.adapter.count or 0)  # the data say how many tasks there are
