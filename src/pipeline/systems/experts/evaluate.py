@@ -96,8 +96,8 @@ def metrics_of(scores: Any, measured: Measured) -> dict[str, float]:
         names = SCORES if row["part"] == TEST else SCORES[:3]
         metrics |= {f"{name}_{suffix}": row[name] for name in names}
     test = scores[scores["part"] == TEST]
-    into = test["task"].str.endswith(f"-{ENGLISH}")
-    for name, own in {"xe": test[into], "ex": test[~into]}.items():
+    into, out_of = test["task"].str.endswith(f"-{ENGLISH}"), test["task"].str.startswith(f"{ENGLISH}-")
+    for name, own in {"xe": test[into], "ex": test[out_of]}.items():
         metrics |= {f"{score}_{name}": own[score].mean() for score in ("bleu", "chrf") if len(own)}
     metrics |= {"test_error": test["nll"].mean(), **of_shares(measured)}
     informations = [

@@ -6,6 +6,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from data import text_pairs
@@ -13,6 +14,7 @@ from data.base import DataError
 from data.text_pairs import TextPairs
 from data.translation.ciphers import Ciphers
 from models.experts import predictor
+from models.experts.objective import Measured
 from models.experts.tags import tag_names
 from models.sequence.vocabulary import Vocabulary
 from pipeline.host.errors import PipelineError
@@ -20,6 +22,7 @@ from pipeline.job.schedules import share_of_rate
 from pipeline.systems.experts import bars
 from pipeline.systems.experts.checks import check_fewshot
 from pipeline.systems.experts.config import FitConfig
+from pipeline.systems.experts.evaluate import metrics_of
 from pipeline.systems.experts.fewshot import fit_of, split
 from pipeline.systems.experts.fitting import fit_settings
 from pipeline.systems.experts.load import encoded
@@ -125,6 +128,16 @@ def test_new_tasks_are_learned_with_the_numbers_of_fewshot_and_a_rate_that_rises
     rates = [share_of_rate(asked.schedule, step, total=asked.steps, warmup=asked.warmup) for step in range(200)]
     assert (asked.learning_rate, rates.index(max(rates)), own.fit.select) == (0.002, 39, "nll")
     assert sum(rates) > 100  # a warm-up of one update leaves 27
+
+
+def test_scores_out_of_english_are_of_tasks_out_of_english_alone() -> None:
+    values = {"pairs": 9, "nll": 2.0, "chrf": 30.0} | dict.fromkeys(("bleu_low", "bleu_high"), 1.0)
+    values |= dict.fromkeys(("chrf_low", "chrf_high"), 1.0)
+    bleu = {"de-en": 10.0, "en-de": 20.0, "de-fr": 40.0, "en-fr": 30.0}
+    rows = [{"part": "test", "task": task, "bleu": score, **values} for task, score in bleu.items()]
+    found = metrics_of(pd.DataFrame(rows), Measured({}, {}))
+    assert (found["bleu_xe"], found["bleu_ex"]) == (10, 25)
+    assert "bleu_ex" not in metrics_of(pd.DataFrame(rows[:3:2]), Measured({}, {}))
 
 
 @pytest.mark.usefixtures("store")
