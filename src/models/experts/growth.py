@@ -62,23 +62,32 @@ def begin_tags(
 
 
 def parameters_to_adapt(model: TranslationNetwork, what: str) -> list[nn.Parameter]:
-    """Returns the parameters that learn a new task: "all"; "adapters", those of all adapters; "tasks", the embeddings
-    of tasks; "tasks+gates", with the gates that read them. Raises ValueError for another word, and where there are
-    none.
+    """Returns the parameters that learn a new task: "all"; "adapters", those of static adapters; "tasks", the
+    embeddings of tasks; "tasks+gates", with the gates that read them. Raises ValueError for another word, and where
+    there are none.
 
-    A gradient of the new task alone is zero for adapters and embeddings of other tasks.
+    A gradient of the new task alone is zero for static adapters and embeddings of other tasks. Adapters that a gate
+    chooses are of all tasks, so they are not offered by themselves.
     """
     gates = [part for name, part in model.named_parameters() if ".router." in name]
     adapters = [part for name, part in model.named_parameters() if "_adapters." in name and ".experts." in name]
+    kind = model.architecture.adapting.kind
     table = [] if model.table is None else [model.table]
     groups = {
         "all": list(model.parameters()),
-        "adapters": adapters,
+        "adapters": adapters if kind == "static" else [],
         "tasks": table,
         "tasks+gates": table and [*table, *gates],
     }
     if what not in groups:
         raise ValueError(f"what adapts must be one of {', '.join(groups)}, got {what!r}")
     if not groups[what]:
-        raise ValueError(f"adapter {model.architecture.adapting.kind} has no {what} to adapt; take all")
+        instead = "tasks, tasks+gates or all" if table else "all"
+        raise ValueError(f"adapter {kind} has no {what} to adapt; take {instead}")
     return groups[what]
+
+
+def own_part(model: TranslationNetwork) -> str:
+    """Returns the part of a network that is a new task's own, as `parameters_to_adapt` takes it: "tasks" where a gate
+    chooses adapters, else "adapters"."""
+    return "tasks" if model.architecture.adapting.learned else "adapters"

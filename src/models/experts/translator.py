@@ -10,7 +10,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 
 from models.experts.arms import Adapting, Mixing, parts_of
-from models.experts.growth import begin_as_nearest, begin_tags, grown, parameters_to_adapt
+from models.experts.growth import begin_as_nearest, begin_tags, grown, own_part, parameters_to_adapt
 from models.experts.network import Architecture, TranslationNetwork
 from models.experts.objective import EncodedPairs, Sampling, TranslationObjective, encode_targets
 from models.experts.pairs import Pair, pairs_in, split, tasks_of
@@ -106,14 +106,15 @@ class Translator(SavedEstimator):
         return self
 
     def add_language(
-        self, pairs: Any, *, adapt: str = "adapters", epochs: int = 20, updates: int = 20, learning_rate: float = 1e-3,
+        self, pairs: Any, *, adapt: str | None = None, epochs: int = 20, updates: int = 20, learning_rate: float = 1e-3,
         warmup: int = 40,
     ) -> Self:  # fmt: skip
         """Learns tasks that are new, from pairs of them alone, a few hundred say, and returns the translator.
 
-        adapt: what learns, see `models.experts.growth.parameters_to_adapt`. epochs, updates, learning_rate, warmup: as
-        of the class, for these pairs. The embedding of a new task, where the arm
-        has some, begins as that of the known task under which its pairs have the least nats. With adapter static and
+        adapt: what learns, see `models.experts.growth.parameters_to_adapt`; None for what is the new tasks' own, which
+        is "adapters" of static ones, and "tasks" of dynamic and shared ones, their embeddings. epochs, updates,
+        learning_rate, warmup: as of the class, for these pairs. The embedding of a new task, where the arm has some,
+        begins as that of the known task under which its pairs have the least nats. With adapter static and
         adapt="adapters" a task that was known translates as before, to the last bit where the target languages are
         known ones. Raises NotFittedError before `fit`, and ValueError for a task that is known already, for more
         languages than there are tags left, and as `fit`; the translator is then as it was.
@@ -125,8 +126,9 @@ class Translator(SavedEstimator):
             learned, held_out = split(pairs_in(pairs), share, seed=seed)
             predictor = with_tasks(before, tasks_of(learned), seed=seed)
             found = encoded(predictor, learned, most_dropped=MOST_DROPPED)
+            what = own_part(predictor.network) if adapt is None else adapt
             begin_as_nearest(predictor.network, found, len(before.tasks))
-            chosen = {id(parameter) for parameter in parameters_to_adapt(predictor.network, adapt)}
+            chosen = {id(parameter) for parameter in parameters_to_adapt(predictor.network, what)}
             for parameter in predictor.network.parameters():
                 parameter.requires_grad_(id(parameter) in chosen)
             how = self._training(epochs, updates, learning_rate, warmup)

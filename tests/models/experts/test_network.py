@@ -242,6 +242,8 @@ def test_what_adapts_is_named() -> None:
     assert len(parameters_to_adapt(network("token+shared"), "tasks+gates")) == 1 + 2 * 4 * 2
     with pytest.raises(ValueError, match=r"adapter none has no adapters to adapt; take all"):
         parameters_to_adapt(network("token"), "adapters")
+    with pytest.raises(ValueError, match=r"adapter shared has no adapters to adapt; take tasks, tasks\+gates or all"):
+        parameters_to_adapt(network("token+shared"), "adapters")
     with pytest.raises(ValueError, match=r"adapter static has no tasks\+gates to adapt; take all"):
         parameters_to_adapt(network("token+static"), "tasks+gates")
     with pytest.raises(ValueError, match=r"what adapts must be one of all, adapters, tasks, tasks\+gates, got 'none'"):

@@ -93,6 +93,20 @@ def test_a_new_task_begins_with_the_embedding_of_a_known_one() -> None:
     assert any(torch.equal(table[3], row) for row in before)
 
 
+@pytest.mark.parametrize("adapter", ["dynamic", "shared"])
+def test_a_new_task_leaves_adapters_of_all_tasks_alone(adapter: str) -> None:
+    known = [*pairs(), *pairs("fr"), *((b, a, "en", "de") for a, b, _, _ in pairs())]
+    own = Translator(**QUICK | {"arm": f"token+{adapter}"}).fit(known)
+    texts = [row[0] for row in known]
+    before = own.predictor_.translate(texts, [place // 16 for place in range(48)])
+    weights = {name: value.clone() for name, value in own.predictor_.network.state_dict().items()}
+    own.add_language([(a, b, "it", "en") for a, b, _, _ in pairs("fr")], learning_rate=0.1, epochs=1, updates=2)
+    after = own.predictor_.network.state_dict()
+    assert {name for name in weights if not torch.equal(after[name][: len(weights[name])], weights[name])} == set()
+    assert not any(torch.equal(after["table"][3], row) for row in weights["table"])
+    assert own.predictor_.translate(texts, [place // 16 for place in range(48)]) == before
+
+
 @pytest.mark.parametrize("adapter", ["static", "dynamic"])
 @pytest.mark.parametrize("router", ["sentence", "hash", "random"])
 def test_every_router_learns_with_adapters_and_is_kept(router: str, adapter: str, tmp_path: Path) -> None:
