@@ -48,20 +48,15 @@ def goals_of(jobs: Any, paired: Any, fewshot: Any) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def below(interval: Interval, bound: float) -> str:
-    """Returns whether an interval lies below a bound, or above it."""
-    return claims.verdict(supported=interval.high < bound, contradicted=interval.low > bound)
-
-
 def of_pairs(paired: Any) -> Iterator[Goal]:
     """Yields whether experts and adapters by task need fewer nats than dense networks of equal work and size, and
-    chance more than learned routing."""
+    chance more than learned routing, with the verdicts of the claims."""
     wanted = {("token+shared", "dense_wide"), ("token+shared", "dense_total"), ("token", "random")}
     for row in paired.to_dict("records") if len(paired) else ():
         if (row["challenger"], row["against"]) in wanted and row["tasks"] == "all":
             interval = Interval(row["ratio_low"], row["ratio_high"])
             words = f"ratio of nats, {row['challenger']} / {row['against']}, below 1"
-            yield Goal(words, row["ratio"], interval, below(interval, 1.0))
+            yield Goal(words, row["ratio"], interval, row["verdict"])
 
 
 def of_shares(jobs: Any) -> Iterator[Goal]:

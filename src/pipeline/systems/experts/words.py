@@ -25,6 +25,10 @@ SHOTS = (
     "nothing where the interval of that gain begins at 0 or below (*gain of all low*). *forgotten*: nats a token of "
     "the old tasks, after less before; *old equal*: whether they are the same to the last bit."
 )
+GOALS = (
+    "Ratios of nats have the verdicts of the claims above, by p after Holm's adjustment and the interval. The other "
+    "goals are decided by the intervals of this table, which are not adjusted, or by a number without one."
+)
 SHOWN = ["claim", "of", "tasks", "pairs", "ratio", "ratio_low", "ratio_high", "p_holm", "verdict"]
 BLEU_SHOWN = ["against", "challenger", "translations", "sentences", "bleu_against", "bleu_challenger", "p_holm"]
 BLEU_CAPTION = (
@@ -53,7 +57,7 @@ def page(tables: dict[str, pd.DataFrame]) -> str:
         parts += ["## New tasks from few pairs", SHOTS, markdown_table(fewshot.drop(columns=["network", "stand_in"]))]
     parts += claims_in_words(paired, bleu)
     if len(goals):
-        parts += ["## Goals", markdown_table(goals)]
+        parts += ["## Goals", GOALS, markdown_table(goals)]
     return "\n\n".join(parts)
 
 

@@ -73,6 +73,9 @@ def test_goals_and_the_page_say_what_was_found() -> None:
     assert goals["BLEU of dense over that of the nearest training sentence, de-en, at least 2"] == "holds"
     assert goals["BLEU of de-en, best arm (dense), at least 28"] == "holds"
     assert not goals.index.str.contains("et-en").any()  # of few pairs
+    unsure = paired.assign(p_holm=0.2, verdict="undecided")  # as among many claims; the intervals are what they were
+    adjusted = goals_of(jobs, unsure, pd.DataFrame()).set_index("goal")["verdict"]
+    assert adjusted["ratio of nats, token+shared / dense_wide, below 1"] == "undecided"
     low = goals_of(jobs.assign(**{"bleu_nearest_de-en": 15.1}), paired, pd.DataFrame()).set_index("goal")["verdict"]
     assert low["BLEU of dense over that of the nearest training sentence, de-en, at least 2"] == "does not hold"
     older = jobs.assign(**{"bleu_nearest_de-en": np.where(jobs["seed"] > 5, np.nan, 10.0)})
