@@ -40,7 +40,8 @@ class Split(NamedTuple):
 
 
 def split(settings: ExpertsConfig, data: TextPairs) -> Split:
-    """Returns the data with the tasks of new languages behind the others and with `fewshot.pairs` training pairs.
+    """Returns the data with the tasks of new languages behind the others and with `fewshot.pairs` training pairs. Says
+    which of them have fewer.
 
     Raises DataError for a language that no task has, and where no task or every task is new.
     """
@@ -60,7 +61,30 @@ def split(settings: ExpertsConfig, data: TextPairs) -> Split:
         pairs if place < len(old) else drawn(pairs, own.pairs, derived(settings.seed, f"fewshot/{task.name}"))
         for place, (task, pairs) in enumerate(zip(ordered.tasks, ordered.parts["train"], strict=True))
     ]
-    return Split(replace(ordered, parts={**ordered.parts, "train": tuple(train)}), data.only(old))
+    whole = replace(ordered, parts={**ordered.parts, "train": tuple(train)})
+    say_fewer(settings, whole)
+    return Split(whole, data.only(old))
+
+
+def new_sizes(settings: ExpertsConfig, data: TextPairs) -> dict[str, int]:
+    """Returns how many training pairs each new task has, by its name."""
+    sizes = zip(data.tasks, map(len, data.parts["train"]), strict=True)
+    return {task.name: size for task, size in sizes if set(task) & set(settings.fewshot.languages)}
+
+
+def shots_of(settings: ExpertsConfig, data: TextPairs) -> int:
+    """Returns how many training pairs the new tasks have, the mean over them: fewer than `fewshot.pairs` where
+    there are no more."""
+    return round(float(np.mean(list(new_sizes(settings, data).values()))))
+
+
+def say_fewer(settings: ExpertsConfig, data: TextPairs) -> None:
+    """Says which new tasks have fewer training pairs than were asked for."""
+    fewer = {name: size for name, size in new_sizes(settings, data).items() if size < settings.fewshot.pairs}
+    if fewer:
+        found = ", ".join(f"{name} has {size}" for name, size in fewer.items())
+        mean = shots_of(settings, data)
+        tqdm.write(f"fewshot.pairs={settings.fewshot.pairs}: {found}, which are all taken; tables say {mean}, the mean")
 
 
 def drawn(pairs: Pairs, most: int, seed: int) -> Pairs:

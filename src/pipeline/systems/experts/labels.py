@@ -11,6 +11,7 @@ from models.experts.arms import ADAPTERS, ROUTERS
 from pipeline.systems.experts.arms import idle, parts_of
 
 SETTING = re.compile(r", (?=[\w.@/]+=)")
+PAIRS = re.compile(r" pairs=\d+(?= |$)")
 DATA, VARIANT = "data.", "experts.variant="
 
 
@@ -21,7 +22,8 @@ def settings_in(varied: str) -> list[str]:
 
 def labelled(jobs: Any) -> pd.DataFrame:
     """Returns the jobs with settings of the data in the name of the data, and other settings in that of the arm, but
-    for those that are idle in it. Arms stand in the order of routers and adapters."""
+    for those that are idle in it; `fewshot.pairs` is what there was of it. Arms stand in the order of routers and
+    adapters."""
     varied = jobs["varied"].fillna("") if "varied" in jobs else pd.Series("", index=jobs.index)
     found = [settings_in(str(text)) for text in varied]
     data = [[own for own in each if own.startswith(DATA) and not own.startswith("data.seed")] for each in found]
@@ -29,6 +31,8 @@ def labelled(jobs: Any) -> pd.DataFrame:
         data=[", ".join([str(name), *own]) for name, own in zip(jobs["data"], data, strict=True)],
         arm=[label_of(str(arm), each) for arm, each in zip(jobs["arm"], found, strict=True)],
     )
+    if "shots" in named:
+        named["arm"] = [with_pairs(arm, shots) for arm, shots in zip(named["arm"], named["shots"], strict=True)]
     order = named["arm"].map(place)
     ordered = named.assign(order=order).sort_values(["data", "order"], kind="stable", ignore_index=True)
     return ordered.drop(columns="order")
@@ -42,6 +46,11 @@ def label_of(arm: str, settings: list[str]) -> str:
     unread = idle(arm) if variant is None else ()
     own = [one for one in settings if not one.startswith((DATA, VARIANT)) and one.partition("=")[0] not in unread]
     return " ".join([front, *map(short, own)])
+
+
+def with_pairs(label: str, shots: int) -> str:
+    """Returns a label with the pairs that were there to learn from, in place of those that were asked for."""
+    return PAIRS.sub(f" pairs={shots}", label) if shots else label
 
 
 def short(setting: str) -> str:

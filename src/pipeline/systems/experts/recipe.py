@@ -18,7 +18,7 @@ from pipeline.systems.experts.bars import scored_bars
 from pipeline.systems.experts.comparison import TRANSLATION
 from pipeline.systems.experts.config import ExpertsConfig
 from pipeline.systems.experts.evaluate import evaluate, predictor_of
-from pipeline.systems.experts.fewshot import Before, learn_new_tasks, metrics_of, split
+from pipeline.systems.experts.fewshot import Before, learn_new_tasks, metrics_of, shots_of, split
 from pipeline.systems.experts.fitting import Fitted, fit_network, network_of, objective_of
 from pipeline.systems.experts.load import Loaded, encoded, load, vocabulary_of
 from pipeline.systems.experts.report import log_fitted, log_pairs, low_resource, said
@@ -32,7 +32,8 @@ def names_of_run(settings: ExpertsConfig, job: Job, data: TextPairs) -> Named:
     names, low = [task.name for task in data.tasks], low_resource(data)
     shots = settings.fewshot
     tags = {"arm": own.arm, "tag": tag_of(settings), "tasks": " ".join(names), "low": " ".join(low)}
-    tags |= {"adapt": shots.adapt, "shots": str(shots.pairs)} if shots.languages else {"adapt": "", "shots": "0"}
+    adapt, pairs = (shots.adapt, shots_of(settings, data)) if shots.languages else ("", 0)
+    tags |= {"adapt": adapt, "shots": str(pairs)}
     experiment = str(job.choices.get("experiment") or settings.recipe)
     return Named(experiment, words=[own.arm], tags=tags, passed_over=passed_over(settings))
 

@@ -149,6 +149,8 @@ def test_labels_leave_out_what_changes_nothing() -> None:
     found = labelled(varied)
     assert found["arm"].tolist() == ["dense", "token top=1"]
     assert set(found["data"]) == {"ciphers, data.families=1"}
+    own = varied.assign(varied="experts.variant=all, fewshot.pairs=800", shots=768)
+    assert labelled(own)["arm"].tolist() == ["dense all pairs=768", "token all pairs=768"]
 
 
 def test_bleu_of_itself_is_100_and_pairs_are_of_the_same_sentences() -> None:

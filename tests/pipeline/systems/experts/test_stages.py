@@ -23,7 +23,7 @@ from pipeline.systems.experts import bars
 from pipeline.systems.experts.checks import check_fewshot
 from pipeline.systems.experts.config import FitConfig
 from pipeline.systems.experts.evaluate import metrics_of
-from pipeline.systems.experts.fewshot import fit_of, split
+from pipeline.systems.experts.fewshot import fit_of, shots_of, split
 from pipeline.systems.experts.fitting import fit_settings
 from pipeline.systems.experts.load import encoded
 
@@ -88,6 +88,17 @@ def test_new_tasks_stand_last_with_few_pairs_that_are_among_more(data: TextPairs
     assert [len(pairs) for pairs in few.whole.parts["train"]] == [40, 10, 5]  # c3 has a quarter of the pairs
     assert set(few.whole.parts["train"][2]) < set(more.whole.parts["train"][2])
     assert few.whole.parts["test"][2] == data.parts["test"][0]
+
+
+def test_fewer_pairs_than_were_asked_for_are_said_and_counted(data: TextPairs, capsys) -> None:
+    asked = settings(languages=["c1", "c3"], pairs=20)  # c1 has 40, and c3 a quarter of them
+    found = split(asked, data).whole
+    said = capsys.readouterr()
+    words = "fewshot.pairs=20: c3-en has 10, which are all taken; tables say 15, the mean"
+    assert words in said.out + said.err
+    assert shots_of(asked, found) == 15
+    split(settings(languages=["c3"], pairs=10), data)
+    assert "fewshot.pairs" not in "".join(capsys.readouterr())
 
 
 @pytest.mark.parametrize(
