@@ -31,11 +31,22 @@ UNWANTED = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufeff\ud800-\udfff\
 
 
 class Translation(NamedTuple):
-    """Holds a translation, its mean log p for each token, and whether its source was cut."""
+    """Holds a translation, its mean log p for each token, whether its source was cut, and whether it has ended by
+    itself: it is cut at 2n + 10 tokens, for n tokens of the source (`models.experts.search.Search`)."""
 
     text: str
     score: float
     truncated: bool
+    finished: bool = True
+
+
+def cut_in_words(found: Sequence[Translation]) -> str | None:
+    """Returns how many translations were cut, and why, in one line; None where all have ended."""
+    cut = sum(not one.finished for one in found)
+    if not cut:
+        return None
+    ends = "at twice the tokens of their source and ten more"
+    return f"{cut} of {len(found)} translations did not end and were cut, {ends}"
 
 
 def tidied(text: str) -> str:
@@ -98,7 +109,7 @@ class TranslationPredictor:
         written = translate(self.network, sources, torch.tensor(own, dtype=torch.int64), how)
         named = zip(present, self.texts(written), written, cut, strict=True)
         for place, text, one, truncated in named:
-            found[place] = Translation(text, one.mean_log_p, truncated)
+            found[place] = Translation(text, one.mean_log_p, truncated, one.finished)
         return found
 
     def sources(self, texts: Sequence[str], tasks: Sequence[int], longest: int) -> tuple[TokenLists, list[bool]]:

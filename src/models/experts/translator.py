@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
@@ -14,7 +15,7 @@ from models.experts.growth import begin_as_nearest, begin_tags, grown, own_part,
 from models.experts.network import Architecture, TranslationNetwork
 from models.experts.objective import EncodedPairs, Sampling, TranslationObjective, encode_targets
 from models.experts.pairs import Pair, pairs_in, split, tasks_of
-from models.experts.predictor import TranslationPredictor, load_with
+from models.experts.predictor import TranslationPredictor, cut_in_words, load_with
 from models.experts.scores import scores_of
 from models.experts.tags import TAGS, Languages, sources_of, tag_names, tags_of
 from models.experts.training import Training, train
@@ -114,10 +115,10 @@ class Translator(SavedEstimator):
         adapt: what learns, see `models.experts.growth.parameters_to_adapt`; None for what is the new tasks' own, which
         is "adapters" of static ones, and "tasks" of dynamic and shared ones, their embeddings. epochs, updates,
         learning_rate, warmup: as of the class, for these pairs. The embedding of a new task, where the arm has some,
-        begins as that of the known task under which its pairs have the least nats. With adapter static and
-        adapt="adapters" a task that was known translates as before, to the last bit where the target languages are
-        known ones. Raises NotFittedError before `fit`, and ValueError for a task that is known already, for more
-        languages than there are tags left, and as `fit`; the translator is then as it was.
+        begins as that of the known task under which its pairs have the least nats. With adapt=None a task that was
+        known translates as before, to the last bit where the target languages are known ones. Raises NotFittedError
+        before `fit`, and ValueError for a task that is known already, for more languages than there are tags left, and
+        as `fit`; the translator is then as it was.
         """
         check_is_fitted(self)
         with left_as_it_was(self):
@@ -140,14 +141,18 @@ class Translator(SavedEstimator):
     def translate(self, texts: Sequence[str], *, source: str, target: str) -> list[str]:
         """Returns the translation of each text, in their order; that of an empty one is empty.
 
-        No translation depends on the other texts. Raises NotFittedError before `fit`, TypeError for one text in place
+        No translation depends on the other texts. One that has not ended after 2n + 10 tokens, for n of its text, is
+        cut there; a UserWarning says how many are. Raises NotFittedError before `fit`, TypeError for one text in place
         of a list, and ValueError for a task that was not learned, naming those known, and a character that is no text.
         """
         check_is_fitted(self)
         if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
             raise TypeError("texts must be a list of texts, as ['ein Haus']")
         task = self.predictor_.task(source, target)
-        return [found.text for found in self.predictor_.translate(texts, [task] * len(texts))]
+        found = self.predictor_.translate(texts, [task] * len(texts))
+        if cut := cut_in_words(found):
+            warnings.warn(f"{source}-{target}: {cut}", stacklevel=2)
+        return [one.text for one in found]
 
     def score(self, pairs: Any) -> dict[str, dict[str, float]]:
         """Returns BLEU and chrF of each task, by its name as "de-en", with the ends of bootstrap intervals of 95 %, as

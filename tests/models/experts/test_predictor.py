@@ -53,7 +53,7 @@ def test_translations_hang_on_no_other_text_and_come_back_from_disk(
     tasks = [0, 1, 2, 1, 0]
     found = predictor.translate(TEXTS, tasks, beam=2)
     assert [one.truncated for one in found] == [False, False, False, True, False]
-    assert found[2] == found[4] == ("", 0.0, False)
+    assert found[2] == found[4] == ("", 0.0, False, True)
     assert all(np.isfinite(one.score) and one.score < 0 for one in (found[0], found[1], found[3]))
     alone = [predictor.translate([text], [task], beam=2)[0] for text, task in zip(TEXTS, tasks, strict=True)]
     assert [one.text for one in alone] == [one.text for one in found]

@@ -74,6 +74,19 @@ def test_a_few_pairs_are_learned_at_the_rate_that_was_asked_for(
     assert sum(shares) > 0.4 * len(shares)
 
 
+def test_translations_that_do_not_end_are_counted(fitted: Translator, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "kept")
+    own = Translator.load(tmp_path / "kept")
+    with torch.no_grad():
+        own.predictor_.network.embedding[2] *= -1  # the end is as improbable as it was probable
+    words = "de-en: 2 of 2 translations did not end and were cut, at twice the tokens of their source and ten more"
+    with pytest.warns(UserWarning, match=words):
+        own.translate(["das Haus", "ein Hund"], source="de", target="en")
+    found = own.predictor_.translate(["das Haus", ""], [0, 0])
+    assert [one.finished for one in found] == [False, True]
+    assert fitted.predictor_.translate(["das Haus"], [0])[0].finished
+
+
 def test_a_new_target_language_has_a_tag(fitted: Translator, tmp_path: Path) -> None:
     fitted.save(tmp_path / "kept")
     own = Translator.load(tmp_path / "kept")

@@ -10,7 +10,7 @@ from tqdm import tqdm
 from data.text_pairs import ENGLISH, TextPairs
 from models.experts.network import TranslationNetwork, size_of
 from models.experts.objective import Measured, measure
-from models.experts.predictor import TranslationPredictor
+from models.experts.predictor import Translation, TranslationPredictor, cut_in_words
 from models.experts.scores import scores_of
 from models.experts.shares import shares_of
 from models.sequence.vocabulary import Vocabulary
@@ -64,17 +64,21 @@ def evaluate(predictor: TranslationPredictor, data: TextPairs, encoded: Encoded)
 
 
 def translated(predictor: TranslationPredictor, data: TextPairs, part: str) -> pd.DataFrame:
-    """Returns a row per sentence of a part: part, task, source, reference, translation, score, truncated."""
-    tables = []
+    """Returns a row per sentence of a part: part, task, source, reference, translation, score, truncated, finished.
+    Says once how many translations were cut."""
+    tables, written = [], list[Translation]()
     for place, (task, pairs) in enumerate(zip(data.tasks, data.parts[part], strict=True)):
         if not pairs:
             continue
         tqdm.write(f"evaluate: {part}, {task.name}, {len(pairs)} sentences")
         texts, references = zip(*pairs, strict=True)
         found = predictor.translate(texts, [place] * len(texts))
+        written += found
         front = {"part": part, "task": task.name, "source": texts, "reference": references}
         back = pd.DataFrame(found).rename(columns={"text": "translation"})
         tables.append(pd.concat([pd.DataFrame(front), back], axis=1))
+    if cut := cut_in_words(written):
+        tqdm.write(f"evaluate: {part}, {cut}")
     return pd.concat(tables, ignore_index=True)
 
 
