@@ -35,10 +35,16 @@ CLAIMS = (
     *(Claim("experts with task adapters beat a dense network", f"token+{kind}", "dense") for kind in KINDS),
     *(Claim("adapters without experts are behind experts", "token", f"dense+{kind}") for kind in ("static", "dynamic")),
     *(Claim("adapters gain more with experts", f"token+{kind}", f"dense+{kind}") for kind in ("static", "dynamic")),
+    Claim("adapters of tasks beat routing by sentence", "token+static", "sentence"),
+    Claim("adapters of tasks beat routing by sentence", "token+dynamic", "sentence"),
     Claim("without task information experts are behind a dense network", "dense", "token"),
     Claim("dynamic adapters beat static ones", "token+dynamic", "token+static"),
     Claim("shared-dynamic adapters help where pairs are few", "token+shared", "token", tasks=LOW),
     Claim("dynamic adapters help where pairs are few", "token+dynamic", "token", tasks=LOW),
+    Claim("even sampling helps where pairs are few", "token+dynamic temperature-5", "token+dynamic", tasks=LOW),
+    *(Claim("adapters help a dense network", f"dense+{kind}", "dense", "here") for kind in ("static", "dynamic")),
+    Claim("experts beat a dense network of equal work", "token", "dense_wide", "here"),
+    Claim("experts beat a dense network of equal size", "token", "dense_total", "here"),
     Claim("more than a dense network of equal work", "token+shared", "dense_wide", "here"),
     Claim("more than a dense network of equal size", "token+shared", "dense_total", "here"),
     Claim("learned routing beats chance", "token", "random", "here"),
@@ -94,7 +100,7 @@ def student_p(against: pd.DataFrame, challenger: pd.DataFrame) -> float:
 
 def of_variants(arms: Sequence[str]) -> Iterator[Claim]:
     """Yields for each arm with other settings that it is better than the arm itself, where no claim says so already."""
-    known = {(claim.challenger, claim.against) for claim in CLAIMS}
+    known = {(claim.challenger, claim.against) for claim in CLAIMS if claim.tasks == ALL}
     for arm in arms:
         if base(arm) != arm and base(arm) in arms and (arm, base(arm)) not in known:
             yield Claim("other settings are better", arm, base(arm), "here")

@@ -56,6 +56,20 @@ def test_ratios_are_of_tasks_and_intervals_over_seeds() -> None:
     assert paired_of(jobs.assign(stand_in=True))["verdict"].eq("no claim (stand-in data)").all()
 
 
+def test_every_job_of_the_experiments_has_its_claims() -> None:
+    arms = ("dense", "dense_wide", "dense_total", "dense+static", "dense+dynamic", "token", "sentence", "token+static",
+            "token+dynamic")  # fmt: skip
+    found = paired_of(jobs_of(dict.fromkeys(arms, 1.0)))
+    pairs = set(zip(found["challenger"], found["against"], strict=True))
+    assert {("dense+static", "dense"), ("dense+dynamic", "dense"), ("token", "dense_wide"), ("token", "dense_total"),
+            ("token+static", "sentence"), ("token+dynamic", "sentence")} <= pairs  # fmt: skip
+    drawn = pd.concat([
+        jobs_of({"token+dynamic": 1.0}), jobs_of({"token+dynamic": 0.9}, varied="experts.variant=temperature-5")
+    ])  # fmt: skip
+    own = paired_of(drawn).set_index("tasks")["challenger"]
+    assert own.to_dict() == dict.fromkeys(("all", "low-resource"), "token+dynamic temperature-5")
+
+
 def test_goals_and_the_page_say_what_was_found() -> None:
     jobs = jobs_of({"dense": 1.0, "dense_wide": 0.98, "token+shared": 0.8, "token": 0.9}, bleu_low=1.0)
     jobs = jobs.assign(**{"balance_entropy_encoder.0": 0.95, "pairs_de-en": 9000, "pairs_et-en": 800})
