@@ -67,14 +67,18 @@ def scores_by_task(tasks: Any, *, title: str) -> Figure:
 
 
 def chrf_by_pairs(fewshot: Any, *, title: str) -> Figure:
-    """Draws chrF of new tasks against their training pairs, a line per way to learn them.
+    """Draws chrF of new tasks against their training pairs, a line per way to learn them; bars are t-intervals over
+    seeds, from three on.
 
     fewshot: as `tables.fewshot_of` gives it.
     """
-    figure, (panel,) = new_axes(title, x="training pairs of a new task", y="chrF, mean over new tasks and seeds")
+    y = "chrF, mean over new tasks and seeds; bars: 95 % over seeds"
+    figure, (panel,) = new_axes(title, x="training pairs of a new task", y=y)
     for index, (arm, own) in enumerate(fewshot.groupby("arm", sort=False)):
         rows = own.sort_values("pairs")
         line(panel, index, rows["pairs"], rows["new_chrf"], str(arm))
+        sides = [rows["new_chrf"] - rows["new_chrf_low"], rows["new_chrf_high"] - rows["new_chrf"]]
+        panel.errorbar(rows["pairs"], rows["new_chrf"], yerr=sides, fmt="none", ecolor=colour(index), capsize=CAP)
     panel.set_xscale("log")
     written_out(panel, sorted(set(fewshot["pairs"])))
     legend(panel, loc="best")

@@ -91,7 +91,7 @@ def thesis_of(tasks: Any) -> pd.DataFrame:
     found, by task; NaN of what did not run. tasks: as `by_task` gives them."""
     rows = []
     for data, own in tasks.groupby("data", sort=False):
-        found = {(row["arm"], row["task"]): row["bleu"] for row in own.to_dict("records")}
+        found = {(row["arm"], row["task"]): (row["bleu"], row["bleu_sd"]) for row in own.to_dict("records")}
         number = "3.4" if own["task"].nunique() <= FEW else "3.3"
         for table in TABLES:
             common = [task for task in table.tasks if task in set(own["task"]) and table.number == number]
@@ -101,13 +101,16 @@ def thesis_of(tasks: Any) -> pd.DataFrame:
 
 
 def printed_rows(table: Table, data: str, common: Sequence[str], found: dict[Any, float]) -> list[dict[str, Any]]:
-    """Returns the rows of one printed table."""
-    rows = []
+    """Returns the rows of one printed table. Averages are over the tasks that were found of those printed, on both
+    sides; bleu_sd: over seeds."""
+    rows, nothing = [], (np.nan, np.nan)
     for printed in table.rows:
         front = {"data": data, "table": table.number, "title": table.title, "model": printed.model, "arm": printed.arm}
         own = {f"printed_{task}": printed.scores[table.tasks.index(task)] for task in common}
-        here = {f"bleu_{task}": found.get((printed.arm, task), np.nan) for task in common}
-        rows.append(front | own | here | {"printed_average": printed.scores[-1]})
+        here = {f"bleu_{task}": found.get((printed.arm, task), nothing)[0] for task in common}
+        spread = {f"bleu_sd_{task}": found.get((printed.arm, task), nothing)[1] for task in common}
+        averages = {"printed_average": np.mean(list(own.values())), "bleu_average": np.mean(list(here.values()))}
+        rows.append(front | own | here | spread | averages)
     return rows
 
 
@@ -131,6 +134,8 @@ def gained(own: Any) -> dict[str, Any]:
     row = {"data": first["data"], "arm": arm, "network": first["network"], "adapt": first["adapt"]}
     row |= {"pairs": int(first["shots"]), "jobs": len(own), "stand_in": bool(own["stand_in"].any())}
     row |= {name: own[name].mean() for name in ("zero_shot_chrf", "new_chrf", "forgotten")}
+    ends = mean_interval(own["new_chrf"].to_numpy(np.float64))
+    row |= {"new_chrf_low": ends.low, "new_chrf_high": ends.high}
     row |= {"gain": gain.mean(), "gain_low": low, "gain_high": high}
     return row | {"old_equal": bool((own["old_equal"] == 1).all())}
 

@@ -29,6 +29,7 @@ GOALS = (
     "Ratios of nats have the verdicts of the claims above, by p after Holm's adjustment and the interval. The other "
     "goals are decided by the intervals of this table, which are not adjusted, or by a number without one."
 )
+PRINTED = "BLEU found here ± standard deviation over seeds / printed there; *average*: of the tasks of this table"
 SHOWN = ["claim", "of", "tasks", "pairs", "ratio", "ratio_low", "ratio_high", "p_holm", "verdict"]
 BLEU_SHOWN = ["against", "challenger", "translations", "sentences", "bleu_against", "bleu_challenger", "p_holm"]
 BLEU_CAPTION = (
@@ -144,14 +145,15 @@ def printed(thesis: Any) -> list[str]:
         tasks = [name.removeprefix("printed_") for name in own.columns if str(name).startswith("printed_")]
         tasks = [task for task in tasks if task != "average" and own[f"printed_{task}"].notna().any()]
         rows = [
-            {"model": row["model"], "arm": row["arm"], **{task: cell(row, task) for task in tasks}}
+            {"model": row["model"], "arm": row["arm"], **{task: cell(row, task) for task in [*tasks, "average"]}}
             for row in own.to_dict("records")
         ]
-        heading = f"Table {number} of the thesis, {title}: BLEU found here / printed there"
+        heading = f"Table {number} of the thesis, {title}: {PRINTED}"
         parts.append(f"{heading}\n\n{markdown_table(pd.DataFrame(rows))}")
     return [*parts, NOTE] if parts else []
 
 
 def cell(row: dict[str, Any], task: str) -> str:
-    found = row.get(f"bleu_{task}")
-    return f"{'–' if missing(found) else f'{found:.1f}'} / {row[f'printed_{task}']:.1f}"
+    """Returns BLEU of one arm and task, found and printed."""
+    found = spread(row.get(f"bleu_{task}"), row.get(f"bleu_sd_{task}"), ".1f")
+    return f"{found or '–'} / {row[f'printed_{task}']:.1f}"

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from models.experts.scores import scores_of
+from pipeline.systems.experts.arm_figures import chrf_by_pairs
 from pipeline.systems.experts.claims import paired_of
 from pipeline.systems.experts.goals import goals_of
 from pipeline.systems.experts.labels import labelled
@@ -106,7 +107,7 @@ def test_goals_and_the_page_say_what_was_found() -> None:
     assert np.isnan(four.loc["dense+static", "bleu_de-en"])
     tables = {"means": means, "tasks": tasks, "thesis": thesis, "fewshot": pd.DataFrame(), "paired": paired}
     text = page(tables | {"bleu": pd.DataFrame(), "goals": pd.DataFrame()})
-    assert "| MoE | token | 30.0 / 32.4 | 30.0 / 24.2 |" in text
+    assert "| MoE | token | 30.0 ± 0.0 / 32.4 | 30.0 ± 0.0 / 24.2 | 30.0 / 28.3 |" in text
     assert "| nearest | 10.0 (9.0 to 11.0), 25.0 |" in text
     assert "learned routing beats" not in text  # no arm without it ran
 
@@ -152,6 +153,10 @@ def test_a_share_of_what_all_numbers_gain_needs_a_gain_and_an_interval(
     row = found.set_index("adapt").loc["adapters"]
     assert row["share_of_all"] == pytest.approx(np.mean(own) / np.mean(whole))
     assert row["share_low"] <= row["share_of_all"] <= row["share_high"]
+    (panel,) = chrf_by_pairs(found, title="new").axes
+    bars = panel.containers[0].lines[2][0].get_segments()[0]
+    whole = found.set_index("adapt").loc["all"]
+    assert bars[:, 1].tolist() == pytest.approx([whole["new_chrf_low"], whole["new_chrf_high"]])
     goals = goals_of(jobs, pd.DataFrame(), found).set_index("goal")["verdict"]
     assert goals.loc[goals.index.str.startswith("share of the chrF")].tolist() == [verdict]
 
