@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH, MARGIN, LINE, HEAD = 4.2, 0.6, 0.24, 1.3  # of a panel, and around it; of an arm and of the rest of the height
+BESIDE = 1.02  # of the logarithmic axis, so that bars of arms do not hide each other
 
 
 def nats_by_arm(jobs: Any, means: Any, *, title: str) -> Figure:
@@ -72,14 +73,16 @@ def chrf_by_pairs(fewshot: Any, *, title: str) -> Figure:
 
     fewshot: as `tables.fewshot_of` gives it.
     """
-    y = "chrF, mean over new tasks and seeds; bars: 95 % over seeds"
-    figure, (panel,) = new_axes(title, x="training pairs of a new task", y=y)
+    x = "training pairs of a new task; bars: 95 % t-interval over seeds"
+    figure, (panel,) = new_axes(title, x=x, y="chrF, mean over new tasks and seeds")
     for index, (arm, own) in enumerate(fewshot.groupby("arm", sort=False)):
         rows = own.sort_values("pairs")
-        line(panel, index, rows["pairs"], rows["new_chrf"], str(arm))
+        places = rows["pairs"] * BESIDE**index
+        line(panel, index, places, rows["new_chrf"], str(arm))
         sides = [rows["new_chrf"] - rows["new_chrf_low"], rows["new_chrf_high"] - rows["new_chrf"]]
-        panel.errorbar(rows["pairs"], rows["new_chrf"], yerr=sides, fmt="none", ecolor=colour(index), capsize=CAP)
+        panel.errorbar(places, rows["new_chrf"], yerr=sides, fmt="none", ecolor=colour(index), capsize=CAP)
     panel.set_xscale("log")
+    panel.set_xlim(fewshot["pairs"].min() / 1.5, fewshot["pairs"].max() * 1.5)
     written_out(panel, sorted(set(fewshot["pairs"])))
     legend(panel, loc="best")
     return figure

@@ -40,7 +40,8 @@ TESTS = "An English sentence is drawn with its translations of all seeds and tas
 OLD_TESTS = (
     "**These tests were made before a sentence was drawn with all of its seeds**: one that several seeds translate "
     "counts several times, which makes p too small unless each seed has sentences of its own. With 1000 draws p is at "
-    "least 2/1001 before Holm's adjustment. They cannot be made again from the files of this page."
+    "least 2/1001 before Holm's adjustment. They cannot be made again from the files of this page, and newer claims "
+    "have none."
 )
 
 
