@@ -280,6 +280,15 @@ def test_a_budget_wins_over_its_experiment(experiment: str) -> None:
     assert (settings.decode.beam, settings.fewshot.epochs) == (1, 10)
 
 
+@pytest.mark.parametrize("kind", ["dynamic", "shared"])
+def test_new_tasks_are_learned_by_embeddings_and_gates_with_both_kinds_of_adapters(kind: str) -> None:
+    register_resolvers()
+    asked = ["+experiment=experts_fewshot", f"experts.variant={kind}-gates"]
+    own = compose("config", asked, return_hydra_config=True)
+    assert f"{kind}-gates" in own.hydra.sweeper.params["experts.variant"].split(",")
+    assert (own.experts.arm, own.fewshot.adapt) == (f"token+{kind}", "tasks+gates")
+
+
 def test_caps_only_lower() -> None:
     settings = checked(compose("config", ["size=tiny", "features.count=3", "refine=none"]))
     assert (settings.features.count, settings.features.projection, settings.refine.epochs) == (3, None, 0)
