@@ -280,6 +280,18 @@ def test_a_budget_wins_over_its_experiment(experiment: str) -> None:
     assert (settings.decode.beam, settings.fewshot.epochs) == (1, 10)
 
 
+def test_adapters_of_a_layer_are_two_three_four_or_one_a_task() -> None:
+    register_resolvers()
+    config = compose("config", ["+experiment=experts_routing"], return_hydra_config=True)
+    swept = config.hydra.sweeper.params["experts.variant"].split(",")
+    counts = {}
+    for variant in (name for name in swept if name.startswith("adapters-") or name == "token+dynamic"):
+        own = compose("config", ["+experiment=experts_routing", f"experts.variant={variant}"])
+        assert own.experts.arm == "token+dynamic"
+        counts[variant] = own.adapter.count
+    assert counts == {"token+dynamic": None, "adapters-2": 2, "adapters-4": 4, "adapters-all": 8}
+
+
 @pytest.mark.parametrize("kind", ["dynamic", "shared"])
 def test_new_tasks_are_learned_by_embeddings_and_gates_with_both_kinds_of_adapters(kind: str) -> None:
     register_resolvers()
