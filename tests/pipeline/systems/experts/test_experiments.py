@@ -23,6 +23,7 @@ def runs_of(client) -> tuple[list, list]:
 @pytest.mark.parametrize(
     ("experiment", "swept"),
     [
+        ("+experiment=experts", ("experts.arm=token+shared", "data.source=stand_in")),
         ("+experiment=experts_all", ("experts.arm=dense", "data.source=stand_in", "data.languages=[de,fr]")),
         ("+experiment=experts_routing", ("experts.variant=capacity-1.25", "data.languages=3", "adapter.hidden=4")),
     ],
