@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from models.experts.predictor import Translation, TranslationPredictor
+from models.experts.predictor import TranslationPredictor
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +28,7 @@ def translated_table(
     texts = [text_of(value, row) for row, value in enumerate(table[TEXT])]
     tasks = [task_of(predictor, *pair, row) for row, pair in enumerate(zip(table[FROM], table[TO], strict=True))]
     found = predictor.translate(texts, tasks, beam=beam, longest=longest)
-    return pd.DataFrame(found, columns=pd.Index(Translation._fields)).rename(columns={"text": "translation"})[[*FOUND]]
+    return pd.DataFrame([(one.text, one.score, one.truncated) for one in found], columns=pd.Index(FOUND))
 
 
 def check_columns(table: pd.DataFrame) -> None:

@@ -100,9 +100,9 @@ def thesis_of(tasks: Any) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def printed_rows(table: Table, data: str, common: Sequence[str], found: dict[Any, float]) -> list[dict[str, Any]]:
+def printed_rows(table: Table, data: str, common: Sequence[str], found: dict[Any, Any]) -> list[dict[str, Any]]:
     """Returns the rows of one printed table. Averages are over the tasks that were found of those printed, on both
-    sides; bleu_sd: over seeds."""
+    sides; bleu_sd: over seeds. found: both, by arm and task."""
     rows, nothing = [], (np.nan, np.nan)
     for printed in table.rows:
         front = {"data": data, "table": table.number, "title": table.title, "model": printed.model, "arm": printed.arm}
