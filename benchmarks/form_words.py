@@ -14,6 +14,7 @@ import torch
 from PIL import Image
 from side_by_side import Form, Machine, Row, compare, run
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from data.forms.images import read_image
 from models.forms.detect.boxes import WORD, Detections
@@ -89,7 +90,8 @@ def batches(words: Words, device: torch.device, *, alike: bool, width: int = 8) 
     found = list[tuple[Crops, list[str]]]()
     for first in range(0, len(order), BATCH):
         own = order[first : first + BATCH]
-        crops = crops_of([images[place] for place in own], HEIGHT, least_width=width).to(device)
+        wide = [pad(images[place], (0, max(0, width - images[place].shape[1]))) for place in own]
+        crops = crops_of(wide, HEIGHT).to(device)
         found.append((crops, [texts[place] for place in own]))
     return found
 
@@ -129,10 +131,15 @@ def training_rows(machine: Machine, budget: float) -> list[Row]:
     return compare("training steps of CRNN", size, forms, machine=machine, budget=budget)
 
 
+def alone(crops: Crops, row: int) -> Crops:
+    """Returns one image, as wide as it is."""
+    return Crops(crops.ink[row : row + 1, ..., : int(crops.widths[row])], crops.widths[row : row + 1])
+
+
 @torch.no_grad()
 def beam_by_loop(network: AttentionRecogniser, crops: Crops) -> list[str]:
     """Returns what a beam reads, image by image and hypothesis by hypothesis."""
-    return [ALPHABET.decode(one_by_loop(network, crops.at([row]))) for row in range(len(crops.widths))]
+    return [ALPHABET.decode(one_by_loop(network, alone(crops, row))) for row in range(len(crops.widths))]
 
 
 def one_by_loop(network: AttentionRecogniser, crops: Crops) -> list[int]:
