@@ -17,18 +17,16 @@ class MovedBoxes:
 
     deviation: standard deviation of the left and right edges in heights of the box; that of the upper and lower edges
     is a third of it. An edge is moved inward by a quarter of the box at most, and outward to the edge of the form at
-    most. seed: a move hangs on it, the turn and the number of the word alone. first_turn: before it no box is moved.
-    Words are numbered from 0, form by form. Raises DataError for a deviation outside [0, 1], and for a seed or a first
-    turn below 0.
+    most. seed: a move hangs on it, the turn and the number of the word alone. Words are numbered from 0, form by form.
+    Raises DataError for a deviation outside [0, 1] and a seed below 0.
     """
 
-    def __init__(self, forms: FormImages, *, deviation: float, seed: int, first_turn: int = 0) -> None:
+    def __init__(self, forms: FormImages, *, deviation: float, seed: int) -> None:
         if not 0 <= deviation <= MOST_DEVIATION:
             raise DataError(f"deviation={deviation} must lie between 0 and {MOST_DEVIATION:g}")
-        for name, value in (("seed", seed), ("first_turn", first_turn)):
-            if value < 0:
-                raise DataError(f"{name}={value} must be at least 0")
-        self.forms, self.deviation, self.seed, self.first_turn = forms, deviation, seed, first_turn
+        if seed < 0:
+            raise DataError(f"seed={seed} must be at least 0")
+        self.forms, self.deviation, self.seed = forms, deviation, seed
         self.places = [(number, box) for number, form in enumerate(forms.forms()) for box in form.reading().tolist()]
 
     def __len__(self) -> int:
@@ -39,8 +37,6 @@ class MovedBoxes:
         """Returns the image of a word in a turn, from 0 on, uint8 (height, width), at least a pixel."""
         form_number, box = self.places[number]
         form = self.forms.form(form_number)
-        if turn < self.first_turn:
-            return form.crop(box)
         x0, y0, x1, y1 = self.box(
             form.boxes[box], form.image.shape, np.random.default_rng([self.seed, turn, number, 1])
         )

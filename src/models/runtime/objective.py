@@ -57,6 +57,16 @@ class Objective(Protocol):
 
 
 @runtime_checkable
+class EpochObjective(Protocol):
+    """Is an objective whose batches hang on the epoch, beside chance.
+
+    begins: is told the number of an epoch, from 0 on, before its batches are drawn; also where a run goes on in it.
+    """
+
+    def begins(self, epoch: int) -> None: ...
+
+
+@runtime_checkable
 class RefreshedObjective(Protocol):
     """Is an objective that looks at all training samples before the first step and between epochs.
 

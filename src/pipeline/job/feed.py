@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.runtime.objective import Objective
+from models.runtime.objective import EpochObjective, Objective
 
 
 class Feed:
@@ -49,6 +49,8 @@ class Feed:
                 pass
 
     def _begin(self) -> Iterator[Any]:
+        if isinstance(self.objective, EpochObjective):
+            self.objective.begins(self.epoch)
         self._beginning = self.generator.get_state()
         self._open = iter(self.objective.batches(self.generator))
         return self._open

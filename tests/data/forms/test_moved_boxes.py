@@ -31,14 +31,6 @@ def test_a_word_is_cut_out_alike_in_the_same_turn_alone() -> None:
     assert len(shapes) == 8
 
 
-def test_boxes_stay_where_they_are_before_the_first_turn_and_move_as_ever_from_it_on() -> None:
-    ever, late = (MovedBoxes(FORMS, deviation=0.3, seed=1, first_turn=first) for first in (0, 7))
-    form, box = late.places[1]
-    np.testing.assert_array_equal(late.image(1, 6), FORMS.form(form).crop(box))
-    np.testing.assert_array_equal(late.image(1, 7), ever.image(1, 7))
-    assert late.image(1, 7).tobytes() != late.image(1, 6).tobytes()
-
-
 def test_edges_move_by_the_deviation_and_stay_on_the_form_and_beside_the_middle() -> None:
     words, box = MovedBoxes(FORMS, deviation=0.4, seed=0), np.array([40.0, 30.0, 90.0, 50.0], np.float32)
     moved = np.array([words.box(box, (80, 120), np.random.default_rng(seed)) for seed in range(2000)], float)
@@ -66,5 +58,3 @@ def test_other_deviations_are_refused(deviation: float) -> None:
         MovedBoxes(FORMS, deviation=deviation, seed=0)
     with pytest.raises(DataError, match="seed=-1 must be at least 0"):
         MovedBoxes(FORMS, deviation=0.1, seed=-1)
-    with pytest.raises(DataError, match="first_turn=-2 must be at least 0"):
-        MovedBoxes(FORMS, deviation=0.1, seed=0, first_turn=-2)

@@ -13,6 +13,7 @@ from torch import Tensor
 from least_squares import ROWS, LeastSquares, RefreshedLeastSquares, fit
 from pipeline.host.errors import PipelineError
 from pipeline.job.curve import Decision, EpochRow, better, no_worse
+from pipeline.job.feed import Feed
 
 
 def start() -> Tensor:
@@ -227,3 +228,26 @@ def test_an_error_that_is_not_finite_never_wins_and_never_blocks() -> None:
     assert not no_worse(math.inf, math.inf)
     assert not better(1.0, 1.0)
     assert no_worse(1.0, 1.0)
+
+
+class Told(LeastSquares):
+    """Notes the epochs that it is told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[int] = []
+
+    def begins(self, epoch: int) -> None:
+        self.told.append(epoch)
+
+
+def test_an_objective_is_told_its_epoch_also_where_a_run_goes_on() -> None:
+    objective, chance = Told(), torch.Generator().manual_seed(0)
+    feed = Feed(objective, chance)
+    for _ in range(2):
+        while feed.take():
+            pass
+        feed.close()
+    assert objective.told == [0, 1]
+    feed.restore(feed.state(), epoch=5, consumed=1)
+    assert objective.told == [0, 1, 5]

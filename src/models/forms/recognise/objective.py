@@ -17,21 +17,24 @@ from models.runtime.objective import Loss, no_loss
 MOST_TURNS = 2**31
 SORTED = 16  # batches whose images are sorted by width together
 
-Show = Callable[[int, int], Tensor]
+Show = Callable[[int, int, int], Tensor]
 
 
 class ShownWords(NamedTuple):
-    """Holds the images of a batch, and the number of the turn in which they are shown."""
+    """Holds the images of a batch, the number of the turn in which they are shown, and that of its epoch, from 0
+    on."""
 
     words: list[int]
     turn: int
+    epoch: int
 
 
 class RecognitionObjective:
     """Is the mean over texts of a recogniser's losses, an `Objective` of the gradient loop.
 
-    show: gives the ink (height, width) of a training image in a turn; a turn is an epoch, and has a number of its own,
-    drawn with the order of the images, so that a run that goes on sees the same changed copies. texts: of the images.
+    show: gives the ink (height, width) of a training image in a turn and an epoch; an epoch is a turn, which has a
+    number of its own, drawn with the order of the images, so that a run that goes on sees the same changed copies.
+    texts: of the images.
     widths: about how wide each image is, at one height; a batch has images of similar width. batch: images of a step.
     Of several processes each takes every so many-th image of a batch. `noted` has the parts of the loss.
     Raises ValueError without an image, and for texts that the alphabet cannot write.
@@ -46,6 +49,11 @@ class RecognitionObjective:
         self.model, self.show, self.texts, self.batch = model, show, texts, batch
         self.widths = torch.as_tensor(widths, dtype=torch.float64)
         self.noted = NotedLosses()
+        self.epoch = 0
+
+    def begins(self, epoch: int) -> None:
+        """Is told which epoch is drawn next."""
+        self.epoch = epoch
 
     def parameters(self) -> list[nn.Parameter]:
         """Returns those that the gradient trains."""
@@ -60,7 +68,7 @@ class RecognitionObjective:
             alike = chunk[torch.argsort(self.widths[chunk], stable=True)]
             batches += [own.tolist() for own in alike.split(self.batch)]
         for place in torch.randperm(len(batches), generator=generator).tolist():
-            yield ShownWords(batches[place], turn)
+            yield ShownWords(batches[place], turn, self.epoch)
 
     def loss(self, batch: ShownWords) -> Loss:
         """Returns the losses summed over the texts of a batch, with their number."""
@@ -68,7 +76,8 @@ class RecognitionObjective:
         if not own:
             return no_loss(self.parameters())
         device = next(self.model.parameters()).device
-        crops = crops_of([self.show(word, batch.turn) for word in own], self.model.settings.height).to(device)
+        images = [self.show(word, batch.turn, batch.epoch) for word in own]
+        crops = crops_of(images, self.model.settings.height).to(device)
         losses = self.model.losses(crops, [self.texts[word] for word in own])
         self.noted.note(losses, len(own))
         return Loss(torch.stack(list(losses.values())).sum() * len(own), float(len(own)))

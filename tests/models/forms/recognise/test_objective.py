@@ -9,13 +9,14 @@ from models.forms.images import crops_of
 from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.crnn import CRNN
 from models.forms.recognise.objective import RecognitionObjective
+from models.runtime.objective import EpochObjective
 
 WIDTHS = [float(20 + 7 * (place % 5)) for place in range(11)]
 
 
-def show(word: int, turn: int) -> torch.Tensor:
+def show(word: int, turn: int, epoch: int) -> torch.Tensor:
     """An image of a width of its own."""
-    return torch.full((16, int(WIDTHS[word])), (turn % 5) / 5)
+    return torch.full((16, int(WIDTHS[word])), (turn % 5 + epoch) / 10)
 
 
 def objective(batch: int = 3) -> RecognitionObjective:
@@ -39,10 +40,21 @@ def test_the_loss_is_the_sum_over_texts() -> None:
     own = objective()
     batch = next(own.batches(torch.Generator().manual_seed(0)))
     loss = own.loss(batch)
-    crops = crops_of([show(word, batch.turn) for word in batch.words], 16)
+    crops = crops_of([show(word, batch.turn, 0) for word in batch.words], 16)
     expected = own.model.losses(crops, [own.texts[word] for word in batch.words])["ctc_loss"]
     torch.testing.assert_close(loss.total, expected * len(batch.words))
     assert loss.weight == len(batch.words)
+
+
+def test_images_are_shown_in_the_epoch_that_was_told() -> None:
+    own = objective()
+    assert isinstance(own, EpochObjective)
+    own.begins(3)
+    batch = next(own.batches(torch.Generator().manual_seed(0)))
+    assert batch.epoch == 3
+    crops = crops_of([show(word, batch.turn, 3) for word in batch.words], 16)
+    expected = own.model.losses(crops, [own.texts[word] for word in batch.words])["ctc_loss"]
+    torch.testing.assert_close(own.loss(batch).total, expected * len(batch.words))
 
 
 def test_what_cannot_be_learned_is_refused() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, cast
 
 import mlflow
 import numpy as np
@@ -22,8 +24,9 @@ from models.forms.recognise.objective import RecognitionObjective
 from pipeline.export import export, export_again
 from pipeline.systems.forms.reading.load import cut_out
 from pipeline.systems.forms.reading.multirun import errors_of, sets_of
+from pipeline.systems.forms.reading.parts import moved_of
 from pipeline.systems.forms.recognition.fitting import enough_frames
-from pipeline.systems.forms.recognition.load import Copies
+from pipeline.systems.forms.recognition.load import Copies, Moved
 from pipeline.systems.forms.segmentation.servable import table_of
 from pipeline.systems.forms.servable import png_of
 
@@ -76,12 +79,13 @@ def test_a_run_that_was_stopped_goes_on_and_another_run_finds_its_recogniser(
     run_pipeline: Callable, client, monkeypatch
 ) -> None:
     asked = (*OWN, *SMALL, *SUMMARY, "recognition.batch=3", "recogniser.units=8", QUICK,
-             "forms.moved=0.3", "forms.moved_after=0")  # fmt: skip
+             "forms.moved=0.3", "forms.moved_after=0.5")  # fmt: skip
     assert run_pipeline(*asked, "tracking=off").status == 0
     losses = stopped_and_resumed(run_pipeline, asked, RecognitionObjective, 3, monkeypatch)
     stopped = only_run(client)
     steps = len(losses)
     assert stopped.data.tags["recogniser.found"] == "false"
+    assert stopped.data.metrics["recogniser/validation_cer_moved_boxes"] > 0
     result = run_pipeline(*asked, "forms.boxes=truth")
     assert result.status == 0, result.err
     assert len(losses) == steps
@@ -104,17 +108,35 @@ def test_what_cannot_be_is_refused_in_one_line(run_pipeline: Callable) -> None:
 
 def test_a_word_is_shown_at_a_moved_box_where_that_has_frames_enough() -> None:
     forms = ComposedForms(forms=2, validation=1, test=1, height=96, width=128, layout="free", source="stand_in").load()
-    words, moved = cut_out(forms.parts["train"]), MovedBoxes(forms.parts["train"], deviation=0.5, seed=0)
+    words, cut = cut_out(forms.parts["train"]), MovedBoxes(forms.parts["train"], deviation=0.5, seed=0)
     recogniser = CRNN(width=32, units=4).network(Alphabet.of_texts(words.texts))
     number = max(range(len(words)), key=lambda place: len(words.texts[place]))
     fits = enough_frames(recogniser, words.texts)
     assert fits(number, words.image(number).shape)
     assert not fits(number, (words.image(number).shape[0], 2))
     for enough in (fits, lambda *_: False):
-        copies = Copies(words, Augmentation("none"), moved, enough)
-        shown = moved.image(number, 3) if enough is fits else words.image(number)
-        assert torch.equal(copies(number, 3), as_ink(shown))
-    assert moved.image(number, 3).shape != words.image(number).shape
+        copies = Copies(words, Augmentation("none"), Moved(cut, cut, first_epoch=2), enough)
+        shown = cut.image(number, 12345) if enough is fits else words.image(number)
+        assert torch.equal(copies(number, 12345, 2), as_ink(shown))
+        assert torch.equal(copies(number, 12345, 1), as_ink(words.image(number)))
+    assert cut.image(number, 12345).shape != words.image(number).shape
+
+
+@pytest.mark.parametrize(
+    ("after", "epochs", "first"), [(0.75, 8, 6), (0.75, 1, 0), (0.75, 3, 2), (0.28, 25, 7), (0, 9, 0), (0.99, 4, 3),
+                                   (0.5, 0, 0)]
+)  # fmt: skip
+def test_the_last_epochs_have_moved_boxes(after: float, epochs: int, first: int) -> None:
+    forms = ComposedForms(forms=2, validation=1, test=1, height=96, width=128, layout="free", source="stand_in").load()
+    settings = SimpleNamespace(forms=SimpleNamespace(moved=0.2, moved_after=after), seed=0,
+                               recognition=SimpleNamespace(epochs=epochs))  # fmt: skip
+    moved = moved_of(cast("Any", settings), forms)
+    assert moved is not None
+    assert moved.first_epoch == first
+    assert len(moved.held) == len(moved.held_inks()) == len(cut_out(forms.parts["validation"]))
+    assert all(map(torch.equal, moved.held_inks(), moved.held_inks()))
+    settings.forms.moved = 0.0
+    assert moved_of(cast("Any", settings), forms) is None
 
 
 def test_words_are_cut_out_in_reading_order() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
@@ -31,11 +30,13 @@ from pipeline.systems.forms.checks import page_reader_of
 from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.reading.load import pages_of, words_of
 from pipeline.systems.forms.recognition import fitting as recognition
+from pipeline.systems.forms.recognition.load import Moved
 from pipeline.systems.forms.segmentation import fitting as segmentation
 
 KEPT, SCORE = "model", "validation.json"
 
 
+ROUNDING = 1e-9  # of a share of epochs that is a whole number
 TRAINING = 2  # raised where the same settings give other weights or another reading: parts of before are made anew
 
 
@@ -116,13 +117,15 @@ def trained_on(
     return part_of("recogniser", mark_of(settings, data, device, sections), here, make, find)
 
 
-def moved_of(settings: FormsConfig, data: HandwrittenForms) -> MovedBoxes | None:
-    """Returns the training words at moved boxes from the epoch on that `forms.moved_after` says; None without any."""
-    own = settings.forms
+def moved_of(settings: FormsConfig, data: HandwrittenForms) -> Moved | None:
+    """Returns words at moved boxes, those of training from the epoch on that `forms.moved_after` says, at least in the
+    last one; None where none is moved."""
+    own, epochs = settings.forms, settings.recognition.epochs
     if not own.moved:
         return None
-    first = math.ceil(own.moved_after * settings.recognition.epochs)
-    return MovedBoxes(data.parts["train"], deviation=own.moved, seed=settings.seed, first_turn=first)
+    train, held = (MovedBoxes(data.parts[part], deviation=own.moved, seed=settings.seed)
+                   for part in ("train", "validation"))  # fmt: skip
+    return Moved(train, held, min(int(own.moved_after * epochs + ROUNDING), max(0, epochs - 1)))
 
 
 def mark_of(settings: FormsConfig, data: HandwrittenForms, device: torch.device, sections: Any) -> str:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import torch
 
 from data.forms.augment import Augmentation
-from data.forms.moved_boxes import MovedBoxes
 from data.forms.vocabulary import read_vocabulary
 from data.word_images import HandwrittenWords, WordImages
 from models.forms.recognise.alphabet import Alphabet
@@ -25,8 +24,10 @@ from pipeline.job.study import Study
 from pipeline.systems.forms.checks import TRAINED_FIRST, recogniser_of
 from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.learning import Lesson, learn
-from pipeline.systems.forms.recognition.load import Copies, alphabet_of, inks_of, spelt
+from pipeline.systems.forms.recognition.load import Copies, Moved, alphabet_of, inks_of, spelt
 from pipeline.systems.forms.recognition.starting import saved_word_model
+
+MOVED_CER = "validation_cer_moved_boxes"
 
 
 class Fitted(NamedTuple):
@@ -40,7 +41,7 @@ class Fitted(NamedTuple):
 
 
 def fit(
-    settings: FormsConfig, data: HandwrittenWords, here: Study, device: torch.device, moved: MovedBoxes | None = None
+    settings: FormsConfig, data: HandwrittenWords, here: Study, device: torch.device, moved: Moved | None = None
 ) -> Fitted:
     """Returns the recogniser, fitted to the training part. moved: as of `Copies`."""
     train = data.parts["train"]
@@ -142,9 +143,10 @@ def lesson_of(
     recogniser: Recogniser,
     data: HandwrittenWords,
     texts: Sequence[str],
-    moved: MovedBoxes | None = None,
+    moved: Moved | None = None,
 ) -> Lesson:
-    """Returns what the recogniser minimises and what is measured after each epoch."""
+    """Returns what the recogniser minimises and what is measured after each epoch. What decides is the error rate of
+    the validation part, in moved boxes where words of training are moved."""
     train = data.parts["train"]
     augmentation = Augmentation(settings.forms.augment, settings.seed)
     copies = Copies(train, augmentation, moved, enough_frames(recogniser, texts))
@@ -152,9 +154,17 @@ def lesson_of(
     objective = RecognitionObjective(recogniser, copies, texts, widths, batch=settings.recognition.batch)
 
     def measure() -> dict[str, float]:
-        return {**objective.noted.taken(), **held_out_scores(recogniser, data, search=False)}
+        scores = held_out_scores(recogniser, data, search=False)
+        more = {} if moved is None else {MOVED_CER: error_rate(recogniser, moved.held_inks(), data)}
+        return {**objective.noted.taken(), **scores, **more}
 
-    return Lesson(objective, len(train), measure, "validation_cer", "recogniser")
+    return Lesson(objective, len(train), measure, "validation_cer" if moved is None else MOVED_CER, "recogniser")
+
+
+def error_rate(recogniser: Recogniser, inks: Sequence[torch.Tensor], data: HandwrittenWords) -> float:
+    """Returns the error rate of characters at a glance, in %, in other images of the validation part's words."""
+    true = spelt(recogniser.alphabet, data.parts["validation"])
+    return character_error_rate([own.text for own in recogniser.read_words(inks, search=False)], true)
 
 
 def settled(recogniser: Recogniser, path: float, data: HandwrittenWords, here: Study) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from torch import Tensor
@@ -66,6 +67,19 @@ def ink_height(grey: np.ndarray) -> int:
     return int(rows[-1] - rows[0] + 1) if len(rows) else 0
 
 
+class Moved(NamedTuple):
+    """Holds words that are cut out of their forms at moved boxes: those of training, which are shown so from an epoch
+    on, and those of the validation part."""
+
+    train: MovedBoxes
+    held: MovedBoxes
+    first_epoch: int
+
+    def held_inks(self) -> list[Tensor]:
+        """Returns the ink of the words of the validation part, moved in the same way at every call."""
+        return [as_ink(self.held.image(number, 0)) for number in range(len(self.held))]
+
+
 class Copies:
     """Gives training images, changed by an augmentation; the same image in the same turn is changed in the same way.
 
@@ -74,16 +88,18 @@ class Copies:
     """
 
     def __init__(
-        self, words: WordImages, augmentation: Augmentation, moved: MovedBoxes | None,
+        self, words: WordImages, augmentation: Augmentation, moved: Moved | None,
         fits: Callable[[int, tuple[int, ...]], bool],
     ) -> None:  # fmt: skip
         self.words, self.augmentation, self.moved, self.fits = words, augmentation, moved, fits
 
-    def __call__(self, number: int, turn: int) -> Tensor:
-        """Returns the ink of an image in a turn."""
-        return as_ink(self.augmentation.word(self.cut(number, turn), epoch=turn, number=number))
+    def __call__(self, number: int, turn: int, epoch: int) -> Tensor:
+        """Returns the ink of an image in a turn, which is an epoch, counted from 0 on."""
+        return as_ink(self.augmentation.word(self.cut(number, turn, epoch), epoch=turn, number=number))
 
-    def cut(self, number: int, turn: int) -> np.ndarray:
+    def cut(self, number: int, turn: int, epoch: int) -> np.ndarray:
         """Returns the image before the augmentation."""
-        moved = None if self.moved is None else self.moved.image(number, turn)
-        return self.words.image(number) if moved is None or not self.fits(number, moved.shape) else moved
+        if self.moved is None or epoch < self.moved.first_epoch:
+            return self.words.image(number)
+        moved = self.moved.train.image(number, turn)
+        return moved if self.fits(number, moved.shape) else self.words.image(number)
