@@ -33,17 +33,20 @@ def rates(faults: np.ndarray, of: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def interval(drawn: np.ndarray) -> tuple[float, float]:
-    """Returns the ends of the 95 % interval of what was drawn; draws without a value are left out."""
+    """Returns the ends of the 95 % interval of what was drawn; draws without a value are left out, and where none has
+    one both are NaN."""
+    if not np.isfinite(drawn).any():
+        return float("nan"), float("nan")
     low, high = np.nanquantile(drawn, [0.025, 0.975])
     return float(low), float(high)
 
 
-def paired_arms(whole: Mapping[str, float], drawn: Mapping[str, np.ndarray]) -> Any:
+def paired_arms(whole: Mapping[str, float], drawn: Mapping[str, np.ndarray], *, stand_in: bool = False) -> Any:
     """Returns a row a pair of arms: the difference of their errors, with its interval, p and a verdict.
 
     whole: the error of each arm over all cases. drawn: its errors over the samples, the same for all arms, (draw,).
     """
-    return paired_rows(list(combinations(whole, 2)), whole, drawn)
+    return paired_rows(list(combinations(whole, 2)), whole, drawn, stand_in=stand_in)
 
 
 def paired_rows(
@@ -65,8 +68,10 @@ def paired_rows(
 
 def difference_of(differences: np.ndarray) -> dict[str, float]:
     """Returns the interval of drawn differences, and p: twice the smaller share of either sign. Draws without a value
-    are left out of both."""
+    are left out of both; where none has one, p is 1."""
     known = differences[np.isfinite(differences)]
+    if not len(known):
+        return {"low": float("nan"), "high": float("nan"), "p": 1.0}
     low, high = interval(known)
     sides = np.mean(known <= 0), np.mean(known >= 0)
     return {"low": low, "high": high, "p": min(1.0, 2 * max(float(min(sides)), 1 / DRAWS))}

@@ -41,7 +41,7 @@ def unknown_key(text: str) -> str | None:
         return None
     from pipeline.settings.unknown import not_a_setting
 
-    return not_a_setting(match["key"])
+    return not_a_setting(match["key"], sys.argv[1:])
 
 
 def wrong_kind(text: str) -> str | None:

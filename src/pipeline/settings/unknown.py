@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -79,8 +78,9 @@ def typed_choice(section: str, arguments: Sequence[str]) -> str | None:
     return next((value for name, _, value in reversed(chosen) if name == section and value), None)
 
 
-def not_a_setting(key: str) -> str:
-    """What is said of a key that does not exist: the settings beside it, and the one that it is most like."""
+def not_a_setting(key: str, arguments: Sequence[str] = ()) -> str:
+    """What is said of a key that does not exist: the settings beside it, and the one that it is most like. arguments:
+    of the command line, which may choose what lacks it."""
     gone, (section, inside, rest) = moved(key), key.partition(".")
     if gone is not None:
         return gone
@@ -93,14 +93,14 @@ def not_a_setting(key: str) -> str:
         return f"{key} is not a setting; choose one of {', '.join(beside)}{nearest}"
     if not any(section in free_sections(schema) for schema in registered_schemas()):
         return f"{key} is not a setting; see python -m pipeline --cfg job"
-    known, choice = settings_of_choices(section), typed_choice(section, sys.argv[1:])
+    known, choice = settings_of_choices(section), typed_choice(section, arguments)
     of = f"the {section} chosen" if choice is None or "," in choice else f"{section}={choice}"
     swept = f"; in a sweep over {section} each needs it, so sweep those that lack it by themselves"
     having = [name for name, settings in known.items() if rest in settings]
     whose = f"; {together(having)} {'have' if having[1:] else 'has'} it" if 0 < len(having) <= MOST_NAMED else ""
     nearest = did_you_mean(rest, set().union(*known.values()), before=f"{section}.")
     told = f"{key} is not a setting of {of}{whose}; see python -m pipeline --cfg job"
-    return f"{told}{swept if choice is not None and ',' in choice else ''}{nearest}"
+    return f"{told}{'' if choice is not None and ',' not in choice else swept}{nearest}"
 
 
 def refuse_unknown(config: DictConfig, prefix: str = "") -> None:

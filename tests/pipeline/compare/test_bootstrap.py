@@ -17,6 +17,11 @@ def test_a_rate_is_that_of_all_cases_and_of_drawn_ones() -> None:
         assert share == pytest.approx(100 * faults[cases].sum() / of[cases].sum())
 
 
+def test_differences_without_a_value_decide_nothing() -> None:
+    table = paired_arms({"a": 1.0, "b": 2.0}, {"a": np.full(DRAWS, np.nan), "b": np.ones(DRAWS)})
+    assert table[["p", "verdict"]].to_numpy().tolist() == [[1.0, "undecided"]]
+
+
 def test_draws_without_a_case_to_count_have_no_rate_and_decide_nothing() -> None:
     """A draw in three has the one form with words never."""
     (whole, first), (_, second) = (

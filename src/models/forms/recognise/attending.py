@@ -61,7 +61,8 @@ class AttentionRecogniser(Recogniser):
         self.embedding = nn.Embedding(outputs + 1, units)  # the last one begins a text
         self.begin = nn.Linear(units, layers * units)
         self.decoder = nn.LSTM(units, units, layers, batch_first=True, dropout=dropout if layers > 1 else 0.0)
-        self.keys = nn.Linear(units, units, bias=False)  # W_a
+        if self.attends:
+            self.keys = nn.Linear(units, units, bias=False)  # W_a
         self.join = nn.Linear(2 * units, units)  # W_c
         self.say = nn.Linear(units, outputs)  # W_o
 
@@ -72,7 +73,8 @@ class AttentionRecogniser(Recogniser):
     def memory_of(self, states: Tensor, present: Tensor) -> Memory:
         """Returns the memory of h̄ (text, frame, width) and of which are present, bool (text, frame)."""
         begin = self.begin(masked_mean(states, present)).tanh().unflatten(1, (self.decoder.num_layers, -1))
-        return Memory(states, present, self.keys(states), begin.transpose(0, 1).contiguous())
+        keys = self.keys(states) if self.attends else states
+        return Memory(states, present, keys, begin.transpose(0, 1).contiguous())
 
     def longest(self, memory: Memory) -> Tensor:
         """Returns how many symbols are written at most, an end among them, int64 (text,): one a frame, and the end."""

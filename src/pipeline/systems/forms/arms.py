@@ -11,7 +11,7 @@ import pandas as pd
 from pipeline.compare.bootstrap import interval, paired_arms
 from pipeline.compare.markdown import markdown_table
 from pipeline.plotting import CAP, MARKER, SMALL_SIZE, Grid, colour, new_panels
-from pipeline.systems.forms.claims import claimed
+from pipeline.systems.forms.claims import arms_of, claimed, claims_on
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,15 +45,24 @@ def tables_of(sets: Sequence[Compared]) -> dict[str, Any]:
     return {name: table for name, table in tables.items() if len(table)}
 
 
-def compared_arms(jobs: Any, names: Mapping[str, str], errors_of: ErrorsOfRun) -> Compared:
-    """Returns what is said of a set of jobs. names: what tells the set from others; the last is the part."""
+def stand_ins(jobs: Any) -> bool:
+    """Returns whether jobs are on data that are generated in place of real ones."""
+    return "stand_in" in jobs and bool(jobs["stand_in"].any())
+
+
+def compared_arms(jobs: Any, names: Mapping[str, str], errors_of: ErrorsOfRun, *, finds: bool = True) -> Compared:
+    """Returns what is said of a set of jobs, which `labels.labelled` gives. names: what tells the set from others; the
+    last is the part. finds: as of `claims.claims_on`."""
     whole, drawn = dict[str, float](), dict[str, Any]()
     for arm, own in jobs.groupby("arm", sort=False):
         pairs = [errors_of(str(run)) for run in own["run_id"]]
         whole[str(arm)] = float(np.mean([one for one, _ in pairs]))
         drawn[str(arm)] = np.mean([many for _, many in pairs], axis=0)
-    stand_in = "stand_in" in jobs and bool(jobs["stand_in"].any())
-    tables = (means_of(jobs, whole, drawn), paired_arms(whole, drawn), claimed(whole, drawn, stand_in=stand_in))
+    stand_in, claims = stand_ins(jobs), claims_on(arms_of(jobs), finds=finds)
+    tables = (
+        means_of(jobs, whole, drawn), paired_arms(whole, drawn, stand_in=stand_in),
+        claimed(claims, whole, drawn, stand_in=stand_in),
+    )  # fmt: skip
     return Compared(*(with_names(table, names) for table in tables))
 
 

@@ -5,8 +5,7 @@ A claim is that one arm of a multirun has a lower error than another. Pure funct
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,14 +15,30 @@ from pipeline.compare.bootstrap import difference_of, paired_rows
 from pipeline.compare.claims import verdict
 
 THESIS, HERE = "thesis", "here"
-UNCHANGED = ", none"  # behind an arm whose training images are not changed
-INK, WHOLE = "components", "convolve_attend_spell"
+CHANGED, UNCHANGED = "thesis", "none"  # how training images are changed
+INK, WHOLE, GIVEN, PLUS = "components", "convolve_attend_spell", "true boxes", " + "
 WITHIN = 5.0  # points of word error rate that reading in boxes that are found may cost, a goal of this project
-WORDS_OF = {
-    "helps": "changed training images lower the error",
-    "ink": "a trained detector is ahead of connected ink",
-    "phases": "finding words and reading them is ahead of reading the form at once",
-}
+HELPS = "changed training images lower the error"
+AHEAD_OF_INK = "a trained detector is ahead of connected ink"
+PHASES = "finding words and reading them is ahead of reading the form at once"
+SECTIONS = {"detector": ("detector.", "fit."), "recogniser": ("recogniser.", "recognition.")}
+
+
+class Arm(NamedTuple):
+    """Holds what an arm is: its model, how training images are changed, and the settings behind its name."""
+
+    model: str
+    augment: str
+    settings: tuple[str, ...] = ()
+
+    def parts(self) -> list[str]:
+        """Returns the models of its model, "r_fcn" and "crnn" of "r_fcn + crnn"."""
+        return self.model.split(PLUS)
+
+    def beside(self, *sections: str) -> tuple[str, ...]:
+        """Returns its settings but for those of some models."""
+        fronts = tuple(front for section in sections for front in SECTIONS[section])
+        return tuple(own for own in self.settings if not own.startswith(fronts))
 
 
 class Claim(NamedTuple):
@@ -37,53 +52,73 @@ class Claim(NamedTuple):
 
 
 class Swap(NamedTuple):
-    """Holds a claim about arms that differ in one model alone: with the first they have a lower error than with the
-    second."""
+    """Holds a claim about arms that differ in one model alone, a detector or a recogniser: with the first they have a
+    lower error than with the second."""
 
     words: str
     whose: str
+    section: str
     first: str
     second: str
 
 
 SWAPS = (
-    Swap("R-FCN is ahead of Faster R-CNN", THESIS, "r_fcn", "faster_rcnn"),
-    Swap("R-FCN is ahead of PixelLink", THESIS, "r_fcn", "pixel_link"),
-    Swap("CTC-Seq2Seq is ahead of a word model", THESIS, "ctc_seq2seq", "word"),
-    Swap("CTC-Seq2Seq is ahead of MORAN", THESIS, "ctc_seq2seq", "moran"),
-    Swap("CTC-Seq2Seq is ahead of a character model", THESIS, "ctc_seq2seq", "character"),
-    Swap("CTC-Seq2Seq is ahead of CRNN", HERE, "ctc_seq2seq", "crnn"),
+    Swap("R-FCN is ahead of Faster R-CNN", THESIS, "detector", "r_fcn", "faster_rcnn"),
+    Swap("R-FCN is ahead of PixelLink", THESIS, "detector", "r_fcn", "pixel_link"),
+    Swap("CTC-Seq2Seq is ahead of a word model", THESIS, "recogniser", "ctc_seq2seq", "word"),
+    Swap("CTC-Seq2Seq is ahead of MORAN", THESIS, "recogniser", "ctc_seq2seq", "moran"),
+    Swap("CTC-Seq2Seq is ahead of a character model", THESIS, "recogniser", "ctc_seq2seq", "character"),
+    Swap("CTC-Seq2Seq is ahead of CRNN", HERE, "recogniser", "ctc_seq2seq", "crnn"),
 )
 
 
-def swapped(arm: str, swap: Swap) -> str | None:
-    """Returns the name of the same arm with the second model in place of the first; None where it has not the first."""
-    name, count = re.subn(rf"(?<![\w]){swap.first}(?![\w])", swap.second, arm)
-    return name if count else None
+def are_swapped(own: Arm, other: Arm, swap: Swap) -> bool:
+    """Returns whether two arms differ in the models of a swap, and in settings of these, alone."""
+    exchanged = [swap.second if part == swap.first else part for part in own.parts()]
+    alike = own.augment == other.augment and own.beside(swap.section) == other.beside(swap.section)
+    return swap.first in own.parts() and exchanged == other.parts() and alike
 
 
-def claims_on(arms: Sequence[str]) -> Iterator[Claim]:
-    """Yields every claim of which both arms are there."""
-    for arm in arms:
-        if f"{arm}{UNCHANGED}" in arms:
-            yield Claim(WORDS_OF["helps"], THESIS, arm, f"{arm}{UNCHANGED}")
-        for swap in SWAPS:
-            other = swapped(arm, swap)
-            if other in arms:
-                yield Claim(swap.words, swap.whose, arm, str(other))
-        if INK in arms and INK not in arm:
-            yield Claim(WORDS_OF["ink"], HERE, arm, INK)
-        if WHOLE in arms and " + " in arm:
-            yield Claim(WORDS_OF["phases"], THESIS, arm, WHOLE)
+def claims_of(own: Arm, other: Arm, *, finds: bool) -> Iterator[tuple[str, str]]:
+    """Yields the claims that an arm has a lower error than another, and whose they are. finds: whether words are read
+    in boxes that are found; in true ones nothing is claimed of detectors."""
+    if own.model == other.model and own.settings == other.settings and own.augment != other.augment:
+        if (own.augment, other.augment) == (CHANGED, UNCHANGED):
+            yield HELPS, THESIS
+        return
+    for swap in SWAPS:
+        if (finds or swap.section != "detector") and are_swapped(own, other, swap):
+            yield swap.words, swap.whose
+    if finds and other.model == INK != own.model and own.beside("detector") == other.beside("detector"):
+        yield AHEAD_OF_INK, HERE
+    both = own.beside(*SECTIONS) == other.beside(*SECTIONS) and own.augment == other.augment
+    if finds and other.model == WHOLE and PLUS in own.model and GIVEN not in own.parts() and both:
+        yield PHASES, THESIS
 
 
-def claimed(whole: Mapping[str, float], drawn: Mapping[str, np.ndarray], *, stand_in: bool) -> pd.DataFrame:
-    """Returns a row a claim, with p adjusted by Holm over the claims; empty where none can be made. whole, drawn: as of
+def claims_on(arms: Mapping[str, Arm], *, finds: bool = True) -> list[Claim]:
+    """Returns every claim of which both arms are there. arms: by their names."""
+    return [
+        Claim(words, whose, first, second)
+        for first, own in arms.items() for second, other in arms.items() if first != second
+        for words, whose in claims_of(own, other, finds=finds)
+    ]  # fmt: skip
+
+
+def arms_of(jobs: Any) -> dict[str, Arm]:
+    """Returns the arms of jobs by their names, as `labels.labelled` names them."""
+    rows = jobs.drop_duplicates("arm").to_dict("records")
+    return {str(row["arm"]): Arm(str(row["model"]), str(row["augment"]), tuple(row["settings"])) for row in rows}
+
+
+def claimed(
+    claims: list[Claim], whole: Mapping[str, float], drawn: Mapping[str, np.ndarray], *, stand_in: bool
+) -> pd.DataFrame:
+    """Returns a row a claim, with p adjusted by Holm over the claims; empty without any. whole, drawn: as of
     `bootstrap.paired_arms`."""
-    claims = list(claims_on(list(whole)))
     pairs: Any = paired_rows([(own.against, own.challenger) for own in claims], whole, drawn, stand_in=stand_in)
-    for place, name in enumerate(("words", "whose")):
-        pairs.insert(place, "claim" if name == "words" else name, [getattr(own, name) for own in claims])
+    for place, (name, column) in enumerate((("words", "claim"), ("whose", "whose"))):
+        pairs.insert(place, column, [getattr(own, name) for own in claims])
     return pairs
 
 

@@ -3,36 +3,79 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 SETTING = re.compile(r", (?=[\w.@/]+=)")
-DATA, UNCHANGED = "data.", "components"  # connected ink is not trained on changed images
-TOLD = ("data", "arm", "seed")
+OF_DATA = ("data.", "data=")
+CHOSEN = ("data", "contender")  # groups that the column `varied` leaves out
+UNCHANGED = "components"  # connected ink is not trained on changed images
+
+
+class Told(NamedTuple):
+    """Holds what tells a job from others beside its arm: its model, how images are changed, and settings."""
+
+    model: str
+    augment: str
+    settings: list[str]
+
+    def words(self) -> list[str]:
+        """Returns all of it, settings of the data left out."""
+        changed = [] if self.model == UNCHANGED else [self.augment]
+        return [self.model, *changed, *self.of_models()]
+
+    def of_models(self) -> list[str]:
+        """Returns the settings that are not of the data."""
+        return [own for own in self.settings if not own.startswith(OF_DATA)]
+
+    def of_data(self) -> list[str]:
+        """Returns the settings of the data."""
+        return [own for own in self.settings if own.startswith(OF_DATA)]
+
+
+def told_by(job: dict[str, Any]) -> Told:
+    """Returns what tells a job from others. Tables of older versions have no model: there it is the arm's name."""
+    varied, model, overrides = (str(job.get(name) or "") for name in ("varied", "model", "overrides"))
+    augment = str(job["augment"])
+    chosen = [own for own in overrides.split() if own.partition("=")[0] in CHOSEN]
+    settings = [own for own in SETTING.split(varied) if own and varied != "nan"]
+    known = model if model not in ("", "nan") else str(job["arm"]).removesuffix(f", {augment}")
+    return Told(known, augment, [*chosen, *settings])
 
 
 def labelled(jobs: Any) -> pd.DataFrame:
     """Returns the jobs with what alone tells them apart within their arm behind its name: the model, how images are
-    changed, and settings; settings of the data stand behind the name of the data. Of jobs that are alike in all of
-    these, as those in true boxes are for every detector, the first is kept."""
-    told = pd.Series([told_by(job) for job in jobs.to_dict("records")], index=jobs.index)
-    apart = told.copy()
-    for _, own in told.groupby([jobs["data"], jobs["arm"]]):
-        common = set.intersection(*map(set, own))
-        apart.loc[own.index] = [[each for each in one if each not in common] for one in own]
-    named = jobs.assign(**{
-        name: [", ".join([str(front), *(each for each in own if each.startswith(DATA) == (name == "data"))])
-               for front, own in zip(jobs[name], apart, strict=True)]
-        for name in ("data", "arm")
-    })  # fmt: skip
-    return named.drop_duplicates(list(TOLD), ignore_index=True)
+    changed, and settings; settings of the data that differ among its jobs stand behind the name of the data. Of jobs
+    that are alike in all of these, as those in true boxes are for every detector, the first is kept. Column settings:
+    those in which jobs on the same data differ."""
+    told = [told_by(job) for job in jobs.to_dict("records")]
+    data = apart(jobs["data"], [own.of_data() for own in told])
+    names = [", ".join([str(front), *more]) for front, more in zip(jobs["data"], data, strict=True)]
+    more = apart(pd.Series(names, index=jobs.index).str.cat(jobs["arm"], "\n"), [own.words() for own in told])
+    named = jobs.assign(
+        data=names, arm=[", ".join([str(arm), *own]) for arm, own in zip(jobs["arm"], more, strict=True)],
+        model=[own.model for own in told],
+        settings=apart(pd.Series(names), [own.of_models() for own in told]),
+    )  # fmt: skip
+    return named.drop_duplicates(["data", "arm", "seed"], ignore_index=True)
 
 
-def told_by(job: dict[str, Any]) -> list[str]:
-    """Returns what tells a job from others beside its arm. Tables of older versions have no model."""
-    varied, model = job.get("varied"), job.get("model")
-    model = model if isinstance(model, str) else ""
-    settings = [own for own in SETTING.split(varied) if own] if isinstance(varied, str) else []
-    changed = [] if model == UNCHANGED else [str(job["augment"])]
-    return [*([model] if model else []), *changed, *settings]
+def apart(groups: Any, words: Sequence[list[str]]) -> list[list[str]]:
+    """Returns of each job the words that not all jobs of its group have. groups: of each job."""
+    places = pd.Series(range(len(words)))
+    found = list(words)
+    for _, own in places.groupby(groups.to_numpy()):
+        common = set.intersection(*(set(words[place]) for place in own))
+        for place in own:
+            found[place] = [each for each in words[place] if each not in common]
+    return found
+
+
+def said_of_repeats(jobs: Any, kept: Any) -> str:
+    """Returns words about jobs that were left out as they are alike, "" without any."""
+    left = len(jobs) - len(kept)
+    return f"{left} of {len(jobs)} jobs repeat others in all that tells jobs apart here, and are left out.\n\n" * bool(
+        left
+    )

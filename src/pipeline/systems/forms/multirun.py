@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from pipeline.compare.pages import Remade, read_table
 from pipeline.compare.words import Summary
 from pipeline.systems.forms.arms import joined
 from pipeline.systems.forms.comparison import FORMS
-from pipeline.systems.forms.labels import labelled
+from pipeline.systems.forms.labels import labelled, said_of_repeats
 from pipeline.systems.forms.reading import multirun as reading
 from pipeline.systems.forms.recognition import multirun as recognition
 from pipeline.systems.forms.segmentation import multirun as segmentation
@@ -29,24 +30,35 @@ def summarise(client: MlflowClient, jobs: Any, title: str) -> Summary:
     """Returns what the parent shows of its jobs: tables, a figure, and words about them."""
     if jobs["stage"].nunique() > 1:
         return Summary({}, {}, SEVERAL)
-    jobs = labelled(jobs)
+    every, jobs = jobs, labelled(jobs)
     own = STAGES[jobs["stage"].iloc[0]]
     with scratch_folder() as scratch:
         files = {
-            file: joined([pd.read_csv(path, usecols=columns, **EXACT).assign(run_id=str(run)) for run in jobs["run_id"]
-                          if (path := fetched(client, str(run), file, scratch)) is not None])
+            file: joined([
+                pd.read_csv(path, usecols=wanted(columns), **EXACT).assign(run_id=str(run)) for run in jobs["run_id"]
+                if (path := fetched(client, str(run), file, scratch)) is not None
+            ])
             for file, columns in own.FILES.items()
         }  # fmt: skip
-    return own.summary_of(jobs, files, title)
+    summary = own.summary_of(jobs, files, title)
+    return summary._replace(text=said_of_repeats(every, jobs) + summary.text)
+
+
+def wanted(columns: list[str] | None) -> Callable[[str], bool] | None:
+    """Returns which columns of a file are read, None for all; files of older versions need not have each."""
+    return None if columns is None else columns.__contains__
 
 
 def multirun_from(folder: Path) -> Remade:
     """Returns tables, figure and words from jobs.csv and the files of all jobs beside it."""
-    jobs = labelled(compared_jobs(read_table(folder / "jobs.csv", FORMS.words), FORMS))
+    every = compared_jobs(read_table(folder / "jobs.csv", FORMS.words), FORMS)
+    jobs = labelled(every)
     own = STAGES[jobs["stage"].iloc[0]]
     there = [file for file in own.FILES if file not in recognition.LACKED or (folder / file).exists()]
     files = {file: read_table(folder / file, ("part", "run_id")) for file in there}
     summary = own.summary_of(jobs, files, folder.name)
     return Remade(
-        dict(summary.tables), {Path(name).name: figure for name, figure in summary.figures.items()}, summary.text
+        dict(summary.tables),
+        {Path(name).name: figure for name, figure in summary.figures.items()},
+        said_of_repeats(every, jobs) + summary.text,
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.systems.forms.labels import labelled
+from pipeline.systems.forms.labels import labelled, said_of_repeats
 from pipeline.systems.forms.recognition.multirun import right_alone
 
 UNITS = [f"recogniser.units={units}" for units in (64, 96)]
@@ -53,7 +53,7 @@ def test_settings_of_the_data_stand_behind_its_name() -> None:
                      for forms in (200, 400)])  # fmt: skip
     found = labelled(jobs)
     assert found["data"].tolist() == ["composed_forms, data.forms=200", "composed_forms, data.forms=400"]
-    assert found["arm"].tolist() == ["r_fcn, fit.epochs=4", "r_fcn, fit.epochs=8"]
+    assert found["arm"].tolist() == ["r_fcn", "r_fcn"]  # each alone on its data
 
 
 def test_jobs_that_are_alike_count_once() -> None:
@@ -70,3 +70,24 @@ def test_jobs_that_are_alike_count_once() -> None:
 def test_tables_of_older_versions_lack_the_model() -> None:
     jobs = jobs_of(*[("dhsd", "crnn", seed, "", "thesis", "") for seed in (0, 1)]).drop(columns=["model", "varied"])
     assert labelled(jobs)["arm"].tolist() == ["crnn", "crnn"]
+
+
+def test_data_and_contenders_that_have_one_name_are_told_apart() -> None:
+    jobs = jobs_of(*[("dhsd", "crnn", seed, "crnn", "thesis", "") for _ in "ab" for seed in (0, 1)])
+    found = labelled(jobs.assign(overrides=[f"data={data} seed={seed}" for data in ("dhsd", "dhsd_parts")
+                                            for seed in (0, 1)]))  # fmt: skip
+    assert found["data"].tolist() == ["dhsd, data=dhsd"] * 2 + ["dhsd, data=dhsd_parts"] * 2
+    mine = labelled(jobs.assign(overrides=[f"contender=mine/{own} seed={seed}" for own in "ab" for seed in (0, 1)]))
+    assert mine["arm"].tolist() == ["crnn, contender=mine/a"] * 2 + ["crnn, contender=mine/b"] * 2
+
+
+def test_settings_of_the_data_are_told_among_all_its_jobs() -> None:
+    jobs = jobs_of(*[("forms", arm, 0, arm, "thesis", f"data.slant={slant}")
+                     for arm, slant in (("found", 0), ("found", 10), ("given", 10))])  # fmt: skip
+    assert labelled(jobs)["data"].tolist() == ["forms, data.slant=0", "forms, data.slant=10", "forms, data.slant=10"]
+
+
+def test_jobs_that_are_left_out_are_said() -> None:
+    jobs = jobs_of(*[("forms", "true boxes + crnn", 0, "true boxes + crnn", "thesis", "") for _ in range(3)])
+    assert said_of_repeats(jobs, labelled(jobs)).startswith("2 of 3 jobs repeat others")
+    assert said_of_repeats(jobs[:1], labelled(jobs[:1])) == ""

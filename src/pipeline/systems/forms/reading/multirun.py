@@ -11,7 +11,7 @@ import pandas as pd
 from pipeline.compare.bootstrap import rates
 from pipeline.compare.markdown import markdown_table
 from pipeline.compare.words import Summary
-from pipeline.systems.forms.arms import Compared, compared_arms, errors_by_arm, in_words, tables_of
+from pipeline.systems.forms.arms import Compared, compared_arms, errors_by_arm, in_words, stand_ins, tables_of
 from pipeline.systems.forms.claims import WITHIN, cost_of_boxes
 from pipeline.systems.forms.reading.report import READ
 from pipeline.systems.forms.reading.scores import FOUND, GIVEN, NAMES
@@ -43,8 +43,9 @@ def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
     sets, costs = list[Compared](), list[Any]()
     for data, own in jobs.groupby("data", sort=False) if len(read) else ():
         for names, counts in sets_of(str(data), read[read["run_id"].isin(own["run_id"])]):
+            found = NAMES[GIVEN] not in names["reading"]
             sets.append(compared_arms(own, names, lambda run, names=names, counts=counts: errors_of(
-                counts[counts["run_id"] == run], names["rate"])))  # fmt: skip
+                counts[counts["run_id"] == run], names["rate"]), finds=found))  # fmt: skip
         costs += costs_of(own, read, str(data))
     if not sets:
         return Summary({}, {}, "No job has readings by form.")
@@ -65,8 +66,8 @@ def costs_of(jobs: Any, read: Any, data: str) -> list[dict[str, Any]]:
         both = [own[own["reading"] == NAMES[suffix]] for suffix in (FOUND, GIVEN)]
         if all(each["words"].sum() for each in both):
             found, given = (mean_rates(each) for each in both)
-            stand_in = bool(jobs["stand_in"].any())
-            rows.append({"data": data, "part": part, "arm": arm, **cost_of_boxes(found, given, stand_in=stand_in)})
+            cost = cost_of_boxes(found, given, stand_in=stand_ins(jobs))
+            rows.append({"data": data, "part": part, "arm": arm, **cost})
     return rows
 
 

@@ -13,6 +13,7 @@ from models.forms.detect.boxes import CLASSES
 from pipeline.compare.bootstrap import drawn_weights
 from pipeline.compare.words import Summary
 from pipeline.systems.forms.arms import Compared, compared_arms, errors_by_arm, in_words, tables_of
+from pipeline.systems.forms.claims import HERE
 from pipeline.systems.forms.segmentation.narrow import NARROW
 from pipeline.systems.forms.segmentation.report import BOXES, FOUND
 
@@ -36,17 +37,23 @@ def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
     sets = list[Compared]()
     for (data, scored), own in jobs.groupby(["data", "scored"], sort=False):
         for part, narrow in product(boxes["part"].unique() if len(boxes) else (), (False, True)):
-            if narrow and not boxes.loc[boxes["part"] == part, NARROW].sum():
+            if narrow and not has_narrow(boxes[boxes["part"] == part]):
                 continue
             names = dict(zip(SETS, (data, NARROW_WORDS if narrow else scored, part), strict=True))
-            sets.append(compared_arms(own, names, lambda run, names=names: errors_of(
-                found[found["run_id"] == run], boxes[boxes["run_id"] == run], names)))  # fmt: skip
+            one = compared_arms(own, names, lambda run, names=names: errors_of(
+                found[found["run_id"] == run], boxes[boxes["run_id"] == run], names))  # fmt: skip
+            sets.append(one._replace(claims=one.claims.assign(whose=HERE)) if narrow and len(one.claims) else one)
     if not sets:
         return Summary({}, {}, "No job has boxes by form.")
     tables = tables_of(sets)
     text = "\n\n".join([CAPTION, *in_words(tables, SETS)])
     figure = errors_by_arm(tables["means.csv"], title=f"{title}: arms side by side", x=X)
     return Summary({**tables, FOUND: found, BOXES: boxes}, {"figures/arms": figure}, text)
+
+
+def has_narrow(boxes: Any) -> bool:
+    """Returns whether forms have words that are no wider than the median; tables of older versions do not say it."""
+    return NARROW in boxes and bool(boxes[NARROW].sum())
 
 
 def errors_of(found: Any, boxes: Any, names: Mapping[str, str]) -> tuple[float, np.ndarray]:
