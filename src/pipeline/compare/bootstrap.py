@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,20 @@ from pipeline.compare import statistics
 from pipeline.compare.claims import ALPHA, verdict
 
 DRAWS, SEED = 4000, 0
+CLAIMED = (
+    "Claims, of the thesis and of this project: *arm* has a lower error than *against*. Here p is adjusted by Holm "
+    "over the claims of a set alone."
+)
+
+
+class Claim(NamedTuple):
+    """Holds a claim in words, that the arm `challenger` has a lower error than `against`. whose: of the thesis, or of
+    this project."""
+
+    words: str
+    whose: str
+    challenger: str
+    against: str
 
 
 def drawn_weights(count: int) -> np.ndarray:
@@ -64,6 +78,17 @@ def paired_rows(
     if not rows:
         return table
     return with_verdicts(table.assign(p_holm=statistics.holm(table["p"].to_numpy())), stand_in=stand_in)
+
+
+def claimed_rows(
+    claims: Sequence[Claim], whole: Mapping[str, float], drawn: Mapping[str, np.ndarray], *, stand_in: bool
+) -> Any:
+    """Returns a row a claim, with p adjusted by Holm over the claims; empty where none can be made. whole, drawn: as of
+    `paired_arms`."""
+    table = paired_rows([(own.against, own.challenger) for own in claims], whole, drawn, stand_in=stand_in)
+    table.insert(0, "claim", [own.words for own in claims])
+    table.insert(1, "whose", [own.whose for own in claims])
+    return table
 
 
 def difference_of(differences: np.ndarray) -> dict[str, float]:

@@ -11,9 +11,10 @@ import pandas as pd
 from mlflow.tracking import MlflowClient
 
 from data.files.exact_numbers import EXACT
-from pipeline.compare.bootstrap import drawn_weights, interval, paired_arms
+from pipeline.compare.bootstrap import CLAIMED, claimed_rows, drawn_weights, interval, paired_arms
 from pipeline.compare.markdown import markdown_table
 from pipeline.compare.words import Summary
+from pipeline.systems.documents.claims import SHORT, claims_on
 from pipeline.systems.documents.figures import errors_by_arm, errors_by_length
 from pipeline.systems.documents.report import BASELINES, BY_DOCUMENT
 from pipeline.systems.documents.scores import SUMS, error_of
@@ -52,20 +53,32 @@ def sums_in(path: Path) -> pd.DataFrame:
 def summary_of(jobs: Any, documents: pd.DataFrame, title: str) -> Summary:
     """Returns tables, figure and words. documents: the sums of each test document by run_id, those of
     simple models with their name as `baseline`."""
-    means, paired, lengths = [], [], []
+    sets = list[dict[str, pd.DataFrame]]()
     for values, own in jobs.groupby(SETS, sort=False):
         names = dict(zip(SETS, values, strict=True))
         sums, words = sums_by_arm(own, documents, str(names["task"]))
         if sums:
-            means.append(means_of(own, sums, names))
-            paired.append(paired_of(sums, names))
-            lengths.append(by_length(sums, words, names))
-    tables = {"means.csv": joined(means), "paired.csv": joined(paired), "by_length.csv": joined(lengths)}
-    if not means:
+            sets.append(tables_of(own, sums, words, names))
+    if not sets:
         return Summary({}, {}, "No job has scores by document.")
-    text = "\n\n".join([CAPTION, *(part for table in tables.values() for part in words_of(table))])
-    tables = {name: table for name, table in tables.items() if len(table)} | {"documents.csv": documents}
-    return Summary(tables, figures_of(tables, title), text)
+    tables = {f"{name}.csv": joined([own[name] for own in sets]) for name in sets[0]}
+    tables = {name: table for name, table in tables.items() if len(table)}
+    parts = [part for file, table in tables.items()
+             for part in ([CLAIMED] if file == "claims.csv" else []) + words_of(table)]  # fmt: skip
+    return Summary(tables | {"documents.csv": documents}, figures_of(tables, title), "\n\n".join([CAPTION, *parts]))
+
+
+def tables_of(jobs: Any, sums: dict[str, np.ndarray], words: np.ndarray, names: dict[str, Any]) -> dict[str, Any]:
+    """Returns the tables of a set by name: a row an arm, a pair of arms, a claim, and an arm and length."""
+    whole, drawn = whole_and_drawn(sums, str(names["task"]))
+    claims = list(claims_on(list(sums), short=bool(words.max() <= SHORT)))
+    claimed = claimed_rows(claims, whole, drawn, stand_in=bool(jobs["stand_in"].any()))
+    return {
+        "means": means_of(jobs, sums, names),
+        "paired": with_names(paired_arms(whole, drawn), names),
+        "claims": with_names(claimed, names),
+        "by_length": by_length(sums, words, names),
+    }
 
 
 def figures_of(tables: dict[str, pd.DataFrame], title: str) -> dict[str, Any]:
@@ -157,14 +170,15 @@ def panel_of(names: dict[str, Any]) -> str:
     return f"{names['data']}: {names['task']}{cue}"
 
 
-def paired_of(sums: dict[str, np.ndarray], names: dict[str, Any]) -> pd.DataFrame:
-    """Returns a row a pair of arms: the difference of their errors, over documents of the bootstrap that both read."""
-    task = str(names["task"])
+def whole_and_drawn(sums: dict[str, np.ndarray], task: str) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+    """Returns the error of each arm over all documents, and over those of the bootstrap, which all arms read."""
     weights = drawn_weights(next(iter(sums.values())).shape[1])
-    table = paired_arms(
-        {arm: error_over_all(task, own) for arm, own in sums.items()},
-        {arm: errors_of(task, own, weights) for arm, own in sums.items()},
-    )
+    whole = {arm: error_over_all(task, own) for arm, own in sums.items()}
+    return whole, {arm: errors_of(task, own, weights) for arm, own in sums.items()}
+
+
+def with_names(table: Any, names: dict[str, Any]) -> Any:
+    """Returns a table with the names of its set in front."""
     for place, (name, value) in enumerate({**names, "panel": panel_of(names)}.items() if len(table) else ()):
         table.insert(place, name, value)
     return table
@@ -172,8 +186,6 @@ def paired_of(sums: dict[str, np.ndarray], names: dict[str, Any]) -> pd.DataFram
 
 def words_of(table: pd.DataFrame) -> list[str]:
     """Returns the rows of each set as Markdown."""
-    if not len(table):
-        return []
     parts = []
     for panel, own in table.groupby("panel", sort=False):
         shown = own.drop(columns=["panel", *SETS]).dropna(axis="columns", how="all")

@@ -8,19 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pipeline.compare.bootstrap import interval, paired_arms
+from pipeline.compare.bootstrap import CLAIMED, claimed_rows, interval, paired_arms
 from pipeline.compare.markdown import markdown_table
 from pipeline.plotting import CAP, MARKER, SMALL_SIZE, Grid, colour, new_panels
-from pipeline.systems.forms.claims import arms_of, claimed, claims_on
+from pipeline.systems.forms.claims import arms_of, claims_on
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KEPT = ("seconds", "parameters")
-CLAIMED = (
-    "Claims, of the thesis and of this project: *arm* has a lower error than *against*. Here p is adjusted by Holm "
-    "over the claims of a set alone."
-)
 WIDTH, LINE, HEAD = 4.2, 0.28, 1.3
 
 ErrorsOfRun = Callable[[str], tuple[float, np.ndarray]]  # of a run, over all cases and over drawn ones, (draw,)
@@ -61,7 +57,7 @@ def compared_arms(jobs: Any, names: Mapping[str, str], errors_of: ErrorsOfRun, *
     stand_in, claims = stand_ins(jobs), claims_on(arms_of(jobs), finds=finds)
     tables = (
         means_of(jobs, whole, drawn), paired_arms(whole, drawn, stand_in=stand_in),
-        claimed(claims, whole, drawn, stand_in=stand_in),
+        claimed_rows(claims, whole, drawn, stand_in=stand_in),
     )  # fmt: skip
     return Compared(*(with_names(table, names) for table in tables))
 

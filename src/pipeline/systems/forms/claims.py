@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
-from pipeline.compare.bootstrap import difference_of, paired_rows
+from pipeline.compare.bootstrap import Claim, difference_of
 from pipeline.compare.claims import verdict
 
 THESIS, HERE = "thesis", "here"
@@ -39,16 +38,6 @@ class Arm(NamedTuple):
         """Returns its settings but for those of some models."""
         fronts = tuple(front for section in sections for front in SECTIONS[section])
         return tuple(own for own in self.settings if not own.startswith(fronts))
-
-
-class Claim(NamedTuple):
-    """Holds a claim in words, that the arm `challenger` has a lower error than `against`. whose: of the thesis, or of
-    this project."""
-
-    words: str
-    whose: str
-    challenger: str
-    against: str
 
 
 class Swap(NamedTuple):
@@ -109,17 +98,6 @@ def arms_of(jobs: Any) -> dict[str, Arm]:
     """Returns the arms of jobs by their names, as `labels.labelled` names them."""
     rows = jobs.drop_duplicates("arm").to_dict("records")
     return {str(row["arm"]): Arm(str(row["model"]), str(row["augment"]), tuple(row["settings"])) for row in rows}
-
-
-def claimed(
-    claims: list[Claim], whole: Mapping[str, float], drawn: Mapping[str, np.ndarray], *, stand_in: bool
-) -> pd.DataFrame:
-    """Returns a row a claim, with p adjusted by Holm over the claims; empty without any. whole, drawn: as of
-    `bootstrap.paired_arms`."""
-    pairs: Any = paired_rows([(own.against, own.challenger) for own in claims], whole, drawn, stand_in=stand_in)
-    for place, (name, column) in enumerate((("words", "claim"), ("whose", "whose"))):
-        pairs.insert(place, column, [getattr(own, name) for own in claims])
-    return pairs
 
 
 def cost_of_boxes(found: np.ndarray, given: np.ndarray, *, stand_in: bool) -> dict[str, Any]:

@@ -54,8 +54,23 @@ def test_cues_stand_apart_and_a_page_is_made_again_from_its_files(run_pipeline: 
     assert seen["ceiling"].tolist() == pytest.approx((seen["reach"] + (1 - seen["reach"]) / 16).tolist())
     assert len(seen) == 2
     export_again(tmp_path / "cues")
-    for name in ("means.csv", "paired.csv"):
+    claims = pd.read_csv(tmp_path / "cues" / "claims.csv")
+    assert claims["claim"].tolist() == ["a network is ahead of a simple model"] * 4
+    assert set(claims["verdict"]) <= {"holds", "does not hold", "undecided"}
+    for name in ("means.csv", "paired.csv", "claims.csv"):
         assert (tmp_path / "cues" / name).read_bytes() == kept[name]
+
+
+def test_a_multirun_says_what_holds_of_claims_whose_arms_both_ran(run_pipeline: Callable, client) -> None:
+    result = run_pipeline("+experiment=documents_entities", *SMALL, STAND_IN, "reader=boxes_distance,boxes_full_512")
+    assert result.status == 0, result.err
+    runs = client.search_runs([e.experiment_id for e in client.search_experiments()])
+    (parent,) = (run for run in runs if "mlflow.parentRunId" not in run.data.tags)
+    (claim,) = table(parent, "claims.csv").to_dict("records")
+    assert (claim["arm"], claim["against"]) == ("full 512 (LayoutLM)", "distance")
+    assert (claim["claim"], claim["whose"]) == ("512 tokens are ahead on short documents", "thesis")
+    assert claim["verdict"] == "no claim (stand-in data)"
+    assert claim["claim"] in parent.data.tags["mlflow.note.content"]
 
 
 def test_late_cues_stand_in_the_chunk_that_is_read() -> None:

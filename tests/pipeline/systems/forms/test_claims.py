@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.compare.bootstrap import DRAWS
-from pipeline.systems.forms.claims import Arm, claimed, claims_on, cost_of_boxes
+from pipeline.compare.bootstrap import DRAWS, claimed_rows
+from pipeline.systems.forms.claims import Arm, claims_on, cost_of_boxes
 from pipeline.systems.forms.reading.multirun import costs_of
 
 NOISE = np.random.default_rng(0).normal(size=DRAWS)
@@ -55,18 +55,18 @@ def test_a_claim_holds_where_the_whole_interval_is_below_zero_and_stand_ins_give
     whole = {"ctc_seq2seq": 10.0, "word": 20.0, "moran": 10.1}
     drawn = {arm: rate + 0.1 * (place + 1) * NOISE for place, (arm, rate) in enumerate(whole.items())}
     claims = claims_on({arm: Arm(arm, "thesis") for arm in whole})
-    table = claimed(claims, whole, drawn, stand_in=False)
+    table = claimed_rows(claims, whole, drawn, stand_in=False)
     assert table[["claim", "whose", "arm", "against", "verdict"]].to_numpy().tolist() == [
         ["CTC-Seq2Seq is ahead of a word model", "thesis", "ctc_seq2seq", "word", "holds"],
         ["CTC-Seq2Seq is ahead of MORAN", "thesis", "ctc_seq2seq", "moran", "undecided"],
     ]
     assert table["difference"].tolist() == pytest.approx([-10.0, -0.1])
     other = {"ctc_seq2seq": drawn["word"], "word": drawn["ctc_seq2seq"]}
-    assert claimed(claims[:1], {"ctc_seq2seq": 20.0, "word": 10.0}, other, stand_in=False)["verdict"].tolist() == [
+    assert claimed_rows(claims[:1], {"ctc_seq2seq": 20.0, "word": 10.0}, other, stand_in=False)["verdict"].tolist() == [
         "does not hold"
     ]
-    assert set(claimed(claims, whole, drawn, stand_in=True)["verdict"]) == {"no claim (stand-in data)"}
-    assert claimed([], {"crnn": 1.0}, {"crnn": NOISE}, stand_in=False).empty
+    assert set(claimed_rows(claims, whole, drawn, stand_in=True)["verdict"]) == {"no claim (stand-in data)"}
+    assert claimed_rows([], {"crnn": 1.0}, {"crnn": NOISE}, stand_in=False).empty
 
 
 def test_finding_the_words_costs_what_their_rates_differ_by() -> None:

@@ -1,0 +1,90 @@
+"""What may be claimed of networks that read documents, of the thesis (section 2.3) and of this project.
+
+A claim is that one arm of a multirun has a lower error than another. Pure functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from pipeline.compare.bootstrap import Claim
+from pipeline.systems.documents.labels import Arm, parts_of
+
+THESIS, HERE = "thesis", "here"
+SHORT = 512  # words; data without a longer document are short
+WINDOW, RANDOM, DISTANCE, UNION = "sliding window", "window + random", "distance", "distance + window"
+PRINTED, APPROXIMATE = "distance keys, window values", "distance, approximate"
+CUT, CUT_LARGE = "full 512 (LayoutLM)", "full 512, large (LayoutLM large)"
+TEXT, TEXT_LARGE = "full 512, text (RoBERTa)", "full 512, text, large (RoBERTa large)"
+STATIC, STATIC_LARGE = "full 512, text, static (BERT)", "full 512, text, static, large (BERT large)"
+TEXT_WINDOW, TEXT_RANDOM = "sliding window, text (Longformer)", "window + random, text (BigBird)"
+TEXT_WINDOW_LARGE = "sliding window, text, large (Longformer large)"
+PLACES = "looking at places is ahead of looking along the text"
+MIXED = "the page and the text together are ahead of the page alone"
+UNITED = "the union of page and text is ahead of the printed form"
+WHOLE = "seeing a whole document is ahead of 512 tokens"
+ENOUGH = "512 tokens are ahead on short documents"
+BOXES = "boxes are ahead of words alone"
+ANEW = "hiding other words each time is ahead of the same ones"
+EXACT = "exact neighbours are ahead of approximate ones"
+BEATEN = "a network is ahead of a simple model"
+GUESSED = "guessing hidden words first helps"
+FARTHER = "reading 4096 tokens is ahead of 512"
+NETWORKS = (WINDOW, RANDOM, DISTANCE, UNION)  # the four of the thesis
+SIMPLE = ("window tagger", "window tagger, layout", "clause rule", "TF-IDF")
+NEVER, LEAST, MOST = "no pretraining", "@512", "@4096"
+
+
+class Pair(NamedTuple):
+    """Holds a claim in words, that the pattern `first` has a lower error than `second`. whose: of the thesis, or of
+    this project."""
+
+    words: str
+    whose: str
+    first: str
+    second: str
+
+
+CUTS = (*[(own, CUT) for own in NETWORKS], *[(own, CUT_LARGE) for own in NETWORKS])
+TEXTS = ((TEXT_WINDOW, TEXT), (TEXT_RANDOM, TEXT), (TEXT_WINDOW_LARGE, TEXT_LARGE))
+PAIRS = (
+    Pair(PLACES, THESIS, DISTANCE, WINDOW),
+    Pair(PLACES, THESIS, UNION, WINDOW),
+    Pair(PLACES, HERE, UNION, RANDOM),
+    Pair(MIXED, HERE, UNION, DISTANCE),
+    Pair(UNITED, HERE, UNION, PRINTED),
+    Pair(BOXES, THESIS, CUT, TEXT),
+    Pair(BOXES, THESIS, CUT_LARGE, TEXT_LARGE),
+    Pair(BOXES, THESIS, WINDOW, TEXT_WINDOW),
+    Pair(BOXES, THESIS, RANDOM, TEXT_RANDOM),
+    Pair(ANEW, THESIS, TEXT, STATIC),
+    Pair(ANEW, THESIS, TEXT_LARGE, STATIC_LARGE),
+    Pair(EXACT, THESIS, DISTANCE, APPROXIMATE),
+)
+LONG = tuple(Pair(WHOLE, THESIS, whole, cut) for whole, cut in (*CUTS, *TEXTS))
+BRIEF = tuple(Pair(ENOUGH, THESIS, cut, whole) for whole, cut in CUTS)  # table 2.15
+
+
+def claims_on(names: Sequence[str], *, short: bool) -> Iterator[Claim]:
+    """Yields every claim of which both arms are there. short: no document has more than `SHORT` words."""
+    there = {parts_of(name): name for name in names}
+    for own, name in there.items():
+        for words, whose, other in counterparts(own, (*PAIRS, *(BRIEF if short else LONG))):
+            if other in there:
+                yield Claim(words, whose, name, there[other])
+
+
+def counterparts(own: Arm, pairs: Sequence[Pair]) -> Iterator[tuple[str, str, Arm]]:
+    """Yields what an arm is claimed to be ahead of, whether that ran or not: claim in words, whose it is, and the
+    other arm, which differs from it in one thing."""
+    for pair in pairs:
+        if pair.first == own.pattern:
+            yield pair.words, pair.whose, own._replace(pattern=pair.second)
+    if own.pattern in NETWORKS:
+        for model in SIMPLE:
+            yield BEATEN, HERE, Arm(model, own.noise, "", "", "")
+    if own.most == MOST:
+        yield FARTHER, THESIS, own._replace(most=LEAST)
+    if own.guessing != NEVER:
+        yield GUESSED, HERE, own._replace(guessing=NEVER)

@@ -1,0 +1,128 @@
+"""Claims about networks that read documents: which can be made of the arms that ran, and what is said of them."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from pipeline.compare.bootstrap import DRAWS
+from pipeline.compare.claims import ALPHA
+from pipeline.host.paths import conf_folder
+from pipeline.systems.documents.claims import BRIEF, LONG, NETWORKS, PAIRS, SIMPLE, claims_on
+from pipeline.systems.documents.labels import SAME, most_tokens, parts_of
+from pipeline.systems.documents.multirun import summary_of
+
+READERS = [yaml.safe_load(path.read_text()) for path in sorted((conf_folder() / "reader").glob("*.yaml"))]
+VARIANTS = [own["documents"]["variant"] for own in READERS if "documents" in own]
+ATTENTIONS = [path.stem for path in (conf_folder() / "attention").glob("*.yaml")]
+
+
+def pairs_on(*names: str, short: bool = False) -> list[tuple[str, str]]:
+    return sorted((own.challenger, own.against) for own in claims_on(names, short=short))
+
+
+def test_every_arm_of_a_claim_is_one_that_experiments_have() -> None:
+    known = {*VARIANTS, *(SAME.get(name, name) for name in ATTENTIONS)}
+    assert set(SAME) < set(ATTENTIONS)
+    assert {arm for own in (*PAIRS, *LONG, *BRIEF) for arm in (own.first, own.second)} <= known
+    assert set(NETWORKS) < known
+
+
+def test_the_parts_of_a_name() -> None:
+    assert parts_of("distance_window jitter 2 shuffled @512 large no pretraining") == (
+        "distance + window", "jitter 2 shuffled", "@512", "large", "no pretraining")  # fmt: skip
+    assert parts_of("full 512, large (LayoutLM large)") == ("full 512, large (LayoutLM large)", "", "", "", "")
+    assert parts_of("sliding_window text").pattern == "sliding_window text"
+    assert [most_tokens(name) for name in ("distance @512 no pretraining", "distance")] == [512, None]
+    with pytest.raises(ValueError, match="without line breaks"):
+        parts_of("a\nb")
+
+
+@pytest.mark.parametrize(
+    ("arms", "made"),
+    [
+        (["distance + window", "distance", "sliding window"],
+         [("distance", "sliding window"), ("distance + window", "distance"), ("distance + window", "sliding window")]),
+        (["distance_window no pretraining", "window_random no pretraining", "distance_keys_window_values"],
+         [("distance_window no pretraining", "window_random no pretraining")]),
+        (["distance + window", "distance keys, window values"],
+         [("distance + window", "distance keys, window values")]),
+        (["sliding window", "sliding window, text (Longformer)"],
+         [("sliding window", "sliding window, text (Longformer)")]),
+        (["full 512, text (RoBERTa)", "full 512, text, static (BERT)"],
+         [("full 512, text (RoBERTa)", "full 512, text, static (BERT)")]),
+        (["distance", "distance no pretraining", "window tagger"],
+         [("distance", "distance no pretraining"), ("distance", "window tagger"),
+          ("distance no pretraining", "window tagger")]),
+        (["distance shuffled", "sliding_window", "TF-IDF shuffled", "clause rule", "majority shuffled"],
+         [("distance shuffled", "TF-IDF shuffled"), ("sliding_window", "clause rule")]),
+        (["distance @512", "distance @4096", "distance @2048", "distance_window @4096"],
+         [("distance @4096", "distance @512"), ("distance_window @4096", "distance @4096")]),
+        (["distance", "distance_approximate"], [("distance", "distance_approximate")]),
+        (["majority", "TF-IDF"], []),
+    ],
+)  # fmt: skip
+def test_claims_are_made_of_the_arms_that_ran(arms: list[str], made: list[tuple[str, str]]) -> None:
+    assert pairs_on(*arms) == sorted(made)
+
+
+def test_on_short_documents_the_thesis_claims_that_512_tokens_are_enough() -> None:
+    arms = ("sliding window", "full 512, large (LayoutLM large)", "full 512, text (RoBERTa)",
+            "sliding window, text (Longformer)")  # fmt: skip
+    cut, window = arms[1], arms[0]
+    assert (window, cut) in pairs_on(*arms)
+    assert (cut, window) not in pairs_on(*arms)
+    assert (cut, window) in pairs_on(*arms, short=True)
+    assert (window, cut) not in pairs_on(*arms, short=True)
+    assert (arms[3], arms[2]) not in pairs_on(*arms, short=True)
+
+
+@pytest.mark.parametrize("short", [True, False])
+def test_no_experiment_has_so_many_claims_that_none_can_hold(short: bool) -> None:
+    funsd = [f"{name}{guessing}" for name, guessing in product(VARIANTS, ("", " no pretraining"))]
+    noises = [
+        f"{moved}{order}"
+        for moved, order in product(("", *(f" jitter {most}" for most in (2, 5, 20))), ("", " shuffled"))
+    ]
+    attentions = ("sliding_window", "distance", "distance_approximate", "distance_window")
+    noise = [f"{name}{worse}" for name, worse in product((*attentions, *SIMPLE[:2]), noises)]
+    for arms in ((*funsd, *SIMPLE[:2]), noise):
+        assert len(pairs_on(*arms, short=short)) * 2 / DRAWS <= ALPHA
+
+
+def guessed(wrong: dict[str, int], *, stand_in: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Jobs and sums of classes of 40 documents, of which an arm has so many wrong."""
+    named = [(arm, f"run {arm}") for arm in wrong]
+    jobs = pd.DataFrame(named, columns=["arm", "run_id"]).assign(
+        data="letters", task="classes", cue="", stand_in=stand_in, test_error=0.0
+    )
+    rows = [(run, f"d{place:02d}", 600, 1, int(place >= wrong[arm])) for arm, run in named for place in range(40)]
+    sums = pd.DataFrame(rows, columns=["run_id", "document", "words", "documents", "right"]).assign(baseline="")
+    return jobs, sums
+
+
+def test_a_claim_holds_where_the_sums_say_so_and_stand_ins_give_none() -> None:
+    wrong = {"sliding window": 30, "distance": 10, "distance + window": 11}
+    summary = summary_of(*guessed(wrong, stand_in=False), "t")
+    claims = summary.tables["claims.csv"].set_index(["arm", "against"])
+    own = claims.loc[("distance", "sliding window")]
+    assert (own["claim"], own["whose"]) == ("looking at places is ahead of looking along the text", "thesis")
+    assert own["difference"] == pytest.approx(-0.5)
+    assert own["low"] < -0.5 < own["high"] < 0
+    assert claims["verdict"].to_dict() == {
+        ("distance", "sliding window"): "holds", ("distance + window", "sliding window"): "holds",
+        ("distance + window", "distance"): "undecided",
+    }  # fmt: skip
+    np.testing.assert_allclose(own["p_holm"], 3 * own["p"])
+    assert "over the claims of a set alone" in summary.text
+    other = summary_of(*guessed({"distance": 30, "sliding window": 10}, stand_in=False), "t").tables["claims.csv"]
+    assert other["verdict"].tolist() == ["does not hold"]
+    alone = summary_of(*guessed(wrong, stand_in=True), "t").tables["claims.csv"]
+    assert set(alone["verdict"]) == {"no claim (stand-in data)"}
+    none = summary_of(*guessed({"distance": 3, "full": 4}, stand_in=False), "t")
+    assert "claims.csv" not in none.tables
+    assert "over the claims of a set alone" not in none.text
