@@ -15,6 +15,7 @@ from pipeline.plotting import (
     legend,
     new_panels,
     style,
+    written_out,
 )
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH, MARGIN, LINE, HEAD = 4.2, 0.6, 0.28, 1.3  # of a panel, and around it; of an arm and of the rest of the height
-BESIDE = 16.0  # words between two arms
+BESIDE, APART = 16.0, 1.04  # words between two arms, and times so many tokens
 
 
 def errors_by_arm(means: Any, *, title: str) -> Figure:
@@ -69,7 +70,38 @@ def draw_lengths(panel: Axes, lengths: Any) -> None:
     arms = list(lengths.groupby("arm", sort=False))
     for index, (arm, rows) in enumerate(arms):
         places = rows["least_words"] + BESIDE * (index - (len(arms) - 1) / 2)
-        sides = np.abs(rows[["low", "high"]].to_numpy(float).T - rows["error"].to_numpy(float))
-        panel.errorbar(places, rows["error"], yerr=sides, capsize=CAP, label=str(arm), **style(index))
+        draw_line(panel, index, places, rows, str(arm))
     panel.set_xticks(sorted(set(lengths["least_words"])))
     legend(panel, loc="upper left", bbox_to_anchor=(1.01, 1.0))
+
+
+def errors_by_most(means: Any, *, title: str) -> Figure:
+    """Draws the test error by how many tokens are read at most, a line for arms that differ in these alone, with
+    intervals over documents; lines stand a little beside each other.
+
+    means: as `multirun.by_most` gives them.
+    """
+    panels = list(dict.fromkeys(means["panel"]))
+    grid = Grid(2, size=(2 * WIDTH, WIDTH), margin=(MARGIN, MARGIN))
+    x, y = "tokens of a document that are read, at most", "test error\nbars: 95 % interval over documents"
+    figure, axes = new_panels(panels, title, x=x, y=y, grid=grid)
+    for name, panel in axes.items():
+        draw_most(panel, means[means["panel"] == name])
+    return figure
+
+
+def draw_most(panel: Axes, means: Any) -> None:
+    """Fills the panel of one set of data and task."""
+    lines = list(means.groupby("line", sort=False))
+    panel.set_xscale("log", base=2)
+    for index, (name, rows) in enumerate(lines):
+        places = rows["most_tokens"] * APART ** (index - (len(lines) - 1) / 2)
+        draw_line(panel, index, places, rows, str(name))
+    written_out(panel, sorted({int(most) for most in means["most_tokens"]}))
+    legend(panel, loc="upper left", bbox_to_anchor=(1.01, 1.0))
+
+
+def draw_line(panel: Axes, index: int, places: Any, rows: Any, label: str) -> None:
+    """Draws errors with their intervals at these places."""
+    sides = np.abs(rows[["low", "high"]].to_numpy(float).T - rows["error"].to_numpy(float))
+    panel.errorbar(places, rows["error"], yerr=sides, capsize=CAP, label=label, **style(index))

@@ -39,3 +39,8 @@ def most_tokens(name: str) -> int | None:
     """Returns how many tokens an arm reads of a document; None where it reads all."""
     most = parts_of(name).most
     return int(most.removeprefix("@")) if most else None
+
+
+def without_most(name: str) -> str:
+    """Returns what arms are called that differ in how many tokens they read alone."""
+    return " ".join(part for part in parts_of(name)._replace(most="") if part)

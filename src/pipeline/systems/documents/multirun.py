@@ -15,7 +15,8 @@ from pipeline.compare.bootstrap import CLAIMED, claimed_rows, drawn_weights, int
 from pipeline.compare.markdown import markdown_table
 from pipeline.compare.words import Summary
 from pipeline.systems.documents.claims import SHORT, claims_on
-from pipeline.systems.documents.figures import errors_by_arm, errors_by_length
+from pipeline.systems.documents.figures import errors_by_arm, errors_by_length, errors_by_most
+from pipeline.systems.documents.labels import most_tokens, without_most
 from pipeline.systems.documents.report import BASELINES, BY_DOCUMENT
 from pipeline.systems.documents.scores import SUMS, error_of
 from pipeline.tracking.artifacts import fetched
@@ -81,12 +82,24 @@ def tables_of(jobs: Any, sums: dict[str, np.ndarray], words: np.ndarray, names: 
     }
 
 
+def by_most(means: Any) -> pd.DataFrame:
+    """Returns the rows of arms that read so many tokens at most, as `most_tokens`, with what is common to arms that
+    differ in these alone as `line`; none of a set whose arms all read as many."""
+    rows: Any = means.assign(most_tokens=means["arm"].map(most_tokens), line=means["arm"].map(without_most))
+    rows = rows.dropna(subset="most_tokens").sort_values("most_tokens", kind="stable")
+    return rows[rows.groupby("panel")["most_tokens"].transform("nunique") > 1]
+
+
 def figures_of(tables: dict[str, pd.DataFrame], title: str) -> dict[str, Any]:
-    """Returns the arms side by side, and where documents differ in length their errors by it."""
+    """Returns the arms side by side, where documents differ in length their errors by it, and where arms differ in how
+    many tokens they read their errors by that."""
     figures = {"figures/arms": errors_by_arm(tables["means.csv"], title=f"{title}: arms side by side")}
     lengths = tables["by_length.csv"]
     if lengths["least_words"].nunique() > 1:
         figures["figures/by_length"] = errors_by_length(lengths, title=f"{title}: long documents alone")
+    most = by_most(tables["means.csv"])
+    if len(most):
+        figures["figures/by_most"] = errors_by_most(most, title=f"{title}: so many tokens read")
     return figures
 
 

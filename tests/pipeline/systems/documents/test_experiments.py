@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from hydra import compose, initialize_config_dir
 
-from logged import table
+from logged import artifacts, table
 from pipeline.export import export, export_again
 from pipeline.host.paths import conf_folder
 from pipeline.systems.documents.load import learned_of, load, reading_of
@@ -71,6 +71,16 @@ def test_a_multirun_says_what_holds_of_claims_whose_arms_both_ran(run_pipeline: 
     assert (claim["claim"], claim["whose"]) == ("512 tokens are ahead on short documents", "thesis")
     assert claim["verdict"] == "no claim (stand-in data)"
     assert claim["claim"] in parent.data.tags["mlflow.note.content"]
+
+
+def test_errors_by_how_many_tokens_are_read_are_drawn(run_pipeline: Callable, client) -> None:
+    asked = (STAND_IN, "attention=distance", "documents.max_length=32,64")
+    result = run_pipeline("+experiment=documents_max_length", *SMALL, *asked)
+    assert result.status == 0, result.err
+    runs = client.search_runs([e.experiment_id for e in client.search_experiments()])
+    (parent,) = (run for run in runs if "mlflow.parentRunId" not in run.data.tags)
+    assert table(parent, "means.csv")["arm"].tolist() == ["distance @32", "distance @64"]
+    assert "figures/by_most.svg" in artifacts(client, parent, "figures")
 
 
 def test_late_cues_stand_in_the_chunk_that_is_read() -> None:
