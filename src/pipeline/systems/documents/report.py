@@ -12,7 +12,7 @@ from pipeline.compare.markdown import markdown_table
 from pipeline.job.curve_report import log_curve
 from pipeline.job.study import Study, log_metrics
 from pipeline.systems.documents.fitting import Fitted
-from pipeline.systems.documents.load import Loaded
+from pipeline.systems.documents.load import Loaded, chunks_by_document
 from pipeline.systems.documents.scores import Scored
 from pipeline.systems.documents.sight import sight_of
 
@@ -40,8 +40,16 @@ def log_data(here: Study, loaded: Loaded) -> None:
     metrics = {"words": sizes["words"].sum(), "documents": sizes["documents"].sum(), **data.counts}
     metrics["words_without_box"] = sizes["without_box"].sum()
     metrics["later_chunks"] = sum(chunk.stretch.first > 0 for own in loaded.parts.values() for _, chunk in own)
+    metrics["documents_cut"] = cut_of(loaded)
     log_metrics(here.run, {f"data/{name}": float(value) for name, value in metrics.items()})
     log_metrics(here.run, {f"attention/{name}": value for name, value in sight_of(loaded).items()})
+
+
+def cut_of(loaded: Loaded) -> int:
+    """Returns how many documents of all parts are not read to their end."""
+    ends = [(chunks[-1].stretch.end, len(loaded.data.parts[part][place].words))
+            for part, own in loaded.parts.items() for place, chunks in chunks_by_document(own)]  # fmt: skip
+    return sum(end < words for end, words in ends)
 
 
 def log_fitted(here: Study, fitted: Fitted, tested: Scored, others: Mapping[str, Scored], noise: str) -> None:

@@ -47,6 +47,7 @@ def test_a_run_leaves_scores_tables_figures_and_a_model_that_says_the_same(run_p
     assert set(table(run, "baselines.csv")["baseline"]) == {"window tagger", "window tagger, layout"}
     assert 0 < metrics["attention/share_of_pairs"] < 1
     assert metrics["data/later_chunks"] > 0
+    assert metrics["data/documents_cut"] == 0
     assert table(run, "curves/finetune.csv")["epoch"].tolist() == [0, 1, 2]
     assert {f"{stage}/seconds" for stage in ("load", "plan", "pretrain", "finetune", "evaluate")} <= set(metrics)
     assert {"figures/pretrain.svg", "figures/finetune.svg"} <= artifacts(client, run, "figures")
@@ -66,6 +67,7 @@ def test_a_model_that_cuts_is_logged_as_it_was_scored(run_pipeline: Callable, cl
     assert result.status == 0, result.err
     run = only_run(client)
     assert run.data.tags["mlflow.note.content"].endswith("recipe=predict does not take it.\n")
+    assert run.data.metrics["data/documents_cut"] == run.data.metrics["data/documents"]
     documents = SyntheticDocuments(train=6, validation=3, test=3, words=60, questions=6, values=3).load().parts["test"]
     with pytest.warns(UserWarning, match="of 180 words are not read"):
         said = mlflow.pyfunc.load_model(f"runs:/{run.info.run_id}/model").predict(table_of(documents))
@@ -170,6 +172,9 @@ def test_arms_guess_the_same_tokens_whatever_they_read_at_once(run_pipeline: Cal
     result = run_pipeline("-m", *QUIET, *asked)
     assert result.status == 0, result.err
     parent = next(run for run in client.search_runs(["1", "2"]) if "multirun" in run.info.run_name)
+    children = client.search_runs(["1", "2"], f"tags.`mlflow.parentRunId` = '{parent.info.run_id}'")
+    cut = {run.data.params["documents.overflow"]: run.data.metrics["data/documents_cut"] for run in children}
+    assert cut == {"cut": 6, "chunk": 0}  # all training documents; those that are scored are read whole
     counted = [rows["tokens"].tolist() for _, rows in table(parent, "documents.csv").groupby("run_id")]
     assert len(counted) == 4
     assert all(own == counted[0] for own in counted)
