@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pandas as pd
 from tqdm import tqdm
@@ -17,7 +18,7 @@ from pipeline.systems.documents.baselines import baselines_of
 from pipeline.systems.documents.comparison import DOCUMENTS
 from pipeline.systems.documents.config import DocumentsConfig
 from pipeline.systems.documents.fitting import Fitted, fit, guessed_of
-from pipeline.systems.documents.load import Loaded, load, prepare, unlearned, vocabulary_of
+from pipeline.systems.documents.load import Loaded, Read, load, prepare, unlearned, vocabulary_of
 from pipeline.systems.documents.report import log_data, log_fitted, said
 from pipeline.systems.documents.scores import Scored, guessing_loss, predictor_of, score_of_part
 
@@ -101,6 +102,12 @@ def described(task: str, data: Documents) -> str:
     return counts + said
 
 
+def told_of(read: Read) -> Documents:
+    """Returns the data as a run tells of them: they are a stand-in where those that hidden words are learned from are
+    one, too."""
+    return replace(read.data, stand_in=read.data.stand_in or read.guessed.stand_in)
+
+
 def train(settings: DocumentsConfig, job: Job) -> float:
     """The whole recipe; returns the error on the validation part of the model that is kept: 1 − F1 of entities, 1 −
     accuracy of classes, or nats a hidden token."""
@@ -113,7 +120,7 @@ def train(settings: DocumentsConfig, job: Job) -> float:
         vocabulary = vocabulary_of(settings, read)
     with clock.stage("plan"):
         loaded = prepare(settings, read, vocabulary, device)
-    with study(settings, job, read.data, device, clock, names_of_run(settings, job)) as here:
+    with study(settings, job, told_of(read), device, clock, names_of_run(settings, job)) as here:
         refuse_another(vocabulary, here.folder)
         log_data(here, loaded)
         return stages(settings, job, loaded, here)

@@ -20,8 +20,8 @@ from other_vocabulary import other_pieces
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import store_folder
 from pipeline.systems.documents import baselines, fitting
-from pipeline.systems.documents.load import check_answers
-from pipeline.systems.documents.recipe import described
+from pipeline.systems.documents.load import Read, check_answers
+from pipeline.systems.documents.recipe import described, told_of
 from pipeline.systems.documents.servable import table_of
 
 SMALL = (
@@ -207,6 +207,14 @@ def test_kinds_and_classes_without_a_training_document_are_named() -> None:
     assert described("entities", others).endswith(said.format("date"))
     assert described("classes", others).endswith(said.format("sale"))
     assert described("mlm", others) == described("mlm", data)
+
+
+def test_a_run_that_learns_from_a_stand_in_before_is_one() -> None:
+    data = SyntheticDocuments(train=2, validation=1, test=1, words=60, questions=6, values=3).load()
+    stand_in = replace(data, stand_in=True)
+    told = {(a.stand_in, b.stand_in): told_of(Read(a, b)).stand_in for a in (data, stand_in) for b in (data, stand_in)}
+    assert told == {(False, False): False, (False, True): True, (True, False): True, (True, True): True}
+    assert told_of(Read(data, stand_in)).checksum == data.checksum
 
 
 def test_a_validation_part_without_an_entity_is_refused() -> None:
