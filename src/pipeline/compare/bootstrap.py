@@ -55,10 +55,11 @@ def interval(drawn: np.ndarray) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def paired_arms(whole: Mapping[str, float], drawn: Mapping[str, np.ndarray], *, stand_in: bool = False) -> Any:
+def paired_arms(whole: Mapping[str, float], drawn: Mapping[str, np.ndarray], *, stand_in: bool) -> Any:
     """Returns a row a pair of arms: the difference of their errors, with its interval, p and a verdict.
 
     whole: the error of each arm over all cases. drawn: its errors over the samples, the same for all arms, (draw,).
+    stand_in: as of `paired_rows`.
     """
     return paired_rows(list(combinations(whole, 2)), whole, drawn, stand_in=stand_in)
 
@@ -68,7 +69,7 @@ def paired_rows(
     whole: Mapping[str, float],
     drawn: Mapping[str, np.ndarray],
     *,
-    stand_in: bool = False,
+    stand_in: bool,
 ) -> Any:
     """Returns the rows of some pairs of arms, the second of each as `arm`, with p adjusted by Holm over these.
     stand_in: the data are generated in place of real ones and give no claim."""
@@ -102,7 +103,7 @@ def difference_of(differences: np.ndarray) -> dict[str, float]:
     return {"low": low, "high": high, "p": min(1.0, 2 * max(float(min(sides)), 1 / DRAWS))}
 
 
-def with_verdicts(table: Any, *, stand_in: bool = False) -> Any:
+def with_verdicts(table: Any, *, stand_in: bool) -> Any:
     """Returns pairs with whether the claim holds that `arm` has a lower error than `against`, by Holm's p and the
     interval."""
     sure = table["p_holm"] <= ALPHA

@@ -35,4 +35,6 @@ def test_draws_without_a_case_to_count_have_no_rate_and_decide_nothing() -> None
     same = difference_of(np.where(np.arange(DRAWS) % 2, 1.0, np.where(np.isnan(first), np.nan, -1.0)))
     half = np.mean(np.where(np.arange(DRAWS) % 2, True, np.isfinite(first)))
     assert same["p"] == pytest.approx(2 * (1 - 0.5 / half))
-    assert paired_arms({"a": 25.0, "b": 50.0}, {"a": first, "b": second})["p"][0] == pytest.approx(2 / DRAWS)
+    whole, drawn = {"a": 25.0, "b": 50.0}, {"a": first, "b": second}
+    assert paired_arms(whole, drawn, stand_in=False)["p"][0] == pytest.approx(2 / DRAWS)
+    assert paired_arms(whole, drawn, stand_in=True)["verdict"][0] == "no claim (stand-in data)"

@@ -73,11 +73,11 @@ def tables_of(jobs: Any, sums: dict[str, np.ndarray], words: np.ndarray, names: 
     """Returns the tables of a set by name: a row an arm, a pair of arms, a claim, and an arm and length."""
     whole, drawn = whole_and_drawn(sums, str(names["task"]))
     claims = list(claims_on(list(sums), short=bool(words.max() <= SHORT)))
-    claimed = claimed_rows(claims, whole, drawn, stand_in=bool(jobs["stand_in"].any()))
+    stand_in = bool(jobs["stand_in"].any())
     return {
         "means": means_of(jobs, sums, names),
-        "paired": with_names(paired_arms(whole, drawn), names),
-        "claims": with_names(claimed, names),
+        "paired": with_names(paired_arms(whole, drawn, stand_in=stand_in), names),
+        "claims": with_names(claimed_rows(claims, whole, drawn, stand_in=stand_in), names),
         "by_length": by_length(sums, words, names),
     }
 

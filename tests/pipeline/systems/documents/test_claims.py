@@ -121,8 +121,9 @@ def test_a_claim_holds_where_the_sums_say_so_and_stand_ins_give_none() -> None:
     assert "over the claims of a set alone" in summary.text
     other = summary_of(*guessed({"distance": 30, "sliding window": 10}, stand_in=False), "t").tables["claims.csv"]
     assert other["verdict"].tolist() == ["does not hold"]
-    alone = summary_of(*guessed(wrong, stand_in=True), "t").tables["claims.csv"]
-    assert set(alone["verdict"]) == {"no claim (stand-in data)"}
+    alone = summary_of(*guessed(wrong, stand_in=True), "t").tables
+    for name in ("paired.csv", "claims.csv"):
+        assert set(alone[name]["verdict"]) == {"no claim (stand-in data)"}
     none = summary_of(*guessed({"distance": 3, "full": 4}, stand_in=False), "t")
     assert "claims.csv" not in none.tables
     assert "over the claims of a set alone" not in none.text
