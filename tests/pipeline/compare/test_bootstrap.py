@@ -18,7 +18,7 @@ def test_a_rate_is_that_of_all_cases_and_of_drawn_ones() -> None:
 
 
 def test_differences_without_a_value_decide_nothing() -> None:
-    table = paired_arms({"a": 1.0, "b": 2.0}, {"a": np.full(DRAWS, np.nan), "b": np.ones(DRAWS)})
+    table = paired_arms({"a": 1.0, "b": 2.0}, {"a": np.full(DRAWS, np.nan), "b": np.ones(DRAWS)}, stand_in=False)
     assert table[["p", "verdict"]].to_numpy().tolist() == [[1.0, "undecided"]]
 
 
