@@ -50,6 +50,7 @@ def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
     own = read[(read["part"] == "test") & (read["reading"] == "read")]
     assert metrics["evaluate/test_error"] == metrics["evaluate/test_cer"]
     assert metrics["evaluate/test_cer"] == pytest.approx(100 * own["faults"].sum() / own["characters"].sum())
+    assert metrics["evaluate/test_cer_mean"] == pytest.approx(100 * (own["faults"] / own["characters"]).mean())
     wanted = {"wer", "order", "cer_corrected", "cer_given_boxes", "wer_given_boxes_corrected", "ap_word"}
     assert {f"evaluate/test_{name}" for name in wanted} | {"evaluate/test_style_cer"} <= set(metrics)
     assert not {"evaluate/test_map", "evaluate/test_ap_stamp"} & set(metrics)  # it finds words alone

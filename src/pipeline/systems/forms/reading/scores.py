@@ -96,10 +96,12 @@ def metrics_of(read: Any) -> dict[str, float]:
 
 
 def rates_of(own: Any) -> Mapping[str, float]:
-    """Returns error rates in %, and, where boxes were counted, word accuracy and the share of neighbours in their true
-    order, over all forms."""
+    """Returns error rates in %, that of characters also as the mean over forms with a character, and, where boxes were
+    counted, word accuracy and the share of neighbours in their true order, over all forms."""
     total = {name: int(own[name].sum()) for name in PageScore._fields}
     rates = {"cer": 100 * total["faults"] / total["characters"], "wer": 100 * total["word_faults"] / total["words"]}
+    written = own[own["characters"] > 0]
+    rates["cer_mean"] = float((100 * written["faults"] / written["characters"]).mean())
     if not total["boxes"]:
         return rates
     order = 1 - total["out_of_order"] / max(total["pairs"], 1)
