@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 from pipeline.compare.comparison import Comparison
 from pipeline.host.errors import PipelineError
 
+SETTING = re.compile(r", (?=[\w.@/]+=)")  # between two settings of the column `varied`
 GIVEN = "given"  # tag of a job: what its overrides give, as JSON
 
 
@@ -98,3 +100,8 @@ def varied(
     pairs = {key: {(name, job.get(key)) for name, job in zip(data, jobs, strict=True)} for key in keys}
     differ = [key for key in keys if key not in aside and len(pairs[key]) > len(set(data))]
     return [", ".join(f"{key}={job[key]}" for key in differ if key in job) for job in jobs]
+
+
+def settings_in(varied: str) -> list[str]:
+    """Returns what a job's column `varied` names, "key=value" each."""
+    return [part for part in SETTING.split(varied) if part]

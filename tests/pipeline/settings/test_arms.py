@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from logged import table
-from pipeline.compare.arms import arm_of, given, plain, swept_values, varied
+from pipeline.compare.arms import arm_of, given, plain, settings_in, swept_values, varied
 from pipeline.compare.summary import aligned
 from pipeline.host.errors import PipelineError
 from pipeline.multirun import checks
@@ -177,3 +177,10 @@ def test_arms_of_a_setting_are_compared(run_pipeline, client) -> None:
     parent, _ = parent_of(client)
     paired = table(parent, "paired.csv")
     assert paired[["varied", "pairs"]].to_numpy().tolist() == [["update=bayes", 1], ["update=paper", 1]]
+
+
+def test_settings_that_were_varied_are_told_apart_again() -> None:
+    assert settings_in("data.languages=[de, fr], fit.epochs=2, a/b@c=d") == [
+        "data.languages=[de, fr]", "fit.epochs=2", "a/b@c=d"
+    ]  # fmt: skip
+    assert settings_in("") == []

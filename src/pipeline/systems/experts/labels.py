@@ -8,16 +8,11 @@ from typing import Any
 import pandas as pd
 
 from models.experts.arms import ADAPTERS, ROUTERS
+from pipeline.compare.arms import settings_in
 from pipeline.systems.experts.arms import idle, parts_of
 
-SETTING = re.compile(r", (?=[\w.@/]+=)")
 PAIRS = re.compile(r" pairs=\d+(?= |$)")
 DATA, VARIANT = "data.", "experts.variant="
-
-
-def settings_in(varied: str) -> list[str]:
-    """Returns what a job's column `varied` names, "key=value" each."""
-    return [part for part in SETTING.split(varied) if part]
 
 
 def labelled(jobs: Any) -> pd.DataFrame:

@@ -9,17 +9,12 @@ import pandas as pd
 
 from models.mctn.arms import ARMS, Plan, plan_of
 from models.mctn.baselines import NAMES
+from pipeline.compare.arms import settings_in
 from pipeline.systems.mctn.defaults import chosen, is_default
 
-SETTING = re.compile(r", (?=[\w.@/]+=)")
 FOLD, PARTITION, DATA = "data.fold=", "data.seed=", "data."
 FOLDS = 1_000_000  # what a fold adds to a seed
 PARTITIONS = 100  # what a partition adds to a fold
-
-
-def settings_in(varied: str) -> list[str]:
-    """Returns what a job's column `varied` names, "key=value" each."""
-    return [part for part in SETTING.split(varied) if part]
 
 
 def labelled(jobs: Any) -> pd.DataFrame:
