@@ -20,6 +20,7 @@ def columns(run: Any) -> dict[str, object]:
     return {
         **{name: tags[name] for name in TAGS},
         "shots": int(tags["shots"]),
+        "asked": int(tags.get("asked", tags["shots"])),
         "parameters": int(metrics["model/parameters"]),
         "parameters_active": int(metrics["model/parameters_active"]),
         "ms_per_step": metrics.get("fit/ms_per_step", float("nan")),

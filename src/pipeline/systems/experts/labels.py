@@ -11,8 +11,8 @@ from models.experts.arms import ADAPTERS, ROUTERS
 from pipeline.compare.arms import settings_in
 from pipeline.systems.experts.arms import idle, parts_of
 
-PAIRS = re.compile(r" pairs=\d+(?= |$)")
-DATA, VARIANT = "data.", "experts.variant="
+PAIRS = re.compile(r" pairs=\d+( \(asked \d+\))?(?= |$)")
+DATA, VARIANT, ASKED = "data.", "experts.variant=", "fewshot.pairs="
 
 
 def labelled(jobs: Any) -> pd.DataFrame:
@@ -27,7 +27,10 @@ def labelled(jobs: Any) -> pd.DataFrame:
         arm=[label_of(str(arm), each) for arm, each in zip(jobs["arm"], found, strict=True)],
     )
     if "shots" in named:
-        named["arm"] = [with_pairs(arm, shots) for arm, shots in zip(named["arm"], named["shots"], strict=True)]
+        named["asked"] = [asked_of(job, each) for job, each in zip(named.to_dict("records"), found, strict=True)]
+        several = named.groupby(["data", "shots"])["asked"].transform("nunique") > 1
+        shown = named["asked"].where(several, 0)
+        named["arm"] = [with_pairs(*row) for row in zip(named["arm"], named["shots"], shown, strict=True)]
     order = named["arm"].map(place)
     ordered = named.assign(order=order).sort_values(["data", "order"], kind="stable", ignore_index=True)
     return ordered.drop(columns="order")
@@ -43,9 +46,18 @@ def label_of(arm: str, settings: list[str]) -> str:
     return " ".join([front, *map(short, own)])
 
 
-def with_pairs(label: str, shots: int) -> str:
-    """Returns a label with the pairs that were there to learn from, in place of those that were asked for."""
-    return PAIRS.sub(f" pairs={shots}", label) if shots else label
+def asked_of(job: dict[Any, Any], settings: list[str]) -> int:
+    """Returns how many pairs of a new task a job asked for; of tables of older versions that do not say it, how many
+    there were."""
+    varied = [own.removeprefix(ASKED) for own in settings if own.startswith(ASKED)]
+    return int(varied[0]) if varied else int(job.get("asked") or job["shots"])
+
+
+def with_pairs(label: str, shots: int, asked: int) -> str:
+    """Returns a label with the pairs that were there to learn from, in place of those that were asked for; with both
+    where `asked` is not 0."""
+    both = f" pairs={shots} (asked {asked})" if asked else f" pairs={shots}"
+    return PAIRS.sub(both, label) if shots else label
 
 
 def short(setting: str) -> str:

@@ -33,7 +33,7 @@ def names_of_run(settings: ExpertsConfig, job: Job, data: TextPairs) -> Named:
     shots = settings.fewshot
     tags = {"arm": own.arm, "tag": tag_of(settings), "tasks": " ".join(names), "low": " ".join(low)}
     adapt, pairs = (shots.adapt, shots_of(settings, data)) if shots.languages else ("", 0)
-    tags |= {"adapt": adapt, "shots": str(pairs)}
+    tags |= {"adapt": adapt, "shots": str(pairs), "asked": str(shots.pairs if shots.languages else 0)}
     experiment = str(job.choices.get("experiment") or settings.recipe)
     return Named(experiment, words=[own.arm], tags=tags, passed_over=passed_over(settings))
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from pipeline.compare.statistics import mean_interval
 from pipeline.systems.experts.bars import BARS
-from pipeline.systems.experts.labels import base
+from pipeline.systems.experts.labels import PAIRS, base
 from pipeline.systems.experts.thesis import TABLES, Table
 
 SCORES = ("nll", "bleu", "chrf")
@@ -115,14 +115,14 @@ def printed_rows(table: Table, data: str, common: Sequence[str], found: dict[Any
 
 
 def fewshot_of(jobs: Any) -> pd.DataFrame:
-    """Returns a row per data set, arm and number of pairs: means over seeds of chrF of the new tasks before and after
-    they were learned, what was gained, which share that is of what learning with all numbers gains, and what was
-    forgotten of the old tasks; empty where no task was learned later."""
+    """Returns a row per data set, arm and number of pairs that was asked for: means over seeds of chrF of the new tasks
+    before and after they were learned, what was gained, which share that is of what learning with all numbers gains,
+    and what was forgotten of the old tasks; empty where no task was learned later."""
     if "new_chrf" not in jobs or not (jobs["shots"] > 0).any():
         return pd.DataFrame()
     later = jobs[jobs["shots"] > 0]
     later = later.assign(gain=later["new_chrf"] - later["zero_shot_chrf"], network=later["arm"].map(base))
-    groups = later.groupby(["data", "arm", "shots"], sort=False)
+    groups = later.groupby(["data", "arm", "shots", "asked"], sort=False)
     return pd.DataFrame([gained(own) | share_of_all(own, later) for _, own in groups])
 
 
@@ -130,9 +130,10 @@ def gained(own: Any) -> dict[str, Any]:
     """Returns what one arm gains with one number of pairs."""
     first, gain = own.iloc[0], own["gain"].to_numpy(np.float64)
     low, high = mean_interval(gain)
-    arm = str(first["arm"]).replace(f" pairs={first['shots']}", "")
+    arm = PAIRS.sub("", str(first["arm"]))
     row = {"data": first["data"], "arm": arm, "network": first["network"], "adapt": first["adapt"]}
-    row |= {"pairs": int(first["shots"]), "jobs": len(own), "stand_in": bool(own["stand_in"].any())}
+    row |= {"pairs": int(first["shots"]), "asked": int(first["asked"])}
+    row |= {"jobs": len(own), "stand_in": bool(own["stand_in"].any())}
     row |= {name: own[name].mean() for name in ("zero_shot_chrf", "new_chrf", "forgotten")}
     ends = mean_interval(own["new_chrf"].to_numpy(np.float64))
     row |= {"new_chrf_low": ends.low, "new_chrf_high": ends.high}
@@ -147,7 +148,7 @@ def share_of_all(own: Any, jobs: Any) -> dict[str, float]:
     The share is a ratio of means r = a/b. Its interval is that of the mean of r + (a_s − r b_s)/b over seeds s, linear
     in both gains. Where b is not above 0 by its whole interval, the share says nothing.
     """
-    names = ["data", "network", "shots"]
+    names = ["data", "network", "shots", "asked"]
     alike = (jobs[names] == own[names].iloc[0]).all(axis=1) & (jobs["adapt"] == "all")
     both = own.set_index("seed")[["gain"]].join(jobs[alike].set_index("seed")["gain"], rsuffix="_all", how="inner")
     mine, whole = both["gain"].to_numpy(np.float64), both["gain_all"].to_numpy(np.float64)

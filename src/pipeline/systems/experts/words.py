@@ -20,7 +20,8 @@ BY_TASK = (
     "sentence (*nearest*), and word by word by a dictionary of training pairs (*words*)."
 )
 SHOTS = (
-    "chrF of the new tasks, mean over them and over seeds, before and after they were learned; *share of all*: of what "
+    "chrF of the new tasks, mean over them and over seeds, before and after they were learned; *pairs*: of a new task, "
+    "the mean over them, which is less than was *asked* for where there are no more; *share of all*: of what "
     "the same network gains when all of its numbers learn, a ratio of means with its 95 % interval over seeds. It says "
     "nothing where the interval of that gain begins at 0 or below (*gain of all low*). *forgotten*: nats a token of "
     "the old tasks, after less before; *old equal*: whether they are the same to the last bit."

@@ -130,6 +130,25 @@ def test_shares_of_what_all_numbers_gain_are_of_the_same_network_and_pairs() -> 
     assert goals["old tasks stay the same to the bit: token+static static-adapters"] == "holds"
 
 
+def test_numbers_of_pairs_that_come_to_the_same_are_rows_of_their_own() -> None:
+    jobs = []
+    for adapt, gains in (("all", (20.0, 21.0, 19.0)), ("adapters", (10.0, 11.0, 9.0))):
+        for asked in (800, 2000):
+            more = {"zero_shot_chrf": 10.0, "forgotten": 0.0, "old_equal": 1.0, "shots": 768, "adapt": adapt}
+            own = jobs_of({"token+static": 1.0}, seeds=3, **more)
+            varied = f"experts.variant=static-{adapt}, fewshot.pairs={asked}"
+            jobs.append(own.assign(arm="token+static", varied=varied, new_chrf=10 + np.array(gains)))
+    named = labelled(pd.concat(jobs, ignore_index=True).drop(columns="asked"))
+    assert "token+static static-all pairs=768 (asked 2000)" in set(named["arm"])
+    found = fewshot_of(named)
+    rows = found[["arm", "pairs", "asked", "jobs"]].to_numpy().tolist()
+    ways = ("token+static static-all", "token+static static-adapters")
+    assert sorted(rows) == sorted([arm, 768, asked, 3] for arm in ways for asked in (800, 2000))
+    own = found[found["adapt"] == "adapters"]
+    assert own["share_of_all"].tolist() == [0.5, 0.5]
+    assert own["gain_low"].tolist() == pytest.approx([10 - 4.302653 / 3**0.5] * 2)  # of three seeds, deviation 1
+
+
 @pytest.mark.parametrize(
     ("whole", "own", "verdict"),
     [
