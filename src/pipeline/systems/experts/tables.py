@@ -101,7 +101,7 @@ def thesis_of(tasks: Any) -> pd.DataFrame:
 
 
 def printed_rows(table: Table, data: str, common: Sequence[str], found: dict[Any, Any]) -> list[dict[str, Any]]:
-    """Returns the rows of one printed table. Averages are over the tasks that were found of those printed, on both
+    """Returns the rows of one printed table. Means are over the tasks that were found of those printed, on both
     sides; bleu_sd: over seeds. found: both, by arm and task."""
     rows, nothing = [], (np.nan, np.nan)
     for printed in table.rows:
@@ -109,8 +109,8 @@ def printed_rows(table: Table, data: str, common: Sequence[str], found: dict[Any
         own = {f"printed_{task}": printed.scores[table.tasks.index(task)] for task in common}
         here = {f"bleu_{task}": found.get((printed.arm, task), nothing)[0] for task in common}
         spread = {f"bleu_sd_{task}": found.get((printed.arm, task), nothing)[1] for task in common}
-        averages = {"printed_average": np.mean(list(own.values())), "bleu_average": np.mean(list(here.values()))}
-        rows.append(front | own | here | spread | averages)
+        means = {"printed_mean": np.mean(list(own.values())), "bleu_mean": np.mean(list(here.values()))}
+        rows.append(front | own | here | spread | means)
     return rows
 
 

@@ -30,7 +30,10 @@ GOALS = (
     "Ratios of nats have the verdicts of the claims above, by p after Holm's adjustment and the interval. The other "
     "goals are decided by the intervals of this table, which are not adjusted, or by a number without one."
 )
-PRINTED = "BLEU found here ± standard deviation over seeds / printed there; *average*: of the tasks of this table"
+PRINTED = (
+    "BLEU found here ± standard deviation over seeds / printed there; *mean*: of those found / of the printed ones, "
+    "over the tasks of this table. It is not the average that the thesis prints where some of its tasks did not run"
+)
 SHOWN = ["claim", "of", "tasks", "pairs", "ratio", "ratio_low", "ratio_high", "p_holm", "verdict"]
 BLEU_SHOWN = ["against", "challenger", "translations", "sentences", "bleu_against", "bleu_challenger", "p_holm"]
 BLEU_CAPTION = (
@@ -145,9 +148,9 @@ def printed(thesis: Any) -> list[str]:
     parts = []
     for (number, title), own in thesis.groupby(["table", "title"], sort=False):
         tasks = [name.removeprefix("printed_") for name in own.columns if str(name).startswith("printed_")]
-        tasks = [task for task in tasks if task != "average" and own[f"printed_{task}"].notna().any()]
+        tasks = [task for task in tasks if task != "mean" and own[f"printed_{task}"].notna().any()]
         rows = [
-            {"model": row["model"], "arm": row["arm"], **{task: cell(row, task) for task in [*tasks, "average"]}}
+            {"model": row["model"], "arm": row["arm"], **{task: cell(row, task) for task in [*tasks, "mean"]}}
             for row in own.to_dict("records")
         ]
         heading = f"Table {number} of the thesis, {title}: {PRINTED}"

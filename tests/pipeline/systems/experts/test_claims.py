@@ -108,6 +108,8 @@ def test_goals_and_the_page_say_what_was_found() -> None:
     tables = {"means": means, "tasks": tasks, "thesis": thesis, "fewshot": pd.DataFrame(), "paired": paired}
     text = page(tables | {"bleu": pd.DataFrame(), "goals": pd.DataFrame()})
     assert "| MoE | token | 30.0 ± 0.0 / 32.4 | 30.0 ± 0.0 / 24.2 | 30.0 / 28.3 |" in text
+    assert "| model | arm | de-en | et-en | mean |" in text  # of two of four tasks, so not the average that is printed
+    assert "*mean*: of those found / of the printed ones" in text
     assert "| nearest | 10.0 (9.0 to 11.0), 25.0 |" in text
     assert "learned routing beats" not in text  # no arm without it ran
 
