@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from pipeline.tracking.run import scratch_folder
 
 LEAST_WORDS = (0, 512, 1024, 2048)  # of documents that are scored apart (thesis, figure 2.17)
 SETS = ["data", "task", "cue"]
+NOISE = re.compile(r"\bjitter \S+|\bshuffled\b")  # in the name of an arm that reads documents worse than they are
 CAPTION = (
     "Errors of the test part, the mean over seeds: 1 − F1 of entities by the strict rule, 1 − accuracy of classes, or "
     "nats a hidden token. The intervals and p are of a bootstrap over documents, which are drawn whole, the same for "
@@ -111,8 +113,16 @@ def with_arms(jobs: Any, documents: Any) -> Any:
     """Returns the rows of documents that belong to these jobs, with their arm: a simple model's name is one."""
     own = documents[documents["run_id"].isin(jobs["run_id"])]
     arms = own["run_id"].map(dict(zip(jobs["run_id"], jobs["arm"], strict=True)))
+    own = own.assign(baseline=[with_noise(name, str(arm)) for name, arm in zip(own["baseline"], arms, strict=True)])
     own = own.assign(arm=arms.where(own["baseline"] == "", own["baseline"]))
     return own.sort_values("baseline", kind="stable")
+
+
+def with_noise(name: str, arm: str) -> str:
+    """Returns the name of a simple model with how its job reads documents worse than they are, "" for a network. Jobs
+    of older versions did not write that."""
+    noise = " ".join(NOISE.findall(arm))
+    return f"{name} {noise}" if name and noise not in name else name
 
 
 def sums_by_arm(jobs: Any, documents: Any, task: str) -> tuple[dict[str, np.ndarray], np.ndarray]:
