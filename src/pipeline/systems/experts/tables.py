@@ -121,9 +121,15 @@ def fewshot_of(jobs: Any) -> pd.DataFrame:
     if "new_chrf" not in jobs or not (jobs["shots"] > 0).any():
         return pd.DataFrame()
     later = jobs[jobs["shots"] > 0]
-    later = later.assign(gain=later["new_chrf"] - later["zero_shot_chrf"], network=later["arm"].map(base))
+    later = later.assign(gain=later["new_chrf"] - later["zero_shot_chrf"], network=later["arm"].map(base),
+                         swept=later["arm"].map(swept_in))  # fmt: skip
     groups = later.groupby(["data", "arm", "shots", "asked"], sort=False)
     return pd.DataFrame([gained(own) | share_of_all(own, later) for _, own in groups])
+
+
+def swept_in(arm: str) -> str:
+    """Returns the settings behind an arm's name, but for the number of pairs."""
+    return " ".join(own for own in PAIRS.sub("", arm).split() if "=" in own)
 
 
 def gained(own: Any) -> dict[str, Any]:
@@ -142,13 +148,13 @@ def gained(own: Any) -> dict[str, Any]:
 
 
 def share_of_all(own: Any, jobs: Any) -> dict[str, float]:
-    """Returns which share the gain of an arm is of that of the same network with all numbers, over the seeds that both
-    have, with its interval, and the lower end of the interval of the latter gain.
+    """Returns which share the gain of an arm is of that of the same network with all numbers and the same settings, over
+    the seeds that both have, with its interval, and the lower end of the interval of the latter gain.
 
     The share is a ratio of means r = a/b. Its interval is that of the mean of r + (a_s − r b_s)/b over seeds s, linear
     in both gains. Where b is not above 0 by its whole interval, the share says nothing.
     """
-    names = ["data", "network", "shots", "asked"]
+    names = ["data", "network", "shots", "asked", "swept"]
     alike = (jobs[names] == own[names].iloc[0]).all(axis=1) & (jobs["adapt"] == "all")
     both = own.set_index("seed")[["gain"]].join(jobs[alike].set_index("seed")["gain"], rsuffix="_all", how="inner")
     mine, whole = both["gain"].to_numpy(np.float64), both["gain_all"].to_numpy(np.float64)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-SETTING = re.compile(r", (?=[\w.@/]+=)")
+from pipeline.compare.arms import settings_in
+
 OF_DATA = ("data.", "data=")
 CHOSEN = ("data", "contender")  # groups that the column `varied` leaves out
 UNCHANGED = "components"  # connected ink is not trained on changed images
@@ -40,7 +40,7 @@ def told_by(job: dict[str, Any]) -> Told:
     varied, model, overrides = (str(job.get(name) or "") for name in ("varied", "model", "overrides"))
     augment = str(job["augment"])
     chosen = [own for own in overrides.split() if own.partition("=")[0] in CHOSEN]
-    settings = [own for own in SETTING.split(varied) if own and varied != "nan"]
+    settings = settings_in(varied) if varied != "nan" else []
     known = model if model not in ("", "nan") else str(job["arm"]).removesuffix(f", {augment}")
     return Told(known, augment, [*chosen, *settings])
 

@@ -154,6 +154,19 @@ def test_numbers_of_pairs_that_come_to_the_same_are_rows_of_their_own() -> None:
     assert own["gain_low"].tolist() == pytest.approx([10 - 4.302653 / 3**0.5] * 2)  # of three seeds, deviation 1
 
 
+def test_a_share_is_of_jobs_with_the_same_settings() -> None:
+    def of(adapt: str, rate: str, gain: float) -> pd.DataFrame:
+        more = {"zero_shot_chrf": 10.0, "forgotten": 0.0, "old_equal": 1.0, "shots": 256, "adapt": adapt}
+        own = jobs_of({"token+static": 1.0}, seeds=3, **more)
+        return own.assign(arm=f"token+static static-{adapt} learning_rate={rate} pairs=256", new_chrf=10 + gain)
+
+    found = fewshot_of(pd.concat([of("all", "0.1", 4.0), of("all", "0.01", 20.0), of("adapters", "0.1", 3.0)]))
+    assert found.set_index("arm")["share_of_all"].to_dict() == pytest.approx({
+        "token+static static-all learning_rate=0.1": 1.0, "token+static static-all learning_rate=0.01": 1.0,
+        "token+static static-adapters learning_rate=0.1": 0.75,
+    })  # fmt: skip
+
+
 def learned_by(whole: tuple[float, ...], own: tuple[float, ...]) -> pd.DataFrame:
     """Jobs that gain so much chrF from 256 pairs, by all numbers and by adapters."""
     sides = []
