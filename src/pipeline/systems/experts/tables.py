@@ -148,8 +148,8 @@ def gained(own: Any) -> dict[str, Any]:
 
 
 def share_of_all(own: Any, jobs: Any) -> dict[str, float]:
-    """Returns which share the gain of an arm is of that of the same network with all numbers and the same settings, over
-    the seeds that both have, with its interval, and the lower end of the interval of the latter gain.
+    """Returns which share the gain of an arm is of that of the same network with all numbers and the same settings,
+    over the seeds that both have, with its interval, and the lower end of the interval of the latter gain.
 
     The share is a ratio of means r = a/b. Its interval is that of the mean of r + (a_s − r b_s)/b over seeds s, linear
     in both gains. Where b is not above 0 by its whole interval, the share says nothing.
