@@ -43,6 +43,11 @@ class Autoregression(nn.Module):
         """Returns the state of `batch` sequences before their first observation: no row is seen."""
         return self.bias.new_zeros(batch, self.weight.shape[1]), self.bias.new_zeros(batch, 1)
 
+    def has_begun(self, state: State) -> Tensor:
+        """Returns bools (batch,): whether a row was seen; true without a start-up, as no rows are counted then."""
+        seen = state[1][:, 0]
+        return torch.ones_like(seen, dtype=torch.bool) if self.start_up is None else seen > 0
+
     def predict(self, state: State) -> Tensor:
         """Returns the expected next observation, (batch, d)."""
         recent, seen = state
@@ -53,7 +58,7 @@ class Autoregression(nn.Module):
         """Returns the state after one more observation (batch, d)."""
         recent, seen = state
         if self.start_up is not None:
-            seen = self.start_up.counted(seen, observation.unsqueeze(1))[:, 1:]
+            seen = self.start_up.counted(seen, 1)[:, 1:]
         return torch.cat([recent, observation], 1)[:, observation.shape[1] :], seen
 
     def filter_observed(self, start: State, values: Tensor) -> Filtered:
@@ -62,7 +67,7 @@ class Autoregression(nn.Module):
         recent, seen = start
         counts = seen.expand(-1, values.shape[1])
         if self.start_up is not None:
-            counts = self.start_up.counted(seen, values)[:, :-1]
+            counts = self.start_up.counted(seen, values.shape[1])[:, :-1]
         states = recent_along(recent, values), counts.unsqueeze(2)
         return Filtered(self.predict(states), values, states)
 

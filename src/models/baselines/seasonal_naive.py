@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from models.forecasting.filtering import Filtered, MaskedSequences, State
+from models.forecasting.filtering import Filtered, MaskedSequences, State, begun_along
 from models.forecasting.fitting import Fitted, Problem
 from models.forecasting.season import find_season
 from models.ranges import Count
@@ -19,8 +19,8 @@ class SeasonalNaive(nn.Module):
     training mean.
 
     The state is a ring of `season` rows (batch, d, season), the place of its oldest (batch, 1), and how many were seen
-    (batch, 1), counted from the first of which anything was observed: a first row that is wholly 0 is the stand-in for
-    a missing one. A row that is as that of a season ago, such as any forecast, moves the place alone: no copy.
+    (batch, 1), counted from the first of which anything was observed. A row that is as that of a season ago, such as
+    any forecast, moves the place alone: no copy.
     Source: Hyndman and Athanasopoulos, "Forecasting: principles and practice", section 5.2.
     Raises ValueError for a season below 1.
     """
@@ -39,6 +39,10 @@ class SeasonalNaive(nn.Module):
         nothing = self.origin.new_zeros(batch, 1)
         return self.origin.new_zeros(batch, len(self.origin), self.season), nothing.long(), nothing
 
+    def has_begun(self, state: State) -> Tensor:
+        """Returns bools (batch,): whether a row was seen."""
+        return state[2][:, 0] > 0
+
     def predict(self, state: State) -> Tensor:
         """Returns the expected next observation, (batch, d)."""
         rows, place, seen = state
@@ -49,8 +53,7 @@ class SeasonalNaive(nn.Module):
         rows, place, seen = state
         if not torch.equal(self._row(rows, place), observation):
             rows = rows.scatter(2, self._everywhere(rows, place), observation.unsqueeze(-1))
-        begun = (seen > 0) | (observation != self.origin).any(1, keepdim=True)
-        return rows, (place + 1) % self.season, seen + begun
+        return rows, (place + 1) % self.season, seen + 1
 
     def filter_masked(self, start: State, values: Tensor, mask: Tensor) -> Filtered:
         """Returns what `filter_sequences` does for values and mask (sequence, time, d); the rows of all steps share
@@ -59,7 +62,7 @@ class SeasonalNaive(nn.Module):
         order = (place + torch.arange(self.season, device=place.device)) % self.season
         oldest_first = rows.gather(2, order.unsqueeze(1).expand_as(rows))
         series = torch.cat([oldest_first.transpose(1, 2), values], 1)
-        begun = (seen > 0) | (mask & (values != self.origin)).any(2).cummax(1).values
+        begun = (seen > 0) | begun_along(mask)
         counts = torch.cat([seen, seen + begun.cumsum(1)], 1).to(seen)
         for t in (~mask).any(2).any(0).nonzero()[:, 0].tolist():
             gone = ~mask[:, t]

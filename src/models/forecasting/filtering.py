@@ -123,26 +123,34 @@ def has_begun(model: Any, state: State) -> Tensor:
     return torch.ones(len(state[0]), dtype=torch.bool, device=state[0].device) if own is None else own(state)
 
 
-def moving(model: Any, state: State, mask: Tensor) -> Tensor:
-    """Returns which rows of a mask (batch, time, feature) move the state on, (batch, time): of a model that counts
-    rows, all from the first of which anything was observed."""
-    return has_begun(model, state).unsqueeze(1) | (mask.any(2).cumsum(1) > 0)
+def begun_along(mask: Tensor) -> Tensor:
+    """Returns, of a mask (sequence, time, feature), the rows (sequence, time) from the first of which anything was
+    observed."""
+    return mask.any(2).cumsum(1) > 0
 
 
-def moved_by(model: Any, state: State, observation: Tensor, moves: Tensor) -> State:
-    """Returns the state after one more row (batch, d); as it was for those of the batch that `moves` (batch,) leaves
-    out."""
+def moved_by(model: Any, state: State, observation: Tensor, begun: Tensor) -> State:
+    """Returns the state after one more row (batch, d).
+
+    begun (batch,): whether anything was observed up to that row, see `begun_along`. Where it was not, the state of a
+    model that counts rows stays as it was.
+    """
     after = model.update(state, observation)
+    return where_moved(begun | has_begun(model, state), after, state)
+
+
+def where_moved(moves: Tensor, after: State, before: State) -> State:
+    """Returns the state after for those of the batch that `moves` (batch,) names, and that before for the others."""
     if bool(moves.all()):
         return after
-    pairs = zip(after, state, strict=True)
+    pairs = zip(after, before, strict=True)
     return tuple(torch.where(moves.view(-1, *(1,) * (new.dim() - 1)), new, old) for new, old in pairs)
 
 
 def filter_sequences(model: SequenceModel, values: Tensor, mask: Tensor, start: State | None = None) -> Filtered:
     """Filters sequences recursively (paper, section 6.1). values and mask (sequence, time, feature).
 
-    Rows before the first of which anything was observed change nothing for a model that counts rows, see `moving`.
+    Rows before the first of which anything was observed change nothing for a model that counts rows, see `moved_by`.
     What is missing after a sequence's last observed row is forecast; where that is not wanted, `up_to_end` saves it.
     Sequences without gaps are filtered at once, the others by themselves: at once along the stretches in which all of
     them were observed, step by step in between.
@@ -152,7 +160,7 @@ def filter_sequences(model: SequenceModel, values: Tensor, mask: Tensor, start: 
         return model.filter_masked(state, values, mask)
     whole = mask.flatten(1).all(1)
     if not isinstance(model, FiltersObserved):
-        return _step_by_step(model, values, mask, state)[0]
+        return _step_by_step(model, values, mask, begun_along(mask), state)[0]
     if bool(whole.all()):
         return model.filter_observed(state, values)
     if not bool(whole.any()):
@@ -169,27 +177,28 @@ def filter_sequences(model: SequenceModel, values: Tensor, mask: Tensor, start: 
 def _along_stretches(model: Any, values: Tensor, mask: Tensor, state: State) -> Filtered:
     """Cut in time where all sequences begin or cease to be observed."""
     complete, counts = torch.unique_consecutive(mask.all(2).all(0), return_counts=True)
-    stretches = zip(*(part.split(counts.tolist(), 1) for part in (values, mask)), complete.tolist(), strict=True)
+    parts = (part.split(counts.tolist(), 1) for part in (values, mask, begun_along(mask)))
     pieces = []
-    for seen, observed, whole in stretches:
+    for seen, observed, begun, whole in zip(*parts, complete.tolist(), strict=True):
         if whole and seen.shape[1] >= SHORTEST_STRETCH:
             pieces.append(model.filter_observed(state, seen))
             state = model.update(tuple(part[:, -1] for part in pieces[-1].states), seen[:, -1])
         else:
-            piece, state = _step_by_step(model, seen, observed, state)
+            piece, state = _step_by_step(model, seen, observed, begun, state)
             pieces.append(piece)
     return _joined(pieces, lambda parts: torch.cat(parts, 1))
 
 
-def _step_by_step(model: SequenceModel, values: Tensor, mask: Tensor, state: State) -> tuple[Filtered, State]:
-    """And the state after the last step."""
+def _step_by_step(
+    model: SequenceModel, values: Tensor, mask: Tensor, begun: Tensor, state: State
+) -> tuple[Filtered, State]:
+    """And the state after the last step. begun: `begun_along` the whole mask."""
     steps = []
-    moves = moving(model, state, mask)
-    for value, observed, moved in zip(values.unbind(1), mask.unbind(1), moves.unbind(1), strict=True):
+    for value, observed, moves in zip(values.unbind(1), mask.unbind(1), begun.unbind(1), strict=True):
         prediction = model.predict(state)
         observation = torch.where(observed, value, prediction)
         steps.append(Filtered(prediction, observation, state))
-        state = moved_by(model, state, observation, moved)
+        state = moved_by(model, state, observation, moves)
         advanced(len(value))
     return _joined(steps, lambda parts: torch.stack(parts, 1)), state
 
@@ -239,9 +248,8 @@ def final_state(model: SequenceModel, values: Tensor, mask: Tensor) -> State:
     """Returns the state after the last step of values and mask (sequence, time, feature), for forecasts beyond the
     end."""
     state = model.initial_state(len(values))
-    moves = moving(model, state, mask)
-    for value, observed, moved in zip(values.unbind(1), mask.unbind(1), moves.unbind(1), strict=True):
-        state = moved_by(model, state, torch.where(observed, value, model.predict(state)), moved)
+    for value, observed, begun in zip(values.unbind(1), mask.unbind(1), begun_along(mask).unbind(1), strict=True):
+        state = moved_by(model, state, torch.where(observed, value, model.predict(state)), begun)
     return state
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from models.forecasting.covariates import Columns
 from models.forecasting.divergence import warn_if_diverged
 from models.forecasting.estimator_input import TAIL, Group, as_range
-from models.forecasting.filtering import State, filter_sequences, moved_by, moving
+from models.forecasting.filtering import State, begun_along, filter_sequences, moved_by
 from models.forecasting.forecaster import Forecaster
 from models.forecasting.known_ahead import KnownAhead, led
 from models.forecasting.rolling import roll
@@ -40,9 +40,8 @@ def moved_on(model: Any, state: State, values: Tensor, mask: Tensor) -> State:
     for rows, observed in zip(values.split(BLOCK), mask.split(BLOCK), strict=True):
         if len(rows):
             filtered = filter_sequences(model, rows.unsqueeze(0), observed.unsqueeze(0), state)
-            moves = moving(model, state, observed.unsqueeze(0))[:, -1]
             last = tuple(part[:, -1] for part in filtered.states)
-            state = moved_by(model, last, filtered.filled[:, -1], moves)
+            state = moved_by(model, last, filtered.filled[:, -1], begun_along(observed.unsqueeze(0))[:, -1])
     return tuple(part.clone() for part in state)
 
 

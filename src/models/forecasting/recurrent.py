@@ -133,17 +133,15 @@ class Recurrent(nn.Module, ABC):
         belief, recent = self.advance(self.belief(state), observation), self.recent(state)
         if self.lags:
             recent = torch.cat([recent, observation], 1)[:, observation.shape[1] :]
-        return (*belief, recent, self._counted(state[-1], observation.unsqueeze(1))[:, 1:])
+        return (*belief, recent, self._counted(state[-1], 1)[:, 1:])
 
-    def _counted(self, seen: Tensor, values: Tensor) -> Tensor:
+    def _counted(self, seen: Tensor, rows: int) -> Tensor:
         """See `StartUp.counted`."""
-        if self.start_up is None:
-            return seen.expand(-1, values.shape[1] + 1)
-        return self.start_up.counted(seen, values)
+        return seen.expand(-1, rows + 1) if self.start_up is None else self.start_up.counted(seen, rows)
 
     def states_observed(self, start: State, values: Tensor) -> State:
         """Returns the states *before* each of the observations (batch, time, d), all of which are there."""
-        seen = self._counted(start[-1], values)[:, :-1].unsqueeze(2)
+        seen = self._counted(start[-1], values.shape[1])[:, :-1].unsqueeze(2)
         return (*self.beliefs_along(self.belief(start), values), recent_along(self.recent(start), values), seen)
 
     def filter_observed(self, start: State, values: Tensor) -> Filtered:

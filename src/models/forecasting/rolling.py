@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from models.forecasting.filtering import SequenceModel, State
+from models.forecasting.filtering import SequenceModel, State, has_begun, where_moved
 from models.runtime.progress import advanced
 
 ROLL_BATCH = 1024
@@ -43,9 +43,11 @@ def roll_to(model: SequenceModel, state: State, horizons: Sequence[int]) -> Tens
 
 def fed_back(model: SequenceModel, state: State, prediction: Tensor) -> State:
     """Returns the state after a prediction (batch, feature) that stands for an observation: by `update`, or by the
-    model's own `fed_back` where it tells the two apart."""
+    model's own `fed_back` where it tells the two apart. The state of a model that counts rows, and has seen none, stays
+    as it was."""
     own: Any = getattr(model, "fed_back", model.update)
-    return own(state, prediction)
+    after = own(state, prediction)
+    return where_moved(has_begun(model, state), after, state) if hasattr(model, "has_begun") else after
 
 
 def iterated(model: SequenceModel, state: State, horizons: Sequence[int]) -> Tensor:

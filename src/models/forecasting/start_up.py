@@ -35,8 +35,8 @@ class StartUp(nn.Module):
     """Predicts ô_t = M_p [o_{t−p}, …, o_{t−1}] + c_p, p the largest of `orders` for which p rows were seen.
 
     It stands in until `history` rows were seen; from there on the model's own readout is read. The rows seen are
-    counted from the first of which anything was observed: what the model itself put in place of missing rows before it
-    does not count, and what stands in for missing rows after it does.
+    counted from the first of which anything was observed (`models.forecasting.filtering.moved_by`): what the model
+    itself put in place of missing rows before it does not count, and what stands in for missing rows after it does.
 
     dimension: d; orders: ascending, 0 first, which is the mean alone; history: at least the last of the orders.
     """
@@ -53,15 +53,11 @@ class StartUp(nn.Module):
         """Returns M_p (d, p·d), of the oldest row first."""
         return self.get_buffer(f"weight_{order}")
 
-    def counted(self, seen: Tensor, values: Tensor) -> Tensor:
-        """Returns the rows seen before each of the values (batch, time, d) and after the last, at most `history`:
-        (batch, time + 1).
-
-        seen (batch, 1): before the first. A first row that is wholly the mean, the prediction before anything was seen,
-        is none.
-        """
-        begun = (seen > 0) | ((values != self.bias[0]).any(2).cumsum(1) > 0)
-        return torch.cat([seen, seen + begun.cumsum(1)], 1).clamp(max=self.history)
+    def counted(self, seen: Tensor, rows: int) -> Tensor:
+        """Returns how many rows were seen before each of so many more `rows` and after the last, at most `history`:
+        (batch, rows + 1). seen (batch, 1): before the first."""
+        steps = torch.arange(rows + 1, device=seen.device, dtype=seen.dtype)
+        return (seen + steps).clamp(max=self.history)
 
     def take_over(self, predictions: Tensor, recent: Tensor, seen: Tensor) -> Tensor:
         """Overwrites the predictions (…, d) that were made after fewer than `history` rows, and returns them.
@@ -78,7 +74,7 @@ class StartUp(nn.Module):
         return predictions
 
     def _read(self, place: int, order: int, recent: Tensor) -> Tensor:
-        if not order:  # to the last digit, by which `counted` knows it
+        if not order:
             return self.bias[0].expand(len(recent), -1)
         inputs = recent[:, -order * self.bias.shape[1] :]
         return nn.functional.linear(inputs, self.weight(order), self.bias[place])

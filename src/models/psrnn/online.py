@@ -80,7 +80,7 @@ class OnlineStep(nn.Module):
             norm.copysign_(torch.dot(z, self.reference))
         belief = z.div_(norm)
         if self.start_up is not None:
-            seen = self.start_up.counted(recent[-1:].unsqueeze(0), observation.view(1, 1, -1))[0, 1:]
+            seen = self.start_up.counted(recent[-1:].unsqueeze(0), 1)[0, 1:]
             recent = torch.cat([recent[self.dimension : -1], observation, seen])
         elif self.kept:
             recent = torch.cat([recent, observation])[self.dimension :]

@@ -14,6 +14,7 @@ from torch import Tensor
 from models.baselines.autoregression import VAR, fit_autoregression
 from models.baselines.echo_state import EchoState
 from models.baselines.networks import LSTM
+from models.baselines.seasonal_naive import seasonal_naive
 from models.forecasting.burn_in import STEPS, rows_until_read, settle_start_up
 from models.forecasting.filtering import MaskedSequences, State, filter_sequences, scored_steps
 from models.forecasting.fitting import Problem
@@ -233,6 +234,36 @@ def test_rows_missing_before_the_first_leave_the_state_as_it_is(name: str, fitte
     online, begun = forecaster.online(), forecaster.online()
     found = [online.update(row) for row in padded][7:]
     np.testing.assert_allclose(found, [begun.update(row) for row in series], rtol=1e-9)
+
+
+def first_at_the_mean(forecaster: Forecaster) -> np.ndarray:
+    """Returns rows the first of which is what is predicted where nothing was seen, two of them missing."""
+    rows = seasonal(3).values[0, :6].numpy().copy()
+    rows[0] = forecaster.predict(rows[:1])[0]
+    rows[1:3] = np.nan
+    return rows
+
+
+@pytest.mark.parametrize("name", [*NAMES, "seasonal_naive"])
+def test_a_first_row_at_the_mean_is_a_row(name: str, fitted: dict[str, Any]) -> None:
+    """Counted in whatever company it is filtered, at once and one reading at a time."""
+    model = seasonal_naive(seasonal(1), 3) if name == "seasonal_naive" else fitted[name]
+    forecaster = Forecaster(model, mean=torch.zeros(2), scale=torch.ones(2), feature_names=("a", "b"))
+    series, other = first_at_the_mean(forecaster), seasonal(4).values[0, :6].numpy().copy()
+    other[[0, 4]] = np.nan
+    alone, together = forecaster.forecast(series, 4), forecaster.forecast_all([series, other, other[1:]], 4)
+    np.testing.assert_allclose(together, [alone, *[forecaster.forecast(other, 4)] * 2], rtol=1e-9)
+    online = forecaster.online()
+    np.testing.assert_allclose([online.update(row) for row in series][-1], alone[0], rtol=1e-9)
+    values, mask = (part.unsqueeze(0) for part in forecaster.standardised(series))
+    assert filter_sequences(forecaster.model, values, mask).states[-1][0, :, 0].tolist() == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_where_nothing_was_seen_every_step_ahead_is_the_mean(name: str, fitted: dict[str, Any]) -> None:
+    forecaster = Forecaster(fitted[name], mean=torch.zeros(2), scale=torch.ones(2), feature_names=("a", "b"))
+    found = forecaster.forecast(np.full((3, 2), np.nan), 6)
+    np.testing.assert_array_equal(found, [fitted[name].start_up.bias[0].numpy()] * 6)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from models.forecasting.burn_in import spread
-from models.forecasting.filtering import MaskedSequences, State, filter_sequences
+from models.forecasting.filtering import MaskedSequences, State, begun_along, filter_sequences
 from models.forecasting.horizons import horizon_targets
 from models.forecasting.readouts.differences import Differences
 from models.forecasting.readouts.model import GroupedReadout
@@ -98,7 +98,7 @@ def first_row(part: MaskedSequences, history: int) -> int:
 
 def part_of(model: GroupedReadout, part: MaskedSequences, filled: Tensor) -> Part:
     """Returns the part as the model sees it. filled (sequence, time, d): its values, with something in the gaps."""
-    begun = (part.mask.any(2).cumsum(1) > 0).unsqueeze(2).expand_as(filled)
+    begun = begun_along(part.mask).unsqueeze(2).expand_as(filled)
     if bool(begun[:, 0].all()):
         states = model.states_observed(model.initial_state(len(filled)), filled)
     else:
