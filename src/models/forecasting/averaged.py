@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from models.forecasting.filtering import Filtered, State, filter_sequences, has_begun
+from models.forecasting.filtering import Filtered, State, filter_sequences, moved_by
 from models.forecasting.rolling import fed_back, roll_to
 
 
@@ -61,15 +61,15 @@ class Averaged(nn.Module):
         pairs = zip(self.models, self.states(state), strict=True)
         return torch.stack([model.predict(own) for model, own in pairs]).mean(0)
 
-    def has_begun(self, state: State) -> Tensor:
-        """Returns bools (batch,): whether a member has seen a row; true where one of them counts none."""
-        pairs = zip(self.models, self.states(state), strict=True)
-        return torch.stack([has_begun(model, own) for model, own in pairs]).any(0)
-
     def update(self, state: State, observation: Tensor) -> State:
         """Returns the state after one more observation (batch, feature)."""
         pairs = zip(self.models, self.states(state), strict=True)
         return tuple(part for model, own in pairs for part in model.update(own, observation))
+
+    def moved_by(self, state: State, observation: Tensor, begun: Tensor) -> State:
+        """Returns what `models.forecasting.filtering.moved_by` does, of each member."""
+        pairs = zip(self.models, self.states(state), strict=True)
+        return tuple(part for model, own in pairs for part in moved_by(model, own, observation, begun))
 
     def fed_back(self, state: State, prediction: Tensor) -> State:
         """Returns the state after a prediction (batch, feature) that stands for an observation."""

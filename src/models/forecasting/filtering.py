@@ -133,8 +133,11 @@ def moved_by(model: Any, state: State, observation: Tensor, begun: Tensor) -> St
     """Returns the state after one more row (batch, d).
 
     begun (batch,): whether anything was observed up to that row, see `begun_along`. Where it was not, the state of a
-    model that counts rows stays as it was.
+    model that counts rows stays as it was. A model of several has its own `moved_by`, of each of them.
     """
+    own: Any = getattr(model, "moved_by", None)
+    if own is not None:
+        return own(state, observation, begun)
     after = model.update(state, observation)
     return where_moved(begun | has_begun(model, state), after, state)
 

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from models.forecasting.filtering import SequenceModel, State, has_begun
+from models.forecasting.filtering import SequenceModel, State, has_begun, moved_by
 from models.forecasting.frame import in_order, is_row
 
 if TYPE_CHECKING:
@@ -32,9 +32,10 @@ class AnyStep:
         """Returns the state before the first observation."""
         return self._read(self.model.initial_state(1))
 
-    def __call__(self, state: State, recent: None, observation: Tensor) -> AnyState:  # noqa: ARG002
-        """Returns the state after one more observation (d,), which has to be complete."""
-        return self._read(self.model.update(state, observation.unsqueeze(0)))
+    def __call__(self, state: State, recent: None, observation: Tensor, *, begun: bool = True) -> AnyState:  # noqa: ARG002
+        """Returns the state after one more observation (d,), which has to be complete. begun: as in `moved_by`."""
+        moves = torch.tensor([begun], device=observation.device)
+        return self._read(moved_by(self.model, state, observation.unsqueeze(0), moves))
 
     def _read(self, state: State) -> AnyState:
         return state, None, self.model.predict(state)[0]
@@ -69,7 +70,7 @@ class OnlineForecaster:
         self.forecaster = forecaster
         self.step = model.online_step() if hasattr(model, "online_step") else AnyStep(model)
         self.state = self.step.initial()
-        self.begun = bool(has_begun(model, model.initial_state(1)).all())
+        self.begun, self.counts = False, not bool(has_begun(model, model.initial_state(1)).all())
 
     @property
     def prediction(self) -> np.ndarray:
@@ -87,8 +88,9 @@ class OnlineForecaster:
         own = in_order(reading, self.forecaster.feature_names) if is_row(reading) else reading
         values, mask = self.forecaster.standardised(np.asarray(own, np.float64)[np.newaxis])
         self.begun = self.begun or bool(mask.any())
-        if not self.begun:
+        if self.counts and not self.begun:
             return self.prediction
         belief, recent, prediction = self.state
-        self.state = self.step(belief, recent, torch.where(mask[0], values[0], prediction))
+        begun = {"begun": self.begun} if isinstance(self.step, AnyStep) else {}
+        self.state = self.step(belief, recent, torch.where(mask[0], values[0], prediction), **begun)
         return self.prediction

@@ -76,6 +76,24 @@ def test_a_gap_is_filled_by_the_mean() -> None:
     assert not torch.equal(found.predictions[:, 7], filter_sequences(average, seen, mask | True).predictions[:, 7])
 
 
+@torch.no_grad()
+@pytest.mark.parametrize("order", [1, -1])
+def test_rows_missing_before_the_first_leave_alone_the_members_that_count_rows(order: int) -> None:
+    """Beside a member that counts none, whose state moves on."""
+    both = [beneath_a_readout(drawn(0), 0), drawn(1)][::order]
+    average, rows = forecaster(Averaged(both)), values(1, 9)[0].numpy()
+    rows[:4] = np.nan
+    series, mask = (part.unsqueeze(0) for part in average.standardised(rows))
+    found = filter_sequences(average.model, series, mask)
+    counting, other = average.model.states(found.states)[::order]
+    assert counting[-1][0, :, 0].tolist() == [0, 0, 0, 0, 0, 1, 2, 2, 2]
+    assert not torch.equal(other[0][0, 0], other[0][0, 3])
+    online = average.online()
+    np.testing.assert_allclose([online.update(row) for row in rows][:-1], average.predict(rows)[1:], rtol=1e-9)
+    end = final_state(average.model, series, mask)
+    np.testing.assert_allclose(average.forecast(rows, 1), average.in_own_units(average.model.predict(end)), rtol=1e-9)
+
+
 def forecaster(model: Any) -> Forecaster:
     mean, scale = torch.tensor([10.0, -3.0], dtype=torch.float64), torch.tensor([2.0, 0.5], dtype=torch.float64)
     return Forecaster(model, mean=mean, scale=scale, feature_names=("a", "b"))
