@@ -11,6 +11,7 @@ from models.forecasting.backtest import BacktestResult, compared, rolling_origin
 from models.forecasting.conformal import conformal_radii, smallest_calibration
 from models.forecasting.estimator_input import Rows
 from models.forecasting.held_out import forecasts_from, rows_of
+from models.forecasting.known_ahead import as_seen_by
 from models.forecasting.learnt import Learnt, residuals
 from models.runtime.threads import threads_for
 
@@ -22,8 +23,11 @@ def one_step(learnt: Learnt, rows: Rows) -> list[np.ndarray]:
 
     rows: their columns are `Columns.labels`. Raises ValueError for values so large that a prediction is no number.
     """
-    with threads_for(learnt.forecaster.model):
-        predictions = learnt.forecaster.predict_all([rows_of(learnt.columns, group) for group in rows.groups])
+    model: Any = learnt.forecaster.model
+    series, start = (rows_of(learnt.columns, group) for group in rows.groups), model.initial_state(1)
+    seen = [as_seen_by(model, start, each, learnt.columns.leads) for each in series]
+    with threads_for(model):
+        predictions = learnt.forecaster.predict_all(seen)
     if not all(np.isfinite(values).all() for values in predictions):
         raise ValueError(TOO_LARGE)
     return [values[:, : len(learnt.columns.targets)] for values in predictions]

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.forecasting.filtering import SequenceModel, State
+from models.forecasting.filtering import SequenceModel, State, has_begun
 from models.forecasting.rolling import fed_back, iterated, roll_to
 
 
@@ -20,6 +20,19 @@ def led(observed: np.ndarray, known: np.ndarray, following: np.ndarray) -> np.nd
     """
     ahead = np.concatenate([known[1:], following[np.newaxis]])
     return np.concatenate([observed, ahead], axis=1)
+
+
+def from_first(rows: np.ndarray, columns: int) -> np.ndarray:
+    """Returns rows (time, d) with NaN before the first in which anything but the last `columns` was observed: what is
+    known ahead, as `led` puts it there, is no observation."""
+    begun = np.logical_or.accumulate(~np.isnan(rows[:, : rows.shape[1] - columns]).all(1))
+    return np.where(begun[:, np.newaxis], rows, np.nan)
+
+
+def as_seen_by(model: Any, state: State, rows: np.ndarray, columns: int) -> np.ndarray:
+    """Returns rows (time, d) as they move on a state (batch of 1): `from_first` for a model that counts rows and has
+    seen none, as they are for any other."""
+    return rows if bool(has_begun(model, state).all()) else from_first(rows, columns)
 
 
 class KnownAhead:

@@ -25,6 +25,7 @@ from models.forecasting.held_out import (
     scored_parts,
     truths,
 )
+from models.forecasting.known_ahead import from_first
 from models.forecasting.lags import MOST_INPUTS
 from models.forecasting.recurrent import Recurrent
 from models.forecasting.season import shortest_season
@@ -102,10 +103,12 @@ def learn(estimator: Any, rows: Rows) -> Learnt:
         units = units_of(fitted_to)
     if not all(bool(part.isfinite().all()) for part in units):
         raise ValueError("values of X are too large for a standard deviation in double precision; rescale them")
-    train = standardised(fitted_to, units, first_step=FIRST_SCORED)
+    seen = [from_first(part, columns.leads) for part in fitted_to]
+    train = standardised(seen, units, first_step=FIRST_SCORED)
     context = context_of(estimator, train, columns, max(len(part) for part in series))
     held_out = [cut(part, share=estimator.validation, context=context)[1] for part in series]
-    validation = scored_parts(held_out, units, columns=len(columns.targets))
+    seen = [part._replace(rows=from_first(part.rows, columns.leads)) for part in held_out]
+    validation = scored_parts(seen, units, columns=len(columns.targets))
     fitted = estimator._model(train, validation, generators_of(estimator.seed), leads=columns.leads)
     if isinstance(fitted.model, Recurrent):
         with threads_for(fitted.model):

@@ -13,7 +13,7 @@ from models.forecasting.divergence import warn_if_diverged
 from models.forecasting.estimator_input import TAIL, Group, as_range
 from models.forecasting.filtering import State, begun_along, filter_sequences, moved_by
 from models.forecasting.forecaster import Forecaster
-from models.forecasting.known_ahead import KnownAhead, led
+from models.forecasting.known_ahead import KnownAhead, as_seen_by, led
 from models.forecasting.rolling import roll
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def moved(forecaster: Forecaster, columns: Columns, position: Position, group: G
     if position.rows:
         observed = np.concatenate([position.last[np.newaxis], observed])
         known = np.concatenate([np.zeros((1, known.shape[1])), known])
-    rows = led(observed, known, known[-1])[:-1]
+    rows = as_seen_by(forecaster.model, position.state, led(observed, known, known[-1])[:-1], columns.leads)
     state = moved_on(forecaster.model, position.state, *forecaster.standardised(rows))
     return Position(
         state, observed[-1].copy(), position.rows + len(group.values), longer_tail(position.tail, group.index)
@@ -89,7 +89,7 @@ def forecast(forecaster: Forecaster, columns: Columns, position: Position, known
     it diverges (`models.forecasting.divergence`).
     """
     row = np.concatenate([position.last, known[0]])[np.newaxis]
-    values, mask = forecaster.standardised(row)
+    values, mask = forecaster.standardised(as_seen_by(forecaster.model, position.state, row, columns.leads))
     ahead: Any = KnownAhead(forecaster.model, columns.leads)  # pyright: ignore[reportArgumentType]
     state = moved_on(forecaster.model, position.state, values, mask)
     unit = slice(len(forecaster.mean) - columns.leads, None)
