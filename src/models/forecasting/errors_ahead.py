@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from models.forecasting.burn_in import spread
-from models.forecasting.filtering import MaskedSequences, SequenceModel, filter_sequences, up_to_end
+from models.forecasting.filtering import MaskedSequences, SequenceModel, filter_sequences, rows_before, up_to_end
 from models.forecasting.fitting import Fitted
 from models.forecasting.known_ahead import KnownAhead
 from models.forecasting.lags import NEAR_TIE
@@ -33,9 +33,9 @@ class Truth(NamedTuple):
 
 
 def truth_ahead(part: MaskedSequences, *, first: int = 0) -> Truth:
-    """Returns at most `ORIGINS` evenly spaced rows with something to score, `first` or later, and what came."""
-    begins = part.scored.any(2)
-    begins[:, :first] = False
+    """Returns at most `ORIGINS` evenly spaced rows with something to score, behind `first` or more of their sequence,
+    and what came."""
+    begins = part.scored.any(2) & (rows_before(part.mask) >= first)
     sequence, time = spread(begins.nonzero(), ORIGINS).unbind(1)
     longest = min(STEPS, int(begins.any(0).sum()))
     steps = time.unsqueeze(1) + torch.arange(longest, device=time.device)

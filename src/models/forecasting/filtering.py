@@ -129,6 +129,13 @@ def begun_along(mask: Tensor) -> Tensor:
     return mask.any(2).cumsum(1) > 0
 
 
+def rows_before(mask: Tensor) -> Tensor:
+    """Returns, of a mask (sequence, time, feature), how many rows come before each (sequence, time), counted from the
+    first of which anything was observed."""
+    begun = begun_along(mask)
+    return begun.cumsum(1) - begun.long()
+
+
 def moved_by(model: Any, state: State, observation: Tensor, begun: Tensor) -> State:
     """Returns the state after one more row (batch, d).
 
@@ -289,7 +296,5 @@ def filter_unequal(model: SequenceModel, values: Sequence[Tensor], masks: Sequen
 
 def scored_steps(mask: Tensor, *, first_step: int) -> Tensor:
     """Returns, of a mask (sequence, time, feature), the entries that count in every error of every model: observed,
-    and at step `first_step` (from 0) or later."""
-    scored = mask.clone()
-    scored[:, :first_step] = False
-    return scored
+    and behind at least `first_step` rows of their sequence, see `rows_before`."""
+    return mask & (rows_before(mask) >= first_step).unsqueeze(2)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeGuard
 import torch
 from torch import Tensor, nn
 
-from models.forecasting.filtering import MaskedSequences
+from models.forecasting.filtering import MaskedSequences, rows_before
 from models.forecasting.readout import FittedReadout, ReadoutFit, ReadoutSettings, unread
 from models.forecasting.recurrent import Recurrent
 from models.forecasting.season import find_season
@@ -81,8 +81,7 @@ def rows_beside_lags(model: Recurrent, part: MaskedSequences, lags: int) -> Regr
     """Returns state and `lags` recent observations along the part, at the scored steps that have so many rows before
     them."""
     states, filled = unread(model, part)
-    scored = part.scored.clone()
-    scored[:, :lags] = False
+    scored = part.scored & (rows_before(part.mask) >= lags).unsqueeze(2)
     used = scored.any(2)
     inputs = torch.cat([model.exposed(model.belief(states))[used], recent_observations(filled, lags)[used]], -1)
     return RegressionData(inputs, part.values[used], scored[used])

@@ -13,7 +13,7 @@ from models.forecasting.filtering import MaskedSequences, filter_sequences, has_
 from models.forecasting.readouts.differences import Differences
 from models.forecasting.readouts.inputs import GROUPS
 from models.forecasting.readouts.model import GroupedReadout
-from models.forecasting.readouts.parts import Part, compared_rows, first_row, part_of, targets_ahead
+from models.forecasting.readouts.parts import Part, compared_rows, late_rows, part_of, targets_ahead
 from models.forecasting.readouts.settings import GroupedSettings
 from models.forecasting.rolling import iterated
 from models.numerics.grouped_ridge import Columns, Exponents, choose_ridges
@@ -66,7 +66,7 @@ def reachable(train: MaskedSequences, validation: MaskedSequences, *, history: i
     reach = 0
     for horizon in range(1, most + 1):
         fitted_to, held_out = (
-            targets_ahead(part.values, part.scored, horizon, first_row(part, history))[1]
+            targets_ahead(part.values, part.scored, horizon, late_rows(part, history))[1]
             for part in (train, validation)
         )
         if not (bool(fitted_to.flatten(0, 1).any(0).all()) and bool(held_out.any())):
@@ -126,7 +126,7 @@ class Compared(NamedTuple):
 def compared(model: GroupedReadout, part: Part) -> Compared:
     """Returns the errors of direct and of iterated forecasts, and of the training mean."""
     horizons = range(1, len(model.direct) + 1)
-    rows = compared_rows(part.values, part.scored, part.first, horizons[-1])
+    rows = compared_rows(part.values, part.scored, part.late, horizons[-1])
     fed_back = iterated(model, tuple(state[rows] for state in part.states), horizons)
     inputs = part.inputs[rows]
     errors = Compared([], [], [])

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from models.forecasting.filtering import MaskedSequences
-from models.forecasting.readouts.parts import compared_rows, first_row, rows_throughout, targets_ahead
+from models.forecasting.readouts.parts import compared_rows, late_rows, rows_throughout, targets_ahead
 from models.numerics.ridge import masked_mse
 
 
@@ -33,15 +33,15 @@ def naive_errors(part: MaskedSequences, *, history: int, horizons: int, shared: 
     part: standardised, so that the mean is 0. shared: whether one regression gives all horizons; its errors are those
     of other rows.
     """
-    first, last = first_row(part, history), last_values(part)
+    late, last = late_rows(part, history), last_values(part)
     rows = (
-        rows_throughout(part.scored, first, horizons)
+        rows_throughout(part.scored, late, horizons)
         if shared
-        else compared_rows(part.values, part.scored, first, horizons)
+        else compared_rows(part.values, part.scored, late, horizons)
     )
     errors = []
     for horizon in range(1, horizons + 1):
-        targets, keep = (of[rows] for of in targets_ahead(part.values, part.scored, horizon, first))
+        targets, keep = (of[rows] for of in targets_ahead(part.values, part.scored, horizon, late))
         found = (masked_mse(forecasts, targets, keep) for forecasts in (last[rows], torch.zeros_like(targets)))
         errors.append(NaiveErrors(*map(float, found)))
     return errors

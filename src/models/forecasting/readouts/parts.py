@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from models.forecasting.burn_in import spread
-from models.forecasting.filtering import MaskedSequences, State, begun_along, filter_sequences
+from models.forecasting.filtering import MaskedSequences, State, begun_along, filter_sequences, rows_before
 from models.forecasting.horizons import horizon_targets
 from models.forecasting.readouts.differences import Differences
 from models.forecasting.readouts.model import GroupedReadout
@@ -19,19 +19,19 @@ ORIGINS = 512  # rows of the validation part from which direct and iterated fore
 
 class Part(NamedTuple):
     """Holds the states and the inputs of the maps along a part, each (sequence, time, …), its values, its scored
-    entries, the first row that forecasts are made from, and what is taken from all that is forecast from a row, if
-    anything is (sequence, time, d)."""
+    entries, the rows (sequence, time) that forecasts may be made from, and what is taken from all that is forecast from
+    a row, if anything is (sequence, time, d)."""
 
     states: State
     inputs: Tensor
     values: Tensor
     scored: Tensor
-    first: int
+    late: Tensor
     taken: Tensor | None = None
 
     def ahead(self, horizon: int) -> tuple[Tensor, Tensor]:
         """Returns what `targets_ahead` does for this part."""
-        targets, keep = targets_ahead(self.values, self.scored, horizon, self.first)
+        targets, keep = targets_ahead(self.values, self.scored, horizon, self.late)
         return (targets if self.taken is None else targets - self.taken), keep
 
     def differenced(self, differences: Differences) -> Part:
@@ -47,7 +47,7 @@ class Part(NamedTuple):
     def rows_of_all(self, horizons: int) -> RegressionData:
         """Returns inputs, and side by side the rows 1 to `horizons` steps after the last that was seen, where all of
         these are scored: targets (row, horizons · d). Raises ValueError where that is nowhere."""
-        sequence, time = rows_throughout(self.scored, self.first, horizons)
+        sequence, time = rows_throughout(self.scored, self.late, horizons)
         if not len(time):
             raise ValueError(
                 f"no row has all of its next {horizons} rows scored; lower readout.direct, or give readout.shared=false"
@@ -60,40 +60,38 @@ class Part(NamedTuple):
 
     @property
     def begins(self) -> Tensor:
-        """Returns which rows (sequence, time) forecasts are made from: those from `first` to the last scored one."""
-        begins = self.scored.any(2).flip(1).cumsum(1).flip(1) > 0
-        begins[:, : self.first] = False
-        return begins
+        """Returns which rows (sequence, time) forecasts are made from: those of `late` up to the last scored one."""
+        return self.late & (self.scored.any(2).flip(1).cumsum(1).flip(1) > 0)
 
 
-def targets_ahead(values: Tensor, scored: Tensor, horizon: int, first: int) -> tuple[Tensor, Tensor]:
-    """Returns what `horizon_targets` does, but that nothing counts before the row `first`."""
+def targets_ahead(values: Tensor, scored: Tensor, horizon: int, late: Tensor) -> tuple[Tensor, Tensor]:
+    """Returns what `horizon_targets` does, but that only the rows `late` (sequence, time) count."""
     targets, keep = horizon_targets(values, scored, horizon)
-    keep[:, :first] = False
-    return targets, keep
+    return targets, keep & late.unsqueeze(2)
 
 
-def rows_throughout(scored: Tensor, first: int, horizons: int) -> tuple[Tensor, Tensor]:
-    """Returns sequence and time of the rows from `first` on whose next `horizons` rows are all scored, in scored
-    (sequence, time, feature)."""
+def rows_throughout(scored: Tensor, late: Tensor, horizons: int) -> tuple[Tensor, Tensor]:
+    """Returns sequence and time of those of the rows `late` (sequence, time) whose next `horizons` rows are all scored,
+    in scored (sequence, time, feature)."""
     begins = scored.all(2).unfold(1, horizons, 1).all(2)
-    begins[:, :first] = False
-    sequence, time = begins.nonzero().unbind(1)
+    sequence, time = (begins & late[:, : begins.shape[1]]).nonzero().unbind(1)
     return sequence, time
 
 
-def compared_rows(values: Tensor, scored: Tensor, first: int, longest: int) -> tuple[Tensor, Tensor]:
-    """Returns sequence and time of at most `ORIGINS` rows from `first` on, evenly spaced, with something to score
-    `longest` steps ahead; values, scored (sequence, time, feature)."""
-    begins = targets_ahead(values, scored, longest, first)[1].any(2)
+def compared_rows(values: Tensor, scored: Tensor, late: Tensor, longest: int) -> tuple[Tensor, Tensor]:
+    """Returns sequence and time of at most `ORIGINS` of the rows `late` (sequence, time), evenly spaced, with something
+    to score `longest` steps ahead; values, scored (sequence, time, feature)."""
+    begins = targets_ahead(values, scored, longest, late)[1].any(2)
     sequence, time = spread(begins.nonzero(), ORIGINS).unbind(1)
     return sequence, time
 
 
-def first_row(part: MaskedSequences, history: int) -> int:
-    """Returns the first row that forecasts are made from: the first that is scored, or `history`, whichever is
-    later."""
-    return max(history, int(part.scored.any(2).any(0).int().argmax()))
+def late_rows(part: MaskedSequences, history: int) -> Tensor:
+    """Returns which rows (sequence, time) forecasts may be made from: those behind `history` rows of their sequence, or
+    behind as many as the first that is scored has before it, whichever is more; see `rows_before`."""
+    before, scored = rows_before(part.mask), part.scored.any(2)
+    fewest = int(before[scored].min()) if bool(scored.any()) else 0
+    return begun_along(part.mask) & (before >= max(history, fewest))
 
 
 def part_of(model: GroupedReadout, part: MaskedSequences, filled: Tensor) -> Part:
@@ -103,4 +101,4 @@ def part_of(model: GroupedReadout, part: MaskedSequences, filled: Tensor) -> Par
         states = model.states_observed(model.initial_state(len(filled)), filled)
     else:
         states = filter_sequences(model, filled, begun).states
-    return Part(states, model.inputs(states), part.values, part.scored, first_row(part, model.history))
+    return Part(states, model.inputs(states), part.values, part.scored, late_rows(part, model.history))
