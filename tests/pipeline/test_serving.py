@@ -358,20 +358,6 @@ def test_the_bound_on_forecasts_is_a_setting(logged: str, monkeypatch) -> None:
             application(logged, "plain", monkeypatch, most_rows=wrong)
 
 
-@pytest.mark.filterwarnings("ignore:the forecast diverges")
-@pytest.mark.parametrize("kind", ["plain", "strict"])
-def test_a_forecast_that_diverges_is_refused_by_its_sequence(kind: str, logged: str, monkeypatch) -> None:
-    app, far = application(logged, kind, monkeypatch), [*ROW[:4], 1001.0]
-    columns = [*NAMES, "sequence"]
-    asked = {"dataframe_split": {"columns": columns, "data": [[*ROW, "near"], [*far, "far"]]}, "params": {"horizon": 2}}
-    status, answer = in_process(app, asked)
-    assert status == 400
-    assert answer["message"].startswith("the forecast of sequence 'far' diverges: 1 step ahead it lies more than 1000 ")
-    status, answer = in_process(app, {"inputs": [far], "params": {"horizon": 2}})
-    assert (status, answer["message"][:28]) == (400, "the forecast of sequence '0'")
-    assert in_process(app, {"inputs": [[*ROW[:4], 999.0]], "params": {"horizon": 2}})[0] == 200
-
-
 def test_a_path_that_is_not_there_is_told_in_plain_words() -> None:
     async def body() -> AsyncIterator[bytes]:
         yield b'{"detail":"Not Found"}'

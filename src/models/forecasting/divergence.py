@@ -14,10 +14,16 @@ from torch import Tensor
 FARTHEST = 1000.0  # standard deviations of the training part, from its mean
 
 
-def first_diverged(forecasts: Tensor) -> int | None:
+def first_diverged(forecasts: Tensor, last: Tensor | None = None) -> int | None:
     """Returns the first horizon, from 1 on, at which a standardised forecast is not finite or lies more than `FARTHEST`
-    from 0; None where there is none. forecasts: (…, horizon, feature)."""
+    from 0; None where there is none. forecasts: (…, horizon, feature).
+
+    last (…, feature): of standardised series, their last values, from which it has to lie as far, too, if given: a
+    series with a trend may be far from the data fitted to, and its forecast with it.
+    """
     diverged = ~(forecasts.abs() <= FARTHEST)
+    if last is not None:
+        diverged &= ~((forecasts - last.unsqueeze(-2)).abs() <= FARTHEST)
     steps = diverged.flatten(0, -3).any(0).any(-1) if diverged.ndim > 2 else diverged.any(-1)
     return int(torch.argmax(steps.int())) + 1 if bool(steps.any()) else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,9 @@ def predictions(model: Any, frame: pd.DataFrame, settings: PredictConfig) -> pd.
         raise PipelineError(
             f"interval={settings.interval}: this model was logged before models had intervals; train anew"
         )
-    return model.predict(frame, params={"horizon": settings.horizon, **asked})
+    with warnings.catch_warnings():  # the model says it again, with the names of the sequences
+        warnings.filterwarnings("ignore", "the forecast diverges: .* of the data fitted to")
+        return model.predict(frame, params={"horizon": settings.horizon, **asked})
 
 
 def said_of_short_ones(rows: Sequence[int], history: int) -> None:
@@ -125,7 +128,7 @@ def predict(settings: PredictConfig, job: Job) -> None:  # noqa: ARG001
     refuse_several("recipe=predict")
     output = output_of(settings)
     open_store(settings.tracking.uri, wait=settings.tracking.wait)
-    model = load_model(settings.model.uri, most_rows=None)
+    model = load_model(settings.model.uri, most_rows=None, refuses_diverged=None)
     taken = {
         "points": predicted_points, "utterances": predicted_utterances, "sentences": predicted_sentences,
         "documents": predicted_documents, "forms": predicted_forms,

@@ -41,6 +41,7 @@ def servable(parameters: Path) -> Servable:
     a class of one's own is among the files."""
     description = read_description(parameters)
     names, home, time = description["feature_names"], top(description["class"]), time_column(parameters)
+    own = None if home == TRAVELS else home
     example = pd.read_csv(parameters / EXAMPLE, dtype={"sequence": str}, **EXACT)
     return Servable(
         code=SERVED,
@@ -49,7 +50,7 @@ def servable(parameters: Path) -> Servable:
         example=(example, {"horizon": 0}),
         requirements=pinned(description.get("requirements", ())),
         metadata={"columns": names, "history": description.get("history", 0), "time": time},
-        model_config={"most_rows": MOST_ROWS, "own_module": None if home == TRAVELS else home, "time": time},
+        model_config={"most_rows": MOST_ROWS, "refuses_diverged": True, "own_module": own, "time": time},
     )
 
 

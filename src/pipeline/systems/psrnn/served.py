@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import reprlib
+import warnings
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from mlflow.pyfunc.model import PythonModel
 
 from models.forecasting.divergence import FARTHEST, first_diverged
 from models.forecasting.forecaster import Forecaster, load_forecaster
+from models.forecasting.held_out import filled_forward
 from models.forecasting.request import LONGEST_VALUE, SERIES, decoded
 from models.forecasting.times_ahead import read_times, times_ahead
 from models.runtime.request_values import numbers_in_column
@@ -126,19 +128,32 @@ def refuse_too_many(horizon: int, sequences: int, most: int | None) -> None:
         )
 
 
-def refuse_diverged(forecasts: list[np.ndarray], forecaster: Forecaster, labels: Any) -> None:
-    """Raises BadRequest for forecasts (horizon, feature), one of each label, that lie more than `FARTHEST` standard
-    deviations of the training data from their mean."""
+def last_values(values: np.ndarray) -> np.ndarray:
+    """Returns the last observation of each column of values (time, feature), (feature,); NaN where there is none."""
+    return filled_forward(values)[-1]
+
+
+def diverging(
+    forecasts: list[np.ndarray], sequences: list[np.ndarray], forecaster: Forecaster, labels: Any
+) -> list[str]:
+    """Returns a line, which begins with its name, for each sequence whose forecast leaves the data: it lies more than
+    `FARTHEST` standard deviations of the training data both from their mean and from the sequence's last values.
+
+    forecasts (horizon, feature) and sequences (time, feature): one of each label, in the data's own units.
+    """
     mean, scale = forecaster.mean.cpu(), forecaster.scale.cpu()
-    for label, values in zip(labels, forecasts, strict=True):
-        step = first_diverged((torch.from_numpy(values) - mean) / scale)
+    lines = []
+    for label, values, rows in zip(labels, forecasts, sequences, strict=True):
+        last = ((torch.from_numpy(last_values(rows)) - mean) / scale).nan_to_num(nan=0.0)
+        step = first_diverged((torch.from_numpy(values) - mean) / scale, last)
         if step is not None:
             of_which = f" of {SEQUENCE} {reprlib.repr(label)[:LONGEST_VALUE]}" if str(label) else ""
-            raise BadRequest(
+            lines.append(
                 f"the forecast{of_which} diverges: {step} step{'s'[: step - 1]} ahead it lies more than {FARTHEST:g} "
-                "standard deviations from the mean of the training data; ask for fewer steps, leave the sequence out, "
-                "or look at its units"
+                "standard deviations from the mean of the training data, and from the last row; ask for fewer steps, "
+                "leave the sequence out, or look at its units"
             )
+    return lines
 
 
 def checked_bound(most: Any) -> int | None:
@@ -155,7 +170,8 @@ class ServedForecaster(PythonModel):
     horizon 0: the one-step prediction of every row, in the same order.
     horizon h ≥ 1: h rows a sequence, the steps after its last row. interval c > 0: beside each feature the bounds that
     hold the truth with about that probability, NAME_lower and NAME_upper. More than `most_rows` rows in one answer, a
-    setting that is logged with the model (`model_config`) and that whoever loads it may change, are refused.
+    setting that is logged with the model (`model_config`) and that whoever loads it may change, are refused. So are
+    forecasts that diverge, see `diverging`; with the setting `refuses_diverged` false or null they are warned of.
 
     Where the rows have the column of times that the training data had, the answer has it too, gone on with from the
     last row of each sequence.
@@ -168,6 +184,7 @@ class ServedForecaster(PythonModel):
     def load_context(self, context: Any) -> None:
         settings = context.model_config or {}
         self.most_rows = checked_bound(settings.get("most_rows"))
+        self.refuses_diverged = bool(settings.get("refuses_diverged", True))
         self.time: str | None = settings.get("time")  # name of the column of times; None: the training data had none
         own = settings.get("own_module")  # whose source travelled with the model
         parameters = Path(context.artifacts["parameters"])
@@ -191,7 +208,7 @@ class ServedForecaster(PythonModel):
         answers = self.answers(sequences, horizon)
         found = np.concatenate(answers)
         if horizon:
-            refuse_diverged(answers, self.forecaster, labels)
+            self.say_diverged(diverging(answers, sequences, self.forecaster, labels))
             answer = self.bounded(pd.DataFrame(found, columns=list(names)), horizon, interval)
             later = self.times(frame, order, codes, horizon)
             return answer.assign(**later, **{SEQUENCE: np.repeat(labels, horizon)})
@@ -200,6 +217,13 @@ class ServedForecaster(PythonModel):
         answer = pd.DataFrame(in_place, columns=list(names), index=frame.index)
         given = {name: frame[name] for name in self.columns_of_times(frame)}
         return self.bounded(answer, 1, interval).assign(**given, **{SEQUENCE: label})
+
+    def say_diverged(self, lines: list[str]) -> None:
+        """Raises BadRequest with the first of the lines of `diverging`, or warns of each."""
+        if lines and self.refuses_diverged:
+            raise BadRequest(lines[0])
+        for line in lines:
+            warnings.warn(line, stacklevel=3)
 
     def columns_of_times(self, frame: pd.DataFrame) -> list[str]:
         """Returns the name of the column of times, in a list; none where the rows have no times that are not
