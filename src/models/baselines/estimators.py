@@ -109,6 +109,12 @@ class EchoStateForecaster(SolvedEstimator):
         )  # fmt: skip
 
 
+def refuse_blind(readout: Any) -> None:
+    """Raises ValueError for a readout that sees no rows, above a model that has no state to see."""
+    if isinstance(readout, GroupedSettings) and not (readout.lags or readout.traces):
+        raise ValueError("readout has neither lags nor traces, and there is nothing else to see; give it either")
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class NoStateForecaster(SolvedEstimator):
     """Forecasts by a regression on recent rows alone, beside which one sees what a state adds.
@@ -123,8 +129,7 @@ class NoStateForecaster(SolvedEstimator):
         super()._check()
         if self.lags != "auto" and not self.lags and self._wants_rows():
             raise ValueError("lags is 0, and a readout in groups has nothing else to see; give at least 1")
-        if isinstance(self.readout, GroupedSettings) and not (self.readout.lags or self.readout.traces):
-            raise ValueError("readout has neither lags nor traces, and there is nothing else to see; give it either")
+        refuse_blind(self.readout)
 
     def _wants_rows(self) -> bool:
         return self.readout == "grouped" or (self.readout == "linear" and self.direct is not False)
@@ -166,6 +171,10 @@ class VARForecaster(MethodWithReadout):
     """
 
     orders: Any = (1, 2, 4, 8, 16, 24)
+
+    def _check(self) -> None:
+        super()._check()
+        refuse_blind(self.readout)
 
     def _method(self) -> VAR:
         return VAR(orders=sorted(whole_numbers("orders", self.orders)), ridges=list(RIDGES))

@@ -23,6 +23,7 @@ from models.runtime.seeding import Generators
 from models.runtime.threads import threads_for
 
 DAMPING = 0.01
+WHITENING = 1e-4  # of the means that an update is divided by
 MOST_DELAY = 100_000  # rows
 MOST_WEIGHT = 1e6  # beside features that are at most 1
 
@@ -36,19 +37,19 @@ class PSRNNForecaster(RecurrentEstimator):
 
     count: frequencies of each of the three feature maps, so that the state has 2·count numbers. sampler: how they
     depend on one another, by name ("orthogonal", "iid", "hadamard", "stratified", "near_orthogonal", "sobol") or as a
-    `models.features.samplers.Sampler`. kernel: "gaussian", "laplacian", "laplacian_l1", "matern",
-    "rational_quadratic", or one of `models.features.kernels`. window: rows in a history and in a future. bandwidth: of
-    the kernel, "median_pairs", "median_neighbours", a number of standard deviations, or a
+    `models.features.samplers.Sampler`. kernel: "gaussian", "laplacian", "laplacian_l1", "matern", "rational_quadratic",
+    or one of `models.features.kernels`. window: rows in a history and in a future. bandwidth: of the kernel,
+    "median_pairs", "median_neighbours", a number of standard deviations, or a
     `models.features.bandwidth.BandwidthRule`. history, future: rows of a history and of a future where they are not
     `window`; delay: the last rows by which the state takes a step; traces: time constants, in rows, of exponential
     traces that the history has beside its rows. whiten: windows are taken times the power −whiten/2 of their covariance
     (0.5 is half-whitened); linear: the weight of the windows themselves beside their features. state_update: how the
     state takes a step, "bayes", "sign", "whitened" or "paper" (`models.psrnn.update`); whitening: κ of "bayes" and
-    "whitened", on means. projection: the number of directions kept of the features, which the state then has in place
-    of 2·count; None keeps all. ridge: of both stages of the
-    regression, on means. lags: recent rows that the readout sees beside the state, "auto" or a number. epochs: of
-    refinement by gradient after the regression; 0 leaves it as it is, and takes seconds. readout: "linear", "grouped",
-    "kernel" or settings; direct: whether each step ahead has a regression of its own
+    "whitened", on means; the others have none. projection: the number of directions kept of the features, which the
+    state then has in place of 2·count; None keeps all. ridge: of both stages of the regression, on means. lags: recent
+    rows that the readout sees beside the state, "auto" or a number. epochs: of refinement by gradient after the
+    regression; 0 leaves it as it is, and takes seconds. readout: "linear", "grouped", "kernel" or settings; direct:
+    whether each step ahead has a regression of its own
     (`models.forecasting.estimator_recurrent.ReadoutEstimator`).
 
     The rest (target, covariates, calendar, season, validation, seed) and what there is after `fit` is as in
@@ -70,7 +71,7 @@ class PSRNNForecaster(RecurrentEstimator):
     whiten: float = 0.0
     linear: float = 0.0
     projection: int | None = None
-    whitening: float = 1e-4
+    whitening: float = WHITENING
 
     def _check(self) -> None:
         super()._check()
@@ -96,15 +97,20 @@ class PSRNNForecaster(RecurrentEstimator):
 
     def _regression(self) -> Regression:
         update = one_of("state_update", self.state_update, MEANINGS)
+        if not MEANINGS[update].divide_by_observations and self.whitening != WHITENING:
+            raise ValueError(f'state_update="{update}" divides by nothing that whitening would be for; leave it out')
         return Regression(
             update=update, ridge=number("ridge", self.ridge), whitening=number("whitening", self.whitening),
             projection=self._directions(),
         )  # fmt: skip
 
-    def _directions(self) -> int | None:
+    def _directions(self, columns: int | None = None) -> int | None:
+        """Checked by the number of features; with `linear` there are more of them, by the columns of the data."""
         if self.projection is None:
             return None
-        most = MOST_UNITS if self.linear else 2 * int(self.count)  # with `linear` there are more, by the windows' size
+        most = 2 * int(self.count)
+        if self.linear:
+            most = MOST_UNITS if columns is None else most + min(self._draw().inputs(columns))
         return whole_number("projection", self.projection, most=most)
 
     def _descent(self) -> Descent:
@@ -114,6 +120,7 @@ class PSRNNForecaster(RecurrentEstimator):
         self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int
     ) -> Fitted:
         solve = ReadoutFit(train, validation, READOUT)
+        self._directions(train.values.shape[2])
         found = fit(
             train, validation, features=self._draw(), regression=self._regression(), readout=solve.settings,
             generators=generators,

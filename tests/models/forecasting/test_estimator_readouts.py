@@ -148,9 +148,17 @@ def test_settings_say_all_of_a_readout_and_are_saved_with_it(kind: str, tmp_path
         longer.fit(data)
 
 
-def test_a_readout_of_nothing_is_refused_where_there_is_no_state() -> None:
+@pytest.mark.parametrize("kind", [NoStateForecaster, VARForecaster])
+def test_a_readout_of_nothing_is_refused_where_there_is_no_state(kind: type[Any]) -> None:
     with pytest.raises(ValueError, match="readout has neither lags nor traces, and there is nothing else to see"):
-        NoStateForecaster(readout=GroupedSettings(lags=0)).fit(table())
+        kind(readout=GroupedSettings(lags=0)).fit(table())
+
+
+@pytest.mark.parametrize("name", ["lags", "count"])
+def test_a_readout_has_no_more_rows_and_features_than_memory_has_room_for(name: str) -> None:
+    with pytest.raises(ValueError, match=r"readout\.lags .* and readout\.count .* must be at most 10000"):
+        GroupedSettings(**{name: 1_000_000})
+    GroupedSettings(**{name: 10_000})
 
 
 def test_left_out_it_is_the_readout_of_before() -> None:

@@ -343,6 +343,9 @@ def test_the_estimator_projects_and_whitens_as_the_regression_does(kind: type[PS
         ({"projection": 11}, "projection must be at most 10, got 11"),
         ({"projection": 0}, "projection must be a whole number of at least 1, got 0"),
         ({"whitening": 0}, "whitening must be a number above 0, got 0"),
+        ({"projection": 13, "linear": 1.0}, "^projection must be at most 12, got 13"),
+        ({"whitening": 0.1, "state_update": "sign"}, 'state_update="sign" divides by nothing that whitening would be'),
+        ({"whitening": 0.1, "state_update": "paper"}, 'state_update="paper" divides by nothing'),
     ],
 )
 def test_a_projection_or_whitening_that_makes_no_sense_is_refused(wrong: dict[str, float], said: str) -> None:

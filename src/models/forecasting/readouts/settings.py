@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from models.features.kernels import Gaussian, Kernel
 from models.features.samplers import Orthogonal, Sampler
 from models.forecasting.traces import decays
+from models.runtime.parameters import MOST_UNITS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +41,10 @@ class GroupedSettings:
         decays(self.traces)
         if self.lags < 0 or self.count < 0:
             raise ValueError(f"readout.lags ({self.lags}) and readout.count ({self.count}) must be 0 or more")
+        if max(self.lags, self.count) > MOST_UNITS:
+            raise ValueError(
+                f"readout.lags ({self.lags}) and readout.count ({self.count}) must be at most {MOST_UNITS}"
+            )
         if self.bandwidth <= 0 or not 0 <= self.whiten <= 1:
             raise ValueError(
                 f"readout.bandwidth ({self.bandwidth}) must be above 0, readout.whiten ({self.whiten}) from 0 to 1"
