@@ -6,14 +6,18 @@ import re
 import shlex
 import shutil
 import subprocess
+from collections.abc import Iterator
+from copy import deepcopy
 from itertools import chain
 from pathlib import Path
 
 import pytest
 from hydra import initialize_config_dir
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra._internal.core_plugins.file_config_source import FileConfigSource
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.plugins.config_source import ConfigResult
 from hydra.types import RunMode
 from omegaconf import DictConfig, open_dict
 
@@ -119,34 +123,76 @@ def test_files_of_traces_come_from_their_runs(results: tuple[Path, list[list[str
     assert made == runs
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def loader():
+    """Hydra's loader of configurations, which reads each file once."""
+    read, load = {}, FileConfigSource.load_config
+
+    def read_once(source: FileConfigSource, path: str) -> ConfigResult:
+        if (source.path, path) not in read:
+            read[source.path, path] = load(source, path)
+        return deepcopy(read[source.path, path])
+
     register_schemas(schemas())
     register_resolvers(resolvers())
     GlobalHydra.instance().clear()
-    with initialize_config_dir(str(conf_folder()), version_base="1.3"):
+    with pytest.MonkeyPatch.context() as patch, initialize_config_dir(str(conf_folder()), version_base="1.3"):
+        patch.setattr(FileConfigSource, "load_config", read_once)
         yield GlobalHydra.instance().config_loader()
     GlobalHydra.instance().clear()
 
 
-def first_jobs(swept: DictConfig) -> list[list[str]]:
-    """Returns the overrides of the first job of each data set of a sweep."""
+PARTS = 12  # of the commands, which are tested by themselves
+NOT_COMPOSED = {"seed", "contender"}  # any number; and files of which each is composed in a test of its own
+
+
+def swept_values(swept: DictConfig) -> dict[str, list[str]]:
+    """Returns the overrides of all jobs of a sweep by their key, each once."""
     params = [f"{key}={value}" for key, value in (swept.hydra.sweeper.params or {}).items()]
     parsed = OverridesParser.create().parse_overrides([*params, *swept.hydra.overrides.task])
-    first: dict[tuple[str, ...], list[str]] = {}
-    for job in chain.from_iterable(BasicSweeper.split_arguments(parsed, None)):
-        first.setdefault(tuple(word for word in job if word.startswith("data=")), job)
-    return list(first.values())
+    found: dict[str, dict[str, None]] = {}
+    for word in chain.from_iterable(chain.from_iterable(BasicSweeper.split_arguments(parsed, None))):
+        found.setdefault(word.partition("=")[0], {})[word] = None
+    return {key: list(words) for key, words in found.items()}
 
 
-def test_every_command_of_the_results_can_be_composed(results: tuple[Path, list[list[str]]], loader) -> None:
+def covering_jobs(values: dict[str, list[str]], seen: set[str]) -> Iterator[list[str]]:
+    """Yields jobs of a sweep, one at least, with every value of every key that is not among those seen."""
+    new = {key: [word for word in words if word not in seen] for key, words in values.items()}
+    count = max(len(words) for key, words in new.items() if key not in NOT_COMPOSED)
+    for place in range(max(1, count)):
+        yield [(new[key] or words)[place % len(new[key] or words)] for key, words in values.items()]
+
+
+def check_contenders(words: list[str]) -> None:
+    missing = [word for word in words if not (conf_folder() / f"{word.replace('=', '/', 1)}.yaml").is_file()]
+    assert missing == []
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_every_command_of_the_results_can_be_composed(part: int, results: tuple[Path, list[list[str]]], loader) -> None:
     commands = [call[2:] for call in results[1] if call[:2] == ["-m", "pipeline"]]
     assert len(commands) > 80
-    for words in commands:
+    seen: set[str] = set()
+    for words in commands[part * len(commands) // PARTS : (part + 1) * len(commands) // PARTS]:
         typed = with_swept_settings([word for word in words if word != "resume=true"])
         swept = loader.load_configuration("config", typed, RunMode.MULTIRUN, validate_sweep_overrides=False)
-        for job in first_jobs(swept):
+        values = swept_values(swept)
+        check_contenders(values.get("contender", []))
+        for job in covering_jobs(values, seen):
             settings = loader.load_sweep_config(swept, job)
             with open_dict(settings):
                 del settings["hydra"]
             checked(settings)
+        seen.update(chain.from_iterable(values.values()))
+
+
+def test_a_typo_behind_a_comma_is_found(loader) -> None:
+    typed = ["+experiment=beyond", "contender=swimmer/psrnn,swimmer/lsmt", "features.count=5,many", "sampler=iid,odi"]
+    swept = loader.load_configuration("config", typed, RunMode.MULTIRUN, validate_sweep_overrides=False)
+    values = swept_values(swept)
+    with pytest.raises(AssertionError, match="contender=swimmer/lsmt"):
+        check_contenders(values["contender"])
+    jobs = list(covering_jobs(values, {"sampler=iid"}))
+    assert {word for job in jobs for word in job} >= {"features.count=5", "features.count=many", "sampler=odi"}
+    assert len(jobs) == 2
