@@ -15,9 +15,9 @@ def read_vocabulary(path: str | Path, *, where: str) -> tuple[str, ...]:
     try:
         lines = file.read_text(encoding="utf-8-sig").splitlines()
     except OSError as error:
-        raise DataError(f"{where}: {file} cannot be read ({error.strerror}); give a file with a text a line") from error
+        raise DataError(f"{where}: {file} cannot be read ({error.strerror}); give a file with a text a line") from None
     except UnicodeDecodeError as error:
-        raise DataError(f"{where}: {file} is not UTF-8 (byte {error.start}); save it as UTF-8") from error
+        raise DataError(f"{where}: {file} is not UTF-8 (byte {error.start}); save it as UTF-8") from None
     texts = tuple(dict.fromkeys(text for line in lines if (text := line.strip())))
     if not texts:
         raise DataError(f"{where}: {file} has no text; give one a line")

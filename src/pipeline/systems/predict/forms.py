@@ -60,18 +60,19 @@ def answers(model: Any, settings: PredictConfig, unit: str) -> dict[str, pd.Data
 
 def checked(files: list[Path], reading: Reading, unit: str) -> list[Path]:
     """Returns which images have light ink on dark paper and are read inverted without a word of the settings. Raises
-    DataError where some cannot be read, before any is: the first with its fault, and the names of the others."""
-    inverted, faults = list[Path](), dict[str, DataError]()
+    DataError where some cannot be read, before any is: the first ones with their faults, and how many more there
+    are."""
+    inverted, faults = list[Path](), list[str]()
     for file in tqdm(files, desc="look", unit=unit, disable=None, leave=False):
         try:
             if read_image(content_of(file, str(file)), where=str(file), reading=reading).inverted:
                 inverted.append(file)
         except DataError as error:
-            faults[file.name] = error
+            faults.append(str(error))
     if faults:
-        _, *others = faults
-        more = f"; {named(others)} cannot be read either" if others else ""
-        raise DataError(f"{next(iter(faults.values()))}{more}")
+        more = f"; and {len(faults) - NAMED} more" * (len(faults) > NAMED)
+        front = f"{len(faults)} of {len(files)} images cannot be used: " * (len(files) > 1)
+        raise DataError(f"{front}{'; '.join(faults[:NAMED])}{more}; nothing was read")
     return inverted
 
 
