@@ -81,8 +81,8 @@ results: $(INSTALLED)  ## make the pages of docs/results/ again; hours. ARGS='re
 		$(BIN)/python -m pipeline +experiment=beyond "hydra.sweeper.params.contender=\$${contenders:[$${data}_effort]}" 'seed=range(10,30)' evaluate.first_step=16 run_name=effort-$$data $(ARGS); done
 	$(BIN)/python -m pipeline +experiment=beyond 'hydra.sweeper.params.contender=$${contenders:[mocap_effort]}' 'seed=range(10,30)' evaluate.first_step=16 data=mocap data.test_tracks=drawn data.seed=1 run_name=effort-mocap-second $(ARGS)
 	$(BIN)/python -m pipeline +experiment=beyond contender=handwriting_state/no_state_kernel,handwriting_effort/psrnn,mocap_state/no_state_kernel,mocap_effort/psrnn,swimmer_state/no_state_kernel,swimmer_effort/psrnn 'seed=range(10,30)' evaluate.first_step=16 run_name=state-adds $(ARGS)
-	for split in state-alone: state-alone-second:data=mocap,data.test_tracks=drawn,data.seed=1; do more=$${split#*:}; \
-		$(BIN)/python -m pipeline +experiment=beyond contender=mocap/last_value,mocap_linear/psrnn,mocap_linear/echo_state,mocap_linear/lstm 'seed=range(10,20)' evaluate.first_step=16 $${more//,/ } run_name=$${split%%:*} $(ARGS); done
+	$(BIN)/python -m pipeline +experiment=beyond contender=mocap/last_value,mocap_linear/psrnn,mocap_linear/echo_state,mocap_linear/lstm 'seed=range(10,20)' evaluate.first_step=16 run_name=state-alone $(ARGS)
+	$(BIN)/python -m pipeline +experiment=beyond contender=mocap/last_value,mocap_linear/psrnn,mocap_linear/echo_state,mocap_linear/lstm 'seed=range(10,20)' evaluate.first_step=16 data=mocap data.test_tracks=drawn data.seed=1 run_name=state-alone-second $(ARGS)
 	for data in lorenz96 ecg hopper; do \
 		$(BIN)/python -m pipeline +experiment=beyond contender=$$data/psrnn_kernel,$$data/echo_state_kernel,$$data/kalman_kernel,$$data/lstm_kernel,$$data/gru_kernel,$$data/min_gru_kernel,$$data/no_state_kernel run_name=ahead-$$data $(ARGS); done
 	$(BIN)/python -m pipeline +experiment=beyond 'seed=range(10,13)' 'hydra.sweeper.params.contender=$${contenders:[moving_mnist]}' run_name=ahead-moving_mnist hydra/launcher=joblib hydra.launcher.n_jobs=2 $(ARGS)

@@ -134,7 +134,8 @@ def test_a_folder_of_images_is_predicted_image_by_image(logged: Any, tmp_path: P
         predicted_forms(model, asked(tmp_path))
     for more in ("blank", "white"):
         (tmp_path / f"{more}.png").write_bytes(png_of(np.full((20, 20), 255, np.uint8)))
-    with pytest.raises(DataError, match=r"^3 of 12 images .*2.png: this is no image .*blank.png: nothing is .*white.png"):
+    said = r"^3 of 12 images .*2.png: this is no image .*blank.png: nothing is .*white.png"
+    with pytest.raises(DataError, match=said):
         predicted_forms(model, asked(tmp_path))
 
 
