@@ -74,7 +74,7 @@ class Named(NamedTuple):
     """What a recipe says of a run: words that its name has between data and seed, and tags beside those of all recipes.
 
     group: of the runs in the store, where `tracking.experiment` does not say it and it is not the experiment.
-    passed_over: as `RunRequest` has it.
+    passed_over, content: as `RunRequest` has them.
     """
 
     experiment: str
@@ -82,11 +82,12 @@ class Named(NamedTuple):
     words: Sequence[str] = ()
     tags: Mapping[str, str] = MappingProxyType({})
     passed_over: tuple[str, ...] = ()
+    content: str = ""
 
 
 def run_request(settings: CommonConfig, job: Job, data: Data, device: torch.device, named: Named) -> RunRequest:
     """Returns what the run of a job is opened with. Its name is experiment, data, words, seed and the job's label."""
-    experiment, group, words, tags, passed_over = named
+    experiment, group, words, tags, passed_over, content = named
     own = None if job.multirun else settings.run_name  # in a multirun, run_name is the parent's
     parts = [experiment, "" if data.name == experiment else data.name, *words, f"seed{settings.seed}", job.label]
     name = own or "-".join(part for part in parts if part)
@@ -105,7 +106,7 @@ def run_request(settings: CommonConfig, job: Job, data: Data, device: torch.devi
     }
     name = f"STAND-IN-{name}" if data.stand_in else name
     where = settings.tracking.experiment or group or experiment
-    return RunRequest(asdict(settings), where, name, data.checksum, common | dict(tags), passed_over)
+    return RunRequest(asdict(settings), where, name, data.checksum, common | dict(tags), passed_over, content)
 
 
 @contextmanager

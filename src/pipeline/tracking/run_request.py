@@ -16,7 +16,7 @@ class RunRequest:
     """Holds what a run is opened with. settings: the resolved configuration; tags: beside those that every run has.
 
     passed_over: settings, by dotted keys, that change nothing in this run: jobs of a multirun that differ in them alone
-    come to the same, and only the first of them is run.
+    come to the same, and only the first of them is run. content: of files beside the data that settings name.
     """
 
     settings: Mapping[str, Any]
@@ -25,11 +25,12 @@ class RunRequest:
     checksum: str
     tags: Mapping[str, str]
     passed_over: tuple[str, ...] = ()
+    content: str = ""
 
     @property
     def mark(self) -> str:
         """Returns the `fingerprint` of what the run follows from."""
-        return fingerprint(without(self.settings, self.passed_over), self.checksum)
+        return fingerprint(without(self.settings, self.passed_over), self.checksum + self.content)
 
 
 def without(settings: Mapping[str, Any], keys: Sequence[str], prefix: str = "") -> dict[str, Any]:

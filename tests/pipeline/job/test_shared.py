@@ -59,4 +59,5 @@ def test_what_is_passed_over_changes_no_fingerprint(settings: dict[str, Any], sa
     marks = {RunRequest(one, "e", "n", "c", {}, ("seed", "model.count")).mark for one in (first, second)}
     assert (len(marks) == 1) is same
     assert without(first, ("seed", "model.count")) == {"model": {"units": 4}}
+    assert RunRequest(first, "e", "n", "c", {}).mark != RunRequest(first, "e", "n", "c", {}, content="texts").mark
     assert RunRequest(first, "e", "n", "c", {}).mark != RunRequest(first, "e", "n", "c", {}, ("seed",)).mark

@@ -11,6 +11,7 @@ import pandas as pd
 import torch
 from tqdm import tqdm
 
+from data.forms.vocabulary import read_vocabulary
 from pipeline.host.torchrun import refuse_several
 from pipeline.job.clock import Clock
 from pipeline.job.study import Named, Study, set_up, study
@@ -78,7 +79,8 @@ def names_of_run(settings: FormsConfig, job: Job) -> Named:
     tags = {"arm": arm, "stage": own.stage, "scored": own.scored, "augment": own.augment,
             "model": model_of(settings, job)}  # fmt: skip
     name, words = str(job.choices.get("experiment") or settings.recipe), ["-".join(WORDS.findall(arm))]
-    return Named(name, words=words, tags=tags, passed_over=passed_over(settings))
+    known = "" if own.vocabulary is None else repr(read_vocabulary(own.vocabulary, where="forms.vocabulary"))
+    return Named(name, words=words, tags=tags, passed_over=passed_over(settings), content=known)
 
 
 def passed_over(settings: FormsConfig) -> tuple[str, ...]:
