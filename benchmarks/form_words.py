@@ -131,15 +131,10 @@ def training_rows(machine: Machine, budget: float) -> list[Row]:
     return compare("training steps of CRNN", size, forms, machine=machine, budget=budget)
 
 
-def alone(crops: Crops, row: int) -> Crops:
-    """Returns one image, as wide as it is."""
-    return Crops(crops.ink[row : row + 1, ..., : int(crops.widths[row])], crops.widths[row : row + 1])
-
-
 @torch.no_grad()
 def beam_by_loop(network: AttentionRecogniser, crops: Crops) -> list[str]:
     """Returns what a beam reads, image by image and hypothesis by hypothesis."""
-    return [ALPHABET.decode(one_by_loop(network, alone(crops, row))) for row in range(len(crops.widths))]
+    return [ALPHABET.decode(one_by_loop(network, crops.at([row]))) for row in range(len(crops.widths))]
 
 
 def one_by_loop(network: AttentionRecogniser, crops: Crops) -> list[int]:

@@ -20,6 +20,12 @@ class Crops(NamedTuple):
     ink: Tensor
     widths: Tensor
 
+    def at(self, rows: Sequence[int] | Tensor) -> Crops:
+        """Returns some of them, no wider than they need."""
+        chosen = torch.as_tensor(rows)
+        widths = self.widths[chosen]
+        return Crops(self.ink[chosen][..., : int(widths.max())], widths)
+
     def to(self, device: torch.device) -> Crops:
         """Returns them on a device."""
         return Crops(self.ink.to(device), self.widths.to(device))

@@ -20,6 +20,9 @@ def test_crops_have_one_height_and_paper_past_their_width() -> None:
     torch.testing.assert_close(crops.ink[0, 0, :, :10], torch.ones(8, 10))
     assert crops.ink[0, 0, :, 10:].sum() == 0
     assert crops.ink[2, 0, :, 1:].sum() == 0
+    few = crops.at([2, 0])
+    assert few.ink.shape == (2, 1, 8, 10)
+    torch.testing.assert_close(few.ink[1], crops.ink[0, :, :, :10])
 
 
 def test_batches_are_as_wide_as_their_own_widest_image_and_have_every_image_once() -> None:

@@ -187,7 +187,7 @@ def test_every_contender_composes_and_names_its_data_and_model(contender: str) -
         assert (choices.data, choices.model) == ("mocap", "psrnn")
     elif not folder.startswith("refined"):
         # what a search with equal effort chose, and what its PSRNN has without a state
-        assert choices.data == folder.removesuffix("_effort").removesuffix("_state")
+        assert choices.data == folder.removesuffix("_effort").removesuffix("_state").removesuffix("_linear")
         stateless = folder == "ett" and choices.model == "no_state"  # of which there are several readouts
         assert stateless or name in (choices.model, f"{choices.model}_{choices.readout}")
     with open_dict(config):
