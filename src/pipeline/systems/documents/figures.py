@@ -19,6 +19,8 @@ from pipeline.plotting import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -50,19 +52,23 @@ def draw(panel: Axes, means: Any) -> None:
     panel.set_ylim(-0.8, len(places) - 0.2)
 
 
+def errors_over(table: Any, fill: Callable[[Axes, Any], None], *, title: str, x: str) -> Figure:
+    """Draws test errors with their intervals over documents, a panel for each set of data and task, which `fill`
+    draws."""
+    panels, grid = list(dict.fromkeys(table["panel"])), Grid(2, size=(2 * WIDTH, WIDTH), margin=(MARGIN, MARGIN))
+    figure, axes = new_panels(panels, title, x=x, y="test error\nbars: 95 % interval over documents", grid=grid)
+    for name, panel in axes.items():
+        fill(panel, table[table["panel"] == name])
+    return figure
+
+
 def errors_by_length(lengths: Any, *, title: str) -> Figure:
     """Draws the test error of each arm over documents of at least so many words, with its interval over documents;
     arms stand a little beside each other.
 
     lengths: as `multirun.by_length` gives them.
     """
-    panels = list(dict.fromkeys(lengths["panel"]))
-    grid = Grid(2, size=(2 * WIDTH, WIDTH), margin=(MARGIN, MARGIN))
-    x, y = "words of a document, at least", "test error\nbars: 95 % interval over documents"
-    figure, axes = new_panels(panels, title, x=x, y=y, grid=grid)
-    for name, panel in axes.items():
-        draw_lengths(panel, lengths[lengths["panel"] == name])
-    return figure
+    return errors_over(lengths, draw_lengths, title=title, x="words of a document, at least")
 
 
 def draw_lengths(panel: Axes, lengths: Any) -> None:
@@ -81,13 +87,7 @@ def errors_by_most(means: Any, *, title: str) -> Figure:
 
     means: as `multirun.by_most` gives them.
     """
-    panels = list(dict.fromkeys(means["panel"]))
-    grid = Grid(2, size=(2 * WIDTH, WIDTH), margin=(MARGIN, MARGIN))
-    x, y = "tokens of a document that are read, at most", "test error\nbars: 95 % interval over documents"
-    figure, axes = new_panels(panels, title, x=x, y=y, grid=grid)
-    for name, panel in axes.items():
-        draw_most(panel, means[means["panel"] == name])
-    return figure
+    return errors_over(means, draw_most, title=title, x="tokens of a document that are read, at most")
 
 
 def draw_most(panel: Axes, means: Any) -> None:

@@ -153,9 +153,11 @@ def lesson_of(
     widths = widths_of(train, recogniser.settings.height).tolist()
     objective = RecognitionObjective(recogniser, copies, texts, widths, batch=settings.recognition.batch)
 
+    inks = None if moved is None else moved.held_inks()
+
     def measure() -> dict[str, float]:
         scores = held_out_scores(recogniser, data, search=False)
-        more = {} if moved is None else {MOVED_CER: error_rate(recogniser, moved.held_inks(), data)}
+        more = {} if inks is None else {MOVED_CER: error_rate(recogniser, inks, data)}
         return {**objective.noted.taken(), **scores, **more}
 
     return Lesson(objective, len(train), measure, "validation_cer" if moved is None else MOVED_CER, "recogniser")

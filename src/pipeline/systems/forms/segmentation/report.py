@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import pandas as pd
 
@@ -20,7 +22,8 @@ FOUND, BOXES = "found.csv", "boxes.csv"
 SHOWN_FORMS = 2
 
 
-class Tested(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Tested:
     """Holds a test part, what the detector found on it, the classes that it finds, and what connected ink found, where
     that was asked for."""
 
@@ -35,6 +38,7 @@ class Tested(NamedTuple):
         """Returns the name in words."""
         return self.name.replace("_", " ")
 
+    @cached_property
     def scores(self) -> dict[str, float]:
         """Returns the scores of the detector."""
         return metrics_of(self.found, self.forms.truths, self.kinds)
@@ -42,18 +46,19 @@ class Tested(NamedTuple):
     def absent(self) -> str:
         """Returns words about the classes that the detector finds and of which the part has no true box; "" where it
         has all."""
-        names = [kind for kind in self.kinds if f"ap_{kind}" not in self.scores()]
+        names = [kind for kind in self.kinds if f"ap_{kind}" not in self.scores]
         mean = " and counts in no mean" if self.kinds != WORDS_ALONE else ""
         return f"The part {self.name} has no {' and no '.join(names)}: that has no score{mean}." if names else ""
 
+    @cached_property
     def ink_scores(self) -> dict[str, float]:
         """Returns the scores of connected ink, none without it."""
         return {} if self.components is None else metrics_of(self.components, self.forms.truths, WORDS_ALONE)
 
     def metrics(self) -> dict[str, float]:
         """Returns the scores by the names of metrics: of the part `test` as test_ap_word, of others by their names."""
-        own = {f"{self.name}_{name}": value for name, value in self.scores().items()}
-        return own | {f"{self.name}_{name}_components": value for name, value in self.ink_scores().items()}
+        own = {f"{self.name}_{name}": value for name, value in self.scores.items()}
+        return own | {f"{self.name}_{name}_components": value for name, value in self.ink_scores.items()}
 
 
 def log_data(here: Study, data: HandwrittenForms) -> None:
@@ -71,7 +76,7 @@ def log_data(here: Study, data: HandwrittenForms) -> None:
 def log_fitted(here: Study, fitted: Fitted, tests: list[Tested], scored: str) -> None:
     """Metrics and tables; with all details the curve and figures too."""
     metrics = {name: value for tested in tests for name, value in tested.metrics().items()}
-    log_metrics(here.run, {"evaluate/test_error": error_of(tests[0].scores(), scored)})
+    log_metrics(here.run, {"evaluate/test_error": error_of(tests[0].scores, scored)})
     log_metrics(here.run, {f"evaluate/{name}": value for name, value in metrics.items()})
     parameters = sum(parameter.numel() for parameter in fitted.detector.parameters())
     log_metrics(here.run, {"model/parameters": float(parameters)})
@@ -100,11 +105,11 @@ def log_figures(here: Study, fitted: Fitted, tests: list[Tested]) -> None:
 
 def said(tests: list[Tested], data: HandwrittenForms) -> str:
     """Returns the scores of the test parts as a table, the classes that are not there, and where the data come from."""
-    columns = {own.called: own.scores() for own in tests}
-    columns |= {f"components, {own.called}": own.ink_scores() for own in tests if own.components is not None}
+    columns = {own.called: own.scores for own in tests}
+    columns |= {f"components, {own.called}": own.ink_scores for own in tests if own.components is not None}
     table = pd.DataFrame(columns).loc[list(columns["test"])]
     names = [name.replace("ap_", "average precision, ").replace("recall_", "recall, ").replace("_", " ")
              for name in table.index]  # fmt: skip
     table.insert(0, data.name, ["mean average precision" if name == "map" else name for name in names])
-    words = "".join(f"\n{own.absent()}" for own in tests if own.absent())
+    words = "".join(f"\n{absent}" for own in tests if (absent := own.absent()))
     return f"{markdown_table(table, digits=3)}\n{words}\nData: {data.name}, source {data.source}"
