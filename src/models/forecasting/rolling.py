@@ -45,17 +45,24 @@ def fed_back(model: SequenceModel, state: State, prediction: Tensor) -> State:
     """Returns the state after a prediction (batch, feature) that stands for an observation: by `update`, or by the
     model's own `fed_back` where it tells the two apart. The state of a model that counts rows, and has seen none, stays
     as it was."""
-    own: Any = getattr(model, "fed_back", model.update)
-    after = own(state, prediction)
+    after = fed_on(model, state, prediction)
     return where_moved(has_begun(model, state), after, state) if hasattr(model, "has_begun") else after
 
 
+def fed_on(model: SequenceModel, state: State, prediction: Tensor) -> State:
+    """Returns what `fed_back` does for a model that has seen a row, or counts none."""
+    own: Any = getattr(model, "fed_back", model.update)
+    return own(state, prediction)
+
+
 def iterated(model: SequenceModel, state: State, horizons: Sequence[int]) -> Tensor:
-    """Returns what `roll_to` does, by feeding predictions back."""
+    """Returns what `roll_to` does, by feeding predictions back. What has seen a row goes on having seen it, so that is
+    asked once."""
     asked, forecasts, prediction = set(horizons), list[Tensor](), model.predict(state)
+    feed = fed_on if bool(has_begun(model, state).all()) else fed_back
     for step in range(1, max(horizons) + 1):
         if step > 1:
-            state = fed_back(model, state, prediction)
+            state = feed(model, state, prediction)
             prediction = model.predict(state)
         if step in asked:
             forecasts.append(prediction)
