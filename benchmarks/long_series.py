@@ -86,7 +86,7 @@ def errors_of(model: Recurrent, parts: Parts) -> list[float]:
     fit_readout(model, parts[0], parts[1], settings)
     test = parts[2]
     filtered = filter_sequences(model, test.values, test.mask)
-    found = horizon_errors(model, filtered, test.values, test.scored, HORIZONS, FIRST_STEP)
+    found = horizon_errors(model, filtered, test, HORIZONS, first_step=FIRST_STEP)
     return [float(found[horizon].nanmean()) for horizon in HORIZONS]
 
 

@@ -35,6 +35,8 @@ def autocorrelation(part: MaskedSequences, *, most: int) -> Tensor:
     total = torch.zeros(most + 1, dtype=torch.float64, device=part.values.device)
     for values, mask in zip(part.values, part.mask, strict=True):
         used = int(before_end(mask.unsqueeze(0)).sum())
+        if not used:
+            continue
         rest = without_trend(values[:used].double(), mask[:used])
         spectrum = torch.fft.rfft(rest, used + most, dim=0).abs().square().sum(1)
         total += torch.fft.irfft(spectrum, used + most)[: most + 1]

@@ -172,6 +172,14 @@ def test_autocorrelation_is_the_sum_that_its_formula_says() -> None:
     torch.testing.assert_close(autocorrelation(part, most=7), products / products[0], rtol=1e-10, atol=1e-12)
 
 
+def test_a_series_without_an_observation_has_no_say_in_the_season() -> None:
+    part = whole(normal(2, 60, 1) + torch.sin(torch.arange(60) * torch.pi / 5).reshape(1, -1, 1) * 5)
+    silent = part._replace(mask=part.mask & torch.tensor([True, False]).view(2, 1, 1))
+    alone = MaskedSequences(*(tensor[:1] for tensor in part))
+    torch.testing.assert_close(autocorrelation(silent, most=20), autocorrelation(alone, most=20))
+    assert find_season(silent) == find_season(alone) is not None
+
+
 def test_the_method_finds_its_season_or_says_that_there_is_none() -> None:
     problem = small_problem()._replace(train=whole(with_season(12)))
     model, chosen = Seasonal().fit(problem)

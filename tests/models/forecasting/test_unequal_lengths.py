@@ -71,6 +71,10 @@ def part_of(kind: str) -> MaskedSequences:
     return MaskedSequences(torch.where(mask, values, 0.0), mask, scored_steps(mask, first_step=1))
 
 
+def scored_part(values: Tensor, mask: Tensor) -> MaskedSequences:
+    return MaskedSequences(values, mask, scored_steps(mask, first_step=2))
+
+
 def by_steps(model: Any, values: Tensor, mask: Tensor, start: Any = None) -> Filtered:
     """Filtering by nothing but `predict` and `update`. With a start-up no state moves before something was observed."""
     state, found = model.initial_state(len(values)) if start is None else start, []
@@ -172,9 +176,10 @@ def test_the_stretches_around_rare_gaps_are_filtered_at_once(monkeypatch: pytest
 
 @torch.no_grad()
 def test_errors_at_horizons_do_not_depend_on_what_lies_after_the_ends() -> None:
-    model, (values, mask, scored) = random_model(), part_of("unequal")
+    model, part = random_model(), part_of("unequal")
+    values, mask, _ = part
     found, expected = (
-        horizon_errors(model, filtered, values, scored, [1, 3], first_step=1)
+        horizon_errors(model, filtered, part, [1, 3], first_step=1)
         for filtered in (filter_sequences(model, values, up_to_end(mask)), by_steps(model, values, mask))
     )
     for horizon in (1, 3):
@@ -261,3 +266,18 @@ def test_padding_is_observed_and_missing_last_rows_are_not() -> None:
     mask[:, 0] = True
     found = with_padding_observed(mask, torch.tensor([2, 4]))[..., 0]
     assert found.tolist() == [[True, False, True, True], [True, False, False, False]]
+
+
+@torch.no_grad()
+def test_the_origins_of_forecasts_are_counted_from_the_first_row_that_was_observed() -> None:
+    model, (values, mask, _) = random_model(), part_of("unequal")
+    missing = torch.zeros_like(mask[:, :3])
+    behind = torch.cat([missing, mask], 1)
+    later = torch.cat([torch.zeros_like(values[:, :3]), values], 1)
+    found, expected = (
+        horizon_errors(model, by_steps(model, own, observed), scored_part(own, observed), [1, 3], first_step=2)
+        for own, observed in ((later, behind), (values, mask))
+    )
+    for horizon in (1, 3):
+        assert bool(found[horizon][:, :3].isnan().all())
+        assert torch.equal(found[horizon][:, 3:].isnan(), expected[horizon].isnan())

@@ -7,7 +7,7 @@ import torch
 
 import oracles
 from models.forecasting import horizons, rolling
-from models.forecasting.filtering import filter_sequences, final_state, scored_steps
+from models.forecasting.filtering import MaskedSequences, filter_sequences, final_state, scored_steps
 from models.forecasting.horizons import horizon_errors
 from models.forecasting.rolling import forecast_from_everywhere, roll
 from models.psrnn import cell
@@ -101,8 +101,9 @@ def test_horizon_errors_equal_rolling_from_each_step() -> None:
     filtered = filter_sequences(model, values, mask)
     scored = scored_steps(mask, first_step=2)
     torch.testing.assert_close(forecast_from_everywhere(model, filtered.states, 1)[:, :, 0], filtered.predictions)
-    found = horizon_errors(model, filtered, values, scored, [1, 3], first_step=2)
-    alone = horizon_errors(model, filtered, values, scored, [1], first_step=2)[1]
+    part = MaskedSequences(values, mask, scored)
+    found = horizon_errors(model, filtered, part, [1, 3], first_step=2)
+    alone = horizon_errors(model, filtered, part, [1], first_step=2)[1]
     torch.testing.assert_close(alone, found[1], equal_nan=True)
     for horizon, errors in found.items():
         for t in range(9):
@@ -143,7 +144,8 @@ def test_only_the_horizons_asked_for_are_held(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(horizons, "FORECAST_BYTES", 2 * values[0].numel() * 2 * 8)
     monkeypatch.setattr(horizons, "forecast_from_everywhere", counted)
-    found = horizon_errors(model, filtered, values, scored_steps(mask, first_step=2), [6, 2], first_step=2)
+    part = MaskedSequences(values, mask, scored_steps(mask, first_step=2))
+    found = horizon_errors(model, filtered, part, [6, 2], first_step=2)
     assert groups == [2, 1]
     assert list(found) == [6, 2]
     ahead = oracles.forecasts_one_by_one(model, filtered.states, 6)[:, 2:4]

@@ -16,7 +16,7 @@ from omegaconf import OmegaConf
 
 from data.base import Dataset, Sequences
 from models.baselines.persistence import Persistence
-from models.forecasting.filtering import filter_sequences
+from models.forecasting.filtering import MaskedSequences, filter_sequences
 from models.forecasting.horizons import horizon_errors
 from models.forecasting.readout import FittedReadout
 from pipeline.compare import figures
@@ -242,7 +242,7 @@ def test_a_forecast_that_is_not_a_number_is_infinitely_wrong() -> None:
     mask = torch.ones_like(values, dtype=torch.bool)
     filtered = filter_sequences(Broken(dimension=1), values, mask)
     for horizons in ([1], [1, 2]):
-        errors = horizon_errors(Broken(dimension=1), filtered, values, mask, horizons, first_step=1)[1]
+        errors = horizon_errors(Broken(dimension=1), filtered, MaskedSequences(values, mask, mask), horizons, first_step=1)[1]
         np.testing.assert_array_equal(errors[0, :, 0], [math.nan, 4.0, math.inf, 0.0])
 
 

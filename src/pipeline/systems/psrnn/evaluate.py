@@ -70,7 +70,7 @@ def evaluate(
             horizons = asked if predictions else of_first
             with threads_for(model):
                 filtered = filter_sequences(model, part.values, mask)
-                squared[name] = horizon_errors(model, filtered, part.values, part.scored, horizons, settings.first_step)
+                squared[name] = horizon_errors(model, filtered, part, horizons, first_step=settings.first_step)
             predictions = predictions or [filtered.predictions]
     return Evaluation(squared, predictions[0])
 

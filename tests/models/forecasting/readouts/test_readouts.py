@@ -249,7 +249,7 @@ def test_errors_of_horizons_are_those_of_direct_forecasts():
     model, part = model_of("no_state"), sequences(3, seed=1)
     model.direct[:] = True
     filtered = filter_sequences(model, part.values, part.mask)
-    errors = horizon_errors(model, filtered, part.values, part.scored, [1, 5], 4)
+    errors = horizon_errors(model, filtered, part, [1, 5], first_step=4)
     states = tuple(part_[:, 10] for part_ in filtered.states)
     expected = (roll_to(model, states, [5])[:, 0] - part.values[:, 14]).square()
     torch.testing.assert_close(errors[5][:, 10], expected)
