@@ -29,10 +29,12 @@ SIXTEEN_BITS = ("I;16", "I;16L", "I;16B", "I;16N", "I")
 @dataclass(frozen=True)
 class Reading:
     """Says how images are read. most_pixels: an image of more is refused. invert: "true" for light ink on dark paper,
-    "false" for dark ink, "auto" to take what there is less of as ink; True and False are taken too."""
+    "false" for dark ink, "auto" to take what there is less of as ink; True and False are taken too. blank: an image on
+    which nothing is to be seen, such as the back of a form, is taken for paper without ink, and not refused."""
 
     most_pixels: int = MOST_PIXELS
     invert: str = "auto"
+    blank: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "invert", str(self.invert).lower())
@@ -60,11 +62,12 @@ def load_reading(folder: Path) -> Reading:
 
 
 class Scan(NamedTuple):
-    """Holds an image, uint8 (height, width), 0 for black ink and 255 for paper, and whether light and dark were
-    exchanged without a word of the settings."""
+    """Holds an image, uint8 (height, width), 0 for black ink and 255 for paper, whether light and dark were exchanged
+    without a word of the settings, and whether nothing is to be seen on it."""
 
     grey: np.ndarray
     inverted: bool
+    blank: bool = False
 
 
 def read_file(path: Path, *, where: str, reading: Reading = AS_FOUND) -> Scan:
@@ -92,7 +95,7 @@ def read_image(content: bytes, *, where: str, reading: Reading = AS_FOUND) -> Sc
     image that its EXIF data calls rotated is put upright.
 
     Raises DataError, beginning with `where`, for what is no image of one page, is cut short, has no pixels or too many,
-    or shows nothing.
+    or shows nothing, where `reading.blank` does not allow it.
     """
     if content[:1024].lstrip().startswith(PDF):
         raise DataError(
@@ -100,7 +103,7 @@ def read_image(content: bytes, *, where: str, reading: Reading = AS_FOUND) -> Sc
             "`pdftoppm -gray -r 150 -png FILE.pdf page`"
         )
     reading.check(where)
-    return inked(decoded(content, where, reading.most_pixels), where, reading.invert)
+    return inked(decoded(content, where, reading.most_pixels), where, reading)
 
 
 def decoded(content: bytes, where: str, most_pixels: int) -> np.ndarray:
@@ -168,14 +171,16 @@ def upper_eight(values: np.ndarray, where: str) -> np.ndarray:
     return (values >> 8).astype(np.uint8)
 
 
-def inked(grey: np.ndarray, where: str, invert: str) -> Scan:
-    """Returns greys with dark ink. Raises DataError where nothing is to be seen."""
+def inked(grey: np.ndarray, where: str, reading: Reading) -> Scan:
+    """Returns greys with dark ink. Raises DataError where nothing is to be seen and `reading.blank` is false."""
     low, high = int(grey.min()), int(grey.max())
     if high - low < LEAST_CONTRAST:
+        if reading.blank:
+            return Scan(np.full_like(grey, PAPER), inverted=False, blank=True)
         shade = "white" if low > PAPER / 2 else "black"
         raise DataError(f"{where}: nothing is to be seen, all pixels are {shade} ({low} to {high}); leave it out")
-    found = invert == "auto" and float(np.median(grey)) < (low + high) / 2
-    return Scan(PAPER - grey if found or invert == "true" else grey, found)
+    found = reading.invert == "auto" and float(np.median(grey)) < (low + high) / 2
+    return Scan(PAPER - grey if found or reading.invert == "true" else grey, found)
 
 
 def as_in_a_file(grey: np.ndarray, invert: str) -> np.ndarray:

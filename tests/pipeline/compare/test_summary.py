@@ -242,7 +242,9 @@ def test_a_forecast_that_is_not_a_number_is_infinitely_wrong() -> None:
     mask = torch.ones_like(values, dtype=torch.bool)
     filtered = filter_sequences(Broken(dimension=1), values, mask)
     for horizons in ([1], [1, 2]):
-        errors = horizon_errors(Broken(dimension=1), filtered, MaskedSequences(values, mask, mask), horizons, first_step=1)[1]
+        errors = horizon_errors(
+            Broken(dimension=1), filtered, MaskedSequences(values, mask, mask), horizons, first_step=1
+        )[1]
         np.testing.assert_array_equal(errors[0, :, 0], [math.nan, 4.0, math.inf, 0.0])
 
 

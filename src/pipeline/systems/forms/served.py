@@ -6,17 +6,17 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from mlflow.exceptions import MlflowException
 from mlflow.models import set_model
 from mlflow.protos.databricks_pb2 import BAD_REQUEST
 from mlflow.pyfunc.model import PythonModel
 
-from data.forms.images import Reading, load_reading, read_image
+from data.forms.images import Reading, Scan, load_reading, read_image
 from models.forms.detect.saved import load_detector
 from models.forms.images import as_ink
 from models.forms.reader import FormReader, WholeReader
@@ -52,19 +52,20 @@ def bytes_of(image: Any, where: str) -> bytes:
         raise BadRequest(f"{where}: image is no base64 ({error})") from error
 
 
-def grey_of(image: Any, where: str, reading: Reading) -> np.ndarray:
-    """Returns the greys of an image. Raises BadRequest for what is none, ValueError for one that cannot be read."""
-    return read_image(bytes_of(image, where), where=where, reading=reading).grey
+def scan_of(image: Any, where: str, reading: Reading) -> Scan:
+    """Returns an image as greys. Raises BadRequest for what is none, ValueError for one that cannot be read."""
+    return read_image(bytes_of(image, where), where=where, reading=reading)
 
 
 class Boxes:
     """Takes a table with a form a row, `form` (its name) and `image` (the bytes of its file, or the same in base64);
-    gives a row a box. Parameter least_score: boxes of a lower score are left out; 0: as the model has it."""
+    gives a row a box. A form on which nothing is to be seen has none. Parameter least_score: boxes of a lower score are
+    left out; 0: as the model has it."""
 
     columns = ("form", "image")
 
     def __init__(self, folder: Path) -> None:
-        self.reader, self.reading = self.reader_of(folder), load_reading(folder.parent)
+        self.reader, self.reading = self.reader_of(folder), replace(load_reading(folder.parent), blank=True)
 
     @staticmethod
     def reader_of(folder: Path) -> FormReader | WholeReader:
@@ -78,9 +79,12 @@ class Boxes:
         if twice is not None:
             raise BadRequest(f"form {twice!r} comes twice; give each a name of its own")
         least, vocabulary = float(params.get("least_score", 0.0)) or None, bool(params.get("vocabulary", False))
+        scans = (
+            scan_of(image, f"form {name!r}", self.reading) for name, image in zip(names, table["image"], strict=True)
+        )
         return found_table({
-            name: self.reader.read(grey_of(image, f"form {name!r}", self.reading), least, vocabulary=vocabulary)
-            for name, image in zip(names, table["image"], strict=True)
+            name: [] if scan.blank else self.reader.read(scan.grey, least, vocabulary=vocabulary)
+            for name, scan in zip(names, scans, strict=True)
         })  # fmt: skip
 
 
@@ -115,7 +119,7 @@ class Texts:
     def answer(self, table: pd.DataFrame, params: Mapping[str, Any]) -> pd.DataFrame:  # noqa: ARG002
         """Returns what each image says."""
         inks = [
-            as_ink(grey_of(image, f"image {place}", self.reading))
+            as_ink(scan_of(image, f"image {place}", self.reading).grey)
             for place, image in enumerate(table["image"], start=1)
         ]
         with threads_for(self.recogniser):

@@ -15,6 +15,7 @@ from data.forms.images import Reading, content_of, read_image
 from pipeline.systems.predict.config import PredictConfig
 from pipeline.systems.predict.others import refuse_others
 
+FORM = "form"  # a blank one has no box; a blank image of a word is refused
 NAMED = 5  # so many images without a box, or with a fault, are named
 ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".ppm", ".pgm", ".pdf")
 
@@ -47,7 +48,8 @@ def answers(model: Any, settings: PredictConfig, unit: str) -> dict[str, pd.Data
     """
     params, found = asked_of(model, settings, unit), dict[str, pd.DataFrame]()
     files = images_at(Path(settings.data.path).expanduser())
-    inverted = checked(files, Reading(invert=model.metadata.metadata.get("invert", "auto")), unit)
+    reading = Reading(invert=model.metadata.metadata.get("invert", "auto"), blank=unit == FORM)
+    inverted = checked(files, reading, unit)
     for file in tqdm(files, desc="read", unit=unit, disable=None, leave=False):
         frame = pd.DataFrame({"form": [file.name], "image": [content_of(file, str(file))]})
         try:
@@ -99,7 +101,7 @@ def said_of_empty_ones(parts: Mapping[str, pd.DataFrame]) -> str:
 
 def predicted_forms(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:
     """Returns a row for each box that is found on the images, and words about them. Raises as `answers`."""
-    parts = answers(model, settings, "form")
+    parts = answers(model, settings, FORM)
     found = pd.concat(parts.values(), ignore_index=True)
     if len(found) and (found["class"] == "form").all():
         words = f"text read on {len(found)} of {len(parts)} forms"

@@ -129,12 +129,15 @@ def test_a_folder_of_images_is_predicted_image_by_image(logged: Any, tmp_path: P
     assert predicted_forms(model, asked(tmp_path))[1].endswith(
         "; none on speck.png, x0.png, x1.png, x2.png, x3.png and 2 more"
     )
+    for name, shade in (("back", 250), ("black", 0)):
+        (tmp_path / f"{name}.png").write_bytes(png_of(np.full((20, 20), shade, np.uint8)))
+    found, words = predicted_forms(model, asked(tmp_path))
+    assert (len(found), words.partition(";")[2][:30]) == (len(own), " none on back.png, black.png, ")
     (tmp_path / "2.png").write_bytes(b"x")
-    with pytest.raises(DataError, match=r"^1 of 10 images cannot be used: .*2.png: this is no image .*; nothing was"):
+    with pytest.raises(DataError, match=r"^1 of 12 images cannot be used: .*2.png: this is no image .*; nothing was"):
         predicted_forms(model, asked(tmp_path))
-    for more in ("blank", "white"):
-        (tmp_path / f"{more}.png").write_bytes(png_of(np.full((20, 20), 255, np.uint8)))
-    said = r"^3 of 12 images .*2.png: this is no image .*blank.png: nothing is .*white.png"
+    (tmp_path / "3.png").write_bytes(b"%PDF-1.7")
+    said = r"^2 of 13 images .*2.png: this is no image .*3.png: this is a PDF .*"
     with pytest.raises(DataError, match=said):
         predicted_forms(model, asked(tmp_path))
 
