@@ -99,17 +99,19 @@ class ParentRun(Callback):
         tracking = config.get("tracking")
         if tracking is None or not tracking.enabled or not system(config.recipe).tracked:
             return
-        from pipeline.multirun.checks import check_sweep, jobs_are_here
+        from pipeline.multirun.checks import check_sweep, jobs_are_here, varied_keys
         from pipeline.multirun.parent import experiment_name, parent_run
 
         self.compare, self.register = config.compare, config.tracking.register
         self.jobs_here = jobs_are_here(config)
         check_sweep(config)
+        varied = ",".join(f"'{key}'" for key in varied_keys(config))
         self.run = parent_run(config)
         with open_dict(config):
             config.hydra.overrides.task.append(f"tracking.parent={self.run.id}")
             quoted = experiment_name(config).replace("'", r"\'")
             config.hydra.overrides.task.append(f"tracking.experiment='{quoted}'")
+            config.hydra.overrides.task.append(f"tracking.varied=[{varied}]")
         OPEN_PARENTS.append(self)
         print(f"multirun: {self.run.id}; what the jobs are made of is composed before the first one starts")
 

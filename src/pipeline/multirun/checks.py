@@ -25,6 +25,19 @@ def planned(config: DictConfig) -> dict[str, list[str]]:
     return swept_values([*(f"{key}={value}" for key, value in params.items()), *config.hydra.overrides.task])
 
 
+def varied_keys(config: DictConfig) -> list[str]:
+    """Returns the keys that have several values in a multirun; none where another sweeper than Hydra's own draws
+    them."""
+    if not is_basic(config):
+        return []
+    return [key for key, values in planned(config).items() if len(values) > 1]
+
+
+def is_basic(config: DictConfig) -> bool:
+    """Returns whether the sweeper is Hydra's own."""
+    return str(config.hydra.sweeper.get("_target_")).endswith(".BasicSweeper")
+
+
 def lowered(key: str, value: str, config: DictConfig) -> str:
     """A value as `size` caps it."""
     rule, text = rules(config).get(key), plain(key, value)
@@ -135,7 +148,7 @@ def check_sweep(config: DictConfig) -> None:
     """Raise PipelineError for a multirun that could not be compared or registered at its end, as far as the command
     line tells. Of a sweeper other than Hydra's own nothing is known before; what is not swept has its rules anyway."""
     check_rules(config)
-    if not str(config.hydra.sweeper.get("_target_")).endswith(".BasicSweeper"):
+    if not is_basic(config):
         return
     values = planned(config)
     check_choices(values)

@@ -29,6 +29,7 @@ class TrackingConfig:
     log_model: Any = None
     detail: str = setting("full", choices=("full", "summary"))
     parent: str | None = None
+    varied: list[str] = field(default_factory=list)
 
 
 @dataclass

@@ -187,7 +187,10 @@ def test_search_shows_validation_errors_alone(run_pipeline, client) -> None:
     arguments = ("-m", "+experiment=search", "data.source=stand_in", "size=tiny", "refine.learning_rate=0.5,2")
     result = run_pipeline(*arguments)
     assert result.status == 0, result.err
-    parent, _ = parent_and_children(client)
+    parent, children = parent_and_children(client)
+    assert {"learning_rate=0.5", "learning_rate=2"} <= {
+        word for child in children for word in child.info.run_name.replace("refine.", "").split("-")
+    }
     trials = table(parent, "trials.csv")
     assert trials["validation_mse"].is_monotonic_increasing
     assert sorted(trials["overrides"].str.extract(r"learning_rate=(\S+)")[0]) == ["0.5", "2"]

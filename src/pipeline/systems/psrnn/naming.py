@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
-from collections.abc import Sequence
 from dataclasses import asdict
 
 import torch
 
 from data.base import Dataset
 from pipeline.compare.arms import arm_of
+from pipeline.job.naming import words_typed
 from pipeline.job.study import Named, run_request
 from pipeline.settings.job import Job
 from pipeline.systems.psrnn.comparison import FORECASTS
 from pipeline.systems.psrnn.config import PsrnnConfig
 from pipeline.tracking.run_request import RunRequest
-
-LONGEST_WORD = 40
-SAID_ALREADY = ("recipe", "data", "data.path", "model", "sampler", "kernel", "features.count", "seed")
-SAYS_NOTHING = ("experiment", "run_name", "resume", "threads", "device", "extensions", "tracking", "compare", "hydra")
-
-
-def short_word(word: str) -> str:
-    """Without brackets and quotes; what is long or has other marks is cut and ends in four digits of its hash."""
-    plain = re.sub(r"""[\[\]{}'" ]""", "", word)
-    if re.fullmatch(rf"[\w.,:=+-]{{1,{LONGEST_WORD}}}", plain):
-        return plain
-    return re.sub(r"[^\w.,:=+-]", "", plain)[:LONGEST_WORD] + "~" + hashlib.sha256(word.encode()).hexdigest()[:4]
-
-
-def words_typed(overrides: Sequence[str]) -> list[str]:
-    """The settings that were typed and that the rest of a run's name does not say, each by the end of its key; of one
-    that was typed twice the last."""
-    words: dict[str, str] = {}
-    for override in overrides:
-        key, _, value = override.lstrip("+~").partition("=")
-        if key not in SAID_ALREADY and key.split(".")[0].split("/")[0] not in SAYS_NOTHING:
-            words[key] = short_word(".".join(key.split(".")[-2:]) + f"={value}")
-    return list(words.values())
 
 
 def request_of(

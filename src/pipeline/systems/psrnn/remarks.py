@@ -15,7 +15,7 @@ from pipeline.systems.psrnn.labels import label
 AHEAD = 0.99  # of the model's error: what a baseline has to stay below to be called ahead
 MODELS = {"persistence": "last_value", "seasonal_naive": "seasonal_naive", "ar": "var"}
 NOT_REPEATED = ("resume", "run_name")
-OF_A_MULTIRUN = ("tracking.parent", "tracking.experiment")  # what a multirun says to its jobs
+OF_A_MULTIRUN = ("tracking.parent", "tracking.experiment", "tracking.varied")  # what a multirun says to its jobs
 
 READING = ("data.group", "data.time", "data.delimiter", "data.decimal")
 

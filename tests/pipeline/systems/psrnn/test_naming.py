@@ -9,20 +9,21 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 
+from pipeline.job.naming import short_word, words_typed, words_varied
 from pipeline.multirun.parent import experiment_name
 from pipeline.settings.job import Job
 from pipeline.systems.psrnn.config import PsrnnConfig
-from pipeline.systems.psrnn.naming import request_of, short_word, words_typed
+from pipeline.systems.psrnn.naming import request_of
 from pipeline.tracking.run_request import RunRequest
 
 CHOICES = {"data": "table", "model": "psrnn", "sampler": "orthogonal", "kernel": "gaussian"}
 
 
-def request(*typed: str, multirun: bool = False, **choices: str) -> RunRequest:
+def request(*typed: str, multirun: bool = False, varied: tuple[str, ...] = (), **choices: str) -> RunRequest:
     name = "readings" if choices.get("data", "table") == "table" else choices["data"]
     dataset: Any = SimpleNamespace(name=name, source=f"table:{name}.csv", stand_in=False, checksum="c")
     settings = PsrnnConfig(recipe="psrnn", update="bayes")
-    settings.features.count = 20
+    settings.features.count, settings.tracking.varied = 20, list(varied)
     job = Job({**CHOICES, **choices}, [*typed], 0, multirun)
     return request_of(settings, job, dataset, torch.device("cpu"), psrnn=True, trained=True)
 
@@ -53,8 +54,30 @@ def test_of_a_setting_typed_twice_the_last_is_said() -> None:
     assert words_typed(["refine.epochs=5", "size=tiny", "refine.epochs=60"]) == ["refine.epochs=60", "size=tiny"]
 
 
-def test_jobs_of_a_multirun_keep_their_names() -> None:
+def test_jobs_of_a_multirun_are_named_after_what_it_varies() -> None:
     assert request("readout=skip", multirun=True).name == "readings-orthogonal-gaussian-m20-seed0"
+    typed, varied = ("readout=skip", "seed=3", "refine.epochs=5"), ("refine.epochs", "seed", "sampler")
+    found = request(*typed, multirun=True, varied=varied)
+    assert found.name == "readings-orthogonal-gaussian-m20-refine.epochs=5-seed0"
+
+
+@pytest.mark.parametrize(
+    ("override", "said", "words"),
+    [
+        ("contender=mocap/psrnn_kernel", ["seconds", "psrnn_kernel"], []),
+        ("contender=mocap/psrnn", ["seconds", "psrnn_kernel"], ["contender=psrnn"]),
+        ("attention=distance", ["documents", "distance-text-512"], []),
+        ("documents.max_length=512", ["documents", "distance-text-512"], ["documents.max_length=512"]),
+        ("++experts.n=8", ["token"], ["experts.n=8"]),
+        ("data.columns=[a,b]", ["lstm"], ["data.columns=a,b"]),
+        ("seed=4", ["lstm"], []),
+    ],
+)
+def test_a_choice_that_a_name_says_is_not_said_again_and_a_number_is(
+    override: str, said: list[str], words: list[str]
+) -> None:
+    key = override.lstrip("+").partition("=")[0]
+    assert words_varied([override], [key, "update"], said) == words
 
 
 @pytest.mark.parametrize(
