@@ -101,7 +101,9 @@ def error_by_seconds(means: Any, comparison: Comparison, *, title: str) -> Figur
     """Draws a point per row at its seconds of training, numbered by its arm, which the legend names; an arm that was
     trained for several numbers of epochs is a line, and a grey line joins the rows of `front`."""
     data, arms = means["data"].unique().tolist(), sorted(means["arm"].unique())
-    figure, axes = panels(data, title, x="seconds of training", y=comparison.label)
+    several = "epochs" in means and means["epochs"].nunique() > 1
+    x = f"seconds of training{' (in brackets: epochs)' * several}"
+    figure, axes = panels(data, title, x=x, y=comparison.label)
     for name, panel in axes.items():
         panel.set_xscale("log")
         panel.margins(x=0.2)
@@ -119,7 +121,7 @@ def error_by_seconds(means: Any, comparison: Comparison, *, title: str) -> Figur
 
 def numbered_points(panel: Axes, i: int, rows: Any, label: str) -> None:
     """Draws the rows of one arm with its number beside the last of them, and the epochs beside each where there are
-    several."""
+    several, by turns above and below."""
     rows = rows.sort_values("seconds")
     low, high = ((rows["error"] - rows[side]).abs().fillna(0.0) for side in ("error_low", "error_high"))
     panel.errorbar(rows["seconds"], rows["error"], yerr=[low, high], fmt="none", ecolor=colour(i), capsize=CAP)
@@ -129,6 +131,6 @@ def numbered_points(panel: Axes, i: int, rows: Any, label: str) -> None:
         epochs = f" ({row.epochs})" if several else ""
         number = f"{i + 1}" if place == len(rows) - 1 else ""
         panel.annotate(
-            f"{number}{epochs}", (row.seconds, row.error), textcoords="offset points", xytext=(4, 3),
-            fontsize=SMALL_SIZE,
+            f"{number}{epochs}", (row.seconds, row.error), textcoords="offset points",
+            xytext=(4, (3, -10)[place % 2]), fontsize=SMALL_SIZE,
         )  # fmt: skip
