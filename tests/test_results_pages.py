@@ -34,8 +34,8 @@ def test_references_resolve(page: Path) -> None:
     assert "nan" not in " ".join(re.findall(r"[|(] *nan", shown))
 
 
-def test_the_main_tables_are_read_from_files() -> None:
-    assert len(REFERENCE.findall((DOCS / "results.md").read_text(encoding="utf-8"))) > 100
+def text_of(page: str) -> str:
+    return (DOCS / page).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def shown(values: pd.Series | pd.Index) -> list[str]:
 
 
 def test_trials_of_figure_4_are_on_the_page_and_the_least_are_in_use() -> None:
-    text = (DOCS / "results.md").read_text(encoding="utf-8")
+    text = text_of("results-orthogonal.md")
     tables = sweeps("figure 4 again")
     assert len(tables) == 3
     for table in tables:
@@ -185,7 +185,7 @@ def test_trials_of_figure_4_are_on_the_page_and_the_least_are_in_use() -> None:
 
 
 def test_trials_of_the_main_job_are_on_the_page_and_another_than_that_in_use_is_the_least() -> None:
-    text = (DOCS / "results.md").read_text(encoding="utf-8")
+    text = text_of("results-main-job.md")
     (table,) = sweeps("main job again")
     assert [name.startswith("**") for name in table.index] == [False, True] + [False] * 4
     assert f"| rate, damping | {' | '.join(table.index)} |" in text
@@ -196,7 +196,7 @@ def test_the_larger_reservoir_is_the_least_of_its_trials() -> None:
     (table,) = sweeps("reservoir of 1000 units")
     assert [name.startswith("**") for name in table.index] == [True] + [False] * 5
     least, second, *_, most = (f"{value:.6f}" for value in table["mocap"])
-    text = " ".join((DOCS / "results.md").read_text(encoding="utf-8").split())
+    text = " ".join(text_of("results-earlier.md").split())
     assert f"of six trials the least, {least}; the others {second} to {most}" in text
 
 
@@ -205,7 +205,7 @@ def test_the_whitening_in_use_is_the_least_of_its_trials() -> None:
     assert [name.startswith("**") for name in table.index] == [True, False, False, False]
     tried = table["moving_mnist"].reindex(["0.00001", "0.0001", "**0.001**", "0.01"])
     names, errors = list(tried.index), [f"{error:.4f}" for error in tried]
-    text = " ".join((DOCS / "results.md").read_text(encoding="utf-8").split())
+    text = " ".join(text_of("results-earlier.md").split())
     words = [f"{', '.join(group[:-1])} and {group[-1]}" for group in (names, errors)]
     assert f"{words[0]} have validation errors of {words[1]}" in text
 
