@@ -135,13 +135,18 @@ def too_many(most_pixels: int) -> str:
 
 def check_size(image: Image.Image, where: str, most_pixels: int) -> None:
     """Raises DataError for an image without pixels, with too many of them, or with several pages."""
-    if image.width < 1 or image.height < 1:
-        raise DataError(f"{where}: the image has no pixels ({image.width} × {image.height}); leave it out")
-    if image.width * image.height > most_pixels:
-        raise DataError(f"{where}: {image.width} × {image.height}: {too_many(most_pixels)}")
+    check_pixels(image.width, image.height, where, most_pixels)
     frames = 1 if image.format == "MPO" else getattr(image, "n_frames", 1)  # a photograph with views of smaller size
     if frames > 1:
         raise DataError(f"{where}: the image has {frames} pages or frames; save each as a file of its own")
+
+
+def check_pixels(width: int, height: int, where: str, most_pixels: int) -> None:
+    """Raises DataError for a size without pixels, and for one with too many of them."""
+    if width < 1 or height < 1:
+        raise DataError(f"{where}: the image has no pixels ({width} × {height}); leave it out")
+    if width * height > most_pixels:
+        raise DataError(f"{where}: {width} × {height}: {too_many(most_pixels)}")
 
 
 def greys_of(image: Image.Image, where: str) -> np.ndarray:

@@ -65,7 +65,8 @@ KINDS = {  # by the folder among the saved parameters
 def servable(parameters: Path) -> Servable:
     """Returns what MLflow makes a model of, given the folder of a saved model of forms with `EXAMPLE` in it.
 
-    There is no input schema: an image may come as bytes or as text in base64, and the model checks its input itself.
+    There is no input schema: an image may come as bytes, as text in base64 or as an array, and the model checks its
+    input itself.
     Raises PipelineError for a folder with none of them.
     """
     own = next((kind for name, kind in KINDS.items() if (parameters / name).is_dir()), None)

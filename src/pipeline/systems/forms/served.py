@@ -10,12 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from mlflow.exceptions import MlflowException
 from mlflow.models import set_model
 from mlflow.protos.databricks_pb2 import BAD_REQUEST
 from mlflow.pyfunc.model import PythonModel
 
+from data.forms.arrays import images_in, read_array
 from data.forms.images import Reading, Scan, load_reading, read_image
 from models.forms.detect.saved import load_detector
 from models.forms.images import as_ink
@@ -45,7 +47,10 @@ def bytes_of(image: Any, where: str) -> bytes:
     if isinstance(image, bytes):
         return image
     if not isinstance(image, str):
-        raise BadRequest(f"{where}: image must be the bytes of a PNG, JPEG or TIFF file, in base64 where it is JSON")
+        raise BadRequest(
+            f"{where}: image must be the bytes of a PNG, JPEG or TIFF file, in base64 where it is JSON, or an array "
+            "(height, width) of greys"
+        )
     try:
         return base64.b64decode("".join(image.split()), validate=True)  # lines may be broken, as many programs do
     except binascii.Error as error:
@@ -53,14 +58,24 @@ def bytes_of(image: Any, where: str) -> bytes:
 
 
 def scan_of(image: Any, where: str, reading: Reading) -> Scan:
-    """Returns an image as greys. Raises BadRequest for what is none, ValueError for one that cannot be read."""
+    """Returns an image as greys: of an array or a list of rows, else of a file. Raises BadRequest for what is none of
+    them, ValueError for one that cannot be read."""
+    if isinstance(image, np.ndarray | list):
+        return read_array(image, where=where, reading=reading)
     return read_image(bytes_of(image, where), where=where, reading=reading)
 
 
+def table_of(array: np.ndarray) -> pd.DataFrame:
+    """Returns the table of an array of one image (height, width) or of several (image, height, width), a row each; as
+    forms they are called form 1, form 2 and so on. Raises ValueError for another shape."""
+    images = images_in(array)
+    return pd.DataFrame({"form": [f"form {place}" for place in range(1, len(images) + 1)], "image": images})
+
+
 class Boxes:
-    """Takes a table with a form a row, `form` (its name) and `image` (the bytes of its file, or the same in base64);
-    gives a row a box. A form on which nothing is to be seen has none. Parameter least_score: boxes of a lower score are
-    left out; 0: as the model has it."""
+    """Takes a table with a form a row, `form` (its name) and `image` (the bytes of its file, the same in base64, or an
+    array of its greys), or an array of forms alone; gives a row a box. A form on which nothing is to be seen has none.
+    Parameter least_score: boxes of a lower score are left out; 0: as the model has it."""
 
     columns = ("form", "image")
 
@@ -107,8 +122,8 @@ class Whole(Boxes):
 
 
 class Texts:
-    """Takes a table with an image of a word a row, `image`; gives a row each: `text`, `probability`, and `corrected`,
-    the text as a word of the training texts where one is near enough."""
+    """Takes a table with an image of a word a row, `image`, or an array of images alone; gives a row each: `text`,
+    `probability`, and `corrected`, the text as a word of the training texts where one is near enough."""
 
     columns = ("image",)
 
@@ -149,15 +164,24 @@ class ServedForms(PythonModel):
         check_before_mlflow(read_table_body, BadRequest)
 
     def predict(self, context, model_input, params=None):  # noqa: ARG002  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Answers a request. Raises BadRequest, a ValueError, for what is no table with the columns of its kind, and
-        for an image that cannot be read, by its name or place."""
-        needed = self.kind.columns
-        if not isinstance(model_input, pd.DataFrame) or not set(needed) <= set(model_input.columns):
-            raise BadRequest(f"expected a table with the column{'s' * (len(needed) > 1)} {' and '.join(needed)}")
+        """Answers a request: a table, or an array (height, width) or (image, height, width) of greys from 0 for black
+        to 255. Raises BadRequest, a ValueError, for what is neither, and for an image that cannot be read, by its name
+        or place."""
         try:
-            return self.kind.answer(model_input, params or {})
+            asked = table_of(model_input) if isinstance(model_input, np.ndarray) else model_input
+            self.check(asked)
+            return self.kind.answer(asked, params or {})
         except (ValueError, TypeError) as error:
             raise error if isinstance(error, BadRequest) else BadRequest(str(error)) from error
+
+    def check(self, asked: Any) -> None:
+        """Raises BadRequest for what is no table with the columns of its kind."""
+        needed = self.kind.columns
+        if not isinstance(asked, pd.DataFrame) or not set(needed) <= set(asked.columns):
+            raise BadRequest(
+                f"expected a table with the column{'s' * (len(needed) > 1)} {' and '.join(needed)}, or from Python "
+                "an array (height, width) or (image, height, width) of greys"
+            )
 
 
 set_model(ServedForms())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64decode, encodebytes
 from dataclasses import replace
 from pathlib import Path
@@ -66,6 +67,38 @@ def test_the_logged_model_finds_what_the_detector_finds_for_bytes_and_base64(log
     assert len(model.predict(table, params={"least_score": 1.0})) == 0
 
 
+def test_arrays_of_greys_are_answered_as_png_bytes_of_the_same_greys_are(logged: Any) -> None:
+    model, table, own = mlflow.pyfunc.load_model(logged.path), table_of(logged.forms, 2), expected(logged)
+    greys = np.stack([logged.forms.image(place) for place in range(2)])
+    for taken in (greys, greys.astype(float), greys.astype(np.int64)):
+        pd.testing.assert_frame_equal(model.predict(taken), own)
+    for column in (list(greys), [image.tolist() for image in greys]):
+        pd.testing.assert_frame_equal(model.predict(table.assign(image=column)), own)
+    first = own[own["form"] == "form 1"]
+    pd.testing.assert_frame_equal(model.predict(greys[0]), first)
+    pd.testing.assert_frame_equal(model.predict(255 - greys[0]), first)  # light ink is found out, as in a file
+    assert len(model.predict(greys[0], params={"least_score": 1.0})) == 0
+    assert len(model.predict(np.full((2, 9, 9), 250))) == 0
+
+
+@pytest.mark.parametrize(
+    ("array", "said"),
+    [
+        (np.zeros((9, 8, 3), np.uint8), "array: the shape (9, 8, 3) is not (height, width) or (image, height, width); "
+         "make it grey, as by np.asarray(PIL.Image.fromarray(image).convert('L'))"),
+        (np.zeros((2, 9, 8, 3)), "array: the shape (2, 9, 8, 3) is not (height, width) or (image, height, width); "),
+        (np.zeros((9, 8, 1)), "array: the shape (9, 8, 1) is not (height, width) or (image, height, width); take "),
+        (np.zeros(9), "array: the shape (9,) is not (height, width) or (image, height, width)"),
+        (np.zeros((0, 9, 8)), "array: the shape (0, 9, 8) is not (height, width) or (image, height, width)"),
+        (np.full((2, 9, 8), 0.5), "form 'form 1': the value 0.5 of row 0, column 0 (from 0 on) is no grey; give whole"),
+        (np.full((9, 8), 300), "form 'form 1': the value 300 of row 0, column 0 (from 0 on) is no grey; give whole"),
+    ],
+)  # fmt: skip
+def test_arrays_that_are_no_greys_are_refused_in_one_line(array: np.ndarray, said: str, logged: Any) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(said)}[^\n]*$"):
+        mlflow.pyfunc.load_model(logged.path).predict(array)
+
+
 def test_servers_answer_with_rows_or_a_line(logged: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     table = table_of(logged.forms, 1)
     for kind in ("plain", "strict"):
@@ -73,11 +106,17 @@ def test_servers_answer_with_rows_or_a_line(logged: Any, monkeypatch: pytest.Mon
         status, said = in_process(app, {"dataframe_split": json.loads(table.to_json(orient="split"))})
         assert status == 200, said
         assert len(said["predictions"]) == (expected(logged)["form"] == "form 1").sum()
+        greys = {"dataframe_records": [{"form": "form 1", "image": logged.forms.image(0).tolist()}]}
+        assert in_process(app, greys) == (200, said)
         for body, reason in (
             ({"dataframe_records": [{"form": "a"}]}, "expected a table with the columns form and image"),
             ({"dataframe_records": [{"form": "a", "image": "?"}]}, "form 'a': image is no base64"),
             ({"dataframe_records": [{"form": "a", "image": "JVBERi0xLjQ="}]}, "this is a PDF and no image"),
             ({"dataframe_records": [{"form": "a", "image": 3}]}, "form 'a': image must be the bytes"),
+            (
+                {"dataframe_records": [{"form": "a", "image": [[0, 1], [2]]}]},
+                "form 'a': the rows of the image differ in",
+            ),
             ({"dataframe_records": table.to_dict("records") * 2}, "form 'form 1' comes twice"),
             ({"inputs": [[1]]}, "this model takes a table"),
         ):
@@ -176,6 +215,20 @@ def test_what_is_read_knows_how_ink_is_told(kind: str, logged: Any, tmp_path: Pa
         assert bool(np.median(grey) < 128) is (invert == "true")
         answers[invert] = served.KINDS[kind](folder / kind).answer(example, {})
     pd.testing.assert_frame_equal(answers["auto"], answers["true"])
+
+
+@pytest.mark.parametrize("kind", ["words", "pages"])
+def test_readers_take_arrays_too(kind: str, logged: Any, tmp_path: Path) -> None:
+    network = CRNN(height=16, units=8).network(Alphabet(tuple("abc")), seed=0).eval()
+    reader = FormReader(Components().network(), network)
+    reading.trained_model(reader, logged.data, 0.5, given=kind == "words").write(tmp_path)
+    model = served.ServedForms()
+    model.load_context(SimpleNamespace(artifacts={"parameters": tmp_path}))
+    greys = np.stack([logged.forms.image(place) for place in range(2)])
+    table = table_of(logged.forms, 2).assign(image=[png_of(image) for image in greys])
+    answer = model.predict(None, greys)
+    assert len(answer) >= 2
+    pd.testing.assert_frame_equal(answer, model.predict(None, table))
 
 
 def test_parameters_of_before_find_out_how_ink_is_told(logged: Any, tmp_path: Path) -> None:
