@@ -6,7 +6,7 @@ fault sees the same images, in whatever order and by however many workers they a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,8 @@ from data.greys import PAPER
 KINDS = ("none", "noise", "shape", "thesis", "flip")
 MOST_PEPPER, MOST_DEVIATION, MOST_STROKES = 0.01, 16.0, 3
 FOOTPRINTS = ((1, 2), (2, 1), (2, 2), (1, 3), (3, 1))  # height and width in pixels
+
+DRAWS = 9  # copies of which the one that differs most is shown
 
 Change = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 
@@ -73,6 +75,10 @@ def thinned(grey: np.ndarray, generator: np.random.Generator) -> np.ndarray:
 
 NOISES: tuple[Change, ...] = (peppered, stroked, grained)
 SHAPES: tuple[Change, ...] = (thickened, thinned)
+NAMES: dict[Change, str] = {
+    peppered: "pepper", stroked: "strokes", grained: "Gaussian noise", thinned: "erosion (thinner ink)",
+    thickened: "dilation (thicker ink)",
+}  # fmt: skip
 CHANGES: dict[str, tuple[tuple[Change, ...], ...]] = {
     "none": (), "noise": (NOISES,), "shape": (SHAPES,), "thesis": (SHAPES, NOISES), "flip": (SHAPES, NOISES),
 }  # fmt: skip
@@ -90,6 +96,15 @@ def up_down(grey: np.ndarray, boxes: np.ndarray) -> tuple[np.ndarray, np.ndarray
     height = grey.shape[0]
     turned = np.stack([boxes[:, 0], height - boxes[:, 3], boxes[:, 2], height - boxes[:, 1]], axis=1)
     return np.ascontiguousarray(grey[::-1]), turned.astype(np.float32)
+
+
+TURNS = {"flip, left and right": left_right, "flip, top and bottom": up_down}
+
+
+def strongest(change: Change, grey: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """Returns the copy that differs most from an image, of `DRAWS` copies by one change."""
+    copies = [change(grey, generator) for _ in range(DRAWS)]
+    return max(copies, key=lambda own: int(np.abs(own.astype(np.int16) - grey).sum()))
 
 
 @dataclass(frozen=True)
@@ -123,7 +138,7 @@ class Augmentation:
         """Returns a form, uint8 of the same shape, and its boxes, float32 (box, 4). number: of the form in its part."""
         generator = self.generator(epoch, number)
         if self.kind == "flip":
-            for turn in (left_right, up_down):
+            for turn in TURNS.values():
                 if generator.random() < 0.5:
                     grey, boxes = turn(grey, boxes)
         return self.changed(grey, generator), boxes
@@ -134,3 +149,13 @@ class Augmentation:
             if generator.random() < self.share:
                 grey = group[int(generator.integers(len(group)))](grey, generator)
         return grey
+
+    def each(self, grey: np.ndarray, boxes: np.ndarray | None) -> Iterator[tuple[str, np.ndarray, np.ndarray | None]]:
+        """Gives the name of each change, a copy by it alone and the copy's boxes: to be looked at. A change by chance
+        is the strongest of `DRAWS`. boxes: of a form, float32 (box, 4); None for a word, which is never mirrored."""
+        generator = self.generator(0, 0)
+        for change in (own for group in CHANGES[self.kind] for own in group):
+            yield NAMES[change], strongest(change, grey, generator), boxes
+        if self.kind == "flip" and boxes is not None:
+            for name, turn in TURNS.items():
+                yield name, *turn(grey, boxes)

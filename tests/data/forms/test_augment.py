@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 
 from data.base import DataError
-from data.forms.augment import KINDS, NOISES, SHAPES, Augmentation, left_right, thickened, thinned, up_down
+from data.forms.augment import (
+    KINDS,
+    NAMES,
+    NOISES,
+    SHAPES,
+    TURNS,
+    Augmentation,
+    left_right,
+    thickened,
+    thinned,
+    up_down,
+)
 
 FORM = np.full((40, 60), 255, np.uint8)
 FORM[10:20, 5:25] = 30
@@ -66,6 +77,20 @@ def test_ink_grows_and_shrinks_and_never_vanishes() -> None:
     assert (lost[4] <= 178).all()
     assert len(NOISES) == 3
     assert len(SHAPES) == 2
+
+
+def test_each_change_is_shown_alone_and_words_are_not_mirrored() -> None:
+    flip = Augmentation("flip", seed=1)
+    shown = {name: (grey, boxes) for name, grey, boxes in flip.each(FORM, BOXES)}
+    assert list(shown) == [*(NAMES[change] for change in (*SHAPES, *NOISES)), *TURNS]
+    assert all((grey != FORM).any() and grey.shape == FORM.shape for grey, _ in shown.values())
+    assert all((shown[NAMES[change]][1] is BOXES) for change in (*SHAPES, *NOISES))
+    for name, turn in TURNS.items():
+        for own, wanted in zip(shown[name], turn(FORM, BOXES), strict=True):
+            np.testing.assert_array_equal(own, wanted)
+    assert [name for name, *_ in flip.each(FORM, None)] == list(shown)[: -len(TURNS)]
+    assert not list(Augmentation("none").each(FORM, BOXES))
+    assert len(list(Augmentation("shape").each(FORM, BOXES))) == len(SHAPES)
 
 
 def test_unknown_kinds_and_shares_are_refused() -> None:

@@ -13,6 +13,7 @@ from data.forms.augment import Augmentation
 from models.forms.detect.boxes import Detections, Truth
 from pipeline.compare.markdown import markdown_table
 from pipeline.job.study import Study, log_metrics
+from pipeline.systems.forms.changes import log_form_changes
 from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.segmentation.figures import pages
 from pipeline.systems.forms.segmentation.load import Copies, Shown, load, shown
@@ -62,13 +63,15 @@ def words_of(forms: FormImages) -> list[str]:
 
 
 def log_figures(settings: FormsConfig, data: HandwrittenForms, here: Study) -> None:
-    """The first forms of each part with their boxes, and changed copies of the first training forms."""
+    """The first forms of each part with their boxes, changed copies of the first training forms, and one before and
+    after each change."""
     for name, part in data.parts.items():
         log_forms(here, shown(part, range(min(SHOWN_FORMS, len(part)))), name)
     train = data.parts["train"]
     change = Copies(train, Augmentation(settings.forms.augment, settings.seed))
     inks, truths = zip(*(change(number, 0) for number in range(min(SHOWN_FORMS, len(train)))), strict=True)
     log_forms(here, Shown(list(inks), list(truths)), "train_changed")
+    log_form_changes(here, train, Augmentation("flip", settings.seed))
 
 
 def log_forms(here: Study, forms: Shown, name: str) -> None:

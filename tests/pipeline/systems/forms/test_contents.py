@@ -30,7 +30,9 @@ def test_an_experiment_counts_and_draws_every_part(run_pipeline: Callable, clien
     assert run.data.tags["arm"] == "data"
     assert "detector/train_loss" not in run.data.metrics
     shown = artifacts(client, run, "figures")
-    assert {f"figures/{name}.svg" for name in ("train", "validation", "test", "test_style", "train_changed")} <= shown
+    assert {
+        f"figures/{name}.svg" for name in ("train", "validation", "test", "test_style", "train_changed", "changes_form")
+    } <= shown
 
 
 def test_a_run_writes_down_the_file_of_each_form_where_there_are_files(forms: HandwrittenForms) -> None:

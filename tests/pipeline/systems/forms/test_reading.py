@@ -57,6 +57,8 @@ def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
     assert metrics["evaluate/test_order_given_boxes"] > 0.5
     shown = artifacts(client, run, "figures")
     assert {"figures/test_forms.svg", "figures/test_style_forms.svg", "figures/recogniser.svg"} <= shown
+    assert "figures/changes_word.svg" in shown
+    assert "figures/changes_form.svg" not in shown  # connected ink learns from no copies
     uri = f"runs:/{run.info.run_id}/model"
     forms = ComposedForms(forms=6, validation=6, test=6, height=96, width=128, layout="free", source="stand_in").load()
     model, test = mlflow.pyfunc.load_model(uri), forms.parts["test"]

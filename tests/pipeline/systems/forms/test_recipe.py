@@ -54,9 +54,12 @@ def test_a_run_leaves_scores_boxes_figures_and_components_beside_it(run_pipeline
     first = found[found["part"] == "test"]
     assert len(said) == len(first)
     np.testing.assert_array_equal(np.sort(said["score"]), np.sort(first["score"]))
-    assert {"figures/detector.svg", "figures/test_forms.svg", "figures/test_style_precision.svg"} <= artifacts(
-        client, run, "figures"
-    )
+    assert {
+        "figures/detector.svg",
+        "figures/changes_form.svg",
+        "figures/test_forms.svg",
+        "figures/test_style_precision.svg",
+    } <= artifacts(client, run, "figures")
 
 
 def test_connected_ink_is_left_out_and_it_is_said_where_no_training_form_has_a_word(capsys) -> None:

@@ -76,9 +76,12 @@ def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
     assert ("before training" in result.out) == (kept == 0)
     assert f"at a glance ({curve['validation_cer'][kept]:.4g} %)" in result.out
     np.testing.assert_allclose(curve["ctc_loss"][1:], curve["train_loss"][1:], rtol=1e-5)
-    assert {"figures/recogniser.svg", "figures/error_rates.svg", "figures/samples.svg"} <= artifacts(
-        client, run, "figures"
-    )
+    assert {
+        "figures/recogniser.svg",
+        "figures/changes_word.svg",
+        "figures/error_rates.svg",
+        "figures/samples.svg",
+    } <= artifacts(client, run, "figures")
     uri = f"runs:/{run.info.run_id}/model"
     model, test = mlflow.pyfunc.load_model(uri), words.parts["test"]
     said = model.predict(table_of(test, 6))

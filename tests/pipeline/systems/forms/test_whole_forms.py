@@ -46,7 +46,9 @@ def test_whole_forms_are_read_without_boxes_and_the_model_reads_the_same(
     assert metrics["evaluate/test_cer"] == pytest.approx(100 * own["faults"].sum() / own["characters"].sum())
     assert {"evaluate/test_wer", "evaluate/test_style_cer", "evaluate/validation_recogniser"} <= set(metrics)
     assert not {f"evaluate/test_{name}" for name in ("order", "ap_word", "word_accuracy")} & set(metrics)
-    assert {"figures/test_forms.svg", "figures/recogniser.svg"} <= artifacts(client, run, "figures")
+    assert {"figures/changes_form.svg", "figures/test_forms.svg", "figures/recogniser.svg"} <= artifacts(
+        client, run, "figures"
+    )
 
     test, uri = forms_like(train=6, held=6).parts["test"], f"runs:/{run.info.run_id}/model"
     said = mlflow.pyfunc.load_model(uri).predict(table_of(test, 6))

@@ -5,13 +5,15 @@ from __future__ import annotations
 import torch
 
 from data.form_images import HandwrittenForms
+from data.forms.augment import Augmentation
 from models.forms.detect.components import Components
 from models.forms.reader import FormReader, WholeReader
 from pipeline.job.study import Study
-from pipeline.systems.forms.checks import boxes_given
+from pipeline.systems.forms.changes import log_changes, log_form_changes
+from pipeline.systems.forms.checks import boxes_given, detector_of
 from pipeline.systems.forms.comparison import FORMS
 from pipeline.systems.forms.config import FormsConfig
-from pipeline.systems.forms.reading.load import load
+from pipeline.systems.forms.reading.load import cut_out, load
 from pipeline.systems.forms.reading.parts import Part, detector_for, page_reader_for, recogniser_for
 from pipeline.systems.forms.reading.report import Tested, log_parts, log_read, said
 from pipeline.systems.forms.reading.scores import Reader, Sheet, least_score_of, metrics_of, read_table, sheets_of
@@ -33,6 +35,7 @@ def stages(settings: FormsConfig, data: HandwrittenForms, device: torch.device, 
     here.run.tags({"validation_error": repr(validation)})
     with here.clock.stage("report"):
         log_parts(here, detector, recogniser)
+        log_copies(settings, data, here)
         metrics = log_read(here, reader, tests, () if detector is None else detector.model.settings.kinds)
         kept = keep(settings, data, reader, validation, here)
     here.close(said(metrics, data) + kept, f"{validation:.4g} on the validation part")
@@ -51,6 +54,19 @@ def parts_of(
         return None, recogniser
     with here.clock.stage("detector"):
         return detector_for(settings, data, here, device), recogniser
+
+
+def log_copies(settings: FormsConfig, data: HandwrittenForms, here: Study) -> None:
+    """Of the first training form that has words, what is learned from before and after each change: a form and a word,
+    or where whole forms are read at once the form alone."""
+    augmentation, train = Augmentation(settings.forms.augment, settings.seed), data.parts["train"]
+    first = train.at([next(number for number, form in enumerate(train.forms()) if form.text())])
+    if settings.reader is not None:
+        log_changes(here, "form", first.image(0), None, augmentation)
+        return
+    log_changes(here, "word", cut_out(first).image(0), None, augmentation)
+    if not boxes_given(settings) and detector_of(settings).trained:
+        log_form_changes(here, first, augmentation)
 
 
 def reader_of(

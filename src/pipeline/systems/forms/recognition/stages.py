@@ -5,8 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import torch
 
+from data.forms.augment import Augmentation
 from data.word_images import HandwrittenWords
 from pipeline.job.study import Study
+from pipeline.systems.forms.changes import log_changes
 from pipeline.systems.forms.comparison import FORMS
 from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.recognition.attention import attention_of
@@ -30,8 +32,10 @@ def stages(settings: FormsConfig, data: HandwrittenWords, device: torch.device, 
         read = evaluated(settings, data, fitted)
         attention = attention_of(fitted.recogniser, data.parts["test"])
     metrics = metrics_of(read)
+    augmentation = Augmentation(settings.forms.augment, settings.seed)
     with here.clock.stage("report"):
         log_fitted(here, data, fitted, read)
+        log_changes(here, "word", data.parts["train"].image(0), None, augmentation)
         if attention is not None:
             log_attention(here, data, fitted, attention)
         kept = keep(settings, data, fitted, here)

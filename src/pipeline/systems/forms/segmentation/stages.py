@@ -6,10 +6,12 @@ import torch
 from tqdm import tqdm
 
 from data.form_images import HandwrittenForms
+from data.forms.augment import Augmentation
 from models.forms.detect.boxes import WORD
 from models.forms.detect.components import Components
 from models.forms.detect.detector import Detector
 from pipeline.job.study import Study
+from pipeline.systems.forms.changes import log_form_changes
 from pipeline.systems.forms.comparison import FORMS
 from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.segmentation.fitting import Fitted, fit
@@ -57,6 +59,8 @@ def stages(settings: FormsConfig, data: HandwrittenForms, device: torch.device, 
         tests = tests_of(settings, data, fitted)
     with here.clock.stage("report"):
         log_fitted(here, fitted, tests, settings.forms.scored)
+        if fitted.curve is not None:
+            log_form_changes(here, data.parts["train"], Augmentation(settings.forms.augment, settings.seed))
         kept = keep(settings, data, fitted, here)
     here.close(said(tests, data) + kept, f"{fitted.validation:.4g} on the validation part")
     return fitted.validation
