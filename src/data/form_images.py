@@ -171,6 +171,7 @@ class HandwrittenForms:
     """
 
     kind: ClassVar[str] = "images of forms"
+    unit: ClassVar[str] = "forms"
 
     name: str
     parts: Mapping[str, FormImages]

@@ -46,6 +46,10 @@ class WordImages(Greys):
         writers = None if self.writers is None else [self.writers[i] for i in chosen]
         return WordImages.of([self.image(i) for i in chosen], [self.texts[i] for i in chosen], writers)
 
+    def counts(self) -> dict[str, int]:
+        """Returns how many writers there are, 0 where they are not known, and how many characters all texts have."""
+        return {"writers": len(set(self.writers or ())), "characters": sum(map(len, self.texts))}
+
 
 @dataclass(frozen=True, eq=False)
 class HandwrittenWords:
@@ -59,6 +63,7 @@ class HandwrittenWords:
     """
 
     kind: ClassVar[str] = "images of words"
+    unit: ClassVar[str] = "images"
 
     name: str
     parts: Mapping[str, WordImages]
@@ -79,6 +84,11 @@ class HandwrittenWords:
         """Returns which image one is, in words, with its file where there are files."""
         file = f", file {self.files[part][number]!r}" if part in self.files else ""
         return f"image {number + 1} of the {part} part{file} ({self.parts[part].texts[number]!r})"
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """The name of the test part."""
+        return tuple(self.parts)[2:]
 
     @property
     def writers_shared(self) -> bool | None:

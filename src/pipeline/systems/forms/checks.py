@@ -21,7 +21,10 @@ Kind = TypeVar("Kind")
 TRAINED_FIRST = "word"  # recogniser.start: a word model is trained before
 FORMS, IMAGES = "data.form_images:HandwrittenForms", "data.word_images:HandwrittenWords"
 WRITTEN = ("synthetic", "both")  # data.ink with training images that a program writes
-TAKEN = {"segmentation": FORMS, "recognition": IMAGES, "pipeline": FORMS, "data": FORMS}
+TAKEN = {"segmentation": (FORMS,), "recognition": (IMAGES,), "pipeline": (FORMS,), "data": (FORMS, IMAGES)}
+MIRRORS_NOTHING = (
+    "forms.augment=flip: images of words are never mirrored, and no detector is trained; take forms.augment=thesis"
+)
 
 
 def check(settings: FormsConfig) -> None:
@@ -30,7 +33,7 @@ def check(settings: FormsConfig) -> None:
     if settings.dtype != "float32":
         raise PipelineError(f"recipe=forms computes with dtype=float32, got {settings.dtype}; leave it out")
     if isinstance(settings.data, dict):
-        refuse_other_records(settings.data["_target_"], (TAKEN[own.stage],), f"forms.stage={own.stage}")
+        refuse_other_records(settings.data["_target_"], TAKEN[own.stage], f"forms.stage={own.stage}")
     refuse_refiner(settings)
     if own.moved and (own.stage != "pipeline" or settings.reader is not None):
         raise PipelineError(
@@ -40,10 +43,7 @@ def check(settings: FormsConfig) -> None:
     if own.vocabulary is not None:
         check_vocabulary(settings, own.vocabulary)
     if own.augment == "flip" and not (own.stage in ("segmentation", "data") or trains_both(settings)):
-        raise PipelineError(
-            "forms.augment=flip: images of words are never mirrored, and no detector is trained; take "
-            "forms.augment=thesis"
-        )
+        raise PipelineError(MIRRORS_NOTHING)
     if settings.reader is not None:
         check_reader(settings)
         return

@@ -1,7 +1,8 @@
-"""`forms.stage=data`: what the data hold, counted by part, and figures of forms and of their changed copies."""
+"""`forms.stage=data`: what forms, or images of words, hold, counted by part."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,77 +10,82 @@ import pandas as pd
 import torch
 
 from data.form_images import WORD, FormImages, HandwrittenForms
-from data.forms.augment import Augmentation
-from models.forms.detect.boxes import Detections, Truth
+from data.word_images import HandwrittenWords, WordImages
 from pipeline.compare.markdown import markdown_table
+from pipeline.host.errors import PipelineError
 from pipeline.job.study import Study, log_metrics
-from pipeline.systems.forms.changes import log_form_changes
+from pipeline.settings.build import build
+from pipeline.systems.forms.checks import MIRRORS_NOTHING
 from pipeline.systems.forms.config import FormsConfig
-from pipeline.systems.forms.segmentation.figures import pages
-from pipeline.systems.forms.segmentation.load import Copies, Shown, load, shown
-from pipeline.systems.forms.segmentation.report import log_data
+from pipeline.systems.forms.contents_figures import log_figures
+from pipeline.systems.forms.recognition.report import log_data as log_words
+from pipeline.systems.forms.segmentation.load import check_boxes
+from pipeline.systems.forms.segmentation.report import log_data as log_forms
 
-__all__ = ["load", "stages"]
-COUNTS, SHOWN_FORMS, COPIES = "counts.csv", 2, "train, changed copies"
-KEY = "true boxes"
+COUNTS, COPIES = "counts.csv", "train, changed copies"
+KEPT = ("writers", "different", "unseen")  # of what is learned from, however many copies there are
+Data = HandwrittenForms | HandwrittenWords
 
 
-def stages(settings: FormsConfig, data: HandwrittenForms, device: torch.device, here: Study) -> None:  # noqa: ARG001
+def load(settings: FormsConfig) -> Data:
+    """Returns the data, cut as `size` says. Raises PipelineError where data= names neither forms nor images of words,
+    for a part of forms without what is scored, and for mirrored words."""
+    data = build("data", settings.data, settings.extensions)
+    if not isinstance(data, Data):
+        raise PipelineError(
+            "forms.stage=data takes images of forms or of words; choose data=forms_folder or words_folder (your own), "
+            "composed_forms, dhsd or composed_words"
+        )
+    if isinstance(data, HandwrittenWords) and settings.forms.augment == "flip":
+        raise PipelineError(MIRRORS_NOTHING)
+    short = data.shortened(train=settings.size.sequences, held=settings.size.sequences)
+    if isinstance(short, HandwrittenForms):
+        check_boxes(short, settings.forms.scored)
+    return short
+
+
+def stages(settings: FormsConfig, data: Data, device: torch.device, here: Study) -> None:  # noqa: ARG001
     """Counts and figures; nothing is trained, so that there is no error to return."""
-    log_data(here, data)
+    if isinstance(data, HandwrittenForms):
+        log_forms(here, data)
+    else:
+        log_words(here, data)
     with here.clock.stage("count"):
-        copies = settings.fit.epochs if settings.forms.augment != "none" else 0
-        counts = counts_of(data, copies)
+        counts = counts_of(data, copies_of(settings, data))
     here.run.table(counts, COUNTS)
     unseen = dict(zip(counts["part"], counts["unseen"], strict=True))
     log_metrics(here.run, {f"data/{name}_words_unseen": float(unseen[name]) for name in data.tests})
     if here.full:
         log_figures(settings, data, here)
     words = f"{markdown_table(counts, digits=4)}\n\nData: {data.name}, source {data.source}"
-    here.close(words, f"{sum(map(len, data.parts.values()))} forms")
+    here.close(words, f"{sum(map(len, data.parts.values()))} {data.unit}")
 
 
-def counts_of(data: HandwrittenForms, copies: int) -> pd.DataFrame:
-    """Returns a row a part: forms, boxes by class, different texts of words, and the share of its words that no
-    training form says, nan without a word; then, where there are any, what is learned from in so many changed copies of
-    the training part."""
+def copies_of(settings: FormsConfig, data: Data) -> int:
+    """Returns how many changed copies of each training image a training with these settings sees."""
+    fit = settings.fit if isinstance(data, HandwrittenForms) else settings.recognition
+    return fit.epochs if settings.forms.augment != "none" else 0
+
+
+def counts_of(data: Data, copies: int) -> pd.DataFrame:
+    """Returns a row a part: its forms and their boxes by class, or its images of words with their writers and
+    characters; different texts of words, and the share of its words that the training part does not say, nan without a
+    word; then, where there are any, what is learned from in so many changed copies of the training part."""
     known = set(words_of(data.parts["train"]))
-    rows = [row_of(name, part, known) for name, part in data.parts.items()]
-    kept = {"part": COPIES, "different": rows[0]["different"], "unseen": rows[0]["unseen"]}
-    whole = {name: copies * value for name, value in rows[0].items() if name not in kept}
-    return pd.DataFrame([*rows, *([rows[0] | whole | kept] if copies else [])])
+    rows = [row_of(name, data.unit, part, known) for name, part in data.parts.items()]
+    whole = {name: value if name in KEPT else copies * value for name, value in rows[0].items() if name != "part"}
+    return pd.DataFrame([*rows, *([{"part": COPIES, **whole}] if copies else [])])
 
 
-def row_of(name: str, forms: FormImages, known: set[str]) -> dict[str, Any]:
-    """Returns the row of a part. known: what training forms say."""
-    words = words_of(forms)
+def row_of(name: str, unit: str, part: FormImages | WordImages, known: set[str]) -> dict[str, Any]:
+    """Returns the row of a part. unit: what one of it is called, in the plural. known: what the training part says."""
+    words = words_of(part)
     unseen = float(np.mean([text not in known for text in words])) if words else float("nan")
-    return {"part": name, "forms": len(forms), **forms.counts(), "different": len(set(words)), "unseen": unseen}
+    return {"part": name, unit: len(part), **part.counts(), "different": len(set(words)), "unseen": unseen}
 
 
-def words_of(forms: FormImages) -> list[str]:
+def words_of(part: FormImages | WordImages) -> Sequence[str]:
     """Returns the texts of all words."""
-    return [text for text, kind in zip(forms.texts, forms.classes.tolist(), strict=True) if kind == WORD]
-
-
-def log_figures(settings: FormsConfig, data: HandwrittenForms, here: Study) -> None:
-    """The first forms of each part with their boxes, changed copies of the first training forms, and one before and
-    after each change."""
-    for name, part in data.parts.items():
-        log_forms(here, shown(part, range(min(SHOWN_FORMS, len(part)))), name)
-    train = data.parts["train"]
-    change = Copies(train, Augmentation(settings.forms.augment, settings.seed))
-    inks, truths = zip(*(change(number, 0) for number in range(min(SHOWN_FORMS, len(train)))), strict=True)
-    log_forms(here, Shown(list(inks), list(truths)), "train_changed")
-    log_form_changes(here, train, Augmentation("flip", settings.seed))
-
-
-def log_forms(here: Study, forms: Shown, name: str) -> None:
-    """A figure of forms with their true boxes."""
-    title = f"{here.title}: {name.replace('_', ' ')}"
-    here.run.figure(pages(forms, [as_found(own) for own in forms.truths], title=title, key=KEY), f"figures/{name}")
-
-
-def as_found(truth: Truth) -> Detections:
-    """Returns true boxes as a detector without a fault would give them."""
-    return Detections(truth.boxes, truth.classes, torch.ones(len(truth.boxes)))
+    if isinstance(part, WordImages):
+        return part.texts
+    return [text for text, kind in zip(part.texts, part.classes.tolist(), strict=True) if kind == WORD]

@@ -30,19 +30,18 @@ WITH_LANGUAGE = "crnn"  # the recogniser that has a language model in conf/
 
 
 class Stage(NamedTuple):
-    """Holds what a value of `forms.stage` means: how data are loaded, what one of them is called in the rows of their
-    sizes, and the stages after that, which return the validation error, None where nothing is trained."""
+    """Holds what a value of `forms.stage` means: how data are loaded, and the stages after that, which return the
+    validation error, None where nothing is trained."""
 
     load: Callable[[FormsConfig], Any]
-    unit: str
     stages: Callable[[FormsConfig, Any, torch.device, Study], float | None]
 
 
 STAGES = {
-    "segmentation": Stage(segmentation.load, "forms", segmentation.stages),
-    "recognition": Stage(recognition.load, "images", recognition.stages),
-    "pipeline": Stage(reading.load, "forms", reading.stages),
-    "data": Stage(contents.load, "forms", contents.stages),
+    "segmentation": Stage(segmentation.load, segmentation.stages),
+    "recognition": Stage(recognition.load, recognition.stages),
+    "pipeline": Stage(reading.load, reading.stages),
+    "data": Stage(contents.load, contents.stages),
 }
 
 
@@ -73,28 +72,28 @@ def language_in_words(settings: FormsConfig, job: Job) -> str:
     return "" if own == usual else ", language model" if own else ", no language model"
 
 
-def names_of_run(settings: FormsConfig, job: Job) -> Named:
-    """Returns what the run is called and tagged with."""
+def names_of_run(settings: FormsConfig, job: Job, unit: str) -> Named:
+    """Returns what the run is called and tagged with. unit: what one of the data is called, in the plural."""
     arm, own = arm_of(settings, job), settings.forms
     tags = {"arm": arm, "stage": own.stage, "scored": own.scored, "augment": own.augment,
             "model": model_of(settings, job)}  # fmt: skip
     name, words = str(job.choices.get("experiment") or settings.recipe), ["-".join(WORDS.findall(arm))]
     known = "" if own.vocabulary is None else repr(read_vocabulary(own.vocabulary, where="forms.vocabulary"))
-    return Named(name, words=words, tags=tags, passed_over=passed_over(settings), content=known)
+    return Named(name, words=words, tags=tags, passed_over=passed_over(settings, unit), content=known)
 
 
-def passed_over(settings: FormsConfig) -> tuple[str, ...]:
+def passed_over(settings: FormsConfig, unit: str) -> tuple[str, ...]:
     """Returns the sections that change nothing in a run."""
     without = tuple(name for name in ("refiner", "reader") if getattr(settings, name) is None)
     if settings.forms.stage == "data":
-        return ("detector", "recogniser", "recognition", *without)
+        return ("detector", "recogniser", "recognition" if unit == "forms" else "fit", *without)
     if settings.reader is not None:
         return ("detector", "fit", "recogniser", *without)
     return ("detector", "fit", *without) if boxes_given(settings) else without
 
 
 def log_files(here: Study, data: Any, unit: str) -> None:
-    """The file behind the number of each form or image, where there are files. unit: as of `Stage`."""
+    """The file behind the number of each form or image, where there are files. unit: as of `names_of_run`."""
     rows = [(part, number, file) for part, own in data.files.items() for number, file in enumerate(own)]
     if rows:
         here.run.table(pd.DataFrame(rows, columns=["part", unit.removesuffix("s"), "file"]), "files.csv")
@@ -107,8 +106,8 @@ def train(settings: FormsConfig, job: Job) -> float | None:
     device, clock = set_up(settings, job), Clock()
     with clock.stage("load"):
         data = own.load(settings)
-    sizes = ", ".join(f"{row[own.unit]} {row['part']}" for row in data.sizes())
-    tqdm.write(f"{data.name}: {sizes} {own.unit}")
-    with study(settings, job, data, device, clock, names_of_run(settings, job)) as here:
-        log_files(here, data, own.unit)
+    sizes = ", ".join(f"{row[data.unit]} {row['part']}" for row in data.sizes())
+    tqdm.write(f"{data.name}: {sizes} {data.unit}")
+    with study(settings, job, data, device, clock, names_of_run(settings, job, data.unit)) as here:
+        log_files(here, data, data.unit)
         return own.stages(settings, data, device, here)

@@ -13,6 +13,7 @@ import pytest
 
 from data.form_images import WORD, FormImages, HandwrittenForms
 from data.forms.composer import ComposedForms
+from data.word_images import PARTS, HandwrittenWords, WordImages
 from logged import artifacts, only_run, table
 from pipeline.systems.forms.contents import COPIES, counts_of
 from pipeline.systems.forms.recipe import log_files
@@ -33,6 +34,36 @@ def test_an_experiment_counts_and_draws_every_part(run_pipeline: Callable, clien
     assert {
         f"figures/{name}.svg" for name in ("train", "validation", "test", "test_style", "train_changed", "changes_form")
     } <= shown
+
+
+def test_an_experiment_counts_and_draws_images_of_words(run_pipeline: Callable, client) -> None:
+    result = run_pipeline("+experiment=forms_data", "data=dhsd", "size=tiny", "data.source=stand_in")
+    assert result.status == 0, result.err
+    run = only_run(client)
+    counts = table(run, "counts.csv").set_index("part")
+    assert list(counts.index) == ["train", "validation", "test", COPIES]
+    assert list(counts) == ["images", "writers", "characters", "different", "unseen"]
+    assert counts.loc[COPIES, "images"] == 2 * counts.loc["train", "images"]  # two epochs
+    assert run.data.metrics["data/test_words_unseen"] == counts.loc["test", "unseen"]
+    shown = {f"figures/{name}.svg" for name in ("train", "validation", "test", "train_changed", "changes_word")}
+    assert shown <= artifacts(client, run, "figures")
+
+
+def test_writers_and_characters_are_those_counted_one_by_one() -> None:
+    images = [np.full((4, 4), shade, np.uint8) for shade in range(6)]
+    texts = (["ab", "cd", "ab"], ["ab"], ["cd", "xyz"])
+    ends, who = np.cumsum([0, 3, 1, 2]), ["x", "y", "x", "y", "z", "x"]
+    parts = {
+        name: WordImages.of(images[begin:end], own, who[begin:end])
+        for name, own, begin, end in zip(PARTS, texts, ends, ends[1:], strict=False)
+    }
+    words = HandwrittenWords("mine", parts, "here")
+    rows = counts_of(words, 3).set_index("part")
+    assert rows.loc["train"].tolist() == [3, 2, 6, 2, 0]
+    assert rows.loc["validation"].tolist() == [1, 1, 2, 1, 0]
+    assert rows.loc["test"].tolist() == [2, 2, 5, 2, 0.5]
+    assert rows.loc[COPIES].tolist() == [9, 2, 18, 2, 0]
+    assert list(counts_of(words, 0)["part"]) == list(PARTS)
 
 
 def test_a_run_writes_down_the_file_of_each_form_where_there_are_files(forms: HandwrittenForms) -> None:
@@ -75,7 +106,8 @@ def test_a_part_without_a_word_has_no_share_and_without_copies_there_is_no_row_o
 
 def test_what_cannot_be_is_refused_in_one_line(run_pipeline: Callable) -> None:
     for asked, said in (
-        (("data=dhsd",), "forms.stage=data takes images of forms"),
+        (("data=funsd",), "forms.stage=data takes images of forms or images of words: choose"),
+        (("data=dhsd", "data.source=stand_in", "forms.augment=flip"), "forms.augment=flip: images of words are never"),
         (("tracking.register=mine",), "tracking.register: forms.stage=data makes no model; leave it out"),
     ):
         assert said in run_pipeline("recipe=forms", "forms.stage=data", "size=tiny", *asked).error

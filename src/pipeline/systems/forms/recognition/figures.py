@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,6 +79,19 @@ def samples(words: WordImages, read: pd.DataFrame, *, title: str) -> Figure:
             side.set(linestyle=WRONG if wrong else RIGHT, linewidth=1.3, edgecolor=colour(2) if wrong else colour(0))
         said = f"{own.read}\nwrong, true: {own.true}" if wrong else str(own.read)
         panel.set_xlabel(said.replace("$", r"\$"), fontsize=SMALL_SIZE)
+    return figure
+
+
+def with_texts(images: Sequence[np.ndarray], texts: Sequence[str], *, title: str) -> Figure:
+    """Draws images, uint8 (height, width), with what each says below it."""
+    rows = -(-len(images) // COLUMNS)
+    figure = new_figure(7.0, 0.7 + 0.95 * rows, title)
+    for place, (image, text) in enumerate(zip(images, texts, strict=True)):
+        panel = figure.add_subplot(rows, COLUMNS, place + 1)
+        panel.imshow(image, cmap="gray", vmin=0, vmax=255)
+        panel.set_xticks([])
+        panel.set_yticks([])
+        panel.set_xlabel(text.replace("$", r"\$"), fontsize=SMALL_SIZE)
     return figure
 
 
