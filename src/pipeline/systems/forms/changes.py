@@ -10,7 +10,7 @@ from data.form_images import FormImages
 from data.forms.augment import DRAWS, Augmentation
 from pipeline.job.study import Study
 from pipeline.plotting import HEADING, colour, new_figure
-from pipeline.systems.forms.segmentation.figures import outline
+from pipeline.systems.forms.outlines import outline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

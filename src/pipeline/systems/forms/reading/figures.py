@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from models.forms.page_scores import meant
 from models.forms.reader import NO_ORDER, text_of
 from pipeline.plotting import SMALL_SIZE, colour, new_figure
+from pipeline.systems.forms.outlines import outline
 from pipeline.systems.forms.reading.scores import FOUND, Sheet, at_least
-from pipeline.systems.forms.segmentation.figures import outline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

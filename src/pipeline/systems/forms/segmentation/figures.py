@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from models.forms.detect.average_precision import curve
 from models.forms.detect.boxes import CLASSES, Detections, Truth
@@ -14,10 +14,10 @@ from pipeline.plotting import (
     new_axes,
     new_figure,
 )
+from pipeline.systems.forms.outlines import outline
 from pipeline.systems.forms.segmentation.load import Shown
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 LABELS = {
@@ -71,11 +71,3 @@ def explain(figure: Figure, key: str) -> None:
                for place, (dashes, name) in enumerate(zip(DASHES, CLASSES[1:], strict=True))]  # fmt: skip
     places = {"loc": "outside lower center", "ncols": len(handles)}
     figure.legend(handles=handles, **places, fontsize=SMALL_SIZE, title=key, title_fontsize=SMALL_SIZE)
-
-
-def outline(panel: Axes, box: Sequence[float], **style: Any) -> None:
-    """Draws a box; pixels are centred on whole numbers."""
-    from matplotlib.patches import Rectangle
-
-    x0, y0, x1, y1 = box
-    panel.add_patch(Rectangle((x0 - 0.5, y0 - 0.5), x1 - x0, y1 - y0, fill=False, **style))
