@@ -1,4 +1,4 @@
-"""The errors of arms side by side."""
+"""What was taken for what in a run, and the errors of arms side by side."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import numpy as np
 
 from pipeline.plotting import (
     CAP,
+    HEADING,
     MARKER,
     SMALL_SIZE,
     Grid,
     colour,
     legend,
+    new_figure,
     new_panels,
     style,
     written_out,
@@ -21,11 +23,46 @@ from pipeline.plotting import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 WIDTH, MARGIN, LINE, HEAD = 4.2, 0.6, 0.28, 1.3  # of a panel, and around it; of an arm and of the rest of the height
+ROOM, CELL = 2.4, 0.52  # of a table of counts: around it, and of a cell, in inches
+MOST_NAMES, LETTERS = 20, 24  # that such a table shows, and of each of them
+DARK = 0.62  # share of a row from which a cell has white letters
 BESIDE, APART = 16.0, 1.04  # words between two arms, and times so many tokens
+
+
+def confusion_figure(counts: pd.DataFrame, *, unit: str, title: str) -> Figure:
+    """Draws how often each kind or class was taken for which; of more than `MOST_NAMES` the most frequent ones.
+
+    counts: as `scores.confusion_of` gives them. unit: what is counted.
+    """
+    shares = counts.div(counts.sum(axis=1).clip(lower=1), axis=0)
+    chosen = counts.sum(axis=1).sort_values(ascending=False, kind="stable").index[:MOST_NAMES]
+    names = [name for name in counts.index if name in chosen]
+    if len(names) < len(counts):
+        title = f"{title}, the {len(names)} most frequent of {len(counts)} names"
+    side = ROOM + CELL * len(names)
+    figure = new_figure(side, side, title)
+    panel = figure.add_subplot()
+    draw_counts(panel, counts.loc[names, names], shares.loc[names, names].to_numpy())
+    panel.set_xlabel(f"named ({unit}; no number: none)\nshade: share of all {unit} of the row", fontsize=HEADING)
+    panel.set_ylabel("true", fontsize=HEADING)
+    return figure
+
+
+def draw_counts(panel: Axes, counts: pd.DataFrame, shares: np.ndarray) -> None:
+    """Fills the panel with a cell a count, shaded by its share."""
+    panel.imshow(shares, cmap="Greys", vmin=0, vmax=1)
+    for (row, column), count in np.ndenumerate(counts.to_numpy()):
+        letters = {"color": "white" if shares[row, column] > DARK else "black", "fontsize": SMALL_SIZE}
+        panel.text(column, row, str(count) if count else "", ha="center", va="center", **letters)
+    names = [name if len(name) <= LETTERS else f"{name[: LETTERS - 1]}…" for name in map(str, counts.index)]
+    words: dict[str, Any] = {"fontsize": SMALL_SIZE, "parse_math": False}
+    panel.set_xticks(range(len(names)), names, rotation=45, ha="right", rotation_mode="anchor", **words)
+    panel.set_yticks(range(len(names)), names, **words)
 
 
 def errors_by_arm(means: Any, *, title: str) -> Figure:

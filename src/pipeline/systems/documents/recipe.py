@@ -19,7 +19,7 @@ from pipeline.systems.documents.comparison import DOCUMENTS
 from pipeline.systems.documents.config import DocumentsConfig
 from pipeline.systems.documents.fitting import Fitted, fit, guessed_of
 from pipeline.systems.documents.load import Loaded, Read, load, prepare, unlearned, vocabulary_of
-from pipeline.systems.documents.report import log_data, log_fitted, said
+from pipeline.systems.documents.report import log_data, log_fitted, log_pictures, said
 from pipeline.systems.documents.scores import Scored, guessing_loss, predictor_of, score_of_part
 
 WORDS = re.compile(r"[\w@]+")
@@ -73,6 +73,7 @@ def stages(settings: DocumentsConfig, job: Job, loaded: Loaded, here: Study) -> 
         others = baselines_of(settings, loaded.data)
     with here.clock.stage("report"):
         log_fitted(here, fitted, tested, others, noise_of(settings))
+        log_pictures(here, tested, loaded.data, settings.documents.task)
         kept = keep(settings, job, loaded, fitted, here)
     here.close(said(tested, others, loaded.data) + kept, f"{tested.error:.4g} on the test part")
     return fitted.validation

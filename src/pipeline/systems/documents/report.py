@@ -11,12 +11,15 @@ from data.pages import Documents
 from pipeline.compare.markdown import markdown_table
 from pipeline.job.curve_report import log_curve
 from pipeline.job.study import Study, log_metrics
+from pipeline.systems.documents.figures import confusion_figure
 from pipeline.systems.documents.fitting import Fitted
-from pipeline.systems.documents.load import Loaded, chunks_by_document
-from pipeline.systems.documents.scores import Scored
+from pipeline.systems.documents.load import Loaded, chunks_by_document, outputs_of
+from pipeline.systems.documents.scores import Scored, confusion_of, worth_a_row
 from pipeline.systems.documents.sight import sight_of
+from pipeline.systems.documents.tagged_page import page_figure, tagged_page
 
 BY_DOCUMENT, PREDICTIONS, BASELINES = "by_document.csv", "predictions.csv", "baselines.csv"
+CONFUSION, CORNER = "confusion.csv", "true \\ named"
 LABELS = {
     "train_loss": "training loss\n(nats)", "validation_loss": "validation loss\n(nats a hidden token)",
     "validation_error": "validation error",
@@ -63,10 +66,26 @@ def log_fitted(here: Study, fitted: Fitted, tested: Scored, others: Mapping[str,
     if others:
         tables = [own.by_document.assign(baseline=f"{name} {noise}".strip()) for name, own in others.items()]
         here.run.table(pd.concat(tables, ignore_index=True), BASELINES)
-    if len(tested.predictions):
-        here.run.table(tested.predictions, PREDICTIONS)
+    predictions = worth_a_row(tested.predictions)
+    if len(predictions):
+        here.run.table(predictions, PREDICTIONS)
     for stage, progress in fitted.curves.items() if here.full else ():
         log_curve(here, progress, LABELS, stage)
+
+
+def log_pictures(here: Study, tested: Scored, data: Documents, task: str) -> None:
+    """With all details: what was taken for what, as a table and as a figure, and a page of the test part with its tags,
+    where they have boxes."""
+    if not here.full or task == "mlm":
+        return
+    counts = confusion_of(tested.predictions, outputs_of(task, data))
+    here.run.table(counts.rename_axis(index=CORNER).reset_index(), CONFUSION)
+    unit = "words" if task == "entities" else "documents"
+    title = f"{here.title}: {unit} of the test part"
+    here.run.figure(confusion_figure(counts, unit=unit, title=title), "figures/confusion")
+    shown = tagged_page(data.parts["test"], tested.predictions) if task == "entities" else None
+    if shown is not None:
+        here.run.figure(page_figure(shown, title=here.title), "figures/page")
 
 
 def metrics_of(tested: Scored) -> dict[str, float]:

@@ -54,18 +54,22 @@ def score_of_part(predictor: DocumentPredictor, loaded: Loaded, part: str) -> Sc
     documents = loaded.data.parts[part]
     found = {place: predictor.joined(chunks) for place, chunks in chunks_by_document(loaded.parts[part])}
     if predictor.head == TAGS:
-        labels = [tagged(predictor.outputs, found[place]).labels for place in range(len(documents))]
-        return scored_tags(documents, labels)
+        said = [tagged(predictor.outputs, found[place]) for place in range(len(documents))]
+        return scored_tags(documents, [own.labels for own in said], [own.probabilities for own in said])
     shares = np.stack([found[place].probabilities[0] for place in range(len(documents))])
     return scored_classes(documents, [predictor.outputs[i] for i in shares.argmax(1)], shares.max(1))
 
 
-def scored_tags(documents: Sequence[Document], labels: Sequence[Sequence[str]]) -> Scored:
+def scored_tags(
+    documents: Sequence[Document], labels: Sequence[Sequence[str]], shares: Sequence[np.ndarray] | None = None
+) -> Scored:
     """Returns the scores of tags of the words of documents. Words behind the last tag, which documents.overflow=cut
-    leaves out, count as not tagged."""
+    leaves out, count as not tagged. shares: the probabilities of the tags, (word,) each, where there are any."""
     named = [[*own, *[OUTSIDE] * (len(each.words) - len(own))] for own, each in zip(labels, documents, strict=True)]
     rows = pd.DataFrame([tag_row(*own) for own in zip(documents, named, strict=True)])
     words = pd.concat([word_rows(*own) for own in zip(documents, named, strict=True)], ignore_index=True)
+    if shares is not None:
+        words["probability"] = np.concatenate([padded(*own) for own in zip(shares, documents, strict=True)])
     error = float(error_of("entities", rows[list(SUMS["entities"])].sum().to_numpy(float)))
     return Scored(error, rows, entity_scores(rows, words) | value_scores(documents, named), words)
 
@@ -78,11 +82,34 @@ def tag_row(document: Document, named: Sequence[str]) -> dict[str, Any]:
 
 
 def word_rows(document: Document, named: Sequence[str]) -> pd.DataFrame:
-    """Returns the words of a document that are tagged, or were taken for tagged ones."""
-    words: Any = pd.DataFrame(
-        {"document": document.name, "word": range(len(named)), "tag": document.tags, "named": named}
-    )
-    return words[(words["tag"] != OUTSIDE) | (words["named"] != OUTSIDE)]
+    """Returns a row for each word of a document, with its tag and the one that it was given."""
+    return pd.DataFrame({"document": document.name, "word": range(len(named)), "tag": document.tags, "named": named})
+
+
+def padded(shares: np.ndarray, document: Document) -> np.ndarray:
+    """Returns the probabilities of a document's tags, (word,), NaN for words that are not read."""
+    return np.pad(shares, (0, len(document.words) - len(shares)), constant_values=np.nan)
+
+
+def worth_a_row(predictions: Any) -> pd.DataFrame:
+    """Returns the predictions that a table shows: of words those that have a tag or were given one, of classes all."""
+    if "tag" not in predictions:
+        return predictions
+    return predictions[(predictions["tag"] != OUTSIDE) | (predictions["named"] != OUTSIDE)]
+
+
+def confusion_of(predictions: Any, outputs: Sequence[str]) -> pd.DataFrame:
+    """Returns how often what is one kind or class, a row each, was taken for another, a column each. Words count by the
+    kind of their entity, "O" for those in none. outputs: the tags or classes, in the order of the rows."""
+    side, name = ("tag", kind_of) if "tag" in predictions else ("label", str)
+    names = list(dict.fromkeys(map(name, outputs)))
+    counts: Any = pd.crosstab(predictions[side].map(name), predictions["named"].map(name))
+    return counts.reindex(index=names, columns=names, fill_value=0).rename_axis(index="true", columns="named")
+
+
+def kind_of(tag: str) -> str:
+    """Returns the kind of entity that a tag is of, "O" for the tag "O"."""
+    return tag.partition("-")[2] or tag
 
 
 def value_scores(documents: Sequence[Document], named: Sequence[Sequence[str]]) -> dict[str, float]:

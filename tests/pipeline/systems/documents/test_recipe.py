@@ -50,7 +50,10 @@ def test_a_run_leaves_scores_tables_figures_and_a_model_that_says_the_same(run_p
     assert metrics["data/documents_cut"] == 0
     assert table(run, "curves/finetune.csv")["epoch"].tolist() == [0, 1, 2]
     assert {f"{stage}/seconds" for stage in ("load", "plan", "pretrain", "finetune", "evaluate")} <= set(metrics)
-    assert {"figures/pretrain.svg", "figures/finetune.svg"} <= artifacts(client, run, "figures")
+    drawn = {f"figures/{name}.svg" for name in ("pretrain", "finetune", "confusion", "page")}
+    assert drawn <= artifacts(client, run, "figures")
+    counts = table(run, "confusion.csv").set_index("true \\ named")
+    assert counts.sum().sum() == rows["words"].sum()
     documents = SyntheticDocuments(train=6, validation=3, test=3, words=60, questions=6, values=3).load().parts["test"]
     model = mlflow.pyfunc.load_model(f"runs:/{run.info.run_id}/model")
     said = model.predict(table_of(documents))
@@ -60,12 +63,16 @@ def test_a_run_leaves_scores_tables_figures_and_a_model_that_says_the_same(run_p
     assert said["label"].tolist() == [
         told.get(key, "O") for key in zip(said["document"], place, strict=True)
     ]  # fmt: skip
+    both = predicted.merge(said.assign(place=place), left_on=["document", "word"], right_on=["document", "place"])
+    assert both["probability_x"].tolist() == pytest.approx(both["probability_y"].tolist())
+    assert len(both) == len(predicted)
 
 
 def test_a_model_that_cuts_is_logged_as_it_was_scored(run_pipeline: Callable, client) -> None:
     result = run_pipeline(*SMALL, "documents.overflow=cut", "tracking.detail=summary", "documents.baselines=false")
     assert result.status == 0, result.err
     run = only_run(client)
+    assert not {"confusion.csv", "figures"} & artifacts(client, run)
     assert run.data.tags["mlflow.note.content"].endswith("recipe=predict does not take it.\n")
     assert run.data.metrics["data/documents_cut"] == run.data.metrics["data/documents"]
     documents = SyntheticDocuments(train=6, validation=3, test=3, words=60, questions=6, values=3).load().parts["test"]
