@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.sequence.patterns import Distance, Keys, Layout, check_positive, ranges
+from models.sequence.patterns import Distance, Keys, Layout, WithGlobalTokens, check_positive, everywhere_of, ranges
 from models.sequence.plans import BLOCK, blocks_of, starts_of
 
 
@@ -26,16 +26,17 @@ class Pairs(NamedTuple):
 
 
 @dataclass(frozen=True)
-class DistanceKeysWindowValues:
+class DistanceKeysWindowValues(WithGlobalTokens):
     """Is o_i = Σ_m softmax_m(q_i·k_S(i,m) / √d) v_T(i,m), with S(i) of `Distance` and T(i) as many tokens around i.
 
-    Both lists are in the order of the text; T(i) moves inwards at the ends of a document. Tokens everywhere are added
+    Both lists are in the order of the text; T(i) moves inwards at the ends of a document. Global tokens are added
     to both lists of the others, and attend to all tokens as usual. Raises ValueError for fewer neighbours than one.
     """
 
     neighbours: int = 128
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_positive(neighbours=self.neighbours)
 
     def pairs(self, layout: Layout, generator: np.random.Generator) -> Pairs:
@@ -43,7 +44,7 @@ class DistanceKeysWindowValues:
         near = Distance(self.neighbours).keys(layout, generator)
         counts, own = np.diff(near.offsets), np.arange(layout.count)
         first = np.clip(own - counts // 2, 0, layout.count - counts)
-        chosen = np.flatnonzero(layout.everywhere)
+        chosen = everywhere_of(self, layout)
         return Pairs(*(with_everywhere(each, chosen) for each in (near, ranges(first, first + counts - 1))))
 
 

@@ -6,6 +6,7 @@ equal have an order, so that processors agree.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,6 +14,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from models.sequence.neighbours import nearest, within
+
+FIRST = "first"  # the global token of a document
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,10 +92,31 @@ class Pattern(Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True)
+class WithGlobalTokens:
+    """Is a pattern that may have a global token, which attends to all tokens of the document and which all attend to.
+
+    global_tokens: ("first",), the first token of the document, or () for none. Raises ValueError for others.
+    """
+
+    global_tokens: Sequence[str] = (FIRST,)
+
+    def __post_init__(self) -> None:
+        if self.global_tokens not in ((FIRST,), [FIRST], (), []):
+            raise ValueError(f"global_tokens must be [first] or [], got {self.global_tokens!r}")
+        object.__setattr__(self, "global_tokens", tuple(self.global_tokens))
+
+
+def everywhere_of(pattern: object, layout: Layout) -> np.ndarray:
+    """Returns the numbers of the tokens `everywhere`; none for a pattern without global tokens."""
+    without = isinstance(pattern, WithGlobalTokens) and not pattern.global_tokens
+    return np.flatnonzero(layout.everywhere & (not without))
+
+
 def keys_of(pattern: Pattern, layout: Layout, generator: np.random.Generator) -> Keys:
     """Returns the keys of a pattern and those that tokens `everywhere` add: each of them is a key of every query, and
-    has all tokens of the document as its keys."""
-    own, chosen = pattern.keys(layout, generator), np.flatnonzero(layout.everywhere)
+    has all tokens of the document as its keys. A pattern without global tokens has its own keys alone."""
+    own, chosen = pattern.keys(layout, generator), everywhere_of(pattern, layout)
     if not len(chosen):
         return own
     all_tokens = np.arange(layout.count)
@@ -130,7 +154,7 @@ class Full:
 
 
 @dataclass(frozen=True)
-class SlidingWindow:
+class SlidingWindow(WithGlobalTokens):
     """Is N(i) = {j : |i − j| ≤ window / 2}, thesis (2.29) to (2.32), as Longformer has it (Beltagy et al. 2020).
 
     Away from both ends these are window + 1 keys. Raises ValueError for a window that is odd or below 2.
@@ -139,6 +163,7 @@ class SlidingWindow:
     window: int = 128
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_even("window", self.window)
 
     def keys(self, layout: Layout, generator: np.random.Generator) -> Keys:  # noqa: ARG002
@@ -149,7 +174,8 @@ class SlidingWindow:
 
 @dataclass(frozen=True)
 class WindowRandom:
-    """Is BigBird's pattern (Zaheer et al. 2020; thesis (2.33), (2.34)), the same for every length.
+    """Is BigBird's pattern (Zaheer et al. 2020; thesis (2.33), (2.34)), the same for every length. Its first block is
+    global, and so is the first token.
 
     Each block of `block` tokens attends to itself, to the blocks beside it, to `random_blocks` drawn without
     replacement from the rest, and to the first and the last, which attend to all. Raises ValueError for a block below
@@ -182,7 +208,7 @@ class WindowRandom:
 
 
 @dataclass(frozen=True)
-class Distance:
+class Distance(WithGlobalTokens):
     """Is N(i) = the `neighbours` tokens of least ‖c_i − c_j‖², itself among them, thesis (2.35), (2.36).
 
     Of equally distant tokens those nearer in the text come first, then the earlier ones. A token without a centre has
@@ -195,6 +221,7 @@ class Distance:
     slack: float = 0.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_positive(neighbours=self.neighbours)
         if not self.slack >= 0:
             raise ValueError(f"slack must be at least 0, got {self.slack}")
@@ -206,7 +233,7 @@ class Distance:
 
 
 @dataclass(frozen=True)
-class DistanceWindow:
+class DistanceWindow(WithGlobalTokens):
     """Is the union of `Distance` and `SlidingWindow`, as figure 2.15d of the thesis has it. Raises ValueError as these
     do."""
 
@@ -215,6 +242,7 @@ class DistanceWindow:
     mutual: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_positive(neighbours=self.neighbours)
         check_even("window", self.window)
 
@@ -225,7 +253,7 @@ class DistanceWindow:
 
 
 @dataclass(frozen=True)
-class SpatialWindow:
+class SpatialWindow(WithGlobalTokens):
     """Is N(i) = {j : |x_i − x_j| ≤ width and |y_i − y_j| ≤ height}, in the unit of the centres: a symmetric pattern.
 
     A token without a centre has itself alone. Raises ValueError for a size that is not above 0.
@@ -235,6 +263,7 @@ class SpatialWindow:
     height: float
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_positive(width=self.width, height=self.height)
 
     def keys(self, layout: Layout, generator: np.random.Generator) -> Keys:  # noqa: ARG002

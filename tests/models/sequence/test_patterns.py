@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from models.runtime.plain import made_of, plain
 from models.sequence import neighbours
 from models.sequence.orders import page_order, reading_order
+from models.sequence.paired import DistanceKeysWindowValues
 from models.sequence.patterns import (
     Distance,
     DistanceWindow,
@@ -19,6 +23,7 @@ from models.sequence.patterns import (
     SlidingWindow,
     SpatialWindow,
     WindowRandom,
+    WithGlobalTokens,
     keys_of,
 )
 from page_layouts import layout
@@ -71,6 +76,32 @@ def test_patterns_are_what_they_say(count: int, grid: bool) -> None:
     }
     for pattern, allowed in expected.items():
         np.testing.assert_array_equal(dense(pattern, place), with_first(allowed), err_msg=str(pattern))
+        if isinstance(pattern, WithGlobalTokens):
+            alone = replace(pattern, global_tokens=[])
+            np.testing.assert_array_equal(dense(alone, place), allowed, err_msg=str(alone))
+
+
+def test_pairs_are_those_of_the_page_and_the_text_where_no_token_is_global() -> None:
+    place, chance = layout(12), np.random.default_rng(0)
+    alone, usual = (DistanceKeysWindowValues(3, global_tokens=own).pairs(place, chance) for own in ((), ("first",)))
+    np.testing.assert_array_equal(alone.keys.matrix().toarray() > 0, near(place, 3))
+    assert np.diff(alone.values.offsets).tolist() == [1] + [3] * 11
+    assert np.diff(usual.values.offsets).tolist() == [12] + [4] * 11
+    assert alone.keys.of(0).tolist() == alone.values.of(0).tolist() == [0]
+
+
+@pytest.mark.parametrize("given", ["first", ["second"], [0], None, ["first", "first"]])
+def test_no_other_token_is_global(given: Any) -> None:
+    with pytest.raises(ValueError, match=r"^global_tokens must be \[first\] or \[\], got"):
+        SlidingWindow(6, global_tokens=given)
+
+
+def test_global_tokens_as_a_list_are_the_same_pattern() -> None:
+    own = Distance(5, global_tokens=["first"])
+    assert own == Distance(5) == made_of(plain(own, "pattern")) != Distance(5, global_tokens=())
+    before = plain(own, "pattern")
+    del before["fields"]["global_tokens"]  # as it was saved before there was the setting
+    assert made_of(before) == own
 
 
 def test_all_in_one_place_are_neighbours_in_the_order_of_the_text() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from models.documents.chunks import SPATIAL, AnyPattern
 from models.documents.network import Architecture
+from models.sequence.patterns import WithGlobalTokens
 from models.sequence.vocabulary import library
 from pipeline.host.errors import PipelineError, said_of
 from pipeline.settings.build import build
@@ -17,6 +18,7 @@ def check(settings: DocumentsConfig) -> None:
     except ImportError as error:
         raise PipelineError(f"recipe=documents: {error}") from error
     check_layout(settings)
+    check_global(settings)
     with said_of("encoder"):
         architecture_of(settings, vocabulary=1, outputs=0)
     check_lengths(settings)
@@ -32,6 +34,17 @@ def check_layout(settings: DocumentsConfig) -> None:
         raise PipelineError(
             f"documents.layout=text: the attention {type(pattern).__name__} looks at where words stand; take "
             "attention=sliding_window, window_random or full, or documents.layout=boxes"
+        )
+
+
+def check_global(settings: DocumentsConfig) -> None:
+    """Raises PipelineError where a class is asked for and the first token, off which it is read, sees no more than its
+    own keys."""
+    pattern = pattern_of(settings)
+    if settings.documents.task == "classes" and isinstance(pattern, WithGlobalTokens) and not pattern.global_tokens:
+        raise PipelineError(
+            "documents.task=classes reads the class off the first token, which sees few others with "
+            "attention.global_tokens=[]; take [first], or another task"
         )
 
 

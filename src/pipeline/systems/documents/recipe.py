@@ -31,12 +31,18 @@ def arm_of(settings: DocumentsConfig, job: Job) -> str:
     own = settings.documents
     unguessed = "" if settings.pretrain.steps else "no pretraining"
     if own.variant:
-        return " ".join(word for word in (own.variant, noise_of(settings), unguessed) if word)
-    words = [str(job.choices.get("attention")), "" if own.layout == "boxes" else own.layout]
+        words = [own.variant, globals_of(settings), noise_of(settings), unguessed]
+        return " ".join(word for word in words if word)
+    words = [str(job.choices.get("attention")), globals_of(settings), "" if own.layout == "boxes" else own.layout]
     encoder = str(job.choices.get("encoder"))
     words += [noise_of(settings), f"@{own.max_length}" if own.overflow == "cut" else ""]
     words += ["" if encoder == USUAL["encoder"] else encoder, unguessed]
     return " ".join(word for word in words if word)
+
+
+def globals_of(settings: DocumentsConfig) -> str:
+    """Returns that no token is global, "" where the first is."""
+    return "no global token" if settings.attention.get("global_tokens") == [] else ""
 
 
 def noise_of(settings: DocumentsConfig) -> str:

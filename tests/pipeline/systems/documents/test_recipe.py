@@ -85,6 +85,17 @@ def test_a_model_that_cuts_is_logged_as_it_was_scored(run_pipeline: Callable, cl
     assert said["label"].isna().any()
 
 
+def test_arms_without_a_global_token_stand_beside_those_with_one(run_pipeline: Callable, client) -> None:
+    asked = ("attention.global_tokens=[],[first]", "attention.window=8", "pretrain.steps=0")
+    result = run_pipeline("-m", *QUIET, *asked, "documents.baselines=false")
+    assert result.status == 0, result.err
+    parent = next(run for run in client.search_runs(["1", "2"]) if "multirun" in run.info.run_name)
+    means = table(parent, "means.csv").set_index("arm")
+    alone, usual = "distance_window no global token no pretraining", "distance_window no pretraining"
+    assert set(means.index) == {usual, alone}
+    assert means.loc[alone, "keys_per_query"] < means.loc[usual, "keys_per_query"]
+
+
 def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_dropout(
     run_pipeline: Callable, client, monkeypatch
 ) -> None:
@@ -244,6 +255,8 @@ def test_a_validation_part_without_an_entity_is_refused() -> None:
     (("finetune.max_tokens=20",), "finetune.max_tokens=20 is less than documents.max_length=48"),
     (("documents.vocabulary=100",), "documents.vocabulary=100: pieces must be at least 260"),
     (("attention.window=7",), "attention: window must be an even number"),
+    (("attention.global_tokens=[0,1]",), "attention: global_tokens must be [first] or [], got [0, 1]"),
+    (("documents.task=classes", "attention.global_tokens=[]"), "reads the class off the first token, which sees few"),
     (("documents.layout=text",), "documents.layout=text: the attention DistanceWindow looks at where words stand"),
     (("encoder.heads=3",), "encoder: width must be a multiple of heads"),
     (("documents.task=mlm", "pretrain.share=0.00001"), "no token of 3 documents, validation-0 first, is hidden"),
