@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -98,6 +98,16 @@ def shortened_words(tokens: PageTokens, most: int) -> PageTokens:
     return PageTokens(tokens.ids[kept], words, places, tokens.boxes[kept], tokens.pages[kept], count)
 
 
+def by_layer(patterns: Mapping[str, AnyPattern], per_layer: Sequence[str]) -> tuple[AnyPattern, ...]:
+    """Returns the pattern of each layer by its name. Raises ValueError without a name, and for one that is not among
+    the patterns."""
+    unknown = [name for name in per_layer if name not in patterns]
+    if unknown or not per_layer:
+        said = f"names {unknown[0]!r}" if unknown else "is empty"
+        raise ValueError(f"per_layer {said}; name for each layer one of {', '.join(patterns)}")
+    return tuple(patterns[name] for name in per_layer)
+
+
 def plan_of(pattern: AnyPattern, layout: Layout, generator: np.random.Generator) -> Plan | PairedPlan:
     """Returns how attention by a pattern is computed in one document."""
     near = isinstance(pattern, SPATIAL)
@@ -109,12 +119,15 @@ def plan_of(pattern: AnyPattern, layout: Layout, generator: np.random.Generator)
 
 def plans_of(patterns: Sequence[AnyPattern], layout: Layout, *, layers: int, seed: Sequence[int]) -> Plans:
     """Returns the plans of one document: one for all layers, or one each where there is a pattern each, or where a
-    pattern draws. seed: of what is drawn; the number of the layer is added."""
+    pattern draws. Layers of equal patterns that draw nothing share their plan. seed: of what is drawn; the number of
+    the layer is added."""
     drawn = len(patterns) == 1 and isinstance(patterns[0], WindowRandom)
-    own = list(patterns) * (layers if drawn else 1)
-    made = (plan_of(pattern, layout, np.random.default_rng([*seed, i])) for i, pattern in enumerate(own))
-    plans: Plans = tuple(made)  # pyright: ignore[reportAssignmentType]
-    return plans
+    own, made = list(patterns) * (layers if drawn else 1), list[Any]()
+    for layer, pattern in enumerate(own):
+        like = layer if isinstance(pattern, WindowRandom) else own.index(pattern)
+        again = like < layer
+        made.append(made[like] if again else plan_of(pattern, layout, np.random.default_rng([*seed, layer])))
+    return tuple(made)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ import torch
 
 from data.documents.generator import SyntheticDocuments
 from data.pages import Document
-from models.documents.chunks import Reading, Stretch, owners_of, stretches_of, word_counts
+from models.documents.chunks import Reading, Stretch, owners_of, plan_of, plans_of, stretches_of, word_counts
 from models.documents.examples import check_tags
 from models.documents.network import Architecture, DocumentNetwork
 from models.documents.predictor import DocumentPredictor, Spread, load_predictor, tagged
@@ -28,6 +28,7 @@ from models.sequence.paired import DistanceKeysWindowValues
 from models.sequence.patterns import Distance, DistanceWindow, SlidingWindow, WindowRandom
 from models.sequence.vocabulary import Vocabulary
 from other_vocabulary import other_pieces
+from page_layouts import layout
 
 TAGS = ("O", "B-a", "I-a", "B-b")
 
@@ -354,3 +355,15 @@ def test_a_page_of_twenty_thousand_words_is_tagged_in_two_gigabytes() -> None:
     assert words == 20_000
     assert chunks > 4
     assert mebibytes < 2000
+
+
+def test_layers_of_equal_patterns_share_a_plan_unless_it_is_drawn() -> None:
+    patterns = (Distance(3), WindowRandom(4, 1), Distance(3), WindowRandom(4, 1), SlidingWindow(4))
+    place, seed = layout(40), [0]
+    found: Any = plans_of(patterns, place, layers=5, seed=seed)
+    assert found[0] is found[2]
+    drawn = [found[number].dense() for number in (1, 3)]
+    assert not torch.equal(*drawn)
+    for number, pattern in enumerate(patterns):
+        alone = plan_of(pattern, place, np.random.default_rng([0, number]))
+        assert torch.equal(found[number].dense(), alone.dense())

@@ -27,21 +27,21 @@ def check(settings: DocumentsConfig) -> None:
 
 
 def check_layout(settings: DocumentsConfig) -> None:
-    """Raises PipelineError for an attention that cannot be, and for one that looks at boxes beside
+    """Raises PipelineError for an attention that cannot be, and for one, in whatever layer, that looks at boxes beside
     documents.layout=text."""
-    pattern = pattern_of(settings)
-    if settings.documents.layout == "text" and isinstance(pattern, SPATIAL):
+    near = [type(pattern).__name__ for pattern in patterns_of(settings) if isinstance(pattern, SPATIAL)]
+    if settings.documents.layout == "text" and near:
         raise PipelineError(
-            f"documents.layout=text: the attention {type(pattern).__name__} looks at where words stand; take "
+            f"documents.layout=text: the attention {near[0]} looks at where words stand; take "
             "attention=sliding_window, window_random or full, or documents.layout=boxes"
         )
 
 
 def check_global(settings: DocumentsConfig) -> None:
     """Raises PipelineError where a class is asked for and the first token, off which it is read, sees no more than its
-    own keys."""
-    pattern = pattern_of(settings)
-    if settings.documents.task == "classes" and isinstance(pattern, WithGlobalTokens) and not pattern.global_tokens:
+    own keys in any layer."""
+    without = [isinstance(own, WithGlobalTokens) and not own.global_tokens for own in patterns_of(settings)]
+    if settings.documents.task == "classes" and all(without):
         raise PipelineError(
             "documents.task=classes reads the class off the first token, which sees few others with "
             "attention.global_tokens=[]; take [first], or another task"
@@ -64,10 +64,18 @@ def check_lengths(settings: DocumentsConfig) -> None:
         )
 
 
-def pattern_of(settings: DocumentsConfig) -> AnyPattern:
-    """Returns the attention. Raises PipelineError for one that cannot be."""
+def patterns_of(settings: DocumentsConfig) -> tuple[AnyPattern, ...]:
+    """Returns the attention of all layers, or of each. Raises PipelineError for one that cannot be, and for more or
+    fewer than there are layers."""
     with said_of("attention"):
-        return build("attention", settings.attention, settings.extensions)
+        made = build("attention", settings.attention, settings.extensions)
+    if not isinstance(made, tuple):
+        return (made,)
+    if len(made) != settings.encoder.layers:
+        raise PipelineError(
+            f"attention.per_layer has {len(made)} names, and encoder.layers={settings.encoder.layers}; give as many"
+        )
+    return made
 
 
 def architecture_of(settings: DocumentsConfig, *, vocabulary: int, outputs: int) -> Architecture:

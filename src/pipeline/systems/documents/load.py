@@ -20,7 +20,7 @@ from models.sequence.vocabulary import Vocabulary
 from pipeline.host.errors import PipelineError
 from pipeline.job.vocabulary import learned, shared_vocabulary
 from pipeline.settings.build import build
-from pipeline.systems.documents.checks import pattern_of
+from pipeline.systems.documents.checks import patterns_of
 from pipeline.systems.documents.config import DocumentsConfig
 
 
@@ -131,7 +131,7 @@ def reading_of(settings: DocumentsConfig, vocabulary: Vocabulary) -> Reading:
     """Returns how documents are read."""
     own = settings.documents
     return Reading(
-        vocabulary, (pattern_of(settings),), settings.encoder.layers, own.max_length, own.stride, own.lower_case,
+        vocabulary, patterns_of(settings), settings.encoder.layers, own.max_length, own.stride, own.lower_case,
         settings.seed, own.overflow == "chunk",
     )  # fmt: skip
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
+from itertools import groupby
+from typing import Any
 
 import pandas as pd
 from tqdm import tqdm
@@ -30,19 +33,30 @@ def arm_of(settings: DocumentsConfig, job: Job) -> str:
     """Returns what tables call a run: its variant, or its attention and what is unlike the recipe's own settings."""
     own = settings.documents
     unguessed = "" if settings.pretrain.steps else "no pretraining"
+    attention = attention_of(settings, job)
     if own.variant:
-        words = [own.variant, globals_of(settings), noise_of(settings), unguessed]
-        return " ".join(word for word in words if word)
-    words = [str(job.choices.get("attention")), globals_of(settings), "" if own.layout == "boxes" else own.layout]
+        return " ".join(word for word in (attention, noise_of(settings), unguessed) if word)
+    words = [attention, "" if own.layout == "boxes" else own.layout]
     encoder = str(job.choices.get("encoder"))
     words += [noise_of(settings), f"@{own.max_length}" if own.overflow == "cut" else ""]
     words += ["" if encoder == USUAL["encoder"] else encoder, unguessed]
     return " ".join(word for word in words if word)
 
 
-def globals_of(settings: DocumentsConfig) -> str:
-    """Returns that no token is global, "" where the first is."""
-    return "no global token" if settings.attention.get("global_tokens") == [] else ""
+def attention_of(settings: DocumentsConfig, job: Job) -> str:
+    """Returns what the attention is called: by the run's variant, else by its choice; where each layer has one of its
+    own, by how many layers have which, one after the other."""
+    own, name = settings.attention, settings.documents.variant
+    if "patterns" not in own:
+        return called(name or str(job.choices.get("attention")), own)
+    runs = ((kind, len(list(layers))) for kind, layers in groupby(own["per_layer"]))
+    words = [f"{count} {called(kind, own['patterns'][kind])}" for kind, count in runs]
+    return ", ".join([name, *words] if name else words)
+
+
+def called(name: str, section: Mapping[str, Any]) -> str:
+    """Returns the name of an attention, with a word where no token of it is global."""
+    return f"{name} no global token" if section.get("global_tokens") == [] else name
 
 
 def noise_of(settings: DocumentsConfig) -> str:

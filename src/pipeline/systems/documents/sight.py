@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 
 from data.pages import NO_WORD, Document
-from models.documents.chunks import Chunk, Reading
+from models.documents.chunks import AnyPattern, Chunk, Reading
 from models.documents.tokens import SIGN, layout_of
 from models.documents.words import centres_of
 from models.sequence.paired import DistanceKeysWindowValues
-from models.sequence.patterns import Keys, keys_of
+from models.sequence.patterns import Keys, Layout, keys_of
 from pipeline.systems.documents.load import Loaded, chunks_by_document
 
 
@@ -20,15 +21,18 @@ def sight_of(loaded: Loaded) -> dict[str, float]:
     """Returns over the test part: keys of a query, the share of all pairs of tokens that attend, and of generated
     documents the reach and the ceiling. Reach is the share of cues whose word is among the keys, in one layer, of the
     word that asks, or of the document's first token where the class is asked for. The ceiling is
-    reach + (1 − reach) / answers: the accuracy of who knows the answers within reach and guesses the others."""
+    reach + (1 − reach) / answers: the accuracy of who knows the answers within reach and guesses the others. Where
+    each layer has an attention of its own, keys and pairs are the mean over layers, and one layer that sees a word is
+    enough."""
     keys = tokens = pairs = 0
     seen = list[bool]()
     for place, chunks in chunks_by_document(loaded.parts["test"]):
         document = loaded.data.parts["test"][place]
         found = [(chunk, keys_in(loaded.reading, chunk, document)) for chunk in chunks]
-        for _, own in found:
+        for own in (layer for _, layers in found for layer in layers):
             keys, tokens, pairs = keys + len(own.keys), tokens + own.count, pairs + own.count**2
-        seen += [told for cue in document.cues.tolist() for told in are_seen(found, *cue)]
+        joined = [(chunk, reduce(Keys.union, layers)) for chunk, layers in found]
+        seen += [told for cue in document.cues.tolist() for told in are_seen(joined, *cue)]
     metrics = {"keys_per_query": keys / tokens, "share_of_pairs": keys / pairs}
     answers = loaded.data.classes or [tag for tag in loaded.data.tags if tag.startswith("B-")]
     return metrics | (reach_of(sum(seen) / len(seen), len(answers)) if seen else {})
@@ -48,12 +52,17 @@ def reach_of(reach: float, answers: int) -> dict[str, float]:
     return {"reach": reach, "ceiling": reach + (1 - reach) / answers}
 
 
-def keys_in(reading: Reading, chunk: Chunk, document: Document) -> Keys:
-    """Returns the keys of each token of a chunk in the first layer. A pattern that draws, draws as it does in a
-    document of one chunk."""
-    tokens, pattern = chunk.document.tokens, reading.patterns[0]
+def keys_in(reading: Reading, chunk: Chunk, document: Document) -> list[Keys]:
+    """Returns the keys of each token of a chunk in each layer, once where all layers have one attention. A pattern that
+    draws, draws as it does in the first of such layers and in a document of one chunk."""
+    tokens = chunk.document.tokens
     layout = layout_of(tokens, centres_of(document)[slice(*chunk.stretch)])
-    generator = np.random.default_rng([reading.seed, zlib.crc32(tokens.ids.numpy().tobytes()), 0, 0])
+    seed = [reading.seed, zlib.crc32(tokens.ids.numpy().tobytes()), 0]
+    return [keys_by(pattern, layout, np.random.default_rng([*seed, i])) for i, pattern in enumerate(reading.patterns)]
+
+
+def keys_by(pattern: AnyPattern, layout: Layout, generator: np.random.Generator) -> Keys:
+    """Returns the keys of each token by a pattern."""
     if isinstance(pattern, DistanceKeysWindowValues):
         return pattern.pairs(layout, generator).keys
     return keys_of(pattern, layout, generator)

@@ -63,6 +63,8 @@ def patterns_of(settings: PatternsConfig) -> dict[str, AnyPattern]:
     for name, section in settings.attentions.items():
         with said_of(f"attentions.{name}"):
             found[name] = build(f"attentions.{name}", section, settings.extensions)
+        if isinstance(found[name], tuple):
+            raise PipelineError(f"attentions.{name}: recipe=patterns shows one attention a name; give each layer's one")
     return found
 
 

@@ -15,6 +15,7 @@ from data.documents.generator import SyntheticDocuments
 from full_disk import SAID, full_disk_at
 from logged import artifacts, only_run, table
 from models.documents.objective import ReadingObjective
+from models.sequence.patterns import Distance, SlidingWindow
 from models.sequence.vocabulary import Vocabulary
 from other_vocabulary import other_pieces
 from pipeline.host.errors import PipelineError
@@ -30,6 +31,7 @@ SMALL = (
     "documents.max_length=48", "encoder.width=16", "encoder.heads=2", "encoder.hidden=16", "encoder.layers=1",
     "attention.neighbours=8", "pretrain.steps=2",
 )  # fmt: skip
+LAYERS = ("attention=layers", "encoder.layers=2")
 QUIET = (*SMALL, "tracking.detail=summary", "tracking.log_model=false")
 
 
@@ -94,6 +96,28 @@ def test_arms_without_a_global_token_stand_beside_those_with_one(run_pipeline: C
     alone, usual = "distance_window no global token no pretraining", "distance_window no pretraining"
     assert set(means.index) == {usual, alone}
     assert means.loc[alone, "keys_per_query"] < means.loc[usual, "keys_per_query"]
+
+
+def test_each_layer_has_an_attention_of_its_own_and_so_has_the_logged_model(run_pipeline: Callable, client) -> None:
+    given = [own for own in SMALL if not own.startswith(passed_over(LAYERS[0]))]
+    own = ("attention.per_layer=[sliding_window,distance]", "attention.patterns.distance.neighbours=8",
+           "attention.patterns.sliding_window.window=8", "attention.patterns.distance.global_tokens=[]")  # fmt: skip
+    summary = ("tracking.detail=summary", "documents.baselines=false")
+    result = run_pipeline(*given, *LAYERS, *own, *summary)
+    assert result.status == 0, result.err
+    run = only_run(client)
+    assert run.data.tags["arm"] == "1 sliding_window, 1 distance no global token"
+    documents = SyntheticDocuments(train=6, validation=3, test=3, words=60, questions=6, values=3).load().parts["test"]
+    model = mlflow.pyfunc.load_model(f"runs:/{run.info.run_id}/model")
+    kept = model.unwrap_python_model().predictor.reading.patterns
+    assert kept == (SlidingWindow(8), Distance(8, global_tokens=()))
+    said = model.predict(table_of(documents))
+    place = said.groupby("document").cumcount()
+    both = table(run, "predictions.csv").merge(
+        said.assign(place=place), left_on=["document", "word"], right_on=["document", "place"]
+    )
+    assert both["named"].tolist() == both["label"].tolist()
+    assert both["probability_x"].tolist() == pytest.approx(both["probability_y"].tolist())
 
 
 def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_dropout(
@@ -247,6 +271,11 @@ def test_a_validation_part_without_an_entity_is_refused() -> None:
         check_answers("entities", empty)
 
 
+def passed_over(asked: str) -> str:
+    """What `SMALL` has and another choice of that group does not take."""
+    return {"data": "data", "attention": "attention."}.get(asked.partition("=")[0], "none")
+
+
 @pytest.mark.parametrize(("asked", "said"), [
     (("documents.task=classes",), "documents.task=classes: synthetic_documents has no labels"),
     (("data.cue=late", "data.late_after=40"), "documents.task=entities: synthetic_documents has no tags"),
@@ -257,6 +286,10 @@ def test_a_validation_part_without_an_entity_is_refused() -> None:
     (("attention.window=7",), "attention: window must be an even number"),
     (("attention.global_tokens=[0,1]",), "attention: global_tokens must be [first] or [], got [0, 1]"),
     (("documents.task=classes", "attention.global_tokens=[]"), "reads the class off the first token, which sees few"),
+    ((*LAYERS, "attention.per_layer=[full]"), "attention.per_layer has 1 names, and encoder.layers=2; give as many"),
+    ((*LAYERS, "attention.per_layer=[full,near]"), "attention: per_layer names 'near'; name for each layer one of"),
+    (LAYERS, "attention: per_layer is empty; name for each layer one of distance, distance_approximate"),
+    ((*LAYERS, "attention.per_layer=[full,distance]", "documents.layout=text"), "the attention Distance looks at"),
     (("documents.layout=text",), "documents.layout=text: the attention DistanceWindow looks at where words stand"),
     (("encoder.heads=3",), "encoder: width must be a multiple of heads"),
     (("documents.task=mlm", "pretrain.share=0.00001"), "no token of 3 documents, validation-0 first, is hidden"),
@@ -264,7 +297,7 @@ def test_a_validation_part_without_an_entity_is_refused() -> None:
     (("+data@pretrain_on=cycles",), "choose pretrain_on="),
 ])  # fmt: skip
 def test_what_does_not_go_together_is_refused_in_one_line(run_pipeline: Callable, asked: tuple, said: str) -> None:
-    given = [own for own in SMALL if not (asked[0].startswith("data=") and own.startswith("data"))]
+    given = [own for own in SMALL if not own.startswith(passed_over(asked[0]))]
     result = run_pipeline(*given, *asked)
     assert result.status == 1
     assert said in result.error

@@ -33,6 +33,21 @@ def test_the_class_of_a_document_is_read_where_all_words_are_seen(pattern: Any, 
         assert sight_of(Loaded(data, reading, {"test": cut}, {}, data, torch.device("cpu")))["reach"] == 0
 
 
+def test_of_a_pattern_each_layer_keys_are_a_mean_and_one_layer_that_sees_a_word_is_enough() -> None:
+    data = SyntheticDocuments(train=2, validation=1, test=3, words=80, questions=6, values=3, cue="textual").load()
+    vocabulary = Vocabulary.train([" ".join(own.words) for own in data.parts["train"]], pieces=300)
+    found = {}
+    for patterns in ((SlidingWindow(16),), (Distance(8),), (SlidingWindow(16), Distance(8))):
+        reading = Reading(vocabulary, patterns, len(patterns), 600, stride=20)
+        pieces = [Piece(i, chunk) for i, own in enumerate(data.parts["test"]) for chunk in reading.chunks(own)]
+        found[patterns] = sight_of(Loaded(data, reading, {"test": pieces}, {}, data, torch.device("cpu")))
+    window, near, both = found.values()
+    for name in ("keys_per_query", "share_of_pairs"):
+        assert both[name] == pytest.approx((window[name] + near[name]) / 2)
+    assert max(window["reach"], near["reach"]) <= both["reach"] <= window["reach"] + near["reach"]
+    assert both["reach"] > near["reach"]
+
+
 @pytest.mark.parametrize("longest", [600, 90], ids=["whole", "chunks"])
 @pytest.mark.parametrize(("pattern", "reach"), [(SlidingWindow(16), 8), (Full(), 10**6)], ids=["window", "full"])
 def test_reach_is_the_share_of_cues_whose_word_is_a_key(pattern: Any, reach: int, longest: int) -> None:
