@@ -85,6 +85,10 @@ NEEDED = {
     ("data", "utterances"): ["recipe=mctn", f"data.path={__file__}"],
     ("data", "table"): [f"data.path={__file__}"],  # a file that is there; it is not read
     ("data", "points"): ["recipe=ssgp", f"data.path={__file__}"],
+    ("attention", "layers"): [
+        "recipe=documents",
+        "attention.per_layer=[sliding_window,sliding_window,distance,distance]",
+    ],
 }
 
 

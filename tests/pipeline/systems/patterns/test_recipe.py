@@ -149,6 +149,10 @@ def test_documents_stand_one_below_the_other_until_there_are_enough(documents: C
             ("patterns.tokens=[1000000]", "patterns.show=cost"),
             "patterns.tokens asks for 1000000 tokens, and all documents",
         ),
+        (
+            ("+attention@attentions.each=layers", "attentions.each.per_layer=[full,distance]"),
+            "attentions.each: recipe=patterns shows one attention a name",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_a_line(changed: tuple[str, ...], said: str, run_pipeline: Callable) -> None:
