@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -50,7 +51,8 @@ def mean_error_ahead(forecasts: Tensor, ahead: Tensor, scored: Tensor) -> float:
     steps = range(ahead.shape[1])
     errors = [masked_mse(forecasts[:, h], ahead[:, h], scored[:, h]) for h in steps]
     counted = torch.stack([error for h, error in zip(steps, errors, strict=True) if bool(scored[:, h].any())])
-    return float(counted.nan_to_num(nan=torch.inf).log().mean().exp())
+    finite = bool(counted.isfinite().all())  # before the logarithm, since that of a step without error is -inf
+    return float(counted.log().mean().exp()) if finite else math.inf
 
 
 @torch.no_grad()

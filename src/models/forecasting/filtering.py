@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from models.numerics.ridge import masked_mse
+from models.numerics.ridge import infinite_where_nan, masked_mse
 from models.runtime.collectives import own_rows, rows_of_all_ranks, world
 from models.runtime.progress import advanced
 
@@ -250,8 +250,7 @@ def filter_by_all_ranks(model: SequenceModel, values: Tensor, mask: Tensor) -> F
 def one_step_error(model: SequenceModel, part: MaskedSequences) -> float:
     """Returns the mean squared one-step error of scored entries, standardised; infinite where the filter diverged."""
     predictions = filter_sequences(model, part.values, up_to_end(part.mask)).predictions
-    error = masked_mse(predictions, part.values, part.scored)
-    return float(error.nan_to_num(nan=torch.inf))
+    return float(infinite_where_nan(masked_mse(predictions, part.values, part.scored)))
 
 
 def final_state(model: SequenceModel, values: Tensor, mask: Tensor) -> State:

@@ -13,7 +13,7 @@ from models.forecasting.bptt import TruncatedBPTT
 from models.forecasting.filtering import Filtered, MaskedSequences
 from models.forecasting.readout import ReadoutFit
 from models.forecasting.recurrent import Recurrent
-from models.numerics.ridge import masked_mse
+from models.numerics.ridge import infinite_where_nan, masked_mse
 from models.runtime.objective import PLAIN_SHARE, Preconditioner, mean_gradient
 
 HORIZON, BATCH, CLIP = 20, 8, 10.0  # steps of a chunk, chunks of a gradient step, the largest norm of a gradient
@@ -75,7 +75,7 @@ def train_by_gradient(
 
 def _error(solve: ReadoutFit, model: Recurrent, part: MaskedSequences) -> float:
     filtered = solve.filtered(model, part)
-    return float(masked_mse(filtered.predictions, part.values, part.scored).nan_to_num(nan=math.inf))
+    return float(infinite_where_nan(masked_mse(filtered.predictions, part.values, part.scored)))
 
 
 class _Loop:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from models.forecasting.filtering import MaskedSequences, SequenceModel, State, filter_sequences, up_to_end
 from models.forecasting.rolling import ROLL_BATCH, roll
+from models.numerics.ridge import infinite_where_nan
 
 
 class WindowErrors(NamedTuple):
@@ -40,7 +41,7 @@ def whole_windows(scored: Tensor, length: int) -> Tensor:
 def errors_from(model: SequenceModel, states: State, targets: Tensor) -> Tensor:
     """Returns the mean squared and the mean absolute error of forecasts from states (window, …), infinite where a
     forecast is not a number: (2, window). targets (window, step, feature)."""
-    errors = (roll(model, states, targets.shape[1]) - targets).double().nan_to_num(nan=torch.inf)
+    errors = infinite_where_nan((roll(model, states, targets.shape[1]) - targets).double())
     return torch.stack([errors.square().mean((1, 2)), errors.abs().mean((1, 2))])
 
 

@@ -164,6 +164,11 @@ def masked_mse(predictions: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
     return squared.masked_fill_(~mask, 0.0).sum() / mask.sum()
 
 
+def infinite_where_nan(errors: Tensor) -> Tensor:
+    """Returns the errors, of any shape, with infinity for those that are not a number; an infinite one stays so."""
+    return errors.masked_fill(errors.isnan(), math.inf)
+
+
 def least_validation_error(fits: Iterable[AffineMap], validation: RegressionData) -> tuple[AffineMap, int]:
     """Returns the best of the fits and its place, the first of equals; one fit alone needs no validation rows.
 
@@ -193,4 +198,4 @@ def validation_error(fit: AffineMap, rows: RegressionData) -> float:
             "several ridges to choose from and no validation step to choose by; give one ridge, fewer gaps or a longer "
             "validation part"
         )
-    return float(masked_mse(fit(rows.inputs.double()), rows.targets, rows.mask).nan_to_num(nan=math.inf))
+    return float(infinite_where_nan(masked_mse(fit(rows.inputs.double()), rows.targets, rows.mask)))

@@ -11,7 +11,8 @@ import torch
 
 from models import VARForecaster
 from models.baselines.autoregression import VAR, Autoregression
-from models.forecasting.errors_ahead import error_ahead_of, least_ahead
+from models.baselines.persistence import Persistence
+from models.forecasting.errors_ahead import error_ahead_of, least_ahead, mean_error_ahead
 from models.forecasting.filtering import MaskedSequences, final_state, one_step_error
 from models.forecasting.fitting import Fitted, Problem
 from models.forecasting.readout_settings import ReadoutSettings
@@ -95,3 +96,17 @@ def by_one_step(fits: list[Fitted], held_out: MaskedSequences, *, leads: int) ->
     assert leads == 0
     models: list[Any] = [fitted.model for fitted in fits]
     return min(zip(fits, models, strict=True), key=lambda pair: one_step_error(pair[1], held_out))[0]
+
+
+@pytest.mark.parametrize("wrong", [math.inf, math.nan, 1e200])
+def test_an_error_ahead_is_infinite_where_one_step_diverges_and_another_has_no_error(wrong: float) -> None:
+    ahead = torch.zeros(4, 24, 1, dtype=torch.float64)
+    forecasts = ahead.clone()
+    forecasts[:, 20:] = wrong
+    assert mean_error_ahead(forecasts, ahead, torch.ones_like(ahead, dtype=torch.bool)) == math.inf
+
+
+def test_a_one_step_error_that_overflows_is_infinite() -> None:
+    values = torch.tensor([[[1e200], [-1e200], [1e200]]], dtype=torch.float64)
+    mask = torch.ones_like(values, dtype=torch.bool)
+    assert one_step_error(Persistence(dimension=1).double(), MaskedSequences(values, mask, mask)) == math.inf

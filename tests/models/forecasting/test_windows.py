@@ -61,14 +61,13 @@ def test_forecasts_that_are_iterated_are_compared_step_by_step():
     np.testing.assert_allclose(errors.squared[:, t].numpy(), np.square(naive - values[:, 9:14]).mean((1, 2)))
 
 
-def test_forecasts_that_are_no_numbers_are_infinitely_wrong():
-    class Broken(LastValue):
-        pass
-
+@pytest.mark.parametrize("forecast", [torch.nan, torch.inf, -torch.inf])
+def test_forecasts_that_are_no_numbers_are_infinitely_wrong(forecast):
     data = part()
     model = last_value(data)
-    model.predict = lambda state: state[0][:, :2] * torch.nan
-    assert bool(window_errors(model, data, LENGTH).squared[:, FIRST].isinf().all())
+    model.predict = lambda state: torch.full_like(state[0], forecast)
+    errors = window_errors(model, data, LENGTH)
+    assert bool(torch.stack(list(errors))[:, :, FIRST].isinf().all())
 
 
 @pytest.mark.parametrize("length", [15, 30])

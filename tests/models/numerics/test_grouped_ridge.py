@@ -122,3 +122,9 @@ def test_an_empty_validation_part_is_refused():
     train = data(60)
     with pytest.raises(ValueError, match="no validation step"):
         fit_groups(train, train._replace(mask=~train.mask & False), GROUPS)
+
+
+def test_ridges_whose_errors_all_overflow_are_refused():
+    train, validation = data(60), data(30, seed=1)
+    with pytest.raises(ValueError, match="no ridge gives a readout with finite errors"):
+        fit_groups(train, validation._replace(targets=validation.targets + 1e200), GROUPS)

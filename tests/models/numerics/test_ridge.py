@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 
 from models.numerics.khatri_rao import add_triple_products
 from models.numerics.ridge import (
+    AffineMap,
     RegressionData,
     affine_from_moments,
     centred_moments,
+    infinite_where_nan,
     least_validation_error,
     masked_mse,
     per_sample_ridge,
     solve_ridge,
+    validation_error,
 )
 
 
@@ -107,3 +112,16 @@ def test_triple_products_equal_einsum(tile_bytes: int, dtype: torch.dtype) -> No
     expected = 1 + torch.einsum("ta,tb,tc->abc", a.double(), b.double(), c.double())
     tolerance = 1e-12 if dtype == torch.float64 else 1e-5
     torch.testing.assert_close(total, expected, rtol=tolerance, atol=tolerance)
+
+
+def test_errors_that_are_not_a_number_are_infinite_and_infinite_ones_stay_so() -> None:
+    errors = torch.tensor([1.0, math.nan, math.inf, -math.inf])
+    assert infinite_where_nan(errors).tolist() == [1.0, math.inf, math.inf, -math.inf]
+
+
+def test_a_validation_error_that_overflows_is_infinite() -> None:
+    x = torch.full((5, 1), 1e200, dtype=torch.float64)
+    fit = AffineMap(torch.ones(1, 1, dtype=torch.float64), torch.zeros(1, dtype=torch.float64))
+    assert (
+        validation_error(fit, RegressionData(x, torch.zeros_like(x), torch.ones_like(x, dtype=torch.bool))) == math.inf
+    )

@@ -17,7 +17,7 @@ from models.forecasting.readouts.parts import Part, compared_rows, late_rows, pa
 from models.forecasting.readouts.settings import GroupedSettings
 from models.forecasting.rolling import iterated
 from models.numerics.grouped_ridge import Columns, Exponents, choose_ridges
-from models.numerics.ridge import AffineMap, masked_mse
+from models.numerics.ridge import AffineMap, infinite_where_nan, masked_mse
 from models.runtime.seeding import Generators
 
 WORTH = 1e-4  # share of the error that iterated forecasts have to save, so that a near tie is not left to rounding
@@ -134,7 +134,7 @@ def compared(model: GroupedReadout, part: Part) -> Compared:
         targets, keep = (of[rows] for of in part.ahead(horizon))
         own = nn.functional.linear(inputs, model.weight[horizon - 1], model.bias[horizon - 1])
         for found, forecasts in zip(errors, (own, fed_back[:, horizon - 1], torch.zeros_like(targets)), strict=True):
-            found.append(float(masked_mse(forecasts, targets, keep).nan_to_num(nan=torch.inf)))
+            found.append(float(infinite_where_nan(masked_mse(forecasts, targets, keep))))
     return errors
 
 
