@@ -1,4 +1,4 @@
-"""Ridge regression from second moments: the only linear solves of the project."""
+"""Ridge regression from second moments."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Ridge = float | Tensor  # one penalty for all inputs, or one for each, (input,)
 
 def smallest(ridge: Ridge) -> float:
     """Returns the least of the penalties, infinity where there are no inputs."""
-    penalties = torch.as_tensor(ridge)
+    penalties = torch.as_tensor(ridge, dtype=torch.float64)
     return float(penalties.min()) if penalties.numel() else math.inf
 
 
@@ -100,7 +100,7 @@ class CentredMoments(NamedTuple):
         if self.rows >= len(self.input_mean):
             return solve_ridge(self.first, self.second, ridge)
         least = smallest(ridge)
-        scaled = self.first / (torch.as_tensor(ridge) / least)
+        scaled = self.first / (torch.as_tensor(ridge, dtype=torch.float64) / least)
         return scaled.T @ solve_ridge(scaled @ self.first.T / self.rows, self.second, least) / self.rows
 
     def of_last(self, count: int) -> CentredMoments:

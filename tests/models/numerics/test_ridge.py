@@ -125,3 +125,11 @@ def test_a_validation_error_that_overflows_is_infinite() -> None:
     assert (
         validation_error(fit, RegressionData(x, torch.zeros_like(x), torch.ones_like(x, dtype=torch.bool))) == math.inf
     )
+
+
+def test_a_ridge_of_one_number_is_not_rounded_to_single_precision() -> None:
+    assert per_sample_ridge(1e-300, scale="samples", count=5) == 1e-300
+    x, y = normal(10, 20), normal(10, 1, seed=1)
+    moments = centred_moments(RegressionData(x, y, torch.ones_like(y, dtype=torch.bool)))
+    one, each = (moments[0].weights(ridge) for ridge in (0.1, torch.full((20,), 0.1, dtype=torch.float64)))
+    torch.testing.assert_close(one, each, rtol=1e-12, atol=0)
