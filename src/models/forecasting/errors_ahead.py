@@ -15,6 +15,7 @@ from models.forecasting.fitting import Fitted
 from models.forecasting.known_ahead import KnownAhead
 from models.forecasting.lags import NEAR_TIE
 from models.forecasting.rolling import roll
+from models.numerics.held_out import least_error
 from models.numerics.ridge import masked_mse
 
 STEPS, ORIGINS = 24, 64  # of the forecasts that are compared
@@ -70,7 +71,8 @@ def error_ahead_of(model: SequenceModel, part: MaskedSequences, *, leads: int) -
 
 
 def least_ahead(fits: Sequence[Fitted], part: MaskedSequences, *, leads: int) -> Fitted:
-    """Returns the model whose forecasts of 1 to `STEPS` steps have the least error, of nearly equal ones the first.
+    """Returns the model whose forecasts of 1 to `STEPS` steps have the least error, of nearly equal ones, and of those
+    whose errors are rounding (`least_error`), the first.
 
     A single one is not forecast with. leads: as in `error_ahead_of`.
     """
@@ -78,4 +80,5 @@ def least_ahead(fits: Sequence[Fitted], part: MaskedSequences, *, leads: int) ->
         return fits[0]
     models: list[Any] = [fitted.model for fitted in fits]
     errors = [error_ahead_of(model, part, leads=leads) for model in models]
-    return next(fitted for fitted, error in zip(fits, errors, strict=True) if error <= NEAR_TIE * min(errors))
+    limit = NEAR_TIE * max(min(errors), least_error(part.values, part.scored))
+    return next(fitted for fitted, error in zip(fits, errors, strict=True) if error <= limit)

@@ -12,6 +12,7 @@ from models.forecasting.filtering import MaskedSequences, rows_before
 from models.forecasting.readout import FittedReadout, ReadoutFit, ReadoutSettings, unread
 from models.forecasting.recurrent import Recurrent
 from models.forecasting.season import find_season
+from models.numerics.held_out import least_error
 from models.numerics.ridge import (
     AffineMap,
     CentredMoments,
@@ -28,8 +29,8 @@ NEAR_TIE = 1.001  # a difference of validation errors that more lags have to mak
 
 
 class LagsTried(NamedTuple):
-    """Holds lags, the fewest whose error is at most `NEAR_TIE` times the least, and errors: one-step validation error
-    by lags."""
+    """Holds lags, the fewest whose error is at most `NEAR_TIE` times the least (or is rounding, `least_error`), and
+    errors: one-step validation error by lags."""
 
     lags: int
     errors: dict[int, float]
@@ -119,7 +120,7 @@ def choose_lags(
         own = [part.of(seen) for part in moments]
         best, _ = least_validation_error(solutions(own, settings._replace(lags=lags), size), other)
         errors[lags] = validation_error(best, other)
-    least = min(errors.values())
+    least = max(min(errors.values()), least_error(held_out.targets, held_out.mask))
     return LagsTried(next(lags for lags, error in errors.items() if error <= NEAR_TIE * least), errors)
 
 

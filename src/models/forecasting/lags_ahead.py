@@ -32,6 +32,7 @@ from models.forecasting.lags import (
 from models.forecasting.readout import ReadoutFit, unread
 from models.forecasting.recurrent import Recurrent
 from models.forecasting.rolling import roll
+from models.numerics.held_out import least_error
 from models.numerics.ridge import AffineMap, centred_moments, validation_error
 
 CLOSE = 1.1  # times the least one-step error, up to which a number of lags is looked at further ahead
@@ -107,17 +108,19 @@ def error_ahead(model: Recurrent, candidate: Candidate, origins: Origins, *, lea
 @torch.no_grad()
 def choose_ahead(model: Recurrent, fit: ReadoutFit, choices: Sequence[int], *, leads: int) -> Candidate:
     """Returns the readout whose forecasts of several steps have the least error on the validation part
-    (`error_ahead`), of nearly equal ones the one with the fewest lags.
+    (`error_ahead`), of nearly equal ones, and of those whose errors are rounding (`least_error`), the one with the
+    fewest lags.
 
     model: its readout sees no lags and is solved. Numbers of lags whose best one-step error is far from the least are
     left out. choices: ascending.
     """
     found = list(candidates(model, fit, choices))
     best = {lags: min(each.error for each in found if each.lags == lags) for lags in choices}
-    near = [each for each in found if best[each.lags] <= CLOSE * min(best.values())]
+    rounding = least_error(fit.validation.values, fit.validation.scored)
+    near = [each for each in found if best[each.lags] <= CLOSE * max(min(best.values()), rounding)]
     origins = origins_in(model, fit.validation, lags=max(choices))
     errors = [error_ahead(model, each, origins, leads=leads) for each in near]
-    limit = NEAR_TIE * min(errors)
+    limit = NEAR_TIE * max(min(errors), rounding)
     fewest = min(each.lags for each, error in zip(near, errors, strict=True) if error <= limit)
     pairs = [(error, place) for place, error in enumerate(errors) if near[place].lags == fewest]
     return near[min(pairs)[1]]

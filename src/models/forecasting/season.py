@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from models.forecasting.filtering import MaskedSequences, before_end
+from models.numerics.standardisation import ROUNDING
 
 SEASONS = 3  # whole seasons that the longest sequence has to have
 LEAST_PEAK = 0.3  # autocorrelation of a season
@@ -25,6 +26,15 @@ def without_trend(values: Tensor, mask: Tensor) -> Tensor:
     return values - time * ((time * values).sum(0) / time.square().sum(0).clamp(min=1.0))
 
 
+def beyond_rounding(rest: Tensor, values: Tensor) -> Tensor:
+    """Returns what is left of each feature without its trend, 0 where that is no more than the rounding of its values.
+
+    rest and values are (time, feature).
+    """
+    share = max(ROUNDING, 100 * torch.finfo(values.dtype).eps)
+    return rest * (rest.square().sum(0) > share**2 * values.double().square().sum(0))
+
+
 def autocorrelation(part: MaskedSequences, *, most: int) -> Tensor:
     """Returns (most + 1,): r_L = Σ x_t x_{t+L} / Σ x_t² over all sequences and features, of x without mean and linear
     trend.
@@ -37,7 +47,7 @@ def autocorrelation(part: MaskedSequences, *, most: int) -> Tensor:
         used = int(before_end(mask.unsqueeze(0)).sum())
         if not used:
             continue
-        rest = without_trend(values[:used].double(), mask[:used])
+        rest = beyond_rounding(without_trend(values[:used].double(), mask[:used]), values[:used])
         spectrum = torch.fft.rfft(rest, used + most, dim=0).abs().square().sum(1)
         total += torch.fft.irfft(spectrum, used + most)[: most + 1]
     return total / total[0]

@@ -6,11 +6,18 @@ import math
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
 
-from models.numerics.ridge import AffineMap, RegressionData, validation_error
+from models.numerics.ridge import AffineMap, RegressionData, masked_mse, validation_error
 
 MANY = 32  # outputs, from which on it pays
 ROUNDING = 1e-13  # share of the targets' squares below which a sum of squares is the rounding of a difference
+
+
+def least_error(targets: Tensor, mask: Tensor) -> float:
+    """Returns the mean squared error below which errors of forecasts of the targets are rounding: `ROUNDING` of the
+    mean square of those that `mask`, of their shape, keeps."""
+    return ROUNDING * float(masked_mse(torch.zeros_like(targets), targets, mask))
 
 
 def reduced_error(rows: RegressionData) -> Callable[[AffineMap], float]:

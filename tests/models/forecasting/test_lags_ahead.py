@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import warnings
 
+import numpy as np
 import pytest
 import torch
 
+from models import PSRNNForecaster
 from models.baselines.echo_state import EchoState
 from models.forecasting.filtering import MaskedSequences, filter_sequences, final_state
 from models.forecasting.fitting import Fitted, Problem
@@ -78,6 +81,23 @@ def test_a_single_number_of_lags_is_taken_or_refused(fitted: tuple[Fitted, Reado
     assert settle_ahead(*fitted, [50], leads=0).chosen["readout.lags"] == 50
     with pytest.raises(ValueError, match="lags must be at most 50 for series of this length, got 51; lower it"):
         settle_ahead(*fitted, [51], leads=0)
+
+
+@pytest.mark.parametrize("scale", [1.0, 7.77])
+def test_a_straight_line_has_the_same_few_lags_in_all_units(scale: float) -> None:
+    line = scale * np.arange(600.0)
+    with warnings.catch_warnings(action="ignore"):
+        fitted = PSRNNForecaster(count=5, seed=0).fit(line)
+    assert fitted.chosen_["readout.lags"] == 16
+
+
+@pytest.mark.parametrize("scale", [1.0, 7.77, 1e3])
+def test_what_rounding_leaves_of_a_line_has_no_season(scale: float) -> None:
+    line = (scale * torch.arange(540, dtype=torch.float64)).view(1, -1, 1)
+    values = (line - line.mean()) / line.std()
+    mask = torch.ones_like(values, dtype=torch.bool)
+    assert find_season(MaskedSequences(values, mask, mask)) is None
+    assert find_season(MaskedSequences(values.float(), mask, mask)) is None
 
 
 def test_of_a_day_and_two_days_the_day_is_the_season() -> None:
