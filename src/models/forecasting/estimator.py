@@ -140,7 +140,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
 
         X: other series to go on from, whole histories with the columns of the data; None goes on from the rows of
         `fit` and `update`. known: the covariates of the rows to come, `horizon` rows a series, as a table or an array.
-        Times of a table go on by its step; where they are uneven the rows count 1, 2, ….
+        Times and numbers of a table's index go on by their step; where they are uneven the rows count 1, 2, ….
         Raises TypeError and ValueError for a horizon that is no whole number of at least 1, for other columns than
         those of `fit`, and for other rows of `known`.
         """
@@ -191,9 +191,10 @@ class ForecastingEstimator(BaseEstimator, ABC):
         """Takes rows that follow those seen so far, and returns the estimator; forecasts then go on from the last one.
 
         The model stays as it was fitted and its state is moved on, in time that grows with the new rows alone. It is
-        the state that filtering the whole series would give. With refit=True the model is fitted anew to all rows,
-        which a model that was loaded from disk does not have. new_rows: as in `fit`, with the same columns and groups;
-        a group without new rows may be left out, and a list has a part for each series.
+        the state that filtering the whole series would give. All rows are kept too, for refit=True, which fits the
+        model anew to them, and for `plot`: they are copied at each call. A model that was loaded from disk has none.
+        new_rows: as in `fit`, with the same columns and groups; a group without new rows may be left out, and a list
+        has a part for each series.
         Raises ValueError for rows that do not follow; the estimator is then as it was.
         """
         learnt = self._fitted()

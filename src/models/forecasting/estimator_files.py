@@ -86,6 +86,9 @@ def index_as_plain(index: Any) -> dict[str, Any] | None:
         return {
             "kind": "times", "name": name, "zone": zone, "freq": index.freqstr, "unit": index.unit, "values": values,
         }  # fmt: skip
+    if isinstance(index, pd.TimedeltaIndex):
+        spans = index.as_unit("ns").asi8.tolist()
+        return {"kind": "spans", "name": name, "unit": index.unit, "values": spans}
     return {"kind": "names", "name": name, "values": [plain(value, "the index") for value in index]}
 
 
@@ -104,6 +107,8 @@ def index_of(saved: Mapping[str, Any] | None) -> Any:
         times = pd.DatetimeIndex(np.array(values, "M8[ns]"), tz="UTC").as_unit(saved["unit"])
         times = times.tz_convert(saved["zone"]) if saved["zone"] else times.tz_localize(None)
         return pd.DatetimeIndex(times, freq=saved["freq"], name=name)
+    if saved["kind"] == "spans":
+        return pd.TimedeltaIndex(np.array(values, "m8[ns]"), name=name).as_unit(saved["unit"])
     return pd.Index(values, name=name)
 
 

@@ -130,11 +130,18 @@ def _check_follows(group: Group, tail: Any) -> None:
     expected = index_ahead(tail, len(group.index))
     if expected.name == "step" or _kind(expected) != _kind(tail):
         return
-    differs = np.asarray(group.index != expected)
+    differs = ~_alike(group.index, expected, expected[0] - last)
     if differs.any():
         row = int(np.argmax(differs))
         begins = f"new_rows goes on in row {row} at" if row else "new_rows begins at"
         raise ValueError(f"{begins} {group.index[row]}, not at {expected[row]}; put in empty rows for those in between")
+
+
+def _alike(index: Any, expected: Any, step: Any) -> np.ndarray:
+    """Whether rows have the times or the numbers expected, fractions up to a thousandth of their step."""
+    if expected.dtype.kind != "f":
+        return np.asarray(index == expected)
+    return np.abs(np.asarray(index - expected)) <= 1e-3 * abs(step)
 
 
 def _kind(index: Any) -> tuple[Any, ...]:

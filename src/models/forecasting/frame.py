@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 DATED = re.compile(r"(?=\w)(?!\d+$).*\d{4}|\d{1,2}[-/]\d{1,2}[-/]\d{2}\b")  # a year among other signs, or 31/12/24
 LOOKED_AT = 3  # texts at each end of an index
+UNEVEN = 1e-9  # of the step between numbers: two that differ by more are not the same
 
 
 def is_frame(series: Any) -> TypeGuard[pd.DataFrame]:
@@ -68,9 +69,9 @@ def index_after(index: Any, horizon: int) -> pd.Index:
     """Returns the index of the `horizon` rows after a table's last one: times, periods or numbers that go on with its
     step.
 
-    Times on one day of each month, or at its end, go on by whole months. An index without a step that its rows tell
-    (names, times that come irregularly, a single time) goes on as 1, 2, …, by the name "step", with a warning where it
-    has several times. Raises ValueError for times that go backwards.
+    Times on one day of each month, or at its end, go on by whole months, spans of time and numbers by their even step.
+    An index without a step that its rows tell (names, times that come irregularly, a single time) goes on as 1, 2, …,
+    by the name "step", with a warning where it has several times. Raises ValueError for times that go backwards.
     """
     import pandas as pd
 
@@ -78,11 +79,13 @@ def index_after(index: Any, horizon: int) -> pd.Index:
         return pd.RangeIndex(index.stop, index.stop + horizon * index.step, index.step, name=index.name)
     if isinstance(index, pd.PeriodIndex) and len(index):
         return pd.period_range(index[-1], periods=horizon + 1, name=index.name)[1:]
+    if (even := even_step(index)) is not None:
+        return pd.Index([index[-1] + even * k for k in range(1, horizon + 1)], name=index.name)
     step = step_of(index) if isinstance(index, pd.DatetimeIndex) else None
     if isinstance(step, int):
         return months_on(index, step, horizon)
     if step is None:
-        if isinstance(index, pd.DatetimeIndex) and len(index) > 1:
+        if index.dtype.kind in "mM" and len(index) > 1:
             warnings.warn("the times of the table's index are uneven; the forecast's rows count 1, 2, …", stacklevel=3)
         return pd.RangeIndex(1, horizon + 1, name="step")
     return pd.date_range(index[-1], periods=horizon + 1, freq=step, name=index.name)[1:]
@@ -104,6 +107,18 @@ def months_on(index: Any, months: int, horizon: int) -> pd.DatetimeIndex:
     if index.is_month_end.all():
         later = later + pd.offsets.MonthEnd(0)
     return later.rename(index.name)
+
+
+def even_step(index: Any) -> Any:
+    """Returns the step between the numbers or spans of time (TimedeltaIndex) of an index, even up to rounding; None
+    where there is none, and for any other index."""
+    if index.dtype.kind not in "ifm" or len(index) < 2:
+        return None
+    step, steps = (index[-1] - index[0]) / (len(index) - 1), np.diff(index.to_numpy())
+    if index.dtype.kind != "f":
+        return index[1] - index[0] if steps[0] and bool((steps == steps[0]).all()) else None
+    rounding = UNEVEN * abs(step) + 4 * np.finfo(np.float64).eps * max(abs(index[0]), abs(index[-1]))
+    return step if step and bool((np.abs(steps - step) <= rounding).all()) else None
 
 
 def step_of(index: Any) -> Any:

@@ -14,7 +14,7 @@ from models.forecasting.estimator_input import Form, Group, Rows, of_labels
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.following import check_goes_on
 from models.forecasting.forecaster import Forecaster
-from models.forecasting.frame import holds_dates_as_texts, step_of
+from models.forecasting.frame import even_step, holds_dates_as_texts, step_of
 from models.forecasting.held_out import (
     HeldOut,
     cut,
@@ -190,7 +190,7 @@ def _say_uneven(group: Group, columns: Columns) -> None:
     if index is None or len(index) < 3:
         return
     told = columns.season is not None and columns.clock.unit == "rows"
-    if index.dtype.kind == "M" and step_of(index) is None:
+    if (index.dtype.kind == "M" and step_of(index) is None) or (index.dtype.kind == "m" and even_step(index) is None):
         noun, how = "times", "asfreq"
     elif told and index.dtype.kind in "iu" and not hasattr(index, "step"):
         noun, how = "numbers", "reindex"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -295,3 +296,26 @@ def test_a_folder_is_saved_as_a_whole_or_not_at_all(
 def test_a_horizon_has_an_end(unharmed: VARForecaster) -> None:
     with pytest.raises(ValueError, match="horizon must be at most 100000, got 1000000000"):
         unharmed.predict(10**9)
+
+
+@pytest.mark.parametrize("index", [pd.to_timedelta(range(70), unit="h"), pd.Index(0.1 * np.arange(70), name="seconds")])
+def test_spans_and_fractions_go_on_are_updated_and_saved(index: pd.Index, tmp_path: Path) -> None:
+    rows = pd.DataFrame({"load": np.random.default_rng(0).normal(size=70)}, index=index)
+    with warnings.catch_warnings(action="ignore"):
+        forecaster = LastValueForecaster().fit(rows[:60])
+    found = forecaster.predict(10).index
+    assert found.name == index.name
+    np.testing.assert_allclose(found.to_numpy().astype(float), index[60:].to_numpy().astype(float))
+    with pytest.raises(ValueError, match="new_rows begins at"):
+        forecaster.update(rows[61:])
+    forecaster.update(rows[60:61]).update(rows[61:64]).save(tmp_path / "saved")
+    loaded = LastValueForecaster.load(tmp_path / "saved")
+    pd.testing.assert_frame_equal(loaded.predict(6), forecaster.predict(6))
+    loaded.update(rows[64:])
+
+
+def test_uneven_spans_are_warned_of() -> None:
+    spans = pd.to_timedelta(np.delete(np.arange(71), 30), unit="h")
+    rows = pd.DataFrame({"load": np.random.default_rng(0).normal(size=70)}, index=spans)
+    with pytest.warns(UserWarning, match="times of the index are uneven"):
+        LastValueForecaster().fit(rows)

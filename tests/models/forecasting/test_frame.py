@@ -57,6 +57,10 @@ def test_columns_go_by_name_and_come_back_in_their_order(forecaster: Forecaster)
         (pd.DatetimeIndex(["2024-01-01", "2024-01-02", "2024-01-03"]), ["2024-01-04", "2024-01-05"]),
         (pd.DatetimeIndex(["2024-01-01", "2024-01-02"]), ["2024-01-03", "2024-01-04"]),
         (pd.period_range("2024Q1", periods=3, freq="Q"), ["2024Q4", "2025Q1"]),
+        (pd.Index([0.0, 0.5, 1.0]), [1.5, 2.0]),
+        (pd.to_timedelta([0, 2, 4], unit="h"), list(pd.to_timedelta([6, 8], unit="h"))),
+        (pd.Index([0.0, 0.5, 1.5]), [1, 2]),
+        (pd.Index([0.5]), [1, 2]),
         (pd.DatetimeIndex(["2024-01-01"]), [1, 2]),
         (pd.Index(list("abc")), [1, 2]),
     ],
@@ -74,6 +78,17 @@ def test_times_go_on_as_those_of_a_file_do(times: list[str], expected: list[str]
         found = index_after(pd.DatetimeIndex(times, name="day", tz=zone), 2)
         assert list(found) == list(pd.DatetimeIndex(expected, tz=zone))
         assert found.name == "day"
+
+
+def test_fractions_go_on_by_a_step_that_is_even_up_to_rounding() -> None:
+    found = index_after(pd.Index(0.1 * np.arange(64), name="seconds"), 3)
+    np.testing.assert_allclose(found, [6.4, 6.5, 6.6])
+    assert found.name == "seconds"
+
+
+def test_uneven_spans_are_counted_with_a_warning() -> None:
+    with pytest.warns(UserWarning, match="uneven"):
+        assert list(index_after(pd.to_timedelta([0, 1, 3], unit="h"), 2)) == [1, 2]
 
 
 @pytest.mark.parametrize("times", [UNEVEN, ["2024-01-01"] * 2])
