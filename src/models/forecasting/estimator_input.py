@@ -173,8 +173,9 @@ def _read_groups(index: Any, values: np.ndarray, labels: tuple[Any, ...], name: 
     if keys.hasnans:
         raise ValueError(f"{name} has a row without a group in its index; name its group or leave it out")
     groups, times = [], index.get_level_values(1)
-    for key in keys.unique():
-        rows = np.flatnonzero(keys == key)
+    places, names = keys.factorize()
+    by_group = np.split(np.argsort(places, kind="stable"), np.cumsum(np.bincount(places))[:-1])
+    for key, rows in zip(names, by_group, strict=True):
         groups.append(Group(key, values[rows], check_index(times[rows], f"group {key} of {name}")))
     return Rows(groups, labels, Form("frame", "groups", index.names[0]))
 

@@ -20,6 +20,7 @@ from models import (
     PSRNNForecaster,
     VARForecaster,
 )
+from models.forecasting.estimator_input import read
 
 pytestmark = pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
 
@@ -319,3 +320,17 @@ def test_uneven_spans_are_warned_of() -> None:
     rows = pd.DataFrame({"load": np.random.default_rng(0).normal(size=70)}, index=spans)
     with pytest.warns(UserWarning, match="times of the index are uneven"):
         LastValueForecaster().fit(rows)
+
+
+def test_groups_whose_rows_are_mixed_are_read_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"shop{i % 3}" for i in (2, 0, 1, 1, 0, 2, 2)]
+    rows = pd.DataFrame({"load": range(7)}, index=pd.MultiIndex.from_arrays([names, range(7)]))
+
+    def refused(*_: Any) -> None:
+        raise AssertionError("all rows are compared with one group")
+
+    monkeypatch.setattr(pd.Index, "__eq__", refused)
+    groups = read(rows).groups
+    assert [group.key for group in groups] == ["shop2", "shop0", "shop1"]
+    assert [group.values[:, 0].tolist() for group in groups] == [[0, 5, 6], [1, 4], [2, 3]]
+    assert [list(group.index) for group in groups] == [[0, 5, 6], [1, 4], [2, 3]]
