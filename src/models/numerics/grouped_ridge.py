@@ -13,6 +13,7 @@ from models.numerics.held_out import error_on
 from models.numerics.ridge import (
     AffineMap,
     CentredMoments,
+    NotPositiveDefinite,
     RegressionData,
     affine_from_moments,
     centred_moments,
@@ -150,9 +151,7 @@ def choose_ridges(
     def error(exponents: Exponents) -> float:
         try:
             return held_out(solve_groups(moments, groups, exponents, units))
-        except ValueError:
-            if not bool(validation.mask.any()):
-                raise
+        except NotPositiveDefinite:
             return math.inf
 
     search = Search(error, int(groups.max()) + 1)

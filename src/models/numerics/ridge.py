@@ -25,6 +25,10 @@ class AffineMap(NamedTuple):
 Ridge = float | Tensor  # one penalty for all inputs, or one for each, (input,)
 
 
+class NotPositiveDefinite(ValueError):
+    """Says that a system of ridge regression is not positive definite in float64; a larger ridge mends it."""
+
+
 def smallest(ridge: Ridge) -> float:
     """Returns the least of the penalties, infinity where there are no inputs."""
     penalties = torch.as_tensor(ridge, dtype=torch.float64)
@@ -48,14 +52,16 @@ def per_sample_ridge(ridge: Ridge, *, scale: str, count: int) -> Ridge:
 def factor_ridge(gram: Tensor, ridge: Ridge) -> Tensor:
     """Returns the lower Cholesky factor (n, n) of gram + diag(ridge), in float64. gram (n, n) symmetric.
 
-    Raises ValueError when the sum is not positive definite in float64 (a larger ridge mends it).
+    Raises NotPositiveDefinite, a ValueError, when the sum is not positive definite in float64.
     """
     shifted = gram.double().clone()
     shifted.diagonal().add_(ridge)
     factor, info = torch.linalg.cholesky_ex(shifted)
     if int(info) or not bool(torch.isfinite(factor).all()):
         size = f"{len(gram)} × {len(gram)}"
-        raise ValueError(f"ridge {smallest(ridge):g} leaves a {size} system that is not positive definite; raise it")
+        raise NotPositiveDefinite(
+            f"ridge {smallest(ridge):g} leaves a {size} system that is not positive definite; raise it"
+        )
     return factor
 
 

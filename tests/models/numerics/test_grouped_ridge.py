@@ -9,8 +9,15 @@ import pytest
 import torch
 from sklearn.linear_model import Ridge
 
+from models.numerics import grouped_ridge
 from models.numerics.grouped_ridge import POWERS, Columns, Search, choose_ridges, solve_groups
-from models.numerics.ridge import RegressionData, centred_moments, validation_error
+from models.numerics.ridge import (
+    NotPositiveDefinite,
+    RegressionData,
+    centred_moments,
+    factor_ridge,
+    validation_error,
+)
 from models.numerics.standardisation import Standardisation
 
 GROUPS = torch.tensor([0, 0, 0, 1, 1])
@@ -128,3 +135,15 @@ def test_ridges_whose_errors_all_overflow_are_refused():
     train, validation = data(60), data(30, seed=1)
     with pytest.raises(ValueError, match="no ridge gives a readout with finite errors"):
         fit_groups(train, validation._replace(targets=validation.targets + 1e200), GROUPS)
+
+
+def test_only_a_system_that_is_not_positive_definite_counts_as_an_infinite_error(monkeypatch):
+    with pytest.raises(NotPositiveDefinite, match="raise it"):
+        factor_ridge(-torch.eye(2), 0.1)
+
+    def misshapen(*_):
+        raise ValueError("shapes (3,) and (4,) do not fit")
+
+    monkeypatch.setattr(grouped_ridge, "solve_groups", misshapen)
+    with pytest.raises(ValueError, match="do not fit"):
+        fit_groups(data(60), data(30, seed=1), GROUPS)
