@@ -56,7 +56,7 @@ class EarlyStopping:
         best, kept, waited = math.inf, None, 0
         for epoch in range(course.epochs):
             loss = self.epoch(epoch, batches)
-            curve.append((loss, self.validation() if self.validation else math.nan))
+            curve.append((loss, self._held_out(epoch)))
             waited += 1
             if curve[-1][1] < best:
                 best, kept, waited = curve[-1][1], copy.deepcopy(self.objective.model.state_dict()), 0
@@ -66,6 +66,16 @@ class EarlyStopping:
             self.objective.model.load_state_dict(kept)
         self.objective.model.eval()
         return curve
+
+    def _held_out(self, epoch: int) -> float:
+        if self.validation is None:
+            return math.nan
+        return self._finite(self.validation(), f"validation loss of epoch {epoch + 1}")
+
+    def _finite(self, loss: float, what: str) -> float:
+        if not math.isfinite(loss):
+            raise ValueError(f"the {what} is not finite; {self.advice}")
+        return loss
 
     def clip(self, largest: float) -> None:
         """Shortens the gradient to that norm."""
@@ -78,6 +88,4 @@ class EarlyStopping:
         with drawn(self.seed, f"{self.name}/dropout/{number}"):
             losses = descend(self.objective, self.optimizer, generator=batches)
         mean = sum(float(loss.total) for loss in losses) / sum(float(loss.weight) for loss in losses)
-        if not math.isfinite(mean):
-            raise ValueError(f"the loss of epoch {number + 1} is not finite; {self.advice}")
-        return mean
+        return self._finite(mean, f"loss of epoch {number + 1}")
