@@ -130,9 +130,9 @@ class Forecaster:
         index goes on where that of the table ends (`models.forecasting.frame.index_after`).
         """
         if is_frame(series):
-            predictions = self.forecast(values_of(series, self.feature_names), horizon)
+            predictions = self._forecast_all([values_of(series, self.feature_names)], horizon)[0]
             return as_frame(predictions, self.feature_names, series, index_after(series.index, horizon))
-        return self.forecast_all([series], horizon)[0]
+        return self._forecast_all([series], horizon)[0]
 
     @torch.no_grad()
     def predict_all(self, sequences: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -142,18 +142,22 @@ class Forecaster:
             by_place |= zip(places, self.in_own_units(predictions), strict=True)
         return [by_place[i][: len(series)] for i, series in enumerate(sequences)]
 
-    @torch.no_grad()
     def forecast_all(self, sequences: Sequence[np.ndarray], horizon: int) -> list[np.ndarray]:
         """Returns `forecast` of each of several sequences, which may differ in length, many at a time.
 
         Warns of forecasts that diverge (`models.forecasting.divergence`).
         """
+        return self._forecast_all(sequences, horizon)
+
+    def _forecast_all(self, sequences: Sequence[np.ndarray], horizon: int) -> list[np.ndarray]:
+        """Warns at the caller of what calls it."""
         check_horizon(horizon)
         by_place: dict[int, np.ndarray] = {}
-        for places, _, state in self._passes(sequences, horizon):
-            rolled = roll(self.model, state, horizon)  # pyright: ignore[reportArgumentType]
-            warn_if_diverged(rolled, stacklevel=2)
-            by_place |= zip(places, self.in_own_units(rolled), strict=True)
+        with torch.no_grad():  # as a decorator it would be a caller too
+            for places, _, state in self._passes(sequences, horizon):
+                rolled = roll(self.model, state, horizon)  # pyright: ignore[reportArgumentType]
+                warn_if_diverged(rolled, stacklevel=3)
+                by_place |= zip(places, self.in_own_units(rolled), strict=True)
         return [by_place[i] for i in range(len(sequences))]
 
     def in_own_units(self, values: Tensor) -> np.ndarray:

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -71,3 +72,15 @@ def test_fit_says_from_which_step_on_the_model_is_far_worse_than_the_mean(errors
     beside = {"model": np.array(errors), "last value": np.full(4, 0.5)}
     with pytest.warns(UserWarning, match=rf"not \d.*, in standard deviations{said}(, beyond 2 times .* mean)?; try"):
         learnt._replace(errors=beside).say()
+
+
+def test_a_warning_names_the_line_that_asked_for_the_forecast() -> None:
+    series, grown = np.array([[10.0], [12.0]]), growing(1e200)
+    for ask in (
+        lambda: grown.forecast(series, 2),
+        lambda: grown.forecast(pd.DataFrame({"x": series[:, 0]}), 2),
+        lambda: grown.forecast_all([series], 2),
+    ):
+        with pytest.warns(UserWarning, match="the forecast diverges") as told:
+            ask()
+        assert told[0].filename == __file__
