@@ -63,7 +63,14 @@ class Learnt(NamedTuple):
     season: int | None
 
     def say(self) -> None:
-        """Warns where a naive forecast has the smaller error over the steps compared."""
+        """Warns where a naive forecast has the smaller error over the steps compared, and where nothing was scored."""
+        if np.isnan(self.errors["model"]).all():
+            warnings.warn(
+                "nothing of the validation part could be scored, so that the model was compared with no naive "
+                "forecast; give fewer gaps at the end, or a larger validation",
+                stacklevel=4,
+            )
+            return
         means = {name: float(np.nanmean(errors)) for name, errors in self.errors.items()}
         ours = means.pop("model")
         name, least = min(means.items(), key=lambda pair: pair[1])

@@ -334,3 +334,11 @@ def test_groups_whose_rows_are_mixed_are_read_in_one_pass(monkeypatch: pytest.Mo
     assert [group.key for group in groups] == ["shop2", "shop0", "shop1"]
     assert [group.values[:, 0].tolist() for group in groups] == [[0, 5, 6], [1, 4], [2, 3]]
     assert [list(group.index) for group in groups] == [[0, 5, 6], [1, 4], [2, 3]]
+
+
+def test_a_validation_part_of_which_nothing_can_be_scored_is_said_as_that() -> None:
+    walk = np.random.default_rng(0).normal(size=3000).cumsum()
+    walk[2400:2999] = np.nan
+    with pytest.warns(UserWarning, match="nothing of the validation part could be scored") as told:
+        LastValueForecaster().fit(walk)
+    assert len(told) == 1
