@@ -13,6 +13,10 @@ RULES = ("median_pairs", "median_neighbours", "percentile", "fixed")
 CHUNK = 1024
 
 
+class NothingVaries(ValueError):
+    """Says that points have no distances that a bandwidth could be read off."""
+
+
 @dataclass(frozen=True)
 class BandwidthRule:
     """Says how a bandwidth is read off the Euclidean distances between data points.
@@ -33,19 +37,19 @@ class BandwidthRule:
 
     def __post_init__(self) -> None:
         if self.rule not in RULES:
-            raise ValueError(f"bandwidth.rule must be one of {', '.join(RULES)}, got {self.rule!r}")
+            raise ValueError(f"rule must be one of {', '.join(RULES)}, got {self.rule!r}")
         if self.rule == "fixed" and (self.value is None or not 0 < self.value < math.inf):
-            raise ValueError(f"bandwidth.rule=fixed needs a positive, finite bandwidth.value, got {self.value}")
+            raise ValueError(f"rule fixed needs a positive, finite value, got {self.value}")
         if self.rule != "fixed" and self.value is not None:
-            raise ValueError(f"bandwidth.value is used with bandwidth.rule=fixed only, got rule {self.rule}")
+            raise ValueError(f"value is used with rule fixed only, got rule {self.rule}")
         if not 0 <= self.percentile <= 100:
-            raise ValueError(f"bandwidth.percentile must lie between 0 and 100, got {self.percentile}")
+            raise ValueError(f"percentile must lie between 0 and 100, got {self.percentile}")
         if self.rule != "percentile" and self.percentile != 50:
-            raise ValueError(f"bandwidth.percentile is used with bandwidth.rule=percentile only, got rule {self.rule}")
+            raise ValueError(f"percentile is used with rule percentile only, got rule {self.rule}")
         if not 0 < self.scale < math.inf:
-            raise ValueError(f"bandwidth.scale must be positive and finite, got {self.scale}")
+            raise ValueError(f"scale must be positive and finite, got {self.scale}")
         if self.pairs < 1:
-            raise ValueError(f"bandwidth.pairs must be at least 1, got {self.pairs}")
+            raise ValueError(f"pairs must be at least 1, got {self.pairs}")
 
 
 MEDIAN_OF_PAIRS = BandwidthRule()
@@ -65,7 +69,8 @@ def bandwidth(
 
     adjacent: bool (n − 1,), True where row i + 1 really follows row i, all True when left out; used by
     "median_neighbours" alone, which takes the points to be in the order of time.
-    Raises ValueError when no two compared points differ, and for an `adjacent` of another shape.
+    Raises NothingVaries, a ValueError, when no two compared points differ, and ValueError for an `adjacent` of another
+    shape.
     """
     if rule.value is not None:
         return rule.scale * rule.value
@@ -73,9 +78,9 @@ def bandwidth(
     distances = _distances(points, first, second)
     distances = distances[distances.isfinite() & (distances > 0)]
     if distances.numel() == 0:
-        raise ValueError(
-            f"bandwidth.rule={rule.rule}: nothing varies, no two compared points of {len(points)} differ by a finite "
-            "distance; use bandwidth.rule=fixed with bandwidth.value"
+        raise NothingVaries(
+            f"nothing varies by bandwidth rule {rule.rule}: no two compared points of {len(points)} differ by a finite "
+            "distance; give a fixed bandwidth"
         )
     return rule.scale * float(np.percentile(distances.cpu().numpy(), rule.percentile))
 

@@ -43,7 +43,7 @@ def metric_of(points: Tensor, *, whiten: float, linear: float) -> Metric | None:
     """
     for name, value in (("whiten", whiten), ("linear", linear)):
         if value < 0:
-            raise ValueError(f"features.{name} must be 0 or more, got {value}")
+            raise ValueError(f"{name} must be 0 or more, got {value}")
     if not (whiten or linear):
         return None
     exact = points.double()

@@ -145,7 +145,7 @@ def draw_frequencies(
 
 def _check_request(kernel: Kernel, sampler: Sampler, count: int, dimension: int, bandwidth: float) -> None:
     if count < 1:
-        raise ValueError(f"features.count must be at least 1, got {count}")
+        raise ValueError(f"count must be at least 1, got {count}")
     if dimension < 1:
         raise ValueError(f"random features need inputs of at least 1 column, got {dimension}")
     if not 0 < bandwidth < math.inf:

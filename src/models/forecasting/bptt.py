@@ -39,7 +39,7 @@ def cut_chunks(scored: Tensor, *, horizon: int) -> Chunks:
     scored (sequence, time, feature). Raises ValueError for a horizon below 1 and when nothing is scored.
     """
     if horizon < 1:
-        raise ValueError(f"refine.horizon must be at least 1, got {horizon}")
+        raise ValueError(f"horizon must be at least 1, got {horizon}")
     starts = torch.arange(0, scored.shape[1], horizon, device=scored.device)
     entries = torch.stack([scored[:, int(s) : int(s) + horizon].sum((1, 2)) for s in starts], 1)
     sequence, index = entries.nonzero(as_tuple=True)
@@ -84,7 +84,7 @@ class TruncatedBPTT:
         solve_readout: Callable[[Recurrent], Filtered | None] | None = None,
     ) -> None:
         if batch_size < 1:
-            raise ValueError(f"refine.batch_size must be at least 1, got {batch_size}")
+            raise ValueError(f"batch_size must be at least 1, got {batch_size}")
         self.model, self.train, self.horizon, self.batch_size = model, train, horizon, batch_size
         self.solve_readout = solve_readout
         self.repeats = not has_gaps(train.mask)

@@ -31,7 +31,7 @@ class Recurrent(nn.Module, ABC):
     def __init__(self, *, dimension: int, exposed: int, lags: int) -> None:
         super().__init__()
         if lags < 0:
-            raise ValueError(f"readout.lags must be 0 or more, got {lags}")
+            raise ValueError(f"lags must be 0 or more, got {lags}")
         self.lags = lags
         self.readout_weight = nn.Parameter(torch.zeros(dimension, exposed + lags * dimension))
         self.readout_bias = nn.Parameter(torch.zeros(dimension))

@@ -32,7 +32,7 @@ class FactorisedPSRNN(BilinearCell):
 
     def __init__(self, *, rank: int, **shape: Any) -> None:
         if rank < 1:
-            raise ValueError(f"model.rank must be at least 1, got {rank}")
+            raise ValueError(f"rank must be at least 1, got {rank}")
         cell = CellShape(**shape)
         by_state = (cell.state, rank)
         super().__init__(cell, update={"left": by_state, "of_state": by_state, "of_features": (cell.features, rank)})

@@ -55,7 +55,7 @@ def feature_stream(windows: Windows, frequencies: Frequencies, *, chunk: int) ->
     They are computed anew in each pass. Raises ValueError for a chunk below 1 and for fewer windows than ranks.
     """
     if chunk < 1:
-        raise ValueError(f"initialise.chunk must be at least 1, got {chunk}")
+        raise ValueError(f"chunk must be at least 1, got {chunk}")
 
     own, metrics = own_rows(len(windows.history)), frequencies.metrics
 

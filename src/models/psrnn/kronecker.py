@@ -53,7 +53,7 @@ class KroneckerPreconditioner:
 
     def __init__(self, *, damping: float) -> None:
         if damping <= 0:
-            raise ValueError(f"refine.damping must be positive, got {damping}")
+            raise ValueError(f"damping must be positive, got {damping}")
         self.damping = damping
         self.inverses: dict[str, list[Tensor]]
 

@@ -50,7 +50,7 @@ class FactorisedPsrnn(Psrnn):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.rank < 1:
-            raise ValueError(f"model.rank must be at least 1, got {self.rank}")
+            raise ValueError(f"rank must be at least 1, got {self.rank}")
 
     @property
     def terms(self) -> int | None:

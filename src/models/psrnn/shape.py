@@ -30,7 +30,7 @@ class CellShape:
 
     def __post_init__(self) -> None:
         if self.delay < 1:
-            raise ValueError(f"model.delay must be at least 1, got {self.delay}")
+            raise ValueError(f"delay must be at least 1, got {self.delay}")
 
     @property
     def inputs(self) -> int:

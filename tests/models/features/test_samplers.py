@@ -189,7 +189,7 @@ def test_laplacian_l1_takes_independent_sampling_only(sampler: Sampler) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"count": 0}, r"features\.count must be at least 1, got 0"),
+        ({"count": 0}, r"^count must be at least 1, got 0"),
         ({"dimension": 0}, r"inputs of at least 1 column, got 0"),
         ({"bandwidth": 0.0}, r"bandwidth must be positive and finite, got 0\.0"),
         ({"bandwidth": -1.0}, r"bandwidth must be positive and finite, got -1\.0"),

@@ -72,7 +72,7 @@ def test_gradients() -> None:
 
 
 def test_negative_lags_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"readout\.lags must be 0 or more, got -1"):
+    with pytest.raises(ValueError, match=r"^lags must be 0 or more, got -1"):
         PSRNN(frequencies=1, dimension=1, state=2, lags=-1)
 
 

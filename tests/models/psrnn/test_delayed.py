@@ -87,7 +87,7 @@ def test_windows_that_no_sequence_has_are_refused() -> None:
         extract_windows(values, mask & (torch.arange(20) != 9)[None, :, None], length=15, future=4)
     with pytest.raises(ValueError, match="delay must be at least 1, got 0"):
         extract_windows(values, mask, length=1, delay=0)
-    with pytest.raises(ValueError, match=r"model\.delay must be at least 1, got 0"):
+    with pytest.raises(ValueError, match=r"^delay must be at least 1, got 0"):
         CellShape(frequencies=1, dimension=1, state=1, delay=0)
 
 

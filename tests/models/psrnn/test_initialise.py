@@ -108,7 +108,7 @@ def test_baseline_errors() -> None:
 def test_chunk_must_be_positive() -> None:
     windows = extract_windows(*oscillation(0)[:2], length=2)
     frequencies = Frequencies(*(torch.ones(1, d, dtype=torch.float64) for d in (4, 4, 2)))
-    with pytest.raises(ValueError, match=r"initialise\.chunk must be at least 1, got 0"):
+    with pytest.raises(ValueError, match=r"^chunk must be at least 1, got 0"):
         feature_stream(windows, frequencies, chunk=0)
 
 

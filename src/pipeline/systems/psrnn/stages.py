@@ -12,7 +12,7 @@ from models.psrnn.fit import Regression
 from models.psrnn.method import Psrnn
 from models.runtime.seeding import generators_of
 from pipeline.host.devices import DTYPES
-from pipeline.host.errors import PipelineError
+from pipeline.host.errors import PipelineError, said_of
 from pipeline.host.memory import memory_of
 from pipeline.job.study import Study
 from pipeline.settings.build import build
@@ -52,7 +52,8 @@ class Stages(Protocol):
 def draw_of(settings: Any, method: Psrnn, kernel: Any, sampler: Any) -> FeatureDraw:
     """Returns the settings `features`, and those of the windows, as models take them."""
     bandwidth = settings.bandwidth
-    rule = BandwidthRule(bandwidth.rule, bandwidth.value, bandwidth.percentile, bandwidth.scale, bandwidth.pairs)
+    with said_of("features.bandwidth"):
+        rule = BandwidthRule(bandwidth.rule, bandwidth.value, bandwidth.percentile, bandwidth.scale, bandwidth.pairs)
     return FeatureDraw(
         count=settings.count, window=method.window, history=method.history, future=method.future, delay=method.delay,
         traces=tuple(settings.traces), kernel=kernel, sampler=sampler, bandwidth=rule, whiten=settings.whiten,

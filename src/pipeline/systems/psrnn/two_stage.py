@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 from torch import Tensor
 from tqdm import tqdm
 
+from models.features.bandwidth import NothingVaries
+from models.forecasting.filtering import MaskedSequences
 from models.forecasting.forecaster import built, description_of
 from models.forecasting.readout_settings import ReadoutSettings
 from models.psrnn.cell import PSRNN
@@ -19,6 +21,7 @@ from models.psrnn.fit import FittedPSRNN, Regression, first_cell, with_readout
 from models.psrnn.method import Psrnn
 from models.runtime.seeding import Generators
 from models.runtime.threads import threads_for
+from pipeline.host.errors import PipelineError
 from pipeline.host.out_of_memory import halving
 from pipeline.host.progress import progress_bar
 from pipeline.job import checkpoint
@@ -31,6 +34,15 @@ from pipeline.systems.psrnn.load import Parts
 from pipeline.systems.psrnn.too_large import refuse_wide_windows
 
 DECOMPOSITION_ERROR = "decomposition.error"
+
+
+def drawn(train: MaskedSequences, draw: FeatureDraw, generators: Generators) -> Features:
+    """Returns the features of `draw_features`. Raises PipelineError, with the settings, where nothing varies."""
+    try:
+        return draw_features(train, draw, generators)
+    except NothingVaries as error:
+        fixed = "features.bandwidth.rule=fixed features.bandwidth.value=NUMBER"
+        raise PipelineError(f"features.bandwidth.rule={draw.bandwidth.rule}: {error}, {fixed}") from error
 
 
 def windows_in_words(draw: FeatureDraw) -> str:
@@ -73,7 +85,7 @@ class PsrnnStages:
         dimension = parts.train.values.shape[2]
         refuse_wide_windows(self.draw, dimension, projection=self.regression.projection, memory=self.memory)
         with study.clock.stage("features"):
-            features = draw_features(parts.train, self.draw, self.generators)
+            features = drawn(parts.train, self.draw, self.generators)
             if study.full:
                 report.log_features(study.run, features, self.draw.kernel, title=study.title)
         with study.clock.stage("two_stage"):
