@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-JITTER = 1e-6  # of the covariance's largest eigenvalue, added to all of them before a power is taken
+from models.numerics.whitening import whitening
 
 
 class Metric(NamedTuple):
@@ -38,8 +38,8 @@ def empty_metric(size: int, *, whitened: bool, linear: bool) -> Metric | None:
 def metric_of(points: Tensor, *, whiten: float, linear: float) -> Metric | None:
     """Returns the metric of points (row, n), computed in float64; None where both exponent and weight are 0.
 
-    whiten: g, 0 or more; S is the covariance of the points + 1e-6 λ_max I. linear: a, 0 or more. Raises ValueError for
-    a negative number, and where the points do not differ.
+    whiten: g, 0 or more, of `models.numerics.whitening.whitening`, whose matrix is the root. linear: a, 0 or more.
+    Raises ValueError for a negative number, and where the points do not differ.
     """
     for name, value in (("whiten", whiten), ("linear", linear)):
         if value < 0:
@@ -49,13 +49,9 @@ def metric_of(points: Tensor, *, whiten: float, linear: float) -> Metric | None:
     exact = points.double()
     centre = exact.mean(0)
     covariance = torch.cov(exact.T, correction=0).view(len(centre), len(centre))
-    values, vectors = torch.linalg.eigh(covariance)
-    if not float(values[-1]) > 0:
-        raise ValueError("features.whiten, features.linear: nothing varies, so that there is nothing to scale by")
-    root = None
-    if whiten:
-        powers = (values.clamp(min=0) + JITTER * values[-1]) ** (-whiten / 2)
-        root = (vectors * powers) @ vectors.T
+    if not bool(covariance.any()):
+        raise ValueError("whiten, linear: nothing varies, so that there is nothing to scale by; leave both 0")
+    root = whitening(covariance, power=whiten) if whiten else None
     plain = Metric(centre, root, None)
     weight = linear / plain.applied(exact).square().sum(1).mean().sqrt() if linear else None
     return Metric(*(None if part is None else part.to(points) for part in (centre, root, weight)))  # pyright: ignore[reportArgumentType]

@@ -9,6 +9,7 @@ import torch
 import oracles
 from models.features.maps import RandomFeatureMap, joint_features, random_features
 from models.features.metric import Metric, empty_metric, metric_of
+from models.numerics.whitening import whitening
 
 
 def correlated(rows: int = 60) -> torch.Tensor:
@@ -92,3 +93,11 @@ def test_what_cannot_be_a_metric_is_refused() -> None:
         metric_of(correlated(), whiten=0, linear=-2)
     with pytest.raises(ValueError, match="nothing varies"):
         metric_of(torch.ones(5, 2), whiten=0.5, linear=0)
+
+
+def test_the_root_is_that_of_the_one_whitening() -> None:
+    points = correlated()
+    metric = metric_of(points, whiten=0.5, linear=0)
+    assert metric is not None
+    assert metric.root is not None
+    assert torch.equal(metric.root, whitening(torch.cov(points.T, correction=0), power=0.5))

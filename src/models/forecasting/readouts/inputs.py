@@ -42,7 +42,7 @@ class HistoryFeatures(nn.Module):
         `bandwidth` and `draw_frequencies`."""
         rows = rows.double()
         centre = rows.mean(0)
-        whitened = metric_of(rows, settings.whiten)
+        whitened = row_scaling(rows, settings.whiten)
         rule = BandwidthRule(scale=settings.bandwidth)
         length = bandwidth((rows - centre) @ whitened, rule, generator=generators("bandwidth/readout"))
         drawn = draw_frequencies(
@@ -53,7 +53,7 @@ class HistoryFeatures(nn.Module):
         self.frequencies.copy_(drawn.to(whitened) @ whitened)
 
 
-def metric_of(rows: Tensor, whiten: float) -> Tensor:
+def row_scaling(rows: Tensor, whiten: float) -> Tensor:
     """Returns the symmetric matrix (k, k) that rows (row, k) less their mean are multiplied with before distances are
     taken: S^(−g/2) for g = `whiten` above 0, else one over each column's standard deviation."""
     if whiten:
