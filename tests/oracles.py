@@ -10,6 +10,8 @@ import torch
 from scipy import integrate, linalg, special
 from torch import Tensor
 
+from models.forecasting.filtering import begun_along, moved_by
+
 # --- random features: Hadamard matrices, kernels, radial laws ---------------------------------------------------------
 
 
@@ -188,3 +190,11 @@ def forecasts_one_by_one(model: Any, states: tuple[Tensor, ...], horizon: int) -
                 state = model.update(state, model.predict(state))
             rows.append(model.predict(state)[0])
     return torch.stack(rows).unflatten(0, (sequences, steps))
+
+
+def final_state(model: Any, values: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
+    """The state after the last step of values and mask (sequence, time, feature), one step after another."""
+    state = model.initial_state(len(values))
+    for value, observed, begun in zip(values.unbind(1), mask.unbind(1), begun_along(mask).unbind(1), strict=True):
+        state = moved_by(model, state, torch.where(observed, value, model.predict(state)), begun)
+    return state

@@ -253,15 +253,6 @@ def one_step_error(model: SequenceModel, part: MaskedSequences) -> float:
     return float(infinite_where_nan(masked_mse(predictions, part.values, part.scored)))
 
 
-def final_state(model: SequenceModel, values: Tensor, mask: Tensor) -> State:
-    """Returns the state after the last step of values and mask (sequence, time, feature), for forecasts beyond the
-    end."""
-    state = model.initial_state(len(values))
-    for value, observed, begun in zip(values.unbind(1), mask.unbind(1), begun_along(mask).unbind(1), strict=True):
-        state = moved_by(model, state, torch.where(observed, value, model.predict(state)), begun)
-    return state
-
-
 def batches(rows: Sequence[int], whole: Sequence[bool], most: int) -> list[list[int]]:
     """Returns the places of sequences to filter together: of like numbers of `rows`, those without gaps (`whole`) by
     themselves.

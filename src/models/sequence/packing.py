@@ -138,11 +138,6 @@ class Places:
         return self.sequence * self.steps + self.step
 
 
-def unpadded(padded: Padded) -> list[Tensor]:
-    """Returns one tensor (step, width) a sequence, without its padding."""
-    return [values[:length] for values, length in zip(padded.values, padded.lengths.tolist(), strict=True)]
-
-
 def batches_by_length(
     lengths: Tensor, *, size: int, generator: torch.Generator, window: int = 16
 ) -> tuple[Tensor, ...]:

@@ -12,9 +12,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from models.baselines.seasonal_naive import Seasonal, SeasonalNaive
 from models.forecasting import rolling
-from models.forecasting.filtering import MaskedSequences, filter_sequences, filter_unequal, final_state
+from models.forecasting.filtering import MaskedSequences, filter_sequences, filter_unequal
 from models.forecasting.rolling import forecast_from_everywhere, roll
 from models.forecasting.season import autocorrelation, find_season
+from oracles import final_state
 from small_problems import oscillation, small_problem, with_gap
 
 

@@ -12,13 +12,14 @@ from torch import nn
 
 from models.baselines.persistence import Persistence
 from models.forecasting.averaged import Averaged
-from models.forecasting.filtering import MaskedSequences, filter_sequences, final_state, scored_steps
+from models.forecasting.filtering import MaskedSequences, filter_sequences, scored_steps
 from models.forecasting.forecaster import Forecaster, load_forecaster, save_forecaster
 from models.forecasting.readouts.fit import fit_grouped
 from models.forecasting.readouts.settings import GroupedSettings
 from models.forecasting.rolling import roll_to
 from models.psrnn.cell import PSRNN
 from models.runtime.seeding import generators_of
+from oracles import final_state
 
 
 def drawn(seed: int, *, lags: int = 1) -> PSRNN:

@@ -13,10 +13,11 @@ from models import VARForecaster
 from models.baselines.autoregression import VAR, Autoregression
 from models.baselines.persistence import Persistence
 from models.forecasting.errors_ahead import error_ahead_of, least_ahead, mean_error_ahead
-from models.forecasting.filtering import MaskedSequences, final_state, one_step_error
+from models.forecasting.filtering import MaskedSequences, one_step_error
 from models.forecasting.fitting import Fitted, Problem
 from models.forecasting.readout_settings import ReadoutSettings
 from models.forecasting.rolling import roll
+from oracles import final_state
 
 
 def part(rows: int, *, gap: bool = False) -> MaskedSequences:

@@ -11,10 +11,11 @@ import torch
 
 from models.baselines.autoregression import Autoregression
 from models.baselines.persistence import Persistence
-from models.forecasting.filtering import batches, filter_sequences, final_state
+from models.forecasting.filtering import batches, filter_sequences
 from models.forecasting.forecaster import ARCHITECTURE, PARAMETERS, Forecaster, load_forecaster, save_forecaster
 from models.forecasting.rolling import roll
 from models.psrnn.cell import PSRNN
+from oracles import final_state
 
 
 def forecaster(kind: str) -> Forecaster:

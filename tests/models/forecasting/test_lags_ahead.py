@@ -11,7 +11,7 @@ import torch
 
 from models import PSRNNForecaster
 from models.baselines.echo_state import EchoState
-from models.forecasting.filtering import MaskedSequences, filter_sequences, final_state
+from models.forecasting.filtering import MaskedSequences, filter_sequences
 from models.forecasting.fitting import Fitted, Problem
 from models.forecasting.lags import with_lags
 from models.forecasting.lags_ahead import candidates, choose_ahead, error_ahead, origins_in, settle_ahead
@@ -20,6 +20,7 @@ from models.forecasting.readout_settings import ReadoutSettings
 from models.forecasting.rolling import roll
 from models.forecasting.season import find_season, shortest_season
 from models.numerics.ridge import masked_mse
+from oracles import final_state
 
 SETTINGS = ReadoutSettings(0, (1e-3, 1.0), "none", (1e-3, 1e2))
 

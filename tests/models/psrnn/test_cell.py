@@ -7,7 +7,7 @@ import torch
 
 import oracles
 from models.forecasting import horizons, rolling
-from models.forecasting.filtering import MaskedSequences, filter_sequences, final_state, scored_steps
+from models.forecasting.filtering import MaskedSequences, filter_sequences, scored_steps
 from models.forecasting.horizons import horizon_errors
 from models.forecasting.rolling import forecast_from_everywhere, roll
 from models.psrnn import cell
@@ -81,7 +81,7 @@ def test_a_gap_at_the_end_is_a_forecast() -> None:
     model, (values, mask) = random_model(lags=2), series()
     mask[:, 5:] = False
     predictions = filter_sequences(model, values, mask).predictions
-    state = final_state(model, values[:, :5], mask[:, :5])
+    state = oracles.final_state(model, values[:, :5], mask[:, :5])
     torch.testing.assert_close(predictions[:, 5:], roll(model, state, 4))
 
 

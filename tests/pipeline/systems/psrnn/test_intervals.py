@@ -12,9 +12,10 @@ import torch
 
 from data.base import Dataset, Sequences
 from models.baselines.autoregression import Autoregression
-from models.forecasting.filtering import MaskedSequences, State, filter_sequences, final_state
+from models.forecasting.filtering import MaskedSequences, State, filter_sequences
 from models.forecasting.intervals import Intervals, calibrate
 from models.forecasting.rolling import roll
+from oracles import final_state
 from pipeline.systems.psrnn.evaluate import evaluate, validate
 from pipeline.systems.psrnn.evaluation import Evaluation
 from pipeline.systems.psrnn.intervals import (
