@@ -34,7 +34,7 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "matern": lambda: Matern(smoothness=1.5),
     "rational_quadratic": lambda: RationalQuadratic(shape=1.0),
 }
-RULES = ("median_pairs", "median_neighbours")  # that need no number beside them
+UNNUMBERED_RULES = ("median_pairs", "median_neighbours")  # that need no number beside them
 
 
 def sampler_of(given: Any) -> Sampler:
@@ -62,5 +62,5 @@ def rule_of(given: Any) -> BandwidthRule:
     if isinstance(given, BandwidthRule):
         return given
     if isinstance(given, str):
-        return BandwidthRule(one_of("bandwidth", given, RULES))
+        return BandwidthRule(one_of("bandwidth", given, UNNUMBERED_RULES))
     return BandwidthRule("fixed", value=number("bandwidth", given))

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.recurrent import Recurrent
+from models.numerics.ties import NEAR_TIE
 from models.runtime.collectives import take_from_first_rank
 
 RESTARTS, STEPS = 64, 32  # places at which the filter begins anew; rows after the lags that it is watched for
-NEAR_TIE = 1.001  # times the last value's error, up to which a readout is no worse: a near tie is not left to rounding
 
 
 class BurnIn(NamedTuple):
@@ -24,7 +24,7 @@ class BurnIn(NamedTuple):
     still_worse: bool
 
 
-def spread(places: Tensor, most: int) -> Tensor:
+def evenly_spaced(places: Tensor, most: int) -> Tensor:
     """Returns at most `most` of the rows of `places` (place, …), evenly spaced, the first and the last among them."""
     if len(places) <= most:
         return places
@@ -37,7 +37,7 @@ def restarts(part: MaskedSequences, *, steps: int) -> Tensor:
     if part.values.shape[1] < steps:
         return part.values[:0, :steps]
     complete = part.mask.all(2).unfold(1, steps, 1).all(2)
-    sequence, start = spread(complete.nonzero(), RESTARTS).unbind(1)
+    sequence, start = evenly_spaced(complete.nonzero(), RESTARTS).unbind(1)
     return part.values[sequence.unsqueeze(1), start.unsqueeze(1) + torch.arange(steps, device=start.device)]
 
 

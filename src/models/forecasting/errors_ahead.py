@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from models.forecasting.burn_in import spread
+from models.forecasting.burn_in import evenly_spaced
 from models.forecasting.filtering import MaskedSequences, SequenceModel, filter_sequences, rows_before, up_to_end
 from models.forecasting.fitting import Fitted
 from models.forecasting.known_ahead import KnownAhead
-from models.forecasting.lags import NEAR_TIE
 from models.forecasting.rolling import roll
 from models.numerics.held_out import least_error
 from models.numerics.ridge import masked_mse
+from models.numerics.ties import NEAR_TIE
 
 STEPS, ORIGINS = 24, 64  # of the forecasts that are compared
 
@@ -38,7 +38,7 @@ def truth_ahead(part: MaskedSequences, *, first: int = 0) -> Truth:
     """Returns at most `ORIGINS` evenly spaced rows with something to score, behind `first` or more of their sequence,
     and what came."""
     begins = part.scored.any(2) & (rows_before(part.mask) >= first)
-    sequence, time = spread(begins.nonzero(), ORIGINS).unbind(1)
+    sequence, time = evenly_spaced(begins.nonzero(), ORIGINS).unbind(1)
     longest = min(STEPS, int(begins.any(0).sum()))
     steps = time.unsqueeze(1) + torch.arange(longest, device=time.device)
     inside = steps < part.values.shape[1]

@@ -22,10 +22,10 @@ from models.numerics.ridge import (
     least_validation_error,
     validation_error,
 )
+from models.numerics.ties import NEAR_TIE
 
 CHOSEN_LAGS = "readout.lags"  # what the choice is kept under
 MOST_INPUTS = 1000  # numbers of recent observations, so that a choice stays a matter of seconds
-NEAR_TIE = 1.001  # a difference of validation errors that more lags have to make
 
 
 class LagsTried(NamedTuple):

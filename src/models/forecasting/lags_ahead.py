@@ -20,7 +20,6 @@ from models.forecasting.known_ahead import KnownAhead
 from models.forecasting.lags import (
     CHOSEN_LAGS,
     MOST_INPUTS,
-    NEAR_TIE,
     inputs_with_lags,
     reachable_lags,
     recent_observations,
@@ -34,6 +33,7 @@ from models.forecasting.recurrent import Recurrent
 from models.forecasting.rolling import roll
 from models.numerics.held_out import least_error
 from models.numerics.ridge import AffineMap, centred_moments, validation_error
+from models.numerics.ties import NEAR_TIE
 
 CLOSE = 1.1  # times the least one-step error, up to which a number of lags is looked at further ahead
 

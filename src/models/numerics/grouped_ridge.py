@@ -19,9 +19,9 @@ from models.numerics.ridge import (
     centred_moments,
 )
 from models.numerics.standardisation import Standardisation
+from models.numerics.ties import WORTH
 
 POWERS = range(-10, 5)  # ridges are 10 to these, on means over rows of standardised columns
-WORTH = 1e-4  # share of the error that another ridge has to save, so that a near tie is not left to rounding
 
 Exponents = tuple[int, ...]
 

@@ -11,7 +11,7 @@ import yaml
 
 from models.features.bandwidth import BandwidthRule
 from models.features.kernels import Matern
-from models.features.names import KERNELS, RULES, SAMPLERS, kernel_of, rule_of, sampler_of
+from models.features.names import KERNELS, SAMPLERS, UNNUMBERED_RULES, kernel_of, rule_of, sampler_of
 from models.features.samplers import Hadamard
 from models.runtime.parameters import number, one_of, whole_number, yes_or_no
 
@@ -32,7 +32,7 @@ def test_objects_and_numbers_are_taken_as_they_are() -> None:
     for of, given in ((sampler_of, Hadamard(blocks=2)), (kernel_of, Matern(smoothness=2.5))):
         assert of(given) is given
     assert rule_of(BandwidthRule("percentile", percentile=20)) == BandwidthRule("percentile", percentile=20)
-    assert [rule_of(name).rule for name in RULES] == list(RULES)
+    assert [rule_of(name).rule for name in UNNUMBERED_RULES] == list(UNNUMBERED_RULES)
     assert rule_of(np.float32(0.5)) == BandwidthRule("fixed", value=0.5)
 
 

@@ -18,9 +18,8 @@ from models.forecasting.readouts.settings import GroupedSettings
 from models.forecasting.rolling import iterated
 from models.numerics.grouped_ridge import Columns, Exponents, choose_ridges
 from models.numerics.ridge import AffineMap, infinite_where_nan, masked_mse
+from models.numerics.ties import WORTH
 from models.runtime.seeding import Generators
-
-WORTH = 1e-4  # share of the error that iterated forecasts have to save, so that a near tie is not left to rounding
 
 GROWN = 4.0  # times the error of the training mean: that of forecasts without a clue is 2, so more are growing
 

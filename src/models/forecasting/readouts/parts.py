@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.forecasting.burn_in import spread
+from models.forecasting.burn_in import evenly_spaced
 from models.forecasting.filtering import MaskedSequences, State, begun_along, filter_sequences, rows_before
 from models.forecasting.horizons import horizon_targets
 from models.forecasting.readouts.differences import Differences
@@ -82,7 +82,7 @@ def compared_rows(values: Tensor, scored: Tensor, late: Tensor, longest: int) ->
     """Returns sequence and time of at most `ORIGINS` of the rows `late` (sequence, time), evenly spaced, with something
     to score `longest` steps ahead; values, scored (sequence, time, feature)."""
     begins = targets_ahead(values, scored, longest, late)[1].any(2)
-    sequence, time = spread(begins.nonzero(), ORIGINS).unbind(1)
+    sequence, time = evenly_spaced(begins.nonzero(), ORIGINS).unbind(1)
     return sequence, time
 
 

@@ -12,8 +12,8 @@ from scipy import sparse
 from models.mctn.baselines.features import Features, Lexicon, Steps, Terms, Together
 from models.mctn.baselines.ridges import applied, dense_maps, sparse_maps
 from models.mctn.baselines.samples import OWN_WORDS, Observed
-from models.numerics.grouped_ridge import WORTH
 from models.numerics.ridge import AffineMap
+from models.numerics.ties import WORTH
 
 RIDGES = tuple(10.0**power for power in range(4, -4, -1))  # eight trials, from the largest
 
