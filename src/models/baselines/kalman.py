@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -119,11 +119,7 @@ def fit_kalman(
     if min(block, components) < 1 or ridge <= 0:
         raise ValueError(f"block ({block}) and components ({components}) must be at least 1, ridge ({ridge}) above 0")
     values, mask, _ = train
-    windows = complete_windows(mask, 2 * block)
-    if not len(windows):
-        raise ValueError(
-            f"no training sequence has {2 * block} entirely observed steps in a row; lower model.blocks ({block})"
-        )
+    windows = windows_of_blocks(mask, block)
     bias = values.masked_fill(~mask, 0.0).sum((0, 1)) / mask.sum((0, 1)).clamp(min=1)
     centred, basis = values - bias, None
     if block * values.shape[2] > LARGEST_WINDOW:
@@ -135,10 +131,25 @@ def fit_kalman(
     moment = window_moment(centred, windows, 2 * block)
     moment.diagonal().add_(ridge)
     models = {n: build_kalman(system, bias, basis) for n, system in identify_orders(moment, block, usable).items()}
-    if len(models) == 1:
-        return models[usable[0]], usable[0]
-    order = min(models, key=lambda n: one_step_error(models[n], MaskedSequences(*validation)))
+    order = least_order(models, MaskedSequences(*validation))
     return models[order], order
+
+
+def windows_of_blocks(mask: Tensor, block: int) -> Tensor:
+    """Returns the windows of 2 · block steps, as `complete_windows`. Raises ValueError where there is none."""
+    windows = complete_windows(mask, 2 * block)
+    if not len(windows):
+        raise ValueError(
+            f"no training sequence has {2 * block} entirely observed steps in a row; lower model.blocks ({block})"
+        )
+    return windows
+
+
+def least_order(models: Mapping[int, Kalman], validation: MaskedSequences) -> int:
+    """Returns the order of the model of least validation error; a single one needs no validation part."""
+    if len(models) == 1:
+        return next(iter(models))
+    return min(models, key=lambda order: one_step_error(models[order], validation))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,6 @@ from models.forecasting.estimator_input import Form, Group, Rows, of_labels
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.following import check_goes_on
 from models.forecasting.forecaster import Forecaster
-from models.forecasting.frame import even_step, holds_dates_as_texts, step_of
 from models.forecasting.held_out import (
     HeldOut,
     cut,
@@ -28,19 +27,19 @@ from models.forecasting.held_out import (
 from models.forecasting.known_ahead import from_first
 from models.forecasting.lags import MOST_INPUTS
 from models.forecasting.recurrent import Recurrent
+from models.forecasting.row_checks import check_rows, check_season
 from models.forecasting.season import shortest_season
 from models.forecasting.series import standardised, units_of
-from models.numerics.standardisation import ROUNDING
+from models.numerics.standardisation import Standardisation
+from models.numerics.ties import NEAR_TIE
 from models.runtime.seeding import generators_of
 from models.runtime.threads import threads_for
 
 FIRST_SCORED = 4  # rows before this one of a series are not fitted to
-FEWEST_ROWS = 10  # of the longest series
 CONTEXT = 256  # rows before the held-out part that its state and its lags come from
 COMPARED = 24  # steps ahead over which the model is compared with naive forecasts
 BEFORE = "season before"  # the naive forecast that is there where the data reach back so far
 DIVERGED = 2.0  # times the error of the mean, from which on a forecast is said to diverge
-NEAR_TIE = 1.001  # times the model's error, below which a naive one is not called better
 
 
 class Learnt(NamedTuple):
@@ -95,6 +94,20 @@ class Learnt(NamedTuple):
 def learn(estimator: Any, rows: Rows) -> Learnt:
     """Returns what an estimator with checked parameters learns from the rows. Raises ValueError for data that it cannot
     be fitted to."""
+    columns, groups = checked_columns(estimator, rows)
+    parts = cut_parts(estimator, columns, groups)
+    forecaster, chosen = fitted_forecaster(estimator, columns, parts)
+    observed = MaskedSequences(*(part[:, :, : len(columns.observed)] for part in parts.train))
+    season = estimator.season or shortest_season(observed)
+    learnt = Learnt(
+        forecaster, columns, rows.labels, rows.form, parts.held_out, chosen, np.empty((0, 0, 0)), {}, season
+    )
+    return compared_with_naive(learnt)
+
+
+def checked_columns(estimator: Any, rows: Rows) -> tuple[Columns, list[Group]]:
+    """Returns the roles of the columns, and the series with the columns that have one. Raises ValueError for data that
+    cannot be fitted to."""
     columns = columns_of(
         rows, target=estimator.target, covariates=estimator.covariates, calendar=estimator.calendar,
         season=estimator.season if estimator.sees_season else None,
@@ -104,6 +117,19 @@ def learn(estimator: Any, rows: Rows) -> Learnt:
     check_season(groups, estimator.season or 0, estimator.validation)
     for group in groups:
         check_goes_on(columns, group.index)
+    return columns, groups
+
+
+class CutParts(NamedTuple):
+    """Holds the units of the rows fitted to, these rows in them, and the rows held out in units of the data."""
+
+    units: Standardisation
+    train: MaskedSequences
+    held_out: list[HeldOut]
+
+
+def cut_parts(estimator: Any, columns: Columns, groups: Sequence[Group]) -> CutParts:
+    """Returns the parts of the series. Raises ValueError for values whose standard deviation is not finite."""
     series = [rows_of(columns, group) for group in groups]
     fitted_to = [cut(part, share=estimator.validation, context=0)[0] for part in series]
     with np.errstate(over="ignore", invalid="ignore"):  # of which the next line speaks
@@ -114,19 +140,19 @@ def learn(estimator: Any, rows: Rows) -> Learnt:
     train = standardised(seen, units, first_step=FIRST_SCORED)
     context = context_of(estimator, train, columns, max(len(part) for part in series))
     held_out = [cut(part, share=estimator.validation, context=context)[1] for part in series]
-    seen = [part._replace(rows=from_first(part.rows, columns.leads)) for part in held_out]
-    validation = scored_parts(seen, units, columns=len(columns.targets))
-    fitted = estimator._model(train, validation, generators_of(estimator.seed), leads=columns.leads)
+    return CutParts(units, train, held_out)
+
+
+def fitted_forecaster(estimator: Any, columns: Columns, parts: CutParts) -> tuple[Forecaster, Mapping[str, Any]]:
+    """Returns the model fitted to the parts, with its units, and what the part held out chose."""
+    seen = [part._replace(rows=from_first(part.rows, columns.leads)) for part in parts.held_out]
+    validation = scored_parts(seen, parts.units, columns=len(columns.targets))
+    fitted = estimator._model(parts.train, validation, generators_of(estimator.seed), leads=columns.leads)
     if isinstance(fitted.model, Recurrent):
         with threads_for(fitted.model):
-            settle_start_up(fitted.model, train)
-    forecaster = Forecaster(fitted.model, mean=units.mean, scale=units.scale, feature_names=columns.names)
-    observed = MaskedSequences(*(part[:, :, : len(columns.observed)] for part in train))
-    season = estimator.season or shortest_season(observed)
-    learnt = Learnt(
-        forecaster, columns, rows.labels, rows.form, held_out, fitted.chosen, np.empty((0, 0, 0)), {}, season
-    )
-    return compared_with_naive(learnt)
+            settle_start_up(fitted.model, parts.train)
+    units = parts.units
+    return Forecaster(fitted.model, mean=units.mean, scale=units.scale, feature_names=columns.names), fitted.chosen
 
 
 def context_of(estimator: Any, train: MaskedSequences, columns: Columns, longest: int) -> int:
@@ -141,74 +167,6 @@ def context_of(estimator: Any, train: MaskedSequences, columns: Columns, longest
     *_, wanted, _ = estimator.choices(train, columns.leads)
     reached = min(wanted, MOST_INPUTS // train.values.shape[2])
     return max(least, 2 * reached - round(estimator.validation * longest))
-
-
-def check_rows(groups: Sequence[Group], columns: Columns, share: float) -> None:
-    """Raises ValueError for too few rows, a column without a value or without change in the part fitted to, and
-    targets that were not observed in the held-out part. Warns of uneven times, of uneven numbers
-    where a season counts rows, and of dates that are no times of pandas."""
-    longest = max(len(group.values) for group in groups)
-    if longest < FEWEST_ROWS:
-        raise ValueError(f"X has {longest} row{'s' * (longest > 1)} in its longest series; give at least {FEWEST_ROWS}")
-    pairs = [cut(group.values, share=share, context=0) for group in groups]
-    fitted_to = np.concatenate([before for before, _ in pairs])
-    held_out = np.concatenate([part.rows for _, part in pairs])[:, : len(columns.targets)]
-    for place, label in enumerate(columns.labels):
-        _check_column(fitted_to[:, place], label)
-    if np.isnan(held_out).all():
-        raise ValueError(f"no target was observed in the last {share:g} of the rows; fit with a larger validation")
-    _say_texts(groups)
-    for group in groups:
-        _say_uneven(group, columns)
-
-
-def check_season(groups: Sequence[Group], season: int, share: float) -> None:
-    """Raises ValueError for a season of more rows than the longest part fitted to; season 0: none."""
-    rows = max(len(cut(group.values, share=share, context=0)[0]) for group in groups)
-    if season > rows:
-        raise ValueError(f"season is {season} rows, and the longest series has {rows} to fit to; give a shorter season")
-
-
-def _check_column(values: np.ndarray, label: Any) -> None:
-    seen = values[~np.isnan(values)]
-    if not len(seen):
-        raise ValueError(f"column {label} has no value in the rows fitted to; leave it out or fill it")
-    if np.ptp(seen) <= ROUNDING * max(abs(float(seen[0])), 1.0):
-        raise ValueError(f"column {label} is constant ({seen[0]:g}) in the rows fitted to; leave it out")
-
-
-def _say_texts(groups: Sequence[Group]) -> None:
-    indices = [group.index for group in groups if group.index is not None]
-    if any(map(holds_dates_as_texts, indices)):
-        kind, read = "dates as texts", "read the table with parse_dates=True, or "
-    elif any(index.inferred_type == "date" for index in indices):
-        kind, read = "dates of datetime.date", ""
-    else:
-        return
-    warnings.warn(
-        f"the index holds {kind}, so that forecasts count 1, 2, … without times; {read}turn its index into times with "
-        "pd.to_datetime",
-        stacklevel=6,
-    )
-
-
-def _say_uneven(group: Group, columns: Columns) -> None:
-    index = group.index
-    if index is None or len(index) < 3:
-        return
-    told = columns.season is not None and columns.clock.unit == "rows"
-    if (index.dtype.kind == "M" and step_of(index) is None) or (index.dtype.kind == "m" and even_step(index) is None):
-        noun, how = "times", "asfreq"
-    elif told and index.dtype.kind in "iu" and not hasattr(index, "step"):
-        noun, how = "numbers", "reindex"
-    else:
-        return
-    counted = ", in the season too" if told else ""
-    warnings.warn(
-        f"the {noun} of the index are uneven, and each row counts as one step{counted}; put in empty rows for missing "
-        f"{noun}, with DataFrame.{how} say",
-        stacklevel=6,
-    )
 
 
 def residuals(learnt: Learnt, horizon: int) -> np.ndarray:

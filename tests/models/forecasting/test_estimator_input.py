@@ -318,8 +318,9 @@ def test_spans_and_fractions_go_on_are_updated_and_saved(index: pd.Index, tmp_pa
 def test_uneven_spans_are_warned_of() -> None:
     spans = pd.to_timedelta(np.delete(np.arange(71), 30), unit="h")
     rows = pd.DataFrame({"load": np.random.default_rng(0).normal(size=70)}, index=spans)
-    with pytest.warns(UserWarning, match="times of the index are uneven"):
+    with pytest.warns(UserWarning, match="times of the index are uneven") as told:
         LastValueForecaster().fit(rows)
+    assert told[0].filename == __file__
 
 
 def test_groups_whose_rows_are_mixed_are_read_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,85 @@
+"""What rows have to be for a forecaster to learn from them, and what is said of an index that tells no step."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from models.forecasting.covariates import Columns
+from models.forecasting.estimator_input import Group
+from models.forecasting.frame import even_step, holds_dates_as_texts, step_of
+from models.forecasting.held_out import cut
+from models.numerics.standardisation import ROUNDING
+
+FEWEST_ROWS = 10  # of the longest series
+
+
+def check_rows(groups: Sequence[Group], columns: Columns, share: float) -> None:
+    """Raises ValueError for too few rows, a column without a value or without change in the part fitted to, and
+    targets that were not observed in the held-out part. Warns of uneven times, of uneven numbers
+    where a season counts rows, and of dates that are no times of pandas."""
+    longest = max(len(group.values) for group in groups)
+    if longest < FEWEST_ROWS:
+        raise ValueError(f"X has {longest} row{'s' * (longest > 1)} in its longest series; give at least {FEWEST_ROWS}")
+    pairs = [cut(group.values, share=share, context=0) for group in groups]
+    fitted_to = np.concatenate([before for before, _ in pairs])
+    held_out = np.concatenate([part.rows for _, part in pairs])[:, : len(columns.targets)]
+    for place, label in enumerate(columns.labels):
+        _check_column(fitted_to[:, place], label)
+    if np.isnan(held_out).all():
+        raise ValueError(f"no target was observed in the last {share:g} of the rows; fit with a larger validation")
+    _say_texts(groups)
+    for group in groups:
+        _say_uneven(group, columns)
+
+
+def check_season(groups: Sequence[Group], season: int, share: float) -> None:
+    """Raises ValueError for a season of more rows than the longest part fitted to; season 0: none."""
+    rows = max(len(cut(group.values, share=share, context=0)[0]) for group in groups)
+    if season > rows:
+        raise ValueError(f"season is {season} rows, and the longest series has {rows} to fit to; give a shorter season")
+
+
+def _check_column(values: np.ndarray, label: Any) -> None:
+    seen = values[~np.isnan(values)]
+    if not len(seen):
+        raise ValueError(f"column {label} has no value in the rows fitted to; leave it out or fill it")
+    if np.ptp(seen) <= ROUNDING * max(abs(float(seen[0])), 1.0):
+        raise ValueError(f"column {label} is constant ({seen[0]:g}) in the rows fitted to; leave it out")
+
+
+def _say_texts(groups: Sequence[Group]) -> None:
+    indices = [group.index for group in groups if group.index is not None]
+    if any(map(holds_dates_as_texts, indices)):
+        kind, read = "dates as texts", "read the table with parse_dates=True, or "
+    elif any(index.inferred_type == "date" for index in indices):
+        kind, read = "dates of datetime.date", ""
+    else:
+        return
+    warnings.warn(
+        f"the index holds {kind}, so that forecasts count 1, 2, … without times; {read}turn its index into times with "
+        "pd.to_datetime",
+        stacklevel=7,
+    )
+
+
+def _say_uneven(group: Group, columns: Columns) -> None:
+    index = group.index
+    if index is None or len(index) < 3:
+        return
+    told = columns.season is not None and columns.clock.unit == "rows"
+    if (index.dtype.kind == "M" and step_of(index) is None) or (index.dtype.kind == "m" and even_step(index) is None):
+        noun, how = "times", "asfreq"
+    elif told and index.dtype.kind in "iu" and not hasattr(index, "step"):
+        noun, how = "numbers", "reindex"
+    else:
+        return
+    counted = ", in the season too" if told else ""
+    warnings.warn(
+        f"the {noun} of the index are uneven, and each row counts as one step{counted}; put in empty rows for missing "
+        f"{noun}, with DataFrame.{how} say",
+        stacklevel=7,
+    )
