@@ -31,14 +31,16 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
 
     Parameters, which are checked by `fit`:
 
-    count: the number m of frequencies; there are 2m features. sampler: how the frequencies depend on one another,
-    "orthogonal", "iid", "hadamard", "stratified", "near_orthogonal" or "sobol", or one of `models.features.samplers`.
-    kernel: "gaussian", "laplacian", "laplacian_l1" (with sampler="iid" alone), "matern" (of smoothness 1.5) or
-    "rational_quadratic" (of shape 1), or one of `models.features.kernels`. bandwidth: ℓ of the kernel, in the unit of
-    the rows: a number (γ of RBFSampler is 1/(2ℓ²)); "median_pairs", the median distance of random pairs of the rows of
-    `fit`, or "median_neighbours", of rows that follow each other; or a `models.features.bandwidth.BandwidthRule`.
-    random_state: the seed of all that is drawn, a whole number; a RandomState of NumPy, or None for its own, draws a
-    seed in each `fit`.
+    * count: the number m of frequencies; there are 2m features.
+    * sampler: how the frequencies depend on one another, "orthogonal", "iid", "hadamard", "stratified",
+      "near_orthogonal" or "sobol", or one of `models.features.samplers`.
+    * kernel: "gaussian", "laplacian", "laplacian_l1" (with sampler="iid" alone), "matern" (of smoothness 1.5) or
+      "rational_quadratic" (of shape 1), or one of `models.features.kernels`.
+    * bandwidth: ℓ of the kernel, in the unit of the rows: a number (γ of RBFSampler is 1/(2ℓ²)); "median_pairs", the
+      median distance of random pairs of the rows of `fit`, or "median_neighbours", of rows that follow each other; or a
+      `models.features.bandwidth.BandwidthRule`.
+    * random_state: the seed of all that is drawn, a whole number; a RandomState of NumPy, or None for its own, draws a
+      seed in each `fit`.
 
     After `fit`: `frequencies_` (count, input), float64; `bandwidth_`; `n_features_in_`, and `feature_names_in_` where X
     had names.

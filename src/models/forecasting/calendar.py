@@ -17,9 +17,8 @@ MOST_HARMONICS = 3
 
 
 class Cycle(NamedTuple):
-    """Says where in a cycle times lie: phase (time,) of a DatetimeIndex, from 0 to 1, and its length in seconds;
-    harmonics: how many
-    multiples of its frequency there are a sine and a cosine of."""
+    """Says where in a cycle times lie: phase (time,) of a DatetimeIndex, from 0 to 1, its length in seconds, and of how
+    many multiples of its frequency there are a sine and a cosine (harmonics)."""
 
     phase: Callable[[Any], np.ndarray]
     seconds: float

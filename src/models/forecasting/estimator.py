@@ -41,14 +41,15 @@ class ForecastingEstimator(BaseEstimator, ABC):
 
     Parameters are kept as they are given and checked in `fit`:
 
-    target: the column or columns to forecast; None takes all but the covariates. Other columns are observed too.
-    covariates: columns that are known ahead, such as a price that is announced; `predict` takes them as `known`.
-    calendar: "auto" or names of cycles ("minute", "hour", "weekday", "monthday", "yearday") that the model is told of;
-    the index has to hold times. season: in rows; the model is told where in it a row lies, and a naive forecast knows
-    it. A row lies where its time or number says, if the index has even steps where it ends: a row that is missing moves
-    no other. Else rows are counted, and other series than those fitted to have no place in the season. validation: the
-    share of each series, its end, that the model is not fitted to: it makes the model's choices, and the widths of its
-    intervals. seed: of everything that is drawn.
+    * target: the column or columns to forecast; None takes all but the covariates. Other columns are observed too.
+    * covariates: columns that are known ahead, such as a price that is announced; `predict` takes them as `known`.
+    * calendar: "auto" or names of cycles that the model is told of: "minute" (of the hour), "hour" (of the day),
+      "weekday", "monthday" and "yearday"; the index has to hold times.
+    * season: in rows; the model is told where in it a row lies, and a naive forecast knows it. A row lies where its
+      time or number says, if the index has even steps where it ends: a row that is missing moves no other. Else rows
+      are counted, and other series than those fitted to have no place in the season.
+    * validation: the share of each series, its end, that makes choices and intervals, and is not fitted to.
+    * seed: of everything that is drawn.
 
     After `fit`: `forecaster_`, the model with its units; `chosen_`, what the validation part chose;
     `validation_errors_`, the mean squared error of the forecasts of the validation part by horizon, in standard

@@ -35,22 +35,29 @@ class PSRNNForecaster(RecurrentEstimator):
         forecaster = PSRNNForecaster().fit(table)
         forecaster.predict(24)
 
-    count: frequencies of each of the three feature maps, so that the state has 2·count numbers. sampler: how they
-    depend on one another, by name ("orthogonal", "iid", "hadamard", "stratified", "near_orthogonal", "sobol") or as a
-    `models.features.samplers.Sampler`. kernel: "gaussian", "laplacian", "laplacian_l1", "matern", "rational_quadratic",
-    or one of `models.features.kernels`. window: rows in a history and in a future. bandwidth: of the kernel,
-    "median_pairs", "median_neighbours", a number of standard deviations, or a
-    `models.features.bandwidth.BandwidthRule`. history, future: rows of a history and of a future where they are not
-    `window`; delay: the last rows by which the state takes a step; traces: time constants, in rows, of exponential
-    traces that the history has beside its rows. whiten: windows are taken times the power −whiten/2 of their covariance
-    (0.5 is half-whitened); linear: the weight of the windows themselves beside their features. state_update: how the
-    state takes a step, "bayes", "sign", "whitened" or "paper" (`models.psrnn.update`); whitening: κ of "bayes" and
-    "whitened", on means; the others have none. projection: the number of directions kept of the features, which the
-    state then has in place of 2·count; None keeps all. ridge: of both stages of the regression, on means. lags: recent
-    rows that the readout sees beside the state, "auto" or a number. epochs: of refinement by gradient after the
-    regression; 0 leaves it as it is, and takes seconds. readout: "linear", "grouped", "kernel" or settings; direct:
-    whether each step ahead has a regression of its own
-    (`models.forecasting.estimator_recurrent.ReadoutEstimator`).
+    * count: frequencies of each of the three feature maps, so that the state has 2·count numbers.
+    * sampler: how the frequencies depend on one another, "orthogonal", "iid", "hadamard", "stratified",
+      "near_orthogonal", "sobol" or a `models.features.samplers.Sampler`.
+    * kernel: "gaussian", "laplacian", "laplacian_l1", "matern", "rational_quadratic" or one of
+      `models.features.kernels`.
+    * window: rows in a history and in a future.
+    * bandwidth: of the kernel, "median_pairs", "median_neighbours", a number of standard deviations, or a
+      `models.features.bandwidth.BandwidthRule`.
+    * state_update: how the state takes a step, "bayes", "sign", "whitened" or "paper" (`models.psrnn.update`).
+    * ridge: of both stages of the regression, on means.
+    * epochs: of refinement by gradient after the regression; 0 leaves it as it is, and takes seconds.
+    * history, future: rows of a history and of a future where they are not `window`.
+    * delay: the last rows by which the state takes a step.
+    * traces: time constants, in rows, of exponential traces that the history has beside its rows.
+    * whiten: windows are taken times the power −whiten/2 of their covariance (0.5 is half-whitened).
+    * linear: the weight of the windows themselves beside their features.
+    * projection: the number of directions kept of the features, which the state then has in place of 2·count; None
+      keeps all.
+    * whitening: κ of the state updates "bayes" and "whitened", on means; the others have none.
+    * lags: recent rows that the readout sees beside the state, "auto" or a number.
+    * readout: "linear", "grouped", "kernel" or settings.
+    * direct: whether each step ahead has a regression of its own
+      (`models.forecasting.estimator_recurrent.ReadoutEstimator`).
 
     The rest (target, covariates, calendar, season, validation, seed) and what there is after `fit` is as in
     `models.forecasting.estimator.ForecastingEstimator`.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class CellShape:
-    """Holds the size of every tensor of a cell, and the two choices that its recursion depends on.
+    """Holds the size of every tensor of a cell, and the choices that its recursion depends on.
 
     The cell takes observations of `dimension` = d features, maps the last `delay` = j of them to cosines and sines of
     `frequencies` many products, keeps `projected` directions of these (None: all of them) and moves a state of

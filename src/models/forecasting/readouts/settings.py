@@ -14,13 +14,17 @@ from models.runtime.parameters import MOST_UNITS
 class GroupedSettings:
     """Says which inputs a readout has beside the model's state, and how far ahead it is regressed.
 
-    lags: recent observations. traces: time constants τ of exponential traces, in steps. count: frequencies of random
-    features Φ over h, which is the lags and traces together; 0: none. kernel, sampler: how the frequencies are drawn.
-    bandwidth: a factor of the median distance between rows of h. whiten: g of h̃ = S^(−g/2)(h − mean), S the covariance
-    of h with 10⁻⁶ of its largest eigenvalue on the diagonal; 0: columns in standard deviations. direct: horizons 1 to
-    this have a regression each; longer ones are iterated. difference: whether the last row is taken from rows, traces
-    and what is forecast, see `Differences`. shared: whether one regression gives all horizons up to `direct`, with the
-    same ridges and from the rows that all of them are scored from; none is iterated then.
+    * lags: recent observations.
+    * traces: time constants τ of exponential traces, in steps.
+    * count: frequencies of random features Φ over h, which is the lags and traces together; 0: none.
+    * bandwidth: a factor of the median distance between rows of h.
+    * whiten: g of h̃ = S^(−g/2)(h − mean), S the covariance of h with 10⁻⁶ of its largest eigenvalue on the diagonal;
+      0: columns in standard deviations.
+    * direct: horizons 1 to this have a regression each; longer ones are iterated.
+    * difference: whether the last row is taken from rows, traces and what is forecast, see `Differences`.
+    * shared: whether one regression gives all horizons up to `direct`, with the same ridges and from the rows that all
+      of them are scored from; none is iterated then.
+    * kernel, sampler: how the frequencies are drawn.
 
     Raises ValueError for numbers out of range, for features of nothing, without lags or traces, and for differences
     without lags.
