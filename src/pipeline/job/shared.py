@@ -9,8 +9,8 @@ from pathlib import Path
 from tqdm import tqdm
 
 from pipeline.host.atomic import written_whole
+from pipeline.host.locks import file_lock
 from pipeline.host.paths import store_folder
-from pipeline.tracking.store import file_lock
 
 MARK_LETTERS = 16  # of a fingerprint, in the name of a file
 

@@ -18,6 +18,7 @@ from pipeline.compare.jobs import compared_jobs, is_compared, job_table, metric_
 from pipeline.compare.summary import aligned, summarise
 from pipeline.compare.words import Summary
 from pipeline.host.errors import FinishedBefore, PipelineError
+from pipeline.host.locks import file_lock
 from pipeline.host.process import command_line
 from pipeline.multirun.best import best_child, best_in_words, keep_best, log_best
 from pipeline.multirun.trials import trial_table
@@ -25,7 +26,7 @@ from pipeline.systems.registry import function, system
 from pipeline.tracking.origin import git_commit, origin_tags
 from pipeline.tracking.run import Run, create_run, where_to_look
 from pipeline.tracking.session import LOCK, PRUNED, begins_anew, checkpoints_of, nothing_left
-from pipeline.tracking.store import experiment_id, file_lock, newest_run, open_store
+from pipeline.tracking.store import experiment_id, newest_run, open_store
 
 
 def experiment_name(config: DictConfig) -> str:

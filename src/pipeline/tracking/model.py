@@ -17,11 +17,11 @@ from mlflow.store.artifact.artifact_repository_registry import get_artifact_repo
 
 from pipeline.compare.comparison import Comparison
 from pipeline.host.errors import PipelineError
+from pipeline.host.locks import file_lock
 from pipeline.host.paths import store_folder
 from pipeline.tracking.registry import register
 from pipeline.tracking.run import Run, keeps_models, scratch_folder
 from pipeline.tracking.servable import Servable, TrainedModel
-from pipeline.tracking.store import file_lock
 
 MARK = {"project": "orthogonal-psrnn"}
 PARAMETERS = "parameters"  # folder of a run, and artifact of a logged model

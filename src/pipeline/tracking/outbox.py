@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from pipeline.host.errors import PipelineError
+from pipeline.host.locks import opened_locked
 from pipeline.host.passwords import masked
 from pipeline.host.paths import store_folder
 from pipeline.tracking.server import NOTICE, say
@@ -97,7 +98,7 @@ class Outbox:
 
     def _open(self) -> TextIO:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = locked(self.path)
+        self._file = opened_locked(self.path)
         write_entry(self._file, self._heading())
         threading.Thread(target=self._work, name=f"outbox {self.run_id}", daemon=True).start()
         return self._file
@@ -141,20 +142,6 @@ class Outbox:
             self._refused += 1
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._closed, PAUSE)
-
-
-def locked(path: Path) -> TextIO:
-    """Opens the file to append, held by this process; it is opened again where another process, sending it, deleted
-    it."""
-    while True:
-        file = path.open("a", encoding="utf-8")
-        fcntl.flock(file, fcntl.LOCK_EX)
-        try:
-            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
-                return file
-        except FileNotFoundError:
-            pass
-        file.close()
 
 
 def write_entry(file: TextIO, entry: Entry) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from models.runtime.collectives import text_of_first_rank
 from pipeline.host.errors import GOES_ON, FinishedBefore, PipelineError, Pruned
+from pipeline.host.locks import file_lock
 from pipeline.host.passwords import masked
 from pipeline.host.paths import store_folder
 from pipeline.host.torchrun import first_failure
@@ -24,7 +25,7 @@ from pipeline.tracking.registry import refuse_other_data
 from pipeline.tracking.run import Run, create_run
 from pipeline.tracking.run_request import RunRequest
 from pipeline.tracking.server import say
-from pipeline.tracking.store import experiment_id, file_lock, open_store
+from pipeline.tracking.store import experiment_id, open_store
 
 if TYPE_CHECKING:
     from mlflow.entities import Run as MlflowRun

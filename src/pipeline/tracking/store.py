@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.host.errors import PipelineError
+from pipeline.host.locks import file_lock
 from pipeline.host.passwords import masked
 from pipeline.host.paths import ensure_writable, store_folder
 from pipeline.tracking.location import database_of, settle_store
@@ -24,14 +22,6 @@ if TYPE_CHECKING:
 MODEL_TRAINING = {"mlflow.experimentKind": "custom_model_development"}  # the UI's view for training runs
 UI_HINT = "mlflow ui --backend-store-uri"
 WAIT_SECONDS = 60.0  # for a server, at the start
-
-
-@contextmanager
-def file_lock(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """Holds an exclusive lock on a file; it ends with the process. Raises BlockingIOError without `wait`."""
-    with path.open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
 
 
 def tracking_uri(uri: str | None) -> str:

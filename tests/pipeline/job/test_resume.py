@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.tracking.store import file_lock
+from pipeline.host.locks import file_lock
 from warm_processes import begin, program, server
 
 ARGUMENTS = (

@@ -15,18 +15,19 @@ from pipeline.job.shared import one_at_a_time, shared_stage
 from pipeline.tracking.run_request import RunRequest, without
 
 
-def together(block: Callable[[], AbstractContextManager[Any]], times: int = 4) -> int:
-    """How many threads were in such a block at once, at most."""
+def together(block: Callable[[], AbstractContextManager[Any]]) -> int:
+    """How many threads were in such a block at once, at most; each comes twice, while others wait."""
     inside, most = [0], [0]
 
     def enter() -> None:
-        with block():
-            inside[0] += 1
-            most[0] = max(most[0], inside[0])
-            time.sleep(0.01)
-            inside[0] -= 1
+        for _ in range(2):
+            with block():
+                inside[0] += 1
+                most[0] = max(most[0], inside[0])
+                time.sleep(0.01)
+                inside[0] -= 1
 
-    threads = [threading.Thread(target=enter) for _ in range(times)]
+    threads = [threading.Thread(target=enter) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -45,7 +46,7 @@ def test_a_stage_is_made_by_one_process_at_a_time_in_a_folder_that_stays(store: 
 
 
 def test_jobs_that_come_to_the_same_run_one_after_the_other_and_leave_no_file(store: Path) -> None:
-    assert together(lambda: one_at_a_time("c" * 64), times=2) == 1
+    assert together(lambda: one_at_a_time("c" * 64)) == 1
     with pytest.raises(OSError, match="the disk is full"), one_at_a_time("c" * 64):
         raise OSError("the disk is full")
     assert list((store / "shared").iterdir()) == []

@@ -13,13 +13,13 @@ from mlflow import MlflowClient
 from omegaconf import OmegaConf
 
 from pipeline.host.errors import PipelineError
+from pipeline.host.locks import file_lock
 from pipeline.host.process import TRACEBACK
 from pipeline.multirun import callback
 from pipeline.multirun.callback import OPEN_PARENTS, parents_closed
 from pipeline.multirun.checks import jobs_are_here
 from pipeline.tracking.run import create_run
 from pipeline.tracking.session import LOCK, checkpoints_of
-from pipeline.tracking.store import file_lock
 
 
 class Parent:

@@ -9,6 +9,7 @@ import pytest
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
+from pipeline.host import locks
 from pipeline.tracking import outbox
 from pipeline.tracking.outbox import send_unsent, unsent_folder
 from pipeline.tracking.run import create_run
@@ -82,7 +83,7 @@ def test_a_journal_that_is_deleted_while_it_is_opened_is_opened_again(
 ) -> None:
     run = create_run(client, experiment_id(client, "raced"), "one", {})
     path = unsent_folder() / f"{run.id}.jsonl"
-    flock, calls = outbox.fcntl.flock, []
+    flock, calls = locks.fcntl.flock, []
 
     def deleted_before(file, operation) -> None:
         calls.append(operation)
@@ -90,7 +91,7 @@ def test_a_journal_that_is_deleted_while_it_is_opened_is_opened_again(
             path.unlink()
         flock(file, operation)
 
-    monkeypatch.setattr(outbox.fcntl, "flock", deleted_before)
+    monkeypatch.setattr(locks.fcntl, "flock", deleted_before)
     monkeypatch.setattr(outbox, "SECONDS", 60.0)
     run.metric("x", 1.0)
     assert '"key": "x"' in path.read_text()

@@ -19,6 +19,7 @@ from omegaconf import OmegaConf
 
 from pipeline.host.atomic import remove_leftovers, written_whole
 from pipeline.host.errors import PipelineError, Pruned
+from pipeline.host.locks import file_lock
 from pipeline.host.paths import store_folder
 from pipeline.job.curve import EpochRow
 from pipeline.settings.choices import choices_of
@@ -26,7 +27,6 @@ from pipeline.settings.job import Job
 from pipeline.settings.unknown import not_a_setting
 from pipeline.systems.registry import checked, function
 from pipeline.systems.tune.config import NO_TRIAL, SEARCHED, DrawnConfig, TuneConfig, drawn_settings
-from pipeline.tracking.store import file_lock
 
 try:
     import optuna

@@ -1,0 +1,45 @@
+"""Locks on files, by which processes wait for each other; they end with the process, even with a killed one."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal, TextIO
+
+
+def opened_locked(path: Path, mode: Literal["a", "r+"] = "a", *, wait: bool = True) -> TextIO:
+    """Returns the file, open and locked until it is closed.
+
+    Whoever holds the lock may delete the file: another process that waited for it opens the path again, so that never
+    two hold it. mode: both write, as network file systems lock no file that is open to read alone.
+
+    Raises BlockingIOError without `wait`, and with "r+" FileNotFoundError where there is no file.
+    """
+    while True:
+        file = path.open(mode, encoding="utf-8")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if is_at(file, path):
+                return file
+        except BaseException:
+            file.close()
+            raise
+        file.close()
+
+
+def is_at(file: TextIO, path: Path) -> bool:
+    """Returns whether the path names the open file still."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+@contextmanager
+def file_lock(path: Path, *, wait: bool = True) -> Iterator[None]:
+    """Holds the lock of a file, which is made if need be, during the block. Raises BlockingIOError without `wait`."""
+    with opened_locked(path, wait=wait):
+        yield
