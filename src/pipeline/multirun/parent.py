@@ -84,8 +84,7 @@ def parent_run(config: DictConfig) -> Run:
     if config.resume is True:
         refuse_to_resume(client, where, mark)
     if config.resume:
-        finished = newest_parent(client, where, mark, "=")
-        print(begins_anew("multirun", [finished] if finished is not None else []), flush=True)
+        print(begins_anew("multirun", newest_parent(client, where, mark, "=")), flush=True)
     name = f"multirun-{experiment_name(config)}" if config.run_name is None else str(config.run_name)
     tags = {"multirun": "parent", "sweep": mark, "hydra.overrides": " ".join(config.hydra.overrides.task)}
     tags["command"] = command_line()

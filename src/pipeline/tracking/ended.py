@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pipeline.host.errors import PipelineError
 from pipeline.host.passwords import masked
 from pipeline.settings.nearest import did_you_mean
+from pipeline.tracking.store import runs_newest_first
 
 if TYPE_CHECKING:
     from mlflow.entities import Run as MlflowRun
@@ -27,15 +28,8 @@ def ended_parents(client: MlflowClient) -> list[MlflowRun]:
 
 def parents_with(client: MlflowClient, status: str) -> list[MlflowRun]:
     """Returns those of a status, the newest first."""
-    parents: list[MlflowRun] = []
     where = [experiment.experiment_id for experiment in client.search_experiments()]
-    wanted, token = f"tags.command LIKE '%' and attributes.status = '{status}'", None
-    while True:
-        page = client.search_runs(where, wanted, order_by=["attributes.start_time DESC"], page_token=token)
-        parents += page
-        token = page.token
-        if not token:
-            return parents
+    return list(runs_newest_first(client, where, f"tags.command LIKE '%' and attributes.status = '{status}'"))
 
 
 def alphabetical(names: Iterable[str]) -> str:

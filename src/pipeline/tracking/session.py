@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -25,13 +25,14 @@ from pipeline.tracking.registry import refuse_other_data
 from pipeline.tracking.run import Run, create_run
 from pipeline.tracking.run_request import RunRequest
 from pipeline.tracking.server import say
-from pipeline.tracking.store import experiment_id, open_store
+from pipeline.tracking.store import experiment_id, newest_run, open_store, runs_newest_first
 
 if TYPE_CHECKING:
     from mlflow.entities import Run as MlflowRun
     from mlflow.tracking import MlflowClient
 
 PRUNED = "pruned"
+PARENT = "mlflow.parentRunId"  # the tag of a job of a multirun
 LOCK = "lock"  # in the checkpoints of a run, held as long as it goes on
 
 
@@ -108,20 +109,19 @@ def begin(client: MlflowClient, tracking: Any, request: RunRequest) -> Run:
     tags = {"fingerprint": request.mark, "data.checksum": request.checksum, **origin_tags(), **request.tags}
     if tracking.parent:
         require_parent(client, tracking.parent)
-        tags["mlflow.parentRunId"] = tracking.parent
+        tags[PARENT] = tracking.parent
     return create_run(client, experiment_id(client, request.experiment), request.name, tags)
 
 
-def matching_runs(client: MlflowClient, tracking: Any, request: RunRequest, status: str) -> list[Any]:
-    """Returns the runs with the fingerprint of `request`, under its parent if it has one, the newest first;
-    `status` is "=" or "!=" FINISHED."""
-    under = f" and tags.`mlflow.parentRunId` = '{tracking.parent}'" if tracking.parent else ""
-    return client.search_runs(
-        [experiment_id(client, request.experiment)],
-        filter_string=f"tags.fingerprint = '{request.mark}' and attributes.status {status} 'FINISHED'{under}",
-        order_by=["attributes.start_time DESC"],
-        max_results=1,
-    )
+def newest_matching_run(client: MlflowClient, tracking: Any, request: RunRequest, status: str) -> MlflowRun | None:
+    """Returns the newest run with the fingerprint of `request`, under its parent if it has one, else of no multirun;
+    None where there is none. `status` is "=" or "!=" FINISHED."""
+    where = experiment_id(client, request.experiment)
+    condition = f"tags.fingerprint = '{request.mark}' and attributes.status {status} 'FINISHED'"
+    if tracking.parent:
+        return newest_run(client, where, f"{condition} and tags.`{PARENT}` = '{tracking.parent}'")
+    single = (run for run in runs_newest_first(client, [where], condition) if PARENT not in run.data.tags)
+    return next(single, None)
 
 
 def finished_before(
@@ -138,18 +138,17 @@ def finished_before(
         return None
     if not ((resume or requeued or request.passed_over) and tracking.enabled):
         return None
-    found = matching_runs(open_store(tracking.uri, wait=tracking.wait), tracking, request, "=")
-    return found[0] if found else None
+    return newest_matching_run(open_store(tracking.uri, wait=tracking.wait), tracking, request, "=")
 
 
 def stop_if_finished(tracking: Any, request: RunRequest) -> None:
     """Raises FinishedBefore, in all ranks, where no unfinished run matches and one that has finished does."""
-    found: list[Any] = []
+    found = None
     if tracking.enabled:
         client = open_store(tracking.uri, wait=tracking.wait)
-        if not matching_runs(client, tracking, request, "!="):
-            found = matching_runs(client, tracking, request, "=")
-    said = text_of_first_rank(nothing_left("run", found[0]) if found else "")
+        if newest_matching_run(client, tracking, request, "!=") is None:
+            found = newest_matching_run(client, tracking, request, "=")
+    said = text_of_first_rank("" if found is None else nothing_left("run", found))
     if said:
         raise FinishedBefore(said)
 
@@ -162,20 +161,19 @@ def nothing_left(what: str, run: MlflowRun) -> str:
     )
 
 
-def begins_anew(what: str, finished: Sequence[MlflowRun]) -> str:
-    """Returns the sentence of resume=auto where nothing is unfinished. finished: the newest like it, or none."""
-    if not finished:
+def begins_anew(what: str, finished: MlflowRun | None) -> str:
+    """Returns the sentence of resume=auto where nothing is unfinished. finished: the newest like it, or None."""
+    if finished is None:
         return f"resume=auto: no {what} of these settings is there to go on with; a new one begins"
-    (run,) = finished
     return (
-        f"resume=auto: the {what} {run.info.run_name} ({run.info.run_id}) has finished already; a new one begins "
-        "(resume=true would leave it at that)"
+        f"resume=auto: the {what} {finished.info.run_name} ({finished.info.run_id}) has finished already; a new one "
+        "begins (resume=true would leave it at that)"
     )
 
 
 def unfinished_run(client: MlflowClient, tracking: Any, request: RunRequest) -> Run | None:
-    found = matching_runs(client, tracking, request, "!=")
-    return Run(client, found[0].info.run_id) if found else None
+    found = newest_matching_run(client, tracking, request, "!=")
+    return None if found is None else Run(client, found.info.run_id)
 
 
 def first_begin(client: MlflowClient, tracking: Any, request: RunRequest) -> Run:
@@ -247,7 +245,7 @@ def open_run(
                 "resume=auto"
             )
         if resume == "auto" and not (tracking.parent or requeued):
-            print(begins_anew("run", matching_runs(client, tracking, request, "=")), flush=True)
+            print(begins_anew("run", newest_matching_run(client, tracking, request, "=")), flush=True)
         run = (first_begin if resume or requeued else begin)(client, tracking, request)
     folder = checkpoints_of(run.id)
     folder.mkdir(parents=True, exist_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,3 +104,14 @@ def newest_run(client: MlflowClient, experiment: str, condition: str) -> MlflowR
         [experiment], filter_string=condition, order_by=["attributes.start_time DESC"], max_results=1
     )
     return newest[0] if newest else None
+
+
+def runs_newest_first(client: MlflowClient, experiments: list[str], condition: str) -> Iterator[MlflowRun]:
+    """Yields the runs that fulfil the condition, in MLflow's words; the store is asked for a page at a time."""
+    token = None
+    while True:
+        page = client.search_runs(experiments, condition, order_by=["attributes.start_time DESC"], page_token=token)
+        yield from page
+        token = page.token
+        if not token:
+            return

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import signal
+from types import SimpleNamespace
 
 import pytest
+from mlflow.tracking import MlflowClient
 
 from logged import only_run
 from pipeline.host.errors import Pruned
 from pipeline.tracking import session
 from pipeline.tracking.run import create_run
+from pipeline.tracking.run_request import RunRequest
+from pipeline.tracking.store import experiment_id
 
 PEER = "another process of this run has ended"
 
@@ -39,3 +43,27 @@ def test_sigterm_while_a_run_is_closed_leaves_its_status(end, of_others, status,
     run = only_run(client)
     assert run.info.status == status
     assert {key: run.data.tags[key] for key in ("error", "pruned") if key in run.data.tags} == tags
+
+
+def test_a_single_run_goes_on_with_no_job_of_a_multirun(client: MlflowClient) -> None:
+    """A job belongs to its parent, which may have ended, and has what a multirun keeps: no model, perhaps."""
+    request = RunRequest({"seed": 1}, "walks", "walks-seed1", "c", {})
+    parent = create_run(client, experiment_id(client, "walks"), "multirun-walks", {}).id
+    alone, job = SimpleNamespace(parent=None), SimpleNamespace(parent=parent)
+
+    def begun(tracking: SimpleNamespace, status: str) -> str:
+        run = session.begin(client, tracking, request)
+        client.set_terminated(run.id, status)
+        return run.id
+
+    def newest(tracking: SimpleNamespace, status: str) -> str | None:
+        run = session.newest_matching_run(client, tracking, request, status)
+        return None if run is None else run.info.run_id
+
+    for status, ended in (("!=", "KILLED"), ("=", "FINISHED")):
+        first_job = begun(job, ended)
+        assert (newest(alone, status), newest(job, status)) == (None, first_job)
+        single = begun(alone, ended)
+        assert newest(job, status) == first_job
+        last_job = begun(job, ended)
+        assert (newest(alone, status), newest(job, status)) == (single, last_job)
