@@ -17,6 +17,7 @@ from pipeline.settings.messages import expected_errors, one_line
 PROJECT = "orthogonal-psrnn"
 NOTHING_KEPT = "no run is kept that could be resumed"
 ASKS_ONLY = {"--help", "-h", "--cfg", "-c", "--info", "-i", "--hydra-help"}
+MULTIRUN = {"-m", "--multirun"}
 VERSIONS_OF = ("hydra-core", "mlflow", "torch", "numpy")  # beside our own: what a report of a fault should name
 
 
@@ -35,6 +36,11 @@ def with_shorthands(arguments: list[str]) -> list[str]:
             whole = f"{typed}="
             arguments = [f"{meant}='{a.removeprefix(whole)}'" if a.startswith(whole) else a for a in arguments]
     return arguments
+
+
+def with_multirun_first(arguments: list[str]) -> list[str]:
+    """Has `-m` in front of all settings, as Hydra takes none after it where others stand before it."""
+    return sorted(arguments, key=lambda argument: argument not in MULTIRUN)
 
 
 def stop(error: Exception) -> None:
@@ -101,7 +107,7 @@ def launch() -> None:
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that open runs are closed, also between jobs
     prepare_composition()
-    sys.argv[1:] = with_swept_settings(with_shorthands(sys.argv[1:]))
+    sys.argv[1:] = with_swept_settings(with_shorthands(with_multirun_first(sys.argv[1:])))
     if not ASKS_ONLY & set(sys.argv[1:]):
         ensure_writable(store_folder())
     with raised_again(), parents_closed():

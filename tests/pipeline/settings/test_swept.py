@@ -42,8 +42,17 @@ def test_models_are_swept_with_a_setting_that_the_default_model_lacks(run_pipeli
     assert finished[0].data.params["model.units"] == "4"
 
 
-def test_swept_values_that_a_model_lacks_are_refused_before_the_first_job(run_pipeline) -> None:
-    error = run_pipeline("-m", *TINY, "tracking=off", "model=lstm,kalman", "model.units=4,8").error
+LACKED = (*TINY, "tracking=off", "model=lstm,kalman", "model.units=4,8")
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [("-m", *LACKED), (*LACKED[:3], "--multirun", *LACKED[3:]), (*LACKED, "-m")],
+    ids=["front", "middle", "end"],
+)
+def test_swept_values_that_a_model_lacks_are_refused_before_the_first_job(typed: tuple[str, ...], run_pipeline) -> None:
+    """The place of `-m` does not matter."""
+    error = run_pipeline(*typed).error
     assert error == f"error: {not_a_setting('model.units', ['model=lstm,kalman'])}"
     assert "sweep those that lack it by themselves" in error
     assert "not a setting of the model chosen; echo_state, gru, lstm and min_gru have it; see" in error
