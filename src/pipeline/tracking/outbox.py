@@ -8,7 +8,6 @@ metric has its time, and MLflow keeps one row of the same metric, step, time and
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import threading
@@ -169,12 +168,12 @@ def read_entries(file: TextIO) -> list[Entry]:
 
 def send_file(client: MlflowClient, path: Path) -> int:
     """Sends what an ended process left in `path` and deletes it; returns 0 while a process holds it or for another
-    store."""
-    with path.open(encoding="utf-8") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return 0
+    store. Raises FileNotFoundError where it is gone, and OSError where it cannot be opened to write or locked."""
+    try:
+        opened = opened_locked(path, "r+", wait=False)
+    except BlockingIOError:
+        return 0
+    with opened as file:
         entries = read_entries(file)
         heading = next((entry for entry in entries if "uri" in entry), None)
         rest = [entry for entry in entries if "uri" not in entry]
@@ -198,7 +197,7 @@ def send_unsent(client: MlflowClient) -> None:
             count = send_file(client, path)
         except FileNotFoundError:  # another process was faster
             continue
-        except MlflowException as error:
+        except (MlflowException, OSError) as error:
             say(f"warning: {path} could not be sent ({first_reason(error)}); delete it if its run is gone")
             continue
         if count:

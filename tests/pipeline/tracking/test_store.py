@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pandas as pd
@@ -76,6 +77,34 @@ def test_unsent_lines_of_an_unknown_store_are_left(client: MlflowClient, capsys)
     send_unsent(client)
     assert f"{path} does not say which store its lines are for" in capsys.readouterr().err
     assert path.exists()
+
+
+def test_unsent_lines_are_sent_from_a_network_file_system(client: MlflowClient, monkeypatch, capsys) -> None:
+    """NFS locks a file for one process alone only where it is open to write."""
+    run = create_run(client, experiment_id(client, "remote"), "one", {})
+    path = unsent_folder() / f"{run.id}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    metric = '{"key": "x", "value": 1.0, "timestamp": 1, "step": 0}\n'
+    path.write_text(f'{{"uri": "local", "run": "{run.id}"}}\n{metric}')
+    flock = locks.fcntl.flock
+
+    def of_a_network(file, operation) -> None:
+        if not file.writable():
+            raise OSError(errno.EBADF, "Bad file descriptor")
+        flock(file, operation)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(locks.fcntl, "flock", without_locks)
+        send_unsent(client)
+    assert f"warning: {path} could not be sent ([Errno {errno.ENOLCK}] No locks available)" in capsys.readouterr().err
+    monkeypatch.setattr(locks.fcntl, "flock", of_a_network)
+    send_unsent(client)
+    assert [m.value for m in client.get_metric_history(run.id, "x")] == [1.0]
+    assert not path.exists()
+
+
+def without_locks(*_: object) -> None:
+    raise OSError(errno.ENOLCK, "No locks available")
 
 
 def test_a_journal_that_is_deleted_while_it_is_opened_is_opened_again(
