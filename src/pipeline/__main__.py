@@ -12,7 +12,7 @@ from typing import Any
 
 from pipeline.host.process import TRACEBACK, prepare_environment
 from pipeline.host.torchrun import joined_ranks
-from pipeline.settings.messages import expected_errors, one_line
+from pipeline.settings.messages import expected_errors, line_of_run
 
 PROJECT = "orthogonal-psrnn"
 NOTHING_KEPT = "no run is kept that could be resumed"
@@ -47,7 +47,7 @@ def stop(error: Exception) -> None:
     """Leave with exit status 1 and one line; with HYDRA_FULL_ERROR=1 the traceback is shown instead."""
     if os.environ.get(TRACEBACK) == "1":
         raise error
-    sys.exit(f"error: {one_line(error)}")
+    sys.exit(f"error: {line_of_run(error)}")
 
 
 def run(settings: Any, current: Any) -> Any:
@@ -91,9 +91,9 @@ def failure(config: Any, current: Any, error: Exception) -> Exception:
 
     if not isinstance(error, expected_errors()) or os.environ.get(TRACEBACK) == "1":
         traceback.print_exception(error)
-    print(f"job {current.number} failed: {one_line(error)}", file=sys.stderr, flush=True)
+    print(f"job {current.number} failed: {line_of_run(error)}", file=sys.stderr, flush=True)
     record_failure(config, current, error)
-    return PipelineError(f"job {current.number} failed: {one_line(error)}")
+    return PipelineError(f"job {current.number} failed: {line_of_run(error)}")
 
 
 def launch() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import re
 import sys
 
@@ -20,6 +21,8 @@ NO_NUMBER = re.compile(
     r"(?:could not be converted to|is incompatible with type hint|to) "
     rf"'?(?P<kind>{'|'.join(NUMBERS)}|(?:Optional\[)?Union\[int, float\])"
 )
+OURS, OF_NUMBERS = {"data", "models", "pipeline"}, {"numpy", "scipy", "torch"}
+WHERE = "HYDRA_FULL_ERROR=1 shows where"
 NO_LIST = re.compile(r"Invalid value assigned: \w+ is not a ListConfig, list or tuple")
 NO_VALUE = re.compile(r"field '\w+' is not Optional")
 
@@ -72,3 +75,22 @@ def one_line(error: BaseException) -> str:
         text = str(error)
     text = re.sub(r"\n\s*(full_key|object_type|reference_type)[:=][^\n]*", "", text)
     return masked(re.sub(r"\s*\n\s*", ": ", text.strip()))
+
+
+def is_unexplained(error: BaseException) -> bool:
+    """Whether a ValueError was raised by Python itself or by a library of numbers, as of shapes that do not fit: no
+    `raise` of ours, nor of an extension, has chosen its words. The text of a file that is not UTF-8 is a person's."""
+    entry = error.__traceback__
+    if entry is None or not isinstance(error, ValueError) or isinstance(error, UnicodeError):
+        return False
+    while entry.tb_next is not None:
+        entry = entry.tb_next
+    package = str(entry.tb_frame.f_globals.get("__name__")).partition(".")[0]
+    if package in OURS:
+        return entry.tb_frame.f_code.co_code[entry.tb_lasti] != dis.opmap["RAISE_VARARGS"]
+    return package in OF_NUMBERS
+
+
+def line_of_run(error: BaseException) -> str:
+    """The line for an error of `python -m pipeline`, which says how to see the place of one that is unexplained."""
+    return f"{one_line(error)}; {WHERE}" if is_unexplained(error) else one_line(error)

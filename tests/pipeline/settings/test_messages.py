@@ -1,0 +1,60 @@
+"""Errors in one line, and which of them say how their place is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from models.numerics.ridge import factor_ridge
+from pipeline.host.errors import said_of
+from pipeline.settings import messages
+from pipeline.settings.messages import WHERE, line_of_run
+
+TINY = ("data=mocap", "data.source=stand_in", "size=tiny", "refine=none", "tracking=off")
+
+
+def told(block: Callable[[], object]) -> str:
+    with pytest.raises((ValueError, OSError)) as caught:
+        block()
+    return line_of_run(caught.value)
+
+
+def of_shapes() -> None:
+    np.concatenate([np.zeros((2, 3)), np.zeros((2, 4))])
+
+
+def ours() -> None:
+    with said_of("model.rank=0"):
+        raise ValueError("it must be positive")
+
+
+@pytest.mark.parametrize("block", [lambda: np.linalg.cholesky(np.zeros((2, 3))), lambda: torch.optim.SGD([], lr=-1.0)])
+def test_an_error_of_a_library_of_numbers_says_how_its_place_is_seen(block: Callable[[], object]) -> None:
+    assert told(block).endswith(f"; {WHERE}")
+
+
+def test_so_does_one_of_python_in_a_line_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(messages, "OURS", {__name__.partition(".")[0]})
+    assert told(of_shapes).endswith(f"; {WHERE}")
+    assert told(lambda: [*zip([1], [], strict=True)]).endswith(f"; {WHERE}")
+
+
+def test_errors_that_are_raised_for_people_stay_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "latin").write_bytes("ä".encode("latin-1"))
+    monkeypatch.setattr(messages, "OURS", {*messages.OURS, __name__.partition(".")[0]})
+    assert told(ours) == "model.rank=0: it must be positive"
+    for block in (
+        lambda: factor_ridge(-torch.eye(2), 1e-3),
+        lambda: (tmp_path / "none").read_text(encoding="utf-8"),
+        lambda: (tmp_path / "latin").read_text(encoding="utf-8"),
+    ):
+        assert WHERE not in told(block)
+
+
+def test_a_run_says_it(run_pipeline: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.systems.psrnn.evaluate.baselines", lambda *_, **__: np.linalg.inv(np.zeros((2, 3))))
+    assert run_pipeline(*TINY).error.endswith(f"; {WHERE}")
