@@ -1,7 +1,8 @@
-"""The one gradient loop: steps, a learning curve, the best model kept, a step back, and a state to go on from.
+"""The gradient loop of runs: steps, a learning curve, the best model kept, a step back, and a state to go on from.
 
-What is minimised is a `models.runtime.objective.Objective`. One that has more to say between the epochs, a
-`RefreshedObjective`, is refreshed before the first step and at every row of the curve.
+Objectives are of `models.runtime.objective`: an `Objective`, or, where it has more to say between the epochs, a
+`RefreshedObjective`, which is refreshed before the first step and at every row of the curve. Notebooks train by two
+loops without files and log: `models.forecasting.training` and `models.runtime.early_stopping`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pipeline.job.fit_files import FitFiles, Snapshot, snapshot
 from pipeline.job.fit_settings import FitSettings, check_settings
 from pipeline.job.step import Stepper
 
-SMALLEST_STEP = 2.0**-12
+SMALLEST_STEP = 2.0**-12  # of the learning rate, after which training ends; as in `models.forecasting.training`
 
 
 class Fit:

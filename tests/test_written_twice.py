@@ -1,0 +1,68 @@
+"""What data and models each have for themselves, as neither imports the other, comes to the same in both."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from data.base import Sequences, Standardiser, is_constant
+from data.tables import times
+from models.forecasting import frame, times_ahead, training
+from models.numerics.standardisation import Standardisation, varies_by_rounding
+from pipeline.job import fit
+
+COLUMNS = {
+    "varies": [1.0, 2.0, 4.0],
+    "constant": [5.0, 5.0, 5.0],
+    "zero": [0.0, 0.0, 0.0],
+    "small": [1e-9, 2e-9, 4e-9],
+    "rounding of a small mean": [0.0, 1e-13, 2e-13],
+    "rounding of a large mean": [1e9, 1e9 + 1e-6, 1e9],
+    "varies about a large mean": [1e9, 1e9 + 1.0, 1e9],
+}
+DATES = {
+    "days": pd.date_range("2024-02-27", periods=4, freq="D"),
+    "hours": pd.date_range("2024-02-28 22:00", periods=4, freq="h"),
+    "working days": pd.date_range("2024-05-01", periods=7, freq="B"),
+    "month ends": pd.date_range("2024-01-31", periods=4, freq="ME"),
+    "two month ends": pd.DatetimeIndex(["2024-01-31", "2024-02-29"]),
+    "quarters, on a day of the month": pd.DatetimeIndex(["2024-01-15", "2024-04-15", "2024-07-15"]),
+    "one day": pd.DatetimeIndex(["2024-01-15"]),
+    "uneven": pd.DatetimeIndex(["2024-01-01", "2024-01-02", "2024-01-05", "2024-01-06"]),
+}
+
+
+def test_columns_are_standardised_alike() -> None:
+    columns = torch.tensor(list(COLUMNS.values()), dtype=torch.float64).T
+    part = Sequences(columns[None], torch.ones(1, *columns.shape, dtype=torch.bool), torch.tensor([3]), ("one",))
+    with pytest.warns(UserWarning, match="constant in the training part"):
+        ours = Standardiser.fit(part, list(COLUMNS))
+    theirs = Standardisation.of(columns)
+    assert torch.allclose(ours.mean, theirs.mean, rtol=1e-15)
+    assert torch.allclose(ours.scale, theirs.scale, rtol=1e-6)
+
+
+def test_what_varies_by_rounding_alone_is_told_alike() -> None:
+    mean = torch.tensor([0.0, 1.0, -3.0, 1e9], dtype=torch.float64)[:, None]
+    deviation = torch.tensor([0.0, 0.9e-12, 1.1e-12, 2.9e-12, 3.1e-12, 1e-4, 1e-2], dtype=torch.float64)
+    assert torch.equal(is_constant(mean, deviation), varies_by_rounding(mean, deviation))
+    assert is_constant(mean, deviation).any(0).tolist() == [True] * 6 + [False]
+
+
+@pytest.mark.parametrize("dates", DATES.values(), ids=DATES)
+def test_dates_go_on_alike(dates: pd.DatetimeIndex) -> None:
+    assert times.months_apart(dates) == frame.months_apart(dates)
+    later = times_ahead.times_after(dates, 3)
+    np.testing.assert_array_equal(times.times_after(dates.to_numpy(), 3), np.asarray(later, dtype=dates.dtype))
+
+
+@pytest.mark.parametrize("numbers", [[0.0, 0.5, 1.0], [3.0], [0.0, 1.0, 5.0, 6.0]])
+def test_numbers_go_on_alike(numbers: list[float]) -> None:
+    later = times_ahead.times_after(pd.Index(numbers), 2)
+    np.testing.assert_array_equal(times.times_after(np.array(numbers), 2), np.asarray(later, dtype=float))
+
+
+def test_training_ends_at_the_same_learning_rate_in_a_run_and_in_a_notebook() -> None:
+    assert fit.SMALLEST_STEP == training.SMALLEST_STEP
