@@ -1,13 +1,33 @@
-"""The server that loads a model which travels with its own code: how it reads the bodies of requests."""
+"""The server that loads a model which travels with its own code: how it reads the bodies of requests, and what it
+answers to a bad one."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable
 from typing import Any
 
 MLFLOWS_SERVER = "mlflow.pyfunc.scoring_server"
+
+
+def bad_request(of_mlflow: Any, code: int) -> type[ValueError]:
+    """Returns the error that says in one line what is wrong with the input: a server answers 400 with it, without the
+    data or a stack trace. It is a ValueError, too.
+
+    of_mlflow, code: MLflow's exception and its code of a bad request, as nothing here imports MLflow.
+    """
+
+    class BadRequest(of_mlflow, ValueError):
+        def __init__(self, reason: str) -> None:
+            super().__init__(reason, error_code=code)
+            self.reason = reason
+
+        def serialize_as_json(self) -> str:
+            return json.dumps({"error_code": self.error_code, "message": self.reason})
+
+    return BadRequest
 
 
 def check_before_mlflow(decoded: Callable[[Any], dict[str, Any]], refused: Callable[[str], Exception]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -26,20 +25,10 @@ from models.forms.recognise.saved import load_recogniser
 from models.forms.saved import load_reader
 from models.forms.tables import found_table
 from models.runtime.request import read_table_body
-from models.runtime.scoring_server import check_before_mlflow
+from models.runtime.scoring_server import bad_request, check_before_mlflow
 from models.runtime.threads import threads_for
 
-
-class BadRequest(MlflowException, ValueError):
-    """Says in one line what is wrong with the input; a server answers 400 with it, without the data or a stack
-    trace."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason, error_code=BAD_REQUEST)
-        self.reason = reason
-
-    def serialize_as_json(self) -> str:
-        return json.dumps({"error_code": self.error_code, "message": self.reason})
+BadRequest = bad_request(MlflowException, BAD_REQUEST)
 
 
 def bytes_of(image: Any, where: str) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +13,9 @@ from mlflow.pyfunc.model import PythonModel
 
 from models.mctn.tables import load_table_predictor
 from models.runtime.request import read_table_body
-from models.runtime.scoring_server import check_before_mlflow
+from models.runtime.scoring_server import bad_request, check_before_mlflow
 
-
-class BadRequest(MlflowException, ValueError):
-    """Says in one line what is wrong with the input; a server answers 400 with it, without the data or a stack
-    trace."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason, error_code=BAD_REQUEST)
-        self.reason = reason
-
-    def serialize_as_json(self) -> str:
-        return json.dumps({"error_code": self.error_code, "message": self.reason})
+BadRequest = bad_request(MlflowException, BAD_REQUEST)
 
 
 class ServedReader(PythonModel):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import reprlib
 import warnings
 from itertools import pairwise
@@ -23,21 +22,11 @@ from models.forecasting.held_out import filled_forward
 from models.forecasting.request import LONGEST_VALUE, SERIES, decoded
 from models.forecasting.times_ahead import read_times, times_ahead
 from models.runtime.request_values import numbers_in_column
-from models.runtime.scoring_server import check_before_mlflow
+from models.runtime.scoring_server import bad_request, check_before_mlflow
 
 SEQUENCE = "sequence"
 
-
-class BadRequest(MlflowException, ValueError):
-    """Says in one line what is wrong with the input; a server answers 400 with it, without the data or a stack
-    trace."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason, error_code=BAD_REQUEST)
-        self.reason = reason
-
-    def serialize_as_json(self) -> str:
-        return json.dumps({"error_code": self.error_code, "message": self.reason})
+BadRequest = bad_request(MlflowException, BAD_REQUEST)
 
 
 def frames_of_array(data: Any, names: tuple[str, ...]) -> pd.DataFrame:

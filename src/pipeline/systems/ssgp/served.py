@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +13,11 @@ from mlflow.protos.databricks_pb2 import BAD_REQUEST
 from mlflow.pyfunc.model import PythonModel
 
 from models.runtime.request_values import numbers_in_column
-from models.runtime.scoring_server import check_before_mlflow
+from models.runtime.scoring_server import bad_request, check_before_mlflow
 from models.ssgp.predictor import load_predictor
 from models.ssgp.request import POINTS, decoded
 
-
-class BadRequest(MlflowException, ValueError):
-    """Says in one line what is wrong with the input; a server answers 400 with it, without the data or a stack
-    trace."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason, error_code=BAD_REQUEST)
-        self.reason = reason
-
-    def serialize_as_json(self) -> str:
-        return json.dumps({"error_code": self.error_code, "message": self.reason})
+BadRequest = bad_request(MlflowException, BAD_REQUEST)
 
 
 def as_table(rows: Any, names: tuple[str, ...]) -> pd.DataFrame:
