@@ -9,7 +9,7 @@ from torch import Tensor
 
 from models.forecasting.filtering import MaskedSequences, has_gaps
 from models.forecasting.readout_settings import ReadoutSettings
-from models.forecasting.start_up import fit_start_up, lag_rows, start_up_orders
+from models.forecasting.start_up import fit_start_up, lag_rows, lower_map, mean_map, start_up_orders, with_lags
 from models.numerics.fixed_inputs import FixedInputs
 from models.numerics.ridge import AffineMap, RegressionData, centred_moments
 
@@ -82,11 +82,14 @@ class LagShares:
     def _fit_start_up(
         self, train: MaskedSequences, validation: MaskedSequences, settings: ReadoutSettings
     ) -> list[AffineMap]:
-        """From the moments of `regression` where those are of the same rows.
+        """From the moments of `regression` where those are of the same rows; each order from rows of its own where few
+        rows have all lags.
 
         Where no validation row has all lags, the ridges are chosen on the training rows.
         """
         lags, scale = settings.lags, settings.scale
+        if few_have_all(train, lags) or few_have_all(validation, lags):
+            return fit_each_order(train, validation, settings)
         rows, held_out = lagged_rows(train, lags), lagged_rows(validation, lags)
         if has_gaps(train.mask) or bool(train.scored[:, :lags].any()):
             moments = centred_moments(rows)
@@ -96,13 +99,35 @@ class LagShares:
         return fit_start_up(moments, held_out, orders=start_up_orders(lags), ridges=settings.ridges, scale=scale)
 
 
+def few_have_all(part: MaskedSequences, lags: int) -> bool:
+    """Returns whether less than half of the scored rows that have one lag observed have all of them, as in short
+    sequences with gaps. The others would say little of the forecasts that a start-up makes."""
+    if lags < 2 or part.values.shape[1] <= 1:
+        return False
+    whole = int(with_lags(part.mask, part.scored, lags).sum()) if part.values.shape[1] > lags else 0
+    return 2 * whole < int(with_lags(part.mask, part.scored, 1).sum())
+
+
+def fit_each_order(train: MaskedSequences, validation: MaskedSequences, settings: ReadoutSettings) -> list[AffineMap]:
+    """Returns what `fit_start_up` does, but each order is fitted to all rows that have its lags, and its ridge chosen
+    on all such validation rows; on the training rows where there is none."""
+    rows = lagged_rows(train, 1)
+    maps = [mean_map(centred_moments(rows), rows.targets)]
+    for order in start_up_orders(settings.lags)[1:]:
+        rows, held_out = lagged_rows(train, order), lagged_rows(validation, order)
+        held_out = held_out if bool(held_out.mask.any()) else rows
+        maps.append(lower_map(centred_moments(rows), held_out, ridges=settings.ridges, scale=settings.scale))
+    return maps
+
+
 def lagged_rows(part: MaskedSequences, lags: int) -> RegressionData:
-    """Returns the scored rows with all lags observed. Where a feature has none such, those with gaps in their lags
-    count as well, at the training mean."""
+    """Returns the scored rows with all lags observed. Where a feature that is scored anywhere has none such, those with
+    gaps in their lags count as well, at the training mean."""
     if part.values.shape[1] <= lags:
         nothing = part.values[:0, 0]
         return RegressionData(nothing.repeat(1, lags), nothing, nothing > 0)
     rows = lag_rows(*part, lags)
-    if bool(rows.mask.any(0).all()):
+    asked = part.scored.flatten(0, 1).any(0)
+    if bool(rows.mask.any(0)[asked].all()):
         return rows
     return lag_rows(part.values, torch.ones_like(part.mask), part.scored, lags)

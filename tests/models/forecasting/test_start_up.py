@@ -19,12 +19,13 @@ from models.forecasting.burn_in import STEPS, rows_until_read, settle_start_up
 from models.forecasting.filtering import MaskedSequences, State, filter_sequences, scored_steps
 from models.forecasting.fitting import Problem
 from models.forecasting.forecaster import Forecaster, load_forecaster, save_forecaster
+from models.forecasting.lag_shares import LagShares, few_have_all, lagged_rows
 from models.forecasting.online import OnlineForecaster
 from models.forecasting.readout import ReadoutFit, ReadoutSettings, fit_readout
 from models.forecasting.recurrent import Recurrent
 from models.forecasting.rolling import roll
-from models.forecasting.start_up import StartUp, fit_start_up, lag_rows, start_up_orders
-from models.numerics.ridge import RegressionData, centred_moments
+from models.forecasting.start_up import StartUp, fit_start_up, lag_rows, last_value, start_up_orders
+from models.numerics.ridge import RegressionData, centred_moments, masked_mse
 from small_problems import train_psrnn
 
 SEASON, LAGS = 12, 5
@@ -395,3 +396,49 @@ def test_var_chooses_a_long_order_and_says_which_ones_it_cannot_fit() -> None:
     assert found.chosen["order"] == 16
     with pytest.warns(UserWarning, match=r"model\.orders: .*: 64; skipped"):
         assert VAR(orders=[1, 64]).fit(problem).chosen["order"] == 1
+
+
+def short_with_gaps(seed: int, *, asked: int = 2) -> MaskedSequences:
+    """Sequences of 12 to 30 rows with a twentieth of the entries missing; the first `asked` features are scored."""
+    whole = seasonal(seed, sequences=40, steps=30)
+    generator = torch.Generator().manual_seed(seed)
+    ends = torch.randint(12, 31, (40, 1, 1), generator=generator)
+    mask = (torch.rand(whole.values.shape, generator=generator) > 0.05) & (torch.arange(30).view(1, -1, 1) < ends)
+    scored = scored_steps(mask, first_step=2) & (torch.arange(2) < asked)
+    return MaskedSequences(torch.where(mask, whole.values, 0.0), mask, scored)
+
+
+@pytest.mark.parametrize("asked", [1, 2])
+@torch.no_grad()
+def test_orders_of_short_sequences_with_gaps_are_fitted_to_all_rows_that_have_their_lags(asked: int) -> None:
+    """Few rows have all lags here; the last value is not taken for it in the orders that many rows have. A feature that
+    validation does not ask for, as one known ahead, changes nothing of that."""
+    train, validation = short_with_gaps(1), short_with_gaps(2, asked=asked)
+    settings = ReadoutSettings(16, [1e-2, 1.0, 1e2], "none", [1e-2, 1.0, 1e2])
+    assert few_have_all(train, settings.lags)
+    maps = LagShares().start_up(train, validation, settings)
+    test = short_with_gaps(3, asked=asked)
+    for order in range(2, 9):
+        rows = lag_rows(*test, order)
+        ours, last = (
+            masked_mse(each(rows.inputs), rows.targets, rows.mask)
+            for each in (maps[order], last_value(order, rows.targets))
+        )
+        assert ours < 0.9 * last
+    model, _ = fit_autoregression(train, validation, order=8, ridges=settings.ridges, scale="none")
+    if asked == 2:
+        torch.testing.assert_close(maps[4].weight, model.start_up.weight(4))
+
+
+def test_long_sequences_have_rows_enough_with_all_lags() -> None:
+    assert not few_have_all(seasonal(1), LAGS)
+    assert not few_have_all(seasonal(1), 290)
+    assert few_have_all(seasonal(1), 310)
+    assert few_have_all(seasonal(1), 600)
+
+
+def test_a_feature_that_is_scored_nowhere_does_not_let_rows_with_gaps_in() -> None:
+    part = short_with_gaps(2, asked=1)
+    found, whole = lagged_rows(part, 4), lag_rows(*part, 4)
+    assert 0 < len(found.inputs) == len(whole.inputs)
+    assert torch.equal(found.inputs, whole.inputs)
