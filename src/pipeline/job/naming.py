@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from pipeline.compare.arms import given
 
@@ -35,8 +35,11 @@ def word_of(key: str, value: str) -> str:
 def words_typed(overrides: Sequence[str]) -> list[str]:
     """Returns the settings that were typed and that the rest of a run's name does not say; of one that was typed twice
     the last."""
-    pairs: Mapping[str, str] = dict(each.lstrip("+~").partition("=")[::2] for each in overrides)
-    return [word_of(key, value) for key, value in pairs.items() if not is_said(key)]
+    values: dict[str, str] = {}
+    for override in overrides:
+        key, _, value = override.lstrip("+~").partition("=")
+        values[key] = value
+    return [word_of(key, value) for key, value in values.items() if not is_said(key)]
 
 
 def words_varied(overrides: Sequence[str], varied: Sequence[str], said: Sequence[str]) -> list[str]:
