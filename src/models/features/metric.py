@@ -49,6 +49,10 @@ def metric_of(points: Tensor, *, whiten: float, linear: float) -> Metric | None:
     exact = points.double()
     centre = exact.mean(0)
     covariance = torch.cov(exact.T, correction=0).view(len(centre), len(centre))
+    if not bool(covariance.isfinite().all()):
+        raise ValueError(
+            "whiten, linear: the points are not finite, or too large to square; mend them, or leave both 0"
+        )
     if not bool(covariance.any()):
         raise ValueError("whiten, linear: nothing varies, so that there is nothing to scale by; leave both 0")
     root = whitening(covariance, power=whiten) if whiten else None

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 DATED = re.compile(r"(?=\w)(?!\d+$).*\d{4}|\d{1,2}[-/]\d{1,2}[-/]\d{2}\b")  # a year among other signs, or 31/12/24
 LOOKED_AT = 3  # texts at each end of an index
+BACKWARDS = "the times of the table's index go backwards; sort it by its index"
 UNEVEN = 1e-9  # of the step between numbers: two that differ by more are not the same
 
 
@@ -77,10 +78,13 @@ def index_after(index: Any, horizon: int) -> pd.Index:
 
     if isinstance(index, pd.RangeIndex):
         return pd.RangeIndex(index.stop, index.stop + horizon * index.step, index.step, name=index.name)
+    if index.dtype.kind in "mM" and len(index) > 1 and index[-1] < index[0]:
+        raise ValueError(BACKWARDS)
     if isinstance(index, pd.PeriodIndex) and len(index):
         return pd.period_range(index[-1], periods=horizon + 1, name=index.name)[1:]
     if (even := even_step(index)) is not None:
-        return pd.Index([index[-1] + even * k for k in range(1, horizon + 1)], name=index.name)
+        last = index[-1] if index.dtype.kind == "m" else float(index[-1]) if index.dtype.kind == "f" else int(index[-1])
+        return pd.Index([last + even * k for k in range(1, horizon + 1)], name=index.name)
     step = step_of(index) if isinstance(index, pd.DatetimeIndex) else None
     if isinstance(step, int):
         return months_on(index, step, horizon)
@@ -112,13 +116,21 @@ def months_on(index: Any, months: int, horizon: int) -> pd.DatetimeIndex:
 def even_step(index: Any) -> Any:
     """Returns the step between the numbers or spans of time (TimedeltaIndex) of an index, even up to rounding; None
     where there is none, and for any other index."""
-    if index.dtype.kind not in "ifm" or len(index) < 2:
+    kind = index.dtype.kind
+    if kind not in "iufm" or len(index) < 2 or not index[0] < index[-1]:
         return None
-    step, steps = (index[-1] - index[0]) / (len(index) - 1), np.diff(index.to_numpy())
-    if index.dtype.kind != "f":
-        return index[1] - index[0] if steps[0] and bool((steps == steps[0]).all()) else None
-    rounding = UNEVEN * abs(step) + 4 * np.finfo(np.float64).eps * max(abs(index[0]), abs(index[-1]))
-    return step if step and bool((np.abs(steps - step) <= rounding).all()) else None
+    if kind != "f":
+        steps = np.diff(index.to_numpy() if kind == "m" else index.to_numpy(np.int64))
+        return index[1] - index[0] if kind == "m" and uniform(steps) else int(steps[0]) if uniform(steps) else None
+    numbers = index.to_numpy()
+    step, most = (float(numbers[-1]) - float(numbers[0])) / (len(numbers) - 1), float(np.abs(numbers[[0, -1]]).max())
+    rounding = UNEVEN * step + 4 * float(np.finfo(numbers.dtype).eps) * most
+    return step if bool((np.abs(np.diff(numbers.astype(np.float64)) - step) <= rounding).all()) else None
+
+
+def uniform(steps: np.ndarray) -> bool:
+    """Returns whether all steps are one."""
+    return bool((steps == steps[0]).all())
 
 
 def step_of(index: Any) -> Any:
@@ -128,7 +140,7 @@ def step_of(index: Any) -> Any:
     Raises ValueError if the times go backwards.
     """
     if len(index) > 1 and index[-1] < index[0]:
-        raise ValueError("the times of the table's index go backwards; sort it by its index")
+        raise ValueError(BACKWARDS)
     if index.freq is not None or len(index) < 2:
         return index.freq
     if len(index) == 2:

@@ -49,33 +49,26 @@ class EarlyStopping:
         """Returns the training and the validation loss of each epoch, the latter NaN without a validation part.
 
         The model is left in evaluation mode with the weights of the epoch of least validation loss, without a
-        validation part with the last. Raises ValueError for a loss that is not finite.
+        validation part with the last. Raises ValueError for a training loss that is not finite, and where no epoch's
+        validation loss is.
         """
         batches, curve = generator(self.seed, f"{self.name}/batches"), list[tuple[float, float]]()
         self.optimizer.register_step_pre_hook(lambda *_: self.clip(course.clip))
         best, kept, waited = math.inf, None, 0
         for epoch in range(course.epochs):
             loss = self.epoch(epoch, batches)
-            curve.append((loss, self._held_out(epoch)))
+            curve.append((loss, self.validation() if self.validation else math.nan))
             waited += 1
             if curve[-1][1] < best:
                 best, kept, waited = curve[-1][1], copy.deepcopy(self.objective.model.state_dict()), 0
             if self.validation and waited >= course.patience:
                 break
+        if kept is None and self.validation:
+            raise ValueError(f"the validation loss is not finite after any epoch; {self.advice}")
         if kept is not None:
             self.objective.model.load_state_dict(kept)
         self.objective.model.eval()
         return curve
-
-    def _held_out(self, epoch: int) -> float:
-        if self.validation is None:
-            return math.nan
-        return self._finite(self.validation(), f"validation loss of epoch {epoch + 1}")
-
-    def _finite(self, loss: float, what: str) -> float:
-        if not math.isfinite(loss):
-            raise ValueError(f"the {what} is not finite; {self.advice}")
-        return loss
 
     def clip(self, largest: float) -> None:
         """Shortens the gradient to that norm."""
@@ -88,4 +81,6 @@ class EarlyStopping:
         with drawn(self.seed, f"{self.name}/dropout/{number}"):
             losses = descend(self.objective, self.optimizer, generator=batches)
         mean = sum(float(loss.total) for loss in losses) / sum(float(loss.weight) for loss in losses)
-        return self._finite(mean, f"loss of epoch {number + 1}")
+        if not math.isfinite(mean):
+            raise ValueError(f"the loss of epoch {number + 1} is not finite; {self.advice}")
+        return mean

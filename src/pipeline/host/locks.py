@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from collections.abc import Iterator
@@ -14,7 +15,8 @@ def opened_locked(path: Path, mode: Literal["a", "r+"] = "a", *, wait: bool = Tr
     """Returns the file, open and locked until it is closed.
 
     Whoever holds the lock may delete the file: another process that waited for it opens the path again, so that never
-    two hold it. mode: both write, as network file systems lock no file that is open to read alone.
+    two hold it. mode: both write, as network file systems lock no file that is open to read alone. These may say ESTALE
+    of a file that another machine has deleted.
 
     Raises BlockingIOError without `wait`, and with "r+" FileNotFoundError where there is no file.
     """
@@ -24,6 +26,10 @@ def opened_locked(path: Path, mode: Literal["a", "r+"] = "a", *, wait: bool = Tr
             fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
             if is_at(file, path):
                 return file
+        except OSError as error:
+            if error.errno != errno.ESTALE:
+                file.close()
+                raise
         except BaseException:
             file.close()
             raise

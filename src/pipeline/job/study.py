@@ -19,7 +19,7 @@ from pipeline.host.devices import gpu_missing, pick_device, set_threads
 from pipeline.host.errors import FinishedBefore
 from pipeline.host.process import command_line
 from pipeline.job.clock import Clock
-from pipeline.job.naming import words_varied
+from pipeline.job.naming import short_name, words_varied
 from pipeline.job.shared import one_at_a_time
 from pipeline.settings.job import Job
 from pipeline.settings.schema import CommonConfig
@@ -91,9 +91,16 @@ def run_request(settings: CommonConfig, job: Job, data: Data, device: torch.devi
     in a multirun what that varies."""
     experiment, group, words, tags, passed_over, content = named
     own = None if job.multirun else settings.run_name  # in a multirun, run_name is the parent's
-    said = [experiment, "" if data.name == experiment else data.name, *words]
-    parts = [*said, *words_varied(job.overrides, settings.tracking.varied, said), f"seed{settings.seed}", job.label]
-    name = own or "-".join(part for part in parts if part)
+    varied = words_varied(job.overrides, settings.tracking.varied, words)
+    parts = [
+        experiment,
+        "" if data.name == experiment else data.name,
+        *words,
+        *varied,
+        f"seed{settings.seed}",
+        job.label,
+    ]
+    name = own or short_name("-".join(part for part in parts if part))
     common = {
         "experiment": experiment,
         "recipe": settings.recipe,

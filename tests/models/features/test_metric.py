@@ -101,3 +101,11 @@ def test_the_root_is_that_of_the_one_whitening() -> None:
     assert metric is not None
     assert metric.root is not None
     assert torch.equal(metric.root, whitening(torch.cov(points.T, correction=0), power=0.5))
+
+
+@pytest.mark.parametrize("value", [float("nan"), 1e200])
+@pytest.mark.parametrize(("whiten", "linear"), [(0.0, 1.0), (0.5, 0.0)])
+def test_points_that_cannot_be_squared_are_refused(value: float, whiten: float, linear: float) -> None:
+    points = torch.tensor([[1.0, 2.0], [value, 1.0], [0.0, -1.0]], dtype=torch.float64)
+    with pytest.raises(ValueError, match="whiten, linear: the points are not finite, or too large to square"):
+        metric_of(points, whiten=whiten, linear=linear)

@@ -86,6 +86,24 @@ def test_fractions_go_on_by_a_step_that_is_even_up_to_rounding() -> None:
     assert found.name == "seconds"
 
 
+@pytest.mark.parametrize(
+    ("index", "expected"),
+    [
+        (pd.Index([125, 126, 127], dtype="int8"), [128, 129]), (pd.Index([1, 2, 3], dtype="uint8"), [4, 5]),
+        (pd.Index([0.1, 0.2, 0.3], dtype="float32"), [0.4, 0.5]), (pd.Index([3, 2, 1]), [1, 2]),
+    ],
+)  # fmt: skip
+def test_numbers_of_any_kind_go_on_by_their_step_and_those_that_fall_are_counted(
+    index: pd.Index, expected: list[float]
+) -> None:
+    np.testing.assert_allclose(index_after(index, 2), expected, rtol=1e-6)
+
+
+def test_spans_that_go_backwards_are_refused() -> None:
+    with pytest.raises(ValueError, match="the times of the table's index go backwards"):
+        index_after(pd.to_timedelta([3, 2, 1], unit="s"), 2)
+
+
 def test_uneven_spans_are_counted_with_a_warning() -> None:
     with pytest.warns(UserWarning, match="uneven"):
         assert list(index_after(pd.to_timedelta([0, 1, 3], unit="h"), 2)) == [1, 2]

@@ -30,9 +30,24 @@ class ToOne:
 
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf])
-def test_a_validation_loss_that_is_not_finite_is_an_error(wrong: float) -> None:
-    losses, objective = iter([1.0, wrong]), ToOne()
+def test_validation_losses_of_which_none_is_finite_are_an_error(wrong: float) -> None:
+    objective = ToOne()
     optimiser = torch.optim.SGD(objective.parameters(), lr=0.01)
-    training = EarlyStopping(objective, optimiser, lambda: next(losses), 0, "line")  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ValueError, match="the validation loss of epoch 2 is not finite; lower learning_rate"):
+    training = EarlyStopping(objective, optimiser, lambda: wrong, 0, "line")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ValueError, match="the validation loss is not finite after any epoch; lower learning_rate"):
         training.run(Course(3, 1.0, 5))
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf])
+def test_an_epoch_whose_validation_loss_is_not_finite_is_not_kept(wrong: float) -> None:
+    objective, kept = ToOne(), list[float]()
+    optimiser = torch.optim.SGD(objective.parameters(), lr=0.01)
+    losses = iter([1.0, wrong, wrong])
+
+    def validated() -> float:
+        kept.append(objective.model.weight.detach().item())
+        return next(losses)
+
+    training = EarlyStopping(objective, optimiser, validated, 0, "line")  # pyright: ignore[reportArgumentType]
+    assert len(training.run(Course(3, 1.0, 5))) == 3
+    assert objective.model.weight.detach().item() == kept[0] != kept[-1]

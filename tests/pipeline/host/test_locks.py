@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -25,3 +26,18 @@ def test_a_file_deleted_while_its_lock_was_waited_for_is_locked_anew(tmp_path: P
         pass
     with file_lock(path, wait=False):
         assert path.exists()
+
+
+def test_a_file_that_another_machine_has_deleted_is_locked_anew(tmp_path: Path, monkeypatch) -> None:
+    """A network file system says ESTALE of it."""
+    flock, calls = locks.fcntl.flock, []
+
+    def stale_at_first(file, operation) -> None:
+        calls.append(operation)
+        if len(calls) == 1:
+            raise OSError(errno.ESTALE, "Stale file handle")
+        flock(file, operation)
+
+    monkeypatch.setattr(locks.fcntl, "flock", stale_at_first)
+    with file_lock(tmp_path / "lock"):
+        assert len(calls) == 2

@@ -9,7 +9,7 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 
-from pipeline.job.naming import short_word, words_typed, words_varied
+from pipeline.job.naming import short_name, short_word, words_typed, words_varied
 from pipeline.multirun.parent import experiment_name
 from pipeline.settings.job import Job
 from pipeline.systems.psrnn.config import PsrnnConfig
@@ -69,6 +69,11 @@ def test_jobs_of_a_multirun_are_named_after_what_it_varies() -> None:
         ("attention=distance", ["documents", "distance-text-512"], []),
         ("documents.max_length=512", ["documents", "distance-text-512"], ["documents.max_length=512"]),
         ("++experts.n=8", ["token"], ["experts.n=8"]),
+        ("sampler=iid", ["one", "gaussian", "m20"], ["sampler=iid"]),
+        ("features.count=20", ["one", "gaussian", "m20"], []),
+        ("features.count=20", ["token"], ["features.count=20"]),
+        ("device=cuda", ["lstm"], ["device=cuda"]),
+        ("tune.trial=3", ["lstm"], []),
         ("data.columns=[a,b]", ["lstm"], ["data.columns=a,b"]),
         ("seed=4", ["lstm"], []),
     ],
@@ -88,6 +93,13 @@ def test_long_words_are_cut_and_still_differ(word: str, expected: str | None) ->
     assert expected is None or short_word(word) == expected
     assert len(short_word(word)) <= 46
     assert short_word(word) != short_word(word.replace("load", "heat").replace("24", "48"))
+
+
+def test_the_name_of_a_run_fits_into_a_database() -> None:
+    names = [short_name("-".join(f"key{place}={value}" for place in range(40))) for value in (1, 2)]
+    assert [len(name) for name in names] == [200, 200]
+    assert len(set(names)) == 2
+    assert short_name("mocap-seed0") == "mocap-seed0"
 
 
 def test_a_multirun_over_one_table_is_kept_with_its_runs() -> None:
