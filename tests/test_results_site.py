@@ -34,6 +34,23 @@ def test_the_main_tables_are_read_from_files(page: str) -> None:
     assert len(REFERENCE.findall(text_of(f"results-{page}.md"))) > 50
 
 
+@pytest.mark.parametrize("section", ["random-features", "idea", "readouts", "stability"])
+def test_the_main_page_says_where_its_terms_are_explained(section: str) -> None:
+    assert f"](method.md#{section})" in text_of("results.md")
+
+
+def has_typed_numbers(text: str) -> bool:
+    rows = [re.sub(r"`[^`]*`", "", REFERENCE.sub("", row)) for row in re.findall(r"^\|.*", text, re.MULTILINE)]
+    return any(re.search(r"\d\.\d|\| \d+ %", row) for row in rows)
+
+
+def test_every_page_with_a_table_that_is_typed_is_named_in_the_rules() -> None:
+    _, _, section = text_of("results-rules.md").partition("## Numbers that are typed by hand\n")
+    named = set(re.findall(r"\]\((results[\w-]*\.md)", section.partition("\n## ")[0]))
+    pages = DOCS.glob("results*.md")
+    assert {page.name for page in pages if has_typed_numbers(text_of(page.name))} == named
+
+
 def test_every_page_of_results_is_in_the_navigation() -> None:
     named = set(re.findall(r'= "([^"]+\.md)"', (ROOT / "zensical.toml").read_text(encoding="utf-8")))
     pages = [*RESULTS.glob("*.md"), *DOCS.glob("results*.md"), *(DOCS / "notebooks").glob("*.md")]
