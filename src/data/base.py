@@ -187,15 +187,24 @@ class Standardiser:
 
     mean, scale: float64 (feature,). A constant column keeps scale 1. With a common scale it is the root mean square
     deviation over all features, so that a mean squared error of 1 is still that of predicting the mean.
+    constant: bool (feature,), whether the column is constant in the training part.
     """
 
     mean: Tensor
     scale: Tensor
+    constant: Tensor
 
     @classmethod
-    def fit(cls, train: Sequences, feature_names: Sequence[str], *, common_scale: bool = False) -> Standardiser:
-        """Returns the standardiser of a training part and warns of constant columns, by name. Raises DataError for
-        a column without any observation, and when no column varies."""
+    def fit(
+        cls,
+        train: Sequences,
+        feature_names: Sequence[str],
+        *,
+        common_scale: bool = False,
+        of_constant: str = "kept unscaled",
+    ) -> Standardiser:
+        """Returns the standardiser of a training part and warns of constant columns, by name, saying `of_constant` of
+        them. Raises DataError for a column without any observation, and when no column varies."""
         count = train.mask.sum((0, 1))
         empty = [n for n, c in zip(feature_names, count.tolist(), strict=True) if c == 0]
         if empty:
@@ -211,11 +220,11 @@ class Standardiser:
                 f"nothing varies in the training part (columns {', '.join(feature_names)}); nothing can be learned"
             )
         if common_scale:
-            return cls(mean, scale.square().mean().sqrt().expand_as(scale))
+            return cls(mean, scale.square().mean().sqrt().expand_as(scale), constant)
         if bool(constant.any()):
             named = ", ".join(n for n, c in zip(feature_names, constant.tolist(), strict=True) if c)
-            warnings.warn(f"constant in the training part, kept unscaled: {named}", stacklevel=2)
-        return cls(mean, torch.where(constant, torch.ones_like(scale), scale))
+            warnings.warn(f"constant in the training part, {of_constant}: {named}", stacklevel=2)
+        return cls(mean, torch.where(constant, torch.ones_like(scale), scale), constant)
 
     def apply(self, sequences: Sequences) -> Sequences:
         scaled = (sequences.values - self.mean) / self.scale

@@ -53,7 +53,9 @@ def test_standardisation_names_what_is_wrong() -> None:
     train = sequences()
     train.values[..., 1] = torch.where(train.mask[..., 1], 7.0, 0.0)
     with pytest.warns(UserWarning, match="constant in the training part, kept unscaled: b"):
-        assert Standardiser.fit(train, ("a", "b")).scale[1] == 1
+        standardiser = Standardiser.fit(train, ("a", "b"))
+    assert standardiser.scale[1] == 1
+    assert standardiser.constant.tolist() == [False, True]
     train.values[..., 0] = torch.where(train.mask[..., 0], 7.0, 0.0)
     with pytest.raises(DataError, match="nothing varies in the training part"):
         Standardiser.fit(train, ("a", "b"))

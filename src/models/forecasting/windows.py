@@ -25,23 +25,31 @@ class WindowErrors(NamedTuple):
         return (~self.squared.isnan()).sum(0)
 
 
+def scored_features(scored: Tensor) -> Tensor:
+    """Returns which features (feature,) have an entry in scored (sequence, time, feature)."""
+    return scored.any(0).any(0)
+
+
 def whole_windows(scored: Tensor, length: int) -> Tensor:
-    """Returns the places (window, 2), sequence and row, from which all of `length` rows are scored.
+    """Returns the places (window, 2), sequence and row, from which all of `length` rows are scored: in every feature
+    that is scored anywhere.
 
     scored (sequence, time, feature). Raises ValueError where there is none.
     """
     places = torch.empty(0, 2)
     if length <= scored.shape[1]:
-        places = scored.all(2).unfold(1, length, 1).all(2).nonzero()
+        whole = scored[..., scored_features(scored)].all(2) & scored.any(2)
+        places = whole.unfold(1, length, 1).all(2).nonzero()
     if not len(places):
         raise ValueError(f"no window of {length} rows is scored throughout; shorten it, or give more data")
     return places
 
 
-def errors_from(model: SequenceModel, states: State, targets: Tensor) -> Tensor:
+def errors_from(model: SequenceModel, states: State, targets: Tensor, features: Tensor) -> Tensor:
     """Returns the mean squared and the mean absolute error of forecasts from states (window, …), infinite where a
-    forecast is not a number: (2, window). targets (window, step, feature)."""
-    errors = infinite_where_nan((roll(model, states, targets.shape[1]) - targets).double())
+    forecast is not a number: (2, window). targets (window, step, feature); features (feature,): those that count."""
+    differences = roll(model, states, targets.shape[1]) - targets
+    errors = infinite_where_nan(differences[..., features].double())
     return torch.stack([errors.square().mean((1, 2)), errors.abs().mean((1, 2))])
 
 
@@ -52,12 +60,12 @@ def window_errors(model: SequenceModel, part: MaskedSequences, length: int) -> W
     The mean over all of them is the measure of tables on long horizons (Zhou et al. 2021, Informer). Raises ValueError
     as `whole_windows`.
     """
-    places = whole_windows(part.scored, length)
+    places, features = whole_windows(part.scored, length), scored_features(part.scored)
     states = filter_sequences(model, part.values, up_to_end(part.mask)).states
     ahead = part.values.unfold(1, length, 1).transpose(2, 3)
     errors = torch.full((2, *part.values.shape[:2]), torch.nan, dtype=torch.float64, device=part.values.device)
     for block in places.split(ROLL_BATCH):
         sequence, time = block.unbind(1)
         begun = tuple(each[sequence, time] for each in states)
-        errors[:, sequence, time] = errors_from(model, begun, ahead[sequence, time])
+        errors[:, sequence, time] = errors_from(model, begun, ahead[sequence, time], features)
     return WindowErrors(*errors)

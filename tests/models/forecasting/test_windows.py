@@ -52,6 +52,17 @@ def test_windows_with_a_step_that_is_not_scored_are_left_out():
     assert errors.counts[13:16].tolist() == [3] * 3
 
 
+def test_features_that_are_never_scored_do_not_count() -> None:
+    both = part()
+    scored = both.scored.clone()
+    scored[..., 1] = False
+    errors = window_errors(last_value(both), both._replace(scored=scored), LENGTH)
+    ahead = both.values[:, FIRST : FIRST + LENGTH, 0] - both.values[:, FIRST - 1, :1]
+    torch.testing.assert_close(errors.squared[:, FIRST], ahead.square().mean(1))
+    with pytest.raises(ValueError, match="no window of 5 rows is scored throughout"):
+        window_errors(last_value(both), both._replace(scored=torch.zeros_like(scored)), LENGTH)
+
+
 def test_forecasts_that_are_iterated_are_compared_step_by_step():
     data = part()
     model = SeasonalNaive(dimension=2, season=4).double()

@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from data.base import Dataset, Standardiser
 from data.files.download import data_root
+from data.tables.sequences import SOURCE as TABLE
 from models.forecasting.filtering import MaskedSequences, scored_steps
 from models.forecasting.forecaster import Forecaster
 from models.forecasting.intervals import Intervals
@@ -90,18 +91,34 @@ def cut(dataset: Any, *, sequences: int | None, steps: int | None) -> Dataset:
     return dataset.shortened(sequences=sequences, steps=steps)
 
 
+def standardised(dataset: Dataset) -> tuple[Standardiser, Tensor]:
+    """Returns the standardiser of the training part, and which columns (feature,) test errors leave out: those of a
+    person's own table that are constant, since each would make the mean error smaller."""
+    own = dataset.source.startswith(TABLE)
+    standardiser = Standardiser.fit(
+        dataset.train,
+        dataset.feature_names,
+        common_scale=dataset.common_scale,
+        of_constant="forecast, but not scored on the test part" if own else "kept unscaled",
+    )
+    return standardiser, standardiser.constant if own else torch.zeros_like(standardiser.constant)
+
+
 def load(dataset: Dataset, *, span: int, first_step: int, dtype: torch.dtype, device: torch.device) -> Loaded:
     """Returns the data standardised by the training part.
 
-    span: rows that the windows of features need, 1 without; first_step: the first that is scored. Raises ValueError for
+    span: rows that the windows of features need, 1 without; first_step: the first that is scored. The columns of a
+    person's own table that are constant in the training part are not scored on the test part. Raises ValueError for
     data that cannot be used.
     """
     warn_of_short_sequences(dataset, steps=max(span, first_step + 1))
-    standardiser = Standardiser.fit(dataset.train, dataset.feature_names, common_scale=dataset.common_scale)
+    standardiser, left_out = standardised(dataset)
     parts = []
     for name, part in dataset.parts.items():
         scaled = standardiser.apply(part).to(dtype=dtype, device=device)
         scored = scored_steps(scaled.mask, first_step=first_step)
+        if name == "test":
+            scored = scored & ~left_out.to(device)
         if not len(part):
             raise ValueError(
                 f"the {name} part is empty, and models are chosen by it; give data.{name} a share of the data"
