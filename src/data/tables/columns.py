@@ -45,16 +45,17 @@ def holds_dates(column: Any) -> bool:
     return bool(pd.to_datetime(filled, errors="coerce", format="ISO8601").notna().all())
 
 
-def fault(name: str, column: Any, *, commas: bool = False) -> Unusable | None:
+def fault(name: str, column: Any, *, commas: bool = False, may_be_empty: bool = False) -> Unusable | None:
     """Says why a column is not one of finite numbers and empty cells. Rows count as in an editor: the header is row
-    1."""
+    1. may_be_empty: whether it may be one of empty cells alone."""
     if column.dtype.kind in "mM":
         return Unusable(name, f"column {name!r} holds dates or durations", dated=True)
     converted = as_numbers(column)
     text = np.isnan(converted) & column.notna().to_numpy()
     bad = np.flatnonzero(text | np.isinf(converted))
     if not len(bad):
-        return Unusable(name, f"column {name!r}: every cell is empty") if np.isnan(converted).all() else None
+        empty = not may_be_empty and bool(np.isnan(converted).all())
+        return Unusable(name, f"column {name!r}: every cell is empty") if empty else None
     if holds_dates(column):
         return Unusable(name, f"column {name!r} holds dates", dated=True)
     cell = str(column.iloc[bad[0]])
@@ -94,6 +95,13 @@ def way_out(
     return f"mend {word}, or go on without {word}: {' '.join(settings)}"
 
 
+def advice_of_model(faults: Sequence[Unusable]) -> str:
+    """Returns what to do about faulty columns that a fitted model needs."""
+    if all(unusable.comma for unusable in faults):
+        return "give data.decimal=comma"
+    return f"mend the file: the model needs {'it' if len(faults) == 1 else 'them'}; a gap is an empty cell"
+
+
 def numbers(
     frame: pd.DataFrame,
     path: Path,
@@ -102,17 +110,21 @@ def numbers(
     orders: bool = True,
     target: str | None = None,
     commas: bool = False,
+    of_model: bool = False,
 ) -> np.ndarray:
     """Returns the columns as (row, column) float64, NaN for an empty cell.
 
-    orders, target: see `way_out`. commas: whether data.decimal=comma may be advised.
+    orders, target: see `way_out`. commas: whether data.decimal=comma may be advised. of_model: whether they are those
+    of a fitted model, so that one may have no value, which is a gap, and none can be left out.
     Raises DataError that names every column with text, dates, infinite values or no
     value at all, and the settings that go on without them.
     """
-    faults = [unusable for name in columns if (unusable := fault(name, frame[name], commas=commas)) is not None]
+    found = (fault(name, frame[name], commas=commas, may_be_empty=of_model) for name in columns)
+    faults = [unusable for unusable in found if unusable is not None]
     if faults:
+        way = advice_of_model(faults) if of_model else way_out(frame, columns, faults, orders=orders, target=target)
         told = "; ".join(unusable.why for unusable in faults[:MOST_NAMED])
         more = f"; and {len(faults) - MOST_NAMED} more" if len(faults) > MOST_NAMED else ""
         where = ", " if len(faults) == 1 else f": {len(faults)} of {len(columns)} columns cannot be modelled: "
-        raise DataError(f"{path}{where}{told}{more}; {way_out(frame, columns, faults, orders=orders, target=target)}")
+        raise DataError(f"{path}{where}{told}{more}; {way}")
     return np.column_stack([as_numbers(frame[name]) for name in columns])

@@ -66,7 +66,7 @@ def read_inputs(
     file, text = existing_file(path, data="new"), TextFormat(delimiter, decimal)
     frame, _ = read_frame(file, text)
     names = feature_columns(frame, file, columns, set())
-    return numbers(frame, file, names, orders=False, target=None, commas=takes_decimal_comma(file, text))
+    return numbers(frame, file, names, commas=takes_decimal_comma(file, text), of_model=True)
 
 
 def _split(rows: int, *, validation: float, test: float, seed: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

@@ -16,26 +16,33 @@ from data.files.table_files import TextFormat, existing_file, read_frame, takes_
 from data.ranges import Seed, Share
 from data.split import split_sequences
 from data.tables.columns import in_a_setting, numbers
+from data.tables.spikes import warn_of_spike
 from data.tables.times import as_numbers, in_words, read_times
 
 IRREGULAR = 1.5
+LIKENESS = 0.7  # of difflib's ratio, from 0 to 1: a column that is less alike is not suggested
 SOURCE = "table:"  # begins what `Dataset.source` says of such a file
 TAKEN = ("sequence", "step")  # columns of every table of predictions
+
+
+def no_such_columns(absent: Sequence[str], known: Sequence[str]) -> str:
+    """Returns what is said of columns that are not among the known ones, with the one that a single one is like."""
+    near = get_close_matches(absent[0], known, n=1, cutoff=LIKENESS) if len(absent) == 1 else []
+    meant = "".join(f"; did you mean {column!r}?" for column in near)
+    named = ", ".join(repr(name) for name in absent)
+    return f"no column{'s'[: len(absent) - 1]} {named}; there are {', '.join(known)}{meant}"
 
 
 def feature_columns(frame: pd.DataFrame, path: Path, wanted: Sequence[str] | None, others: set[str]) -> list[str]:
     """Returns the columns that are wanted, else every column but group and time.
 
-    Raises DataError naming an unknown one, and for a single name that stands in no list.
+    Raises DataError naming all unknown ones, and for a single name that stands in no list.
     """
     if isinstance(wanted, str):
         raise DataError(f"{path}: data.columns={wanted} must be a list: 'data.columns=[{wanted}]'")
-    for name in [*(wanted or []), *sorted(others)]:
-        if name not in frame.columns:
-            known = ", ".join(str(column) for column in frame.columns)
-            near = get_close_matches(name, [str(column) for column in frame.columns], n=1)
-            meant = "".join(f"; did you mean {column!r}?" for column in near)
-            raise DataError(f"{path}: no column {name!r}; there are {known}{meant}")
+    absent = [name for name in [*(wanted or []), *sorted(others)] if name not in frame.columns]
+    if absent:
+        raise DataError(f"{path}: {no_such_columns(absent, [str(column) for column in frame.columns])}")
     chosen = list(wanted) if wanted else [str(c) for c in frame.columns if c not in others]
     if not chosen:
         raise DataError(f"{path}: no column is left to model beside {', '.join(sorted(others))}")
@@ -72,12 +79,14 @@ def sequences_of(
     group: str | None,
     time: str | None,
     commas: bool = False,
+    of_model: bool = False,
 ) -> Sequences:
     """Returns one sequence per value of `group`, in order of appearance; all rows are one sequence without it.
 
-    commas: whether the file may be read with decimal commas.
+    commas: whether the file may be read with decimal commas. of_model: see `data.tables.columns.numbers`.
     """
-    values = numbers(frame, path, columns, orders=group is None and time is None, commas=commas)
+    orders = group is None and time is None
+    values = numbers(frame, path, columns, orders=orders, commas=commas, of_model=of_model)
     if group is None:
         parts = {path.name.split(".")[0]: np.arange(len(frame))}
     else:
@@ -104,14 +113,22 @@ def read_sequences(
     time: str | None = None,
     delimiter: str | None = None,
     decimal: str = "point",
+    of_model: bool = False,
 ) -> Sequences:
-    """Returns the sequences of a file, not split. Raises DataError (one line: file, column, row) for what cannot be
-    read."""
-    return _read(path, TextFormat(delimiter, decimal), columns=columns, group=group, time=time)[0]
+    """Returns the sequences of a file, not split. of_model: see `data.tables.columns.numbers`. Raises DataError (one
+    line: file, column, row) for what cannot be read."""
+    text = TextFormat(delimiter, decimal)
+    return _read(path, text, columns=columns, group=group, time=time, of_model=of_model)[0]
 
 
 def _read(
-    path: str | None, text: TextFormat, *, columns: Sequence[str] | None, group: str | None, time: str | None
+    path: str | None,
+    text: TextFormat,
+    *,
+    columns: Sequence[str] | None,
+    group: str | None,
+    time: str | None,
+    of_model: bool = False,
 ) -> tuple[Sequences, list[str], Path]:
     file = existing_file(path)
     frame, own_group = read_frame(file, text)
@@ -119,7 +136,10 @@ def _read(
     others = {name for name in (group, time) if name}
     chosen = feature_columns(frame, file, columns, others)
     commas = takes_decimal_comma(file, text)
-    return sequences_of(frame, file, chosen, group=group, time=time, commas=commas), chosen, file
+    sequences = sequences_of(frame, file, chosen, group=group, time=time, commas=commas, of_model=of_model)
+    if not of_model:
+        warn_of_spike(frame, file, chosen)
+    return sequences, chosen, file
 
 
 def refuse_units(units: object, names: Sequence[str], file: Path) -> None:

@@ -147,6 +147,11 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     ("settings_", "message"),
     [
         ({"columns": ["z"]}, "no column 'z'; there are x, y, who, when"),
+        (
+            {"columns": ["x", "temp", "z"], "group": "step"},
+            "no columns 'temp', 'z', 'step'; there are x, y, who, when$",
+        ),
+        ({"columns": ["x"], "group": "whom"}, r"no column 'whom'; there are .*; did you mean 'who'\?$"),
         ({"columns": ["x"], "group": "team"}, "no column 'team'"),
         ({"columns": ["x"], "time": "when"}, "row 4: the same time stands twice"),
         ({"columns": ["x"], "group": "who"}, "column 'who', row 3: the group is empty"),
@@ -209,6 +214,19 @@ def test_more_columns_than_can_be_named_are_counted(tmp_path: Path) -> None:
         DataError, match=r"12 of 14 columns cannot be modelled: column 't0', row 2.*'t7'.*; and 4 more;"
     ):
         read_sequences(str(tmp_path / "t.csv"), columns=None)
+
+
+def test_a_column_of_a_fitted_model_may_be_empty_and_none_can_be_left_out(tmp_path: Path) -> None:
+    frame(3).assign(dead=np.nan, note=["a", "b", "c"]).to_csv(tmp_path / "t.csv", index=False)
+    found = read_sequences(str(tmp_path / "t.csv"), columns=["x", "dead"], of_model=True)
+    assert found.mask[0].tolist() == [[True, False]] * 3
+    with pytest.raises(
+        DataError, match=r"'a' is not a finite number; mend the file: the model needs it; a gap is an e"
+    ):
+        read_sequences(str(tmp_path / "t.csv"), columns=["x", "note"], of_model=True)
+    (tmp_path / "c.csv").write_text("x;y\n1,5;2\n")
+    with pytest.raises(DataError, match=r"give data\.decimal=comma$"):
+        read_sequences(str(tmp_path / "c.csv"), columns=["x", "y"], delimiter="semicolon", of_model=True)
 
 
 @pytest.mark.parametrize("delimiter", ["semicolon", ";"])

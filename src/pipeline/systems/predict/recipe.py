@@ -95,8 +95,9 @@ def predicted_sequences(model: Any, settings: PredictConfig) -> tuple[pd.DataFra
     columns, data = model_columns(model), settings.data
     refuse_others(settings, ("horizon", "interval", "data.group", "data.time", "data.delimiter"), "forecasts")
     sequences = read_sequences(
-        data.path, columns=columns, group=data.group, time=data.time, delimiter=data.delimiter, decimal=data.decimal
-    )
+        data.path, columns=columns, group=data.group, time=data.time, delimiter=data.delimiter, decimal=data.decimal,
+        of_model=True,
+    )  # fmt: skip
     frames = [
         pd.DataFrame(values, columns=columns).assign(sequence=name)
         for name, values in zip(sequences.names, sequences.to_arrays(), strict=True)
