@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import gzip
+import re
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -17,10 +19,13 @@ from data.files.exact_numbers import EXACT
 from data.files.npz import MOST_UNPACKED, read_arrays
 
 SEQUENCE = "sequence"
+JOIN = "join several into one, with a column that tells them apart (of time series data.group=COLUMN)"
+MOST_SHOWN = 80  # characters of a value that is no path
 CHUNK = 1 << 20
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
 DECIMALS = {"comma": ",", "point": "."}
 PARTING = ("semicolon", "tab", "pipe", "comma")  # what is likely to part columns
+RAGGED = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")  # pandas, of a row that is too long
 Table = tuple[pd.DataFrame, str | None]
 
 
@@ -134,15 +139,30 @@ READERS: dict[str, Callable[[Path, TextFormat], Table]] = {
 }
 
 
-def existing_file(path: str | None, *, data: str = "table") -> Path:
-    """Returns the path of a file that exists. Raises DataError where there is none. data: the choice that asks for
-    it."""
+def existing_file(path: Any, *, data: str = "table") -> Path:
+    """Returns the path of a file that exists. Raises DataError for a list, a folder and where there is none. data: the
+    choice that asks for it."""
     if path is None:
         raise DataError(f"data={data} needs a file: data.path=FILE (.csv, .tsv, .parquet or .npz)")
+    if not isinstance(path, str | Path):
+        raise DataError(f"data.path must be one file, got {str(path)[:MOST_SHOWN]}; {JOIN}")
     file = Path(path).expanduser()
+    if file.is_dir():
+        raise DataError(f"{file} is a folder, and data.path must be one file; {JOIN}")
+    if not file.is_file() and glob.has_magic(str(file)):
+        raise DataError(f"{file}: there is no such file, and data.path takes no pattern; {JOIN}")
     if not file.is_file():
         raise DataError(f"{file}: there is no such file; give data.path=FILE")
     return file
+
+
+def of_parser(reason: str) -> str:
+    """Returns what the parser of pandas says of a text file, where it is of rows of unequal length in words of ours."""
+    ragged = RAGGED.search(reason)
+    if ragged is None:
+        return reason.strip().splitlines()[0]
+    wanted, line, seen = ragged.groups()
+    return f"line {line} has {seen} cells, the lines before it have {wanted}; mend that line, or give data.delimiter"
 
 
 def read_frame(path: Path, text: TextFormat) -> Table:
@@ -155,6 +175,10 @@ def read_frame(path: Path, text: TextFormat) -> Table:
         raise DataError(f"{path}: unknown kind of file; readable are {', '.join(READERS)}")
     try:
         frame, group = reader(path, text)
+    except pd.errors.EmptyDataError as error:
+        raise DataError(f"{path}: the file is empty; it needs a line of column names, then rows") from error
+    except pd.errors.ParserError as error:
+        raise DataError(f"{path}: cannot be read: {of_parser(str(error))}") from error
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: cannot be read: it is not UTF-8 ({error.reason}); save the file as UTF-8") from error
     except (ValueError, OSError, EOFError, KeyError, MemoryError, zlib.error, zipfile.BadZipFile) as error:

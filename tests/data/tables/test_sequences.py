@@ -100,7 +100,8 @@ BAD_TEXT = {
     "x,y\n1,2\n3,four\n": r"t\.csv, column 'y', row 3: 'four' is not a finite number",
     "x,y\n1,2\n3,inf\n": r"column 'y', row 3: 'inf' is not a finite number",
     "x,y\n1,\n3,\n": r"column 'y': every cell is empty",
-    "": r"t\.csv: cannot be read: No columns",
+    "": r"t\.csv: the file is empty; it needs a line of column names, then rows$",
+    "x,y\n1,2\n3,4,5\n": r"line 3 has 3 cells, the lines before it have 2; mend that line, or give data\.delimiter$",
     "x,y\n": r"t\.csv: there are no rows",
     "x,x\n1,2\n": r"the column 'x' stands twice",
     "x;y\n1;2\n": r"t\.csv: cannot be read: its only column is 'x;y'; give data\.delimiter=semicolon",
@@ -141,6 +142,16 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         load_table(path=str(tmp_path / "none.csv"))
     with pytest.raises(DataError, match=r"data\.path=FILE"):
         load_table(path=None)
+
+
+def test_several_files_are_refused_with_a_way(tmp_path: Path) -> None:
+    way = r"join several into one, with a column that tells them apart \(of time series data\.group=COLUMN\)$"
+    with pytest.raises(DataError, match=rf"data\.path must be one file, got \['a\.csv', 'b\.csv'\]; {way}"):
+        load_table(path=["a.csv", "b.csv"])  # pyright: ignore[reportArgumentType]
+    with pytest.raises(DataError, match=rf"is a folder, and data\.path must be one file; {way}"):
+        load_table(path=str(tmp_path))
+    with pytest.raises(DataError, match=rf"there is no such file, and data\.path takes no pattern; {way}"):
+        load_table(path=str(tmp_path / "*.csv"))
 
 
 @pytest.mark.parametrize(
