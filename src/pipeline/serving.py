@@ -27,13 +27,20 @@ def positive(text: str) -> int:
     return number
 
 
+def port(text: str) -> int:
+    number = int(text)
+    if not 0 <= number < 2**16:
+        raise argparse.ArgumentTypeError(f"must lie between 0 and 65535, got {number}")
+    return number
+
+
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m pipeline.serving", description="Serve a logged model over HTTP.")
     parser.add_argument("model", help="its URI: runs:/RUN_ID/model, models:/NAME@best")
     parser.add_argument(
         "--host", default="127.0.0.1", help="the server checks no passwords: mind it before you open it"
     )
-    parser.add_argument("--port", type=int, default=5001)
+    parser.add_argument("--port", type=port, default=5001)
     parser.add_argument("--most-megabytes", type=positive, default=64, help="the largest request")
     parser.add_argument(
         "--most-rows",

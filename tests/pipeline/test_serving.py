@@ -100,7 +100,7 @@ OF_THE_MODEL = {
     "column joint_1_sin, row 0: 'a' is not a number; a gap is null": {
         "dataframe_split": {"columns": NAMES, "data": [[0.1, "a", *ROW[2:]]]}
     },
-    "is missing; the model needs": {"dataframe_split": {"columns": ["x"], "data": [[1.0]]}},
+    "are missing; the model needs": {"dataframe_split": {"columns": ["x"], "data": [[1.0]]}},
     "column sequence must hold texts or numbers": {
         "dataframe_split": {"columns": [*NAMES, "sequence"], "data": [[*ROW, ["a"]]]}
     },

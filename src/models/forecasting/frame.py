@@ -34,6 +34,12 @@ def in_order(row: pd.Series, names: Sequence[str]) -> np.ndarray:
     return values_of(row.to_frame().T, names)[0]
 
 
+def are_missing(names: Sequence[str]) -> str:
+    """Returns what is said of the columns `names` that a table lacks: "column load is missing"."""
+    several = len(names) > 1
+    return f"column{'s' if several else ''} {', '.join(names)} {'are' if several else 'is'} missing"
+
+
 def values_of(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
     """Returns (time, feature) values of the columns `names`, in that order; NaN where one is missing in the table.
 
@@ -42,9 +48,7 @@ def values_of(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
     absent = [name for name in names if name not in frame.columns]
     if absent:
         present = ", ".join(map(str, frame.columns))
-        raise ValueError(
-            f"column {', '.join(absent)} is missing; the model needs {', '.join(names)}, the table has {present}"
-        )
+        raise ValueError(f"{are_missing(absent)}; the model needs {', '.join(names)}, the table has {present}")
     twice = [name for name in names if list(frame.columns).count(name) > 1]
     if twice:
         raise ValueError(f"column {', '.join(twice)} is there twice")

@@ -35,14 +35,24 @@ def read_times(column: pd.Series) -> pd.Index:
     return times
 
 
+def refuse_disorder(times: Any) -> None:
+    """Raises ValueError, naming the first, for a time that is not after the one before it."""
+    late = np.flatnonzero(times[1:] <= times[:-1])
+    if len(late):
+        raise ValueError(
+            f"the times go backwards or stand twice at {times[late[0] + 1]}; give rows in time order, each time once"
+        )
+
+
 def times_after(times: Any, horizon: int) -> pd.Index:
     """Returns the `horizon` times after the last one: dates by their own step (days, working days, whole months), else
     by the median step; not a time (NaT, NaN) after a single one.
 
-    Raises ValueError for dates that go backwards.
+    Raises ValueError for times that go backwards or stand twice.
     """
     import pandas as pd
 
+    refuse_disorder(times)
     if isinstance(times, pd.DatetimeIndex):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # that they are uneven: here they go on by the median step

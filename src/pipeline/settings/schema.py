@@ -130,11 +130,15 @@ def check_common(config: DictConfig) -> None:
 
 
 def validate(config: DictConfig) -> None:
-    """Caps applied. Raises PipelineError, naming the key and the choices, for the first value that makes no sense."""
+    """Caps applied. Raises PipelineError, naming the key and the choices, for the first value that makes no sense.
+
+    Of a setting without a value `TYPED` of the schema has what is typed for it, where that is not the setting itself.
+    """
     check_rules(config, section="size.")
     apply_caps(config)
     missing = sorted(OmegaConf.missing_keys(config))
     if missing:
-        raise PipelineError(f"{missing[0]} has no value; give {missing[0]}=… on the command line")
+        typed = getattr(OmegaConf.get_type(config), "TYPED", {}).get(missing[0], f"{missing[0]}=…")
+        raise PipelineError(f"{missing[0]} has no value; give {typed} on the command line")
     check_rules(config)
     check_common(config)

@@ -98,7 +98,9 @@ def not_a_setting(key: str, arguments: Sequence[str] = ()) -> str:
     swept = f"; in a sweep over {section} each needs it, so sweep those that lack it by themselves"
     having = [name for name, settings in known.items() if rest in settings]
     whose = f"; {together(having)} {'have' if having[1:] else 'has'} it" if 0 < len(having) <= MOST_NAMED else ""
-    nearest = did_you_mean(rest, set().union(*known.values()), before=f"{section}.")
+    typed = (choice or "").split(",")
+    near = [settings for name, settings in known.items() if name in typed] or known.values()
+    nearest = did_you_mean(rest, set().union(*near), before=f"{section}.")
     told = f"{key} is not a setting of {of}{whose}; see python -m pipeline --cfg job"
     return f"{told}{'' if choice is not None and ',' not in choice else swept}{nearest}"
 

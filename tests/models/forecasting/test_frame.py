@@ -120,7 +120,7 @@ def test_what_is_wrong_with_a_table_is_said(forecaster: Forecaster) -> None:
     table = pd.DataFrame(series(), columns=["load", "heat"])
     for wrong, message in (
         (table[["heat"]], "column load is missing; the model needs load, heat, the table has heat"),
-        (table.drop(columns=["load", "heat"]), "column load, heat is missing"),
+        (table.drop(columns=["load", "heat"]), "columns load, heat are missing; the model needs load, heat"),
         (table.set_axis(["heat", "heat"], axis=1).assign(load=1.0), "column heat is there twice"),
         (table.assign(heat="warm"), "column heat holds no numbers .*; a gap is NaN"),
         (table.assign(load=np.inf), "infinite value in row 0 of column load"),

@@ -36,6 +36,16 @@ def test_what_is_no_time_is_refused_in_one_line(wrong: list) -> None:
         read_times(pd.Series(wrong, name="hour"))
 
 
-def test_dates_that_go_backwards_are_refused() -> None:
-    with pytest.raises(ValueError, match="go backwards"):
-        times_after(read_times(pd.Series(["2026-01-03", "2026-01-02", "2026-01-01"])), 1)
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        (["2026-01-03", "2026-01-02", "2026-01-01"], "2026-01-02 00:00:00"),
+        (["2026-01-01", "2026-01-03", "2026-01-02", "2026-01-04"], "2026-01-02 00:00:00"),
+        (["2026-01-01 00:15", "2026-01-01 00:15"], "2026-01-01 00:15:00"),
+        ([1, 2, 2], "2.0"),
+        ([2, 1], "1.0"),
+    ],
+)
+def test_times_that_go_backwards_or_stand_twice_are_refused(given: list, named: str) -> None:
+    with pytest.raises(ValueError, match=f"go backwards or stand twice at {named}; give rows in time order, each"):
+        times_after(read_times(pd.Series(given)), 1)

@@ -222,6 +222,8 @@ def test_predict_composes() -> None:
     assert isinstance(settings, PredictConfig)
     with pytest.raises(PipelineError, match=r"data\.path has no value; give data\.path=… on the command line"):
         checked(compose("config", ["recipe=predict", "model.uri=runs:/a/model"]))
+    with pytest.raises(PipelineError, match=r"model\.uri has no value; give model=runs:/RUN_ID/model on the command"):
+        checked(compose("config", ["recipe=predict", f"data.path={__file__}"]))
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)

@@ -180,7 +180,9 @@ def test_predict_recipe(trained, run_pipeline, tmp_path: Path) -> None:
     assert not output.exists()
     table[names].to_csv(new, index=False)
     bad = tmp_path / "no-folder" / "out.csv"
-    assert "cannot be written" in run_pipeline(*base, f"model={uri}", f"output={bad}").error
+    assert (
+        f"the folder {bad.parent} is not there; make it" in run_pipeline(*base, f"model={uri}", f"output={bad}").error
+    )
     foreign = foreign_model(tmp_path)
     assert "is not a model of this project" in run_pipeline(*base, f"model={foreign}").error
 

@@ -74,3 +74,10 @@ def test_choices_that_have_a_setting_are_told_where_they_are_few() -> None:
     assert "chosen; crnn has it; " in not_a_setting("recogniser.language.order")
     assert " have it" not in not_a_setting("data.source")
     assert " it;" not in not_a_setting("data.nowhere")
+
+
+def test_only_a_setting_of_the_typed_choice_is_suggested() -> None:
+    assert "did you mean" not in not_a_setting("data.variabels", ["data=table"])
+    assert not_a_setting("data.variabels", ["data=lorenz96"]).endswith("; did you mean data.variables?")
+    assert not_a_setting("data.variabels", ["data=table,lorenz96"]).endswith("; did you mean data.variables?")
+    assert not_a_setting("data.colums", ["data=table"]).endswith("; did you mean data.columns?")

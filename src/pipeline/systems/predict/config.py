@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 from omegaconf import MISSING
 
@@ -29,6 +30,8 @@ class ModelUriConfig:
 @dataclass
 class PredictConfig(CommonConfig):
     """`recipe=predict`."""
+
+    TYPED: ClassVar[dict[str, str]] = {"model.uri": "model=runs:/RUN_ID/model"}
 
     data: NewDataConfig = field(default_factory=NewDataConfig)
     model: ModelUriConfig = field(default_factory=ModelUriConfig)

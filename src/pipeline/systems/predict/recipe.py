@@ -36,7 +36,7 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
         with written_whole(path) as temporary:
             frame.to_csv(temporary, index=False)
     except OSError as error:
-        raise PipelineError(f"output={path} cannot be written ({error.strerror})") from error
+        raise PipelineError(f"output={path} cannot be written ({error.strerror or error})") from error
 
 
 def times_of_predictions(sequences: Sequences, horizon: int) -> np.ndarray:
@@ -116,11 +116,13 @@ def predicted_sequences(model: Any, settings: PredictConfig) -> tuple[pd.DataFra
 
 
 def output_of(settings: PredictConfig) -> Path:
-    """Where the predictions go. Raises PipelineError where that is the file that is read."""
+    """Where the predictions go. Raises PipelineError where that is the file that is read, or in no folder."""
     given = Path(settings.data.path).expanduser()
     output = Path(settings.output or f"{given.stem}-predictions.csv").resolve()
     if output.exists() and given.exists() and output.samefile(given):
         raise PipelineError(f"output={settings.output} is the file that is read; give another name, so that it stays")
+    if not output.parent.is_dir():
+        raise PipelineError(f"output={settings.output}: the folder {output.parent} is not there; make it")
     return output
 
 

@@ -18,6 +18,7 @@ from mlflow.pyfunc.model import PythonModel
 
 from models.forecasting.divergence import FARTHEST, first_diverged
 from models.forecasting.forecaster import Forecaster, load_forecaster
+from models.forecasting.frame import are_missing
 from models.forecasting.held_out import filled_forward
 from models.forecasting.request import LONGEST_VALUE, SERIES, decoded
 from models.forecasting.times_ahead import read_times, times_ahead
@@ -57,7 +58,7 @@ def as_frame(data: Any, names: tuple[str, ...]) -> pd.DataFrame:
         return frames_of_array(data, names)
     absent = [name for name in names if name not in data.columns]
     if absent:
-        raise BadRequest(f"column {', '.join(absent)} is missing; the model needs {', '.join(names)}")
+        raise BadRequest(f"{are_missing(absent)}; the model needs {', '.join(names)}")
     if not data.columns.is_unique:
         raise BadRequest(f"column {data.columns[data.columns.duplicated()][0]} is there twice")
     return data if SEQUENCE in data.columns else data.assign(**{SEQUENCE: ""})
