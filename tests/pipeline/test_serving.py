@@ -29,6 +29,7 @@ from mlflow_servers import free_port
 from models.baselines.persistence import Persistence
 from models.forecasting.forecaster import Forecaster
 from models.forecasting.intervals import calibrate
+from pipeline.serving import options
 from pipeline.systems.psrnn.comparison import FORECASTS
 from pipeline.systems.psrnn.servable import trained_model
 from pipeline.tracking.application import fault, in_one_line
@@ -77,6 +78,15 @@ def started(arguments: list[str], environment: dict[str, str]) -> Iterator[str]:
             yield f"http://127.0.0.1:{port}/invocations"
         finally:
             stop(process)
+
+
+@pytest.mark.parametrize("port", ["70000", "-1", "65536", "http"])
+def test_a_port_that_is_none_is_refused(port: str, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(sys, "argv", ["serving", "models:/swimmer@best", f"--port={port}"])
+    with pytest.raises(SystemExit):
+        options()
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert ("invalid port value: 'http'" if port == "http" else f"must lie between 0 and 65535, got {port}") in said
 
 
 @pytest.fixture(scope="module")
