@@ -13,7 +13,7 @@ scored. Forecasts from neighbouring origins share most of their history, so thei
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -22,6 +22,11 @@ from models.forecasting.filtering import filter_sequences, with_padding_observed
 from models.forecasting.forecaster import Forecaster
 from models.forecasting.rolling import forecast_from_everywhere
 from models.forecasting.series import check_series, padded
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHOWN_ROWS, SHOWN_COLUMNS = 10, 9  # of a table that is printed
 
 
 class Origins(NamedTuple):
@@ -37,12 +42,30 @@ class Origins(NamedTuple):
 
 class ErrorTable(NamedTuple):
     """Holds horizon (horizon,): 1, 2, …. scored, rmse, mae (horizon, feature): number of errors, √mean(e²) and
-    mean|e| in the feature's own units; NaN where nothing was scored."""
+    mean|e| in the feature's own units; NaN where nothing was scored. features: their names, None where the forecaster
+    gives none."""
 
     horizon: np.ndarray
     scored: np.ndarray
     rmse: np.ndarray
     mae: np.ndarray
+    features: tuple[str, ...] | None = None
+
+    def __repr__(self) -> str:
+        """Returns the table, shortened where it is long."""
+        return self.to_frame().to_string(max_rows=SHOWN_ROWS, max_cols=SHOWN_COLUMNS, float_format="{:.4g}".format)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Returns a table with one row a horizon, and the columns NAME_rmse, NAME_mae and NAME_scored for each feature,
+        which has its number for a name where it has none."""
+        import pandas as pd
+
+        columns = {
+            f"{name}_{kind}": getattr(self, kind)[:, place]
+            for place, name in enumerate(names_of(self.features, self.rmse))
+            for kind in ("rmse", "mae", "scored")
+        }
+        return pd.DataFrame(columns, index=pd.Index(self.horizon, name="horizon"))
 
 
 class BacktestResult(NamedTuple):
@@ -50,6 +73,7 @@ class BacktestResult(NamedTuple):
 
     sequence, origin, horizon: int64 (row,); horizon counts from 1.
     forecast, truth: (row, feature) in own units; truth is NaN where it was not observed.
+    features: their names, None where the forecaster gives none.
     """
 
     sequence: np.ndarray
@@ -57,6 +81,25 @@ class BacktestResult(NamedTuple):
     horizon: np.ndarray
     forecast: np.ndarray
     truth: np.ndarray
+    features: tuple[str, ...] | None = None
+
+    def __repr__(self) -> str:
+        """Returns in a line how many forecasts there are, and where the numbers are found."""
+        series, ahead = len(set(self.sequence.tolist())), self.horizon.max()
+        return (
+            f"<BacktestResult: {(self.horizon == 1).sum()} forecasts of {series} series, 1 to {ahead} steps ahead; "
+            ".by_horizon() has the errors, .to_frame() the forecasts>"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Returns a table with one row a forecast step: sequence, origin, horizon, and the columns NAME_forecast and
+        NAME_truth for each feature, which has its number for a name where it has none."""
+        import pandas as pd
+
+        columns = {"sequence": self.sequence, "origin": self.origin, "horizon": self.horizon}
+        for place, name in enumerate(names_of(self.features, self.truth)):
+            columns |= {f"{name}_forecast": self.forecast[:, place], f"{name}_truth": self.truth[:, place]}
+        return pd.DataFrame(columns)
 
     def by_horizon(self) -> ErrorTable:
         """Returns errors over all sequences and origins, each scored entry with equal weight."""
@@ -65,7 +108,7 @@ class BacktestResult(NamedTuple):
         known = np.where(scored > 0, 1.0, np.nan) / np.maximum(scored, 1)
         rmse = np.sqrt(np.nansum(np.square(residuals), axis=0) * known)
         mae = np.nansum(np.abs(residuals), axis=0) * known
-        return ErrorTable(np.arange(1, len(scored) + 1), scored, rmse, mae)
+        return ErrorTable(np.arange(1, len(scored) + 1), scored, rmse, mae, self.features)
 
     def residuals(self) -> np.ndarray:
         """Returns truth − forecast, (forecast, horizon, feature), one row an origin; NaN = not scored (a gap, or past
@@ -78,6 +121,11 @@ class BacktestResult(NamedTuple):
         table = np.full((firsts.sum(), self.horizon.max(), self.truth.shape[1]), np.nan)
         table[np.cumsum(firsts) - 1, self.horizon - 1] = self.truth - self.forecast
         return table
+
+
+def names_of(features: Sequence[str] | None, values: np.ndarray) -> Sequence[str]:
+    """Returns the names of the features of values (row, feature), their numbers from 0 on where they have none."""
+    return [str(place) for place in range(values.shape[1])] if features is None else features
 
 
 def rolling_origin(lengths: Sequence[int], *, first: int, step: int, horizon: int) -> Origins:
@@ -139,7 +187,8 @@ def backtest_forecaster(
     """
     check_series(series)
     origins = rolling_origin([len(s) for s in series], first=first, step=step, horizon=horizon)
-    return compared(series, origins, forecast_from_origins(forecaster, series, origins, horizon))
+    forecasts = forecast_from_origins(forecaster, series, origins, horizon)
+    return compared(series, origins, forecasts, forecaster.feature_names)
 
 
 @torch.no_grad()
@@ -165,8 +214,12 @@ def forecast_from_origins(
     return (rolled * forecaster.scale + forecaster.mean).cpu().numpy()
 
 
-def compared(series: Sequence[np.ndarray], origins: Origins, forecasts: np.ndarray) -> BacktestResult:
+def compared(
+    series: Sequence[np.ndarray], origins: Origins, forecasts: np.ndarray, features: tuple[str, ...] | None = None
+) -> BacktestResult:
     """Returns the rows of forecasts (forecast, horizon, feature) that have a row of their series to be compared with.
+
+    features: their names.
 
     Raises ValueError for one of them that is not finite.
     """
@@ -180,4 +233,4 @@ def compared(series: Sequence[np.ndarray], origins: Origins, forecasts: np.ndarr
             f"fill the gaps of the history, or shorten the horizon of a model that diverges"
         )
     truth = np.stack([series[s][n] for s, n in zip(sequence, origin + ahead, strict=True)])
-    return BacktestResult(sequence, origin, ahead + 1, chosen, truth)
+    return BacktestResult(sequence, origin, ahead + 1, chosen, truth, features)

@@ -47,6 +47,11 @@ def waves(phase: np.ndarray, harmonics: int) -> np.ndarray:
     return np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
 
 
+def wave_names(cycle: str, harmonics: int) -> list[str]:
+    """Returns the names of the columns of `waves`."""
+    return [f"{cycle} {wave} {number}" for wave in ("sine", "cosine") for number in range(1, harmonics + 1)]
+
+
 def season_waves(rows: np.ndarray, season: int) -> np.ndarray:
     """Returns the waves of a season of so many rows, at the row numbers `rows` (time,): (time, wave).
 
@@ -152,9 +157,12 @@ def calendar_waves(index: Any, cycles: Sequence[str]) -> np.ndarray:
     return np.concatenate([waves(CYCLES[name].phase(times), CYCLES[name].harmonics) for name in cycles], axis=1)
 
 
-def wave_count(cycles: Sequence[str]) -> int:
-    """Returns how many columns `calendar_waves` has."""
-    return sum(2 * CYCLES[name].harmonics for name in cycles)
+def names_of_waves(cycles: Sequence[str], season: int | None) -> list[str]:
+    """Returns the names of the columns of `calendar_waves`, and then of `season_waves` where there is a season."""
+    harmonics = {name: CYCLES[name].harmonics for name in cycles}
+    if season is not None:
+        harmonics["season"] = season_harmonics(season)
+    return [name for cycle, count in harmonics.items() for name in wave_names(cycle, count)]
 
 
 def cycles_that_fit(index: Any) -> tuple[str, ...]:

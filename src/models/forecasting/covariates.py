@@ -13,9 +13,8 @@ from models.forecasting.calendar import (
     calendar_waves,
     clock_of,
     cycles_that_fit,
-    season_harmonics,
+    names_of_waves,
     season_waves,
-    wave_count,
 )
 from models.forecasting.estimator_input import Rows, read
 from models.runtime.parameters import shown
@@ -49,13 +48,13 @@ class Columns(NamedTuple):
     @property
     def leads(self) -> int:
         """Returns how many columns of a row as the model sees it tell of the row after it."""
-        waves = wave_count(self.cycles) + (0 if self.season is None else 2 * season_harmonics(self.season))
-        return len(self.known) + waves
+        return len(self.known) + len(names_of_waves(self.cycles, self.season))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Returns the names of the columns as the model sees them."""
-        return (*map(str, self.observed), *(f"known_{place}" for place in range(self.leads)))
+        """Returns the names of the columns as the model sees them: what is known of the row after is called so."""
+        led = (*self.known, *names_of_waves(self.cycles, self.season))
+        return (*map(str, self.observed), *(f"{name} (next row)" for name in led))
 
     def known_rows(self, covariates: np.ndarray, index: Any, *, first: int) -> np.ndarray:
         """Returns what is known of rows whatever is observed in them: (time, leads).

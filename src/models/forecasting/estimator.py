@@ -20,7 +20,7 @@ from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Fitted
 from models.forecasting.following import check_following, index_ahead, known_ahead
 from models.forecasting.learnt import Learnt, learn
-from models.forecasting.position import Position, begun, forecast, moved
+from models.forecasting.position import Position, forecast, moved, positions_of, say_short
 from models.runtime.parameters import path, whole_number, yes_or_no
 from models.runtime.seeding import Generators
 from models.runtime.threads import threads_for
@@ -51,7 +51,8 @@ class ForecastingEstimator(BaseEstimator, ABC):
     * validation: the share of each series, its end, that makes choices and intervals, and is not fitted to.
     * seed: of everything that is drawn.
 
-    After `fit`: `forecaster_`, the model with its units; `chosen_`, what the validation part chose;
+    After `fit`: `forecaster_`, the model with its units; `history_`, how many rows it wants; `chosen_`, what the
+    validation part chose;
     `validation_errors_`, the mean squared error of the forecasts of the validation part by horizon, in standard
     deviations, of this model and of naive ones.
     """
@@ -93,11 +94,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
 
     def _fit_to(self, rows: Rows) -> None:
         learnt = learn(self, rows)
-        with threads_for(learnt.forecaster.model):
-            positions = {
-                group.key: begun(learnt.forecaster, learnt.columns, group)
-                for group in of_labels(rows, learnt.columns.labels)
-            }
+        positions = positions_of(learnt.forecaster, learnt.columns, of_labels(rows, learnt.columns.labels))
         learnt.say()  # may raise, where warnings are errors
         self._learnt, self._positions, self._all_rows = learnt, positions, rows
 
@@ -105,6 +102,12 @@ class ForecastingEstimator(BaseEstimator, ABC):
     def forecaster_(self) -> Any:
         """Returns the fitted `models.forecasting.forecaster.Forecaster`."""
         return self._fitted().forecaster
+
+    @property
+    def history_(self) -> int:
+        """Returns how many rows of a series the model wants before its first forecast; `Forecaster.history` says what
+        it does with fewer."""
+        return self._fitted().forecaster.history
 
     @property
     def chosen_(self) -> dict[str, Any]:
@@ -141,7 +144,8 @@ class ForecastingEstimator(BaseEstimator, ABC):
 
         X: other series to go on from, whole histories with the columns of the data; None goes on from the rows of
         `fit` and `update`. known: the covariates of the rows to come, `horizon` rows a series, as a table or an array.
-        Times and numbers of a table's index go on by their step; where they are uneven the rows count 1, 2, ….
+        Times and numbers of a table's index go on by their step; where they are uneven the rows count 1, 2, …. Where a
+        series of X has fewer rows than `history_`, a `UserWarning` says so.
         Raises TypeError and ValueError for a horizon that is no whole number of at least 1, for other columns than
         those of `fit`, and for other rows of `known`.
         """
@@ -164,8 +168,8 @@ class ForecastingEstimator(BaseEstimator, ABC):
         if data is None:
             return self._positions, learnt.form
         rows = read_histories(data, learnt.columns)
-        with threads_for(learnt.forecaster.model):
-            positions = {group.key: begun(learnt.forecaster, learnt.columns, group) for group in rows.groups}
+        positions = positions_of(learnt.forecaster, learnt.columns, rows.groups)
+        say_short(positions.values(), self.history_, stacklevel=4)
         return positions, rows.form
 
     def predict_interval(self, horizon: int, coverage: float = 0.9, X: Any = None, *, known: Any = None) -> Any:
@@ -199,7 +203,8 @@ class ForecastingEstimator(BaseEstimator, ABC):
         Raises ValueError for rows that do not follow; the estimator is then as it was.
         """
         learnt = self._fitted()
-        rows = self._following(new_rows, learnt)
+        rows = read(new_rows, name="new_rows", labels=learnt.labels)
+        check_following(rows, learnt.form, self._positions)
         if yes_or_no("refit", refit):
             self._fit_to(self._with(rows))
             return self
@@ -210,11 +215,6 @@ class ForecastingEstimator(BaseEstimator, ABC):
         all_rows = self._with(rows) if getattr(self, "_all_rows", None) is not None else None
         self._positions, self._all_rows = positions, all_rows
         return self
-
-    def _following(self, data: Any, learnt: Learnt) -> Rows:
-        rows = read(data, name="new_rows", labels=learnt.labels)
-        check_following(rows, learnt.form, self._positions)
-        return rows
 
     def _with(self, rows: Rows) -> Rows:
         before = getattr(self, "_all_rows", None)
@@ -256,7 +256,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
         learnt = self._fitted()
         ahead, apart = whole_number("horizon", horizon, most=MOST_STEPS), whole_number("step", step)
         rows = read_histories(X, learnt.columns)
-        seen = max(1, learnt.forecaster.history) if first is None else whole_number("first", first)
+        seen = max(1, self.history_) if first is None else whole_number("first", first)
         return backtested(learnt, rows, first=seen, step=apart, horizon=ahead)
 
     def plot(

@@ -85,7 +85,8 @@ def backtested(learnt: Learnt, rows: Rows, *, first: int, step: int, horizon: in
             if own.any():
                 chosen = origins.origin[own]
                 forecasts[own] = forecasts_from(learnt.forecaster, learnt.columns, values, chosen, horizon)
-    return compared([values[:, :targets] for values in series], origins, forecasts)
+    names = tuple(map(str, learnt.columns.targets))
+    return compared([values[:, :targets] for values in series], origins, forecasts, names)
 
 
 def bounds(forecasts: Any, radii: np.ndarray, labels: Sequence[Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 
 from models.forecasting.filtering import SequenceModel, State, has_begun, moved_by
 from models.forecasting.frame import in_order, is_row
+from models.runtime.parameters import shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,6 +58,20 @@ class InUnits(Protocol):
         ...
 
 
+def numbers_of(reading: ArrayLike | pd.Series, names: Sequence[str]) -> np.ndarray:
+    """Returns a reading, (feature,), in the order of the names. Raises ValueError as `OnlineForecaster.update` does."""
+    if is_row(reading):
+        return in_order(reading, names)
+    wanted = f"a reading must be {len(names)} number{'s' * (len(names) > 1)}, of {', '.join(names)}, NaN for a gap"
+    try:
+        own = np.asarray(reading, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{wanted}; got {shown(reading)}") from error
+    if own.shape != (len(names),):
+        raise ValueError(f"{wanted}; got shape {own.shape}")
+    return own
+
+
 class OnlineForecaster:
     """Takes one reading at a time, in the data's own units, and gives the predictions of `Forecaster.predict` as they
     come.
@@ -82,11 +98,12 @@ class OnlineForecaster:
         """Returns the next prediction, (feature,), after one more reading (feature,), NaN where it is missing. Of a
         model that counts rows, readings without a value before the first that has one change nothing.
 
-        A row of a table of pandas goes by the names of the columns, in any order. Raises ValueError for another shape,
-        a name that is missing and infinite values.
+        A row of a table of pandas goes by the names of the columns, in any order. A feature "NAME (next row)" is a
+        covariate, and takes its value in the row after. Raises ValueError for another shape, what is no number, a name
+        that is missing and infinite values.
         """
-        own = in_order(reading, self.forecaster.feature_names) if is_row(reading) else reading
-        values, mask = self.forecaster.standardised(np.asarray(own, np.float64)[np.newaxis])
+        own = numbers_of(reading, self.forecaster.feature_names)
+        values, mask = self.forecaster.standardised(own[np.newaxis])
         self.begun = self.begun or bool(mask.any())
         if self.counts and not self.begun:
             return self.prediction

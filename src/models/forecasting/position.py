@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,6 +17,7 @@ from models.forecasting.filtering import State, begun_along, filter_sequences, m
 from models.forecasting.forecaster import Forecaster
 from models.forecasting.known_ahead import KnownAhead, as_seen_by, led
 from models.forecasting.rolling import roll
+from models.runtime.threads import threads_for
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,6 +54,23 @@ def begun(forecaster: Forecaster, columns: Columns, group: Group) -> Position:
     model: Any = forecaster.model
     start = Position(model.initial_state(1), np.empty(0), 0, None)
     return moved(forecaster, columns, start, group)
+
+
+def positions_of(forecaster: Forecaster, columns: Columns, groups: Iterable[Group]) -> dict[Any, Position]:
+    """Returns the positions at the ends of several series, by their keys."""
+    with threads_for(forecaster.model):
+        return {group.key: begun(forecaster, columns, group) for group in groups}
+
+
+def say_short(positions: Collection[Position], history: int, *, stacklevel: int) -> None:
+    """Warns where fewer than `history` rows of a series were seen."""
+    short = sum(position.rows < history for position in positions)
+    if short:
+        warnings.warn(
+            f"{short} of {len(positions)} series of X {'have' if short > 1 else 'has'} fewer rows than the {history} "
+            "that the model wants (history_), so that an autoregression of lower order forecasts; give more rows",
+            stacklevel=stacklevel,
+        )
 
 
 @torch.no_grad()

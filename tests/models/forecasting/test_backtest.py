@@ -81,6 +81,27 @@ def test_table_by_horizon_by_hand() -> None:
     assert np.array_equal(result.residuals()[:, :, 0], [[1, 3], [4, 4], [-2, nan]], equal_nan=True)
 
 
+def test_results_are_printed_in_short_and_are_tables_by_name() -> None:
+    result = backtest_forecaster(forecaster("persistence"), series_with_gaps(), first=2, step=1, horizon=12)
+    assert "\n" not in repr(result)
+    assert "forecasts of 4 series, 1 to 12 steps ahead; .by_horizon() has the errors" in repr(result)
+    rows, errors = result.to_frame(), result.by_horizon()
+    assert list(rows.columns) == ["sequence", "origin", "horizon", "a_forecast", "a_truth", "b_forecast", "b_truth"]
+    assert np.array_equal(rows[["a_truth", "b_truth"]].to_numpy(), result.truth, equal_nan=True)
+    table = errors.to_frame()
+    assert list(table.columns) == ["a_rmse", "a_mae", "a_scored", "b_rmse", "b_mae", "b_scored"]
+    assert np.array_equal(table[["a_rmse", "b_rmse"]].to_numpy(), errors.rmse, equal_nan=True)
+    assert table.index.tolist() == list(range(1, 13))
+    assert "a_rmse" in repr(errors)
+    assert len(repr(errors).splitlines()) < 16
+
+
+def test_features_without_names_go_by_numbers() -> None:
+    found = backtest(last_value, [np.arange(18.0).reshape(9, 2)], first=2, step=1, horizon=2)
+    assert list(found.to_frame().columns)[3:] == ["0_forecast", "0_truth", "1_forecast", "1_truth"]
+    assert list(found.by_horizon().to_frame().columns)[:2] == ["0_rmse", "0_mae"]
+
+
 def test_only_the_rows_before_the_origin_are_handed_over() -> None:
     series = [np.arange(18.0).reshape(9, 2), 100 + np.arange(10.0).reshape(5, 2)]
     histories = []

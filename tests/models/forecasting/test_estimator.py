@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from pathlib import Path
 
@@ -39,6 +40,18 @@ def test_a_forecast_goes_on_where_the_table_ends(fitted: PSRNNForecaster) -> Non
     assert list(ahead.columns) == ["load", "price", "heat"]
     whole = fitted.forecaster_.forecast(hourly_load(200).to_numpy(), 3)
     np.testing.assert_allclose(ahead.to_numpy(), whole, rtol=1e-9)
+
+
+def test_a_history_of_fewer_rows_than_the_model_wants_is_told(fitted: PSRNNForecaster) -> None:
+    assert fitted.history_ == fitted.forecaster_.history >= 2
+    short, enough = hourly_load(fitted.history_ - 1), hourly_load(fitted.history_)
+    said = f"1 of 1 series of X has fewer rows than the {fitted.history_} that the model wants .*; give more rows"
+    with pytest.warns(UserWarning, match=said) as warned:
+        fitted.predict(3, short)
+    assert warned[0].filename == __file__
+    with pytest.warns(UserWarning, match="2 of 3 series of X have fewer rows"):
+        fitted.predict(3, [short, enough, short])
+    fitted.predict(3, enough)
 
 
 def test_update_equals_filtering_the_whole_series(fitted: PSRNNForecaster) -> None:
@@ -85,6 +98,30 @@ def test_known_values_are_taken_step_by_step(told: PSRNNForecaster) -> None:
         by_hand.update(pd.concat([steps[-1], known], axis=1))
     ahead = told.predict(6, known=hourly_load()[["price"]].iloc[200:206])
     pd.testing.assert_frame_equal(ahead, pd.concat(steps), rtol=1e-9, check_freq=False)
+
+
+def test_columns_that_tell_of_the_row_after_are_called_so(told: PSRNNForecaster) -> None:
+    names = told.forecaster_.feature_names
+    assert names[:5] == ("load", "heat", "price (next row)", "hour sine 1 (next row)", "hour sine 2 (next row)")
+    assert names[-1] == "season cosine 3 (next row)"
+    assert len(names) == len(told.forecaster_.mean) == 2 + 1 + 6 + 6
+    with pytest.raises(ValueError, match=r"column price \(next row\), .* is missing"):
+        told.forecaster_.online().update(hourly_load().iloc[0])
+
+
+def test_a_model_saved_with_other_names_for_these_columns_loads_and_forecasts(
+    told: PSRNNForecaster, tmp_path: Path
+) -> None:
+    told.save(tmp_path / "model")
+    (described,) = (tmp_path / "model").rglob("architecture.json")
+    description = json.loads(described.read_text())
+    observed = description["feature_names"][:2]
+    old = [*observed, *(f"known_{place}" for place in range(len(description["feature_names"]) - 2))]
+    described.write_text(json.dumps(description | {"feature_names": old}))
+    again, known = PSRNNForecaster.load(tmp_path / "model"), hourly_load()[["price"]].iloc[200:203]
+    assert again.forecaster_.feature_names == tuple(old)
+    pd.testing.assert_frame_equal(again.predict(3, known=known), told.predict(3, known=known))
+    again.update(hourly_load()[200:210])
 
 
 def test_a_covariate_of_the_hour_to_come_is_used(told: PSRNNForecaster) -> None:

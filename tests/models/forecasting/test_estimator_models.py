@@ -71,6 +71,7 @@ def test_each_goes_all_the_way(name: str, tmp_path: Path) -> None:
     past = forecaster.backtest(hourly_load(), horizon=2, first=30, step=50)
     assert past.forecast.shape == past.truth.shape == (2 * 5, 3)
     assert past.by_horizon().rmse.shape == (2, 3)
+    assert list(past.by_horizon().to_frame().columns)[:2] == ["load_rmse", "load_mae"]
 
 
 def test_without_a_state_recent_rows_are_all_there_is() -> None:

@@ -41,6 +41,7 @@ def behind_a_gap(table: pd.DataFrame, forecaster: Any) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("name", FORECASTERS)
+@pytest.mark.filterwarnings("ignore:1 of 1 series of X has fewer rows than")
 def test_what_is_known_ahead_is_no_row_seen(name: str) -> None:
     table, forecaster = hourly_load(), FORECASTERS[name].fit(hourly_load(200))
     for rows in (3, 40):

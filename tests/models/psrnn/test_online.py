@@ -165,7 +165,9 @@ def test_other_models_are_filtered_one_reading_at_a_time_too() -> None:
 
 def test_what_cannot_be_filtered_online_is_refused() -> None:
     online = forecaster(random_psrnn()).online()
-    with pytest.raises(ValueError, match=r"expected \(time, 2\) values of a, b, got shape \(1, 3\)"):
+    with pytest.raises(ValueError, match=r"must be 2 numbers, of a, b, NaN for a gap; got shape \(3,\)$"):
         online.update(np.zeros(3))
+    with pytest.raises(ValueError, match=r"must be 2 numbers, of a, b, NaN for a gap; got \['x', 1.0\]$"):
+        online.update(["x", 1.0])  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="infinite value in row 0 of column b"):
         online.update(np.array([0.0, np.inf]))
