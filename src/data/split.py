@@ -28,7 +28,8 @@ def split_whole(sequences: Sequences, order: np.ndarray, *, validation: float, t
     chosen = max(1, round(validation * len(order)))
     training = len(order) - held_out - chosen
     if training < 1:
-        raise DataError(f"{len(order)} sequences cannot be split three ways; use data.split=time, or give more of them")
+        sequences_there = f"{len(order)} sequence{'s' * (len(order) != 1)}"
+        raise DataError(f"{sequences_there} cannot be split three ways; use data.split=time, or give more of them")
     pieces = np.split(order, [training, training + chosen])
     return tuple(sequences.pick(np.sort(piece)) for piece in pieces)  # pyright: ignore[reportReturnType]
 

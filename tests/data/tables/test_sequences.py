@@ -169,7 +169,7 @@ def test_several_files_are_refused_with_a_way(tmp_path: Path) -> None:
         ({"columns": ["x"], "time": "who"}, "column 'who', row 2: 'a' is neither a finite number nor an ISO date"),
         ({"columns": ["x"], "test": 0.95}, "leave a training part"),
         ({"columns": ["x"], "split": "random"}, "choose one of time, fraction, group"),
-        ({"columns": ["x"], "split": "group"}, "1 sequences cannot be split three ways; use data.split=time"),
+        ({"columns": ["x"], "split": "group"}, "1 sequence cannot be split three ways; use data.split=time"),
         ({"columns": ["x"], "units": {"z": "m"}}, "data.units names z, which is no column"),
         ({"columns": ["x"], "units": "kN"}, r"data.units=kN names no column; .* as in 'data.units={x: kN}'$"),
         ({"columns": ["x"], "units": ["kN"]}, r"data.units=\['kN'\] names no column"),

@@ -22,7 +22,7 @@ from pipeline.systems.registry import returned_by
 TINY = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "tracking=off")
 
 
-@pytest.mark.filterwarnings("ignore:.*count for nothing")
+@pytest.mark.filterwarnings("ignore:.*counts? for nothing")
 @pytest.mark.parametrize(
     ("argument", "message"),
     [

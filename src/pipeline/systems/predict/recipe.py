@@ -76,8 +76,8 @@ def said_of_short_ones(rows: Sequence[int], history: int) -> None:
     short = sum(count < history for count in rows)
     if short:
         print(
-            f"{short} of {len(rows)} sequences have fewer rows than the {history} that the model wants: after them it "
-            "forecasts by an autoregression of lower order"
+            f"{short} of {len(rows)} sequences {'have' if short > 1 else 'has'} fewer rows than the {history} that the "
+            "model wants: after them it forecasts by an autoregression of lower order"
         )
 
 
@@ -112,7 +112,7 @@ def predicted_sequences(model: Any, settings: PredictConfig) -> tuple[pd.DataFra
     said_of_times_left_out(model, data.time)
     said_of_short_ones([len(values) for values in sequences.to_arrays()], model_history(model))
     what = f"forecasts of {settings.horizon} steps" if settings.horizon else "one-step predictions"
-    return predicted, f"{what} for {len(sequences)} sequences, {len(predicted)} rows"
+    return predicted, f"{what} for {len(sequences)} sequence{'s' * (len(sequences) > 1)}, {len(predicted)} rows"
 
 
 def output_of(settings: PredictConfig) -> Path:

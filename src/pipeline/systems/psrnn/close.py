@@ -23,7 +23,8 @@ def close(
     from pipeline.systems.psrnn.servable import trained_model
     from pipeline.tracking.model import how_to_predict, keep_model
 
-    run, (evaluation, season, forecaster, diverged) = study.run, evaluated
+    run, (measured, season, forecaster, diverged) = study.run, evaluated
+    evaluation = measured.shown()
     lags, chosen = (
         getattr(forecaster.model, "lags", None),
         settings.readout.lags is None or settings.readout.fitted_last,

@@ -14,6 +14,8 @@ from models.forecasting.forecaster import Forecaster
 from pipeline.systems.psrnn.baselines import Season
 from pipeline.systems.psrnn.load import OwnUnits
 
+SAME_MODEL = {"last_value": "persistence"}  # a model, and the baseline that is the same
+
 
 class Evaluation(NamedTuple):
     """squared (horizon → sequence, time, feature; NaN where not scored) per model, the run's own model first; and the
@@ -29,6 +31,11 @@ class Evaluation(NamedTuple):
     def mse(self, model: str | None = None, horizon: int = 1) -> float:
         """Mean squared error of a model, the run's own when none is named."""
         return float(self.squared[model or self.main][horizon].double().nanmean())
+
+    def shown(self) -> Evaluation:
+        """Returns it as it is shown: without the baseline that is the run's own model."""
+        left_out = SAME_MODEL.get(self.main)
+        return self._replace(squared={name: errors for name, errors in self.squared.items() if name != left_out})
 
     def by_horizon(self) -> pd.DataFrame:
         """Rows: horizons; columns: models."""

@@ -20,6 +20,7 @@ from models.runtime.seeding import Generators
 from models.runtime.threads import threads_for
 from pipeline.host.progress import progress_bar
 from pipeline.job.study import Study
+from pipeline.systems.psrnn.labels import name_of
 from pipeline.systems.psrnn.lags import say_lags
 from pipeline.systems.psrnn.load import Parts
 from pipeline.systems.psrnn.own_models import check_fitted
@@ -113,5 +114,5 @@ class MethodStages:
         with threads_for(fitted.model), progress_bar("filtering"):
             solve = parts.readout_fit(self.readout)
             settled = settle_lags(fitted.model, FittedReadout(fitted.chosen, None, None), solve)
-            say_lags(settled.model, settled.tried)
+            say_lags(name_of(self.method), settled.model, settled.tried)
             return judge(settled.model, parts, settled.readout, drawn=False)

@@ -9,6 +9,7 @@ from tqdm import tqdm
 from models.baselines.no_state import Stateless
 from models.forecasting.lags import LagsTried
 from models.forecasting.readout_settings import ReadoutSettings
+from pipeline.systems.psrnn.labels import label
 
 
 def readout_settings(settings: Any) -> ReadoutSettings:
@@ -17,8 +18,9 @@ def readout_settings(settings: Any) -> ReadoutSettings:
     return ReadoutSettings(settings.lags or 0, settings.ridges, settings.scale, settings.state_ridges, choices)
 
 
-def say_lags(model: object, tried: LagsTried | None) -> None:
-    """Says by which errors the lags of the model were chosen; nothing where there was no choice."""
+def say_lags(name: str, model: object, tried: LagsTried | None) -> None:
+    """Says by which errors the lags of the model, which has this name in tables, were chosen; nothing where there was
+    no choice."""
     if tried is None:
         return
     lags = tried.lags
@@ -27,6 +29,5 @@ def say_lags(model: object, tried: LagsTried | None) -> None:
     named = " and ".join(filter(None, [state, last])) if lags else f"{state or 'the mean'} alone"
     errors = ", ".join(f"{n}: {error:.3g}" for n, error in tried.errors.items())
     tqdm.write(
-        f"readout of {type(model).__name__}: {named}, chosen by the one-step validation error of each number of lags "
-        f"({errors})"
+        f"readout ({label(name)}): {named}, chosen by the one-step validation error of each number of lags ({errors})"
     )

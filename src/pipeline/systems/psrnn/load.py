@@ -75,8 +75,10 @@ def warn_of_short_sequences(dataset: Dataset, *, steps: int) -> None:
         short = [n for n, length in zip(sequences.names, sequences.lengths.tolist(), strict=True) if length < steps]
         if short:
             named = ", ".join(short[:5]) + (" …" if len(short) > 5 else "")
+            several = f"sequences have fewer than {steps} steps and count"
+            words = several if len(short) > 1 else f"sequence has fewer than {steps} steps and counts"
             warnings.warn(
-                f"{len(short)} {part} sequences have fewer than {steps} steps and count for nothing: {named}",
+                f"{len(short)} {part} {words} for nothing: {named}",
                 stacklevel=2,
             )
 

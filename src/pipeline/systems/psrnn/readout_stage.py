@@ -29,6 +29,7 @@ from pipeline.job.study import Study
 from pipeline.systems.psrnn import figures
 from pipeline.systems.psrnn.config import PsrnnConfig, ReadoutConfig
 from pipeline.systems.psrnn.first_model import errors_of
+from pipeline.systems.psrnn.labels import name_of
 from pipeline.systems.psrnn.lags import readout_settings, say_lags
 from pipeline.systems.psrnn.load import Parts
 from pipeline.systems.psrnn.refine import Trained
@@ -50,9 +51,10 @@ def lags_of(model: Any, settings: ReadoutConfig, parts: Parts, generators: Gener
     if settings.lags is not None:
         return settings.lags
     asked = readout_settings(settings)
-    alone = NoState().fit(Problem(parts.train, parts.validation, asked, generators("weights"), parts.lagged))
+    stateless = NoState()
+    alone = stateless.fit(Problem(parts.train, parts.validation, asked, generators("weights"), parts.lagged))
     settled = settle_lags(alone.model, FittedReadout(alone.chosen, None, None), parts.readout_fit(asked))
-    say_lags(settled.model, settled.tried)
+    say_lags(name_of(stateless), settled.model, settled.tried)
     return settled.model.lags
 
 

@@ -153,8 +153,8 @@ def settled(model: Any, train: MaskedSequences, run: Run) -> bool:
     if worse:
         run.tags({"history.still_worse": "true"})
         tqdm.write(
-            f"WARNING: {model.history - 1} rows after a start the readout is still worse than the last value; it is "
-            "read from the next row on, as it was watched no longer"
+            f"warning: {model.history - 1} rows after the start of a series the model is still worse than the last "
+            f"value, and it was not checked further; take fewer lags (readout.lags below {model.lags}) or more data"
         )
     elif model.history > model.lags:
         tqdm.write(f"the state is read from {model.history} rows on; before, an autoregression is better")

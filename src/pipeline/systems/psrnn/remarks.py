@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from pipeline.host.passwords import masked
 from pipeline.settings.job import own_configuration
@@ -46,6 +47,15 @@ def rivals(evaluation: Evaluation) -> dict[int, str]:
     return ahead
 
 
+def behind(ahead: Mapping[int, str]) -> str:
+    """Returns words about the models of `rivals`, each with the horizons at which it is the best."""
+    places = {name: [str(horizon) for horizon, best in ahead.items() if best == name] for name in ahead.values()}
+    return "behind " + " and ".join(
+        f"at horizon{'s' * (len(horizons) > 1)} {', '.join(horizons)} ({label(name)} is ahead)"
+        for name, horizons in places.items()
+    )
+
+
 def change(rival: str, main: str, *, lags: int | None, chosen: bool) -> list[str]:
     """The settings to try: the chosen readout for a recurrent model that has not had it, else the rival's model.
 
@@ -61,16 +71,16 @@ def change(rival: str, main: str, *, lags: int | None, chosen: bool) -> list[str
 def advice(evaluation: Evaluation, typed: Sequence[str], *, lags: int | None, chosen: bool) -> list[str]:
     """One line, where another model is ahead at one step or at most horizons, with a command that may do better.
 
-    typed: the overrides of the run. The command is that of the run with the change, and without what it replaces.
+    typed: the overrides of the run. The command is that of the run with the change, and without what it replaces; the
+    change is towards the model that is the best at most of the horizons, of equals that of the shortest.
     """
     ahead = rivals(evaluation)
     horizons = list(evaluation.squared[evaluation.main])
     if 1 not in ahead and 2 * len(ahead) <= len(horizons):
         return []
-    rival = ahead.get(1) or next(iter(ahead.values()))
+    rival = Counter(ahead.values()).most_common(1)[0][0]
     changed = change(rival, evaluation.main, lags=lags, chosen=chosen)
-    where = ", ".join(str(horizon) for horizon in ahead)
-    words = f"{label(evaluation.main)} is behind at horizon{'s' * (len(ahead) > 1)} {where} ({label(rival)} is ahead)"
+    words = f"{label(evaluation.main)} is {behind(ahead)}"
     if not changed:
         return [words]
     replaced = tuple(setting.partition("=")[0] for setting in changed)

@@ -102,8 +102,8 @@ def log_metrics(run: Run, evaluation: Evaluation, own: OwnUnits) -> None:
 def log_evaluation(run: Run, evaluated: Evaluated, dataset: Dataset, own: OwnUnits, *, title: str) -> None:
     """Tables of the errors by horizon, feature and sequence; predictions of the test part, or frames of a video."""
     evaluation, forecaster = evaluated.evaluation, evaluated.forecaster
-    by_horizon = evaluation.by_horizon()
-    run.table(by_horizon.reset_index(), "curves/horizons.csv")
+    by_horizon = evaluation.shown().by_horizon()
+    run.table(evaluation.by_horizon().reset_index(), "curves/horizons.csv")
     run.table(evaluation.by_feature(own), "evaluate/by_feature.csv")
     run.table(evaluation.by_sequence(dataset.test.names), "evaluate/by_sequence.csv")
     run.figure(

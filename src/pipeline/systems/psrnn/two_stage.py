@@ -151,6 +151,6 @@ def initialise(
     with threads_for(cell), progress_bar("filtering"):
         fitted = with_readout(cell, parts.readout_fit(readout), regression, generators)
         chosen |= say_decomposition(fitted, regression.rank)
-        say_lags(fitted.model, fitted.tried)
+        say_lags("psrnn" if regression.rank is None else "psrnn_cp", fitted.model, fitted.tried)
         first = judge(fitted.model, parts, fitted.readout)
     return first._replace(chosen=first.chosen | chosen)

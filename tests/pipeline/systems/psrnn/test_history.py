@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from mlflow.tracking import MlflowClient
 
 from models.baselines.networks import GRUNetwork
@@ -16,6 +17,7 @@ from pipeline.compare.jobs import job_row
 from pipeline.systems.predict.recipe import model_history, said_of_uneven_times
 from pipeline.systems.psrnn import refine
 from pipeline.systems.psrnn.comparison import FORECASTS
+from pipeline.systems.psrnn.load import warn_of_short_sequences
 from pipeline.tracking.model import load_model
 
 LAGS, ROWS, FIRST = 6, 400, 320  # the test part begins at row 320
@@ -64,7 +66,7 @@ def test_a_run_with_more_lags_than_the_first_step_scores_from_there_on_for_all(
         f"output={tmp_path / 'predictions.csv'}",
     )  # fmt: skip
     assert said.status == 0, said.err
-    assert f"1 of 1 sequences have fewer rows than the {LAGS} that the model wants" in said.out
+    assert f"1 of 1 sequences has fewer rows than the {LAGS} that the model wants" in said.out
 
 
 def test_a_readout_that_is_still_worse_after_all_watched_rows_is_said_and_tagged(
@@ -78,8 +80,26 @@ def test_a_readout_that_is_still_worse_after_all_watched_rows_is_said_and_tagged
         monkeypatch.setattr(refine, "settle_start_up", lambda *_, found=still_worse: found)
         refine.settled(model, train, run)
         said = capsys.readouterr()
-        assert ("the readout is still worse than the last value" in said.out + said.err) == still_worse
+        line = (
+            f"warning: {LAGS - 1} rows after the start of a series the model is still worse than the last value, and "
+            f"it was not checked further; take fewer lags (readout.lags below {LAGS}) or more data\n"
+        )
+        assert said.out + said.err == line * still_worse
         assert tags == ({"history.still_worse": "true"} if still_worse else {})
+
+
+@pytest.mark.parametrize(
+    ("lengths", "said"),
+    [
+        ([9, 2], "1 test sequence has fewer than 5 steps and counts for nothing: s1"),
+        ([4, 2], "2 test sequences have fewer than 5 steps and count for nothing: s0, s1"),
+    ],
+)
+def test_short_sequences_are_counted_in_words_that_fit_their_number(lengths: list[int], said: str) -> None:
+    part = SimpleNamespace(names=["s0", "s1"], lengths=torch.tensor(lengths))
+    dataset: Any = SimpleNamespace(parts={"test": part})
+    with pytest.warns(UserWarning, match=f"^{said}$"):
+        warn_of_short_sequences(dataset, steps=5)
 
 
 def test_uneven_times_of_a_file_are_said_once(capsys: pytest.CaptureFixture[str]) -> None:

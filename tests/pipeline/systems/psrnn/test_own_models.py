@@ -248,7 +248,7 @@ def test_it_gets_a_readout_in_groups_and_is_served_with_it_from_elsewhere(
     """It exposes no state, so the readout sees lags alone, as many as validation chooses without a state."""
     result = run_pipeline(*own.arguments, "readout.direct=3", "tracking.register=mine", "tracking.detail=summary")
     assert result.status == 0, result.err
-    assert "readout of Stateless: the last" in result.out
+    assert "readout (no state): the last" in result.out
     elsewhere()
     mlflow.set_tracking_uri(client.tracking_uri)
     model: Any = mlflow.pyfunc.load_model("models:/mine@best")

@@ -118,7 +118,7 @@ def test_lags_that_are_left_open_are_those_that_validation_chooses(name: str, ca
     found = regress(settings, parts(), model_of(name), generators_of(0))
     said = capsys.readouterr().out
     assert found.model.lags == (3 if name == "kalman" else 2)
-    assert ("readout of Stateless: the last 3 observations" in said) == (name == "kalman")
+    assert ("readout (no state): the last 3 observations" in said) == (name == "kalman")
 
 
 def test_without_anything_to_take_features_of_they_are_left_out_and_said(capsys: pytest.CaptureFixture) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from pipeline.systems.psrnn import report
 from pipeline.systems.psrnn.evaluation import Evaluation
 from pipeline.systems.psrnn.remarks import advice, reading
 
@@ -28,8 +29,8 @@ def test_the_state_alone_is_told_of_the_choice_by_validation() -> None:
     typed = ["data=table", "data.path=my file.csv", "readout=skip", "readout.lags=2", "resume=true"]
     (said,) = advice(evaluation, typed, lags=2, chosen=False)
     assert said == (
-        "PSRNN is behind at horizons 1, 5, 10 (state + last 4 observations is ahead); to try: "
-        "python -m pipeline data=table 'data.path=my file.csv' readout=auto"
+        "PSRNN is behind at horizons 1, 5 (state + last 4 observations is ahead) and at horizon 10 (AR(2) is ahead); "
+        "to try: python -m pipeline data=table 'data.path=my file.csv' readout=auto"
     )
 
 
@@ -47,6 +48,23 @@ def test_after_that_choice_the_model_that_is_ahead_is_named_and_never_the_one_th
         errors(last_value=(1.0, 1.7, 1.0), ar4=(0.9, 1.0, 1.0)), ["model=last_value"], lags=None, chosen=False
     )
     assert said.endswith("to try: python -m pipeline model=var")
+
+
+def test_the_command_is_for_the_model_that_is_ahead_at_most_horizons() -> None:
+    rows = {"persistence": (0.5, 1.1, 1.2), "ar4": (0.6, 0.7, 0.8)}
+    (said,) = advice(errors(psrnn=(1.0, 1.0, 1.0), **rows), ["data=mine"], lags=4, chosen=True)
+    assert said == (
+        "PSRNN is behind at horizon 1 (last value is ahead) and at horizons 5, 10 (AR(4) is ahead); "
+        "to try: python -m pipeline data=mine model=var"
+    )
+
+
+def test_a_baseline_that_is_the_model_of_the_run_is_not_shown_beside_it() -> None:
+    values = (1.0, 2.0, 3.0)
+    own = errors(last_value=values, persistence=values, ar4=(0.9, 1.0, 1.0)).shown()
+    assert report.printed("t", own, []).count("last value") == 1
+    assert [name for name, _ in report.error_rows(own)] == ["AR(4)", "last value"]
+    assert "persistence" in errors(psrnn=values, persistence=values).shown().squared
 
 
 def test_what_a_multirun_tells_its_jobs_is_not_repeated() -> None:
