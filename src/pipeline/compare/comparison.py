@@ -58,6 +58,7 @@ class Comparison:
     effort: the setting that says how long a model is trained, which compare.figure=seconds draws errors against.
     window: the setting that says how long the windows of compare.figure=windows are; along: "module:function" that
     gives their errors along the test part, given the store's client and the jobs.
+    predicted: "module:function" that gives the command which predicts with the model of a job, given the job.
     shown: metrics that a version in the model registry shows.
     """
 
@@ -85,6 +86,7 @@ class Comparison:
     effort: str | None = None
     window: str | None = None
     along: str | None = None
+    predicted: str | None = None
     shown: tuple[str, ...] = ()
 
     @property

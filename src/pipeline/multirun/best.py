@@ -86,10 +86,14 @@ def log_best_model(client: MlflowClient, best: MlflowRun, comparison: Comparison
         return log_model(Run(client, best.info.run_id), function(servable)(parameters), comparison, name=name)
 
 
-def best_in_words(children: list[MlflowRun], comparison: Comparison) -> str:
-    """A line for each data set: the job that is the best on the validation part."""
+def best_in_words(client: MlflowClient, children: list[MlflowRun], comparison: Comparison) -> str:
+    """A line for each data set: the job that is the best on the validation part; and one how its model predicts, where
+    it is logged and its system says so."""
     lines = []
     for data in sorted({child.data.tags["data"] for child in children}):
         best, error = best_child([child for child in children if child.data.tags["data"] == data], comparison)
         lines.append(f"best on {data}: {best.info.run_name}, validation {comparison.word} {error:.4g}")
+        outputs = client.get_run(best.info.run_id).outputs
+        if comparison.predicted is not None and outputs and outputs.model_outputs:
+            lines.append(function(comparison.predicted)(best))
     return "\n".join(lines)

@@ -256,5 +256,5 @@ def ending(run: Run, children: list[MlflowRun], finished: list[MlflowRun], faile
     counts = {"stopped": stopped, "pruned": pruned}
     said = "".join(f", {number} {what}" for what, number in counts.items() if number)
     words = f"{len(children)} jobs, {failed - stopped} failed{said}"
-    best = [best_in_words(compared, comparison)] if compared and comparison is not None else []
+    best = [best_in_words(run.client, compared, comparison)] if compared and comparison is not None else []
     return "\n".join([words, *best, where_to_look(run, name, limited=had_limits(children))])

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+from types import SimpleNamespace
+from typing import Any
 
 import mlflow
 import pandas as pd
 import pytest
 
 from pipeline.host.errors import PipelineError
+from pipeline.multirun.best import best_in_words
 from pipeline.multirun.parent import best_child, keep_best
 from pipeline.systems.psrnn.comparison import FORECASTS
 from pipeline.tracking.model import BEST_SO_FAR
@@ -135,6 +138,19 @@ def test_of_equal_jobs_the_one_whose_model_was_kept_is_the_best(client, kept: in
     jobs = [client.create_run(experiment, tags={"validation_mse": "0.5", **mark}).info.run_id for mark in marks]
     best, error = best_child([client.get_run(job) for job in jobs], FORECASTS)
     assert (best.info.run_id, error) == (jobs[kept], 0.5)
+
+
+@pytest.mark.parametrize("logged", [True, False])
+def test_the_best_job_is_told_with_the_command_that_predicts_where_its_model_is_logged(logged: bool) -> None:
+    overrides = """data=table data.path=a.csv data.time="the hour" data.group=plant seed=1 tracking.parent=0a"""
+    tags = {"data": "table", "validation_mse": "0.25", "hydra.overrides": overrides}
+    job: Any = SimpleNamespace(info=SimpleNamespace(run_id="f75", run_name="psrnn-1"), data=SimpleNamespace(tags=tags))
+    outputs = SimpleNamespace(model_outputs=["a model"] * logged)
+    client: Any = SimpleNamespace(get_run={"f75": SimpleNamespace(outputs=outputs)}.get)
+    first, *more = best_in_words(client, [job], FORECASTS).splitlines()
+    assert first == "best on table: psrnn-1, validation error 0.25"
+    command = "predict: python -m pipeline recipe=predict model=runs:/f75/model data.path=new.csv "
+    assert more == [command + """'data.time="the hour"' data.group=plant"""] * logged
 
 
 def test_a_best_job_without_a_model_cannot_be_registered(client) -> None:

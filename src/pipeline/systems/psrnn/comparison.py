@@ -92,5 +92,6 @@ FORECASTS = Comparison(
     effort="refine.epochs",
     window="evaluate.window",
     along="pipeline.systems.psrnn.curves:window_table",
+    predicted="pipeline.systems.psrnn.remarks:how_to_predict_with",
     shown=("evaluate/test_mse", "evaluate/test_mse_persistence", "evaluate/test_mse_ar2", "model/parameters"),
 )

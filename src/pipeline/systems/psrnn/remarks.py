@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from pipeline.host.passwords import masked
 from pipeline.settings.job import own_configuration
@@ -12,6 +14,9 @@ from pipeline.systems.psrnn.baselines import Season
 from pipeline.systems.psrnn.evaluation import Evaluation
 from pipeline.systems.psrnn.joined import JOINED
 from pipeline.systems.psrnn.labels import label
+
+if TYPE_CHECKING:
+    from mlflow.entities import Run as MlflowRun
 
 AHEAD = 0.99  # of the model's error: what a baseline has to stay below to be called ahead
 MODELS = {"persistence": "last_value", "seasonal_naive": "seasonal_naive", "ar": "var"}
@@ -24,6 +29,14 @@ READING = ("data.group", "data.time", "data.delimiter", "data.decimal")
 def reading(typed: Sequence[str]) -> list[str]:
     """The overrides that say how the run's table is read; a new file of the same kind wants them too."""
     return [each for each in typed if each.partition("=")[0] in READING] if "data=table" in typed else []
+
+
+def how_to_predict_with(job: MlflowRun) -> str:
+    """Returns the command that predicts a new file with the model that a job logged."""
+    from pipeline.tracking.model import how_to_predict
+
+    typed = re.split(r" (?=[+~]*[\w.@/]+=)", job.data.tags["hydra.overrides"])
+    return how_to_predict(f"runs:/{job.info.run_id}/model", reading(typed))
 
 
 def remarks(evaluation: Evaluation, *, before: float | None, season: Season | None) -> list[str]:
