@@ -12,6 +12,7 @@ import torch
 from models import VARForecaster
 from models.baselines.autoregression import VAR, Autoregression
 from models.baselines.persistence import Persistence
+from models.forecasting import errors_ahead
 from models.forecasting.errors_ahead import error_ahead_of, least_ahead, mean_error_ahead
 from models.forecasting.filtering import MaskedSequences, one_step_error
 from models.forecasting.fitting import Fitted, Problem
@@ -71,6 +72,13 @@ def test_orders_come_with_their_ridges_and_the_least_error_ahead_is_taken(fits: 
 def test_of_equal_errors_the_first_is_taken() -> None:
     same = [Fitted(Autoregression(dimension=2, order=order).double(), {}) for order in (2, 1)]
     assert least_ahead(same, part(40), leads=0) is same[0]
+
+
+def test_of_errors_that_are_rounding_the_first_is_taken(monkeypatch: pytest.MonkeyPatch, fits: list[Fitted]) -> None:
+    for first, expected in ((1e-20, fits[0]), (1e-3, fits[1])):
+        errors = iter([first, 1e-22])
+        monkeypatch.setattr(errors_ahead, "error_ahead_of", lambda *_, errors=errors, **__: next(errors))
+        assert least_ahead(fits, part(40), leads=0) is expected
 
 
 def test_a_single_model_is_not_forecast_with() -> None:

@@ -9,6 +9,7 @@ from torch import Tensor
 from models.baselines.echo_state import EchoState
 from models.baselines.networks import GRU, LSTM, MinGRU
 from models.baselines.no_state import NoState
+from models.forecasting import lags as lags_module
 from models.forecasting.filtering import MaskedSequences, filter_sequences
 from models.forecasting.lags import (
     choose_lags,
@@ -157,3 +158,12 @@ def test_a_model_without_a_state_chooses_among_lags_none_of_which_is_none_at_all
     assert settled.tried is not None
     assert settled.tried.errors[0] > 10 * settled.tried.errors[2]
     assert settled.model.lags == settled.tried.lags > 0
+
+
+def test_of_errors_that_are_rounding_the_fewest_lags_are_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, train, validation = random_psrnn(), fourth_order(0), fourth_order(1)
+    fit_readout(model, train, validation, SETTINGS)
+    for first, expected in ((1e-20, 2), (1e-3, 4)):
+        errors = iter([first, 1e-22])
+        monkeypatch.setattr(lags_module, "validation_error", lambda *_, errors=errors: next(errors))
+        assert choose_lags(model, train, validation, SETTINGS, [2, 4]).lags == expected
