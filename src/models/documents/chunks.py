@@ -99,8 +99,10 @@ def shortened_words(tokens: PageTokens, most: int) -> PageTokens:
 
 
 def by_layer(patterns: Mapping[str, AnyPattern], per_layer: Sequence[str]) -> tuple[AnyPattern, ...]:
-    """Returns the pattern of each layer by its name. Raises ValueError without a name, and for one that is not among
-    the patterns."""
+    """Returns the pattern of each layer by its name. Raises ValueError for a name that is not in a list, for an empty
+    list, and for a name that is not among the patterns."""
+    if isinstance(per_layer, str):
+        raise ValueError(f"per_layer={per_layer} is no list; name the pattern of each layer, as [full,distance]")
     unknown = [name for name in per_layer if name not in patterns]
     if unknown or not per_layer:
         said = f"names {unknown[0]!r}" if unknown else "is empty"

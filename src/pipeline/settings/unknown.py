@@ -42,10 +42,21 @@ def keys_in(content: dict[str, Any], before: str = "") -> Iterator[str]:
 
 
 def settings_of_file(file: Path) -> set[str]:
-    """What a file of conf/ sets, and what the files set that it begins with."""
+    """What a file of conf/ sets, and what the files of its group set that it begins with."""
     content = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
-    begun = [name for name in content.get("defaults", ()) if isinstance(name, str) and name != "_self_"]
-    return set(keys_in(content)).union(*(settings_of_file(file.with_name(f"{name}.yaml")) for name in begun))
+    begun = [name for name in content.get("defaults", ()) if isinstance(name, str)]
+    beside = [name for name in begun if name != "_self_" and not name.startswith("/")]
+    return set(keys_in(content)).union(*(settings_begun(file, name) for name in beside))
+
+
+def settings_begun(file: Path, entry: str) -> set[str]:
+    """What an entry of the defaults of `file` sets: "distance", or "distance@patterns.distance", the settings of
+    distance.yaml inside patterns.distance."""
+    name, _, package = entry.partition("@")
+    own = settings_of_file(file.with_name(f"{name}.yaml"))
+    parts = package.split(".") if package else []
+    sections = {".".join(parts[:depth]) for depth in range(1, len(parts) + 1)}
+    return sections | {".".join((*parts, key)) for key in own}
 
 
 def settings_of_choices(section: str) -> dict[str, set[str]]:

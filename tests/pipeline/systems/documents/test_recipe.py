@@ -288,6 +288,7 @@ def passed_over(asked: str) -> str:
     (("documents.task=classes", "attention.global_tokens=[]"), "reads the class off the first token, which sees few"),
     ((*LAYERS, "attention.per_layer=[full]"), "attention.per_layer has 1 names, and encoder.layers=2; give as many"),
     ((*LAYERS, "attention.per_layer=[full,near]"), "attention: per_layer names 'near'; name for each layer one of"),
+    ((*LAYERS, "attention.per_layer=full"), "attention: per_layer=full is no list; name the pattern of each layer"),
     (LAYERS, "attention: per_layer is empty; name for each layer one of distance, distance_approximate"),
     ((*LAYERS, "attention.per_layer=[full,distance]", "documents.layout=text"), "the attention Distance looks at"),
     (("documents.layout=text",), "documents.layout=text: the attention DistanceWindow looks at where words stand"),
