@@ -29,8 +29,9 @@ SIXTEEN_BITS = ("I;16", "I;16L", "I;16B", "I;16N", "I")
 @dataclass(frozen=True)
 class Reading:
     """Says how images are read. most_pixels: an image of more is refused. invert: "true" for light ink on dark paper,
-    "false" for dark ink, "auto" to take what there is less of as ink; True and False are taken too. blank: an image on
-    which nothing is to be seen, such as the back of a form, is taken for paper without ink, and not refused."""
+    "false" for dark ink, "auto" to take what there is less of as ink; True and False are taken too. blank: an all
+    white image, such as the back of a form, is taken for paper without ink, and not refused; an all black one where
+    invert is "true"."""
 
     most_pixels: int = MOST_PIXELS
     invert: str = "auto"
@@ -63,7 +64,7 @@ def load_reading(folder: Path) -> Reading:
 
 class Scan(NamedTuple):
     """Holds an image, uint8 (height, width), 0 for black ink and 255 for paper, whether light and dark were exchanged
-    without a word of the settings, and whether nothing is to be seen on it."""
+    without a word of the settings, and whether it is paper without ink."""
 
     grey: np.ndarray
     inverted: bool
@@ -177,12 +178,14 @@ def upper_eight(values: np.ndarray, where: str) -> np.ndarray:
 
 
 def inked(grey: np.ndarray, where: str, reading: Reading) -> Scan:
-    """Returns greys with dark ink. Raises DataError where nothing is to be seen and `reading.blank` is false."""
+    """Returns greys with dark ink. Raises DataError where nothing is to be seen, but for what `reading.blank` allows:
+    an image as light as paper, and where its ink is light, one as dark as paper."""
     low, high = int(grey.min()), int(grey.max())
     if high - low < LEAST_CONTRAST:
-        if reading.blank:
+        white = low > PAPER / 2
+        if reading.blank and white == (reading.invert != "true"):
             return Scan(np.full_like(grey, PAPER), inverted=False, blank=True)
-        shade = "white" if low > PAPER / 2 else "black"
+        shade = "white" if white else "black"
         raise DataError(f"{where}: nothing is to be seen, all pixels are {shade} ({low} to {high}); leave it out")
     found = reading.invert == "auto" and float(np.median(grey)) < (low + high) / 2
     return Scan(PAPER - grey if found or reading.invert == "true" else grey, found)

@@ -12,7 +12,7 @@ from PIL import Image
 
 from data.base import DataError
 from data.forms.folder import WordsFolder
-from data.forms.images import Reading, read_file, read_image
+from data.forms.images import Reading, inked, read_file, read_image
 
 GREY = np.full((8, 20), 250, np.uint8)
 GREY[2:5, 3:9] = 10
@@ -203,3 +203,12 @@ def test_texts_are_composed_and_light_ink_is_said_once(tmp_path: Path) -> None:
         WordsFolder(**{**settings, "validation": 0.5, "test": 0.5}).load()
     with pytest.raises(DataError, match=r"there is no such folder; give data.images"):
         WordsFolder(**settings, images=str(tmp_path / "none")).load()
+
+
+@pytest.mark.parametrize(("invert", "paper", "failed"), [("auto", 250, 0), ("false", 250, 100), ("true", 0, 255)])
+def test_an_image_as_its_paper_is_blank_and_one_as_its_ink_is_refused(invert: str, paper: int, failed: int) -> None:
+    reading = Reading(invert=invert, blank=True)
+    scan = inked(np.full((9, 9), paper, np.uint8), "back", reading)
+    assert (scan.blank, scan.inverted, int(scan.grey.min())) == (True, False, 255)
+    with pytest.raises(DataError, match=r"^back: nothing is to be seen, all pixels are (black|white) \("):
+        inked(np.full((9, 9), failed, np.uint8), "back", reading)

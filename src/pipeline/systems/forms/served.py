@@ -38,7 +38,7 @@ def bytes_of(image: Any, where: str) -> bytes:
     if not isinstance(image, str):
         raise BadRequest(
             f"{where}: image must be the bytes of a PNG, JPEG or TIFF file, in base64 where it is JSON, or an array "
-            "(height, width) of greys"
+            f"(height, width) of greys, and is of type {type(image).__name__}"
         )
     try:
         return base64.b64decode("".join(image.split()), validate=True)  # lines may be broken, as many programs do
@@ -63,7 +63,7 @@ def table_of(array: np.ndarray) -> pd.DataFrame:
 
 class Boxes:
     """Takes a table with a form a row, `form` (its name) and `image` (the bytes of its file, the same in base64, or an
-    array of its greys), or an array of forms alone; gives a row a box. A form on which nothing is to be seen has none.
+    array of its greys), or an array of forms alone; gives a row a box. An all white form has none.
     Parameter least_score: boxes of a lower score are left out; 0: as the model has it."""
 
     columns = ("form", "image")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 from tqdm import tqdm
@@ -18,6 +17,21 @@ from pipeline.systems.predict.others import refuse_others
 FORM = "form"  # a blank one has no box; a blank image of a word is refused
 NAMED = 5  # so many images without a box, or with a fault, are named
 ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".ppm", ".pgm", ".pdf")
+
+
+class Looked(NamedTuple):
+    """Holds which images have light ink on dark paper and are read inverted without a word of the settings, and which
+    are paper without ink."""
+
+    inverted: list[Path]
+    blank: list[str]
+
+
+class Answers(NamedTuple):
+    """Holds what a model says of each image, by its file, and which images are paper without ink."""
+
+    parts: dict[str, pd.DataFrame]
+    blank: list[str]
 
 
 def images_at(path: Path) -> list[Path]:
@@ -40,8 +54,8 @@ def asked_of(model: Any, settings: PredictConfig, unit: str) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value}
 
 
-def answers(model: Any, settings: PredictConfig, unit: str) -> dict[str, pd.DataFrame]:
-    """Returns what a model says of each image, by its file. unit: what an image is called.
+def answers(model: Any, settings: PredictConfig, unit: str) -> Answers:
+    """Returns what a model says of each image. unit: what an image is called.
 
     Warns of images with light ink on dark paper, if the model finds that out by itself. Raises DataError,
     naming the file, for an image that cannot be read, PipelineError for settings of others.
@@ -49,33 +63,33 @@ def answers(model: Any, settings: PredictConfig, unit: str) -> dict[str, pd.Data
     params, found = asked_of(model, settings, unit), dict[str, pd.DataFrame]()
     files = images_at(Path(settings.data.path).expanduser())
     reading = Reading(invert=model.metadata.metadata.get("invert", "auto"), blank=unit == FORM)
-    inverted = checked(files, reading, unit)
+    looked = checked(files, reading, unit)
     for file in tqdm(files, desc="read", unit=unit, disable=None, leave=False):
         frame = pd.DataFrame({"form": [file.name], "image": [content_of(file, str(file))]})
         try:
             found[file.name] = model.predict(frame, params=params or None)
         except ValueError as error:
             raise DataError(f"{file}: {getattr(error, 'reason', error)}") from error
-    warn_of_inverted(inverted, len(found))
-    return found
+    warn_of_inverted(looked.inverted, len(found))
+    return Answers(found, looked.blank)
 
 
-def checked(files: list[Path], reading: Reading, unit: str) -> list[Path]:
-    """Returns which images have light ink on dark paper and are read inverted without a word of the settings. Raises
-    DataError where some cannot be read, before any is: the first ones with their faults, and how many more there
-    are."""
-    inverted, faults = list[Path](), list[str]()
+def checked(files: list[Path], reading: Reading, unit: str) -> Looked:
+    """Returns what is to be known of images before they are read. Raises DataError where some cannot be: the first
+    ones with their faults, and how many more there are."""
+    looked, faults = Looked([], []), list[str]()
     for file in tqdm(files, desc="look", unit=unit, disable=None, leave=False):
         try:
-            if read_image(content_of(file, str(file)), where=str(file), reading=reading).inverted:
-                inverted.append(file)
+            scan = read_image(content_of(file, str(file)), where=str(file), reading=reading)
+            looked.inverted.extend([file] * scan.inverted)
+            looked.blank.extend([file.name] * scan.blank)
         except DataError as error:
             faults.append(str(error))
     if faults:
         more = f"; and {len(faults) - NAMED} more" * (len(faults) > NAMED)
         front = f"{len(faults)} of {len(files)} images cannot be used: " * (len(files) > 1)
         raise DataError(f"{front}{'; '.join(faults[:NAMED])}{more}; nothing was read")
-    return inverted
+    return looked
 
 
 def named(names: list[str]) -> str:
@@ -93,26 +107,29 @@ def warn_of_inverted(files: list[Path], count: int) -> None:
         )
 
 
-def said_of_empty_ones(parts: Mapping[str, pd.DataFrame]) -> str:
-    """Returns what is added to the words about forms where some have no row: the names of the first of these."""
-    empty = [name for name, found in parts.items() if not len(found)]
-    return f"; none on {named(empty)}" if empty else ""
+def said_of_empty_ones(found: Answers) -> str:
+    """Returns what is added to the words about forms where some have no row: the names of the first of these, those of
+    paper without ink by themselves."""
+    empty = [name for name, rows in found.parts.items() if not len(rows) and name not in found.blank]
+    none = f"; none on {named(empty)}" if empty else ""
+    return f"{none}; nothing is to be seen on {named(found.blank)}" if found.blank else none
 
 
 def predicted_forms(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:
     """Returns a row for each box that is found on the images, and words about them. Raises as `answers`."""
-    parts = answers(model, settings, FORM)
+    answered = answers(model, settings, FORM)
+    parts = answered.parts
     found = pd.concat(parts.values(), ignore_index=True)
     if len(found) and (found["class"] == "form").all():
         words = f"text read on {len(found)} of {len(parts)} forms"
-        return found, words + said_of_empty_ones(parts)
+        return found, words + said_of_empty_ones(answered)
     words = f"{len(found)} boxes on {len(parts)} forms, {int((found['class'] == 'word').sum())} of them words"
-    return found, words + said_of_empty_ones(parts)
+    return found, words + said_of_empty_ones(answered)
 
 
 def predicted_words(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:
     """Returns a row for each image of a word: its file and what it says, and words about them. Raises as `answers`."""
-    parts = answers(model, settings, "word")
+    parts = answers(model, settings, "word").parts
     found = pd.concat(parts.values(), ignore_index=True)
     found.insert(0, "file", list(parts))
     return found, f"{len(found)} word{'s' * (len(found) != 1)} read"
