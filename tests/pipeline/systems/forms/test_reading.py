@@ -25,6 +25,7 @@ from pipeline.export import export, export_again
 from pipeline.systems.forms.reading.load import cut_out
 from pipeline.systems.forms.reading.multirun import errors_of, sets_of
 from pipeline.systems.forms.reading.parts import moved_of
+from pipeline.systems.forms.reading.stages import log_copies
 from pipeline.systems.forms.recognition.fitting import enough_frames
 from pipeline.systems.forms.recognition.load import Copies, Moved
 from pipeline.systems.forms.segmentation.servable import table_of
@@ -197,3 +198,10 @@ def test_every_experiment_of_whole_forms_runs_tiny_and_its_page_is_made_again(
     assert sorted(set(pd.read_csv(page / "means.csv")["arm"])) == arms
     export_again(page)
     assert kept == {name: (page / name).read_bytes() for name in kept}
+
+
+@pytest.mark.parametrize(("augment", "full"), [("none", True), ("thesis", False)])
+def test_no_form_is_looked_at_where_no_change_is_drawn(augment: str, full: bool) -> None:
+    settings = SimpleNamespace(forms=SimpleNamespace(augment=augment), seed=0, reader=None)
+    unread: Any = SimpleNamespace(parts={"train": None})
+    log_copies(cast(Any, settings), unread, cast(Any, SimpleNamespace(full=full)))

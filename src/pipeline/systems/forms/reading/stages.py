@@ -57,10 +57,16 @@ def parts_of(
 
 
 def log_copies(settings: FormsConfig, data: HandwrittenForms, here: Study) -> None:
-    """Of the first training form that has words, what is learned from before and after each change: a form and a word,
-    or where whole forms are read at once the form alone."""
+    """With all details, and where training images are changed: of the first training form that has words, what is
+    learned from before and after each change, a form and a word, or where whole forms are read at once the form
+    alone."""
     augmentation, train = Augmentation(settings.forms.augment, settings.seed), data.parts["train"]
-    first = train.at([next(number for number, form in enumerate(train.forms()) if form.text())])
+    if not here.full or augmentation.kind == "none":
+        return
+    written = next((number for number, form in enumerate(train.forms()) if form.text()), None)
+    if written is None:
+        return
+    first = train.at([written])
     if settings.reader is not None:
         log_changes(here, "form", first.image(0), None, augmentation)
         return
