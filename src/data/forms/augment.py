@@ -76,8 +76,8 @@ def thinned(grey: np.ndarray, generator: np.random.Generator) -> np.ndarray:
 NOISES: tuple[Change, ...] = (peppered, stroked, grained)
 SHAPES: tuple[Change, ...] = (thickened, thinned)
 NAMES: dict[Change, str] = {
-    peppered: "pepper", stroked: "strokes", grained: "Gaussian noise", thinned: "erosion (thinner ink)",
-    thickened: "dilation (thicker ink)",
+    peppered: "pepper", stroked: "strokes", grained: "Gaussian noise",
+    thinned: "erosion (thinner ink, between two columns)", thickened: "dilation (thicker ink, between two columns)",
 }  # fmt: skip
 CHANGES: dict[str, tuple[tuple[Change, ...], ...]] = {
     "none": (), "noise": (NOISES,), "shape": (SHAPES,), "thesis": (SHAPES, NOISES), "flip": (SHAPES, NOISES),
@@ -98,7 +98,9 @@ def up_down(grey: np.ndarray, boxes: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return np.ascontiguousarray(grey[::-1]), turned.astype(np.float32)
 
 
-TURNS = {"flip, left and right": left_right, "flip, top and bottom": up_down}
+TURNS = {
+    "flip, left and right (augment=flip alone)": left_right, "flip, top and bottom (augment=flip alone)": up_down,
+}  # fmt: skip
 
 
 def strongest(change: Change, grey: np.ndarray, generator: np.random.Generator) -> np.ndarray:

@@ -91,6 +91,8 @@ def test_each_change_is_shown_alone_and_words_are_not_mirrored() -> None:
     assert [name for name, *_ in flip.each(FORM, None)] == list(shown)[: -len(TURNS)]
     assert not list(Augmentation("none").each(FORM, BOXES))
     assert len(list(Augmentation("shape").each(FORM, BOXES))) == len(SHAPES)
+    assert all("between two columns" in NAMES[change] for change in SHAPES)
+    assert all("augment=flip alone" in name for name in TURNS)
 
 
 def test_unknown_kinds_and_shares_are_refused() -> None:

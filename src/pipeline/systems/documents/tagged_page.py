@@ -19,7 +19,8 @@ LONG, AROUND = 7.5, 1.3  # inches: of the longer side of a page, and of what is 
 NARROW = 3.0  # inches of a page that is as narrow as can be
 WORD = "#e2e2e2"  # of boxes of words
 LINES = {"true": "-", "named by the network": (0, (3, 1.5))}
-LETTERS = 6
+LETTERS, BESIDE = 6, (-1.5, 0.0)  # points: of a number's height, and from its box
+BENEATH = {"facecolor": "white", "edgecolor": "none", "pad": 0.4}  # of a number
 
 
 class TaggedPage(NamedTuple):
@@ -109,14 +110,14 @@ def draw_words(panel: Axes, shown: TaggedPage) -> None:
 
 
 def draw_outline(panel: Axes, own: Outline, kind: int, dashes: Any) -> None:
-    """Draws the box of an entity with the number of its kind."""
+    """Draws the box of an entity with the number of its kind at its left."""
     from matplotlib.patches import Rectangle
 
     x0, y0, x1, y1 = own.box
     drawn = {"edgecolor": colour(kind), "linestyle": dashes, "linewidth": 0.8 * LINE}
     panel.add_patch(Rectangle((x0, y0), x1 - x0, y1 - y0, fill=False, **drawn))
-    place = (x0 + x1) / 2, (y0 + y1) / 2
-    panel.text(*place, str(kind + 1), ha="center", va="center_baseline", fontsize=LETTERS, color=colour(kind))
+    letter = {"ha": "right", "va": "center_baseline", "fontsize": LETTERS, "color": colour(kind)}
+    panel.annotate(str(kind + 1), (x0, (y0 + y1) / 2), BESIDE, textcoords="offset points", bbox=BENEATH, **letter)
 
 
 def explain(figure: Figure, kinds: Sequence[str]) -> None:

@@ -98,3 +98,6 @@ def test_a_page_shows_boxes_and_no_word(kind: str) -> None:
     boxes = [[own for own in panel.patches if isinstance(own, Rectangle)] for panel in figure.axes]
     assert [len(own) for own in boxes] == [2, 1]
     assert boxes[0][0].get_linestyle() != boxes[1][0].get_linestyle()
+    for panel, own in zip(figure.axes, boxes, strict=True):
+        ends = [number.get_window_extent().x1 for number in panel.texts]
+        assert all(end <= box.get_window_extent().x0 for end, box in zip(ends, own, strict=True))
