@@ -32,6 +32,25 @@ def test_what_cannot_be_parsed_is_refused() -> None:
         with_swept_settings(["model=lstm,gru", "model.units=[8"])
 
 
+@pytest.mark.parametrize("group", sorted(folder.name for folder in conf_folder().iterdir() if folder.is_dir()))
+def test_the_settings_of_every_choice_of_a_group_are_found(group: str) -> None:
+    assert settings_of_choices(group).keys() == {file.stem for file in (conf_folder() / group).glob("*.yaml")}
+
+
+def test_a_file_placed_inside_a_section_gives_its_settings_there() -> None:
+    layers = settings_of_choices("attention")["layers"]
+    assert {"per_layer", "patterns", "patterns.distance", "patterns.distance.neighbours"} <= layers
+    assert "neighbours" not in layers
+
+
+def test_a_mistyped_setting_of_attention_is_told_in_a_line(run_pipeline) -> None:
+    error = run_pipeline("recipe=documents", "size=tiny", "tracking=off", "attention.windo=3").error
+    assert error.startswith("error: attention.windo is not a setting of the attention chosen; ")
+    assert error.endswith("; did you mean attention.window?")
+    told = not_a_setting("attention.global_tokens", ["attention=layers"])
+    assert told.startswith("attention.global_tokens is not a setting of attention=layers; distance, ")
+
+
 @pytest.mark.filterwarnings("ignore:this model is no better")
 def test_models_are_swept_with_a_setting_that_the_default_model_lacks(run_pipeline, client) -> None:
     kept = ("tracking.detail=summary", "tracking.log_model=false")
@@ -82,22 +101,3 @@ def test_only_a_setting_of_the_typed_choice_is_suggested() -> None:
     assert not_a_setting("data.variabels", ["data=lorenz96"]).endswith("; did you mean data.variables?")
     assert not_a_setting("data.variabels", ["data=table,lorenz96"]).endswith("; did you mean data.variables?")
     assert not_a_setting("data.colums", ["data=table"]).endswith("; did you mean data.columns?")
-
-
-@pytest.mark.parametrize("group", sorted(folder.name for folder in conf_folder().iterdir() if folder.is_dir()))
-def test_the_settings_of_every_choice_of_a_group_are_found(group: str) -> None:
-    assert settings_of_choices(group).keys() == {file.stem for file in (conf_folder() / group).glob("*.yaml")}
-
-
-def test_a_file_placed_inside_a_section_gives_its_settings_there() -> None:
-    layers = settings_of_choices("attention")["layers"]
-    assert {"per_layer", "patterns", "patterns.distance", "patterns.distance.neighbours"} <= layers
-    assert "neighbours" not in layers
-
-
-def test_a_mistyped_setting_of_attention_is_told_in_a_line(run_pipeline) -> None:
-    error = run_pipeline("recipe=documents", "size=tiny", "tracking=off", "attention.windo=3").error
-    assert error.startswith("error: attention.windo is not a setting of the attention chosen; ")
-    assert error.endswith("; did you mean attention.window?")
-    told = not_a_setting("attention.global_tokens", ["attention=layers"])
-    assert told.startswith("attention.global_tokens is not a setting of attention=layers; distance, ")
