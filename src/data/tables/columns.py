@@ -102,27 +102,30 @@ def advice_of_model(faults: Sequence[Unusable]) -> str:
     return f"mend the file: the model needs {'it' if len(faults) == 1 else 'them'}; a gap is an empty cell"
 
 
-def numbers(
-    frame: pd.DataFrame,
-    path: Path,
-    columns: Sequence[str],
-    *,
-    orders: bool = True,
-    target: str | None = None,
-    commas: bool = False,
-    of_model: bool = False,
-) -> np.ndarray:
-    """Returns the columns as (row, column) float64, NaN for an empty cell.
+class Use(NamedTuple):
+    """Says what columns of numbers are for.
 
     orders, target: see `way_out`. commas: whether data.decimal=comma may be advised. of_model: whether they are those
     of a fitted model, so that one may have no value, which is a gap, and none can be left out.
-    Raises DataError that names every column with text, dates, infinite values or no
-    value at all, and the settings that go on without them.
     """
-    found = (fault(name, frame[name], commas=commas, may_be_empty=of_model) for name in columns)
+
+    orders: bool = True
+    target: str | None = None
+    commas: bool = False
+    of_model: bool = False
+
+
+def numbers(frame: pd.DataFrame, path: Path, columns: Sequence[str], use: Use) -> np.ndarray:
+    """Returns the columns as (row, column) float64, NaN for an empty cell.
+
+    Raises DataError that names every column with text, dates, infinite values or no value at all, and the settings that
+    go on without them.
+    """
+    found = (fault(name, frame[name], commas=use.commas, may_be_empty=use.of_model) for name in columns)
     faults = [unusable for unusable in found if unusable is not None]
     if faults:
-        way = advice_of_model(faults) if of_model else way_out(frame, columns, faults, orders=orders, target=target)
+        orders, target = use.orders, use.target
+        way = advice_of_model(faults) if use.of_model else way_out(frame, columns, faults, orders=orders, target=target)
         told = "; ".join(unusable.why for unusable in faults[:MOST_NAMED])
         more = f"; and {len(faults) - MOST_NAMED} more" if len(faults) > MOST_NAMED else ""
         where = ", " if len(faults) == 1 else f": {len(faults)} of {len(columns)} columns cannot be modelled: "

@@ -15,7 +15,7 @@ from data.base import DataError, Dataset, Sequences
 from data.files.table_files import TextFormat, existing_file, read_frame, takes_decimal_comma
 from data.ranges import Seed, Share
 from data.split import split_sequences
-from data.tables.columns import in_a_setting, numbers
+from data.tables.columns import Use, in_a_setting, numbers
 from data.tables.spikes import warn_of_spike
 from data.tables.times import as_numbers, in_words, read_times
 
@@ -78,15 +78,10 @@ def sequences_of(
     *,
     group: str | None,
     time: str | None,
-    commas: bool = False,
-    of_model: bool = False,
+    use: Use,
 ) -> Sequences:
-    """Returns one sequence per value of `group`, in order of appearance; all rows are one sequence without it.
-
-    commas: whether the file may be read with decimal commas. of_model: see `data.tables.columns.numbers`.
-    """
-    orders = group is None and time is None
-    values = numbers(frame, path, columns, orders=orders, commas=commas, of_model=of_model)
+    """Returns one sequence per value of `group`, in order of appearance; all rows are one sequence without it."""
+    values = numbers(frame, path, columns, use._replace(orders=group is None and time is None))
     if group is None:
         parts = {path.name.split(".")[0]: np.arange(len(frame))}
     else:
@@ -113,12 +108,18 @@ def read_sequences(
     time: str | None = None,
     delimiter: str | None = None,
     decimal: str = "point",
-    of_model: bool = False,
 ) -> Sequences:
-    """Returns the sequences of a file, not split. of_model: see `data.tables.columns.numbers`. Raises DataError (one
-    line: file, column, row) for what cannot be read."""
-    text = TextFormat(delimiter, decimal)
-    return _read(path, text, columns=columns, group=group, time=time, of_model=of_model)[0]
+    """Returns the sequences of a file, not split. Raises DataError (one line: file, column, row) for what cannot be
+    read."""
+    return _read(path, TextFormat(delimiter, decimal), columns=columns, group=group, time=time)[0]
+
+
+def read_new_sequences(
+    path: str | None, text: TextFormat, *, columns: Sequence[str], group: str | None = None, time: str | None = None
+) -> Sequences:
+    """Returns the sequences of a file for a fitted model, whose columns these are: one of them may be without a value.
+    Raises DataError as `read_sequences`."""
+    return _read(path, text, columns=columns, group=group, time=time, of_model=True)[0]
 
 
 def _read(
@@ -135,8 +136,8 @@ def _read(
     group = group or own_group
     others = {name for name in (group, time) if name}
     chosen = feature_columns(frame, file, columns, others)
-    commas = takes_decimal_comma(file, text)
-    sequences = sequences_of(frame, file, chosen, group=group, time=time, commas=commas, of_model=of_model)
+    use = Use(commas=takes_decimal_comma(file, text), of_model=of_model)
+    sequences = sequences_of(frame, file, chosen, group=group, time=time, use=use)
     if not of_model:
         warn_of_spike(frame, file, chosen)
     return sequences, chosen, file

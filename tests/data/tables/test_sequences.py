@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.base import DataError, Sequences
+from data.files.table_files import TextFormat
 from data.split import split_sequences
-from data.tables.sequences import load_table, read_sequences
+from data.tables.sequences import load_table, read_new_sequences, read_sequences
 
 
 def frame(rows: int = 40) -> pd.DataFrame:
@@ -229,15 +230,15 @@ def test_more_columns_than_can_be_named_are_counted(tmp_path: Path) -> None:
 
 def test_a_column_of_a_fitted_model_may_be_empty_and_none_can_be_left_out(tmp_path: Path) -> None:
     frame(3).assign(dead=np.nan, note=["a", "b", "c"]).to_csv(tmp_path / "t.csv", index=False)
-    found = read_sequences(str(tmp_path / "t.csv"), columns=["x", "dead"], of_model=True)
+    found = read_new_sequences(str(tmp_path / "t.csv"), TextFormat(), columns=["x", "dead"])
     assert found.mask[0].tolist() == [[True, False]] * 3
     with pytest.raises(
         DataError, match=r"'a' is not a finite number; mend the file: the model needs it; a gap is an e"
     ):
-        read_sequences(str(tmp_path / "t.csv"), columns=["x", "note"], of_model=True)
+        read_new_sequences(str(tmp_path / "t.csv"), TextFormat(), columns=["x", "note"])
     (tmp_path / "c.csv").write_text("x;y\n1,5;2\n")
     with pytest.raises(DataError, match=r"give data\.decimal=comma$"):
-        read_sequences(str(tmp_path / "c.csv"), columns=["x", "y"], delimiter="semicolon", of_model=True)
+        read_new_sequences(str(tmp_path / "c.csv"), TextFormat("semicolon"), columns=["x", "y"])
 
 
 @pytest.mark.parametrize("delimiter", ["semicolon", ";"])

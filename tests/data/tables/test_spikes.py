@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from data.tables.sequences import load_table, read_sequences
+from data.files.table_files import TextFormat
+from data.tables.sequences import load_table, read_new_sequences
 from data.tables.spikes import FAR, farthest
 
 ROWS = 10_000
@@ -81,4 +82,4 @@ def test_new_rows_of_a_fitted_model_are_not_looked_at(tmp_path: Path) -> None:
     pd.DataFrame({"a": [*np.random.default_rng(0).normal(size=600), 1e12]}).to_csv(tmp_path / "t.csv", index=False)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        read_sequences(str(tmp_path / "t.csv"), columns=["a"], of_model=True)
+        read_new_sequences(str(tmp_path / "t.csv"), TextFormat(), columns=["a"])

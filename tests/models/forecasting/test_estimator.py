@@ -105,7 +105,7 @@ def test_columns_that_tell_of_the_row_after_are_called_so(told: PSRNNForecaster)
     assert names[:5] == ("load", "heat", "price (next row)", "hour sine 1 (next row)", "hour sine 2 (next row)")
     assert names[-1] == "season cosine 3 (next row)"
     assert len(names) == len(told.forecaster_.mean) == 2 + 1 + 6 + 6
-    with pytest.raises(ValueError, match=r"column price \(next row\), .* is missing"):
+    with pytest.raises(ValueError, match=r"columns price \(next row\), .* are missing"):
         told.forecaster_.online().update(hourly_load().iloc[0])
 
 

@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 
 from data.base import Sequences
+from data.files.table_files import TextFormat
 from data.tables.columns import in_a_setting
-from data.tables.sequences import read_sequences
+from data.tables.sequences import read_new_sequences
 from data.tables.times import times_after, uneven
 from pipeline.host.atomic import written_whole
 from pipeline.host.errors import PipelineError
@@ -94,10 +95,8 @@ def predicted_sequences(model: Any, settings: PredictConfig) -> tuple[pd.DataFra
     others."""
     columns, data = model_columns(model), settings.data
     refuse_others(settings, ("horizon", "interval", "data.group", "data.time", "data.delimiter"), "forecasts")
-    sequences = read_sequences(
-        data.path, columns=columns, group=data.group, time=data.time, delimiter=data.delimiter, decimal=data.decimal,
-        of_model=True,
-    )  # fmt: skip
+    text = TextFormat(data.delimiter, data.decimal)
+    sequences = read_new_sequences(data.path, text, columns=columns, group=data.group, time=data.time)
     frames = [
         pd.DataFrame(values, columns=columns).assign(sequence=name)
         for name, values in zip(sequences.names, sequences.to_arrays(), strict=True)
