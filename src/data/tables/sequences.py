@@ -30,7 +30,7 @@ def no_such_columns(absent: Sequence[str], known: Sequence[str]) -> str:
     near = get_close_matches(absent[0], known, n=1, cutoff=LIKENESS) if len(absent) == 1 else []
     meant = "".join(f"; did you mean {column!r}?" for column in near)
     named = ", ".join(repr(name) for name in absent)
-    return f"no column{'s'[: len(absent) - 1]} {named}; there are {', '.join(known)}{meant}"
+    return f"no column{'s' * (len(absent) > 1)} {named}; there are {', '.join(known)}{meant}"
 
 
 def feature_columns(frame: pd.DataFrame, path: Path, wanted: Sequence[str] | None, others: set[str]) -> list[str]:

@@ -288,3 +288,8 @@ def scored_steps(mask: Tensor, *, first_step: int) -> Tensor:
     """Returns, of a mask (sequence, time, feature), the entries that count in every error of every model: observed,
     and behind at least `first_step` rows of their sequence, see `rows_before`."""
     return mask & (rows_before(mask) >= first_step).unsqueeze(2)
+
+
+def scored_features(scored: Tensor) -> Tensor:
+    """Returns which features (feature,) have an entry in scored (sequence, time, feature)."""
+    return scored.any(0).any(0)

@@ -82,12 +82,12 @@ def index_after(index: Any, horizon: int) -> pd.Index:
 
     if isinstance(index, pd.RangeIndex):
         return pd.RangeIndex(index.stop, index.stop + horizon * index.step, index.step, name=index.name)
-    if index.dtype.kind in "mM" and len(index) > 1 and index[-1] < index[0]:
+    if index.dtype.kind == "m" and len(index) > 1 and index[-1] < index[0]:
         raise ValueError(BACKWARDS)
     if isinstance(index, pd.PeriodIndex) and len(index):
         return pd.period_range(index[-1], periods=horizon + 1, name=index.name)[1:]
     if (even := even_step(index)) is not None:
-        last = index[-1] if index.dtype.kind == "m" else float(index[-1]) if index.dtype.kind == "f" else int(index[-1])
+        (last,) = index[-1:].tolist()
         return pd.Index([last + even * k for k in range(1, horizon + 1)], name=index.name)
     step = step_of(index) if isinstance(index, pd.DatetimeIndex) else None
     if isinstance(step, int):
@@ -124,17 +124,13 @@ def even_step(index: Any) -> Any:
     if kind not in "iufm" or len(index) < 2 or not index[0] < index[-1]:
         return None
     if kind != "f":
-        steps = np.diff(index.to_numpy() if kind == "m" else index.to_numpy(np.int64))
-        return index[1] - index[0] if kind == "m" and uniform(steps) else int(steps[0]) if uniform(steps) else None
+        first, second = index[:2].tolist()
+        steps = np.diff(index.to_numpy().astype(np.int64))
+        return second - first if bool((steps == steps[0]).all()) else None
     numbers = index.to_numpy()
     step, most = (float(numbers[-1]) - float(numbers[0])) / (len(numbers) - 1), float(np.abs(numbers[[0, -1]]).max())
     rounding = UNEVEN * step + 4 * float(np.finfo(numbers.dtype).eps) * most
     return step if bool((np.abs(np.diff(numbers.astype(np.float64)) - step) <= rounding).all()) else None
-
-
-def uniform(steps: np.ndarray) -> bool:
-    """Returns whether all steps are one."""
-    return bool((steps == steps[0]).all())
 
 
 def step_of(index: Any) -> Any:

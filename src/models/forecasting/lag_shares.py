@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.forecasting.filtering import MaskedSequences, has_gaps
+from models.forecasting.filtering import MaskedSequences, has_gaps, scored_features
 from models.forecasting.readout_settings import ReadoutSettings
 from models.forecasting.start_up import fit_start_up, lag_rows, lower_map, mean_map, start_up_orders, with_lags
 from models.numerics.fixed_inputs import FixedInputs
@@ -127,7 +127,6 @@ def lagged_rows(part: MaskedSequences, lags: int) -> RegressionData:
         nothing = part.values[:0, 0]
         return RegressionData(nothing.repeat(1, lags), nothing, nothing > 0)
     rows = lag_rows(*part, lags)
-    asked = part.scored.flatten(0, 1).any(0)
-    if bool(rows.mask.any(0)[asked].all()):
+    if bool(rows.mask.any(0)[scored_features(part.scored)].all()):
         return rows
     return lag_rows(part.values, torch.ones_like(part.mask), part.scored, lags)

@@ -7,7 +7,14 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.forecasting.filtering import MaskedSequences, SequenceModel, State, filter_sequences, up_to_end
+from models.forecasting.filtering import (
+    MaskedSequences,
+    SequenceModel,
+    State,
+    filter_sequences,
+    scored_features,
+    up_to_end,
+)
 from models.forecasting.rolling import ROLL_BATCH, roll
 from models.numerics.ridge import infinite_where_nan
 
@@ -23,11 +30,6 @@ class WindowErrors(NamedTuple):
     def counts(self) -> Tensor:
         """Returns how many windows begin at each row, over all sequences: (time,)."""
         return (~self.squared.isnan()).sum(0)
-
-
-def scored_features(scored: Tensor) -> Tensor:
-    """Returns which features (feature,) have an entry in scored (sequence, time, feature)."""
-    return scored.any(0).any(0)
 
 
 def whole_windows(scored: Tensor, length: int) -> Tensor:

@@ -21,19 +21,18 @@ def opened_locked(path: Path, mode: Literal["a", "r+"] = "a", *, wait: bool = Tr
     Raises BlockingIOError without `wait`, and with "r+" FileNotFoundError where there is no file.
     """
     while True:
-        file = path.open(mode, encoding="utf-8")
+        file, held = path.open(mode, encoding="utf-8"), False
         try:
             fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if is_at(file, path):
-                return file
+            held = is_at(file, path)
         except OSError as error:
             if error.errno != errno.ESTALE:
-                file.close()
                 raise
-        except BaseException:
-            file.close()
-            raise
-        file.close()
+        finally:
+            if not held:
+                file.close()
+        if held:
+            return file
 
 
 def is_at(file: TextIO, path: Path) -> bool:

@@ -93,7 +93,9 @@ def best_in_words(client: MlflowClient, children: list[MlflowRun], comparison: C
     for data in sorted({child.data.tags["data"] for child in children}):
         best, error = best_child([child for child in children if child.data.tags["data"] == data], comparison)
         lines.append(f"best on {data}: {best.info.run_name}, validation {comparison.word} {error:.4g}")
+        if comparison.predicted is None:
+            continue
         outputs = client.get_run(best.info.run_id).outputs
-        if comparison.predicted is not None and outputs and outputs.model_outputs:
+        if outputs and outputs.model_outputs:
             lines.append(function(comparison.predicted)(best))
     return "\n".join(lines)
