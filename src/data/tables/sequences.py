@@ -82,6 +82,8 @@ def sequences_of(
 ) -> Sequences:
     """Returns one sequence per value of `group`, in order of appearance; all rows are one sequence without it."""
     values = numbers(frame, path, columns, use._replace(orders=group is None and time is None))
+    if not use.of_model:
+        warn_of_spike(values, path, columns)
     if group is None:
         parts = {path.name.split(".")[0]: np.arange(len(frame))}
     else:
@@ -137,10 +139,7 @@ def _read(
     others = {name for name in (group, time) if name}
     chosen = feature_columns(frame, file, columns, others)
     use = Use(commas=takes_decimal_comma(file, text), of_model=of_model)
-    sequences = sequences_of(frame, file, chosen, group=group, time=time, use=use)
-    if not of_model:
-        warn_of_spike(frame, file, chosen)
-    return sequences, chosen, file
+    return sequences_of(frame, file, chosen, group=group, time=time, use=use), chosen, file
 
 
 def refuse_units(units: object, names: Sequence[str], file: Path) -> None:

@@ -8,9 +8,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
-
-from data.tables.columns import as_numbers
 
 FAR = 1e4  # times the spread of the others: no law with a variance that data follow reaches that far
 FAR_OF_DEVIATION = 20.0  # times the standard deviation of the others, which a column that rests at one value needs too
@@ -48,10 +45,10 @@ def farthest(values: np.ndarray) -> Spike:
     return Spike(row, float(values[row]), float(distances[row] / (upper - lower or deviation)))
 
 
-def warn_of_spike(frame: pd.DataFrame, path: Path, columns: Sequence[str]) -> None:
-    """Warns of the value, of all these columns, that is farthest from the others of its column, where it lies more than
-    `FAR` times their spread away. Rows count as in an editor: the header is row 1."""
-    spikes = {name: farthest(as_numbers(frame[name])) for name in columns}
+def warn_of_spike(values: np.ndarray, path: Path, columns: Sequence[str]) -> None:
+    """Warns of the value (row, column) that is farthest from the others of its column, where it lies more than `FAR`
+    times their spread away. Rows count as in an editor: the header is row 1."""
+    spikes = {name: farthest(own) for name, own in zip(columns, values.T, strict=True)}
     name, worst = max(spikes.items(), key=lambda item: item[1].times)
     if worst.times > FAR:
         warnings.warn(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 import torch
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 
 from models.forecasting.filtering import Filtered, MaskedSequences, State, one_step_error, recent_along
 from models.forecasting.fitting import Fitted, Problem
-from models.forecasting.start_up import StartUp, lag_rows, lower_map, mean_map, start_up_of, start_up_orders
+from models.forecasting.start_up import StartUp, lag_rows, maps_of_each, mean_map, start_up_of, start_up_orders
 from models.numerics.ridge import affine_from_moments, centred_moments, least_validation_error
 from models.ranges import Count, NotNegative
 
@@ -96,10 +97,9 @@ def fit_autoregression(
     fits = (affine_from_moments(moments, ridge, scale=scale) for ridge in ridges)
     readout, place = least_validation_error(fits, held_out)
     orders, maps = start_up_orders(order)[:-1], [mean_map(moments, rows.targets)]
-    for lower in orders[1:]:
-        rows, held_out = lag_rows(*train, lower), lag_rows(*validation, lower)
-        held_out = held_out if bool(held_out.mask.any()) else rows
-        maps.append(lower_map(centred_moments(rows), held_out, ridges=ridges, scale=scale))
+    maps += maps_of_each(
+        orders[1:], partial(lag_rows, *train), partial(lag_rows, *validation), ridges=ridges, scale=scale
+    )
     model = Autoregression(dimension=train[0].shape[2], order=order)
     model.to(dtype=train[0].dtype, device=train[0].device)
     with torch.no_grad():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -9,7 +10,7 @@ from torch import Tensor
 
 from models.forecasting.filtering import MaskedSequences, has_gaps, scored_features
 from models.forecasting.readout_settings import ReadoutSettings
-from models.forecasting.start_up import fit_start_up, lag_rows, lower_map, mean_map, start_up_orders, with_lags
+from models.forecasting.start_up import fit_start_up, lag_rows, maps_of_each, mean_map, start_up_orders, with_lags
 from models.numerics.fixed_inputs import FixedInputs
 from models.numerics.ridge import AffineMap, RegressionData, centred_moments
 
@@ -113,11 +114,10 @@ def fit_each_order(train: MaskedSequences, validation: MaskedSequences, settings
     on all such validation rows; on the training rows where there is none."""
     rows = lagged_rows(train, 1)
     maps = [mean_map(centred_moments(rows), rows.targets)]
-    for order in start_up_orders(settings.lags)[1:]:
-        rows, held_out = lagged_rows(train, order), lagged_rows(validation, order)
-        held_out = held_out if bool(held_out.mask.any()) else rows
-        maps.append(lower_map(centred_moments(rows), held_out, ridges=settings.ridges, scale=settings.scale))
-    return maps
+    return maps + maps_of_each(
+        start_up_orders(settings.lags)[1:], partial(lagged_rows, train), partial(lagged_rows, validation),
+        ridges=settings.ridges, scale=settings.scale,
+    )  # fmt: skip
 
 
 def lagged_rows(part: MaskedSequences, lags: int) -> RegressionData:

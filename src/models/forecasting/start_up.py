@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain, pairwise
 
 import torch
@@ -13,9 +13,11 @@ from models.numerics.ridge import (
     CentredMoments,
     RegressionData,
     affine_from_moments,
+    centred_moments,
     least_validation_error,
 )
 
+Rows = Callable[[int], RegressionData]
 EVERY_ORDER = 16  # up to here there is an autoregression of each order
 
 
@@ -116,6 +118,27 @@ def lower_map(
     order = held_out.inputs.shape[1] // held_out.targets.shape[1]
     fits = (affine_from_moments(moments, ridge, scale=scale) for ridge in ridges)
     return least_validation_error(chain([last_value(order, held_out.targets)], fits), held_out)[0]
+
+
+def maps_of_each(
+    orders: Sequence[int],
+    train: Rows,
+    validation: Rows,
+    *,
+    ridges: Sequence[float],
+    scale: str,
+) -> list[AffineMap]:
+    """Returns a `lower_map` for each of the orders, fitted to all rows that have its lags, with the ridge chosen on all
+    such validation rows; on the training rows where there is none.
+
+    train, validation: give the rows of an order.
+    """
+    maps = []
+    for order in orders:
+        rows, held_out = train(order), validation(order)
+        held_out = held_out if bool(held_out.mask.any()) else rows
+        maps.append(lower_map(centred_moments(rows), held_out, ridges=ridges, scale=scale))
+    return maps
 
 
 def fit_start_up(

@@ -25,8 +25,8 @@ from pipeline.multirun.trials import trial_table
 from pipeline.systems.registry import function, system
 from pipeline.tracking.origin import git_commit, origin_tags
 from pipeline.tracking.run import Run, create_run, where_to_look
-from pipeline.tracking.session import LOCK, PRUNED, begins_anew, checkpoints_of, nothing_left
-from pipeline.tracking.store import experiment_id, newest_run, open_store
+from pipeline.tracking.session import LOCK, PARENT, PRUNED, begins_anew, checkpoints_of, nothing_left
+from pipeline.tracking.store import experiment_id, newest_run, open_store, runs_newest_first
 
 
 def experiment_name(config: DictConfig) -> str:
@@ -130,16 +130,7 @@ def finish(run: Run, compare: Any, register: str | None, status: str, *, jobs_he
 
 
 def children_of(client: MlflowClient, run: Run) -> list[MlflowRun]:
-    found: list[MlflowRun] = []
-    token: str | None = None
-    while True:
-        page = client.search_runs(
-            [run.experiment_id], filter_string=f"tags.`mlflow.parentRunId` = '{run.id}'", page_token=token
-        )
-        found += page
-        token = page.token
-        if not token:
-            return found
+    return list(runs_newest_first(client, [run.experiment_id], f"tags.`{PARENT}` = '{run.id}'"))
 
 
 def summarised(run: Run, children: list[MlflowRun], compare: Any, name: str | None, status: str) -> bool:
