@@ -1,7 +1,8 @@
 """Hydra composes the settings of a command twice, and those of each job of a multirun; tests compose them once, where
 the second composition gives what the first gave. For each composition it also reads and parses every file of `conf/`,
 copies all schemas and lists what interpolations of defaults could name. In a process of tests each file is read once,
-schemas are not copied, and nothing is listed where defaults have no interpolation.
+schemas are not copied, nothing is listed where defaults have no interpolation, and what the same choices of groups give
+is found and merged once, before values are set.
 
 The program is as it was, and composes as Hydra does where tests start it in a process of its own.
 """
@@ -11,6 +12,8 @@ from __future__ import annotations
 import copy
 import functools
 import pickle
+from collections.abc import Callable
+from dataclasses import astuple
 from typing import Any
 
 import omegaconf
@@ -19,6 +22,7 @@ from hydra._internal import defaults_list
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.config_repository import ConfigRepository
 from hydra._internal.hydra import Hydra
+from hydra.core.config_store import ConfigStore
 from hydra.core.object_type import ObjectType
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.plugins.config_source import ConfigResult
@@ -104,7 +108,7 @@ def read_once(patch: pytest.MonkeyPatch) -> None:
     changes, and what OmegaConf's grammar made of an interpolation. Hydra gets a copy each time: it changes what it
     has read.
 
-    Other folders and the schemas are read as ever.
+    Other folders and the schemas are read as ever, and what has files of other folders is merged as ever.
     """
     load, kept = ConfigRepository.load_config, dict[tuple[str, str, str], bytes]()
     folders = {str(conf_folder()), "hydra.conf"}
@@ -120,6 +124,7 @@ def read_once(patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(ConfigRepository, "load_config", load_config)
     spare_copies_and_lists(patch)
+    choose_and_merge_once(patch, folders)
     parse = functools.cache(omegaconf.grammar_parser.parse)
     for module in (omegaconf._utils, omegaconf.base):
         patch.setattr(module, "parse", parse)
@@ -142,3 +147,45 @@ def spare_copies_and_lists(patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(ConfigRepository, "__deepcopy__", copied, raising=False)
     patch.setattr(defaults_list, "_create_interpolation_map", map_if_asked)
+
+
+def made_once(kept: dict[Any, bytes], key: Any, make: Callable[[], Any]) -> Any:
+    """Returns a copy of what was made for a key, which is made where there is none."""
+    if key not in kept:
+        kept[key] = pickle.dumps(make())
+    return pickle.loads(kept[key])  # noqa: S301
+
+
+def choose_and_merge_once(patch: pytest.MonkeyPatch, folders: set[str]) -> None:
+    """Keeps, until the patch is undone, which files choices of groups lead to, and what these give when they are
+    merged. Neither hangs on values that are set, as `seed=1`, which Hydra sets afterwards. What fails is not kept."""
+    choose, merge = defaults_list._create_defaults_list, ConfigLoaderImpl._compose_config_from_defaults_list
+    chosen, merged = dict[Any, bytes](), dict[Any, bytes]()
+
+    def known(repository: Any) -> tuple[str, ...] | None:
+        """The schemas, where all files are of the folders."""
+        others = [own.path for own in repository.get_sources() if own.scheme() != "structured"]
+        return tuple(ConfigStore.instance().repo.get("schema", ())) if folders.issuperset(others) else None
+
+    def choose_once(
+        repo: Any, config_name: str | None, overrides: Any, prepend_hydra: bool, skip_missing: bool
+    ) -> tuple[Any, Any]:
+        schemas, choices = known(repo), {key: own for key, own in vars(overrides).items() if key != "config_overrides"}
+        if schemas is None:
+            return choose(repo, config_name, overrides, prepend_hydra, skip_missing)
+        key = schemas, config_name, repr(choices), prepend_hydra, skip_missing
+        found, after = made_once(
+            chosen, key, lambda: (choose(repo, config_name, overrides, prepend_hydra, skip_missing), choices)
+        )
+        vars(overrides).update(after)
+        return found
+
+    def merge_once(loader: ConfigLoaderImpl, defaults: list[Any], repo: Any) -> DictConfig:
+        schemas = known(repo)
+        if schemas is None:
+            return merge(loader, defaults, repo)
+        key = schemas, repr([astuple(own) for own in defaults])
+        return made_once(merged, key, lambda: merge(loader, defaults, repo))
+
+    patch.setattr(defaults_list, "_create_defaults_list", choose_once)
+    patch.setattr(ConfigLoaderImpl, "_compose_config_from_defaults_list", merge_once)

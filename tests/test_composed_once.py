@@ -21,11 +21,14 @@ from pipeline.host.paths import conf_folder
 from pipeline.systems.registry import prepare_composition
 
 READ, MAP = ConfigRepository.load_config, defaults_list._create_interpolation_map  # without what the session spares
+CHOOSE, MERGE = defaults_list._create_defaults_list, ConfigLoaderImpl._compose_config_from_defaults_list
 
 
 def unpatched(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ConfigRepository, "load_config", READ)
     patch.setattr(defaults_list, "_create_interpolation_map", MAP)
+    patch.setattr(defaults_list, "_create_defaults_list", CHOOSE)
+    patch.setattr(ConfigLoaderImpl, "_compose_config_from_defaults_list", MERGE)
     if hasattr(ConfigRepository, "__deepcopy__"):
         patch.delattr(ConfigRepository, "__deepcopy__")
 
@@ -119,6 +122,27 @@ def test_files_that_were_kept_give_the_settings_of_files_that_are_read(typed: li
         assert (written(), written()) == (read, read)
     assert reads
     assert len(reads) == len(set(reads))
+
+
+@pytest.mark.usefixtures("hydra")
+def test_what_choices_give_is_found_and_merged_once_and_values_are_set_each_time(monkeypatch) -> None:
+    typed = ["+experiment=forms", "size=tiny"]
+    unpatched(monkeypatch)
+    expected = [OmegaConf.to_yaml(compose("config", [*typed, value])) for value in ("seed=1", "forms.augment=noise")]
+    calls: list[str] = []
+    monkeypatch.setattr(ConfigLoaderImpl, "_compose_config_from_defaults_list",
+                        lambda *given: (calls.append("merged"), MERGE(*given))[1])  # fmt: skip
+    monkeypatch.setattr(defaults_list, "_create_defaults_list",
+                        lambda *given, **named: (calls.append("found"), CHOOSE(*given, **named))[1])  # fmt: skip
+    read_once(monkeypatch)
+    made = [OmegaConf.to_yaml(compose("config", [*typed, value])) for value in ("seed=1", "forms.augment=noise")]
+    assert made == expected
+    assert calls == ["found", "merged"]
+    assert compose("config", [*typed, "detector=components"]).detector != compose("config", typed).detector
+    assert len(calls) == 4
+    for wrong, said in (("seed=one", "Error merging override seed=one"), ("sed=1", "Could not override 'sed'")):
+        with pytest.raises(Exception, match=said):
+            compose("config", [*typed, wrong])
 
 
 def test_a_file_of_another_folder_is_read_again(tmp_path: Path) -> None:
