@@ -3,6 +3,7 @@ trajectories, which are made once."""
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import shutil
@@ -15,6 +16,7 @@ import matplotlib as mpl
 import pytest
 import torch
 from hydra.core.global_hydra import GlobalHydra
+from mlflow.store.db import utils
 from mlflow.tracking import MlflowClient
 from omegaconf import OmegaConf
 
@@ -52,6 +54,15 @@ def files_of_conf_are_read_once_and_pictures_drawn_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         read_once(patch)
         draw_once(patch)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def migrations_of_mlflow_are_listed_once() -> Iterator[None]:
+    """MLflow imports all of them to find the newest whenever it opens another store."""
+    with pytest.MonkeyPatch.context() as patch:
+        newest = functools.cache(utils._get_latest_schema_revision)
+        patch.setattr(utils, "_get_latest_schema_revision", newest)
         yield
 
 

@@ -20,6 +20,7 @@ from pipeline.tracking.store import UI_HINT
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+    from mlflow.entities import Run as MlflowRun
     from mlflow.tracking import MlflowClient
 
 PARAMETERS_PER_BATCH = 100
@@ -47,20 +48,19 @@ def now() -> int:
 
 
 class Run:
-    """Writes to one MLflow run. Metrics are sent in the background; none is written twice, on resume neither."""
+    """Writes to one MLflow run. Metrics are sent in the background; none is written twice, on resume neither.
 
-    def __init__(self, client: MlflowClient, run_id: str) -> None:
+    known: the run as it is in the store, which is asked for it where None is given.
+    """
+
+    def __init__(self, client: MlflowClient, run_id: str, known: MlflowRun | None = None) -> None:
         self.client, self.id = client, run_id
         self._outbox = Outbox(client, run_id)
-        known = client.get_run(run_id)
-        self.name = str(known.info.run_name)
+        self._known = known or client.get_run(run_id)
+        self.name, self.experiment_id = str(self._known.info.run_name), self._known.info.experiment_id
         self._written = {
-            (key, metric.step) for key in known.data.metrics for metric in client.get_metric_history(run_id, key)
+            (key, metric.step) for key in self._known.data.metrics for metric in client.get_metric_history(run_id, key)
         }
-
-    @property
-    def experiment_id(self) -> str:
-        return self.client.get_run(self.id).info.experiment_id
 
     def metric(self, name: str, value: float, step: int = 0) -> None:
         if (name, step) in self._written:
@@ -80,7 +80,7 @@ class Run:
         from mlflow.entities import Param
 
         settings = masked_settings(settings)
-        known = self.client.get_run(self.id).data.params
+        known = self._known.data.params
         items = [Param(k, v[:LONGEST_PARAMETER]) for k, v in flatten(settings).items() if k not in known]
         for start in range(0, len(items), PARAMETERS_PER_BATCH):
             self.client.log_batch(self.id, params=items[start : start + PARAMETERS_PER_BATCH])
@@ -126,7 +126,7 @@ class Run:
         from mlflow.entities import DatasetInput, InputTag
         from mlflow.exceptions import MlflowException
 
-        inputs = self.client.get_run(self.id).inputs
+        inputs = self._known.inputs
         if inputs and inputs.dataset_inputs:
             return
         data = from_pandas(frame, source=CodeDatasetSource(tags={"source": source}), name=name, digest=digest[:36])
@@ -150,7 +150,7 @@ class Run:
 def create_run(client: MlflowClient, experiment: str, name: str, tags: Mapping[str, str]) -> Run:
     shown_tags = {key: masked(value) for key, value in tags.items()}
     run = client.create_run(experiment, run_name=name, tags={**shown_tags, "pid": str(os.getpid())})
-    return Run(client, run.info.run_id)
+    return Run(client, run.info.run_id, run)
 
 
 def keeps_models(tracking: Any) -> bool:

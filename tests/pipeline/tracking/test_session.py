@@ -5,13 +5,14 @@ from __future__ import annotations
 import signal
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 from mlflow.tracking import MlflowClient
 
 from logged import only_run
 from pipeline.host.errors import Pruned
 from pipeline.tracking import session
-from pipeline.tracking.run import create_run
+from pipeline.tracking.run import Run, create_run
 from pipeline.tracking.run_request import RunRequest
 from pipeline.tracking.store import experiment_id
 
@@ -43,6 +44,23 @@ def test_sigterm_while_a_run_is_closed_leaves_its_status(end, of_others, status,
     run = only_run(client)
     assert run.info.status == status
     assert {key: run.data.tags[key] for key in ("error", "pruned") if key in run.data.tags} == tags
+
+
+def test_a_new_run_is_not_asked_for_and_one_that_goes_on_is_asked_for_once(client: MlflowClient, monkeypatch) -> None:
+    """Over a server each question is a message."""
+    get, asked = MlflowClient.get_run, list[str]()
+    monkeypatch.setattr(MlflowClient, "get_run", lambda own, run_id: (asked.append(run_id), get(own, run_id))[1])
+    monkeypatch.setattr(Run, "text", lambda *_: None)  # MLflow asks where a text goes
+    frame = pd.DataFrame({"walk": [1, 2]})
+    created = create_run(client, experiment_id(client, "walks"), "walks-seed1", {})
+    for times in (0, 1):
+        run = Run(client, created.id) if times else created
+        run.parameters({"seed": 1})
+        run.dataset(frame, name="walks", source="made up", digest="c", context="training")
+        assert client.get_experiment(run.experiment_id).name == "walks"
+        assert asked == [created.id] * times
+    kept = get(client, created.id)
+    assert (kept.data.params, len(kept.inputs.dataset_inputs)) == ({"seed": "1"}, 1)
 
 
 def test_a_single_run_goes_on_with_no_job_of_a_multirun(client: MlflowClient) -> None:

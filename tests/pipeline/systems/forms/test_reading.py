@@ -184,7 +184,8 @@ def test_arms_are_compared_by_what_all_of_them_have() -> None:
 def test_every_experiment_of_whole_forms_runs_tiny_and_its_page_is_made_again(
     experiment: str, asked: tuple[str, ...], arms: list[str], run_pipeline: Callable, tmp_path
 ) -> None:
-    given = ("seed=0", "run_name=page", "recognition.epochs=0", "fit.epochs=1", *SMALL, "recogniser.units=8")
+    given = ("seed=0", "run_name=page", "recognition.epochs=0", "fit.epochs=1", *SMALL, "recogniser.units=8",
+             "size.sequences=2")  # fmt: skip
     result = run_pipeline(f"+experiment={experiment}", *TINY, *given, *asked)
     assert result.status == 0, result.err
     export("STAND-IN-page (data not real)", tmp_path)

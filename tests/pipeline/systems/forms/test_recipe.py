@@ -126,7 +126,7 @@ def test_every_experiment_runs_tiny_and_its_page_is_made_again(
     experiment: str, asked: tuple[str, ...], arms: list[str], run_pipeline: Callable, tmp_path
 ) -> None:
     result = run_pipeline(f"+experiment={experiment}", *SMALL, *asked, "seed=0", "run_name=page",
-                          "forms.components=false")  # fmt: skip
+                          "forms.components=false", "fit.epochs=1", "data.forms=2", "data.test=2")  # fmt: skip
     assert result.status == 0, result.err
     export("STAND-IN-page (data not real)", tmp_path)
     page = next(tmp_path.glob("*/means.csv")).parent
