@@ -12,6 +12,7 @@ Axes and features are those of the data set.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -107,8 +108,10 @@ class Person(NamedTuple):
     shifts: np.ndarray
 
 
-def walk_tracks(*, seed: int, steps: int) -> tuple[list[np.ndarray], list[str]]:
-    """Simulates 48 walks of three subjects: arrays (steps, 22) in metres at 120 Hz, and names like "walker1_03".
+@functools.lru_cache(maxsize=4)  # jobs of a multirun ask for those of the same few seeds
+def walk_tracks(*, seed: int, steps: int) -> tuple[tuple[np.ndarray, ...], tuple[str, ...]]:
+    """Simulates 48 walks of three subjects: arrays (steps, 22) in metres at 120 Hz, and names like "walker1_03". They
+    are kept for the next call, and cannot be written to.
 
     The same seed gives the same walks; fewer steps give the beginning of the same walks.
     """
@@ -119,7 +122,9 @@ def walk_tracks(*, seed: int, steps: int) -> tuple[list[np.ndarray], list[str]]:
         for walk, walk_seed in enumerate(walk_seeds, start=1):
             arrays.append(simulate_walk(person, steps=steps, seeds=walk_seed.spawn(4)))
             names.append(f"walker{subject}_{walk:02d}")
-    return arrays, names
+    for array in arrays:
+        array.setflags(write=False)
+    return tuple(arrays), tuple(names)
 
 
 def draw_person(generator: np.random.Generator) -> Person:

@@ -30,7 +30,14 @@ def column(values, name):
 def test_three_subjects_walk_sixteen_times(walks):
     values, names = walks
     assert values.shape == (48, 300, 22)
-    assert names == [f"walker{subject}_{walk:02d}" for subject in (1, 2, 3) for walk in range(1, 17)]
+    assert list(names) == [f"walker{subject}_{walk:02d}" for subject in (1, 2, 3) for walk in range(1, 17)]
+
+
+def test_walks_are_kept_for_the_next_job_and_cannot_be_written_to():
+    first, again = (walk_tracks(seed=2, steps=5)[0] for _ in range(2))
+    assert first[0] is again[0]
+    with pytest.raises(ValueError, match="read-only"):
+        first[0][:] = 0
 
 
 def test_the_seed_decides_and_fewer_steps_are_a_beginning(walks):
