@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import requests
+
+from warm_processes import Warm, tracking_server
 
 POSTGRES_USER = "nobody"  # initdb and postgres refuse to run as root
 
@@ -29,20 +29,15 @@ class Server:
     def __init__(self, folder: Path, backend: str) -> None:
         self.folder, self.backend, self.port = folder, backend, free_port()
         self.uri = f"http://127.0.0.1:{self.port}"
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: Warm | None = None
 
     def start(self) -> None:
-        command = [
-            sys.executable, "-m", "mlflow", "server", "--backend-store-uri", self.backend,
-            "--artifacts-destination", str(self.folder / "artifacts"), "--host", "127.0.0.1",
-            "--port", str(self.port), "--workers", "1",
+        options = [
+            "--backend-store-uri", self.backend, "--artifacts-destination", str(self.folder / "artifacts"),
+            "--host", "127.0.0.1", "--port", str(self.port), "--workers", "1",
         ]  # fmt: skip
-        surroundings = {**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
-        surroundings.pop("MLFLOW_TRACKING_URI", None)
-        with (self.folder / "server.log").open("ab") as log:
-            self.process = subprocess.Popen(
-                command, env=surroundings, cwd=self.folder, stdout=log, stderr=log, start_new_session=True
-            )
+        without_jobs = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+        self.process = Warm(tracking_server, *options, folder=self.folder, **without_jobs)
 
     def wait(self, seconds: float = 180) -> None:
         end = time.monotonic() + seconds
@@ -50,14 +45,15 @@ class Server:
             with suppress(requests.RequestException):
                 if requests.get(f"{self.uri}/health", timeout=5).ok:
                     return
-            time.sleep(0.2)
-        raise AssertionError((self.folder / "server.log").read_text()[-3000:])
+            assert self.process is not None
+            assert self.process.process.is_alive(), self.process.result()
+            time.sleep(0.1)
+        self.kill()
+        raise AssertionError(f"{self.uri} did not answer in {seconds} s")
 
     def kill(self) -> None:
         if self.process is not None:
-            with suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait(20)
+            self.process.kill()
             self.process = None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -40,6 +39,7 @@ from models.trace.parallel import OverRanks
 from pipeline.host.torchrun import refuse_unlike
 from pipeline.job import checkpoint
 from small_problems import oscillation, with_gap
+from warm_processes import server
 
 Found = dict[str, Any]
 TRAIN, VALIDATION = oscillation(1, sequences=5), oscillation(2, sequences=3)
@@ -247,9 +247,7 @@ def plain(value: Any) -> Any:
 
 def on_ranks(work: Callable[..., Found], folder: Path, *, count: int = 2, **arguments: Any) -> list[Found]:
     """What each of `count` processes found. The imports are made once, in the server they are forked from."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["rank_work", "pipeline.systems.psrnn.recipe", "hydra"])
-    ranks = [context.Process(target=joined, args=(work, arguments, i, count, folder)) for i in range(count)]
+    ranks = [server().Process(target=joined, args=(work, arguments, i, count, folder)) for i in range(count)]
     for process in ranks:
         process.start()
     for process in ranks:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import mlflow
@@ -11,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from command_lines import started
 from warm_processes import ended, script
 
 SCRIPT = Path(__file__).parents[1] / "examples" / "csv_to_served_forecast.py"
@@ -29,7 +27,7 @@ def last_value_rmse(values: np.ndarray, horizon: int) -> float:
 
 @pytest.mark.slow
 def test_synthetic_csv_to_forecast(store, client, tmp_path: Path) -> None:
-    result = started([sys.executable, str(SCRIPT), "--seed", "3", *SMALLEST], folder=tmp_path, seconds=200)
+    result = ended(script, str(SCRIPT), "--seed", "3", *SMALLEST, folder=tmp_path)
     assert result.status == 0, result.err
     assert "SYNTHETIC data, 400 rows" in result.out
     assert "seed 3" in result.out

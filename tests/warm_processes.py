@@ -11,22 +11,25 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable
+from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from command_lines import Result
 
-# `pipeline` comes first, which keeps MLflow from sending telemetry
-PRELOADED = [
-    "pipeline.systems.psrnn.recipe", "hydra", "torch._dynamo", "pandas", "scipy.stats", "mlflow.pyfunc.scoring_server",
-    "mlflow.store.tracking.sqlalchemy_workspace_store", "pipeline.tracking.database", "ipykernel.kernelapp",
-]  # fmt: skip
+HERE = str(Path(__file__).parent)
 
 
 def server() -> ForkServerContext:
+    """The server, which begins with this module's folder among those that Python imports from."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(PRELOADED)
+    context.set_forkserver_preload(["warm_imports"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", HERE, prepend=os.pathsep)
+        forkserver.ensure_running()
     return context
 
 
@@ -46,6 +49,26 @@ def code(text: str, *arguments: str) -> None:
     """`python -c TEXT …`."""
     sys.argv = ["-c", *arguments]
     exec(text, {"__name__": "__main__"})  # noqa: S102
+
+
+def serving(*arguments: str) -> None:
+    """`python -m pipeline.serving …`."""
+    sys.argv = ["serving", *arguments]
+    importlib.import_module("pipeline.serving").main()
+
+
+def tracking_server(*arguments: str) -> None:
+    """`mlflow server …`, whose uvicorn answers in this process instead of in one that imports all anew."""
+    import mlflow.server
+    import uvicorn
+    from mlflow.cli import cli
+
+    def answered_here(command: list[str], extra_env: dict[str, str], **_: Any) -> None:
+        os.environ.update(extra_env)
+        uvicorn.main(command[command.index("uvicorn") + 1 :])
+
+    mlflow.server._exec_cmd = answered_here
+    cli(["server", *arguments])
 
 
 def kernel(*arguments: str) -> None:

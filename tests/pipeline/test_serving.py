@@ -38,11 +38,9 @@ from pipeline.tracking.model import model_parts
 from pipeline.tracking.registry import best_version, move_alias, refuse_other_data, register
 from pipeline.tracking.store import open_store
 from served_in_process import answered, application, in_process
-from warm_processes import ended, program
+from warm_processes import Warm, ended, program, serving
 
 SETTINGS = ("data=swimmer", "size=tiny", "refine=none", "tracking.detail=summary", "features.count=5")
-STRICT = ("-m", "pipeline.serving")
-PLAIN = ("-m", "mlflow", "models", "serve", "--env-manager", "local", "-m")
 ROW = [0.1] * 5  # the swimmer has five columns
 NAMES = ["nose_angle", "joint_1_sin", "joint_1_cos", "joint_2_sin", "joint_2_cos"]
 
@@ -59,22 +57,31 @@ def trained(tmp_path_factory: pytest.TempPathFactory, swimmer_root: Path) -> dic
     return environment
 
 
-def started(arguments: list[str], environment: dict[str, str]) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def strict(trained: dict[str, str]) -> Iterator[str]:
+    port = free_port()
+    address = f"http://127.0.0.1:{port}/invocations"
+    server = Warm(serving, "models:/swimmer@best", "--port", str(port), folder=Path.cwd(), **trained)
+    try:
+        server.wait_for(f"models:/swimmer@best answers at {address}; Ctrl-C ends it")
+        yield address
+    finally:
+        server.kill()
+
+
+@pytest.fixture(scope="module")
+def plain(trained: dict[str, str]) -> Iterator[str]:
     sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
-    from model_server import stop, wait_until_up
+    from model_server import serve_command, stop, wait_until_up
 
     port = free_port()
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
-            [sys.executable, *arguments, "--port", str(port)],
-            env=environment, stdout=log, stderr=log, start_new_session=True,
+            [sys.executable, "-m", *serve_command("models:/swimmer@best", port=port)],
+            env=trained, stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
         try:
             wait_until_up(f"http://127.0.0.1:{port}", process, log)
-            if arguments[1] == "pipeline.serving":
-                log.seek(0)
-                ready = f"models:/swimmer@best answers at http://127.0.0.1:{port}/invocations; Ctrl-C ends it\n"
-                assert log.read().decode().endswith(ready)
             yield f"http://127.0.0.1:{port}/invocations"
         finally:
             stop(process)
@@ -87,16 +94,6 @@ def test_a_port_that_is_none_is_refused(port: str, monkeypatch, capsys) -> None:
         options()
     said = capsys.readouterr().err.splitlines()[-1]
     assert ("invalid port value: 'http'" if port == "http" else f"must lie between 0 and 65535, got {port}") in said
-
-
-@pytest.fixture(scope="module")
-def strict(trained: dict[str, str]) -> Iterator[str]:
-    yield from started([*STRICT, "models:/swimmer@best"], trained)
-
-
-@pytest.fixture(scope="module")
-def plain(trained: dict[str, str]) -> Iterator[str]:
-    yield from started([*PLAIN, "models:/swimmer@best"], trained)
 
 
 def post(address: str, payload: object, content_type: str = "application/json") -> requests.Response:

@@ -7,7 +7,6 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -30,22 +29,23 @@ def sources() -> list[Path]:
     return found
 
 
-def called(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
-    """Every call with the dotted name it is made by."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            yield ast.unparse(node.func), node
+def dotted(node: ast.expr) -> str:
+    """The name by which something is reached, as `np.load`; what is no name is left out."""
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def sins(code: str) -> list[str]:
     """What `code` does that it may not: pickles, unsafe YAML, archives unpacked to disk, shells, durations by the clock
     on the wall."""
-    tree = ast.parse(code)
-    imports = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
-    imports += [str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    nodes = list(ast.walk(ast.parse(code)))
+    imports = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    imports += [str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)]
     found = [name for name in imports if name.split(".")[0] in PICKLES]
-    for name, call in called(tree):
-        given = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
+    for call in (node for node in nodes if isinstance(node, ast.Call)):
+        name = dotted(call.func)
+        given = {word.arg: ast.unparse(word.value) for word in call.keywords if word.arg in ("allow_pickle", "shell")}
         if name in ("np.load", "np.save", "np.savez", "np.savez_compressed") and given.get("allow_pickle") != "False":
             found.append(f"{name} without allow_pickle=False")
         if name.rpartition(".")[2] in UNPACKERS or re.fullmatch(r"torch\.(load|save)|.*\.(read|to)_pickle", name):

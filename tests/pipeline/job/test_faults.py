@@ -34,19 +34,17 @@ TINY = (
 )  # fmt: skip
 BARE = (*TINY, "tracking.log_model=false")
 LOAD = "pipeline.systems.psrnn.recipe:load_stage"
-# stage → function that the signal comes in, and at which of its calls
-PLACES = {
-    "features": ("pipeline.systems.psrnn.two_stage:draw_features", 1),
-    "two_stage": ("models.psrnn.fit:two_stage_regression", 1),
-    "bptt": ("pipeline.job.fit:Fit._epoch", 2),
-    "checkpoint": ("os:fsync", 1),
-    "evaluate": ("pipeline.systems.psrnn.evaluate:horizon_errors", 2),
-    "model": ("mlflow.pyfunc:log_model", 1),
-}
-# SIGTERM becomes the same exception wherever it comes, so three places suffice: in the loop, while a file is written
-# and in the last stage.
-STAGES = {signal.SIGKILL: tuple(PLACES), signal.SIGTERM: ("bptt", "checkpoint", "model")}
-SIGNALS = pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["SIGKILL", "SIGTERM"])
+# the signal, the function that it comes in, and at which of its calls. SIGTERM becomes the same exception wherever it
+# comes, so one place suffices: while a file is written.
+STOPS = (
+    (signal.SIGKILL, "pipeline.systems.psrnn.two_stage:draw_features", 1),
+    (signal.SIGKILL, "models.psrnn.fit:two_stage_regression", 1),
+    (signal.SIGKILL, "pipeline.job.fit:Fit._epoch", 2),
+    (signal.SIGTERM, "os:fsync", 1),
+    (signal.SIGKILL, "os:fsync", 1),
+    (signal.SIGKILL, "pipeline.systems.psrnn.evaluate:horizon_errors", 2),
+    (signal.SIGKILL, "mlflow.pyfunc:log_model", 1),
+)
 
 
 def all_runs(client: MlflowClient) -> list[Run]:
@@ -81,10 +79,9 @@ def undisturbed(run_pipeline: Any, client: MlflowClient) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@SIGNALS
-def test_stopped_in_every_stage_one_after_the_other(number: signal.Signals, run_pipeline, client, store: Path) -> None:
+def test_stopped_in_every_stage_one_after_the_other(run_pipeline, client, store: Path) -> None:
     resume: tuple[str, ...] = ()
-    for place, calls in (PLACES[stage] for stage in STAGES[number]):
+    for number, place, calls in STOPS:
         stop_in(place, store, *TINY, *resume, number=number, calls=calls)
         assert only_run(client).info.status == ("RUNNING" if number == signal.SIGKILL else "KILLED")
         resume = ("resume=true",)
@@ -98,11 +95,9 @@ def test_stopped_in_every_stage_one_after_the_other(number: signal.Signals, run_
     assert numbers(client, resumed) == undisturbed(run_pipeline, client)
 
 
-@SIGNALS
-def test_stopped_while_loading_there_is_nothing_to_resume(
-    number: signal.Signals, run_pipeline, client, store: Path
-) -> None:
-    stop_in(LOAD, store, *BARE, number=number)
+def test_stopped_while_loading_there_is_nothing_to_resume(run_pipeline, client, store: Path) -> None:
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        stop_in(LOAD, store, *BARE, number=number)
     assert all_runs(client) == []
     assert (
         "no unfinished run has these settings and this data; start without" in run_pipeline(*BARE, "resume=true").error
@@ -199,9 +194,19 @@ NO_MEMORY = {
 
 
 @pytest.mark.parametrize("error", NO_MEMORY.values(), ids=NO_MEMORY)
-def test_two_stage_regression_halves_its_chunk(error: Exception, run_pipeline, client, monkeypatch) -> None:
+def test_each_error_of_too_little_memory_is_known(error: Exception) -> None:
+    def limited(chunk: int) -> int:
+        if chunk > 130:
+            raise error
+        return chunk
+
+    with pytest.warns(UserWarning, match="out of memory; initialise.chunk is halved to"):
+        assert halving(limited, chunk=512, key="initialise.chunk") == 128
+
+
+def test_two_stage_regression_halves_its_chunk(run_pipeline, client, monkeypatch) -> None:
     expected = undisturbed(run_pipeline, client)
-    monkeypatch.setattr("models.psrnn.fit.two_stage_regression", memory_for(130, error))
+    monkeypatch.setattr("models.psrnn.fit.two_stage_regression", memory_for(130, NO_MEMORY["gpu"]))
     with pytest.warns(UserWarning, match="out of memory") as said:
         assert run_pipeline(*BARE, "initialise.chunk=512").status == 0
     assert [str(warning.message) for warning in said] == [

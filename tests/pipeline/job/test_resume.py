@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import time
 from pathlib import Path
 
 import pytest
 
+from killing import stop_in
 from pipeline.host.locks import file_lock
-from warm_processes import begin, program, server
 
+EPOCHS, CALLS = 8, 20  # of the loss, of which each epoch makes several
 ARGUMENTS = (
-    "+experiment=mocap", "size=tiny", "size.epochs=60", "refine.epochs=60", "refine.learning_rate=0.02",
+    "+experiment=mocap", "size=tiny", f"size.epochs={EPOCHS}", f"refine.epochs={EPOCHS}", "refine.learning_rate=0.02",
     "data.source=stand_in", "threads=1", "tracking.log_model=false", "tracking.detail=summary",
 )  # fmt: skip
 CURVES = [f"bptt/{part}_mse" for part in ("train", "validation", "test")] + ["bptt/learning_rate", "bptt/accepted"]
@@ -26,28 +25,8 @@ def curve(client, run_id: str) -> dict[str, list[tuple[int, float]]]:
     return {key: sorted((m.step, m.value) for m in client.get_metric_history(run_id, key)) for key in CURVES}
 
 
-def kill_in_the_middle(folder: Path, client) -> int:
-    """Start in a process of its own, SIGKILL it after some epochs; returns how many it had logged."""
-    process = server().Process(target=begin, args=(program, ARGUMENTS, dict(os.environ), folder, [folder / "log"]))
-    process.start()
-    try:
-        deadline = time.monotonic() + 90
-        while time.monotonic() < deadline:
-            assert process.exitcode is None, "it ended before it could be killed"
-            found = runs(client)
-            logged = len(client.get_metric_history(found[0].info.run_id, "bptt/train_mse")) if found else 0
-            if logged >= 5:
-                return logged
-            time.sleep(0.05)
-        raise AssertionError("no epoch was logged in 90 s")
-    finally:
-        process.kill()
-        process.join()
-
-
-def test_killed_and_resumed_equals_undisturbed(run_pipeline, client, tmp_path: Path) -> None:
-    logged = kill_in_the_middle(tmp_path, client)
-    assert logged < 60
+def test_killed_within_an_epoch_and_resumed_equals_undisturbed(run_pipeline, client, store: Path) -> None:
+    stop_in("models.forecasting.bptt:TruncatedBPTT.loss", store, *ARGUMENTS, calls=CALLS)
     (killed,) = runs(client)
     assert killed.info.status == "RUNNING"
     result = run_pipeline(*ARGUMENTS, "resume=true")
@@ -58,7 +37,7 @@ def test_killed_and_resumed_equals_undisturbed(run_pipeline, client, tmp_path: P
     assert run_pipeline(*ARGUMENTS).status == 0
     (whole,) = [run for run in runs(client) if run.info.run_id != killed.info.run_id]
     steps = [step for step, _ in curve(client, killed.info.run_id)["bptt/train_mse"]]
-    assert steps == list(range(61))
+    assert steps == list(range(EPOCHS + 1))
     assert curve(client, killed.info.run_id) == curve(client, whole.info.run_id)
     for name, value in whole.data.metrics.items():
         if not name.endswith("/seconds"):
@@ -66,16 +45,16 @@ def test_killed_and_resumed_equals_undisturbed(run_pipeline, client, tmp_path: P
 
 
 def test_resume_refuses_a_run_that_goes_on_elsewhere(run_pipeline, client, store: Path, monkeypatch) -> None:
-    tiny = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "refine=none")
+    told = (*TINY, "tracking.detail=full", "evaluate.horizons=[1]")
     with monkeypatch.context() as patch:
         patch.setattr("pipeline.systems.psrnn.evaluate.baselines", fail)
-        assert "stopped on purpose" in run_pipeline(*tiny).error
+        assert "stopped on purpose" in run_pipeline(*told).error
     (run,) = runs(client)
     assert run.info.status == "FAILED"
     assert run.data.tags["error"] == "stopped on purpose"
     with file_lock(store / "checkpoints" / run.info.run_id / "lock", wait=False):
-        assert "still goes on in another process" in run_pipeline(*tiny, "resume=true").error
-    resumed = run_pipeline(*tiny, "resume=true", "run_name=typed_now")
+        assert "still goes on in another process" in run_pipeline(*told, "resume=true").error
+    resumed = run_pipeline(*told, "resume=true", "run_name=typed_now")
     assert resumed.status == 0, resumed.err
     assert runs(client)[0].info.status == "FINISHED"
     assert f"run: {run.info.run_name} · STAND-IN DATA (not real) ({run.info.run_id})" in resumed.out
@@ -87,13 +66,13 @@ def fail(*_: object) -> None:
 
 
 def test_a_damaged_checkpoint_is_named(run_pipeline, client, store: Path, monkeypatch) -> None:
-    tiny = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "tracking.detail=summary")
+    damaged = (*TINY, "refine=bptt")
     with monkeypatch.context() as patch:
         patch.setattr("pipeline.systems.psrnn.evaluate.baselines", fail)
-        assert run_pipeline(*tiny).status != 0
+        assert run_pipeline(*damaged).status != 0
     path = store / "checkpoints" / runs(client)[0].info.run_id / "bptt.npz"
     path.write_bytes(path.read_bytes()[:500])
-    assert "is not a complete checkpoint" in run_pipeline(*tiny, "resume=true").error
+    assert "is not a complete checkpoint" in run_pipeline(*damaged, "resume=true").error
 
 
 TINY = (

@@ -16,7 +16,10 @@ from pipeline.host.devices import gpu_of_job, pick_device
 from pipeline.systems.psrnn import recipe as psrnn
 from warm_processes import ended
 
-QUICK = ("refine=none", "features.count=2", "evaluate.horizons=[1]", "evaluate.orders=[]", "tracking.detail=summary")
+QUICK = (
+    "refine=none", "features.count=2", "evaluate.horizons=[1]", "evaluate.orders=[]", "tracking.detail=summary",
+    "tracking.log_model=false",
+)  # fmt: skip
 
 RAY = ("+hydra.launcher.ray.init.num_cpus=2", "+hydra.launcher.ray.init.include_dashboard=false")
 NEEDS_RAY = pytest.mark.skipif(
