@@ -4,7 +4,8 @@ copies all schemas and lists what interpolations of defaults could name. In a pr
 schemas are not copied, nothing is listed where defaults have no interpolation, and what the same choices of groups give
 is found and merged once, before values are set.
 
-The program is as it was, and composes as Hydra does where tests start it in a process of its own.
+The program is as it was, and composes as Hydra does where tests start it in an interpreter of its own; processes that
+are forked (`warm_processes`) have what stands here too.
 """
 
 from __future__ import annotations

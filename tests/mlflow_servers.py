@@ -13,7 +13,7 @@ from pathlib import Path
 
 import requests
 
-from warm_processes import Warm, tracking_server
+from warm_processes import Warm, mlflow
 
 POSTGRES_USER = "nobody"  # initdb and postgres refuse to run as root
 
@@ -33,11 +33,11 @@ class Server:
 
     def start(self) -> None:
         options = [
-            "--backend-store-uri", self.backend, "--artifacts-destination", str(self.folder / "artifacts"),
+            "server", "--backend-store-uri", self.backend, "--artifacts-destination", str(self.folder / "artifacts"),
             "--host", "127.0.0.1", "--port", str(self.port), "--workers", "1",
         ]  # fmt: skip
         without_jobs = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
-        self.process = Warm(tracking_server, *options, folder=self.folder, **without_jobs)
+        self.process = Warm(mlflow, *options, folder=self.folder, **without_jobs)
 
     def wait(self, seconds: float = 180) -> None:
         end = time.monotonic() + seconds

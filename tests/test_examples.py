@@ -1,4 +1,4 @@
-"""The example from a CSV to a forecast, as a newcomer starts it, in a process of its own."""
+"""The example from a CSV to a forecast, as a newcomer starts it, in a process of its own that need not import all."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from warm_processes import ended, script
+from warm_processes import ended, example
 
 SCRIPT = Path(__file__).parents[1] / "examples" / "csv_to_served_forecast.py"
 ROWS, FIRST, HORIZON = 400, 10, 3
@@ -27,7 +27,7 @@ def last_value_rmse(values: np.ndarray, horizon: int) -> float:
 
 @pytest.mark.slow
 def test_synthetic_csv_to_forecast(store, client, tmp_path: Path) -> None:
-    result = ended(script, str(SCRIPT), "--seed", "3", *SMALLEST, folder=tmp_path)
+    result = ended(example, str(SCRIPT), "--seed", "3", *SMALLEST, folder=tmp_path)
     assert result.status == 0, result.err
     assert "SYNTHETIC data, 400 rows" in result.out
     assert "seed 3" in result.out
@@ -89,7 +89,7 @@ def test_one_error_line_and_no_output(store, tmp_path: Path, cell: str, horizon:
     values = [f"{np.sin(t / 3):.4f},{np.cos(t / 5):.4f}" for t in range(ROWS)]
     csv.write_text("\n".join(["a,b", *values[:5], f"0.5,{cell}", *values[6:]]) + "\n")
     arguments = ("--csv", str(csv), *SMALLEST, "--horizon", horizon, "--output", str(tmp_path / "results"))
-    result = ended(script, str(SCRIPT), *arguments, folder=tmp_path)
+    result = ended(example, str(SCRIPT), *arguments, folder=tmp_path)
     assert message in result.error
     (command,) = [line for line in result.out.splitlines() if line.startswith("training: ")]
     assert "features.count=5" in command

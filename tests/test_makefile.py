@@ -142,7 +142,7 @@ def loader():
     GlobalHydra.instance().clear()
 
 
-PARTS = 12  # of the commands, which are tested by themselves
+PARTS = 4  # of the commands, which are tested by themselves
 NOT_COMPOSED = {"seed", "contender"}  # any number; and files of which each is composed in a test of its own
 
 

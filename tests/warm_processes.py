@@ -6,6 +6,8 @@ import importlib
 import multiprocessing
 import os
 import runpy
+import shlex
+import subprocess
 import sys
 import tempfile
 import time
@@ -14,6 +16,7 @@ from collections.abc import Callable
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -45,6 +48,22 @@ def script(path: str, *arguments: str) -> None:
     runpy.run_path(path, run_name="__main__")
 
 
+def example(path: str, *arguments: str) -> None:
+    """`python PATH …`, whose `python -m pipeline …` is forked from it."""
+    run = subprocess.run
+
+    def forked(command: list[str], **named: Any) -> subprocess.CompletedProcess[Any]:
+        if command[1:3] != ["-m", "pipeline"]:
+            return run(command, **named)
+        process = multiprocessing.get_context("fork").Process(target=program, args=command[3:])
+        process.start()
+        process.join()
+        return subprocess.CompletedProcess(command, process.exitcode or 0)
+
+    subprocess.run = forked
+    script(path, *arguments)
+
+
 def code(text: str, *arguments: str) -> None:
     """`python -c TEXT …`."""
     sys.argv = ["-c", *arguments]
@@ -57,18 +76,22 @@ def serving(*arguments: str) -> None:
     importlib.import_module("pipeline.serving").main()
 
 
-def tracking_server(*arguments: str) -> None:
-    """`mlflow server …`, whose uvicorn answers in this process instead of in one that imports all anew."""
-    import mlflow.server
+def mlflow(*arguments: str) -> None:
+    """`mlflow server …` and `mlflow models serve …`, whose uvicorn answers in this process instead of in one that
+    imports all anew."""
     import uvicorn
+    from mlflow import server
     from mlflow.cli import cli
+    from mlflow.pyfunc import backend
 
-    def answered_here(command: list[str], extra_env: dict[str, str], **_: Any) -> None:
-        os.environ.update(extra_env)
-        uvicorn.main(command[command.index("uvicorn") + 1 :])
+    def answered_here(command: list[str], **named: Any) -> None:
+        os.environ.update(named.get("extra_env") or named["env"])
+        words = shlex.split(" ".join(command))
+        uvicorn.main(words[words.index("uvicorn") + 1 :])
 
-    mlflow.server._exec_cmd = answered_here
-    cli(["server", *arguments])
+    server._exec_cmd = answered_here
+    backend.subprocess = SimpleNamespace(Popen=answered_here)
+    cli(arguments)
 
 
 def kernel(*arguments: str) -> None:
@@ -142,6 +165,9 @@ class Warm:
         """What it has printed so far."""
         return self.streams[0].read_text(encoding="utf-8") if self.streams[0].exists() else ""
 
+    def poll(self) -> int | None:
+        return self.process.exitcode
+
     def kill(self) -> None:
         with self.files:
             self.process.kill()
@@ -171,7 +197,7 @@ class WarmKernel:
             time.sleep(0.01)
 
     def poll(self) -> int | None:
-        return self.warm.process.exitcode
+        return self.warm.poll()
 
     def wait(self) -> int:
         return self.warm.result().status

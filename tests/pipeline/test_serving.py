@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import math
 import os
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -26,6 +25,7 @@ from mlflow.tracking import MlflowClient
 from starlette.responses import StreamingResponse
 
 from mlflow_servers import free_port
+from model_server import serve_command, wait_until_up
 from models.baselines.persistence import Persistence
 from models.forecasting.forecaster import Forecaster
 from models.forecasting.intervals import calibrate
@@ -39,6 +39,7 @@ from pipeline.tracking.registry import best_version, move_alias, refuse_other_da
 from pipeline.tracking.store import open_store
 from served_in_process import answered, application, in_process
 from warm_processes import Warm, ended, program, serving
+from warm_processes import mlflow as mlflow_command
 
 SETTINGS = ("data=swimmer", "size=tiny", "refine=none", "tracking.detail=summary", "features.count=5")
 ROW = [0.1] * 5  # the swimmer has five columns
@@ -71,20 +72,14 @@ def strict(trained: dict[str, str]) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def plain(trained: dict[str, str]) -> Iterator[str]:
-    sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
-    from model_server import serve_command, stop, wait_until_up
-
     port = free_port()
-    with tempfile.TemporaryFile() as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", *serve_command("models:/swimmer@best", port=port)],
-            env=trained, stdout=log, stderr=log, start_new_session=True,
-        )  # fmt: skip
-        try:
-            wait_until_up(f"http://127.0.0.1:{port}", process, log)
-            yield f"http://127.0.0.1:{port}/invocations"
-        finally:
-            stop(process)
+    command = serve_command("models:/swimmer@best", port=port)
+    server = Warm(mlflow_command, *command[1:], folder=Path.cwd(), **trained)
+    try:
+        wait_until_up(f"http://127.0.0.1:{port}", server, io.BytesIO())
+        yield f"http://127.0.0.1:{port}/invocations"
+    finally:
+        server.kill()
 
 
 @pytest.mark.parametrize("port", ["70000", "-1", "65536", "http"])

@@ -20,7 +20,7 @@ from pipeline.tracking.server import RETRIES, wait_for_server
 from pipeline.tracking.store import experiment_id, open_store
 from warm_processes import Warm, code
 
-JOBS, STEPS = 4, 500
+JOBS, STEPS = 4, 250
 CODE = """
 import sys, time
 from pipeline.tracking.run import create_run
@@ -99,7 +99,7 @@ def test_server_killed_and_back_in_the_middle(store: Path, sqlite_server: Server
     for process in (living, killed):
         process.wait_for("begun")
     sqlite_server.kill()
-    time.sleep(3)
+    time.sleep(1.5)
     killed.kill()
     client = MlflowClient(sqlite_server.uri)
     sqlite_server.start()
