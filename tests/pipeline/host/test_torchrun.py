@@ -38,9 +38,15 @@ if "STOPPING" in os.environ:
 """
 
 
+def torchrun(*arguments: str, folder: Path) -> Result:
+    """`torchrun --nproc-per-node 2 -m pipeline …`."""
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    return started([*command, "-m", "pipeline", *arguments], folder=folder, seconds=280)
+
+
 @pytest.fixture
 def two_forked(store: Path) -> Callable[..., Result]:
-    """`torchrun --nproc-per-node 2 -m pipeline …` with ranks that need not import what a run does."""
+    """The same, with ranks that need not import what a run does."""
     return partial(ended, two_ranks, folder=store.parent)
 
 
@@ -74,8 +80,8 @@ def of_one_process(client, run_pipeline) -> dict[tuple[str, int], float]:
 
 
 @pytest.mark.slow
-def test_two_processes_make_one_run_with_the_numbers_of_one(two_forked, run_pipeline, client) -> None:
-    result = two_forked(*TINY)
+def test_two_processes_make_one_run_with_the_numbers_of_one(run_pipeline, client, store: Path) -> None:
+    result = torchrun(*TINY, folder=store.parent)
     assert result.status == 0, result.err
     assert result.out.count("evaluate …") == result.out.count(" on validation, ") == 1
     run = only_run(client)
@@ -122,26 +128,14 @@ def test_a_rank_that_is_killed_ends_all_with_a_message(two_forked, client, tmp_p
     ("arguments", "said"),
     [
         (("-m", *TINY, "seed=0,1"), "a multirun is for one process; start it with python -m pipeline"),
+        ((*TINY, "refine.horizon=0"), "refine.horizon=0 must be greater than 0"),
         (("recipe=ssgp",), "recipe=ssgp is for one process; start it with python -m pipeline, not with torchrun"),
     ],
-    ids=["multirun", "recipe"],
+    ids=["multirun", "setting", "recipe"],
 )
 def test_what_all_ranks_refuse_is_said_once(arguments: tuple[str, ...], said: str, two_forked, client) -> None:
     (line,) = error_lines(two_forked(*arguments))
     assert said in line
-    assert_no_runs(client)
-
-
-@pytest.mark.slow
-def test_torchrun_itself_starts_ranks_of_which_one_speaks(client, store: Path) -> None:
-    """With a setting that is refused before a rank imports what a run does."""
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "pipeline"]
-    found = started([*command, *TINY, "refine.horizon=0"], folder=store.parent, seconds=280)
-    assert error_lines(found) == ["error: refine.horizon=0 must be greater than 0"]
-    assert_no_runs(client)
-
-
-def assert_no_runs(client) -> None:
     assert client.search_runs([e.experiment_id for e in client.search_experiments()]) == []
 
 
