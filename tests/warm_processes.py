@@ -95,9 +95,14 @@ def mlflow(*arguments: str) -> None:
 
 
 def kernel(*arguments: str) -> None:
-    """`python -m ipykernel_launcher …`, in a process group of its own."""
+    """`python -m ipykernel_launcher …`, in a process group of its own.
+
+    Matplotlib is imported already: it is told of a notebook's backend here, a new kernel by its environment.
+    """
+    import matplotlib as mpl
     from ipykernel.kernelapp import launch_new_instance
 
+    mpl.use("module://matplotlib_inline.backend_inline")
     os.setsid()
     launch_new_instance(argv=list(arguments))
 

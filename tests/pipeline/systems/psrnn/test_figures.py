@@ -139,7 +139,8 @@ class Kept:
 
     def get_run(self, run_id: str) -> Any:
         assert run_id == "a"
-        return SimpleNamespace(data=SimpleNamespace(metrics={}), info=SimpleNamespace(run_name="a run"))
+        info = SimpleNamespace(run_name="a run", experiment_id="0")
+        return SimpleNamespace(data=SimpleNamespace(metrics={}), info=info)
 
     def log_figure(self, run_id: str, figure: Figure, path: str) -> None:
         assert run_id == "a"
