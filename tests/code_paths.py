@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from models.baselines.autoregression import VAR
 from models.baselines.echo_state import EchoState
@@ -30,7 +30,7 @@ from models.psrnn.initialise import Frequencies, build_psrnn, feature_stream
 from models.psrnn.projection import find_projections, projected
 from models.psrnn.two_stage import two_stage_regression, whiten_observations
 from models.psrnn.windows import extract_windows
-from models.ssgp.fit import MarginalLikelihood
+from models.ssgp.fit import train
 from models.ssgp.model import SSGP
 from models.ssgp.moments import in_blocks
 from models.theory.dense import KernelSpectrum
@@ -91,22 +91,17 @@ def frequencies(sampler: Sampler, dtype: torch.dtype) -> Frequencies:
     )
 
 
-def step(loss: Tensor, parameters: list[nn.Parameter], *, rate: float) -> None:
-    """Of gradient descent, without an optimiser: the import of torch's takes longer than all of this program."""
-    gradients = torch.autograd.grad(loss, parameters)
-    with torch.no_grad():
-        for parameter, gradient in zip(parameters, gradients, strict=True):
-            parameter -= rate * gradient
-
-
 def refined(model: Any, parts: Parts) -> Tensor:
-    """Predictions after two epochs."""
-    work, order = TruncatedBPTT(model, parts.train, horizon=20, batch_size=4), chance(5)
+    """Predictions after two epochs of Adam."""
+    work = TruncatedBPTT(model, parts.train, horizon=20, batch_size=4)
     parameters = work.parameters()
+    optimizer, order = torch.optim.Adam(parameters, lr=1e-2), chance(5)
     for _ in range(2):
         work.refresh()
         for batch in work.batches(order):
-            step(work.loss(batch).mean, parameters, rate=0.1)
+            optimizer.zero_grad()
+            work.loss(batch).mean.backward(inputs=parameters)
+            optimizer.step()
     return parts.predicted(model)
 
 
@@ -151,9 +146,7 @@ def kernels(dtype: torch.dtype) -> Numbers:
     targets = inputs.sin().sum(1) + 0.1 * normal(3000, seed=2)
     process = SSGP(drawn[:20].to(dtype))
     stream = in_blocks(inputs[:500].to(dtype), targets[:500].to(dtype))
-    likelihood = MarginalLikelihood(process, stream, iterations=10)
-    for iteration in range(10):
-        step(likelihood.loss(iteration).total, likelihood.parameters(), rate=0.1)
+    train(process, stream, iterations=10, learning_rate=0.1)
     yield "ssgp", process.posterior(stream).predict(inputs[500:600].to(dtype)).mean.detach()
     kernel = KernelSpectrum((-(torch.cdist(inputs[:100], inputs[:100]) ** 2) / 18).exp())
     yield "theory", torch.tensor(kernel.approximation(features[:100], ridge=1e-2), dtype=torch.float64)

@@ -35,15 +35,17 @@ TINY = (
 BARE = (*TINY, "tracking.log_model=false")
 LOAD = "pipeline.systems.psrnn.recipe:load_stage"
 # the signal, the function that it comes in, and at which of its calls. SIGTERM becomes the same exception wherever it
-# comes, so one place suffices: while a file is written.
+# comes, so three places suffice: in the loop, while a file is written and in the last stage.
 STOPS = (
     (signal.SIGKILL, "pipeline.systems.psrnn.two_stage:draw_features", 1),
     (signal.SIGKILL, "models.psrnn.fit:two_stage_regression", 1),
     (signal.SIGKILL, "pipeline.job.fit:Fit._epoch", 2),
+    (signal.SIGTERM, "pipeline.job.fit:Fit._epoch", 1),
     (signal.SIGTERM, "os:fsync", 1),
     (signal.SIGKILL, "os:fsync", 1),
     (signal.SIGKILL, "pipeline.systems.psrnn.evaluate:horizon_errors", 2),
     (signal.SIGKILL, "mlflow.pyfunc:log_model", 1),
+    (signal.SIGTERM, "mlflow.pyfunc:log_model", 1),
 )
 
 

@@ -65,6 +65,7 @@ def heavy(text: str) -> set[str]:
         (["+experiment=mocap", "--cfg", "job"], "readout:"),
         (["features.count=-1"], "error: features.count=-1 must be greater than 0"),
         (["featrues.count=5"], "error: featrues is not a setting"),
+        (["refine.epoch=3"], "error: refine.epoch is not a setting"),
         (["sampler=orthogonl"], "error: sampler=orthogonl is unknown"),
     ],
 )
