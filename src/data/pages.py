@@ -19,6 +19,7 @@ SIDES = ("x0", "y0", "x1", "y1")
 MOST_WORDS = 1_000_000  # of a document
 NO_CUES = np.empty((0, 2), np.int64)
 NO_WORD = -1  # in a cue, in the place of the word that asks: the label of the document does
+NOWHERE = -2  # in a cue, in the place of the word that tells: none does
 SLACK = 0.5  # units by which a box may stand out of its page, as rounded coordinates do
 # Control characters that are no white space, zero-width characters, byte order marks, and halves of pairs.
 UNWANTED = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b-\u200f\u2060\ufeff\ud800-\udfff]")
@@ -51,10 +52,10 @@ class Document(NamedTuple):
 
     words: as they are read. boxes: float32 (word, 4), x0, y0, x1, y1 within the page, y downwards; NaN for a word
     without one. pages: the page of each word, from 0, ascending. sizes: of each page. tags: of each word, empty where
-    they are not known. cues: of a generated document, int64 (cue, 2), a word and the one that its tag hangs on, or −1
-    and the word that the label hangs on. values: kinds and values that the document is known to give, in a normal
-    form, whether or not its words say them; empty where they are not known. first_page: what messages call the first
-    page, 0 or 1, as where it was read from.
+    they are not known. cues: of a generated document, int64 (cue, 2), a word and the one that its tag hangs on, −2
+    where nothing tells it; or −1 and the word that the label hangs on. values: kinds and values that the document is
+    known to give, in a normal form, whether or not its words say them; empty where they are not known. first_page: what
+    messages call the first page, 0 or 1, as where it was read from.
     """
 
     name: str

@@ -15,7 +15,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from data.base import DataError, check_whole_numbers
-from data.pages import NO_WORD, OUTSIDE, PARTS, Document, Documents, Page, tags_of_kinds
+from data.pages import NO_WORD, NOWHERE, OUTSIDE, PARTS, Document, Documents, Page, tags_of_kinds
 from data.ranges import Count, Range, Seed
 from data.source import Source
 
@@ -72,12 +72,20 @@ def regular_columns() -> list[Column]:
 
 def placed_page(generator: np.random.Generator, most: int, *, regular: bool = False) -> Placed:
     """Returns a page of at most so many words, the uppermost; common words are drawn more often (Zipf's law)."""
+    columns = regular_columns() if regular else columns_of_page(generator)
+    heights = [(y, number) for number, column in enumerate(columns) for y in tops_of(column)]
     found = Placed([], [], [])
-    for number, column in enumerate(regular_columns() if regular else columns_of_page(generator)):
-        for y in np.arange(MARGIN, PAGE.height - MARGIN - column.line, column.line).tolist():
-            fill_line(found, number, column, y, generator)
-    upper = np.argsort([box[1] for box in found.boxes], kind="stable")[:most]
-    return Placed(*([side[i] for i in np.sort(upper)] for side in found))
+    for y, number in sorted(heights):
+        if len(found.words) >= most:
+            break
+        fill_line(found, number, columns[number], y, generator)
+    read = sorted(range(len(found.words))[:most], key=lambda place: found.columns[place])  # column after column
+    return Placed(*([side[place] for place in read] for side in found))
+
+
+def tops_of(column: Column) -> list[float]:
+    """Returns where the lines of a column begin, from the top of the page."""
+    return np.arange(MARGIN, PAGE.height - MARGIN - column.line, column.line).tolist()
 
 
 def fill_line(found: Placed, number: int, column: Column, y: float, generator: np.random.Generator) -> None:
@@ -189,7 +197,7 @@ class SyntheticDocuments(Source):
             shown, told = generator.integers(self.values, size=2).tolist()
             words[word], words[cue] = QUESTION, answer(shown)
             tags[word] = f"B-{told if self.cue == 'none' else shown}"
-            cues.append((word, cue))
+            cues.append((word, NOWHERE if self.cue == "none" else cue))
             taken |= {word, cue}
             if len(cues) == self.questions:
                 break
@@ -213,5 +221,5 @@ def with_kinds(made: Documents, name: str, kinds: Sequence[str]) -> Documents:
 
 
 def answer(value: int) -> str:
-    """Returns the word for a value."""
-    return f"answer{value}"
+    """Returns the word for a value. It has letters alone, as a vocabulary parts letters from digits."""
+    return f"answer{''.join(chr(ord('a') + int(digit)) for digit in str(value))}"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from data.pages import NO_WORD, Document, Documents
+from data.pages import Document, Documents
 
 
 def read_badly(data: Documents, *, jitter: int, shuffle: bool, seed: int) -> Documents:
@@ -43,7 +43,7 @@ def shuffled(document: Document, generator: np.random.Generator) -> Document:
     return document._replace(
         words=tuple(document.words[i] for i in order), boxes=document.boxes[order],
         tags=tuple(document.tags[i] for i in order) if document.tags else (),
-        cues=np.where(document.cues == NO_WORD, NO_WORD, place[document.cues]),
+        cues=np.where(document.cues < 0, document.cues, place[document.cues]),
     )  # fmt: skip
 
 

@@ -9,8 +9,17 @@ import numpy as np
 import pytest
 
 from data.base import DataError
-from data.documents.generator import BEHIND, QUESTION, VOCABULARY, SyntheticDocuments, zipf
-from data.pages import NO_WORD, Document, Documents
+from data.documents.generator import (
+    BEHIND,
+    QUESTION,
+    VOCABULARY,
+    Placed,
+    SyntheticDocuments,
+    answer,
+    placed_page,
+    zipf,
+)
+from data.pages import NO_WORD, NOWHERE, Document, Documents
 
 SMALL: dict[str, Any] = {"train": 12, "validation": 2, "test": 3, "words": 300, "seed": 1}
 
@@ -32,7 +41,7 @@ def test_a_tag_is_told_by_the_word_that_it_hangs_on(cue: str) -> None:
         assert sorted(document.cues[:, 0].tolist()) == asked
         assert [i for i, tag in enumerate(document.tags) if tag != "O"] == asked
         for word, other in document.cues.tolist():
-            assert document.words[other] == f"answer{document.tags[word][2:]}"
+            assert document.words[other] == answer(int(document.tags[word][2:]))
             if cue == "textual":
                 assert other == word - BEHIND
 
@@ -51,10 +60,12 @@ def test_a_spatial_answer_is_at_the_height_of_its_question_and_to_the_right() ->
 
 def test_nothing_tells_the_tag_of_a_control() -> None:
     pairs = [
-        (document.words[other][6:], document.tags[word][2:])
+        (document.words[word - BEHIND], answer(int(document.tags[word][2:])))
         for document in all_of(load(cue="none", train=60))
-        for word, other in document.cues.tolist()
+        for word in document.cues[:, 0].tolist()
     ]
+    assert all(shown.startswith("answer") for shown, _ in pairs)
+    assert {told for own in all_of(load(cue="none")) for told in own.cues[:, 1].tolist()} == {NOWHERE}
     error = np.sqrt(0.1 * 0.9 / len(pairs))
     assert abs(np.mean([one == other for one, other in pairs]) - 0.1) < 4 * error  # a tenth, of ten values
 
@@ -65,7 +76,7 @@ def test_a_late_label_stands_once_and_late() -> None:
     for document in all_of(found):
         (place,) = [i for i, word in enumerate(document.words) if word.startswith("answer")]
         assert place >= 200
-        assert document.words[place] == f"answer{document.label}"
+        assert document.words[place] == answer(int(document.label or 0))
         assert document.cues.tolist() == [[NO_WORD, place]]
 
 
@@ -116,3 +127,19 @@ def test_the_seed_gives_the_data_and_parts_share_no_document() -> None:
 def test_settings_that_make_no_sense(changed: dict[str, Any], said: str) -> None:
     with pytest.raises(DataError, match=said):
         load(**changed)
+
+
+def test_words_for_answers_are_of_letters_alone_and_differ() -> None:
+    words = [answer(value) for value in range(50)]
+    assert len(set(words)) == 50
+    assert all(word.isalpha() and word.startswith("answer") for word in words)
+
+
+@pytest.mark.parametrize("most", [1, 40, 300])
+def test_a_page_has_its_uppermost_words_column_after_column(most: int) -> None:
+    for seed in range(12):
+        whole = placed_page(np.random.default_rng(seed), 10**6)
+        found = placed_page(np.random.default_rng(seed), most)
+        upper = sorted(range(len(whole.words)), key=lambda place: (whole.boxes[place][1], whole.columns[place]))[:most]
+        assert found == Placed(*([side[place] for place in sorted(upper)] for side in whole))
+        assert found.columns == sorted(found.columns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from data.documents.generator import SyntheticDocuments
+from data.documents.generator import SyntheticDocuments, answer
 from data.documents.noise import lines_of, read_badly
 from data.pages import NO_WORD, Document, Documents
 
@@ -50,7 +50,7 @@ def test_the_cue_of_a_label_goes_with_its_word() -> None:
     late = SyntheticDocuments(train=1, validation=1, test=1, words=80, values=3, cue="late", late_after=40).load()
     for _, own in read_badly(late, jitter=0, shuffle=True, seed=0).all():
         ((asked, told),) = own.cues.tolist()
-        assert (asked, own.words[told]) == (NO_WORD, f"answer{own.label}")
+        assert (asked, own.words[told]) == (NO_WORD, answer(int(own.label or 0)))
 
 
 def test_words_stay_on_their_pages_where_an_entity_runs_over_two(made: Documents) -> None:

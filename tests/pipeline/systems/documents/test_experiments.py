@@ -42,7 +42,7 @@ def test_every_experiment_runs_tiny_without_files(
 
 
 def test_cues_stand_apart_and_a_page_is_made_again_from_its_files(run_pipeline: Callable, tmp_path) -> None:
-    asked = ("attention=distance", "data.cue=spatial,none", "data.words=100", "data.questions=5", "run_name=cues",
+    asked = ("reader=near_distance", "data.cue=spatial,none", "data.words=100", "data.questions=5", "run_name=cues",
              "documents.baselines=true")  # fmt: skip
     result = run_pipeline("+experiment=documents_cue", *SMALL, *asked)
     assert result.status == 0, result.err
@@ -51,8 +51,10 @@ def test_cues_stand_apart_and_a_page_is_made_again_from_its_files(run_pipeline: 
     means = pd.read_csv(tmp_path / "cues" / "means.csv")
     assert means["cue"].tolist() == ["none"] * 3 + ["spatial"] * 3
     seen = means.dropna(subset=["reach"])
-    assert seen["ceiling"].tolist() == pytest.approx((seen["reach"] + (1 - seen["reach"]) / 16).tolist())
+    assert seen["ceiling"].tolist() == pytest.approx((seen["reach"] + (1 - seen["reach"]) / 8).tolist())
     assert len(seen) == 2
+    assert seen.set_index("cue")["reach"]["none"] == 0  # no word tells
+    assert seen.set_index("cue")["reach"]["spatial"] > 0
     export_again(tmp_path / "cues")
     claims = pd.read_csv(tmp_path / "cues" / "claims.csv")
     assert claims["claim"].tolist() == ["a network is ahead of a simple model"] * 4

@@ -71,3 +71,12 @@ def test_reach_is_the_share_of_cues_whose_word_is_a_key(pattern: Any, reach: int
     assert (found["reach"] == 1) is (reach > longest and longest == 600)
     assert (found["keys_per_query"], found["share_of_pairs"]) == (keys / tokens, keys / pairs)
     assert found["ceiling"] == found["reach"] + (1 - found["reach"]) / 3
+
+
+def test_answers_that_nothing_tells_are_within_no_reach() -> None:
+    data = SyntheticDocuments(train=2, validation=1, test=3, words=80, questions=6, values=4, cue="none").load()
+    vocabulary = Vocabulary.train([" ".join(own.words) for own in data.parts["train"]], pieces=300)
+    reading = Reading(vocabulary, (Full(),), 1, 600, stride=20)
+    pieces = [Piece(i, chunk) for i, own in enumerate(data.parts["test"]) for chunk in reading.chunks(own)]
+    found = sight_of(Loaded(data, reading, {"test": pieces}, {}, data, torch.device("cpu")))
+    assert (found["reach"], found["ceiling"]) == (0, 0.25)
