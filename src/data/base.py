@@ -17,14 +17,22 @@ from torch import Tensor
 
 class DataError(ValueError):
     """Says that input data cannot be used. The message is one line: what is wrong, where (file, column, row), what
-    to do."""
+    to do.
+
+    give: arguments, by name, that go on without what is wrong; the line ends with them.
+    """
+
+    def __init__(self, message: str, *, give: Mapping[str, Any] | None = None) -> None:
+        self.message, self.give = message, dict(give or {})
+        given = ", ".join(f"{name}={value!r}" for name, value in self.give.items())
+        super().__init__(f"{message} {given}" if given else message)
 
 
 def check_whole_numbers(data_set: str, values: Mapping[str, Any], *, least: int = 1) -> None:
     """Raises DataError, naming data set and parameter, for a value that is no whole number of at least `least`."""
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise DataError(f"{data_set}: data.{name} must be a whole number of at least {least}, got {value!r}")
+            raise DataError(f"{data_set}: {name} must be a whole number of at least {least}, got {value!r}")
 
 
 def check_numbers(data_set: str, values: Mapping[str, Any], *, positive: bool = False) -> None:
@@ -34,7 +42,7 @@ def check_numbers(data_set: str, values: Mapping[str, Any], *, positive: bool = 
     for name, value in values.items():
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not 0 <= value < math.inf or (positive and value == 0):
-            raise DataError(f"{data_set}: data.{name} must be {wanted}, got {value!r}")
+            raise DataError(f"{data_set}: {name} must be {wanted}, got {value!r}")
 
 
 def spread(count: int, most: int | None) -> np.ndarray:

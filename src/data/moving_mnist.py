@@ -102,14 +102,14 @@ class MovingMnist(Source):
 def check_videos(*, source: str, seed: int, videos: int, test: int, validation: int, steps: int) -> None:
     PUBLISHED.check_source(source)
     if seed < 0:
-        raise DataError(f"moving_mnist: data.seed must be at least 0, got {seed}")
+        raise DataError(f"moving_mnist: seed must be at least 0, got {seed}")
     if test < 1 or validation < 1 or videos - test - validation < 1:
         raise DataError(
             f"moving_mnist: {videos} videos cannot be split into {test} for test, {validation} for validation and the "
-            "rest for training, each at least one; change data.videos, data.test or data.validation"
+            "rest for training, each at least one; change videos, test or validation"
         )
     if steps < 1:
-        raise DataError(f"moving_mnist: data.steps must be at least 1, got {steps}")
+        raise DataError(f"moving_mnist: steps must be at least 1, got {steps}")
 
 
 def read_digits(path: Path) -> np.ndarray:

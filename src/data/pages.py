@@ -221,7 +221,7 @@ def held_out(
     Raises DataError, beginning with `where`, where none is left to train on.
     """
     if count >= len(documents):
-        raise DataError(f"{where}: data.validation={count} leaves none of {len(documents)} {called}; take fewer")
+        raise DataError(f"{where}: validation={count} leaves none of {len(documents)} {called}; take fewer")
     held = set(np.random.default_rng(seed).permutation(len(documents))[:count].tolist())
     return {
         "train": tuple(own for i, own in enumerate(documents) if i not in held),

@@ -78,7 +78,7 @@ def random_split(rows: int, *, validation: int, test: int, seed: int) -> tuple[T
 def check_points(points: int | None) -> None:
     """Checks a limit of rows; None is no limit. Raises DataError for one that leaves no row."""
     if points is not None and points < 1:
-        raise DataError(f"data.points={points} must be at least 1, or null for all")
+        raise DataError(f"points={points} must be at least 1, or left open for all")
 
 
 def some_of(rows: Tensor, points: int | None, generator: torch.Generator) -> Tensor:
@@ -97,7 +97,7 @@ def cut_split(
     Raises DataError for a number out of range, and when no row is left for training.
     """
     if not 0 <= validation < train:
-        raise DataError(f"data.validation={validation} of {train} training rows leaves none for training; lower it")
+        raise DataError(f"validation={validation} of {train} training rows leaves none for training; lower it")
     check_points(points)
     generator = torch.Generator().manual_seed(seed)
     order = torch.randperm(train, generator=generator)

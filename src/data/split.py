@@ -16,9 +16,7 @@ Parts = tuple[Sequences, Sequences, Sequences]
 
 def check_fractions(validation: float, test: float) -> None:
     if not (0 < validation < 1 and 0 < test < 1 and validation + test < 1):
-        raise DataError(
-            f"data.validation={validation} and data.test={test} must lie between 0 and 1 and leave a training part"
-        )
+        raise DataError(f"validation={validation} and test={test} must lie between 0 and 1 and leave a training part")
 
 
 def split_whole(sequences: Sequences, order: np.ndarray, *, validation: float, test: float) -> Parts:
@@ -29,7 +27,7 @@ def split_whole(sequences: Sequences, order: np.ndarray, *, validation: float, t
     training = len(order) - held_out - chosen
     if training < 1:
         sequences_there = f"{len(order)} sequence{'s' * (len(order) != 1)}"
-        raise DataError(f"{sequences_there} cannot be split three ways; use data.split=time, or give more of them")
+        raise DataError(f"{sequences_there} cannot be split three ways; use split=time, or give more of them")
     pieces = np.split(order, [training, training + chosen])
     return tuple(sequences.pick(np.sort(piece)) for piece in pieces)  # pyright: ignore[reportReturnType]
 
@@ -45,7 +43,7 @@ def split_in_time(sequences: Sequences, *, validation: float, test: float) -> Pa
             enough = math.ceil(1 / min(validation, test, 1 - validation - test)) + 1
             raise DataError(
                 f"{name}: {len(array)} steps are too few to be cut into training, validation and test; give at least "
-                f"{enough}, or larger data.validation and data.test"
+                f"{enough}, or larger validation and test"
             )
         for piece, start, end in zip(pieces, starts, ends, strict=True):
             piece.append(slice(start, end))
@@ -75,7 +73,7 @@ def split_sequences(sequences: Sequences, *, how: str, validation: float, test: 
     if how == "group":
         order = np.random.default_rng(seed).permutation(len(sequences))
         return split_whole(sequences, order, validation=validation, test=test)
-    raise DataError(f"data.split={how!r} is unknown; choose one of {', '.join(SPLITS)}")
+    raise DataError(f"split={how!r} is unknown; choose one of {', '.join(SPLITS)}")
 
 
 def check_trajectories(data_set: str, *, trajectories: int, validation: int, test: int) -> None:
@@ -84,7 +82,7 @@ def check_trajectories(data_set: str, *, trajectories: int, validation: int, tes
     if trajectories - test - validation < 1:
         raise DataError(
             f"{data_set}: {trajectories} trajectories cannot give {test} for test, {validation} for validation "
-            "and at least one for training; change data.trajectories, data.test or data.validation"
+            "and at least one for training; change trajectories, test or validation"
         )
 
 

@@ -265,7 +265,8 @@ class Utterances:
         if taught and not self.allow_contaminated:
             raise DataError(
                 f"{self.name}: the {taught[0]} features were trained on labels, so they are no source; take them "
-                "as a target, or give data.allow_contaminated=true"
+                "as a target, or give",
+                give={"allow_contaminated": True},
             )
         lengths = [self.train.modalities[name].lengths for name in read]
         absent = (torch.stack(lengths).amax(0) == 0).nonzero() if lengths else []

@@ -204,7 +204,7 @@ def test_auto_falls_back_to_the_stand_in_with_a_warning(tmp_path, offline):
 
 
 def test_mnist_never_falls_back(tmp_path, offline):
-    with pytest.raises(DataError, match=r"no network; put it there \(from https://.*or choose data\.source=stand_in"):
+    with pytest.raises(DataError, match=r"no network; put it there \(from https://.*or choose source='stand_in'"):
         load_moving_mnist(root=str(tmp_path), source="mnist", opener=offline, **FEW)
 
 
@@ -255,9 +255,9 @@ def test_other_arrays_than_digits_are_refused(tmp_path, images):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"source": "uci"}, "data.source=uci is unknown; choose one of auto, mnist, stand_in"),
-        ({"seed": -1}, "data.seed must be at least 0, got -1"),
-        ({"steps": 0}, "data.steps must be at least 1, got 0"),
+        ({"source": "uci"}, "source=uci is unknown; choose one of auto, mnist, stand_in"),
+        ({"seed": -1}, "seed must be at least 0, got -1"),
+        ({"steps": 0}, "steps must be at least 1, got 0"),
         ({"test": 0}, "9 videos cannot be split into 0 for test, 2 for validation"),
         ({"validation": 0}, "9 videos cannot be split into 3 for test, 0 for validation"),
         ({"test": 7}, "9 videos cannot be split into 7 for test, 2 for validation"),

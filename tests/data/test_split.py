@@ -35,7 +35,7 @@ def test_the_validation_part_is_drawn_by_the_generator():
 
 def test_trajectories_that_leave_a_part_empty_are_refused():
     check_trajectories("hopper", trajectories=3, validation=1, test=1)
-    with pytest.raises(DataError, match=r"^hopper: data\.validation must be a whole number of at least 1, got 0"):
+    with pytest.raises(DataError, match=r"^hopper: validation must be a whole number of at least 1, got 0"):
         check_trajectories("hopper", trajectories=3, validation=0, test=1)
     with pytest.raises(DataError, match=r"^hopper: 3 trajectories cannot give 2 for test, 1 for validation and at"):
         check_trajectories("hopper", trajectories=3, validation=1, test=2)

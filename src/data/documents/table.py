@@ -155,7 +155,7 @@ def drawn(count: int, *, validation: float, test: float, seed: int) -> dict[str,
     """Returns the documents of each part, drawn under the seed. Raises DataError for shares that are none, and for too
     few documents."""
     if not (0 < validation < 1 and 0 < test < 1 and validation + test < 1):
-        raise DataError(f"data.validation={validation} and data.test={test} must lie above 0 and leave a training part")
+        raise DataError(f"validation={validation} and test={test} must lie above 0 and leave a training part")
     held = [max(1, round(share * count)) for share in (test, validation)]
     if sum(held) >= count:
         raise DataError(f"data: {count} documents cannot be split three ways; give more of them")

@@ -73,7 +73,7 @@ def check_frequency(frequency: float) -> None:
     check_numbers("ecg", {"frequency": frequency})
     if not LOWEST_FREQUENCY <= frequency <= HIGHEST_FREQUENCY:
         raise DataError(
-            f"ecg: data.frequency={frequency} must be at least {LOWEST_FREQUENCY:g} and at most {HIGHEST_FREQUENCY:g}"
+            f"ecg: frequency={frequency} must be at least {LOWEST_FREQUENCY:g} and at most {HIGHEST_FREQUENCY:g}"
         )
 
 
@@ -82,11 +82,11 @@ def check_beats(heart_rate: float, heart_rate_spread: float, beat_spread: float)
     check_numbers("ecg", {"heart_rate": heart_rate}, positive=True)
     check_numbers("ecg", {"heart_rate_spread": heart_rate_spread, "beat_spread": beat_spread})
     if heart_rate_spread >= heart_rate:
-        raise DataError("ecg: data.heart_rate_spread must be below data.heart_rate; lower it")
+        raise DataError("ecg: heart_rate_spread must be below heart_rate; lower it")
     mean = 60.0 / (heart_rate + heart_rate_spread)
     least = shortest_beat(mean, beat_spread * mean)
     if least < LEAST_BEAT:
         raise DataError(
-            f"ecg: beats could become as short as {least:.3g} s, below {LEAST_BEAT} s; lower data.heart_rate, "
-            "data.heart_rate_spread or data.beat_spread"
+            f"ecg: beats could become as short as {least:.3g} s, below {LEAST_BEAT} s; lower heart_rate, "
+            "heart_rate_spread or beat_spread"
         )

@@ -60,9 +60,9 @@ def load(
     source=etdataset.
     """
     if columns not in LAYOUTS:
-        raise DataError(f"data.columns={columns} is unknown; choose one of {', '.join(LAYOUTS)}")
+        raise DataError(f"columns={columns} is unknown; choose one of {', '.join(LAYOUTS)}")
     if not sum(SHARES) <= days <= DAYS:
-        raise DataError(f"data.days={days} must lie from {sum(SHARES)} to {DAYS}")
+        raise DataError(f"days={days} must lie from {sum(SHARES)} to {DAYS}")
     files = PUBLISHED.find(root, source=source)
     table = pd.read_csv(files[0], usecols=list(COLUMNS), **EXACT) if files else stand_in_table(seed=seed)
     values = table[list(COLUMNS)].to_numpy(dtype=np.float64)[: days * HOURS]
@@ -76,7 +76,7 @@ def dataset(values: np.ndarray, *, columns: str, history: int, source: str, stan
     are not so many."""
     ends = np.cumsum(SHARES) * (len(values) // HOURS) // sum(SHARES) * HOURS
     if not 0 <= history <= ends[0]:
-        raise DataError(f"data.history={history} must lie from 0 to {ends[0]}, the rows of the training part")
+        raise DataError(f"history={history} must lie from 0 to {ends[0]}, the rows of the training part")
     apart = columns == "apart"
     if apart:
         train = values[: ends[0]]

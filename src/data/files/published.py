@@ -42,7 +42,7 @@ class Published:
         """Raises DataError, naming the choices, for a `data.source` that is not one of them, nor "published"."""
         choices = ("auto", self.source, "stand_in", *others)
         if source not in (*choices, PUBLISHED):
-            raise DataError(f"{self.name}: data.source={source} is unknown; choose one of {', '.join(choices)}")
+            raise DataError(f"{self.name}: source={source} is unknown; choose one of {', '.join(choices)}")
 
     def find(
         self,
@@ -88,7 +88,7 @@ class Published:
         """Warns that a stand-in takes the place of the files. Raises DataError where they are required."""
         lack, remedy = self.lack_and_remedy(missing, folder)
         if required:
-            raise DataError(f"{self.name}: {lack}; {remedy}, or choose data.source=stand_in")
+            raise DataError(f"{self.name}: {lack}; {remedy}, or choose", give={"source": "stand_in"})
         warnings.warn(f"{self.name}: NOT REAL DATA: {lack}; using {self.stand_in}", stacklevel=4)
 
     def lack_and_remedy(self, missing: list[str], folder: Path) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from data.files.exact_numbers import EXACT
 from data.files.npz import MOST_UNPACKED, read_arrays
 
 SEQUENCE = "sequence"
-JOIN = "join several into one, with a column that tells them apart (of time series data.group=COLUMN)"
+JOIN = "join several into one, with a column that tells them apart (of time series group=COLUMN)"
 MOST_SHOWN = 80  # characters of a value that is no path
 CHUNK = 1 << 20
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
@@ -60,16 +60,16 @@ class TextFormat(NamedTuple):
         delimiter = own if self.delimiter is None else DELIMITERS.get(self.delimiter, self.delimiter)
         decimal = DECIMALS.get(self.decimal, self.decimal)
         if len(delimiter) != 1:
-            raise ValueError(f"data.delimiter={delimiter} must be one character or one of {', '.join(DELIMITERS)}")
+            raise ValueError(f"delimiter={delimiter} must be one character or one of {', '.join(DELIMITERS)}")
         if decimal not in DECIMALS.values():
-            raise ValueError(f"data.decimal={decimal} must be point or comma")
+            raise ValueError(f"decimal={decimal} must be point or comma")
         if delimiter == decimal:
-            raise ValueError(f"{decimal!r} cannot part columns and be the decimal point; give data.delimiter=semicolon")
+            raise ValueError(f"{decimal!r} cannot part columns and be the decimal point; give delimiter=semicolon")
         return delimiter, decimal
 
 
 def takes_decimal_comma(path: Path, text: TextFormat) -> bool:
-    """Returns true when data.decimal=comma can be given beside the other settings of this file."""
+    """Returns true when decimal=comma can be given beside the other settings of this file."""
     if not {".csv", ".tsv"} & set(path.suffixes):
         return False
     return text.characters(path)[0] != ","
@@ -83,7 +83,7 @@ def check_columns(header: Any, delimiter: str) -> None:
         raise ValueError(f"the column {repeated.iloc[0]!r} stands twice; rename one")
     for name, other in DELIMITERS.items():
         if len(header) == 1 and name in PARTING and other != delimiter and other in str(header.iloc[0]):
-            raise ValueError(f"its only column is {header.iloc[0]!r}; give data.delimiter={name}")
+            raise ValueError(f"its only column is {header.iloc[0]!r}; give delimiter={name}")
 
 
 def read_packed_csv(path: Path, text: TextFormat) -> Table:
@@ -107,7 +107,7 @@ def read_parquet(path: Path, text: TextFormat) -> Table:
 
 def refuse_text_format(text: TextFormat) -> None:
     if text[:2] != TextFormat()[:2]:
-        raise ValueError("data.delimiter and data.decimal are for text files; leave them out")
+        raise ValueError("delimiter and decimal are for text files; leave them out")
 
 
 def read_npz(path: Path, text: TextFormat) -> Table:
@@ -140,19 +140,19 @@ READERS: dict[str, Callable[[Path, TextFormat], Table]] = {
 
 
 def existing_file(path: Any, *, data: str = "table") -> Path:
-    """Returns the path of a file that exists. Raises DataError for a list, a folder and where there is none. data: the
-    choice that asks for it."""
+    """Returns the path of a file that exists. Raises DataError for a list, a folder and where there is none. data: what
+    asks for it."""
     if path is None:
-        raise DataError(f"data={data} needs a file: data.path=FILE (.csv, .tsv, .parquet or .npz)")
+        raise DataError(f"{data} needs a file (.csv, .tsv, .parquet or .npz); give", give={"path": "FILE"})
     if not isinstance(path, str | Path):
-        raise DataError(f"data.path must be one file, got {str(path)[:MOST_SHOWN]}; {JOIN}")
+        raise DataError(f"path must be one file, got {str(path)[:MOST_SHOWN]}; {JOIN}")
     file = Path(path).expanduser()
     if file.is_dir():
-        raise DataError(f"{file} is a folder, and data.path must be one file; {JOIN}")
+        raise DataError(f"{file} is a folder, and path must be one file; {JOIN}")
     if not file.is_file() and glob.has_magic(str(file)):
-        raise DataError(f"{file}: there is no such file, and data.path takes no pattern; {JOIN}")
+        raise DataError(f"{file}: there is no such file, and path takes no pattern; {JOIN}")
     if not file.is_file():
-        raise DataError(f"{file}: there is no such file; give data.path=FILE")
+        raise DataError(f"{file}: there is no such file; give", give={"path": "FILE"})
     return file
 
 
@@ -162,7 +162,7 @@ def of_parser(reason: str) -> str:
     if ragged is None:
         return reason.strip().splitlines()[0]
     wanted, line, seen = ragged.groups()
-    return f"line {line} has {seen} cells, the lines before it have {wanted}; mend that line, or give data.delimiter"
+    return f"line {line} has {seen} cells, the lines before it have {wanted}; mend that line, or give delimiter"
 
 
 def read_frame(path: Path, text: TextFormat) -> Table:

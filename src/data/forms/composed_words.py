@@ -71,7 +71,7 @@ class ComposedWords(Source):
         check_writers(NAME, self.writers)
         check_whole_numbers(NAME, {"words": self.words, "each": self.each, "each_held": self.each_held})
         if self.source not in SOURCES:
-            raise DataError(f"{NAME}: data.source={self.source} is unknown; choose one of {', '.join(SOURCES)}")
+            raise DataError(f"{NAME}: source={self.source} is unknown; choose one of {', '.join(SOURCES)}")
         source = "published" if self.source == "real" else self.source
         real = Dhsd(root=self.root, source=source, writers=self.writers, vocabulary="parts", seed=self.seed).load()
         documents = documents_of(self.root, source="stand_in" if real.stand_in else source)
@@ -89,7 +89,7 @@ class ComposedWords(Source):
         letters = [own.letters(LEAST_EXAMPLES if part == "train" else LEAST_HELD) for part, own in alphabets.items()]
         vocabulary = highest(documents, frozenset.intersection(*letters), self.words)
         if not vocabulary:
-            raise DataError(f"{NAME}: no word can be written by the letters that were cut; take another data.seed")
+            raise DataError(f"{NAME}: no word can be written by the letters that were cut; take another seed")
         parts = {
             part: images_of(alphabets[part], vocabulary, each[part], [self.seed, place])
             for place, part in enumerate(PARTS)

@@ -137,12 +137,10 @@ class ComposedForms(Source):
         check_whole_numbers(NAME, {"seed": self.seed}, least=0)
         check_whole_numbers(NAME, {"most_boxes": self.most_boxes}, least=self.least_boxes)
         if not 0 <= self.slant <= MOST_SLANT:
-            raise DataError(f"{NAME}: data.slant={self.slant} must be from 0 to {MOST_SLANT:g} degrees")
+            raise DataError(f"{NAME}: slant={self.slant} must be from 0 to {MOST_SLANT:g} degrees")
         for key, choices in (("layout", LAYOUTS), ("ink", KINDS), ("source", SOURCES)):
             if getattr(self, key) not in choices:
-                raise DataError(
-                    f"{NAME}: data.{key}={getattr(self, key)} is unknown; choose one of {', '.join(choices)}"
-                )
+                raise DataError(f"{NAME}: {key}={getattr(self, key)} is unknown; choose one of {', '.join(choices)}")
 
     def makes(self) -> tuple[dict[str, Make], bool, int]:
         """Returns what each part is made of, whether anything stands in for real ink, and how many images of words were

@@ -154,11 +154,11 @@ class Dhsd(Source):
         """Returns the data. Raises DataError as the class says."""
         if self.vocabulary not in VOCABULARIES:
             choices = ", ".join(VOCABULARIES)
-            raise DataError(f"{NAME}: data.vocabulary={self.vocabulary} is unknown; choose one of {choices}")
+            raise DataError(f"{NAME}: vocabulary={self.vocabulary} is unknown; choose one of {choices}")
         if self.least > 1 and self.vocabulary == "strings":
-            raise DataError(f"{NAME}: data.least={self.least} needs data.vocabulary=parts; strings hardly repeat")
+            raise DataError(f"{NAME}: least={self.least} needs vocabulary=parts; strings hardly repeat")
         if self.ink not in KINDS:
-            raise DataError(f"{NAME}: data.ink={self.ink} is unknown; choose one of {', '.join(KINDS)}")
+            raise DataError(f"{NAME}: ink={self.ink} is unknown; choose one of {', '.join(KINDS)}")
         data = self.inked(self.strings())
         return in_parts(data, self.least) if self.vocabulary == "parts" else data
 

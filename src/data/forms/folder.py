@@ -79,7 +79,7 @@ def read_rows(
         raise DataError(f"{table}: no column {missing[0]!r}; there are {there}; needed are {', '.join(needed)}")
     images = table.parent if folder is None else Path(folder).expanduser()
     if not images.is_dir():
-        raise DataError(f"{images}: there is no such folder; give data.images=FOLDER")
+        raise DataError(f"{images}: there is no such folder; give images=FOLDER")
     return Rows(table, {str(name): [str(cell).strip() for cell in frame[name]] for name in frame.columns}, images)
 
 

@@ -43,9 +43,9 @@ class Reading:
     def check(self, name: str) -> None:
         """Raises DataError, beginning with the data's name, for settings that are none."""
         if not 1 <= self.most_pixels <= MOST_PIXELS:
-            raise DataError(f"{name}: data.most_pixels must lie from 1 to {MOST_PIXELS}, got {self.most_pixels}")
+            raise DataError(f"{name}: most_pixels must lie from 1 to {MOST_PIXELS}, got {self.most_pixels}")
         if self.invert not in INVERT:
-            raise DataError(f"{name}: data.invert={self.invert} is unknown; choose one of {', '.join(INVERT)}")
+            raise DataError(f"{name}: invert={self.invert} is unknown; choose one of {', '.join(INVERT)}")
 
 
 AS_FOUND = Reading()
@@ -130,7 +130,7 @@ def decoded(content: bytes, where: str, most_pixels: int) -> np.ndarray:
 
 def too_many(most_pixels: int) -> str:
     """Returns that an image has more pixels than that, and what to do; `MOST_PIXELS` cannot be raised."""
-    raised = ", or raise data.most_pixels" if most_pixels < MOST_PIXELS else ""
+    raised = ", or raise most_pixels" if most_pixels < MOST_PIXELS else ""
     return f"the image has more than {most_pixels} pixels; make it smaller{raised}"
 
 
@@ -201,6 +201,6 @@ def said_inverted(names: list[str], count: int, warn: Callable[..., None] = warn
     if names:
         warn(
             f"{names[0]}: light ink on dark paper, in {len(names)} of {count} images; they were inverted "
-            "(data.invert=false keeps them as they are)",
+            "(invert=false of the data keeps them as they are)",
             stacklevel=4,
         )

@@ -15,16 +15,16 @@ WRITERS = ("shared", "disjoint")
 def check_writers(name: str, writers: str) -> None:
     """Raises DataError for a `data.writers` that is unknown."""
     if writers not in WRITERS:
-        raise DataError(f"{name}: data.writers={writers} is unknown; choose one of {', '.join(WRITERS)}")
+        raise DataError(f"{name}: writers={writers} is unknown; choose one of {', '.join(WRITERS)}")
 
 
 def check_share(name: str, **shares: float) -> None:
     """Raises DataError for shares that are not between 0 and 1, or leave nothing to train on."""
     for key, share in shares.items():
         if not 0 < share < 1:
-            raise DataError(f"{name}: data.{key}={share} must lie between 0 and 1")
+            raise DataError(f"{name}: {key}={share} must lie between 0 and 1")
     if sum(shares.values()) >= 1:
-        raise DataError(f"{name}: {' and '.join(f'data.{key}' for key in shares)} leave nothing to train on")
+        raise DataError(f"{name}: {' and '.join(shares)} leave nothing to train on")
 
 
 def count_of(share: float, total: int) -> int:

@@ -100,6 +100,6 @@ def in_parts(data: HandwrittenWords, least: int) -> HandwrittenWords:
         known = set(vocabulary_of(parts["train"].texts, least))
         parts = {name: with_texts(own, known) for name, own in parts.items()}
     if not all(map(len, parts.values())):
-        raise DataError(f"{data.name}: data.least={least} leaves a part of the data without a word; lower it")
+        raise DataError(f"{data.name}: least={least} leaves a part of the data without a word; lower it")
     shares = {f"cut_{name}": share for name, (_, share) in found.items()}
     return replace(data, parts=parts, counts={**data.counts, **shares, "vocabulary": len(set(parts["train"].texts))})

@@ -90,5 +90,5 @@ def hop(environment: Any, draw: tuple[int, int], *, length: int, action_noise: f
             return way.observed
     raise DataError(
         f"hopper: it fell in each of {ATTEMPTS} attempts to hop for {length} of the simulator's steps; lower "
-        "data.steps, data.every or data.action_noise"
+        "steps, every or action_noise"
     )

@@ -34,7 +34,7 @@ def simulator_versions() -> dict[str, str]:
         hopper_class()
     except ImportError as error:
         raise DataError(
-            'data=hopper needs gymnasium and mujoco; install them with: pip install "orthogonal-psrnn[swimmer]"'
+            'hopper: gymnasium and mujoco are needed; install them: pip install "orthogonal-psrnn[swimmer]"'
         ) from error
     return {name: str(module.__version__) for name, module in modules.items()}
 

@@ -76,14 +76,14 @@ class Lorenz96(Trajectories):
 def check_interval(interval: float) -> None:
     check_numbers("lorenz96", {"interval": interval}, positive=True)
     if interval > LONGEST_INTERVAL:
-        raise DataError(f"lorenz96: data.interval={interval} is above {LONGEST_INTERVAL:g}; lower it")
+        raise DataError(f"lorenz96: interval={interval} is above {LONGEST_INTERVAL:g}; lower it")
 
 
 def check_ring(variables: int, observed: int) -> None:
     check_whole_numbers("lorenz96", {"variables": variables}, least=LEAST_VARIABLES)
     check_whole_numbers("lorenz96", {"observed": observed})
     if observed > variables:
-        raise DataError(f"lorenz96: data.observed={observed} is more than data.variables={variables}; lower it")
+        raise DataError(f"lorenz96: observed={observed} is more than variables={variables}; lower it")
 
 
 def initial_states(seed: int, trajectories: int, *, variables: int, forcing: float) -> np.ndarray:
@@ -107,7 +107,7 @@ def simulate(states: np.ndarray, *, forcing: float, interval: float, steps: int)
             for _ in range(pieces):
                 states = runge_kutta(states, forcing, interval / pieces)
     if not np.isfinite(rows).all():
-        raise DataError(f"lorenz96: the states grow beyond all bounds with data.forcing={forcing}; lower it")
+        raise DataError(f"lorenz96: the states grow beyond all bounds with forcing={forcing}; lower it")
     return rows
 
 

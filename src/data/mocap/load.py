@@ -70,7 +70,7 @@ def load_mocap(
     if steps < 1:
         raise DataError(f"mocap: steps must be at least 1, not {steps}")
     if test_tracks not in TESTED:
-        raise DataError(f"mocap: data.test_tracks={test_tracks!r} is unknown; choose one of {', '.join(TESTED)}")
+        raise DataError(f"mocap: test_tracks={test_tracks!r} is unknown; choose one of {', '.join(TESTED)}")
     if PUBLISHED.find(root, source=source, opener=open_https):
         arrays, names = read_tracks(PUBLISHED.folder_below(root), steps=steps)
         test = TEST_TRACKS if test_tracks == "named" else draw_test(names, seed=seed)

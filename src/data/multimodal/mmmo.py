@@ -47,10 +47,10 @@ KEY = "d1"
 COLLECTIONS, SPLITS = ("mmmo",), ("official", "text")
 FILES = {"train": "train", "validation": "valid", "test": "test"}
 FOLDS, LOWEST, MIDDLE, HIGHEST = 5, 1.0, 3.0, 5.0
-NO_TEXT = "text_train_emb.h5 was not published; take data.split=text, 120 samples by cross-validation"
+NO_TEXT = "text_train_emb.h5 was not published; take split=text, 120 samples by cross-validation"
 YOUTUBE = (
-    "data.collection=youtube cannot be used: of its 269 samples 191 have audio and 199 have video of zeros alone, and "
-    "the text of its training part was not published; leave data.collection out"
+    "collection=youtube cannot be used: of its 269 samples 191 have audio and 199 have video of zeros alone, and "
+    "the text of its training part was not published; leave collection out"
 )
 
 Fold = Annotated[int, Range(at_least=0, at_most=FOLDS - 1)]
@@ -77,9 +77,9 @@ def load_mmmo(
         raise DataError(YOUTUBE)
     for key, value, choices in (("collection", collection, COLLECTIONS), ("split", split, SPLITS)):
         if value not in choices:
-            raise DataError(f"data.{key}={value} is unknown; choose one of {', '.join(choices)}")
+            raise DataError(f"{key}={value} is unknown; choose one of {', '.join(choices)}")
     if not 0 <= fold < FOLDS:
-        raise DataError(f"data.fold={fold} must lie from 0 to {FOLDS - 1}")
+        raise DataError(f"fold={fold} must lie from 0 to {FOLDS - 1}")
     files = PUBLISHED.find(root, source=source)
     if files is None:
         whole = stand_in(seed=seed)

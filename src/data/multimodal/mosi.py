@@ -52,8 +52,8 @@ PUBLISHED = Published(
 )  # fmt: skip
 SPLITS, LABELS, TEXTS = ("published", "extractor"), ("auto", "score", "binary"), ("words", "features")
 VIDEOS = 52, 10, 31  # of the published split, by name
-NO_VIDEO = "its features were trained on 24 of the 31 test videos of this split; take data.split=extractor"
-NO_TEXT = "its features were trained on 24 of the 31 test videos of this split; take data.text=words"
+NO_VIDEO = "its features were trained on 24 of the 31 test videos of this split; take split=extractor"
+NO_TEXT = "its features were trained on 24 of the 31 test videos of this split; take text=words"
 CLASSES = ("negative", "positive")
 
 
@@ -71,7 +71,7 @@ class Choices:
         """Raises DataError, naming the choices, for one that there is not."""
         for key, choices in (("split", SPLITS), ("labels", LABELS), ("text", TEXTS)):
             if getattr(self, key) not in choices:
-                raise DataError(f"data.{key}={getattr(self, key)} is unknown; choose one of {', '.join(choices)}")
+                raise DataError(f"{key}={getattr(self, key)} is unknown; choose one of {', '.join(choices)}")
 
     @property
     def contaminated(self) -> frozenset[str]:
@@ -226,7 +226,7 @@ def split_videos(
     used = set(extractor.tolist())
     known = sorted({video for (video, _), (_, _, row) in spoken.items() if row in used})
     if validation >= len(known):
-        raise DataError(f"mosi: data.validation={validation} of {len(known)} videos leaves none for training; lower it")
+        raise DataError(f"mosi: validation={validation} of {len(known)} videos leaves none for training; lower it")
     drawn = set(np.random.default_rng(seed).permutation(known)[:validation].tolist())
     return {"train": {*known} - drawn, "validation": drawn, "test": {*videos} - {*known}}
 

@@ -75,7 +75,7 @@ def score_files(root: str | None, *, labels: str) -> list[Path] | None:
     if why is None:
         return SCORES.find(root, source=SCORES.source)
     if labels == "score":
-        raise DataError(f"mosi: {why}; mend it, or choose data.labels=binary")
+        raise DataError(f"mosi: {why}; mend it, or choose", give={"labels": "binary"})
     warnings.warn(f"mosi: no real scores: {why}; labels are positive and negative alone", stacklevel=4)
     return None
 

@@ -146,7 +146,7 @@ def labels_of(table: UtteranceTable, name: str, kind: str) -> Labels:
     own = table.one_each(name)
     parsed: Any = pd.to_numeric(own, errors="coerce")
     if kind not in ("auto", *LABEL_KINDS):
-        raise DataError(f"data.labels={kind} is unknown; choose one of auto, {', '.join(LABEL_KINDS)}")
+        raise DataError(f"labels={kind} is unknown; choose one of auto, {', '.join(LABEL_KINDS)}")
     if kind == "auto":
         kind = "class" if parsed.isna().any() else "binary" if set(parsed) == {0, 1} else "score"
     if kind == "score":
@@ -183,7 +183,7 @@ def drawn(groups: Sequence[str], *, validation: float, test: float, seed: int) -
     """Returns the samples of each part, whole groups drawn under the seed. Raises DataError for shares that are none,
     and for too few groups."""
     if not (0 < validation < 1 and 0 < test < 1 and validation + test < 1):
-        raise DataError(f"data.validation={validation} and data.test={test} must lie above 0 and leave a training part")
+        raise DataError(f"validation={validation} and test={test} must lie above 0 and leave a training part")
     names = sorted(set(groups))
     held = [max(1, round(share * len(names))) for share in (test, validation)]
     if sum(held) >= len(names):

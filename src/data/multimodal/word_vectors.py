@@ -37,12 +37,12 @@ def make_words(texts: Sequence[str], train: Sequence[str], *, choice: str) -> Wo
     Raises DataError for another choice, and for a table that is not installed or of another version.
     """
     if choice not in CHOICES:
-        raise DataError(f"data.words={choice} is unknown; choose one of {', '.join(CHOICES)}")
+        raise DataError(f"words={choice} is unknown; choose one of {', '.join(CHOICES)}")
     folder = None if choice == "own" else wordllama_folder()
     if folder is not None:
         return pretrained(texts, folder, f"wordllama {version('wordllama')}")
     if choice == "wordllama":
-        raise DataError(f"data.words=wordllama needs wordllama, safetensors and tokenizers; {INSTALL}")
+        raise DataError(f"words=wordllama needs wordllama, safetensors and tokenizers; {INSTALL}")
     if choice == "auto":
         warnings.warn(
             f"word vectors are learned from the training texts alone; for better ones {INSTALL}", stacklevel=2
@@ -109,7 +109,9 @@ def own_vectors(texts: Sequence[str]) -> Words:
     )
     words = sorted(frequent[:MOST])
     if len(words) < 2:
-        raise DataError("data.words: fewer than two words stand twice in the training texts; give more texts")
+        raise DataError(
+            "fewer than two words stand twice in the training texts, too few to learn vectors of; give more texts"
+        )
     vectors = factors(positive_information(together(spoken, words)))
     return Words(tuple(words), rounded(vectors), "PPMI and SVD of the training texts")
 

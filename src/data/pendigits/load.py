@@ -86,19 +86,17 @@ class Handwriting(Source):
 def check_arguments(*, source: str, trajectory: str, seed: int, steps: int | None) -> None:
     PUBLISHED.check_source(source)
     if trajectory not in TRAJECTORIES:
-        raise DataError(
-            f"handwriting: data.trajectory={trajectory!r} is unknown; choose one of {', '.join(TRAJECTORIES)}"
-        )
+        raise DataError(f"handwriting: trajectory={trajectory!r} is unknown; choose one of {', '.join(TRAJECTORIES)}")
     if seed < 0:
-        raise DataError(f"handwriting: data.seed must be at least 0, not {seed}")
+        raise DataError(f"handwriting: seed must be at least 0, not {seed}")
     if steps is not None and steps < 1:
-        raise DataError(f"handwriting: data.steps must be at least 1, or null for all, not {steps}")
+        raise DataError(f"handwriting: steps must be at least 1, or left open for all, not {steps}")
 
 
 def check_sizes(*, trajectories: int, test: int, validation: int) -> None:
     if test < 1 or validation < 1 or trajectories - test - validation < 1:
         raise DataError(
-            f"handwriting: data.trajectories={trajectories} with data.test={test} and data.validation={validation} "
+            f"handwriting: trajectories={trajectories} with test={test} and validation={validation} "
             f"leaves {trajectories - test - validation} for training; each of the three parts needs at least one"
         )
 
@@ -132,7 +130,7 @@ def draw_trajectories(
     for digit in digits:
         own.setdefault(digit.writer, []).append(digit)
     if count > len(own):
-        raise DataError(f"handwriting: there are {len(own)} writers, data.trajectories={count} asks for more; lower it")
+        raise DataError(f"handwriting: there are {len(own)} writers, trajectories={count} asks for more; lower it")
     generator = np.random.default_rng(seed)
     arrays, names = [], []
     for writer in generator.permutation(sorted(own))[:count]:

@@ -70,7 +70,7 @@ def read_sensors(folder: Path) -> pd.DataFrame:
     if not files:
         raise DataError(
             f"gas_sensor: {folder} holds no CSV file; unpack the archive of UCI data set 487 there, or choose "
-            "data.source=uci"
+            "source=uci"
         )
     tables = []
     for file in files:

@@ -58,7 +58,7 @@ def load(
         else stand_in_table(seed=seed)
     )
     if points is not None and not 1 <= points <= len(table):
-        raise DataError(f"data.points={points}: there are {len(table)} points")
+        raise DataError(f"points={points}: there are {len(table)} points")
     drawn = np.random.default_rng(seed).permutation(len(table))[:points]
     values = table.iloc[drawn].astype(float)
     split = random_split(len(values), validation=validation, test=test, seed=seed)

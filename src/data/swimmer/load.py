@@ -101,9 +101,7 @@ def check_training(settings: Settings) -> None:
     check_whole_numbers("swimmer", {name: getattr(settings, name) for name in ("iterations", "policies", "elite")})
     check_numbers("swimmer", {"action_noise": settings.action_noise})
     if settings.elite > settings.policies:
-        raise DataError(
-            f"swimmer: data.elite={settings.elite} is more than data.policies={settings.policies}; lower it"
-        )
+        raise DataError(f"swimmer: elite={settings.elite} is more than policies={settings.policies}; lower it")
 
 
 def swimmer_class() -> Any:
@@ -119,7 +117,7 @@ def simulator_versions() -> dict[str, str]:
         swimmer_class()
     except ImportError as error:
         raise DataError(
-            'data=swimmer needs gymnasium and mujoco; install them with: pip install "orthogonal-psrnn[swimmer]"'
+            'swimmer: gymnasium and mujoco are needed; install them: pip install "orthogonal-psrnn[swimmer]"'
         ) from error
     return {name: str(module.__version__) for name, module in modules.items()}
 

@@ -1,10 +1,9 @@
-"""Columns of a table as numbers. Those that hold none are named together, with the settings that leave them out."""
+"""Columns of a table as numbers. Those that hold none are named together, with the arguments that leave them out."""
 
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,8 +13,15 @@ import pandas as pd
 from data.base import DataError
 
 MOST_NAMED = 8
-PLAIN = re.compile(r"(?!(?:true|false|null|nan|inf)$)[a-z_][\w-]*", re.IGNORECASE)  # else a setting needs quotes
+READ_COMMAS = {"decimal": "comma"}
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+
+
+class Advice(NamedTuple):
+    """Says what to do, in words that end where the arguments to give begin."""
+
+    words: str
+    give: Mapping[str, Any] = {}
 
 
 class Unusable(NamedTuple):
@@ -60,52 +66,45 @@ def fault(name: str, column: Any, *, commas: bool = False, may_be_empty: bool = 
         return Unusable(name, f"column {name!r} holds dates", dated=True)
     cell = str(column.iloc[bad[0]])
     comma = commas and DECIMAL_COMMA.fullmatch(cell) is not None
-    hint = " (with a decimal comma: data.decimal=comma)" if comma else ""
+    hint = " (with a decimal comma: decimal=comma)" if comma else ""
     return Unusable(name, f"column {name!r}, row {bad[0] + 2}: {cell!r} is not a finite number{hint}", comma=comma)
-
-
-def in_a_setting(name: str) -> str:
-    """Writes a column's name as a list of the command line needs it."""
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-    return name if PLAIN.fullmatch(name) else f'"{escaped}"'
 
 
 def way_out(
     frame: pd.DataFrame, columns: Sequence[str], faults: Sequence[Unusable], *, orders: bool, target: str | None
-) -> str:
-    """Returns the settings that leave the faulty columns out, and order by the first of dates that says no time twice.
+) -> Advice:
+    """Returns the arguments that leave the faulty columns out, and order by the first of dates that says no time twice.
 
-    Columns of decimal commas stay, by the setting that reads them. orders: whether a column of times may be named.
+    Columns of decimal commas stay, by the argument that reads them. orders: whether a column of times may be named.
     target: the column that cannot be left out.
     """
     lost = {unusable.name for unusable in faults if not unusable.comma}
     if not lost:
-        return "give data.decimal=comma"
-    modelled = [in_a_setting(name) for name in columns if name not in lost and name != target]
+        return Advice("give", READ_COMMAS)
+    modelled = [name for name in columns if name not in lost and name != target]
     if target in lost:
-        return f"mend it: {target!r} is the column to predict"
+        return Advice(f"mend it: {target!r} is the column to predict")
     if not modelled:
-        return "mend the file; no other column is left to model"
-    settings = [shlex.quote(f"data.columns=[{','.join(modelled)}]")]
+        return Advice("mend the file; no other column is left to model")
     times = [unusable.name for unusable in faults if orders and unusable.dated]
     once = [name for name in times if bool(frame[name].notna().all()) and bool(frame[name].is_unique)]
-    settings += [shlex.quote(f"data.time={in_a_setting(once[0])}")] if once else []
-    settings += ["data.decimal=comma"] if len(lost) < len(faults) else []
+    time = {"time": once[0]} if once else {}
+    commas = READ_COMMAS if len(lost) < len(faults) else {}
     word = "it" if len(faults) == 1 else "them"
-    return f"mend {word}, or go on without {word}: {' '.join(settings)}"
+    return Advice(f"mend {word}, or go on without {word}:", {"columns": modelled, **time, **commas})
 
 
-def advice_of_model(faults: Sequence[Unusable]) -> str:
+def advice_of_model(faults: Sequence[Unusable]) -> Advice:
     """Returns what to do about faulty columns that a fitted model needs."""
     if all(unusable.comma for unusable in faults):
-        return "give data.decimal=comma"
-    return f"mend the file: the model needs {'it' if len(faults) == 1 else 'them'}; a gap is an empty cell"
+        return Advice("give", READ_COMMAS)
+    return Advice(f"mend the file: the model needs {'it' if len(faults) == 1 else 'them'}; a gap is an empty cell")
 
 
 class Use(NamedTuple):
     """Says what columns of numbers are for.
 
-    orders, target: see `way_out`. commas: whether data.decimal=comma may be advised. of_model: whether they are those
+    orders, target: see `way_out`. commas: whether decimal=comma may be advised. of_model: whether they are those
     of a fitted model, so that one may have no value, which is a gap, and none can be left out.
     """
 
@@ -118,8 +117,8 @@ class Use(NamedTuple):
 def numbers(frame: pd.DataFrame, path: Path, columns: Sequence[str], use: Use) -> np.ndarray:
     """Returns the columns as (row, column) float64, NaN for an empty cell.
 
-    Raises DataError that names every column with text, dates, infinite values or no value at all, and the settings that
-    go on without them.
+    Raises DataError that names every column with text, dates, infinite values or no value at all, and the arguments
+    that go on without them.
     """
     found = (fault(name, frame[name], commas=use.commas, may_be_empty=use.of_model) for name in columns)
     faults = [unusable for unusable in found if unusable is not None]
@@ -129,5 +128,5 @@ def numbers(frame: pd.DataFrame, path: Path, columns: Sequence[str], use: Use) -
         told = "; ".join(unusable.why for unusable in faults[:MOST_NAMED])
         more = f"; and {len(faults) - MOST_NAMED} more" if len(faults) > MOST_NAMED else ""
         where = ", " if len(faults) == 1 else f": {len(faults)} of {len(columns)} columns cannot be modelled: "
-        raise DataError(f"{path}{where}{told}{more}; {way}")
+        raise DataError(f"{path}{where}{told}{more}; {way.words}", give=way.give)
     return np.column_stack([as_numbers(frame[name]) for name in columns])

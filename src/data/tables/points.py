@@ -37,12 +37,12 @@ def load(
     """
     file = existing_file(path, data="points")
     if target is None:
-        raise DataError("data=points needs the column to predict: data.target=COLUMN")
+        raise DataError("points: name the column to predict;", give={"target": "COLUMN"})
     text = TextFormat(delimiter, decimal)
     frame, _ = read_frame(file, text)
     names = feature_columns(frame, file, columns, {target})
     if target in names:
-        raise DataError(f"data.columns names the target {target!r}; leave it out there")
+        raise DataError(f"columns names the target {target!r}; leave it out there")
     use = Use(orders=False, target=target, commas=takes_decimal_comma(file, text))
     values = numbers(frame, file, [*names, target], use)
     kept = values[~np.isnan(values).any(axis=1)]
@@ -74,7 +74,7 @@ def _split(rows: int, *, validation: float, test: float, seed: int) -> tuple[tor
     """Raises DataError for shares that are none, and where a part gets no row."""
     for key, share in (("validation", validation), ("test", test)):
         if not 0 < share < 1:
-            raise DataError(f"data.{key}={share} must be a share of the rows, between 0 and 1")
+            raise DataError(f"{key}={share} must be a share of the rows, between 0 and 1")
         if round(share * rows) < 1:
-            raise DataError(f"data.{key}={share} of {rows} rows is less than one row; raise it, or give more rows")
+            raise DataError(f"{key}={share} of {rows} rows is less than one row; raise it, or give more rows")
     return random_split(rows, validation=round(validation * rows), test=round(test * rows), seed=seed)

@@ -15,7 +15,7 @@ from data.base import DataError, Dataset, Sequences
 from data.files.table_files import TextFormat, existing_file, read_frame, takes_decimal_comma
 from data.ranges import Seed, Share
 from data.split import split_sequences
-from data.tables.columns import Use, in_a_setting, numbers
+from data.tables.columns import Use, numbers
 from data.tables.spikes import warn_of_spike
 from data.tables.times import as_numbers, in_words, read_times
 
@@ -39,7 +39,7 @@ def feature_columns(frame: pd.DataFrame, path: Path, wanted: Sequence[str] | Non
     Raises DataError naming all unknown ones, and for a single name that stands in no list.
     """
     if isinstance(wanted, str):
-        raise DataError(f"{path}: data.columns={wanted} must be a list: 'data.columns=[{wanted}]'")
+        raise DataError(f"{path}: columns={wanted} must be a list:", give={"columns": [wanted]})
     absent = [name for name in [*(wanted or []), *sorted(others)] if name not in frame.columns]
     if absent:
         raise DataError(f"{path}: {no_such_columns(absent, [str(column) for column in frame.columns])}")
@@ -58,7 +58,7 @@ def in_time_order(rows: np.ndarray, times: np.ndarray, path: Path, label: str) -
     if len(twice):
         row = ordered[twice[0] + 1] + 2
         raise DataError(
-            f"{path}, row {row}: the same time stands twice in {label}; give data.group=COLUMN, or keep one of the rows"
+            f"{path}, row {row}: the same time stands twice in {label}; give group=COLUMN, or keep one of the rows"
         )
     long = np.flatnonzero(steps > IRREGULAR * np.median(steps)) if len(steps) else steps
     if len(long):
@@ -145,11 +145,11 @@ def _read(
 def refuse_units(units: object, names: Sequence[str], file: Path) -> None:
     """Raises DataError for units that are not given by column, and for a column that the file does not have."""
     if not isinstance(units, dict | None):
-        example = f"'data.units={{{in_a_setting(names[0])}: {units}}}'"
-        raise DataError(f"data.units={units} names no column; give each its unit, as in {example}")
+        example = {"units": {names[0]: units}}
+        raise DataError(f"units={units} names no column; give each its unit, as in", give=example)
     unknown = sorted(set(units or {}) - set(names))
     if unknown:
-        raise DataError(f"data.units names {', '.join(unknown)}, which is no column of {file}")
+        raise DataError(f"units names {', '.join(unknown)}, which is no column of {file}")
 
 
 def load_table(
@@ -178,7 +178,7 @@ def load_table(
         if name in names:
             raise DataError(
                 f"{file}: a feature cannot be called {name!r}, which is a column of every table of predictions; rename "
-                f"it, give data.group={name} or data.time={name}, or leave it out with data.columns=[…]"
+                f"it, give group={name} or time={name}, or leave it out with columns=[…]"
             )
     parts = split_sequences(sequences, how=split, validation=validation, test=test, seed=seed)
     refuse_units(units, names, file)

@@ -132,12 +132,12 @@ class Ciphers(Source):
         ):
             check_whole_numbers("ciphers", {key: value})
             if value > most:
-                raise DataError(f"ciphers: data.{key}={value} is above {most}; lower it")
+                raise DataError(f"ciphers: {key}={value} is above {most}; lower it")
         check_whole_numbers("ciphers", {"pairs": self.pairs}, least=LEAST)
         if max(self.pairs, self.validation, self.test) > MOST:
-            raise DataError(f"ciphers: data.pairs, validation and test may be {MOST} at most; lower them")
+            raise DataError(f"ciphers: pairs, validation and test may be {MOST} at most; lower them")
         if not 0 <= self.shared <= 1:
-            raise DataError(f"ciphers: data.shared={self.shared} must lie from 0 to 1")
+            raise DataError(f"ciphers: shared={self.shared} must lie from 0 to 1")
         check_choice("ciphers", "surfaces", self.surfaces, SURFACES)
         check_choice("ciphers", "direction", self.direction, DIRECTIONS)
 

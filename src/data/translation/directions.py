@@ -14,7 +14,7 @@ DIRECTIONS = ("xe", "ex", "both")
 def check_choice(data_set: str, key: str, value: str, choices: Sequence[str]) -> None:
     """Raises DataError, naming the choices, for a value that is none of them."""
     if value not in choices:
-        raise DataError(f"{data_set}: data.{key}={value} is unknown; choose one of {', '.join(choices)}")
+        raise DataError(f"{data_set}: {key}={value} is unknown; choose one of {', '.join(choices)}")
 
 
 def tasks_into_english(languages: Sequence[str]) -> tuple[Task, ...]:

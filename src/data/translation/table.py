@@ -73,10 +73,10 @@ def chosen_tasks(file: Path, known: Mapping[Task, object], names: Sequence[str] 
     another name."""
     by_name = {task.name: task for task in known}
     if isinstance(names, str) or names == []:
-        raise DataError(f"{file}: data.tasks={names} must be a list of tasks, as [{next(iter(by_name))}]")
+        raise DataError(f"{file}: tasks={names} must be a list of tasks, as [{next(iter(by_name))}]")
     for name in names or ():
         if name not in by_name:
-            raise DataError(f"{file}: there is no pair of task {name} (data.tasks); there are {', '.join(by_name)}")
+            raise DataError(f"{file}: there is no pair of task {name} (tasks); there are {', '.join(by_name)}")
     return list(known) if names is None else [by_name[name] for name in dict.fromkeys(names)]
 
 
@@ -120,6 +120,5 @@ class PairTable(Source):
         shares = self.validation, self.test
         if not (min(shares) > 0 and sum(shares) < 1):
             raise DataError(
-                f"text_pairs: data.validation={shares[0]} and data.test={shares[1]} must lie above 0 and leave a "
-                "training part"
+                f"text_pairs: validation={shares[0]} and test={shares[1]} must lie above 0 and leave a training part"
             )

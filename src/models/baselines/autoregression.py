@@ -121,7 +121,8 @@ def usable_orders(orders: Sequence[int], parts: Sequence[MaskedSequences]) -> li
     if skipped:
         named = ", ".join(map(str, skipped))
         warnings.warn(
-            f"model.orders: no step has so many observed ones before it in training and validation: {named}; skipped",
+            "orders of the autoregression: no step has so many observed ones before it in training and validation: "
+            f"{named}; skipped",
             stacklevel=3,
         )
     return usable or [min(orders)]
@@ -145,7 +146,7 @@ class VAR:
 
     def __post_init__(self) -> None:
         if not self.orders or not self.ridges:
-            raise ValueError("model.orders and model.ridges need at least one value each")
+            raise ValueError("orders and ridges need at least one value each")
         if min(self.orders) < 1:
             raise ValueError(f"an autoregression needs an order of at least 1, got {min(self.orders)}")
 
@@ -161,7 +162,7 @@ class VAR:
         """Returns the autoregression of each order that the data are long enough for, in the order of `orders`, with
         the ridge chosen for it. Raises ValueError as `fit`."""
         if len(self.orders) > 1 and not bool(problem.validation.scored.any()):
-            raise ValueError("several model.orders to choose from and no validation step to choose by; give one order")
+            raise ValueError("several orders to choose from and no validation step to choose by; give one order")
         fits = []
         for order in usable_orders(self.orders, [problem.train, problem.validation]):
             model, ridge = fit_autoregression(

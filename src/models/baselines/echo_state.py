@@ -59,11 +59,11 @@ class EchoState:
 
     def __post_init__(self) -> None:
         if self.units < 1:
-            raise ValueError(f"model.units must be at least 1, got {self.units}")
+            raise ValueError(f"units must be at least 1, got {self.units}")
         if not 0 < self.leak <= 1:
-            raise ValueError(f"model.leak must lie above 0 and at most at 1, got {self.leak}")
+            raise ValueError(f"leak must lie above 0 and at most at 1, got {self.leak}")
         if self.spectral_radius < 0 or self.input_scale <= 0:
-            raise ValueError("model.spectral_radius must not be negative and model.input_scale must be positive")
+            raise ValueError("spectral_radius must not be negative and input_scale must be positive")
 
     def fit(self, problem: Problem) -> Fitted:
         """Returns a network with a random reservoir, and what validation chose for its readout."""

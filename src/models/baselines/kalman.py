@@ -68,7 +68,7 @@ def usable_orders(orders: Sequence[int], largest: int) -> list[int]:
     skipped = [order for order in orders if order > largest]
     if len(skipped) == len(orders):
         raise ValueError(
-            f"every order of {list(orders)} is above {largest}, block · features; lower them or raise model.blocks"
+            f"every order of {list(orders)} is above {largest}, block · features; lower them or raise blocks"
         )
     if skipped:
         named = ", ".join(map(str, skipped))
@@ -140,7 +140,7 @@ def windows_of_blocks(mask: Tensor, block: int) -> Tensor:
     windows = complete_windows(mask, 2 * block)
     if not len(windows):
         raise ValueError(
-            f"no training sequence has {2 * block} entirely observed steps in a row; lower model.blocks ({block})"
+            f"no training sequence has {2 * block} entirely observed steps in a row; lower blocks ({block})"
         )
     return windows
 
@@ -168,12 +168,12 @@ class KalmanFilter:
 
     def __post_init__(self) -> None:
         if not self.blocks:
-            raise ValueError("model.blocks needs at least one value")
+            raise ValueError("blocks needs at least one value")
 
     def fit(self, problem: Problem) -> Fitted:
         """Returns the filter of the chosen block and order, and these. Raises ValueError as `fit_kalman`."""
         if len(self.blocks) > 1 and not bool(problem.validation.scored.any()):
-            raise ValueError("several model.blocks to choose from and no validation step to choose by; give one block")
+            raise ValueError("several blocks to choose from and no validation step to choose by; give one block")
         fits: list[tuple[float, Kalman, dict[str, int]]] = []
         for block in self.blocks:
             dimension = problem.dimension

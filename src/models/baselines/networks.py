@@ -191,7 +191,7 @@ class _Network:
 
     def __post_init__(self) -> None:
         if self.units < 1:
-            raise ValueError(f"model.units must be at least 1, got {self.units}")
+            raise ValueError(f"units must be at least 1, got {self.units}")
 
     def fit(self, problem: Problem) -> Fitted:
         """Random weights and a readout solved on them: where the refinement by gradient begins."""

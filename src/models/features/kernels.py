@@ -161,7 +161,7 @@ Kernel = IsotropicKernel | LaplacianL1
 
 def _check_positive(name: str, value: float) -> None:
     if not 0 < value < math.inf:
-        raise ValueError(f"kernel.{name} must be positive and finite, got {value}")
+        raise ValueError(f"{name} must be positive and finite, got {value}")
 
 
 def _uniform(count: int, generator: torch.Generator) -> Tensor:

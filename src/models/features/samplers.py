@@ -86,7 +86,7 @@ class Hadamard(Sampler):
 
     def __post_init__(self) -> None:
         if self.blocks < 1:
-            raise ValueError(f"sampler.blocks must be at least 1, got {self.blocks}")
+            raise ValueError(f"blocks must be at least 1, got {self.blocks}")
 
     def directions(self, count: int, dimension: int, *, generator: torch.Generator) -> Tensor:
         sizes = _block_sizes(count, next_power_of_two(dimension))

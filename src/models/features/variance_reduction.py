@@ -61,9 +61,9 @@ class NearOrthogonal(Sampler):
 
     def __post_init__(self) -> None:
         if self.steps < 0:
-            raise ValueError(f"sampler.steps must be at least 0, got {self.steps}")
+            raise ValueError(f"steps must be at least 0, got {self.steps}")
         if not 0 <= self.square_weight < math.inf:
-            raise ValueError(f"sampler.square_weight must be at least 0 and finite, got {self.square_weight}")
+            raise ValueError(f"square_weight must be at least 0 and finite, got {self.square_weight}")
 
     def directions(self, count: int, dimension: int, *, generator: torch.Generator) -> Tensor:
         directions = Orthogonal().directions(count, dimension, generator=generator)

@@ -44,7 +44,7 @@ def cut_chunks(scored: Tensor, *, horizon: int) -> Chunks:
     entries = torch.stack([scored[:, int(s) : int(s) + horizon].sum((1, 2)) for s in starts], 1)
     sequence, index = entries.nonzero(as_tuple=True)
     if not len(sequence):
-        raise ValueError("no training step to refine on: every step is missing or before evaluate.first_step")
+        raise ValueError("no training step to refine on: every one is missing or not scored")
     return Chunks(sequence, starts[index], entries[sequence, index])
 
 

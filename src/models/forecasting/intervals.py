@@ -13,6 +13,10 @@ from models.forecasting.conformal import sizes_of
 COVERAGES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.98, 0.99, 0.995, 0.999)
 
 
+class NotCalibrated(ValueError):
+    """Says that intervals so far ahead, or of so much coverage, were not calibrated."""
+
+
 class Intervals(NamedTuple):
     """Holds radii: the interval of a forecast is forecast ± radius; `models.forecasting.conformal` says what that
     promises.
@@ -29,8 +33,8 @@ class Intervals(NamedTuple):
         """Returns (horizon, feature): the radii for the steps 1 to `horizon`, of the least coverage kept that is at
         least the one asked.
 
-        Raises ValueError for a coverage that is not between 0 and 1 or more than the largest kept, for a longer horizon
-        than was calibrated, and where the calibration forecasts were too few.
+        Raises ValueError for a coverage that is not between 0 and 1 or more than the largest kept, NotCalibrated for a
+        longer horizon than was calibrated, and where the calibration forecasts were too few.
         """
         if not 0 < coverage < 1:
             raise ValueError(f"interval must lie between 0 and 1, got {coverage:g}")
@@ -39,17 +43,15 @@ class Intervals(NamedTuple):
             raise ValueError(f"interval is at most {self.coverages[-1]:g}, got {coverage:g}")
         known = self.radii.shape[1]
         if horizon > known:
-            horizons = ",".join(map(str, sorted({1, known, horizon})))
-            raise ValueError(
+            raise NotCalibrated(
                 f"intervals are known for {known} steps ahead, {horizon} were asked for; ask for fewer steps, or train "
-                f"anew with 'evaluate.horizons=[{horizons}]' and a validation part that is longer than that "
-                "(data.validation)"
+                "anew with so many and a validation part that is longer than that"
             )
         chosen = self.radii[place, :horizon]
         if not np.isfinite(chosen).all():
-            raise ValueError(
+            raise NotCalibrated(
                 f"the validation part has too few forecasts for intervals of {coverage:g} {horizon} steps ahead; ask "
-                "for less of one, or give it more data (data.validation)"
+                "for less of one, or give it more data"
             )
         return chosen
 

@@ -108,7 +108,7 @@ def choose_lags(
     steps and scored on the same steps, those that the most lags leave. Raises ValueError without candidates.
     """
     if not candidates:
-        raise ValueError("readout.choices is empty; give at least one number of lags")
+        raise ValueError("choices is empty; give at least one number of lags")
     most, dimension = max(candidates), train.values.shape[2]
     moments = centred_moments(rows_beside_lags(model, train, most))  # those of fewer lags are blocks of them
     held_out = rows_beside_lags(model, validation, most)

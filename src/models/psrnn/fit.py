@@ -60,7 +60,7 @@ class Regression:
         update_named(self.update)
         if self.random and self.projection is not None:
             raise ValueError(
-                "initialise=random has no regression to find features.projection by; leave one of them out"
+                "random parameters have no regression to find a projection by; leave out random or projection"
             )
 
     @property

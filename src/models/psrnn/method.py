@@ -29,7 +29,7 @@ class Psrnn:
         for name in ("window", "history", "future", "delay"):
             rows = getattr(self, name)
             if rows is not None and rows < 1:
-                raise ValueError(f"model.{name} must be at least 1, got {rows}")
+                raise ValueError(f"{name} must be at least 1, got {rows}")
 
     @property
     def terms(self) -> int | None:

@@ -16,6 +16,10 @@ from models.runtime.collectives import sum_over_ranks, take_from_first_rank
 from models.runtime.progress import advanced
 
 
+class TooManyDirections(ValueError):
+    """Says that a projection cannot keep so many directions of so few features."""
+
+
 class Projections(NamedTuple):
     """Holds orthonormal columns, (features, p) each: of the history, the future (and shifted future) and the
     observation."""
@@ -80,15 +84,16 @@ def find_projections(stream: FeatureStream, *, size: int) -> Projections:
     """Returns p = `size` leading directions by truncated singular value decomposition (Downey et al. 2017, section 5).
 
     History and future: of E[φ ηᵀ], what the past tells about the future. Observation: of E[ω φᵀ].
-    Raises ValueError when there are fewer features than directions. Every rank gets those of rank 0: where singular
-    values are close, rounding alone may turn the directions, and what the ranks add up must be along the same ones.
+    Raises TooManyDirections when there are fewer features than directions. Every rank gets those of rank 0: where
+    singular values are close, rounding alone may turn the directions, and what the ranks add up must be along the same
+    ones.
     Directions of close values that are all kept may turn among themselves from one machine to another, on which
     predictions do not depend; where the last value kept and the first left out are close, they do.
     """
     moments = cross_moments(stream)
     most = min(*moments.future_history.shape, *moments.observation_future.shape)
     if not 1 <= size <= most:
-        raise ValueError(f"features.projection must lie between 1 and the number of features {most}, got {size}")
+        raise TooManyDirections(f"projection must lie between 1 and the number of features {most}, got {size}")
     future, history = leading_singular_vectors(moments.future_history, size)
     observation, _ = leading_singular_vectors(moments.observation_future, size)
     projections = Projections(history, future, observation)

@@ -69,7 +69,7 @@ class MixtureAutoencoder(nn.Module):
         if not 1 <= components <= 2 * latent:
             raise ValueError(
                 f"{components} components in {latent} latent dimensions: the cross-polytope has {2 * latent} vertices "
-                "for their centres; raise autoencoder.latent or lower autoencoder.components"
+                "for their centres; raise latent or lower components"
             )
         self.encoder, self.decoder = MixtureNet(inputs, latent, components), MixtureNet(latent, inputs, components)
         self.raw_radius = nn.Parameter(torch.tensor(math.log(math.expm1(1.0))))

@@ -15,6 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 from data.source import Source
 from pipeline.host.errors import PipelineError
 from pipeline.settings.fields import free_sections
+from pipeline.settings.messages import of_section
 from pipeline.settings.nearest import did_you_mean
 from pipeline.settings.parameters import check_numbers
 from pipeline.settings.schema import validate
@@ -99,13 +100,17 @@ def check_section(section: str, node: dict[str, Any], extensions: list[str]) -> 
 
 
 def build(section: str, node: dict[str, Any], extensions: list[str]) -> Any:
-    """The object that a section with a `_target_` describes; of a `data.source.Source` its data."""
+    """The object that a section with a `_target_` describes; of a `data.source.Source` its data.
+
+    Raises PipelineError or DataError, with the section in front, for what the class refuses.
+    """
     check_section(section, node, extensions)
-    try:
-        made = instantiate(node, _convert_="all")
-    except InstantiationException as error:
-        raise error.__cause__ or error from None
-    return made.load() if isinstance(made, Source) else made
+    with of_section(section):
+        try:
+            made = instantiate(node, _convert_="all")
+        except InstantiationException as error:
+            raise error.__cause__ or error from None
+        return made.load() if isinstance(made, Source) else made
 
 
 def settings_of(config: DictConfig) -> Any:

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import dis
 import re
+import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
+from pipeline.host.errors import PipelineError
 from pipeline.host.passwords import masked
 from pipeline.settings.nearest import no_such_choice
 
@@ -22,6 +27,7 @@ NO_NUMBER = re.compile(
     rf"'?(?P<kind>{'|'.join(NUMBERS)}|(?:Optional\[)?Union\[int, float\])"
 )
 OURS, OF_NUMBERS = {"data", "models", "pipeline"}, {"numpy", "scipy", "torch"}
+PLAIN = re.compile(r"(?!(?:true|false|null|nan|inf)$)[a-z_][\w-]*", re.IGNORECASE)  # else a setting needs quotes
 WHERE = "HYDRA_FULL_ERROR=1 shows where"
 NO_LIST = re.compile(r"Invalid value assigned: \w+ is not a ListConfig, list or tuple")
 NO_VALUE = re.compile(r"field '\w+' is not Optional")
@@ -89,6 +95,40 @@ def is_unexplained(error: BaseException) -> bool:
     if package in OURS:
         return entry.tb_frame.f_code.co_code[entry.tb_lasti] != dis.opmap["RAISE_VARARGS"]
     return package in OF_NUMBERS
+
+
+def in_a_setting(value: Any) -> str:
+    """Returns a value as the command line needs it: a text in quotes where it is no plain word, also inside a list."""
+    if isinstance(value, list):
+        return f"[{','.join(map(in_a_setting, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{in_a_setting(key)}: {in_a_setting(own)}' for key, own in value.items())}}}"
+    if not isinstance(value, str):
+        return str(value).lower()
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return value if PLAIN.fullmatch(value) else f'"{escaped}"'
+
+
+@contextmanager
+def of_section(section: str) -> Iterator[None]:
+    """Raises the ValueError of the block with the section in front whose settings are the arguments that it names: a
+    DataError as one, with the arguments to give as settings, any other as PipelineError. One that nobody chose the
+    words of stays as it is."""
+    try:
+        yield
+    except PipelineError:
+        raise
+    except ValueError as error:
+        from data.base import DataError
+
+        if is_unexplained(error):
+            raise
+        if isinstance(error, DataError):
+            settings = [shlex.quote(f"{section}.{name}={in_a_setting(value)}") for name, value in error.give.items()]
+            said: ValueError = DataError(" ".join([f"{section}: {error.message}", *settings]))
+        else:
+            said = PipelineError(f"{section}: {error}")
+        raise said.with_traceback(error.__traceback__) from error.__cause__
 
 
 def line_of_run(error: BaseException) -> str:

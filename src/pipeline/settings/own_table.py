@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pipeline.settings.messages import of_section
+
 CHOICES = {  # loader: choice of `data`
     "data.tables.sequences.load_table": "table",
     "data.tables.points.load": "points",
@@ -23,4 +25,5 @@ def refuse_missing_file(section: Any) -> None:
         return
     from data.files.table_files import existing_file
 
-    existing_file(section.get("path"), data=choice)
+    with of_section("data"):
+        existing_file(section.get("path"), data=choice)

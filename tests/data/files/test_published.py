@@ -55,7 +55,7 @@ def test_only_missing_files_are_fetched(tmp_path, web) -> None:
 def test_what_is_said_without_a_network(tmp_path, offline, present: list[str], lack: str, remedy: str) -> None:
     place(tmp_path, *present)
     said = f"walks: {{}}{lack.format(folder=tmp_path / 'walks')} and there is no network; "
-    message = said.format("") + f"put {remedy}, or choose data.source=stand_in"
+    message = said.format("") + f"put {remedy}, or choose source='stand_in'"
     with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
         FILES.find(str(tmp_path), source="lab", opener=offline)
     warning = said.format("NOT REAL DATA: ") + "using a generated stand-in"
@@ -65,7 +65,5 @@ def test_what_is_said_without_a_network(tmp_path, offline, present: list[str], l
 
 def test_the_stand_in_asks_nobody_and_other_sources_are_named(tmp_path, forbidden) -> None:
     assert FILES.find(str(tmp_path), source="stand_in", opener=forbidden) is None
-    with pytest.raises(
-        DataError, match=r"^walks: data\.source=web is unknown; choose one of auto, lab, stand_in, own$"
-    ):
+    with pytest.raises(DataError, match=r"^walks: source=web is unknown; choose one of auto, lab, stand_in, own$"):
         FILES.find(str(tmp_path), source="web", opener=forbidden, others=("own",))

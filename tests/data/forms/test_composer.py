@@ -179,13 +179,13 @@ def test_training_ink_may_be_written_by_the_hand_and_test_ink_stays() -> None:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"layout": "some"}, "data.layout=some is unknown; choose one of free, funsd"),
-        ({"ink": "blue"}, "data.ink=blue is unknown"),
-        ({"source": "some"}, "data.source=some is unknown; choose one of auto, real, stand_in"),
-        ({"slant": 40.0}, r"data.slant=40.0 must be from 0 to 20 degrees"),
-        ({"least_boxes": 9, "most_boxes": 4}, "data.most_boxes must be a whole number of at least 9"),
-        ({"height": 20}, "data.height must be a whole number of at least 96"),
-        ({"writers": "some"}, "data.writers=some is unknown"),
+        ({"layout": "some"}, "layout=some is unknown; choose one of free, funsd"),
+        ({"ink": "blue"}, "ink=blue is unknown"),
+        ({"source": "some"}, "source=some is unknown; choose one of auto, real, stand_in"),
+        ({"slant": 40.0}, r"slant=40.0 must be from 0 to 20 degrees"),
+        ({"least_boxes": 9, "most_boxes": 4}, "most_boxes must be a whole number of at least 9"),
+        ({"height": 20}, "height must be a whole number of at least 96"),
+        ({"writers": "some"}, "writers=some is unknown"),
         ({"source": "real", "root": "/nowhere"}, "dhsd: .*is missing"),
     ],
 )

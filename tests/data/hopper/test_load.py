@@ -180,13 +180,13 @@ def test_the_first_way_without_a_fall_is_taken(monkeypatch):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"seed": -1}, r"data\.seed must be a whole number of at least 0, got -1"),
-        ({"steps": 0}, r"data\.steps must be a whole number of at least 1, got 0"),
-        ({"every": 0}, r"data\.every must be a whole number of at least 1, got 0"),
-        ({"test": True}, r"data\.test must be a whole number of at least 1, got True"),
+        ({"seed": -1}, r"seed must be a whole number of at least 0, got -1"),
+        ({"steps": 0}, r"steps must be a whole number of at least 1, got 0"),
+        ({"every": 0}, r"every must be a whole number of at least 1, got 0"),
+        ({"test": True}, r"test must be a whole number of at least 1, got True"),
         ({"validation": 4}, r"6 trajectories cannot give 2 for test, 4 for validation and at least one for training"),
-        ({"action_noise": -0.1}, r"data\.action_noise must be a number of at least 0, got -0\.1"),
-        ({"noise": float("nan")}, r"data\.noise must be a number of at least 0, got nan"),
+        ({"action_noise": -0.1}, r"action_noise must be a number of at least 0, got -0\.1"),
+        ({"noise": float("nan")}, r"noise must be a number of at least 0, got nan"),
     ],
     ids=str,
 )
@@ -198,9 +198,7 @@ def test_parameters_out_of_range_are_refused(change, message):
 @pytest.mark.parametrize("module", ["gymnasium", "mujoco"])
 def test_missing_simulators_are_one_line_that_says_what_to_install(monkeypatch, module):
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(
-        DataError, match=r"^data=hopper needs gymnasium and mujoco; install them with: pip install \S+$"
-    ):
+    with pytest.raises(DataError, match=r"^hopper: gymnasium and mujoco are needed; install them: pip install \S+$"):
         small()
 
 

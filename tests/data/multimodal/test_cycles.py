@@ -80,9 +80,9 @@ def test_label_noise_is_in_training_and_validation_alone() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"train": 0}, r"cycles: data\.train must be a whole number of at least 1, got 0"),
-        ({"seed": -1}, r"cycles: data\.seed must be a whole number of at least 0"),
-        ({"label_noise": -1.0}, r"cycles: data\.label_noise must be a number of at least 0"),
+        ({"train": 0}, r"cycles: train must be a whole number of at least 1, got 0"),
+        ({"seed": -1}, r"cycles: seed must be a whole number of at least 0"),
+        ({"label_noise": -1.0}, r"cycles: label_noise must be a number of at least 0"),
     ],
 )
 def test_numbers_out_of_range_are_refused(settings, message) -> None:

@@ -62,12 +62,12 @@ def writers(dataset):
     [
         ({"source": "mnist"}, r"source=mnist is unknown; choose one of auto, uci, stand_in"),
         ({"trajectory": "word"}, r"trajectory='word' is unknown; choose one of writer, digit"),
-        ({"steps": 0}, r"steps must be at least 1, or null for all, not 0"),
+        ({"steps": 0}, r"steps must be at least 1, or left open for all, not 0"),
         ({"seed": -1}, r"seed must be at least 0, not -1"),
-        ({"test": 0}, r"trajectories=25 with data\.test=0 and data\.validation=4 leaves 21 for training"),
-        ({"validation": 0}, r"data\.validation=0 leaves 20 for training; each of the three parts needs at least one"),
+        ({"test": 0}, r"trajectories=25 with test=0 and validation=4 leaves 21 for training"),
+        ({"validation": 0}, r"validation=0 leaves 20 for training; each of the three parts needs at least one"),
         ({"test": 21}, r"leaves 0 for training"),
-        ({"trajectories": 31}, r"there are 30 writers, data\.trajectories=31 asks for more; lower it"),
+        ({"trajectories": 31}, r"there are 30 writers, trajectories=31 asks for more; lower it"),
     ],
 )
 def test_arguments_out_of_range_are_refused(arguments, message):
@@ -173,7 +173,9 @@ def test_auto_falls_back_to_the_stand_in_with_a_warning(tmp_path, offline):
 
 
 def test_uci_never_falls_back(tmp_path, offline):
-    message = r"tra\.Z is missing and there is no network; put it there \(from https://.*\), or choose data\.source="
+    message = (
+        r"tra\.Z is missing and there is no network; put it there \(from https://.*\), or choose source='stand_in'"
+    )
     with pytest.raises(DataError, match=message):
         load_handwriting(root=str(tmp_path), source="uci", opener=offline)
 

@@ -375,22 +375,22 @@ def test_the_cache_lies_below_the_root_that_is_given(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"steps": 0}, r"data\.steps must be a whole number of at least 1, got 0"),
-        ({"steps": 2.5}, r"data\.steps must be a whole number of at least 1, got 2\.5"),
-        ({"steps": True}, r"data\.steps must be a whole number of at least 1, got True"),
-        ({"seed": -1}, r"data\.seed must be a whole number of at least 0, got -1"),
-        ({"trajectories": None}, r"data\.trajectories must be a whole number of at least 1, got None"),
-        ({"test": 0}, r"data\.test must be a whole number of at least 1, got 0"),
-        ({"validation": -1}, r"data\.validation must be a whole number of at least 1, got -1"),
-        ({"iterations": 0}, r"data\.iterations must be a whole number of at least 1, got 0"),
-        ({"policies": "3"}, r"data\.policies must be a whole number of at least 1, got '3'"),
-        ({"elite": 0}, r"data\.elite must be a whole number of at least 1, got 0"),
-        ({"elite": 4}, r"data\.elite=4 is more than data\.policies=3; lower it"),
+        ({"steps": 0}, r"steps must be a whole number of at least 1, got 0"),
+        ({"steps": 2.5}, r"steps must be a whole number of at least 1, got 2\.5"),
+        ({"steps": True}, r"steps must be a whole number of at least 1, got True"),
+        ({"seed": -1}, r"seed must be a whole number of at least 0, got -1"),
+        ({"trajectories": None}, r"trajectories must be a whole number of at least 1, got None"),
+        ({"test": 0}, r"test must be a whole number of at least 1, got 0"),
+        ({"validation": -1}, r"validation must be a whole number of at least 1, got -1"),
+        ({"iterations": 0}, r"iterations must be a whole number of at least 1, got 0"),
+        ({"policies": "3"}, r"policies must be a whole number of at least 1, got '3'"),
+        ({"elite": 0}, r"elite must be a whole number of at least 1, got 0"),
+        ({"elite": 4}, r"elite=4 is more than policies=3; lower it"),
         ({"validation": 4}, r"6 trajectories cannot give 2 for test, 4 for validation and at least one for training"),
-        ({"action_noise": -0.1}, r"data\.action_noise must be a number of at least 0, got -0\.1"),
-        ({"action_noise": float("nan")}, r"data\.action_noise must be a number of at least 0, got nan"),
-        ({"action_noise": float("inf")}, r"data\.action_noise must be a number of at least 0, got inf"),
-        ({"action_noise": "much"}, r"data\.action_noise must be a number of at least 0, got 'much'"),
+        ({"action_noise": -0.1}, r"action_noise must be a number of at least 0, got -0\.1"),
+        ({"action_noise": float("nan")}, r"action_noise must be a number of at least 0, got nan"),
+        ({"action_noise": float("inf")}, r"action_noise must be a number of at least 0, got inf"),
+        ({"action_noise": "much"}, r"action_noise must be a number of at least 0, got 'much'"),
     ],
     ids=str,
 )
@@ -403,10 +403,10 @@ def test_parameters_out_of_range_are_refused_before_anything_is_simulated(simula
 @pytest.mark.parametrize("module", ["gymnasium", "mujoco"])
 def test_missing_simulators_are_one_line_that_says_what_to_install(monkeypatch, module):
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(DataError, match=r"^data=swimmer needs gymnasium and mujoco; install them with: ") as caught:
+    with pytest.raises(DataError, match=r"^swimmer: gymnasium and mujoco are needed; install them: ") as caught:
         small()
     assert str(caught.value) == (
-        'data=swimmer needs gymnasium and mujoco; install them with: pip install "orthogonal-psrnn[swimmer]"'
+        'swimmer: gymnasium and mujoco are needed; install them: pip install "orthogonal-psrnn[swimmer]"'
     )
 
 

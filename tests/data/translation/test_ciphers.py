@@ -100,16 +100,16 @@ def test_the_data_is_a_set_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"languages": 33}, r"ciphers: data\.languages=33 is above 32; lower it"),
-        ({"families": 3}, r"ciphers: data\.families=3 is above 2; lower it"),
-        ({"families": 0}, r"data\.families must be a whole number of at least 1, got 0"),
-        ({"shared": 1.5}, r"ciphers: data\.shared=1\.5 must lie from 0 to 1"),
-        ({"shared": float("nan")}, r"ciphers: data\.shared=nan must lie from 0 to 1"),
-        ({"pairs": 3}, r"data\.pairs must be a whole number of at least 4, got 3"),
-        ({"test": 20_001}, r"data\.pairs, validation and test may be 20000 at most"),
-        ({"surfaces": "own"}, r"ciphers: data\.surfaces=own is unknown; choose one of shared, disjoint"),
-        ({"direction": "ee"}, r"ciphers: data\.direction=ee is unknown; choose one of xe, ex, both"),
-        ({"seed": -1}, r"ciphers: data\.seed must be a whole number of at least 0"),
+        ({"languages": 33}, r"ciphers: languages=33 is above 32; lower it"),
+        ({"families": 3}, r"ciphers: families=3 is above 2; lower it"),
+        ({"families": 0}, r"families must be a whole number of at least 1, got 0"),
+        ({"shared": 1.5}, r"ciphers: shared=1\.5 must lie from 0 to 1"),
+        ({"shared": float("nan")}, r"ciphers: shared=nan must lie from 0 to 1"),
+        ({"pairs": 3}, r"pairs must be a whole number of at least 4, got 3"),
+        ({"test": 20_001}, r"pairs, validation and test may be 20000 at most"),
+        ({"surfaces": "own"}, r"ciphers: surfaces=own is unknown; choose one of shared, disjoint"),
+        ({"direction": "ee"}, r"ciphers: direction=ee is unknown; choose one of xe, ex, both"),
+        ({"seed": -1}, r"ciphers: seed must be a whole number of at least 0"),
     ],
 )
 def test_settings_out_of_range_are_refused(settings, message) -> None:

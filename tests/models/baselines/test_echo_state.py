@@ -84,11 +84,11 @@ def test_forgets_its_first_state_and_begins_at_zero() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(ValueError, match=r"model\.units must be at least 1, got 0"):
+    with pytest.raises(ValueError, match=r"^units must be at least 1, got 0"):
         EchoState(units=0)
     for leak in (0.0, 1.1):
-        with pytest.raises(ValueError, match=rf"model\.leak must lie above 0 and at most at 1, got {leak}"):
+        with pytest.raises(ValueError, match=rf"^leak must lie above 0 and at most at 1, got {leak}"):
             EchoState(leak=leak)
     for wrong in ({"spectral_radius": -0.1}, {"input_scale": 0.0}):
-        with pytest.raises(ValueError, match=r"spectral_radius must not be negative and model\.input_scale must be"):
+        with pytest.raises(ValueError, match=r"^spectral_radius must not be negative and input_scale must be"):
             EchoState(**wrong)  # pyright: ignore[reportArgumentType]

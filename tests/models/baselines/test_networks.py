@@ -150,5 +150,5 @@ def test_gradient_reaches_every_weight_and_training_lowers_the_error(method: typ
 
 def test_units_must_be_positive() -> None:
     for method in METHODS:
-        with pytest.raises(ValueError, match=r"model\.units must be at least 1, got 0"):
+        with pytest.raises(ValueError, match=r"^units must be at least 1, got 0"):
             method(units=0)

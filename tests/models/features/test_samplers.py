@@ -206,5 +206,5 @@ def test_requests_that_make_no_sense_are_refused(change: dict, message: str) -> 
 
 
 def test_hadamard_needs_a_block() -> None:
-    with pytest.raises(ValueError, match=r"sampler\.blocks must be at least 1, got 0"):
+    with pytest.raises(ValueError, match=r"^blocks must be at least 1, got 0"):
         Hadamard(blocks=0)

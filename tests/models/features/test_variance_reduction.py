@@ -217,10 +217,10 @@ def test_the_generator_alone_decides(sampler: Sampler) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"steps": -1}, r"sampler\.steps must be at least 0, got -1"),
-        ({"square_weight": -0.5}, r"sampler\.square_weight must be at least 0 and finite, got -0\.5"),
-        ({"square_weight": math.inf}, r"sampler\.square_weight must be at least 0 and finite, got inf"),
-        ({"square_weight": math.nan}, r"sampler\.square_weight must be at least 0 and finite, got nan"),
+        ({"steps": -1}, r"^steps must be at least 0, got -1"),
+        ({"square_weight": -0.5}, r"^square_weight must be at least 0 and finite, got -0\.5"),
+        ({"square_weight": math.inf}, r"^square_weight must be at least 0 and finite, got inf"),
+        ({"square_weight": math.nan}, r"^square_weight must be at least 0 and finite, got nan"),
     ],
 )
 def test_near_orthogonal_refuses_options_out_of_range(options: dict, message: str) -> None:

@@ -394,7 +394,7 @@ def test_var_chooses_a_long_order_and_says_which_ones_it_cannot_fit() -> None:
     problem = Problem(train, validation, settings, torch.Generator().manual_seed(0))
     found = VAR(orders=[1, 2, 16]).fit(problem)
     assert found.chosen["order"] == 16
-    with pytest.warns(UserWarning, match=r"model\.orders: .*: 64; skipped"):
+    with pytest.warns(UserWarning, match=r"^orders of the autoregression: .*: 64; skipped"):
         assert VAR(orders=[1, 64]).fit(problem).chosen["order"] == 1
 
 

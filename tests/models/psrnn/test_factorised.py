@@ -174,7 +174,7 @@ def test_a_rank_below_one_is_refused() -> None:
         FactorisedPSRNN(frequencies=1, dimension=1, state=2, rank=0)
     with pytest.raises(ValueError, match=r"^rank must be at least 1, got -3"):
         FactorisedPsrnn(rank=-3)
-    with pytest.raises(ValueError, match=r"model\.window must be at least 1, got 0"):
+    with pytest.raises(ValueError, match=r"^window must be at least 1, got 0"):
         FactorisedPsrnn(window=0)
     assert FactorisedPsrnn(rank=7).terms == 7
 

@@ -201,5 +201,5 @@ def test_frequencies_and_projection_are_kept_on_disk(size: int | None, learn: bo
 
 def test_window_of_the_method() -> None:
     assert Psrnn(window=1).trained
-    with pytest.raises(ValueError, match=r"model\.window must be at least 1, got 0"):
+    with pytest.raises(ValueError, match=r"^window must be at least 1, got 0"):
         Psrnn(window=0)

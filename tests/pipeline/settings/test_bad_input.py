@@ -140,17 +140,20 @@ def test_tables(frame: pd.DataFrame, message: str, run_pipeline, tmp_path: Path)
     [
         (
             ("data=table", "data.path=none.csv", "data.split=rows"),
-            "none.csv: there is no such file; give data.path=FILE",
+            "data: none.csv: there is no such file; give data.path=FILE",
         ),
-        (("data=table",), "data=table needs a file: data.path=FILE (.csv, .tsv, .parquet or .npz)"),
-        (("recipe=ssgp", "data=points"), "data=points needs a file: data.path=FILE (.csv, .tsv, .parquet or .npz)"),
+        (("data=table",), "data: table needs a file (.csv, .tsv, .parquet or .npz); give data.path=FILE"),
+        (
+            ("recipe=ssgp", "data=points"),
+            "data: points needs a file (.csv, .tsv, .parquet or .npz); give data.path=FILE",
+        ),
         (
             ("recipe=predict", "model=runs:/a/model", "data.path=none.csv"),
-            "none.csv: there is no such file; give data.pa",
+            "data: none.csv: there is no such file; give data.pa",
         ),
         (
             ("-m", "data=table", "data.path=none.csv", "seed=0,1"),
-            "none.csv: there is no such file; give data.path=FILE",
+            "data: none.csv: there is no such file; give data.path=FILE",
         ),
     ],
 )

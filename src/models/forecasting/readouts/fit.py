@@ -172,7 +172,7 @@ def fit_grouped(
     horizons = reachable(train, validation, history=history, most=settings.direct)
     if not horizons:
         raise ValueError(
-            f"no training and validation row of each feature has {history} rows before it; lower readout.lags"
+            f"no training and validation row of each feature has {history} rows before it; lower lags of the readout"
         )
     model = GroupedReadout(
         base, dimension=dimension, lags=settings.lags, traces=settings.traces, count=settings.count, horizons=horizons

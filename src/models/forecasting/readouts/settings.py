@@ -44,18 +44,14 @@ class GroupedSettings:
     def __post_init__(self) -> None:
         decays(self.traces)
         if self.lags < 0 or self.count < 0:
-            raise ValueError(f"readout.lags ({self.lags}) and readout.count ({self.count}) must be 0 or more")
+            raise ValueError(f"lags ({self.lags}) and count ({self.count}) must be 0 or more")
         if max(self.lags, self.count) > MOST_UNITS:
-            raise ValueError(
-                f"readout.lags ({self.lags}) and readout.count ({self.count}) must be at most {MOST_UNITS}"
-            )
+            raise ValueError(f"lags ({self.lags}) and count ({self.count}) must be at most {MOST_UNITS}")
         if self.bandwidth <= 0 or not 0 <= self.whiten <= 1:
-            raise ValueError(
-                f"readout.bandwidth ({self.bandwidth}) must be above 0, readout.whiten ({self.whiten}) from 0 to 1"
-            )
+            raise ValueError(f"bandwidth ({self.bandwidth}) must be above 0, whiten ({self.whiten}) from 0 to 1")
         if self.direct < 1:
-            raise ValueError(f"readout.direct must be at least 1, got {self.direct}")
+            raise ValueError(f"direct must be at least 1, got {self.direct}")
         if self.difference and not self.lags:
-            raise ValueError("readout.difference takes the last row from what is seen; give readout.lags of 1 or more")
+            raise ValueError("difference takes the last row from what is seen; give lags of 1 or more")
         if self.count and not (self.lags or self.traces):
-            raise ValueError("readout.count asks for features of recent observations; give readout.lags or .traces")
+            raise ValueError("count asks for features of recent observations; give lags or traces")

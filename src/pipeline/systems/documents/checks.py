@@ -67,8 +67,7 @@ def check_lengths(settings: DocumentsConfig) -> None:
 def patterns_of(settings: DocumentsConfig) -> tuple[AnyPattern, ...]:
     """Returns the attention of all layers, or of each. Raises PipelineError for one that cannot be, and for more or
     fewer than there are layers."""
-    with said_of("attention"):
-        made = build("attention", settings.attention, settings.extensions)
+    made = build("attention", settings.attention, settings.extensions)
     if not isinstance(made, tuple):
         return (made,)
     if len(made) != settings.encoder.layers:

@@ -12,7 +12,7 @@ from models.forms.recognise.page_reader import ConvolveAttendSpell
 from models.forms.recognise.recogniser import RecogniserSettings
 from models.forms.recognise.word import Word
 from models.forms.refiner import GANRefiner
-from pipeline.host.errors import PipelineError, said_of
+from pipeline.host.errors import PipelineError
 from pipeline.settings.build import build
 from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.registry import refuse_other_records
@@ -136,8 +136,7 @@ def refuse_refiner(settings: FormsConfig) -> None:
 
 def built(group: str, settings: FormsConfig, kind: type[Kind]) -> Kind:
     """Returns what a group of the settings builds. Raises PipelineError where it cannot be, or is of another kind."""
-    with said_of(group):
-        own = build(group, getattr(settings, group), settings.extensions)
+    own = build(group, getattr(settings, group), settings.extensions)
     if not isinstance(own, kind):
         raise PipelineError(f"{group}: {type(own).__name__} is no {group}; choose one of conf/{group}")
     return own

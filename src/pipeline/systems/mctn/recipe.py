@@ -15,6 +15,7 @@ from pipeline.job.clock import Clock
 from pipeline.job.study import Named, Study, set_up, study
 from pipeline.settings.build import build
 from pipeline.settings.job import Job
+from pipeline.settings.messages import of_section
 from pipeline.systems.mctn.comparison import SENTIMENT
 from pipeline.systems.mctn.config import MctnConfig
 from pipeline.systems.mctn.evaluate import bar_of, evaluate, fit_baseline, prediction_table
@@ -43,7 +44,8 @@ def load(settings: MctnConfig) -> Loaded:
     if not isinstance(data, Utterances):
         raise PipelineError("recipe=mctn takes utterances; choose data=utterances (your own), mosi, mmmo or cycles")
     data.check_roles(roles.sources, roles.targets)
-    data.check_sources(roles.needed)
+    with of_section("data"):
+        data.check_sources(roles.needed)
     data = data.shortened(samples=settings.size.sequences, steps=settings.size.steps)
     return Loaded(data, prepared(data, roles.learned, dtype=DTYPES[settings.dtype]), roles)
 

@@ -12,7 +12,7 @@ from data.pages import PARTS, Document, Documents
 from models.documents.words import centres_of
 from models.sequence.paired import DistanceKeysWindowValues
 from models.sequence.patterns import Keys, Layout, Pattern, keys_of
-from pipeline.host.errors import PipelineError, said_of
+from pipeline.host.errors import PipelineError
 from pipeline.settings.build import build
 from pipeline.systems.patterns.config import PatternsConfig
 
@@ -61,8 +61,7 @@ def patterns_of(settings: PatternsConfig) -> dict[str, AnyPattern]:
     """Returns the kinds of attention by their names. Raises PipelineError for one that cannot be."""
     found: dict[str, AnyPattern] = {}
     for name, section in settings.attentions.items():
-        with said_of(f"attentions.{name}"):
-            found[name] = build(f"attentions.{name}", section, settings.extensions)
+        found[name] = build(f"attentions.{name}", section, settings.extensions)
         if isinstance(found[name], tuple):
             raise PipelineError(f"attentions.{name}: recipe=patterns shows one attention a name; give each layer's one")
     return found

@@ -9,6 +9,7 @@ from typing import ClassVar
 from omegaconf import MISSING
 
 from pipeline.settings.fields import setting
+from pipeline.settings.messages import of_section
 from pipeline.settings.schema import CommonConfig
 from pipeline.systems.registry import System
 
@@ -48,7 +49,8 @@ def check(settings: PredictConfig) -> None:
     from data.files.table_files import existing_file
 
     if not Path(settings.data.path).expanduser().is_dir():
-        existing_file(settings.data.path)
+        with of_section("data"):
+            existing_file(settings.data.path)
 
 
 SYSTEM = System(

@@ -10,6 +10,7 @@ from data.base import DataError
 from data.documents.table import NEEDED, PAGE, SIDES, SIZE, WordTable
 from data.files.table_files import TextFormat
 from pipeline.host.errors import PipelineError
+from pipeline.settings.messages import of_section
 from pipeline.systems.predict.config import PredictConfig
 from pipeline.systems.predict.others import refuse_others
 
@@ -17,7 +18,8 @@ from pipeline.systems.predict.others import refuse_others
 def read_words(settings: PredictConfig) -> pd.DataFrame:
     """Returns the rows of the file, numbers as numbers. Raises DataError, naming the row, for what is no table of
     words."""
-    table = WordTable.read(settings.data.path, TextFormat(settings.data.delimiter, settings.data.decimal))
+    with of_section("data"):
+        table = WordTable.read(settings.data.path, TextFormat(settings.data.delimiter, settings.data.decimal))
     numbers = {name: table.numbers(name) for name in (PAGE, *SIDES, *SIZE)}
     return table.frame.assign(**numbers, **{name: table.texts(name) for name in NEEDED if name not in numbers})
 

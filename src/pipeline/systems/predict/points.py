@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from data.tables.points import read_inputs
+from pipeline.settings.messages import of_section
 from pipeline.systems.predict.config import PredictConfig
 from pipeline.systems.predict.others import refuse_others
 
@@ -21,7 +22,8 @@ def predicted_points(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame,
     """
     refuse_others(settings, ("interval", "data.delimiter"), "predicts each row by itself and no sequences")
     data, told = settings.data, model.metadata.metadata
-    inputs = read_inputs(data.path, columns=told["columns"], delimiter=data.delimiter, decimal=data.decimal)
+    with of_section("data"):
+        inputs = read_inputs(data.path, columns=told["columns"], delimiter=data.delimiter, decimal=data.decimal)
     whole = ~np.isnan(inputs).any(axis=1)
     found = pd.DataFrame(index=np.arange(len(inputs)), columns=["mean", "standard_deviation"], dtype=np.float64)
     if whole.any():

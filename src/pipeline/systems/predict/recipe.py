@@ -13,13 +13,13 @@ import pandas as pd
 
 from data.base import Sequences
 from data.files.table_files import TextFormat
-from data.tables.columns import in_a_setting
 from data.tables.sequences import read_new_sequences
 from data.tables.times import times_after, uneven
 from pipeline.host.atomic import written_whole
 from pipeline.host.errors import PipelineError
 from pipeline.host.torchrun import refuse_several
 from pipeline.settings.job import Job
+from pipeline.settings.messages import in_a_setting, of_section
 from pipeline.systems.predict.config import PredictConfig
 from pipeline.systems.predict.documents import predicted_documents
 from pipeline.systems.predict.forms import predicted_forms, predicted_words
@@ -96,7 +96,8 @@ def predicted_sequences(model: Any, settings: PredictConfig) -> tuple[pd.DataFra
     columns, data = model_columns(model), settings.data
     refuse_others(settings, ("horizon", "interval", "data.group", "data.time", "data.delimiter"), "forecasts")
     text = TextFormat(data.delimiter, data.decimal)
-    sequences = read_new_sequences(data.path, text, columns=columns, group=data.group, time=data.time)
+    with of_section("data"):
+        sequences = read_new_sequences(data.path, text, columns=columns, group=data.group, time=data.time)
     frames = [
         pd.DataFrame(values, columns=columns).assign(sequence=name)
         for name, values in zip(sequences.names, sequences.to_arrays(), strict=True)

@@ -10,6 +10,7 @@ from data.base import DataError
 from data.files.table_files import TextFormat, existing_file, read_frame
 from data.files.textfile import read_rows
 from data.translation.table import TEXT_FILES
+from pipeline.settings.messages import of_section
 from pipeline.systems.predict.config import PredictConfig
 from pipeline.systems.predict.others import refuse_others
 
@@ -23,10 +24,11 @@ def predicted_sentences(model: Any, settings: PredictConfig) -> tuple[pd.DataFra
     are no UTF-8, and PipelineError for settings of others.
     """
     refuse_others(settings, ("data.delimiter", "beam"), "translates sentences")
-    file = existing_file(settings.data.path)
-    if file.name.lower().endswith(TEXT_FILES):
-        read_rows(file)  # to name the line of bytes that are no text
-    frame = read_frame(file, TextFormat(settings.data.delimiter, as_written=True))[0]
+    with of_section("data"):
+        file = existing_file(settings.data.path)
+        if file.name.lower().endswith(TEXT_FILES):
+            read_rows(file)  # to name the line of bytes that are no text
+        frame = read_frame(file, TextFormat(settings.data.delimiter, as_written=True))[0]
     try:
         found = model.predict(frame, params={"beam": settings.beam or 0})
     except ValueError as error:

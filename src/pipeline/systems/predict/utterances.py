@@ -8,6 +8,7 @@ import pandas as pd
 
 from data.base import DataError
 from data.files.table_files import TextFormat, existing_file, read_frame
+from pipeline.settings.messages import of_section
 from pipeline.systems.predict.config import PredictConfig
 from pipeline.systems.predict.others import refuse_others
 
@@ -21,8 +22,9 @@ def predicted_utterances(model: Any, settings: PredictConfig) -> tuple[pd.DataFr
     """
     refuse_others(settings, ("data.delimiter",), "says of each sample how positive it is")
     data = settings.data
-    file = existing_file(data.path)
-    frame = read_frame(file, TextFormat(data.delimiter, data.decimal))[0]
+    with of_section("data"):
+        file = existing_file(data.path)
+        frame = read_frame(file, TextFormat(data.delimiter, data.decimal))[0]
     if TEXT in frame.columns:  # where all of them are digits they were read as numbers
         frame[TEXT] = frame[TEXT].map(str, na_action="ignore").astype(object)
     try:

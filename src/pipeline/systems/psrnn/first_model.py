@@ -20,6 +20,7 @@ from models.runtime.seeding import Generators
 from models.runtime.threads import threads_for
 from pipeline.host.progress import progress_bar
 from pipeline.job.study import Study
+from pipeline.settings.messages import of_section
 from pipeline.systems.psrnn.labels import name_of
 from pipeline.systems.psrnn.lags import say_lags
 from pipeline.systems.psrnn.load import Parts
@@ -108,7 +109,7 @@ class MethodStages:
     def fitted(self, parts: Parts) -> Initialised:
         """Returns the model as its method fits it, with the lags that validation chose where they are left open."""
         problem = Problem(parts.train, parts.validation, self.readout, self.generators("weights"), parts.lagged)
-        with progress_bar("fit"):
+        with of_section("model"), progress_bar("fit"):
             fitted = self.method.fit(problem)
         check_fitted(self.method, fitted, kept=self.kept)
         with threads_for(fitted.model), progress_bar("filtering"):

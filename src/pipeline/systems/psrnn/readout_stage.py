@@ -26,6 +26,7 @@ from models.runtime.threads import threads_for
 from pipeline.host.progress import progress_bar
 from pipeline.job import checkpoint
 from pipeline.job.study import Study
+from pipeline.settings.messages import of_section
 from pipeline.systems.psrnn import figures
 from pipeline.systems.psrnn.config import PsrnnConfig, ReadoutConfig
 from pipeline.systems.psrnn.first_model import errors_of
@@ -94,7 +95,7 @@ def grouped_settings(settings: ReadoutConfig, *, lags: int, direct: int) -> Grou
 def regress(settings: ReadoutConfig, parts: Parts, model: Any, generators: Generators) -> Regressed:
     """Returns the model beneath a readout that is fitted to the training part, its choices made by the validation
     part."""
-    with threads_for(model), progress_bar("readout"):
+    with of_section("readout"), threads_for(model), progress_bar("readout"):
         lags, direct = lags_of(model, settings, parts, generators), horizons_within(settings, parts[:2])
         asked = grouped_settings(settings, lags=lags, direct=direct)
         fit = fit_grouped(model, parts.train, parts.validation, asked, generators)

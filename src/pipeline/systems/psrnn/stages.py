@@ -62,8 +62,13 @@ def draw_of(settings: Any, method: Psrnn, kernel: Any, sampler: Any) -> FeatureD
 
 
 def regression_of(settings: Any, *, rank: int | None = None, learn_frequencies: bool = False) -> Regression:
-    """Returns the settings `update`, `initialise` and `features.projection` of a section as models take them."""
+    """Returns the settings `update`, `initialise` and `features.projection` of a section as models take them.
+
+    Raises PipelineError for random parameters with a projection.
+    """
     initialise = settings.initialise
+    if initialise.method == "random" and settings.features.projection is not None:
+        raise PipelineError("initialise=random has no regression to find features.projection by; leave one of them out")
     return Regression(
         update=settings.update, whitening=initialise.whitening, ridge=initialise.ridge, scale=initialise.scale,
         chunk=initialise.chunk, projection=settings.features.projection, rank=rank,

@@ -19,6 +19,7 @@ from models.psrnn.factorised import FactorisedPSRNN
 from models.psrnn.features import FeatureDraw, Features, draw_features
 from models.psrnn.fit import FittedPSRNN, Regression, first_cell, with_readout
 from models.psrnn.method import Psrnn
+from models.psrnn.projection import TooManyDirections
 from models.runtime.seeding import Generators
 from models.runtime.threads import threads_for
 from pipeline.host.errors import PipelineError
@@ -118,13 +119,19 @@ def restored(saved: checkpoint.Saved, *, like: Tensor, factorised: bool) -> Init
 def cell_in_memory(
     features: Features, regression: Regression, generators: Generators, *, lags: int
 ) -> tuple[PSRNN, dict[str, Any]]:
-    """Returns `first_cell` in as large chunks as memory allows, and the chunk under its tag where it was halved."""
+    """Returns `first_cell` in as large chunks as memory allows, and the chunk under its tag where it was halved.
+
+    Raises PipelineError for more directions of a projection than there are features.
+    """
 
     def work(chunk: int) -> tuple[PSRNN, int]:
         return first_cell(features, replace(regression, chunk=chunk), generators, lags=lags), chunk
 
-    with progress_bar("two-stage regression", regression.passes * len(features.windows.time)):
-        cell, chunk = halving(work, chunk=regression.chunk, key="initialise.chunk")
+    try:
+        with progress_bar("two-stage regression", regression.passes * len(features.windows.time)):
+            cell, chunk = halving(work, chunk=regression.chunk, key="initialise.chunk")
+    except TooManyDirections as error:
+        raise PipelineError(f"features.{error}") from error
     return cell, {} if chunk == regression.chunk else {"halved.initialise.chunk": chunk}
 
 

@@ -15,6 +15,7 @@ from models.numerics.signs import with_fixed_signs
 from models.ssgp.autoencoder import MixtureAutoencoder
 from models.ssgp.autoencoder_fit import EvidenceBound, Training, new_autoencoder
 from models.ssgp.method import PointModel
+from pipeline.host.errors import said_of
 from pipeline.job import checkpoint
 from pipeline.job.curve import EpochRow, Measures
 from pipeline.job.fit import Fit
@@ -48,7 +49,8 @@ def fit_autoencoder(
 
     With a `path` a training that was stopped goes on from it.
     """
-    model = new_autoencoder(inputs, latent=own.latent, components=own.components, seed=seed)
+    with said_of("autoencoder"):
+        model = new_autoencoder(inputs, latent=own.latent, components=own.components, seed=seed)
     training = Training(own.steps, own.batch_size, own.learning_rate, own.alpha, own.beta)
     how = FitSettings(
         1, "adam", own.learning_rate, steps=own.steps, accept="always", checkpoint_every=CHECKPOINT_STEPS,

@@ -109,10 +109,10 @@ def test_one_horizon_is_the_same_shared_or_not() -> None:
 
 
 def test_differences_need_lags_and_shared_horizons_rows_that_are_wholly_scored() -> None:
-    with pytest.raises(ValueError, match=r"readout\.difference takes the last row from what is seen; give readout"):
+    with pytest.raises(ValueError, match=r"^difference takes the last row from what is seen; give lags"):
         GroupedSettings(lags=0, traces=(3.0,), difference=True)
     train, validation = drifting(5, seed=0), drifting(3, seed=1)
     train.scored[:, ::3] = False
     base = NoState().fit(Problem(train, validation, ReadoutSettings(3, (1.0,), "none"), generators_of(0)("w"))).model
-    with pytest.raises(ValueError, match=r"no row has all of its next 4 rows scored; lower readout\.direct"):
+    with pytest.raises(ValueError, match=r"no row has all of its next 4 rows scored; lower direct of the readout"):
         fit_grouped(base, train, validation, SHARED, generators_of(0))

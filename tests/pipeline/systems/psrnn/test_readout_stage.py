@@ -22,6 +22,7 @@ from models.baselines.persistence import LastValue
 from models.baselines.seasonal_naive import Seasonal
 from models.features.kernels import Gaussian
 from models.features.samplers import Orthogonal
+from models.forecasting.filtering import MaskedSequences
 from models.forecasting.lag_shares import LagShares
 from models.forecasting.readout_settings import ReadoutSettings
 from models.forecasting.recurrent import trained_parameters
@@ -130,6 +131,19 @@ def test_without_anything_to_take_features_of_they_are_left_out_and_said(capsys:
     assert found.model.group_sizes == (12, 0, 0, 0)
     with pytest.raises(ValueError, match="a readout needs inputs; give it lags, traces or a model with a state"):
         regress(readout(lags=0, count=0, traces=[]), parts(), model_of("last_value"), generators_of(0))
+
+
+def test_what_the_readout_refuses_is_said_of_its_settings() -> None:
+    given, generators = parts(), generators_of(0)
+    said = r"^readout: no training and validation row of each feature has 70 rows before it; lower lags of the readout$"
+    short = given._replace(validation=MaskedSequences(*(part[:, :70] for part in given.validation)))
+    with pytest.raises(PipelineError, match=said):
+        regress(readout(lags=70), short, model_of("last_value"), generators)
+    said = r"^readout: no row has all of its next 30 rows scored; lower direct of the readout, or leave out shared$"
+    often = torch.arange(given.validation.scored.shape[1])[None, :, None] % 20 < 19
+    gaps = given._replace(validation=given.validation._replace(scored=given.validation.scored & often))
+    with pytest.raises(PipelineError, match=said):
+        regress(readout(direct=30, shared=True), gaps, model_of("echo_state"), generators)
 
 
 def test_horizons_beyond_half_of_the_parts_are_iterated_and_said(capsys: pytest.CaptureFixture) -> None:

@@ -234,7 +234,7 @@ def test_a_peer_that_is_not_installed_is_named(run_pipeline, monkeypatch) -> Non
         (("model=forest",), "model=forest is unknown; choose one of"),
         (("features.count=0",), "features.count=0 must be greater than 0"),
         (("ssgp.ridges=[]",), "ssgp.ridges is empty; give at least one value"),
-        (("data.validation=3133",), "data.validation=3133 of 3133 training rows leaves none"),
+        (("data.validation=3133",), "data: validation=3133 of 3133 training rows leaves none"),
         (("data.validation=0",), "abalone: the validation part has no row"),
         (("data.points=0",), "data.points=0 must be 1 or greater"),
         (("ssgp.iteration=3",), "did you mean ssgp.iterations?"),
@@ -243,7 +243,10 @@ def test_a_peer_that_is_not_installed_is_named(run_pipeline, monkeypatch) -> Non
         (("model=ridge", "stream.rows=[50]"), "stream.rows: model=ridge draws no frequencies"),
         (("model._target_=models.ssgp.method.PointModel",), "cannot be fitted; choose model=ssgp or another"),
         (("model=rff", "kernel=laplacian"), "model=rff has the Gaussian kernel"),
-        (("model=revisited", "autoencoder.components=9"), "the cross-polytope has 8 vertices"),
+        (
+            ("model=revisited", "autoencoder.components=9"),
+            "autoencoder: 9 components in 4 latent dimensions: the cross-polytope has 8 vertices",
+        ),
         (("autoencoder.beta=-1",), "must be 0 or greater"),
     ],
 )

@@ -130,7 +130,7 @@ def test_a_tiny_run(experiment: str, run_pipeline, client) -> None:
         ),
         ("matrix.ridge=-1", "matrix.ridge=-1.0 must be 0 or greater"),
         ("estimate.distribution=uniform", "choose one of gaussian, rademacher"),
-        ("data.source=web", "data.source=web is unknown"),
+        ("data.source=web", "source=web is unknown"),
     ],
 )
 def test_wrong_settings(argument: str, message: str, run_pipeline) -> None:
