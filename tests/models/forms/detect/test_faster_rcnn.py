@@ -63,7 +63,7 @@ def test_values_and_gradients_are_those_of_the_loop(dtype: torch.dtype, toleranc
 
 def test_it_learns_one_form_by_heart() -> None:
     detector = SMALL.network()
-    curve = learned(detector, ONE_FORM, steps=90, rate=1e-2)
+    curve = learned(detector, ONE_FORM, steps=90, rate=5e-3)  # at 1e-2 rounding decides what is found
     assert curve[-1] < 0.4 * curve[0]
     assert precision(detector, ONE_FORM) == 1.0
     assert precision(SMALL.network(), ONE_FORM) < 0.3
