@@ -64,7 +64,9 @@ class TextFormat(NamedTuple):
         if decimal not in DECIMALS.values():
             raise ValueError(f"decimal={decimal} must be point or comma")
         if delimiter == decimal:
-            raise ValueError(f"{decimal!r} cannot part columns and be the decimal point; give delimiter=semicolon")
+            raise DataError(
+                f"{decimal!r} cannot part columns and be the decimal point; give", give={"delimiter": "semicolon"}
+            )
         return delimiter, decimal
 
 
@@ -83,7 +85,7 @@ def check_columns(header: Any, delimiter: str) -> None:
         raise ValueError(f"the column {repeated.iloc[0]!r} stands twice; rename one")
     for name, other in DELIMITERS.items():
         if len(header) == 1 and name in PARTING and other != delimiter and other in str(header.iloc[0]):
-            raise ValueError(f"its only column is {header.iloc[0]!r}; give delimiter={name}")
+            raise DataError(f"its only column is {header.iloc[0]!r}; give", give={"delimiter": name})
 
 
 def read_packed_csv(path: Path, text: TextFormat) -> Table:
@@ -179,6 +181,8 @@ def read_frame(path: Path, text: TextFormat) -> Table:
         raise DataError(f"{path}: the file is empty; it needs a line of column names, then rows") from error
     except pd.errors.ParserError as error:
         raise DataError(f"{path}: cannot be read: {of_parser(str(error))}") from error
+    except DataError as error:
+        raise DataError(f"{path}: cannot be read: {error.message}", give=error.give) from error
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: cannot be read: it is not UTF-8 ({error.reason}); save the file as UTF-8") from error
     except (ValueError, OSError, EOFError, KeyError, MemoryError, zlib.error, zipfile.BadZipFile) as error:

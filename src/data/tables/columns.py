@@ -66,7 +66,7 @@ def fault(name: str, column: Any, *, commas: bool = False, may_be_empty: bool = 
         return Unusable(name, f"column {name!r} holds dates", dated=True)
     cell = str(column.iloc[bad[0]])
     comma = commas and DECIMAL_COMMA.fullmatch(cell) is not None
-    hint = " (with a decimal comma: decimal=comma)" if comma else ""
+    hint = " (it has a decimal comma)" if comma else ""
     return Unusable(name, f"column {name!r}, row {bad[0] + 2}: {cell!r} is not a finite number{hint}", comma=comma)
 
 

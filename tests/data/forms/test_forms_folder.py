@@ -156,7 +156,7 @@ def test_a_table_parted_by_semicolons_is_read_where_it_is_said_and_one_that_is_n
 ) -> None:
     data, table = load(tmp_path, []), tmp_path / "boxes.csv"
     table.write_text(table.read_text(encoding="utf-8").replace(",", ";"), encoding="utf-8")
-    with pytest.raises(DataError, match=r"give delimiter=semicolon$"):
+    with pytest.raises(DataError, match=r"give delimiter='semicolon'$"):
         FormsFolder(path=str(table)).load()
     assert FormsFolder(path=str(table), delimiter="semicolon").load().checksum == data.checksum
     table.write_bytes(f"{HEADER}\n0.png,3,5,20,9,word,Straße\n".encode("latin-1"))

@@ -104,7 +104,7 @@ BAD_TEXT = {
     "x,y\n1,2\n3,4,5\n": r"line 3 has 3 cells, the lines before it have 2; mend that line, or give delimiter$",
     "x,y\n": r"t\.csv: there are no rows",
     "x,x\n1,2\n": r"the column 'x' stands twice",
-    "x;y\n1;2\n": r"t\.csv: cannot be read: its only column is 'x;y'; give delimiter=semicolon$",
+    "x;y\n1;2\n": r"t\.csv: cannot be read: its only column is 'x;y'; give delimiter='semicolon'$",
     "x,y\n1,a\n": r"row 2: 'a' is not a finite number; mend it, or go on without it: columns=\['x'\]$",
     "x\na\n": r"'a' is not a finite number; mend the file; no other column is left to model$",
     'x,y\n1,"3,5"\n': r"'3,5' is not a finite number; mend it, or go on without it",
@@ -211,7 +211,7 @@ def test_columns_of_decimal_commas_are_kept_by_the_settings_that_are_advised(tmp
     path.write_text("day;site;load;level\n2024-01-01;x;1,5;3\n2024-01-02;y;2,5;4\n")
     with pytest.raises(DataError, match=r": columns=\['load', 'level'\], time='day', decimal='comma'$"):
         read_sequences(str(path), columns=None, delimiter="semicolon")
-    with pytest.raises(DataError, match=r"\(with a decimal comma: decimal=comma\); give decimal='comma'$"):
+    with pytest.raises(DataError, match=r"\(it has a decimal comma\); give decimal='comma'$"):
         read_sequences(str(path), columns=["load", "level"], delimiter="semicolon")
     read = read_sequences(str(path), columns=["load", "level"], time="day", delimiter="semicolon", decimal="comma")
     np.testing.assert_array_equal(read.to_arrays()[0], [[1.5, 3.0], [2.5, 4.0]])
