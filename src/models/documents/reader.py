@@ -9,11 +9,11 @@ from typing import Any, Self
 import torch
 from sklearn.utils.validation import check_is_fitted
 
-from models.documents.chunks import AnyPattern, Reading
+from models.documents.chunks import SPATIAL, AnyPattern, Reading
 from models.documents.examples import Example, examples_in, outputs_of, refuse_unlearned, split, warn_of_unknown
 from models.documents.network import Architecture, DocumentNetwork
 from models.documents.objective import GuessingObjective, Prepared, ReadingObjective
-from models.documents.predictor import HEADS, TAGS, DocumentPredictor, load_with, warn_of
+from models.documents.predictor import CLASSES, HEADS, TAGS, DocumentPredictor, load_with, warn_of
 from models.documents.tables import predicted_table
 from models.documents.training import Training, train
 from models.runtime.estimators import left_as_it_was, seed_of
@@ -21,14 +21,23 @@ from models.runtime.parameters import not_negative, number, one_of, whole_number
 from models.runtime.threads import threads_for
 from models.sequence.entities import entity_counts, entity_f1
 from models.sequence.masking import Masking
-from models.sequence.patterns import Distance, DistanceWindow, Full, SlidingWindow, WindowRandom
+from models.sequence.paired import DistanceKeysWindowValues
+from models.sequence.patterns import (
+    Distance,
+    DistanceWindow,
+    Full,
+    SlidingWindow,
+    SpatialWindow,
+    WindowRandom,
+    WithGlobalTokens,
+)
 from models.sequence.saved_estimator import SavedEstimator
 from models.sequence.scores import accuracy, f1
 from models.sequence.vocabulary import UNKNOWN, Vocabulary
 
 ATTENTION = ("distance_window", "distance", "sliding_window", "window_random", "full")
 LAYOUTS = ("boxes", "text")
-OF_THE_PAGE = ATTENTION[:2]
+PATTERNS = (Distance, DistanceWindow, DistanceKeysWindowValues, Full, SlidingWindow, SpatialWindow, WindowRandom)
 
 
 @dataclass(eq=False, repr=False)
@@ -41,8 +50,9 @@ class DocumentReader(SavedEstimator):
 
     Parameters, which are checked by `fit`:
 
-    task: "tags" of words or "classes" of documents. attention: what a token attends to, with `neighbours` on the page
-    and a `window` in the text, see `models.sequence.patterns`. layout: "boxes", or "text" for a network that does not
+    task: "tags" of words or "classes" of documents. attention: what a token attends to, by name with `neighbours` on
+    the page and a `window` in the text, or a pattern of `models.sequence.patterns` with settings of its own; a list has
+    one of these for each layer. layout: "boxes", or "text" for a network that does not
     see where words stand. width, heads, hidden, layers, dropout: of the network. adjacent: tokens on each side that are
     mixed into each before the first layer, 0 for none. pieces: numbers of the vocabulary, which the texts must allow.
     lower_case: whether words are read in small letters. max_length: tokens that are read together; longer documents are
@@ -58,7 +68,7 @@ class DocumentReader(SavedEstimator):
 
     task: str = "tags"
     _: KW_ONLY
-    attention: str = "distance_window"
+    attention: Any = "distance_window"
     neighbours: int = 64
     window: int = 64
     layout: str = "boxes"
@@ -96,13 +106,13 @@ class DocumentReader(SavedEstimator):
             seed, task = seed_of(self.random_state), one_of("task", self.task, HEADS)
             share = not_negative("held_out", self.held_out, most=0.9)
             how, epochs = self._training(), whole_number("guessing", self.guessing, least=0)
-            pattern = self._pattern()
+            patterns = self._patterns(task)
             examples = examples_in(documents, answers, task)
             outputs = outputs_of(examples, task)
             warn_of([own.document for own in examples], boxes=self.layout == "boxes", stacklevel=3)
             learned, held_out = split(examples, share, seed=seed)
             refuse_unlearned(examples, learned, task)
-            predictor = self._predictor(learned, pattern, task, outputs, seed)
+            predictor = self._predictor(learned, patterns, task, outputs, seed)
             prepared = [self._prepared(predictor, part) for part in (learned, held_out)]
             with threads_for(predictor.network):
                 if epochs:
@@ -153,12 +163,25 @@ class DocumentReader(SavedEstimator):
             whole_number("warmup", self.warmup), number("clip", self.clip), whole_number("patience", self.patience),
         )  # fmt: skip
 
-    def _pattern(self) -> AnyPattern:
+    def _patterns(self, task: str) -> tuple[AnyPattern, ...]:
+        """Returns what tokens attend to in all layers, or in each."""
+        each = isinstance(self.attention, list | tuple)
+        patterns = tuple(self._pattern(own) for own in (self.attention if each else [self.attention]))
+        if each and len(patterns) != self.layers:
+            raise ValueError(f"attention has {len(patterns)} patterns, and layers={self.layers}; give as many, or one")
+        near = [type(own).__name__ for own in patterns if isinstance(own, SPATIAL)]
+        if one_of("layout", self.layout, LAYOUTS) == "text" and near:
+            raise ValueError(f"attention looks at the page ({near[0]}), and layout=text does not; take sliding_window")
+        if task == CLASSES and all(isinstance(own, WithGlobalTokens) and not own.global_tokens for own in patterns):
+            raise ValueError("a class is read off the first token, which is not global in any layer; leave it global")
+        return patterns
+
+    def _pattern(self, given: Any) -> AnyPattern:
+        """Returns a pattern as it is, or that of a name with `neighbours` and `window`."""
+        if isinstance(given, PATTERNS):
+            return given
         neighbours = whole_number("neighbours", self.neighbours, most=100_000)
-        window = whole_number("window", self.window, least=2, most=100_000)
-        name, layout = one_of("attention", self.attention, ATTENTION), one_of("layout", self.layout, LAYOUTS)
-        if layout == "text" and name in OF_THE_PAGE:
-            raise ValueError(f"attention={name} looks at the page, and layout=text does not; take sliding_window")
+        window, name = whole_number("window", self.window, least=2, most=100_000), one_of("attention", given, ATTENTION)
         if window % 2:
             raise ValueError(f"window must be an even number of at least 2, got {window}")
         made: dict[str, AnyPattern] = {
@@ -168,8 +191,9 @@ class DocumentReader(SavedEstimator):
         return made[name]
 
     def _predictor(
-        self, learned: Sequence[Example], pattern: AnyPattern, task: str, outputs: tuple[str, ...], seed: int
-    ) -> DocumentPredictor:
+        self, learned: Sequence[Example], patterns: tuple[AnyPattern, ...], task: str, outputs: tuple[str, ...],
+        seed: int,
+    ) -> DocumentPredictor:  # fmt: skip
         sizes: dict[str, Any] = {name: whole_number(name, getattr(self, name), most=10_000)
                  for name in ("width", "heads", "hidden", "layers")}  # fmt: skip
         longest = whole_number("max_length", self.max_length, least=2, most=1_000_000)
@@ -183,7 +207,7 @@ class DocumentReader(SavedEstimator):
                                     dropout=dropout, outputs=len(outputs),
                                     adjacent=whole_number("adjacent", self.adjacent, least=0, most=1000))  # fmt: skip
         network = DocumentNetwork(architecture, seed=seed)
-        reading = Reading(vocabulary, (pattern,), architecture.layers, longest, stride, lower, seed)
+        reading = Reading(vocabulary, patterns, architecture.layers, longest, stride, lower, seed)
         return DocumentPredictor(network, reading, task, outputs)
 
     def _prepared(self, predictor: DocumentPredictor, examples: Sequence[Example]) -> list[Prepared]:

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from models import DocumentReader
 from models.documents.tables import COLUMNS, documents_in
+from models.sequence.patterns import Distance, DistanceWindow, SlidingWindow
 
 QUICK: dict[str, Any] = {
     "neighbours": 6, "window": 6, "width": 16, "heads": 2, "hidden": 24, "layers": 1, "dropout": 0.0, "pieces": 270,
@@ -91,6 +92,20 @@ def test_the_same_seed_gives_the_same_and_long_documents_are_learned_in_chunks()
     assert clone(one).get_params() == one.get_params()
 
 
+def test_attention_is_a_name_a_pattern_or_one_for_each_layer(tmp_path: Path) -> None:
+    named = DocumentReader(**QUICK | {"layers": 2}).fit(table())
+    given = DocumentReader(**QUICK | {"layers": 2, "attention": DistanceWindow(6, 6)}).fit(table())
+    pd.testing.assert_frame_equal(given.predict(table()), named.predict(table()))
+    patterns = ["sliding_window", Distance(3, global_tokens=())]
+    mixed = DocumentReader(**QUICK | {"layers": 2, "attention": patterns}).fit(table())
+    assert mixed.predictor_.reading.patterns == (SlidingWindow(6), Distance(3, global_tokens=()))
+    assert (mixed.predict(table())["probability"] != named.predict(table())["probability"]).any()
+    mixed.save(tmp_path / "reader")
+    loaded = DocumentReader.load(tmp_path / "reader")
+    assert loaded.attention == patterns
+    pd.testing.assert_frame_equal(loaded.predict(table()), mixed.predict(table()))
+
+
 def test_text_alone_needs_no_boxes() -> None:
     own = table()
     own[["x0", "y0", "x1", "y1"]] = np.nan
@@ -119,7 +134,10 @@ def test_words_without_boxes_are_counted_while_learning() -> None:
         ({"attention": "near"}, "attention must be one of distance_window, distance, sliding_window"),
         ({"window": 5}, "window must be an even number of at least 2, got 5"),
         ({"neighbours": 0}, "neighbours must be a whole number of at least 1, got 0"),
-        ({"layout": "text"}, "attention=distance_window looks at the page, and layout=text does not"),
+        ({"layout": "text"}, r"attention looks at the page \(DistanceWindow\), and layout=text does not"),
+        ({"attention": ["full"] * 3}, "attention has 3 patterns, and layers=1; give as many, or one"),
+        ({"attention": ["full", 7]}, "attention must be one of distance_window, distance, sliding_window"),
+        ({"task": "classes", "attention": Distance(4, global_tokens=())}, "a class is read off the first token"),
         ({"layout": "pictures"}, "layout must be one of boxes, text"),
         ({"width": 15}, "width must be a multiple of heads, got 15 and 2"),
         ({"layers": 10**9}, "layers must be at most 10000, got 1000000000"),
