@@ -10,7 +10,7 @@ import numpy as np
 
 from models.forecasting.covariates import Columns
 from models.forecasting.estimator_input import KINDS, TAIL, Form, Group, Rows, as_range, read
-from models.forecasting.frame import index_after
+from models.forecasting.frame import UNEVEN, index_after
 from models.forecasting.position import Position
 
 GROUPINGS = {"one": "", "list": ", one for each series in a list", "groups": " whose index has the group first"}
@@ -141,7 +141,7 @@ def _alike(index: Any, expected: Any, step: Any) -> np.ndarray:
     """Whether rows have the times or the numbers expected, fractions up to a thousandth of their step."""
     if expected.dtype.kind != "f":
         return np.asarray(index == expected)
-    return np.abs(np.asarray(index - expected)) <= 1e-3 * abs(step)
+    return np.abs(np.asarray(index - expected)) <= UNEVEN * abs(step)
 
 
 def _kind(index: Any) -> tuple[Any, ...]:

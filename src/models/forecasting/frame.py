@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 DATED = re.compile(r"(?=\w)(?!\d+$).*\d{4}|\d{1,2}[-/]\d{1,2}[-/]\d{2}\b")  # a year among other signs, or 31/12/24
 LOOKED_AT = 3  # texts at each end of an index
 BACKWARDS = "the times of the table's index go backwards; sort it by its index"
-UNEVEN = 1e-9  # of the step between numbers: two that differ by more are not the same
+UNEVEN = 1e-3  # of the step between fractions: two that differ by more are not the same
 
 
 def is_frame(series: Any) -> TypeGuard[pd.DataFrame]:

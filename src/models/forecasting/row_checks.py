@@ -73,7 +73,9 @@ def _say_uneven(group: Group, columns: Columns) -> None:
     told = columns.season is not None and columns.clock.unit == "rows"
     if (index.dtype.kind == "M" and step_of(index) is None) or (index.dtype.kind == "m" and even_step(index) is None):
         noun, how = "times", "asfreq"
-    elif told and index.dtype.kind in "iu" and not hasattr(index, "step"):
+    elif (index.dtype.kind == "f" and even_step(index) is None) or (
+        told and index.dtype.kind in "iu" and not hasattr(index, "step")
+    ):
         noun, how = "numbers", "reindex"
     else:
         return

@@ -323,6 +323,23 @@ def test_uneven_spans_are_warned_of() -> None:
     assert told[0].filename == __file__
 
 
+@pytest.mark.parametrize(
+    ("index", "uneven"),
+    [
+        (np.delete(np.arange(71) / 8, 30), True),
+        (np.round(np.arange(70) / 3, 4), False),  # even but for what is rounded away
+    ],
+)
+def test_uneven_fractions_are_warned_of(index: np.ndarray, uneven: bool) -> None:
+    rows = pd.DataFrame({"load": np.random.default_rng(0).normal(size=70)}, index=index)
+    with warnings.catch_warnings(record=True, action="always") as told:
+        forecaster = LastValueForecaster().fit(rows)
+    said = [str(own.message) for own in told if "uneven" in str(own.message)]
+    assert [own.startswith("the numbers of the index are uneven") for own in said] == [True] * uneven
+    if not uneven:
+        np.testing.assert_allclose(forecaster.predict(3).index, np.arange(70, 73) / 3, atol=1e-3)
+
+
 def test_groups_whose_rows_are_mixed_are_read_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"shop{i % 3}" for i in (2, 0, 1, 1, 0, 2, 2)]
     rows = pd.DataFrame({"load": range(7)}, index=pd.MultiIndex.from_arrays([names, range(7)]))
