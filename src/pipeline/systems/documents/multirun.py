@@ -31,7 +31,8 @@ CAPTION = (
     "nats a hidden token. The intervals and p are of a bootstrap over documents, which are drawn whole, the same for "
     "both arms of a pair; p is adjusted by Holm over the pairs of a set. *verdict*: whether *arm* has a lower "
     "error than *against*. *reach*: the share of cues that attention sees in one layer. *ceiling*: the accuracy of who "
-    "knows the answers within that reach and guesses the others; several layers may see farther."
+    "knows the answers within that reach and guesses the others; several layers may see farther. *short_of_ceiling*: "
+    "by how much 1 − error is below the ceiling."
 )
 
 
@@ -183,6 +184,8 @@ def means_of(jobs: Any, sums: dict[str, np.ndarray], names: dict[str, Any]) -> p
         row |= {**interval_of(task, own), "error_sd": spread}
         kept = ("reach", "ceiling", "keys_per_query", "parameters", "seconds", "test_token_accuracy")
         row |= {name: float(table[name].mean()) for name in kept if name in table and len(table)}
+        if "ceiling" in row:
+            row["short_of_ceiling"] = row["ceiling"] - (1 - row["error"])
         rows.append(row)
     return pd.DataFrame(rows)
 
