@@ -221,5 +221,5 @@ def with_kinds(made: Documents, name: str, kinds: Sequence[str]) -> Documents:
 
 
 def answer(value: int) -> str:
-    """Returns the word for a value. It has letters alone, as a vocabulary parts letters from digits."""
+    """Returns the word for a value. It has letters alone: a vocabulary would split it before a digit."""
     return f"answer{''.join(chr(ord('a') + int(digit)) for digit in str(value))}"
