@@ -2,18 +2,29 @@
 it an empty picture is. Figures are laid out and drawn as SVG as ever, so that what cannot be laid out or drawn is an
 error in every test.
 
-The program is as it was, and draws both where tests start it in a process of its own.
+Matplotlib finds the ticks of an axis and the boxes of their labels up to ten times for a figure that is laid out and
+drawn, and parses the same formulas for each figure. In a process of tests both are found once, where axis, dots per
+inch and renderer are the same.
+
+The program is as it was, and draws as ever where tests start it in an interpreter of its own; processes that are forked
+(`warm_processes`) have what stands here too.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.mathtext import MathTextParser
 from mlflow.tracking import MlflowClient
+
+from pipeline.tracking.run import Run
 
 
 def draw_once(patch: pytest.MonkeyPatch) -> None:
-    """Spares the PNG of a path that was logged before, until the patch is undone."""
+    """Spares, until the patch is undone, the PNG of a path that was logged before and what a figure finds again."""
     log, drawn = MlflowClient.log_figure, set[str]()
 
     def log_figure(client: MlflowClient, run_id: str, figure: Figure, path: str) -> None:
@@ -22,3 +33,57 @@ def draw_once(patch: pytest.MonkeyPatch) -> None:
         drawn.add(path)
 
     patch.setattr(MlflowClient, "log_figure", log_figure)
+    find_ticks_once(patch)
+    parse_formulas_once(patch)
+
+
+def parse_formulas_once(patch: pytest.MonkeyPatch) -> None:
+    """Keeps what was made of each formula, whichever renderer asks: each has a parser of its own, which keeps it for
+    itself."""
+    parse, kept = MathTextParser._parse_cached, dict[Any, Any]()
+
+    def parsed(parser: MathTextParser, *asked: Any) -> Any:
+        key = parser._output_type, *asked
+        if key not in kept:
+            kept[key] = parse(parser, *asked)
+        return kept[key]
+
+    patch.setattr(MathTextParser, "_parse_cached", parsed)
+
+
+def find_ticks_once(patch: pytest.MonkeyPatch) -> None:
+    """Keeps the ticks of each axis and the boxes of their labels while a run logs a figure, which nothing changes then
+    but its layout and its dots per inch."""
+    kept: dict[Any, Any] | None = None
+    figure, ticks, boxes = Run.figure, Axis._update_ticks, Axis._get_ticklabel_bboxes
+
+    def place(axis: Axis) -> tuple[Any, ...]:
+        return axis, axis.axes.bbox.bounds, tuple(axis.get_view_interval()), axis.get_figure(root=True).dpi
+
+    def log_figure(run: Run, drawn: Figure, path: str) -> None:
+        nonlocal kept
+        kept = {}
+        try:
+            figure(run, drawn, path)
+        finally:
+            kept = None
+
+    def update_ticks(axis: Axis) -> list[Any]:
+        if kept is None:
+            return ticks(axis)
+        key = place(axis)
+        if key not in kept:
+            kept[key] = ticks(axis)
+        return kept[key]
+
+    def ticklabel_bboxes(axis: Axis, drawn: list[Any], renderer: Any) -> tuple[list[Any], list[Any]]:
+        if kept is None:
+            return boxes(axis, drawn, renderer)
+        key = *place(axis), renderer
+        if key not in kept:
+            kept[key] = boxes(axis, drawn, renderer)
+        return kept[key]
+
+    patch.setattr(Run, "figure", log_figure)
+    patch.setattr(Axis, "_update_ticks", update_ticks)
+    patch.setattr(Axis, "_get_ticklabel_bboxes", ticklabel_bboxes)
