@@ -17,6 +17,7 @@ from pipeline.systems.registry import checked, prepare_composition
 SMALL = ("size=tiny", "seed=0", "encoder.width=16", "encoder.heads=2", "encoder.hidden=16", "encoder.layers=1",
          "documents.vocabulary=300", "pretrain.steps=1", "documents.baselines=false")  # fmt: skip
 STAND_IN = "data.source=stand_in"
+FEW = ("data.train=150", "data.validation=20", "data.test=20")  # each document is drawn by itself
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,8 @@ def test_errors_by_how_many_tokens_are_read_are_drawn(run_pipeline: Callable, cl
 def test_late_cues_stand_in_the_chunk_that_is_read() -> None:
     prepare_composition()
     with initialize_config_dir(str(conf_folder()), version_base=None):
-        settings = checked(compose("config", ["+experiment=documents_cue", "data.cue=late"]))
+        asked = ["+experiment=documents_cue", "data.cue=late", *FEW]
+        settings = checked(compose("config", asked))
     read = load(settings)
     reading = reading_of(settings, learned_of(settings, read))
     longest = max(len(reading.tokens(document).ids) for _, document in read.data.all())
