@@ -1,8 +1,8 @@
 """Hydra composes the settings of a command twice, and those of each job of a multirun; tests compose them once, where
 the second composition gives what the first gave. For each composition it also reads and parses every file of `conf/`,
-copies all schemas and lists what interpolations of defaults could name. In a process of tests each file is read once,
-schemas are not copied, nothing is listed where defaults have no interpolation, and what the same choices of groups give
-is found and merged once, before values are set.
+copies all schemas and lists what interpolations of defaults could name. In a process of tests each file is read and put
+into its package once, schemas are not copied, nothing is listed where defaults have no interpolation, and what the same
+choices of groups give is found and merged once, before values are set. So is what stands for Hydra itself, for all.
 
 The program is as it was, and composes as Hydra does where tests start it in an interpreter of its own; processes that
 are forked (`warm_processes`) have what stands here too.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 import pickle
 from collections.abc import Callable
 from dataclasses import astuple
@@ -24,9 +25,10 @@ from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.config_repository import ConfigRepository
 from hydra._internal.hydra import Hydra
 from hydra.core.config_store import ConfigStore
+from hydra.core.default_element import ResultDefault
 from hydra.core.object_type import ObjectType
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.plugins.config_source import ConfigResult
+from hydra.plugins.config_source import ConfigResult, ConfigSource
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
@@ -109,16 +111,24 @@ def read_once(patch: pytest.MonkeyPatch) -> None:
     changes, and what OmegaConf's grammar made of an interpolation. Hydra gets a copy each time: it changes what it
     has read.
 
-    Other folders and the schemas are read as ever, and what has files of other folders is merged as ever.
+    Other folders are read as ever, and what has files of other folders is merged as ever.
     """
-    load, kept = ConfigRepository.load_config, dict[tuple[str, str, str], bytes]()
-    folders = {str(conf_folder()), "hydra.conf"}
+    load, kept = ConfigRepository.load_config, dict[Any, bytes]()
+    folders, schemas = {str(conf_folder()), "hydra.conf"}, dict[int, Any]()
+
+    def stored(source: ConfigSource, config_path: str) -> int | None:
+        """Tells a schema from others that were stored under its name; those that were asked for are not freed."""
+        if source.scheme() != "structured":
+            return None
+        node = ConfigStore.instance()._load(source._normalize_file_name(config_path)).node
+        schemas[id(node)] = node
+        return id(node)
 
     def load_config(repository: ConfigRepository, config_path: str) -> ConfigResult | None:
         source = repository._find_object_source(config_path, ObjectType.CONFIG)
-        if source is None or source.path not in folders:
+        if source is None or not (source.path in folders or source.scheme() == "structured"):
             return load(repository, config_path)
-        key = (source.provider, source.path, config_path)
+        key = (source.provider, source.path, config_path, stored(source, config_path))
         if key not in kept:
             kept[key] = pickle.dumps(load(repository, config_path))
         return pickle.loads(kept[key])  # noqa: S301
@@ -160,13 +170,9 @@ def made_once(kept: dict[Any, bytes], key: Any, make: Callable[[], Any]) -> Any:
 def choose_and_merge_once(patch: pytest.MonkeyPatch, folders: set[str]) -> None:
     """Keeps, until the patch is undone, which files choices of groups lead to, and what these give when they are
     merged. Neither hangs on values that are set, as `seed=1`, which Hydra sets afterwards. What fails is not kept."""
-    choose, merge = defaults_list._create_defaults_list, ConfigLoaderImpl._compose_config_from_defaults_list
-    chosen, merged = dict[Any, bytes](), dict[Any, bytes]()
-
-    def known(repository: Any) -> tuple[str, ...] | None:
-        """The schemas, where all files are of the folders."""
-        others = [own.path for own in repository.get_sources() if own.scheme() != "structured"]
-        return tuple(ConfigStore.instance().repo.get("schema", ())) if folders.issuperset(others) else None
+    choose = defaults_list._create_defaults_list
+    chosen = dict[Any, bytes]()
+    known = functools.partial(known_schemas, folders)
 
     def choose_once(
         repo: Any, config_name: str | None, overrides: Any, prepend_hydra: bool, skip_missing: bool
@@ -181,12 +187,51 @@ def choose_and_merge_once(patch: pytest.MonkeyPatch, folders: set[str]) -> None:
         vars(overrides).update(after)
         return found
 
-    def merge_once(loader: ConfigLoaderImpl, defaults: list[Any], repo: Any) -> DictConfig:
+    patch.setattr(defaults_list, "_create_defaults_list", choose_once)
+    merge_once(patch, known)
+
+
+def known_schemas(folders: set[str], repository: Any) -> tuple[str, ...] | None:
+    """The schemas, where all files are of the folders."""
+    others = [own.path for own in repository.get_sources() if own.scheme() != "structured"]
+    return tuple(ConfigStore.instance().repo.get("schema", ())) if folders.issuperset(others) else None
+
+
+class HydrasOwn(ResultDefault):
+    """Stands at the head of a list of defaults, for those of Hydra, which were merged."""
+
+    def __init__(self, merged: DictConfig) -> None:
+        super().__init__(config_path="hydra")
+        self.merged = merged
+
+
+def merge_once(patch: pytest.MonkeyPatch, known: Callable[[Any], tuple[str, ...] | None]) -> None:
+    """Keeps what each file gives in its package, what Hydra's own files give together, and what whole lists do."""
+    load, merge = ConfigLoaderImpl._load_single_config, ConfigLoaderImpl._compose_config_from_defaults_list
+    loaded, merged = dict[Any, bytes](), dict[Any, bytes]()
+
+    def merge_all(loader: ConfigLoaderImpl, defaults: list[Any], repo: Any) -> DictConfig:
         schemas = known(repo)
         if schemas is None:
             return merge(loader, defaults, repo)
-        key = schemas, repr([astuple(own) for own in defaults])
-        return made_once(merged, key, lambda: merge(loader, defaults, repo))
+        own = len(list(itertools.takewhile(lambda default: str(default.config_path).startswith("hydra/"), defaults)))
+        key = schemas, repr([astuple(default) for default in defaults])
 
-    patch.setattr(defaults_list, "_create_defaults_list", choose_once)
-    patch.setattr(ConfigLoaderImpl, "_compose_config_from_defaults_list", merge_once)
+        def joined() -> DictConfig:
+            if own in (0, len(defaults)):
+                return merge(loader, defaults, repo)
+            return merge(loader, [HydrasOwn(merge_all(loader, defaults[:own], repo)), *defaults[own:]], repo)
+
+        return made_once(merged, key, joined)
+
+    def load_single(loader: ConfigLoaderImpl, default: Any, repo: Any) -> ConfigResult:
+        if isinstance(default, HydrasOwn):
+            return ConfigResult(provider="hydra", path="hydra", config=default.merged, header={})
+        schemas = known(repo)
+        if schemas is None:
+            return load(loader, default, repo)
+        key = schemas, default.config_path, default.package, default.primary
+        return made_once(loaded, key, lambda: load(loader, default, repo))
+
+    patch.setattr(ConfigLoaderImpl, "_load_single_config", load_single)
+    patch.setattr(ConfigLoaderImpl, "_compose_config_from_defaults_list", merge_all)

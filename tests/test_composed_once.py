@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hydra import compose, initialize_config_dir
@@ -11,6 +12,7 @@ from hydra._internal import defaults_list
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.config_repository import ConfigRepository
 from hydra._internal.hydra import Hydra
+from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import ConfigCompositionException
 from hydra.types import RunMode
@@ -22,6 +24,7 @@ from pipeline.systems.registry import prepare_composition
 
 READ, MAP = ConfigRepository.load_config, defaults_list._create_interpolation_map  # without what the session spares
 CHOOSE, MERGE = defaults_list._create_defaults_list, ConfigLoaderImpl._compose_config_from_defaults_list
+SINGLE = ConfigLoaderImpl._load_single_config
 
 
 def unpatched(patch: pytest.MonkeyPatch) -> None:
@@ -29,6 +32,7 @@ def unpatched(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(defaults_list, "_create_interpolation_map", MAP)
     patch.setattr(defaults_list, "_create_defaults_list", CHOOSE)
     patch.setattr(ConfigLoaderImpl, "_compose_config_from_defaults_list", MERGE)
+    patch.setattr(ConfigLoaderImpl, "_load_single_config", SINGLE)
     if hasattr(ConfigRepository, "__deepcopy__"):
         patch.delattr(ConfigRepository, "__deepcopy__")
 
@@ -124,6 +128,41 @@ def test_files_that_were_kept_give_the_settings_of_files_that_are_read(typed: li
     assert len(reads) == len(set(reads))
 
 
+def nodes(own: Any, path: str = "") -> Iterator[tuple[Any, ...]]:
+    """Path, types, flags and value of each node."""
+    content, about = own.__dict__["_content"] if OmegaConf.is_config(own) else own._val, own._metadata
+    whole = isinstance(content, dict | list)
+    yield path, type(own), about.ref_type, about.object_type, about.optional, about.flags, None if whole else content
+    if whole:
+        for key, value in content.items() if isinstance(content, dict) else enumerate(content):
+            assert value._parent is own
+            yield from nodes(value, f"{path}.{key}")
+
+
+@pytest.mark.parametrize("typed", [["+experiment=figure3", "size=tiny"], ["hydra/launcher=joblib", "hydra.verbose=1"]])
+@pytest.mark.usefixtures("hydra")
+def test_what_is_merged_after_hydras_own_has_the_types_and_flags_of_what_is_merged_at_once(
+    typed: list[str], monkeypatch
+) -> None:
+    unpatched(monkeypatch)
+    expected = list(nodes(compose("config", typed, return_hydra_config=True)))
+    read_once(monkeypatch)
+    for _ in range(2):
+        assert list(nodes(compose("config", typed, return_hydra_config=True))) == expected
+
+
+def test_a_schema_that_is_stored_anew_is_read_anew(hydra: Hydra, monkeypatch) -> None:
+    unpatched(monkeypatch)
+    read_once(monkeypatch)
+    store = ConfigStore.instance()
+    monkeypatch.setattr(store, "repo", dict(store.repo))
+    for number in (1, 2):
+        store.store(name="own_schema", node={"number": number})
+        read = hydra.config_loader.repository.load_config("own_schema")
+        assert read.config.number == number
+        read.config.number = 3
+
+
 @pytest.mark.usefixtures("hydra")
 def test_what_choices_give_is_found_and_merged_once_and_values_are_set_each_time(monkeypatch) -> None:
     typed = ["+experiment=forms", "size=tiny"]
@@ -137,9 +176,9 @@ def test_what_choices_give_is_found_and_merged_once_and_values_are_set_each_time
     read_once(monkeypatch)
     made = [OmegaConf.to_yaml(compose("config", [*typed, value])) for value in ("seed=1", "forms.augment=noise")]
     assert made == expected
-    assert calls == ["found", "merged"]
+    assert calls == ["found", "merged", "merged"]  # Hydra's own files, then all
     assert compose("config", [*typed, "detector=components"]).detector != compose("config", typed).detector
-    assert len(calls) == 4
+    assert calls[3:] == ["found", "merged"]
     for wrong, said in (("seed=one", "Error merging override seed=one"), ("sed=1", "Could not override 'sed'")):
         with pytest.raises(Exception, match=said):
             compose("config", [*typed, wrong])
