@@ -108,7 +108,7 @@ def compose_once(patch: pytest.MonkeyPatch) -> None:
 
 def read_once(patch: pytest.MonkeyPatch) -> None:
     """Keeps, until the patch is undone, what was read of the files of `conf/` and of Hydra's own, which no test
-    changes, and what OmegaConf's grammar made of an interpolation. Hydra gets a copy each time: it changes what it
+    changes, and what grammars made of overrides and interpolations. Hydra gets a copy each time: it changes what it
     has read.
 
     Other folders are read as ever, and what has files of other folders is merged as ever.
@@ -136,6 +136,9 @@ def read_once(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ConfigRepository, "load_config", load_config)
     spare_copies_and_lists(patch)
     choose_and_merge_once(patch, folders)
+    parse_rule, rules = OverridesParser.parse_rule, dict[Any, bytes]()
+    patch.setattr(OverridesParser, "parse_rule", lambda own, text, rule: made_once(
+        rules, (text, rule), lambda: parse_rule(own, text, rule)))  # fmt: skip
     parse = functools.cache(omegaconf.grammar_parser.parse)
     for module in (omegaconf._utils, omegaconf.base):
         patch.setattr(module, "parse", parse)

@@ -7,6 +7,7 @@ import functools
 import gc
 import os
 import shutil
+import sqlite3
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,8 @@ from hydra.core.global_hydra import GlobalHydra
 from mlflow.store.db import utils
 from mlflow.tracking import MlflowClient
 from omegaconf import OmegaConf
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
 
 from command_lines import Result
 from composed_once import compose_once, read_once
@@ -64,6 +67,19 @@ def migrations_of_mlflow_are_listed_once() -> Iterator[None]:
         newest = functools.cache(utils._get_latest_schema_revision)
         patch.setattr(utils, "_get_latest_schema_revision", newest)
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def databases_are_not_synced() -> Iterator[None]:
+    """SQLite waits for the disk at each commit, for what loses power. Killed processes lose nothing without it."""
+
+    def connected(connection: object, _: object) -> None:
+        if isinstance(connection, sqlite3.Connection):
+            connection.execute("PRAGMA synchronous=OFF")
+
+    event.listen(Engine, "connect", connected)
+    yield
+    event.remove(Engine, "connect", connected)
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,8 @@ from hydra._internal.config_repository import ConfigRepository
 from hydra._internal.hydra import Hydra
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
-from hydra.errors import ConfigCompositionException
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import ConfigCompositionException, OverrideParseException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
@@ -24,7 +25,7 @@ from pipeline.systems.registry import prepare_composition
 
 READ, MAP = ConfigRepository.load_config, defaults_list._create_interpolation_map  # without what the session spares
 CHOOSE, MERGE = defaults_list._create_defaults_list, ConfigLoaderImpl._compose_config_from_defaults_list
-SINGLE = ConfigLoaderImpl._load_single_config
+SINGLE, RULE = ConfigLoaderImpl._load_single_config, OverridesParser.parse_rule
 
 
 def unpatched(patch: pytest.MonkeyPatch) -> None:
@@ -33,6 +34,7 @@ def unpatched(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(defaults_list, "_create_defaults_list", CHOOSE)
     patch.setattr(ConfigLoaderImpl, "_compose_config_from_defaults_list", MERGE)
     patch.setattr(ConfigLoaderImpl, "_load_single_config", SINGLE)
+    patch.setattr(OverridesParser, "parse_rule", RULE)
     if hasattr(ConfigRepository, "__deepcopy__"):
         patch.delattr(ConfigRepository, "__deepcopy__")
 
@@ -126,6 +128,23 @@ def test_files_that_were_kept_give_the_settings_of_files_that_are_read(typed: li
         assert (written(), written()) == (read, read)
     assert reads
     assert len(reads) == len(set(reads))
+
+
+def test_overrides_are_parsed_once_and_handed_out_as_copies(monkeypatch) -> None:
+    unpatched(monkeypatch)
+    parser, calls = OverridesParser.create(), list[str]()
+    texts = ["a=1", "a=1,2", "+b.c='x y'", "~d", "a=range(1,4)", "e={f: [1, null]}", "a=choice(x,y)", "g@h=i", "a=1"]
+    expected = parser.parse_overrides(texts)
+    monkeypatch.setattr(OverridesParser, "parse_rule", lambda *given: (calls.append(given[1]), RULE(*given))[1])
+    read_once(monkeypatch)
+    for _ in range(2):
+        parsed = parser.parse_overrides(texts)
+        assert parsed == expected
+        parsed[0].key_or_group = "other"
+    assert calls == texts[:-1]
+    for _ in range(2):
+        with pytest.raises(OverrideParseException, match="no viable alternative"):
+            parser.parse_overrides(["a=["])
 
 
 def nodes(own: Any, path: str = "") -> Iterator[tuple[Any, ...]]:
