@@ -52,38 +52,41 @@ def parse_formulas_once(patch: pytest.MonkeyPatch) -> None:
 
 
 def find_ticks_once(patch: pytest.MonkeyPatch) -> None:
-    """Keeps the ticks of each axis and the boxes of their labels while a run logs a figure, which nothing changes then
-    but its layout and its dots per inch."""
+    """Keeps the ticks of each axis and the boxes of their labels while a figure is saved, or logged by a run: nothing
+    changes it then but its layout and its dots per inch."""
     kept: dict[Any, Any] | None = None
-    figure, ticks, boxes = Run.figure, Axis._update_ticks, Axis._get_ticklabel_bboxes
 
     def place(axis: Axis) -> tuple[Any, ...]:
         return axis, axis.axes.bbox.bounds, tuple(axis.get_view_interval()), axis.get_figure(root=True).dpi
 
-    def log_figure(run: Run, drawn: Figure, path: str) -> None:
-        nonlocal kept
-        kept = {}
-        try:
-            figure(run, drawn, path)
-        finally:
-            kept = None
+    def keeping(owner: type, name: str) -> None:
+        work = getattr(owner, name)
 
-    def update_ticks(axis: Axis) -> list[Any]:
-        if kept is None:
-            return ticks(axis)
-        key = place(axis)
-        if key not in kept:
-            kept[key] = ticks(axis)
-        return kept[key]
+        def done(*given: Any, **named: Any) -> None:
+            nonlocal kept
+            before = kept
+            kept = {} if before is None else before
+            try:
+                work(*given, **named)
+            finally:
+                kept = before
 
-    def ticklabel_bboxes(axis: Axis, drawn: list[Any], renderer: Any) -> tuple[list[Any], list[Any]]:
-        if kept is None:
-            return boxes(axis, drawn, renderer)
-        key = *place(axis), renderer
-        if key not in kept:
-            kept[key] = boxes(axis, drawn, renderer)
-        return kept[key]
+        patch.setattr(owner, name, done)
 
-    patch.setattr(Run, "figure", log_figure)
-    patch.setattr(Axis, "_update_ticks", update_ticks)
-    patch.setattr(Axis, "_get_ticklabel_bboxes", ticklabel_bboxes)
+    def found_once(name: str) -> None:
+        find = getattr(Axis, name)
+
+        def found(axis: Axis, *given: Any) -> Any:
+            if kept is None:
+                return find(axis, *given)
+            key = name, *place(axis), *given[1:]  # the renderer; ticks are those of the place
+            if key not in kept:
+                kept[key] = find(axis, *given)
+            return kept[key]
+
+        patch.setattr(Axis, name, found)
+
+    keeping(Run, "figure")
+    keeping(Figure, "savefig")
+    found_once("_update_ticks")
+    found_once("_get_ticklabel_bboxes")
