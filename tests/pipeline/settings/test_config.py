@@ -263,6 +263,7 @@ def test_a_choice_of_a_sweep_has_settings_of_its_own() -> None:
 @pytest.mark.parametrize("reader", [
     path.stem for path in sorted((conf_folder() / "reader").glob("*.yaml"))
     if path.stem not in ("two_phase", "convolve_attend_spell")  # of forms
+    and not path.stem.startswith("near_")
 ])  # fmt: skip
 def test_a_reader_says_what_it_is(reader: str) -> None:
     register_resolvers()
@@ -272,6 +273,24 @@ def test_a_reader_says_what_it_is(reader: str) -> None:
     assert (own.max_length, own.overflow) == ((512, "cut") if cut else (4096, "chunk"))
     assert own.variant.startswith("full 512" if cut else ("full", "distance", "sliding window", "window + random"))
     assert settings.encoder.width == (384 if "large" in reader else 128)
+
+
+NEAR = ("full", "sliding_window", "window_random", "distance", "distance_window", "literal")
+
+
+def test_readers_of_short_pages_are_those_of_long_ones_that_see_less() -> None:
+    register_resolvers()
+    assert {path.stem for path in (conf_folder() / "reader").glob("near_*.yaml")} == {f"near_{name}" for name in NEAR}
+    for name in NEAR:
+        near, long = (checked(compose("config", ["+experiment=documents_cue", f"reader={kind}_{name}"]))
+                      for kind in ("near", "boxes"))  # fmt: skip
+        assert (near.documents.layout, near.documents.variant) == ("boxes", long.documents.variant)
+        assert near.encoder.width == 64
+        assert near.attention.keys() == long.attention.keys()
+        smaller = {key: (near.attention[key], value) for key, value in long.attention.items()
+                   if near.attention[key] != value}  # fmt: skip
+        assert all(0 < few < many for few, many in smaller.values())
+        assert bool(smaller) is (name != "full")
 
 
 @pytest.mark.parametrize("experiment", ["experts", "experts_all", "experts_fewshot"])
