@@ -15,6 +15,7 @@ from pipeline.systems.registry import prepare_composition
 
 ROOT = Path(__file__).resolve().parents[1]
 SCOPES = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+ADVICE = re.compile(r"\b(?:give|take|use|choose)\s+[a-z_…]+=")  # arguments to copy stand in give={…}
 FILE = r"(?:csv|json|npz)\b"  # as in documents.npz: names of files, whose stem is that of a section
 EXCEPTIONS = (
     # Tags of a run, under which the choices of validation stand in stores.
@@ -47,9 +48,11 @@ def texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def settings_in(source: str, names: set[str]) -> list[tuple[int, str]]:
-    """The texts of a module that name a setting: a section, a dot and a name; or choose data, a model or a recipe."""
-    dotted = rf"(?<![\w./])(?:{'|'.join(sorted(names))})\.(?!{FILE})(?:[a-z_]+|…)"
-    setting = re.compile(rf"{dotted}|(?<![\w.])(?:data|model|recipe)=[a-z…]")
+    """The texts of a module that name a setting: a section, a dot and a name, or a section in front of all; that choose
+    data, a model or a recipe; or that advise arguments to copy."""
+    section = "|".join(sorted(names))
+    dotted = rf"(?<![\w./])(?:{section})\.(?!{FILE})(?:[a-z_]+|…)"
+    setting = re.compile(rf"{dotted}|^(?:{section}): |(?<![\w.])(?:data|model|recipe)=[a-z…]|{ADVICE.pattern}")
     return [(line, text) for line, text in texts(ast.parse(source)) if setting.search(text)]
 
 
@@ -79,6 +82,11 @@ def test_every_exception_stands_in_the_source(excepted: str) -> None:
         'ADVICE = "every step is before evaluate.first_step"',
         'raise ValueError("documents.max_length is too short")',
         'raise DataError("data=table needs a file")',
+        'raise DataError(f"data: {count} documents cannot be split")',
+        'raise ValueError("no clear season; give season=STEPS, or take another model")',
+        'raise DataError("cannot be split; use split=time")',
+        'raise DataError(f"{why}; choose " "source=uci")',
+        'NO_TEXT = f"not published; take {name}=text"',
     ],
 )
 def test_a_planted_one_is_found(planted: str) -> None:
@@ -90,6 +98,8 @@ def test_a_planted_one_is_found(planted: str) -> None:
     [
         'raise ValueError(f"units must be at least 1, got {model.units}")',
         'def f():\n    """Raises ValueError for `model.units` below 1."""',
+        'raise DataError(f"{file}: no such folder; give", give={"images": "FOLDER"})',
+        'raise DataError(f"split={how} is unknown; choose one of {known}")',
         'raise ValueError("models.forecasting.fitting: the model. It has no state")',
     ],
 )

@@ -78,7 +78,7 @@ def random_split(rows: int, *, validation: int, test: int, seed: int) -> tuple[T
 def check_points(points: int | None) -> None:
     """Checks a limit of rows; None is no limit. Raises DataError for one that leaves no row."""
     if points is not None and points < 1:
-        raise DataError(f"points={points} must be at least 1, or left open for all")
+        raise DataError(f"points={points} must be at least 1; for all of them give", give={"points": None})
 
 
 def some_of(rows: Tensor, points: int | None, generator: torch.Generator) -> Tensor:

@@ -27,7 +27,9 @@ def split_whole(sequences: Sequences, order: np.ndarray, *, validation: float, t
     training = len(order) - held_out - chosen
     if training < 1:
         sequences_there = f"{len(order)} sequence{'s' * (len(order) != 1)}"
-        raise DataError(f"{sequences_there} cannot be split three ways; use split=time, or give more of them")
+        raise DataError(
+            f"{sequences_there} cannot be split three ways; give more of them, or choose", give={"split": "time"}
+        )
     pieces = np.split(order, [training, training + chosen])
     return tuple(sequences.pick(np.sort(piece)) for piece in pieces)  # pyright: ignore[reportReturnType]
 

@@ -84,7 +84,7 @@ def test_a_graph_refuses_edges_to_nowhere() -> None:
 def test_settings_out_of_range_are_refused() -> None:
     with pytest.raises(DataError, match="graph 'cora' is unknown; choose one of roget, condmat"):
         graphs.load(name="cora")
-    with pytest.raises(DataError, match=r"source=web is unknown; choose one of auto, published, stand_in"):
+    with pytest.raises(DataError, match=r"^roget: source=web is unknown; choose one of auto, published, stand_in"):
         graphs.load(name="roget", source="web")
 
 

@@ -65,7 +65,7 @@ def test_the_published_headers_of_the_coordinates_are_put_right(tmp_path: Path, 
 
 
 def test_settings_out_of_range_are_refused() -> None:
-    with pytest.raises(DataError, match=r"points=99999: there are 12400 points"):
+    with pytest.raises(DataError, match=r"^points=99999: there are 12400 points"):
         precipitation.load(source="stand_in", points=99999)
     with pytest.raises(DataError, match="choose one of auto, noaa, stand_in"):
         precipitation.load(source="web")

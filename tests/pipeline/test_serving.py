@@ -332,7 +332,10 @@ def test_intervals_are_bounds_beside_every_column(kind: str, logged: str, monkey
     one_step = in_process(app, {"inputs": [ROW, ROW, ROW], "params": {"interval": 0.5}})[1]["predictions"]
     assert [row["nose_angle_upper"] - row["nose_angle"] for row in one_step] == pytest.approx([10, 10, 10])
     assert not any(key.endswith("_lower") for key in in_process(app, {"inputs": [ROW]})[1]["predictions"][0])
-    for horizon, interval, reason in ((3, 0.9, "known for 2 steps"), (1, 0.99, "too few forecasts"), (1, 9, "got 9")):
+    further = "than that: settings 'evaluate.horizons=[1,2,3]' and data.validation of the run that trains it"
+    few = "or give it more data: setting data.validation of the run that trains it"
+    for horizon, interval, reason in ((3, 0.9, "known for 2 steps"), (3, 0.9, further), (1, 0.99, "too few forecasts"),
+                                      (1, 0.99, few), (1, 9, "got 9")):  # fmt: skip
         status, answer = in_process(app, {"inputs": [ROW], "params": {"horizon": horizon, "interval": interval}})
         assert status == 400
         assert reason in answer["message"]

@@ -34,7 +34,7 @@ class WordTable:
     @classmethod
     def read(cls, path: str | None, text: TextFormat) -> WordTable:
         """Reads a file. Raises DataError for one that cannot be read, and for a column that is missing."""
-        file = existing_file(path, data="documents_table")
+        file = existing_file(path)
         frame = read_frame(file, TextFormat(text.delimiter, text.decimal, as_written=True))[0]
         missing = [name for name in NEEDED if name not in frame.columns]
         if missing:
@@ -158,7 +158,7 @@ def drawn(count: int, *, validation: float, test: float, seed: int) -> dict[str,
         raise DataError(f"validation={validation} and test={test} must lie above 0 and leave a training part")
     held = [max(1, round(share * count)) for share in (test, validation)]
     if sum(held) >= count:
-        raise DataError(f"data: {count} documents cannot be split three ways; give more of them")
+        raise DataError(f"{count} documents cannot be split three ways; give more of them")
     pieces = np.split(np.random.default_rng(seed).permutation(count), np.cumsum(held))
     return {part: np.sort(pieces[place]) for part, place in zip(PARTS, (2, 1, 0), strict=True)}
 

@@ -19,7 +19,7 @@ from data.files.exact_numbers import EXACT
 from data.files.npz import MOST_UNPACKED, read_arrays
 
 SEQUENCE = "sequence"
-JOIN = "join several into one, with a column that tells them apart (of time series group=COLUMN)"
+JOIN = "join several into one, with a column that tells them apart (group, of time series)"
 MOST_SHOWN = 80  # characters of a value that is no path
 CHUNK = 1 << 20
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
@@ -141,11 +141,10 @@ READERS: dict[str, Callable[[Path, TextFormat], Table]] = {
 }
 
 
-def existing_file(path: Any, *, data: str = "table") -> Path:
-    """Returns the path of a file that exists. Raises DataError for a list, a folder and where there is none. data: what
-    asks for it."""
+def existing_file(path: Any) -> Path:
+    """Returns the path of a file that exists. Raises DataError for a list, a folder and where there is none."""
     if path is None:
-        raise DataError(f"{data} needs a file (.csv, .tsv, .parquet or .npz); give", give={"path": "FILE"})
+        raise DataError("a table needs a file (.csv, .tsv, .parquet or .npz); give", give={"path": "FILE"})
     if not isinstance(path, str | Path):
         raise DataError(f"path must be one file, got {str(path)[:MOST_SHOWN]}; {JOIN}")
     file = Path(path).expanduser()
@@ -164,7 +163,8 @@ def of_parser(reason: str) -> str:
     if ragged is None:
         return reason.strip().splitlines()[0]
     wanted, line, seen = ragged.groups()
-    return f"line {line} has {seen} cells, the lines before it have {wanted}; mend that line, or give delimiter"
+    lengths = f"line {line} has {seen} cells, the lines before it have {wanted}"
+    return f"{lengths}; mend that line, or name what parts columns (delimiter)"
 
 
 def read_frame(path: Path, text: TextFormat) -> Table:
@@ -182,7 +182,7 @@ def read_frame(path: Path, text: TextFormat) -> Table:
     except pd.errors.ParserError as error:
         raise DataError(f"{path}: cannot be read: {of_parser(str(error))}") from error
     except DataError as error:
-        raise DataError(f"{path}: cannot be read: {error.message}", give=error.give) from error
+        raise DataError(f"{path}: cannot be read: {error.message}", give=error.give) from error.__cause__
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: cannot be read: it is not UTF-8 ({error.reason}); save the file as UTF-8") from error
     except (ValueError, OSError, EOFError, KeyError, MemoryError, zlib.error, zipfile.BadZipFile) as error:

@@ -63,15 +63,13 @@ class Rows(NamedTuple):
         return text
 
 
-def read_rows(
-    path: str | None, folder: str | None, needed: Sequence[str], *, data: str, delimiter: str | None = None
-) -> Rows:
+def read_rows(path: str | None, folder: str | None, needed: Sequence[str], *, delimiter: str | None = None) -> Rows:
     """Returns the rows of a table. folder: of the images; None: that of the table. delimiter: of a text file, see
     `data.files.table_files.TextFormat`.
 
     Raises DataError for a file that cannot be read and for a column or folder that is missing.
     """
-    table = existing_file(path, data=data)
+    table = existing_file(path)
     frame = read_frame(table, TextFormat(delimiter, as_written=True))[0]
     missing = [name for name in needed if name not in frame.columns]
     if missing:
@@ -79,7 +77,7 @@ def read_rows(
         raise DataError(f"{table}: no column {missing[0]!r}; there are {there}; needed are {', '.join(needed)}")
     images = table.parent if folder is None else Path(folder).expanduser()
     if not images.is_dir():
-        raise DataError(f"{images}: there is no such folder; give images=FOLDER")
+        raise DataError(f"{images}: there is no such folder; give", give={"images": "FOLDER"})
     return Rows(table, {str(name): [str(cell).strip() for cell in frame[name]] for name in frame.columns}, images)
 
 
@@ -129,7 +127,7 @@ class ImagesFolder(Source):
         reading = Reading(self.most_pixels, self.invert)
         reading.check(name)
         columns = (*needed, WRITER) if self.disjoint else needed
-        return read_rows(self.path, self.images, columns, data=name, delimiter=self.delimiter), reading
+        return read_rows(self.path, self.images, columns, delimiter=self.delimiter), reading
 
 
 @dataclass(frozen=True, kw_only=True)

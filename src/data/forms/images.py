@@ -201,6 +201,6 @@ def said_inverted(names: list[str], count: int, warn: Callable[..., None] = warn
     if names:
         warn(
             f"{names[0]}: light ink on dark paper, in {len(names)} of {count} images; they were inverted "
-            "(invert=false of the data keeps them as they are)",
+            "(invert 'false' keeps them as they are)",
             stacklevel=4,
         )

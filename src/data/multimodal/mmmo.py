@@ -47,7 +47,7 @@ KEY = "d1"
 COLLECTIONS, SPLITS = ("mmmo",), ("official", "text")
 FILES = {"train": "train", "validation": "valid", "test": "test"}
 FOLDS, LOWEST, MIDDLE, HIGHEST = 5, 1.0, 3.0, 5.0
-NO_TEXT = "text_train_emb.h5 was not published; take split=text, 120 samples by cross-validation"
+NO_TEXT = "text_train_emb.h5 was not published; take the split 'text', 120 samples by cross-validation"
 YOUTUBE = (
     "collection=youtube cannot be used: of its 269 samples 191 have audio and 199 have video of zeros alone, and "
     "the text of its training part was not published; leave collection out"

@@ -52,8 +52,8 @@ PUBLISHED = Published(
 )  # fmt: skip
 SPLITS, LABELS, TEXTS = ("published", "extractor"), ("auto", "score", "binary"), ("words", "features")
 VIDEOS = 52, 10, 31  # of the published split, by name
-NO_VIDEO = "its features were trained on 24 of the 31 test videos of this split; take split=extractor"
-NO_TEXT = "its features were trained on 24 of the 31 test videos of this split; take text=words"
+NO_VIDEO = "its features were trained on 24 of the 31 test videos of this split; take the split 'extractor'"
+NO_TEXT = "its features were trained on 24 of the 31 test videos of this split; take 'words' as text"
 CLASSES = ("negative", "positive")
 
 

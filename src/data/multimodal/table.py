@@ -34,7 +34,7 @@ class UtteranceTable:
     @classmethod
     def read(cls, path: str | None, text: TextFormat) -> UtteranceTable:
         """Reads a file. Raises DataError for one that cannot be read, and for rows that are out of order."""
-        file = existing_file(path, data="utterances")
+        file = existing_file(path)
         table = cls(file, read_frame(file, text)[0])
         table.check_steps()
         return table
@@ -187,7 +187,7 @@ def drawn(groups: Sequence[str], *, validation: float, test: float, seed: int) -
     names = sorted(set(groups))
     held = [max(1, round(share * len(names))) for share in (test, validation)]
     if sum(held) >= len(names):
-        raise DataError(f"data: {len(names)} samples or groups cannot be split three ways; give more of them")
+        raise DataError(f"{len(names)} samples or groups cannot be split three ways; give more of them")
     order = np.random.default_rng(seed).permutation(len(names))
     pieces = dict(zip(("test", "validation", "train"), np.split(order, np.cumsum(held)), strict=True))
     chosen = {part: {names[i] for i in pieces[part]} for part in ("train", "validation", "test")}

@@ -90,7 +90,9 @@ def check_arguments(*, source: str, trajectory: str, seed: int, steps: int | Non
     if seed < 0:
         raise DataError(f"handwriting: seed must be at least 0, not {seed}")
     if steps is not None and steps < 1:
-        raise DataError(f"handwriting: steps must be at least 1, or left open for all, not {steps}")
+        raise DataError(
+            f"handwriting: steps must be at least 1, not {steps}; for all of them give", give={"steps": None}
+        )
 
 
 def check_sizes(*, trajectories: int, test: int, validation: int) -> None:

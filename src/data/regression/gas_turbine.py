@@ -69,8 +69,8 @@ def read_sensors(folder: Path) -> pd.DataFrame:
     files = sorted(folder.glob("*.csv"))
     if not files:
         raise DataError(
-            f"gas_sensor: {folder} holds no CSV file; unpack the archive of UCI data set 487 there, or choose "
-            "source=uci"
+            f"gas_sensor: {folder} holds no CSV file; unpack the archive of UCI data set 487 there, or choose",
+            give={"source": "uci"},
         )
     tables = []
     for file in files:

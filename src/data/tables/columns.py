@@ -70,6 +70,12 @@ def fault(name: str, column: Any, *, commas: bool = False, may_be_empty: bool = 
     return Unusable(name, f"column {name!r}, row {bad[0] + 2}: {cell!r} is not a finite number{hint}", comma=comma)
 
 
+def with_commas(words: str, commas: Mapping[str, str]) -> Advice:
+    """Returns the advice to mend what is no number. commas: what reads the columns of decimal commas beside it; empty
+    where there are none."""
+    return Advice(f"{words}; for the decimal commas give", commas) if commas else Advice(words)
+
+
 def way_out(
     frame: pd.DataFrame, columns: Sequence[str], faults: Sequence[Unusable], *, orders: bool, target: str | None
 ) -> Advice:
@@ -82,23 +88,25 @@ def way_out(
     if not lost:
         return Advice("give", READ_COMMAS)
     modelled = [name for name in columns if name not in lost and name != target]
+    commas = READ_COMMAS if len(lost) < len(faults) else {}
     if target in lost:
-        return Advice(f"mend it: {target!r} is the column to predict")
+        return with_commas(f"mend it: {target!r} is the column to predict", commas)
     if not modelled:
-        return Advice("mend the file; no other column is left to model")
+        return with_commas("mend the file; no other column is left to model", commas)
     times = [unusable.name for unusable in faults if orders and unusable.dated]
     once = [name for name in times if bool(frame[name].notna().all()) and bool(frame[name].is_unique)]
     time = {"time": once[0]} if once else {}
-    commas = READ_COMMAS if len(lost) < len(faults) else {}
     word = "it" if len(faults) == 1 else "them"
     return Advice(f"mend {word}, or go on without {word}:", {"columns": modelled, **time, **commas})
 
 
 def advice_of_model(faults: Sequence[Unusable]) -> Advice:
     """Returns what to do about faulty columns that a fitted model needs."""
-    if all(unusable.comma for unusable in faults):
+    lost = sum(not unusable.comma for unusable in faults)
+    if not lost:
         return Advice("give", READ_COMMAS)
-    return Advice(f"mend the file: the model needs {'it' if len(faults) == 1 else 'them'}; a gap is an empty cell")
+    words = f"mend the file: the model needs {'it' if len(faults) == 1 else 'them'}; a gap is an empty cell"
+    return with_commas(words, READ_COMMAS if lost < len(faults) else {})
 
 
 class Use(NamedTuple):

@@ -35,9 +35,9 @@ def load(
     delimiter, decimal: of a text file, see `data.files.table_files.TextFormat`.
     Raises DataError (one line: file, column, row) for what cannot be read, and for a part without a row.
     """
-    file = existing_file(path, data="points")
+    file = existing_file(path)
     if target is None:
-        raise DataError("points: name the column to predict;", give={"target": "COLUMN"})
+        raise DataError("points: name the column to predict; give", give={"target": "COLUMN"})
     text = TextFormat(delimiter, decimal)
     frame, _ = read_frame(file, text)
     names = feature_columns(frame, file, columns, {target})
@@ -64,7 +64,7 @@ def read_inputs(
 
     Raises DataError as `load`.
     """
-    file, text = existing_file(path, data="new"), TextFormat(delimiter, decimal)
+    file, text = existing_file(path), TextFormat(delimiter, decimal)
     frame, _ = read_frame(file, text)
     names = feature_columns(frame, file, columns, set())
     return numbers(frame, file, names, Use(commas=takes_decimal_comma(file, text), of_model=True))

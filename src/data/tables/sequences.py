@@ -58,7 +58,8 @@ def in_time_order(rows: np.ndarray, times: np.ndarray, path: Path, label: str) -
     if len(twice):
         row = ordered[twice[0] + 1] + 2
         raise DataError(
-            f"{path}, row {row}: the same time stands twice in {label}; give group=COLUMN, or keep one of the rows"
+            f"{path}, row {row}: the same time stands twice in {label}; keep one of the rows, or give",
+            give={"group": "COLUMN"},
         )
     long = np.flatnonzero(steps > IRREGULAR * np.median(steps)) if len(steps) else steps
     if len(long):
@@ -178,7 +179,7 @@ def load_table(
         if name in names:
             raise DataError(
                 f"{file}: a feature cannot be called {name!r}, which is a column of every table of predictions; rename "
-                f"it, give group={name} or time={name}, or leave it out with columns=[…]"
+                "it, name it as group or as time, or leave it out of columns"
             )
     parts = split_sequences(sequences, how=split, validation=validation, test=test, seed=seed)
     refuse_units(units, names, file)

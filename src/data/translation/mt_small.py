@@ -202,7 +202,9 @@ class MtSmall(Source):
         if self.shots is not None:
             check_whole_numbers("mt_small", {"shots": self.shots})
         if isinstance(self.languages, str):
-            raise DataError(f"mt_small: languages={self.languages} must be a list, as [{self.languages}]")
+            raise DataError(
+                f"mt_small: languages={self.languages} must be a list:", give={"languages": [self.languages]}
+            )
         if not self.languages or len(set(self.languages)) < len(self.languages):
             raise DataError(f"mt_small: languages={list(self.languages)} must name languages, each once")
         for language in self.languages:

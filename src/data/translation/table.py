@@ -30,7 +30,7 @@ def read_table(path: str | None, delimiter: str | None) -> tuple[Path, pd.DataFr
     Raises DataError for a file that is missing or cannot be read, naming the line of bytes that are no UTF-8, and for a
     column that is missing.
     """
-    file = existing_file(path, data="text_pairs")
+    file = existing_file(path)
     if file.name.lower().endswith(TEXT_FILES):
         read_rows(file)  # to name the line of bytes that are no text
     frame = read_frame(file, TextFormat(delimiter, as_written=True))[0]
@@ -73,7 +73,7 @@ def chosen_tasks(file: Path, known: Mapping[Task, object], names: Sequence[str] 
     another name."""
     by_name = {task.name: task for task in known}
     if isinstance(names, str) or names == []:
-        raise DataError(f"{file}: tasks={names} must be a list of tasks, as [{next(iter(by_name))}]")
+        raise DataError(f"{file}: tasks={names} must be a list of tasks, as", give={"tasks": [next(iter(by_name))]})
     for name in names or ():
         if name not in by_name:
             raise DataError(f"{file}: there is no pair of task {name} (tasks); there are {', '.join(by_name)}")

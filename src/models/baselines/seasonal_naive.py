@@ -104,5 +104,5 @@ class Seasonal:
         """Returns the model and its season, in steps. Raises ValueError where none is found."""
         season_and_score = (self.season, None) if self.season is not None else find_season(problem.train)
         if season_and_score is None:
-            raise ValueError("the training part has no clear season; give season=STEPS, or take another model")
+            raise ValueError("the training part has no clear season; give its steps (season), or take another model")
         return Fitted(seasonal_naive(problem.train, season_and_score[0]), {"season": season_and_score[0]})

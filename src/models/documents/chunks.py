@@ -180,7 +180,7 @@ class Reading:
         if self.looks_at_places and without_box(document).all():
             raise ValueError(
                 f"{named(document)}: no word has a box, and attention is to what is near on the page; give boxes, or "
-                "take layout=text with a pattern of the text"
+                "take the layout 'text' with a pattern of the text"
             )
         tokens, centres = self.tokens(document), centres_of(document)
         stretches = stretches_of(word_counts(tokens), most=self.max_length - 1, shared=self.stride)

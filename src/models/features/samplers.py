@@ -116,7 +116,7 @@ def check_pair(kernel: Kernel, sampler: Sampler) -> None:
     if not kernel.isotropic and not isinstance(sampler, Iid):
         raise ValueError(
             f"kernel {type(kernel).__name__} is not isotropic, so sampler {type(sampler).__name__} cannot draw for it; "
-            "use sampler=iid or kernel=laplacian"
+            "use the sampler iid or the kernel laplacian"
         )
 
 

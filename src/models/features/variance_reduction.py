@@ -110,7 +110,7 @@ class Sobol(Sampler):
         if dimension > LARGEST_SOBOL_INPUT:
             raise ValueError(
                 f"sampler Sobol takes inputs of at most {LARGEST_SOBOL_INPUT} columns, got {dimension}; "
-                "use sampler=orthogonal or fewer columns"
+                "use the sampler orthogonal or fewer columns"
             )
         return normalize(torch.special.ndtri(_sobol_points(count, dimension + 1, generator)[:, 1:]))
 

@@ -44,7 +44,9 @@ def cut_chunks(scored: Tensor, *, horizon: int) -> Chunks:
     entries = torch.stack([scored[:, int(s) : int(s) + horizon].sum((1, 2)) for s in starts], 1)
     sequence, index = entries.nonzero(as_tuple=True)
     if not len(sequence):
-        raise ValueError("no training step to refine on: every one is missing or not scored")
+        raise ValueError(
+            "no training step to refine on: every one is missing or not scored; score earlier ones, or give more data"
+        )
     return Chunks(sequence, starts[index], entries[sequence, index])
 
 

@@ -14,7 +14,21 @@ COVERAGES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.98, 0.99
 
 
 class NotCalibrated(ValueError):
-    """Says that intervals so far ahead, or of so much coverage, were not calibrated."""
+    """Says that intervals so far ahead were not calibrated. known, asked: steps ahead."""
+
+    def __init__(self, known: int, asked: int) -> None:
+        self.known, self.asked = known, asked
+        super().__init__(known, asked)
+
+    def __str__(self) -> str:
+        return (
+            f"intervals are known for {self.known} steps ahead, {self.asked} were asked for; ask for fewer steps, or "
+            "train anew with so many and a validation part that is longer than that"
+        )
+
+
+class TooFewForecasts(ValueError):
+    """Says that the validation part had too few forecasts for intervals of so much coverage."""
 
 
 class Intervals(NamedTuple):
@@ -34,7 +48,7 @@ class Intervals(NamedTuple):
         least the one asked.
 
         Raises ValueError for a coverage that is not between 0 and 1 or more than the largest kept, NotCalibrated for a
-        longer horizon than was calibrated, and where the calibration forecasts were too few.
+        longer horizon than was calibrated, and TooFewForecasts where the calibration forecasts were too few.
         """
         if not 0 < coverage < 1:
             raise ValueError(f"interval must lie between 0 and 1, got {coverage:g}")
@@ -43,13 +57,10 @@ class Intervals(NamedTuple):
             raise ValueError(f"interval is at most {self.coverages[-1]:g}, got {coverage:g}")
         known = self.radii.shape[1]
         if horizon > known:
-            raise NotCalibrated(
-                f"intervals are known for {known} steps ahead, {horizon} were asked for; ask for fewer steps, or train "
-                "anew with so many and a validation part that is longer than that"
-            )
+            raise NotCalibrated(known, horizon)
         chosen = self.radii[place, :horizon]
         if not np.isfinite(chosen).all():
-            raise NotCalibrated(
+            raise TooFewForecasts(
                 f"the validation part has too few forecasts for intervals of {coverage:g} {horizon} steps ahead; ask "
                 "for less of one, or give it more data"
             )

@@ -59,9 +59,7 @@ class Regression:
     def __post_init__(self) -> None:
         update_named(self.update)
         if self.random and self.projection is not None:
-            raise ValueError(
-                "random parameters have no regression to find a projection by; leave out random or projection"
-            )
+            raise ValueError("random parameters have no regression to find a projection by; leave out one of the two")
 
     @property
     def passes(self) -> int:

@@ -23,7 +23,11 @@ class Pruned(Exception):
 
 @contextmanager
 def said_of(what: str) -> Iterator[None]:
-    """Raises the ValueError of the block as PipelineError, with the setting that it is about in front."""
+    """Raises the ValueError of the block as PipelineError, with the setting that it is about in front.
+
+    It is for checks of numbers of a setting. Where data are read or a class of a section is built, which may advise
+    arguments to give, `pipeline.settings.messages.of_section` tells these as settings.
+    """
     try:
         yield
     except ValueError as error:

@@ -28,6 +28,7 @@ NO_NUMBER = re.compile(
 )
 OURS, OF_NUMBERS = {"data", "models", "pipeline"}, {"numpy", "scipy", "torch"}
 PLAIN = re.compile(r"(?!(?:true|false|null|nan|inf)$)[a-z_][\w-]*", re.IGNORECASE)  # else a setting needs quotes
+NO_WORD, BACKSLASHED = re.compile(r"[\\()\[\]{}:=, \t]"), r"\\\g<0>"  # what has a meaning in a key
 WHERE = "HYDRA_FULL_ERROR=1 shows where"
 NO_LIST = re.compile(r"Invalid value assigned: \w+ is not a ListConfig, list or tuple")
 NO_VALUE = re.compile(r"field '\w+' is not Optional")
@@ -97,23 +98,37 @@ def is_unexplained(error: BaseException) -> bool:
     return package in OF_NUMBERS
 
 
+def in_quotes(text: str) -> str:
+    """Returns a text as Hydra needs it: a quotation mark, an end and what OmegaConf would replace take a backslash, and
+    the backslashes just before these are doubled; others stay."""
+    escaped = re.sub(r"(\\*)(\$\{)", r"\1\1\\\2", text)
+    return '"{}"'.format(re.sub(r"(\\+)$", r"\1\1", re.sub(r'(\\*)"', r'\1\1\\"', escaped)))
+
+
 def in_a_setting(value: Any) -> str:
-    """Returns a value as the command line needs it: a text in quotes where it is no plain word, also inside a list."""
-    if isinstance(value, list):
+    """Returns a value as the command line needs it, None as null, also inside a list, a tuple or a mapping: a text in
+    quotes where it is no plain word, a key, which Hydra takes no quotes for, with backslashes."""
+    if value is None:
+        return "null"
+    if isinstance(value, list | tuple):
         return f"[{','.join(map(in_a_setting, value))}]"
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{in_a_setting(key)}: {in_a_setting(own)}' for key, own in value.items())}}}"
+        pairs = (f"{NO_WORD.sub(BACKSLASHED, str(key))}: {in_a_setting(own)}" for key, own in value.items())
+        return f"{{{', '.join(pairs)}}}"
     if not isinstance(value, str):
         return str(value).lower()
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-    return value if PLAIN.fullmatch(value) else f'"{escaped}"'
+    return value if PLAIN.fullmatch(value) else in_quotes(value)
 
 
 @contextmanager
 def of_section(section: str) -> Iterator[None]:
     """Raises the ValueError of the block with the section in front whose settings are the arguments that it names: a
     DataError as one, with the arguments to give as settings, any other as PipelineError. One that nobody chose the
-    words of stays as it is."""
+    words of stays as it is.
+
+    It is for objects built of a whole section and for data. Where a single setting, or a choice, is what a check is
+    about, `pipeline.host.errors.said_of` names that.
+    """
     try:
         yield
     except PipelineError:

@@ -7,12 +7,10 @@ from typing import Any
 
 from pipeline.settings.messages import of_section
 
-CHOICES = {  # loader: choice of `data`
-    "data.tables.sequences.load_table": "table",
-    "data.tables.points.load": "points",
-    "data.multimodal.table.load_utterances": "utterances",
-    "data.translation.table.PairTable": "text_pairs",
-}
+LOADERS = (
+    "data.tables.sequences.load_table", "data.tables.points.load", "data.multimodal.table.load_utterances",
+    "data.translation.table.PairTable",
+)  # fmt: skip
 
 
 def refuse_missing_file(section: Any) -> None:
@@ -20,10 +18,9 @@ def refuse_missing_file(section: Any) -> None:
 
     Anything else is passed over. A relative path counts from the working directory, as the loader has it.
     """
-    choice = CHOICES.get(str(section.get("_target_"))) if isinstance(section, Mapping) else None
-    if choice is None:
+    if not isinstance(section, Mapping) or section.get("_target_") not in LOADERS:
         return
     from data.files.table_files import existing_file
 
     with of_section("data"):
-        existing_file(section.get("path"), data=choice)
+        existing_file(section.get("path"))

@@ -155,5 +155,5 @@ def test_shares_that_leave_nothing_and_files_that_are_not_there_are_refused(tmp_
         DocumentTable(path=str(tmp_path / "own.csv"), validation=0.5, test=0.5).load()
     with pytest.raises(DataError, match="there is no such file"):
         DocumentTable(path=str(tmp_path / "none.csv")).load()
-    with pytest.raises(DataError, match="needs a file"):
+    with pytest.raises(DataError, match=r"^a table needs a file \(.*\); give path='FILE'$"):
         DocumentTable().load()

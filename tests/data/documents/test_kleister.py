@@ -98,7 +98,7 @@ def test_validation_is_drawn_from_the_training_documents_and_test_never_changes(
     assert drawn == {"a", "b", "c"}
     assert {read(folder, seed).parts["test"][0].name for seed in range(3)} == {"e"}
     assert read(folder, 1).checksum == read(folder, 1).checksum
-    with pytest.raises(DataError, match=r"validation=3 leaves none of 3"):
+    with pytest.raises(DataError, match=r"^kleister_nda: validation=3 leaves none of 3"):
         read_kleister(folder, validation=3, seed=0)
 
 
@@ -146,7 +146,7 @@ def test_damaged_and_missing_files_are_refused_or_stood_in_for(tmp_path: Path) -
     assert data.stand_in
     assert data.tags == TAGS
     assert {document.label for _, document in data.all()} == set(KINDS)
-    with pytest.raises(DataError, match=r"source=cmu is unknown"):
+    with pytest.raises(DataError, match=r"^kleister_nda: source=cmu is unknown"):
         KleisterNda(source="cmu").load()
 
 

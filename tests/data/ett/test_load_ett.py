@@ -56,10 +56,10 @@ def test_parts_of_days_that_do_not_divide_by_five_keep_whole_days() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"columns": "both"}, r"columns=both is unknown; choose one of apart, joint"),
-        ({"days": 4}, r"days=4 must lie from 5 to 600"),
-        ({"days": 601}, r"days=601 must lie from 5 to 600"),
-        ({"days": 5, "history": 73}, r"history=73 must lie from 0 to 72, the rows of the training part"),
+        ({"columns": "both"}, r"^columns=both is unknown; choose one of apart, joint"),
+        ({"days": 4}, r"^days=4 must lie from 5 to 600"),
+        ({"days": 601}, r"^days=601 must lie from 5 to 600"),
+        ({"days": 5, "history": 73}, r"^history=73 must lie from 0 to 72, the rows of the training part"),
         ({"source": "web"}, "choose one of auto, etdataset, stand_in"),
     ],
 )

@@ -179,13 +179,13 @@ def test_training_ink_may_be_written_by_the_hand_and_test_ink_stays() -> None:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"layout": "some"}, "layout=some is unknown; choose one of free, funsd"),
-        ({"ink": "blue"}, "ink=blue is unknown"),
-        ({"source": "some"}, "source=some is unknown; choose one of auto, real, stand_in"),
-        ({"slant": 40.0}, r"slant=40.0 must be from 0 to 20 degrees"),
-        ({"least_boxes": 9, "most_boxes": 4}, "most_boxes must be a whole number of at least 9"),
-        ({"height": 20}, "height must be a whole number of at least 96"),
-        ({"writers": "some"}, "writers=some is unknown"),
+        ({"layout": "some"}, "^composed_forms: layout=some is unknown; choose one of free, funsd"),
+        ({"ink": "blue"}, "^composed_forms: ink=blue is unknown"),
+        ({"source": "some"}, "^composed_forms: source=some is unknown; choose one of auto, real, stand_in"),
+        ({"slant": 40.0}, r"^composed_forms: slant=40.0 must be from 0 to 20 degrees"),
+        ({"least_boxes": 9, "most_boxes": 4}, "^composed_forms: most_boxes must be a whole number of at least 9"),
+        ({"height": 20}, "^composed_forms: height must be a whole number of at least 96"),
+        ({"writers": "some"}, "^composed_forms: writers=some is unknown"),
         ({"source": "real", "root": "/nowhere"}, "dhsd: .*is missing"),
     ],
 )

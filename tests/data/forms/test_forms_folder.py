@@ -97,7 +97,7 @@ def test_writers_that_cannot_part_forms_are_refused(tmp_path: Path) -> None:
     table.write_text("\n".join([f"{lines[0]},writer", *(f"{line}," for line in lines[1:])]), encoding="utf-8")
     with pytest.raises(DataError, match=r"row 2, file '0.png': column 'writer' is empty"):
         disjoint.load()
-    with pytest.raises(DataError, match=r"writers=apart is unknown; choose one of shared, disjoint"):
+    with pytest.raises(DataError, match=r"^forms_folder: writers=apart is unknown; choose one of shared, disjoint"):
         FormsFolder(path=str(table), writers="apart").load()
 
 
@@ -142,12 +142,12 @@ def test_a_form_of_too_many_boxes_names_the_first_of_them(tmp_path: Path, monkey
 def test_too_few_forms_and_missing_columns_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="2 forms are too few for three parts"):
         load(tmp_path, [], forms=2)
-    with pytest.raises(DataError, match=r"test=0 must lie between 0 and 1"):
+    with pytest.raises(DataError, match=r"^forms_folder: test=0 must lie between 0 and 1"):
         load(tmp_path, [], test=0)
     (tmp_path / "boxes.csv").write_text("file,text\n0.png,a\n")
     with pytest.raises(DataError, match="no column 'x0'; there are file, text"):
         FormsFolder(path=str(tmp_path / "boxes.csv")).load()
-    with pytest.raises(DataError, match=r"^forms_folder needs a file"):
+    with pytest.raises(DataError, match=r"^a table needs a file \(.*\); give path='FILE'$"):
         FormsFolder().load()
 
 

@@ -136,7 +136,7 @@ def test_words_of_a_list_that_stand_in_are_the_same_in_every_part(monkeypatch: p
     assert data.stand_in
     assert data.unseen == 0
     assert [row["images"] for row in data.sizes()] == [24, 8, 8]
-    with pytest.raises(DataError, match=r"source=some is unknown"):
+    with pytest.raises(DataError, match=r"^composed_words: source=some is unknown"):
         ComposedWords(source="some").load()
 
 

@@ -195,11 +195,11 @@ def test_texts_are_composed_and_light_ink_is_said_once(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match=r"row 14, file 'dark.png': light ink on dark paper, in 1 of 13 images"):
         data = WordsFolder(**settings).load()
     assert "Köln" in {text for part in data.parts.values() for text in part.texts}
-    with pytest.raises(DataError, match=r"invert=maybe is unknown"):
+    with pytest.raises(DataError, match=r"^words_folder: invert=maybe is unknown"):
         WordsFolder(**settings, invert="maybe").load()
     with pytest.raises(DataError, match="leave nothing to train on"):
         WordsFolder(**{**settings, "validation": 0.5, "test": 0.5}).load()
-    with pytest.raises(DataError, match=r"there is no such folder; give images"):
+    with pytest.raises(DataError, match=r"there is no such folder; give images='FOLDER'$"):
         WordsFolder(**settings, images=str(tmp_path / "none")).load()
 
 

@@ -69,7 +69,7 @@ def test_only_what_training_says_often_enough_is_kept_everywhere() -> None:
     assert [own.texts for own in data.parts.values()] == [("a", "a"), ("a",), ("a",)]
     assert data.counts == {"cut_train": 1, "cut_validation": 1, "cut_test": 1, "vocabulary": 1}
     assert len(in_parts(data, 1).parts["train"]) == 2
-    with pytest.raises(DataError, match=r"least=3 leaves a part of the data without a word; lower it"):
+    with pytest.raises(DataError, match=r"^own: least=3 leaves a part of the data without a word; lower it"):
         in_parts(data, 3)
     assert vocabulary_of(["b", "a", "b", "a", "c"], 2) == ("a", "b")
 
@@ -79,9 +79,9 @@ def test_names_that_stand_in_are_cut_as_settings_say(monkeypatch: pytest.MonkeyP
     data = Dhsd(source="stand_in", vocabulary="parts").load()
     assert not any(" " in text for part in data.parts.values() for text in part.texts)
     assert 0.5 < data.counts["cut_train"] <= 1
-    with pytest.raises(DataError, match=r"vocabulary=tf_idf is unknown; choose one of strings, parts"):
+    with pytest.raises(DataError, match=r"^dhsd: vocabulary=tf_idf is unknown; choose one of strings, parts"):
         Dhsd(vocabulary="tf_idf").load()
-    with pytest.raises(DataError, match=r"least=3 needs vocabulary=parts"):
+    with pytest.raises(DataError, match=r"^dhsd: least=3 needs vocabulary=parts"):
         Dhsd(least=3).load()
 
 

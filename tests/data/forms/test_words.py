@@ -106,11 +106,11 @@ def test_ink_of_training_images_alone_is_written_by_the_hand(monkeypatch: pytest
 
 
 def test_settings_and_damaged_or_missing_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"writers=some is unknown; choose one of shared, disjoint"):
+    with pytest.raises(DataError, match=r"^dhsd: writers=some is unknown; choose one of shared, disjoint"):
         Dhsd(writers="some").load()
-    with pytest.raises(DataError, match=r"validation=1.5 must lie between 0 and 1"):
+    with pytest.raises(DataError, match=r"^dhsd: validation=1.5 must lie between 0 and 1"):
         Dhsd(validation=1.5).load()
-    with pytest.raises(DataError, match=r"ink=blue is unknown; choose one of dhsd, synthetic, both"):
+    with pytest.raises(DataError, match=r"^dhsd: ink=blue is unknown; choose one of dhsd, synthetic, both"):
         Dhsd(ink="blue").load()
     with pytest.raises(DataError, match="is missing; put it there"):
         Dhsd(root=str(tmp_path), source="published").load()

@@ -68,7 +68,7 @@ def test_an_unknown_source_lists_the_choices():
         ({"steps": 0}, "steps must be at least 1, not 0"),
         ({"validation": 40}, "validation must be between 0 and 39 tracks, not 40"),
         ({"validation": -1}, "validation must be between 0 and 39 tracks, not -1"),
-        ({"test_tracks": "any"}, r"test_tracks='any' is unknown; choose one of named, drawn"),
+        ({"test_tracks": "any"}, r"^mocap: test_tracks='any' is unknown; choose one of named, drawn"),
     ],
 )
 def test_arguments_out_of_range_are_refused(arguments, message):

@@ -109,7 +109,7 @@ def test_text_features_are_one_vector_and_contaminated(load: Load) -> None:
     assert data.train.modalities["text"].values.shape[1:] == (1, 2)
     assert data.contaminated == {"text", "video"}
     assert load(text="features").modalities == ("audio",)
-    assert "take text=words" in load(text="features").lacking["text"]
+    assert "take 'words' as text" in load(text="features").lacking["text"]
 
 
 def test_binary_labels_need_no_score_files(load: Load, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,13 +179,13 @@ def test_files_that_are_not_the_originals_are_named(
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"split": "random"}, r"split=random is unknown; choose one of published, extractor"),
-        ({"labels": "ternary"}, r"labels=ternary is unknown; choose one of auto, score, binary"),
-        ({"text": "letters"}, r"text=letters is unknown; choose one of words, features"),
-        ({"words": "glove"}, r"words=glove is unknown; choose one of auto, wordllama, own"),
+        ({"split": "random"}, r"^split=random is unknown; choose one of published, extractor"),
+        ({"labels": "ternary"}, r"^labels=ternary is unknown; choose one of auto, score, binary"),
+        ({"text": "letters"}, r"^text=letters is unknown; choose one of words, features"),
+        ({"words": "glove"}, r"^words=glove is unknown; choose one of auto, wordllama, own"),
         ({"source": "web"}, "choose one of auto, poria, stand_in"),
         ({"validation": 0}, r"mosi: validation must be a whole number of at least 1"),
-        ({"split": "extractor", "validation": 2}, r"validation=2 of 2 videos leaves none for training"),
+        ({"split": "extractor", "validation": 2}, r"^mosi: validation=2 of 2 videos leaves none for training"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(load: Load, settings, message) -> None:

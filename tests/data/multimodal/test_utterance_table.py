@@ -149,11 +149,11 @@ def test_each_fault_is_named_in_one_line(load: Load, change, message) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"labels": "rank"}, r"labels=rank is unknown; choose one of auto, score, binary, class"),
+        ({"labels": "rank"}, r"^labels=rank is unknown; choose one of auto, score, binary, class"),
         ({"labels": "binary"}, "column 'label' has 10 values; binary labels have two"),
-        ({"words": "glove"}, r"words=glove is unknown"),
+        ({"words": "glove"}, r"^words=glove is unknown"),
         ({"group": "speaker"}, "no column 'speaker'"),
-        ({"validation": 0.6, "test": 0.4}, r"validation=0\.6 and test=0\.4 must lie above 0 and leave"),
+        ({"validation": 0.6, "test": 0.4}, r"^validation=0\.6 and test=0\.4 must lie above 0 and leave"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(load: Load, settings, message) -> None:
@@ -170,7 +170,7 @@ def test_a_class_without_a_training_sample_is_named(load: Load) -> None:
 
 
 def test_a_file_that_is_not_there_is_named() -> None:
-    with pytest.raises(DataError, match=r"utterances needs a file \(.*\); give path='FILE'$"):
+    with pytest.raises(DataError, match=r"^a table needs a file \(.*\); give path='FILE'$"):
         load_utterances()
     with pytest.raises(DataError, match="there is no such file"):
         load_utterances(path="nowhere.csv")

@@ -51,11 +51,11 @@ def test_a_table_that_lacks_is_named(folder: Path) -> None:
 
 def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word_vectors, "wordllama_folder", lambda: None)
-    with pytest.raises(DataError, match=r"words=wordllama needs wordllama.*orthogonal-psrnn\[words\]"):
+    with pytest.raises(DataError, match=r"^words=wordllama needs wordllama.*orthogonal-psrnn\[words\]"):
         make_words(TEXTS, TEXTS, choice="wordllama")
     with pytest.warns(UserWarning, match="word vectors are learned from the training texts alone"):
         assert make_words(TEXTS, TEXTS, choice="auto").source == "PPMI and SVD of the training texts"
-    with pytest.raises(DataError, match=r"words=glove is unknown; choose one of auto, wordllama, own"):
+    with pytest.raises(DataError, match=r"^words=glove is unknown; choose one of auto, wordllama, own"):
         make_words(TEXTS, TEXTS, choice="glove")
 
 

@@ -59,12 +59,12 @@ def test_rows_with_an_empty_cell_are_left_out_and_counted(houses: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"path": None}, r"^points needs a file \(.*\); give path='FILE'$"),
+        ({"path": None}, r"^a table needs a file \(.*\); give path='FILE'$"),
         ({"path": "missing.csv"}, r"missing\.csv: there is no such file"),
         ({"target": "pric"}, r"no column 'pric'; there are .*; did you mean 'price'\?$"),
-        ({"target": None}, r"^points: name the column to predict; target='COLUMN'$"),
+        ({"target": None}, r"^points: name the column to predict; give target='COLUMN'$"),
         ({"target": "prices"}, "no column 'prices'; there are rooms, age, price"),
-        ({"columns": ["rooms", "price"]}, "columns names the target 'price'"),
+        ({"columns": ["rooms", "price"]}, "^columns names the target 'price'"),
         (
             {"columns": None},
             r"'sold' holds dates; column 'colour', row 2: 'red' is not a finite number; .*: columns=\['rooms', 'ag"
@@ -72,11 +72,11 @@ def test_rows_with_an_empty_cell_are_left_out_and_counted(houses: Path) -> None:
         ),
         ({"columns": ["colour"]}, r"column 'colour', row 2: 'red' is not a finite number"),
         ({"target": "colour"}, r"column 'colour', row 2.*; mend it: 'colour' is the column to predict$"),
-        ({"validation": 0.0}, r"validation=0\.0 must be a share of the rows"),
-        ({"test": 1.0}, r"test=1\.0 must be a share of the rows"),
-        ({"validation": 0.001}, r"validation=0\.001 of 50 rows is less than one row"),
+        ({"validation": 0.0}, r"^validation=0\.0 must be a share of the rows"),
+        ({"test": 1.0}, r"^test=1\.0 must be a share of the rows"),
+        ({"validation": 0.001}, r"^validation=0\.001 of 50 rows is less than one row"),
         ({"validation": 0.6, "test": 0.5}, "leave none for training"),
-        ({"points": 0}, r"points=0 must be at least 1"),
+        ({"points": 0}, r"^points=0 must be at least 1"),
         ({"points": 1}, r"of 1 rows is less than one row"),
     ],
 )

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from data.base import DataError, Sequences
 from data.files.table_files import TextFormat
 from data.split import split_sequences
+from data.tables.points import load as load_points
 from data.tables.sequences import load_table, read_new_sequences, read_sequences
 
 
@@ -101,7 +102,7 @@ BAD_TEXT = {
     "x,y\n1,2\n3,inf\n": r"column 'y', row 3: 'inf' is not a finite number",
     "x,y\n1,\n3,\n": r"column 'y': every cell is empty",
     "": r"t\.csv: the file is empty; it needs a line of column names, then rows$",
-    "x,y\n1,2\n3,4,5\n": r"line 3 has 3 cells, the lines before it have 2; mend that line, or give delimiter$",
+    "x,y\n1,2\n3,4,5\n": r": line 3 has 3 cells, the lines before it have 2; mend that line, or name what parts co",
     "x,y\n": r"t\.csv: there are no rows",
     "x,x\n1,2\n": r"the column 'x' stands twice",
     "x;y\n1;2\n": r"t\.csv: cannot be read: its only column is 'x;y'; give delimiter='semicolon'$",
@@ -140,12 +141,14 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         load_table(path=str(tmp_path / "latin.csv"))
     with pytest.raises(DataError, match="there is no such file"):
         load_table(path=str(tmp_path / "none.csv"))
-    with pytest.raises(DataError, match=r"^table needs a file \(\.csv, \.tsv, \.parquet or \.npz\); give path='FILE'$"):
+    with pytest.raises(
+        DataError, match=r"^a table needs a file \(\.csv, \.tsv, \.parquet or \.npz\); give path='FILE'$"
+    ):
         load_table(path=None)
 
 
 def test_several_files_are_refused_with_a_way(tmp_path: Path) -> None:
-    way = r"join several into one, with a column that tells them apart \(of time series group=COLUMN\)$"
+    way = r"join several into one, with a column that tells them apart \(group, of time series\)$"
     with pytest.raises(DataError, match=rf"^path must be one file, got \['a\.csv', 'b\.csv'\]; {way}"):
         load_table(path=["a.csv", "b.csv"])  # pyright: ignore[reportArgumentType]
     with pytest.raises(DataError, match=rf"is a folder, and path must be one file; {way}"):
@@ -164,12 +167,18 @@ def test_several_files_are_refused_with_a_way(tmp_path: Path) -> None:
         ),
         ({"columns": ["x"], "group": "whom"}, r"no column 'whom'; there are .*; did you mean 'who'\?$"),
         ({"columns": ["x"], "group": "team"}, "no column 'team'"),
-        ({"columns": ["x"], "time": "when"}, "row 4: the same time stands twice"),
+        (
+            {"columns": ["x"], "time": "when"},
+            "row 4: the same time stands twice in .*; keep one .*give group='COLUMN'$",
+        ),
         ({"columns": ["x"], "group": "who"}, "column 'who', row 3: the group is empty"),
         ({"columns": ["x"], "time": "who"}, "column 'who', row 2: 'a' is neither a finite number nor an ISO date"),
         ({"columns": ["x"], "test": 0.95}, "leave a training part"),
         ({"columns": ["x"], "split": "random"}, "choose one of time, fraction, group"),
-        ({"columns": ["x"], "split": "group"}, "1 sequence cannot be split three ways; use split=time"),
+        (
+            {"columns": ["x"], "split": "group"},
+            "1 sequence cannot be split three ways; give more of them, or choose split='time'$",
+        ),
         ({"columns": ["x"], "units": {"z": "m"}}, "^units names z, which is no column"),
         ({"columns": ["x"], "units": "kN"}, r"^units=kN names no column; .* as in units={'x': 'kN'}$"),
         ({"columns": ["x"], "units": ["kN"]}, r"^units=\['kN'\] names no column"),
@@ -236,6 +245,18 @@ def test_a_column_of_a_fitted_model_may_be_empty_and_none_can_be_left_out(tmp_pa
     (tmp_path / "c.csv").write_text("x;y\n1,5;2\n")
     with pytest.raises(DataError, match=r"give decimal='comma'$"):
         read_new_sequences(str(tmp_path / "c.csv"), TextFormat("semicolon"), columns=["x", "y"])
+    (tmp_path / "d.csv").write_text("x;y\n1,5;a\n")
+    with pytest.raises(
+        DataError,
+        match=r"\(it has a decimal comma\); column 'y', .* needs them; .* decimal commas give decimal='comma'$",
+    ):
+        read_new_sequences(str(tmp_path / "d.csv"), TextFormat("semicolon"), columns=["x", "y"])
+    with pytest.raises(DataError, match=r"the column to predict; for the decimal commas give decimal='comma'$"):
+        load_points(path=str(tmp_path / "d.csv"), target="y", delimiter="semicolon")
+    with pytest.raises(
+        DataError, match=r"no other column is left to model; for the decimal commas give decimal='comma'$"
+    ):
+        load_points(path=str(tmp_path / "d.csv"), target="x", delimiter="semicolon")
 
 
 @pytest.mark.parametrize("delimiter", ["semicolon", ";"])
@@ -253,11 +274,15 @@ def test_semicolons_and_decimal_commas_are_read(tmp_path: Path, delimiter: str) 
             {"delimiter": "semi"},
             "delimiter=semi must be one character or one of comma, semicolon, tab, pipe, space$",
         ),
-        ("t.csv", {"delimiter": "point"}, r"delimiter=point must be one character or one of comma"),
-        ("t.csv", {"decimal": ";"}, r"decimal=; must be point or comma"),
+        (
+            "t.csv",
+            {"delimiter": "point"},
+            r"/t\.csv: cannot be read: delimiter=point must be one character or one of comma",
+        ),
+        ("t.csv", {"decimal": ";"}, r"/t\.csv: cannot be read: decimal=; must be point or comma"),
         ("t.csv", {"decimal": "comma"}, r"',' cannot part columns and be the decimal point; give delimiter="),
-        ("t.parquet", {"decimal": "comma"}, r"delimiter and decimal are for text files"),
-        ("t.npz", {"delimiter": "tab"}, r"delimiter and decimal are for text files"),
+        ("t.parquet", {"decimal": "comma"}, r"/t\.parquet: cannot be read: delimiter and decimal are for text files"),
+        ("t.npz", {"delimiter": "tab"}, r"/t\.npz: cannot be read: delimiter and decimal are for text files"),
     ],
 )
 def test_bad_text_formats(name: str, settings_: dict, message: str, tmp_path: Path) -> None:

@@ -160,10 +160,13 @@ def test_a_damaged_archive_and_a_changed_file_are_named(load: Load, files: Files
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"languages": ["de", "xx"]}, r"languages=xx is unknown; choose one of de, fr, cs, fi, hi, et, lv, ro"),
-        ({"languages": ["de", "de"]}, r"languages=\['de', 'de'\] must name languages, each once"),
-        ({"languages": []}, r"languages=\[\] must name languages"),
-        ({"languages": "de"}, r"languages=de must be a list, as \[de\]"),
+        (
+            {"languages": ["de", "xx"]},
+            r"^mt_small: languages=xx is unknown; choose one of de, fr, cs, fi, hi, et, lv, ro",
+        ),
+        ({"languages": ["de", "de"]}, r"^mt_small: languages=\['de', 'de'\] must name languages, each once"),
+        ({"languages": []}, r"^mt_small: languages=\[\] must name languages"),
+        ({"languages": "de"}, r"^mt_small: languages=de must be a list: languages=\['de'\]$"),
         ({"direction": "en"}, r"mt_small: direction=en is unknown; choose one of xe, ex, both"),
         ({"shots": 0}, r"mt_small: shots must be a whole number of at least 1, got 0"),
         ({"seed": -1}, r"mt_small: seed must be a whole number of at least 0"),

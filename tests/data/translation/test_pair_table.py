@@ -104,11 +104,11 @@ def test_each_fault_is_named_in_one_line(load: Load, change, message) -> None:
     ("settings", "message"),
     [
         ({"tasks": ["fr-en"]}, r"there is no pair of task fr-en \(tasks\); there are de-en"),
-        ({"tasks": "de-en"}, r"tasks=de-en must be a list of tasks, as \[de-en\]"),
-        ({"tasks": []}, r"tasks=\[\] must be a list of tasks"),
-        ({"test": 0.9}, r"validation=0\.1 and test=0\.9 must lie above 0 and leave a training part"),
+        ({"tasks": "de-en"}, r"mine.csv: tasks=de-en must be a list of tasks, as tasks=\['de-en'\]$"),
+        ({"tasks": []}, r"/mine\.csv: tasks=\[\] must be a list of tasks"),
+        ({"test": 0.9}, r"^text_pairs: validation=0\.1 and test=0\.9 must lie above 0 and leave a training part"),
         ({"seed": -1}, r"text_pairs: seed must be a whole number of at least 0"),
-        ({"delimiter": "dot"}, r"delimiter=dot must be one character or one of"),
+        ({"delimiter": "dot"}, r"/mine\.csv: cannot be read: delimiter=dot must be one character or one of"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(load: Load, settings, message) -> None:
@@ -128,5 +128,5 @@ def test_bytes_that_are_no_text_and_cells_that_are_none_are_named(load: Load, tm
     rows().assign(text=[None] * 20).to_parquet(tmp_path / "mine.parquet")
     with pytest.raises(DataError, match=r"mine\.parquet, row 2, column 'text': it is empty"):
         PairTable(path=str(tmp_path / "mine.parquet")).load()
-    with pytest.raises(DataError, match=r"text_pairs needs a file \(.*\); give path='FILE'$"):
+    with pytest.raises(DataError, match=r"^a table needs a file \(.*\); give path='FILE'$"):
         PairTable().load()

@@ -187,7 +187,7 @@ def test_the_method_finds_its_season_or_says_that_there_is_none() -> None:
     assert chosen == {"season": 12}
     assert isinstance(model, SeasonalNaive)
     assert Seasonal(season=7).fit(problem).chosen == {"season": 7}
-    with pytest.raises(ValueError, match=r"no clear season; give season=STEPS"):
+    with pytest.raises(ValueError, match=r"no clear season; give its steps \(season\), or take another model$"):
         Seasonal().fit(problem._replace(train=whole(normal(1, 300, 2))))
     with pytest.raises(ValueError, match="a season has at least 1 step, got 0"):
         Seasonal(season=0).fit(problem)

@@ -179,7 +179,7 @@ def test_a_sampler_may_choose_the_radii_jointly() -> None:
 @pytest.mark.parametrize("sampler", [Orthogonal(), Hadamard()], ids=repr)
 def test_laplacian_l1_takes_independent_sampling_only(sampler: Sampler) -> None:
     with pytest.raises(
-        ValueError, match=f"{type(sampler).__name__} cannot draw for it; use sampler=iid or kernel=laplacian"
+        ValueError, match=f"{type(sampler).__name__} cannot draw for it; use the sampler iid or the kernel laplacian"
     ):
         draw_frequencies(
             kernel=LaplacianL1(), sampler=sampler, count=2, dimension=2, bandwidth=1.0, generator=generator_of(0)

@@ -229,5 +229,7 @@ def test_near_orthogonal_refuses_options_out_of_range(options: dict, message: st
 
 
 def test_sobol_refuses_more_columns_than_it_has_coordinates() -> None:
-    with pytest.raises(ValueError, match=r"Sobol takes inputs of at most 21200 columns, got 21201; use sampler=orth"):
+    with pytest.raises(
+        ValueError, match=r"Sobol takes inputs of at most 21200 columns, got 21201; use the sampler orthogonal or"
+    ):
         Sobol().directions(2, 21201, generator=generator_of(0))

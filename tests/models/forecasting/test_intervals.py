@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import torch
 from models.baselines.persistence import Persistence
 from models.forecasting.conformal import conformal_radii, smallest_calibration
 from models.forecasting.forecaster import Forecaster, load_forecaster, save_forecaster
-from models.forecasting.intervals import COVERAGES, Intervals, calibrate
+from models.forecasting.intervals import COVERAGES, Intervals, NotCalibrated, TooFewForecasts, calibrate
 
 
 def residuals(count: int = 400, seed: int = 0) -> np.ndarray:
@@ -41,7 +42,7 @@ def test_a_coverage_between_two_is_that_of_the_next_one() -> None:
 @pytest.mark.parametrize(
     ("coverage", "horizon", "message"),
     [
-        (0.9, 4, r"known for 3 steps ahead, 4 were asked for; .* train anew with so many and a val"),
+        (0.9, 4, r"^intervals are known for 3 steps ahead, 4 were asked for; .* train anew with so many and a val"),
         (1.5, 1, "interval must lie between 0 and 1, got 1.5"),
         (0.9999, 1, "interval is at most 0.999, got 0.9999"),
         (0.99, 3, "too few forecasts for intervals of 0.99 3 steps ahead"),
@@ -50,6 +51,15 @@ def test_a_coverage_between_two_is_that_of_the_next_one() -> None:
 def test_what_cannot_be_told_is_refused(coverage: float, horizon: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         calibrate(residuals(smallest_calibration(0.99) - 1)).radius(coverage, horizon)
+
+
+def test_a_horizon_that_was_not_calibrated_says_what_is_known_and_was_asked_for() -> None:
+    with pytest.raises(NotCalibrated) as caught:
+        calibrate(residuals(60)).radius(0.9, 4)
+    again = copy.deepcopy(caught.value)
+    assert (again.known, again.asked, str(again)) == (3, 4, str(caught.value))
+    with pytest.raises(TooFewForecasts):
+        calibrate(residuals(5)).radius(0.99, 1)
 
 
 def test_the_coverage_is_reached_on_fresh_forecasts() -> None:

@@ -116,7 +116,7 @@ def test_random_parameters_are_those_of_their_generator() -> None:
     assert torch.equal(first.state_dict()["update_tensor"], second.state_dict()["update_tensor"])
     assert not torch.equal(first.initial, other.initial)
     with pytest.raises(
-        ValueError, match=r"^random parameters have no regression to find a projection by; leave out random or"
+        ValueError, match=r"^random parameters have no regression to find a projection by; leave out one of the two$"
     ):
         Regression(random=True, projection=4)
 

@@ -39,7 +39,7 @@ TINY = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "tracking=off"
             "kernel=exponential is unknown; choose one of gaussian, laplacian, laplacian_l1, matern",
         ),
         ("sampler=halton", "sampler=halton is unknown; choose one of hadamard, iid, near_orthogonal, orthogonal"),
-        ("kernel=laplacian_l1", "use sampler=iid or kernel=laplacian"),
+        ("kernel=laplacian_l1", "use the sampler iid or the kernel laplacian"),
         ("update=kalman", "update=kalman is unknown; choose one of bayes, sign, whitened, paper"),
         ("refine.optimizer=lbfgs", "choose one of auto, kronecker, sgd, adam"),
         ("features.cuont=3", "features.cuont is not a setting"),
@@ -142,10 +142,10 @@ def test_tables(frame: pd.DataFrame, message: str, run_pipeline, tmp_path: Path)
             ("data=table", "data.path=none.csv", "data.split=rows"),
             "data: none.csv: there is no such file; give data.path=FILE",
         ),
-        (("data=table",), "data: table needs a file (.csv, .tsv, .parquet or .npz); give data.path=FILE"),
+        (("data=table",), "data: a table needs a file (.csv, .tsv, .parquet or .npz); give data.path=FILE"),
         (
             ("recipe=ssgp", "data=points"),
-            "data: points needs a file (.csv, .tsv, .parquet or .npz); give data.path=FILE",
+            "data: a table needs a file (.csv, .tsv, .parquet or .npz); give data.path=FILE",
         ),
         (
             ("recipe=predict", "model=runs:/a/model", "data.path=none.csv"),

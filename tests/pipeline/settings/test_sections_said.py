@@ -11,9 +11,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from omegaconf import OmegaConf
 
 from data.base import DataError
-from data.tables.sequences import read_sequences
+from data.documents.table import WordTable
+from data.files.table_files import TextFormat
+from data.forms.forms_folder import FormsFolder
+from data.tables.points import read_inputs
+from data.tables.sequences import read_new_sequences, read_sequences
+from data.translation.table import PairTable
 from pipeline.host.errors import PipelineError
 from pipeline.settings.build import build
 from pipeline.settings.messages import WHERE, in_a_setting, line_of_run, of_section
@@ -47,7 +53,7 @@ def table(folder: Path, rows: int) -> str:
         ("model", "models.baselines.kalman.KalmanFilter", {"blocks": []}, "model: blocks needs at least one value"),
         ("data", "data.swimmer.load.Swimmer", {"elite": 9, "policies": 3}, "data: swimmer: elite=9 is more than pol"),
         ("hessian.data", "data.ecg.load.Ecg", {"heart_rate_spread": 99.0}, "hessian.data: ecg: heart_rate_spread must"),
-        ("data", TABLE, {}, "data: table needs a file (.csv, .tsv, .parquet or .npz); give data.path=FILE"),
+        ("data", TABLE, {}, "data: a table needs a file (.csv, .tsv, .parquet or .npz); give data.path=FILE"),
         ("data", TABLE, {"path": "no.csv"}, "data: no.csv: there is no such file; give data.path=FILE"),
         (
             "data",
@@ -91,6 +97,96 @@ def test_all_arguments_to_give_are_told_as_settings(tmp_path: Path) -> None:
     assert in_a_setting('a "b" \\') == '"a \\"b\\" \\\\"'
 
 
+def read_points(path: str, text: TextFormat) -> Any:
+    return read_inputs(path, columns=["x"], delimiter=text.delimiter, decimal=text.decimal)
+
+
+def new_sequences(path: str, text: TextFormat) -> Any:
+    return read_new_sequences(path, text, columns=["x"])
+
+
+def pairs(path: str, text: TextFormat) -> Any:
+    return PairTable(path=path, delimiter=text.delimiter).load()
+
+
+def forms(path: str, text: TextFormat) -> Any:
+    return FormsFolder(path=path, delimiter=text.delimiter).load()
+
+
+DELIMITER = "cannot be read: its only column is 'x;y'; give data.delimiter=semicolon"
+DECIMAL = "cannot be read: ',' cannot part columns and be the decimal point; give data.delimiter=semicolon"
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "said"),
+    [
+        *((each, TextFormat(), DELIMITER) for each in (read_points, new_sequences, pairs, forms, WordTable.read)),
+        *((each, TextFormat(None, "comma"), DECIMAL) for each in (read_points, new_sequences, WordTable.read)),
+    ],
+)
+def test_a_fault_of_a_file_is_said_once(
+    read: Callable[[str, TextFormat], Any], text: TextFormat, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "semi.csv"
+    path.write_text("x;y\n1;2\n3;4\n")
+    with pytest.raises(DataError) as caught, of_section("data"):
+        read(str(path), text)
+    assert line_of_run(caught.value) == f"data: {path}: {said}"
+
+
+def test_the_reason_of_a_damaged_file_stays(tmp_path: Path) -> None:
+    (tmp_path / "t.npz").write_bytes(b"PK")
+    with pytest.raises(DataError) as caught, of_section("data"):
+        new_sequences(str(tmp_path / "t.npz"), TextFormat())
+    assert line_of_run(caught.value).startswith(f"data: {tmp_path / 't.npz'}: cannot be read: ")
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["${x}", "a\\b", 'q"\\', "\\${x}", 'x\\\\"y', "a'b", "null", "1", None, ("a", "${b}", None), {"wind speed": "k N"},
+     {"a:b,c{}": ["x y"]}, True, 0.5, "a\\\\${b}\\"],
+)  # fmt: skip
+def test_any_value_in_a_setting_is_read_as_itself(value: Any) -> None:
+    parsed = OverridesParser.create().parse_override(f"section.name={in_a_setting(value)}")
+    read = OmegaConf.to_container(OmegaConf.create({"name": parsed.value()}), resolve=True)
+    assert read == {"name": list(value) if isinstance(value, tuple) else value}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("data=table", "data.path=twice.csv", "data.time=x"),
+            "data: twice.csv, row 3: the same time stands twice in twice; keep one of the rows, or give "
+            "data.group=COLUMN",
+        ),
+        (
+            ("data=table", "data.path=twice.csv", "data.split=group"),
+            "data: 1 sequence cannot be split three ways; give more of them, or choose data.split=time",
+        ),
+        (
+            ("recipe=experts", "data=mt_small", "data.languages=de"),
+            "data: mt_small: languages=de must be a list: 'data.languages=[de]'",
+        ),
+        (
+            ("recipe=ssgp", "data=points", "data.path=twice.csv"),
+            "data: points: name the column to predict; give data.t",
+        ),
+        (
+            ("recipe=mctn", "data=utterances", "data.path=two.csv"),
+            "data: 2 samples or groups cannot be split three ways; give more of them",
+        ),
+    ],
+)
+def test_arguments_to_give_are_settings_on_the_command_line(
+    arguments: tuple[str, ...], message: str, tmp_path: Path, run_pipeline: Callable[..., Any], monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("twice.csv").write_text("x,y\n1,2\n1,3\n2,4\n")
+    Path("two.csv").write_text("text,label\ngood film,1.0\nbad film,-1.0\n")
+    assert run_pipeline(*arguments, "tracking=off", "size=tiny").error.startswith(f"error: {message}")
+
+
 def test_a_line_of_a_run_has_the_settings_alone() -> None:
     with pytest.raises(DataError) as caught, of_section("data"):
         raise DataError("no file; give", give={"path": "FILE"})
@@ -112,7 +208,11 @@ def test_an_error_of_the_pipeline_and_one_that_nobody_worded_stay_as_they_are() 
 @pytest.mark.parametrize(
     ("rows", "settings", "message"),
     [
-        (200, ("model=seasonal_naive",), "model: the training part has no clear season; give season=STEPS, or take"),
+        (
+            200,
+            ("model=seasonal_naive",),
+            "model: the training part has no clear season; give its steps (season), or take",
+        ),
         (200, ("model=kalman", "model.blocks=[90]"), "model: no training sequence has 180 entirely observed steps"),
         (200, ("features.projection=4", "initialise=random"), "initialise=random has no regression to find features."),
         (200, ("features.projection=9", "size=full"), "features.projection must lie between 1 and the number of feat"),

@@ -171,9 +171,7 @@ def fit_grouped(
     history = max(settings.lags, int(getattr(base, "history", 0)))
     horizons = reachable(train, validation, history=history, most=settings.direct)
     if not horizons:
-        raise ValueError(
-            f"no training and validation row of each feature has {history} rows before it; lower lags of the readout"
-        )
+        raise ValueError(f"no training and validation row of each feature has {history} rows before it; lower lags")
     model = GroupedReadout(
         base, dimension=dimension, lags=settings.lags, traces=settings.traces, count=settings.count, horizons=horizons
     ).to(train.values)

@@ -50,7 +50,8 @@ class Part(NamedTuple):
         sequence, time = rows_throughout(self.scored, self.late, horizons)
         if not len(time):
             raise ValueError(
-                f"no row has all of its next {horizons} rows scored; lower direct of the readout, or leave out shared"
+                f"no row has all of its next {horizons} rows scored; lower direct, or give each of "
+                "them a regression of its own"
             )
         targets = self.values.unfold(1, horizons, 1)[sequence, time].transpose(1, 2)
         if self.taken is not None:

@@ -28,7 +28,7 @@ class Correction:
             raise ValueError("a correction needs a vocabulary; give words, or leave the correction out")
         for word, count in Counter(self.words).items():
             if count > 1 or not word:
-                raise ValueError(f"vocabulary: {word!r} {'comes twice' if word else 'is empty'}; leave it out")
+                raise ValueError(f"in the vocabulary {word!r} {'comes twice' if word else 'is empty'}; leave it out")
 
     @classmethod
     def of_texts(cls, texts: Sequence[str], *, most: int = 2) -> Correction:

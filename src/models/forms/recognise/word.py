@@ -61,7 +61,7 @@ def spelt_vocabulary(words: Sequence[str], alphabet: Alphabet) -> tuple[str, ...
     spelt = tuple(alphabet.spelt(word) for word in words)
     twice = next((word for word, count in Counter(spelt).items() if count > 1), None)
     if twice is not None:
-        raise ValueError(f"vocabulary: {twice!r} comes twice, as the alphabet spells it; leave one out")
+        raise ValueError(f"in the vocabulary {twice!r} comes twice, as the alphabet spells it; leave one out")
     return spelt
 
 

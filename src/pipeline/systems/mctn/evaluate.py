@@ -15,7 +15,7 @@ from models.mctn.baselines import Baseline, baseline, reads
 from models.mctn.objective import Measured
 from models.mctn.samples import Samples, without
 from pipeline.host.errors import PipelineError
-from pipeline.settings.messages import one_line
+from pipeline.settings.messages import of_section, one_line
 from pipeline.systems.mctn.fitting import Fitted
 from pipeline.systems.mctn.missing import is_the_same
 from pipeline.systems.mctn.observed import observed_parts
@@ -89,7 +89,8 @@ def bar_of(name: str | None, data: Utterances) -> dict[str, float]:
     if name is None:
         return {}
     try:
-        data.check_roles(reads(name))
+        with of_section("data"):
+            data.check_roles(reads(name))
         fitted = fit_baseline(name, data)
     except (ValueError, PipelineError) as error:
         tqdm.write(f"mctn.bar={name} stands beside nothing: {one_line(error)}")

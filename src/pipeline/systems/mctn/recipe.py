@@ -43,8 +43,8 @@ def load(settings: MctnConfig) -> Loaded:
     data = build("data", settings.data, settings.extensions)
     if not isinstance(data, Utterances):
         raise PipelineError("recipe=mctn takes utterances; choose data=utterances (your own), mosi, mmmo or cycles")
-    data.check_roles(roles.sources, roles.targets)
     with of_section("data"):
+        data.check_roles(roles.sources, roles.targets)
         data.check_sources(roles.needed)
     data = data.shortened(samples=settings.size.sequences, steps=settings.size.steps)
     return Loaded(data, prepared(data, roles.learned, dtype=DTYPES[settings.dtype]), roles)

@@ -20,8 +20,8 @@ def read_words(settings: PredictConfig) -> pd.DataFrame:
     words."""
     with of_section("data"):
         table = WordTable.read(settings.data.path, TextFormat(settings.data.delimiter, settings.data.decimal))
-    numbers = {name: table.numbers(name) for name in (PAGE, *SIDES, *SIZE)}
-    return table.frame.assign(**numbers, **{name: table.texts(name) for name in NEEDED if name not in numbers})
+        numbers = {name: table.numbers(name) for name in (PAGE, *SIDES, *SIZE)}
+        return table.frame.assign(**numbers, **{name: table.texts(name) for name in NEEDED if name not in numbers})
 
 
 def predicted_documents(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:

@@ -20,7 +20,7 @@ from models.forecasting.divergence import FARTHEST, first_diverged
 from models.forecasting.forecaster import Forecaster, load_forecaster
 from models.forecasting.frame import are_missing
 from models.forecasting.held_out import filled_forward
-from models.forecasting.intervals import NotCalibrated
+from models.forecasting.intervals import NotCalibrated, TooFewForecasts
 from models.forecasting.request import LONGEST_VALUE, SERIES, decoded
 from models.forecasting.times_ahead import read_times, times_ahead
 from models.runtime.request_values import numbers_in_column
@@ -243,8 +243,11 @@ class ServedForecaster(PythonModel):
         try:
             radii = self.forecaster.radius(interval, horizon)
         except NotCalibrated as error:
-            asked = f"'evaluate.horizons=[1,{horizon}]' and data.validation"
+            horizons = ",".join(map(str, sorted({1, error.known, error.asked})))
+            asked = f"'evaluate.horizons=[{horizons}]' and data.validation"
             raise BadRequest(f"{error}: settings {asked} of the run that trains it") from error
+        except TooFewForecasts as error:
+            raise BadRequest(f"{error}: setting data.validation of the run that trains it") from error
         except ValueError as error:
             raise BadRequest(str(error)) from error
         return with_bounds(answer, np.tile(radii, (len(answer) // horizon, 1)))

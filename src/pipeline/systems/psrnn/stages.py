@@ -49,10 +49,10 @@ class Stages(Protocol):
         ...
 
 
-def draw_of(settings: Any, method: Psrnn, kernel: Any, sampler: Any) -> FeatureDraw:
-    """Returns the settings `features`, and those of the windows, as models take them."""
+def draw_of(settings: Any, method: Psrnn, kernel: Any, sampler: Any, *, within: str = "") -> FeatureDraw:
+    """Returns the settings `features`, and those of the windows, as models take them. within: see `regression_of`."""
     bandwidth = settings.bandwidth
-    with said_of("features.bandwidth"):
+    with said_of(f"{within}features.bandwidth"):
         rule = BandwidthRule(bandwidth.rule, bandwidth.value, bandwidth.percentile, bandwidth.scale, bandwidth.pairs)
     return FeatureDraw(
         count=settings.count, window=method.window, history=method.history, future=method.future, delay=method.delay,
@@ -61,14 +61,18 @@ def draw_of(settings: Any, method: Psrnn, kernel: Any, sampler: Any) -> FeatureD
     )  # fmt: skip
 
 
-def regression_of(settings: Any, *, rank: int | None = None, learn_frequencies: bool = False) -> Regression:
+def regression_of(
+    settings: Any, *, rank: int | None = None, learn_frequencies: bool = False, within: str = ""
+) -> Regression:
     """Returns the settings `update`, `initialise` and `features.projection` of a section as models take them.
 
-    Raises PipelineError for random parameters with a projection.
+    within: what stands before the names of these settings, a section and a dot. Raises PipelineError for random
+    parameters with a projection.
     """
     initialise = settings.initialise
     if initialise.method == "random" and settings.features.projection is not None:
-        raise PipelineError("initialise=random has no regression to find features.projection by; leave one of them out")
+        chosen = f"{within}initialise.method=random" if within else "initialise=random"
+        raise PipelineError(f"{chosen} has no regression to find {within}features.projection by; leave one of them out")
     return Regression(
         update=settings.update, whitening=initialise.whitening, ridge=initialise.ridge, scale=initialise.scale,
         chunk=initialise.chunk, projection=settings.features.projection, rank=rank,

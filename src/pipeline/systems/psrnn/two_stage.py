@@ -117,11 +117,12 @@ def restored(saved: checkpoint.Saved, *, like: Tensor, factorised: bool) -> Init
 
 
 def cell_in_memory(
-    features: Features, regression: Regression, generators: Generators, *, lags: int
+    features: Features, regression: Regression, generators: Generators, *, lags: int, within: str = ""
 ) -> tuple[PSRNN, dict[str, Any]]:
     """Returns `first_cell` in as large chunks as memory allows, and the chunk under its tag where it was halved.
 
-    Raises PipelineError for more directions of a projection than there are features.
+    within: what stands before the names of the settings, a section and a dot. Raises PipelineError for more
+    directions of a projection than there are features.
     """
 
     def work(chunk: int) -> tuple[PSRNN, int]:
@@ -129,9 +130,9 @@ def cell_in_memory(
 
     try:
         with progress_bar("two-stage regression", regression.passes * len(features.windows.time)):
-            cell, chunk = halving(work, chunk=regression.chunk, key="initialise.chunk")
+            cell, chunk = halving(work, chunk=regression.chunk, key=f"{within}initialise.chunk")
     except TooManyDirections as error:
-        raise PipelineError(f"features.{error}") from error
+        raise PipelineError(f"{within}features.{error}") from error
     return cell, {} if chunk == regression.chunk else {"halved.initialise.chunk": chunk}
 
 
@@ -151,10 +152,19 @@ def say_decomposition(fitted: FittedPSRNN, rank: int | None) -> dict[str, Any]:
 
 
 def initialise(
-    parts: Parts, features: Features, regression: Regression, readout: ReadoutSettings, generators: Generators
+    parts: Parts,
+    features: Features,
+    regression: Regression,
+    readout: ReadoutSettings,
+    generators: Generators,
+    *,
+    within: str = "",
 ) -> Initialised:
-    """Returns the model of `models.psrnn.fit.fit` with its errors. Warns of a draw of features that is of no use."""
-    cell, chosen = cell_in_memory(features, regression, generators, lags=readout.lags)
+    """Returns the model of `models.psrnn.fit.fit` with its errors. Warns of a draw of features that is of no use.
+
+    within: see `cell_in_memory`.
+    """
+    cell, chosen = cell_in_memory(features, regression, generators, lags=readout.lags, within=within)
     with threads_for(cell), progress_bar("filtering"):
         fitted = with_readout(cell, parts.readout_fit(readout), regression, generators)
         chosen |= say_decomposition(fitted, regression.rank)

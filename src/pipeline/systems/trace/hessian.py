@@ -23,6 +23,8 @@ from pipeline.systems.psrnn.stages import draw_of, regression_of
 from pipeline.systems.psrnn.two_stage import initialise
 from pipeline.systems.trace.config import TraceConfig
 
+SECTION = "hessian."  # stands before the names of the settings of this PSRNN
+
 
 class FittedHessian(NamedTuple):
     """oracle: the Hessian of the mean squared one-step error on `chunks` chunks, whose value is `loss`."""
@@ -62,7 +64,7 @@ def fitted_hessian(settings: TraceConfig, device: torch.device) -> FittedHessian
     if settings.dtype != "float64":
         raise PipelineError(f"dtype={settings.dtype}: problem=hessian computes in float64; leave dtype out")
     hessian, (kernel, sampler, model) = settings.hessian, parts_of(settings)
-    draw = draw_of(hessian.features, model, kernel, sampler)
+    draw = draw_of(hessian.features, model, kernel, sampler, within=SECTION)
     dataset = build("hessian.data", hessian.data, settings.extensions)
     loaded = load(
         cut(dataset, sequences=settings.size.sequences, steps=settings.size.steps), span=draw.span,
@@ -71,8 +73,9 @@ def fitted_hessian(settings: TraceConfig, device: torch.device) -> FittedHessian
     generators = generators_of(settings.seed)
     features = draw_features(loaded.parts.train, draw, generators)
     fitted: Any = initialise(
-        loaded.parts, features, regression_of(hessian), readout_settings(hessian.readout), generators
-    ).model
+        loaded.parts, features, regression_of(hessian, within=SECTION), readout_settings(hessian.readout), generators,
+        within=SECTION,
+    ).model  # fmt: skip
     objective = TruncatedBPTT(fitted, loaded.parts.train, horizon=hessian.horizon, batch_size=hessian.chunks)
     objective.refresh()
     loss = ChunkLoss(objective, some_chunks(objective, settings))

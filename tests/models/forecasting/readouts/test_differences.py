@@ -114,5 +114,8 @@ def test_differences_need_lags_and_shared_horizons_rows_that_are_wholly_scored()
     train, validation = drifting(5, seed=0), drifting(3, seed=1)
     train.scored[:, ::3] = False
     base = NoState().fit(Problem(train, validation, ReadoutSettings(3, (1.0,), "none"), generators_of(0)("w"))).model
-    with pytest.raises(ValueError, match=r"no row has all of its next 4 rows scored; lower direct of the readout"):
+    with pytest.raises(
+        ValueError,
+        match=r"no row has all of its next 4 rows scored; lower direct, or give each of them a regression of its own$",
+    ):
         fit_grouped(base, train, validation, SHARED, generators_of(0))

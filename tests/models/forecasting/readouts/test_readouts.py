@@ -308,7 +308,7 @@ def test_horizons_too_long_for_the_data_are_left_out():
 
 def test_data_that_are_too_short_are_refused():
     train = sequences(2, seed=0, steps=12)
-    with pytest.raises(ValueError, match=r"20 rows before it; lower lags of the readout$"):
+    with pytest.raises(ValueError, match=r"20 rows before it; lower lags$"):
         fit_grouped(base("lstm", train, train), train, train, GroupedSettings(lags=20), generators_of(0))
 
 

@@ -126,5 +126,6 @@ def test_a_file_is_predicted_row_by_row(logged: Any, documents: list[Document], 
     ):
         predicted_documents(model, asked(path))
     table.assign(x0="a").to_csv(path, index=False)
-    with pytest.raises(DataError, match=r"own.csv, row 2, document train-0, page 1, word 'NA': column 'x0': 'a' is no"):
+    said = rf"^data: {re.escape(str(path))}, row 2, document train-0, page 1, word 'NA': column 'x0': 'a' is no"
+    with pytest.raises(DataError, match=said):
         predicted_documents(model, asked(path))

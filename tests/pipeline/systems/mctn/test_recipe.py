@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import mlflow
 import numpy as np
@@ -13,10 +15,12 @@ import pytest
 import torch
 
 from data.files.exact_numbers import EXACT
+from data.utterances import Utterances
 from full_disk import stopped_and_resumed
 from logged import artifacts, only_run, table
 from models.mctn.objective import SentimentObjective
 from models.runtime.objective import Loss
+from pipeline.settings.build import build
 from served_in_process import application, in_process
 
 TINY = ("recipe=mctn", "data=cycles", "size=tiny", "mctn.units=4", "mctn.bar=word_vectors")
@@ -239,7 +243,7 @@ def test_steps_of_classes_are_served_from_rows_of_samples(run_pipeline: Callable
         (("mctn.missing=x",), "mctn.missing=x must be letters, each once: t text, v video, a audio"),
         (("mctn.missing=t",), "mctn.missing=t leaves mctn.arm=cyclic-t-a nothing to read"),
         (("mctn.arm=median", "tracking.register=mine"), "mctn.arm=median is a simple baseline, which is not kept"),
-        (("data=mmmo", "data.source=stand_in", "mctn.arm=none-t"), "no modality text"),
+        (("data=mmmo", "data.source=stand_in", "mctn.arm=none-t"), "error: data: mmmo: no modality text (text_train"),
         (("data=mocap",), "gives sequences; recipe=mctn takes utterances: choose data="),
         (("device=cuda",), "device=cuda: recipe=mctn computes on the CPU"),
         (("fit.epoch=3",), "did you mean fit.epochs?"),
@@ -248,3 +252,19 @@ def test_steps_of_classes_are_served_from_rows_of_samples(run_pipeline: Callable
 )  # fmt: skip
 def test_bad_settings_end_in_one_line(overrides, message, run_pipeline: Callable) -> None:
     assert message in run_pipeline(*TINY, *overrides).error
+
+
+def test_sources_that_were_trained_on_labels_are_allowed_by_a_setting(run_pipeline: Callable, monkeypatch) -> None:
+    def contaminated(*given: Any) -> Utterances:
+        return replace(build(*given), contaminated=frozenset({"text"}))
+
+    monkeypatch.setattr("pipeline.systems.mctn.recipe.build", contaminated)
+    said = (
+        "data: cycles: the text features were trained on labels, so they are no source; take them as a target, or give"
+    )
+    error = run_pipeline(*TINY, "mctn.arm=none-t").error
+    assert error == f"error: {said} data.allow_contaminated=true"
+    result = run_pipeline(*SIMPLE, "mctn.arm=none-v", "fit.epochs=1")
+    assert (
+        f"mctn.bar=word_vectors stands beside nothing: {said} data.allow_contaminated=true" in result.out + result.err
+    )

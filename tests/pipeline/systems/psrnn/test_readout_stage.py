@@ -135,11 +135,11 @@ def test_without_anything_to_take_features_of_they_are_left_out_and_said(capsys:
 
 def test_what_the_readout_refuses_is_said_of_its_settings() -> None:
     given, generators = parts(), generators_of(0)
-    said = r"^readout: no training and validation row of each feature has 70 rows before it; lower lags of the readout$"
+    said = r"^readout: no training and validation row of each feature has 70 rows before it; lower lags$"
     short = given._replace(validation=MaskedSequences(*(part[:, :70] for part in given.validation)))
     with pytest.raises(PipelineError, match=said):
         regress(readout(lags=70), short, model_of("last_value"), generators)
-    said = r"^readout: no row has all of its next 30 rows scored; lower direct of the readout, or leave out shared$"
+    said = "^readout: no row has all of its next 30 rows scored; lower direct, or give each of them a regression of its"
     often = torch.arange(given.validation.scored.shape[1])[None, :, None] % 20 < 19
     gaps = given._replace(validation=given.validation._replace(scored=given.validation.scored & often))
     with pytest.raises(PipelineError, match=said):

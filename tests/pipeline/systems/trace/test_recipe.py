@@ -40,6 +40,7 @@ from test_real_data import ROOT
 TINY = ("size=tiny", "timing.processes=1", "timing.trials=1", "timing.queries=[10]")
 
 
+PROBLEM_OF = {"data": "roget", "hessian": "hessian"}  # that has settings of this section
 NO_DATA = ("trace", "trace_hessian")  # experiments
 
 
@@ -130,13 +131,23 @@ def test_a_tiny_run(experiment: str, run_pipeline, client) -> None:
         ),
         ("matrix.ridge=-1", "matrix.ridge=-1.0 must be 0 or greater"),
         ("estimate.distribution=uniform", "choose one of gaussian, rademacher"),
-        ("data.source=web", "source=web is unknown"),
+        ("data.source=web", "error: data: roget: source=web is unknown; choose one of"),
+        ("hessian.features.projection=5000", "error: hessian.features.projection must lie between 1 and the number of"),
+        ("hessian.features.bandwidth.rule=mean", "error: hessian.features.bandwidth: "),
     ],
 )
 def test_wrong_settings(argument: str, message: str, run_pipeline) -> None:
-    problem = ("problem=roget",) if argument.startswith("data.") else ()
+    problem = (f"problem={PROBLEM_OF.get(argument.partition('.')[0], 'synthetic')}",)
     error = run_pipeline("recipe=trace", "size=tiny", "tracking=off", *problem, argument).error
     assert message in error, error
+
+
+def test_a_projection_of_random_parameters_is_refused_by_the_settings_of_the_hessian(run_pipeline) -> None:
+    chosen = ("hessian.initialise.method=random", "hessian.features.projection=2")
+    error = run_pipeline("recipe=trace", "size=tiny", "tracking=off", "problem=hessian", *chosen).error
+    assert error.startswith(
+        "error: hessian.initialise.method=random has no regression to find hessian.features.projection by; leave one"
+    )
 
 
 @pytest.mark.parametrize(
