@@ -65,6 +65,13 @@ def test_no_text_of_models_or_data_names_a_setting_of_the_pipeline() -> None:
     assert found == {}
 
 
+def test_examples_for_those_who_add_classes_keep_to_it() -> None:
+    examples = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.S)
+    libraries = [example for example in examples if "pipeline" not in example]
+    assert {"ValueError", "DataError"} <= {name for own in libraries for name in re.findall(r"raise (\w+)", own)}
+    assert [found for own in libraries for found in settings_in(own, sections())] == []
+
+
 @pytest.mark.parametrize("excepted", EXCEPTIONS)
 def test_every_exception_stands_in_the_source(excepted: str) -> None:
     every = [path for package in ("models", "data") for path in (ROOT / "src" / package).rglob("*.py")]
