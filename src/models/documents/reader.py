@@ -168,7 +168,9 @@ class DocumentReader(SavedEstimator):
         each = isinstance(self.attention, list | tuple)
         patterns = tuple(self._pattern(own) for own in (self.attention if each else [self.attention]))
         if each and len(patterns) != self.layers:
-            raise ValueError(f"attention has {len(patterns)} patterns, and layers={self.layers}; give as many, or one")
+            raise ValueError(
+                f"attention lists {len(patterns)}, and layers={self.layers}; list as many, or give no list"
+            )
         near = [type(own).__name__ for own in patterns if isinstance(own, SPATIAL)]
         if one_of("layout", self.layout, LAYOUTS) == "text" and near:
             raise ValueError(f"attention looks at the page ({near[0]}), and layout=text does not; take sliding_window")
@@ -181,14 +183,17 @@ class DocumentReader(SavedEstimator):
         if isinstance(given, PATTERNS):
             return given
         neighbours = whole_number("neighbours", self.neighbours, most=100_000)
-        window, name = whole_number("window", self.window, least=2, most=100_000), one_of("attention", given, ATTENTION)
+        window = whole_number("window", self.window, least=2, most=100_000)
+        if given not in ATTENTION:
+            wanted = f"one of {', '.join(ATTENTION)}, a pattern such as Distance(32), or a list of these"
+            raise ValueError(f"attention must be {wanted}; got {given!r}")
         if window % 2:
             raise ValueError(f"window must be an even number of at least 2, got {window}")
         made: dict[str, AnyPattern] = {
             "distance_window": DistanceWindow(neighbours, window), "distance": Distance(neighbours),
             "sliding_window": SlidingWindow(window), "window_random": WindowRandom(), "full": Full(),
         }  # fmt: skip
-        return made[name]
+        return made[given]
 
     def _predictor(
         self, learned: Sequence[Example], patterns: tuple[AnyPattern, ...], task: str, outputs: tuple[str, ...],

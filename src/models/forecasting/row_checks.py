@@ -72,16 +72,15 @@ def _say_uneven(group: Group, columns: Columns) -> None:
         return
     told = columns.season is not None and columns.clock.unit == "rows"
     if (index.dtype.kind == "M" and step_of(index) is None) or (index.dtype.kind == "m" and even_step(index) is None):
-        noun, how = "times", "asfreq"
-    elif (index.dtype.kind == "f" and even_step(index) is None) or (
-        told and index.dtype.kind in "iu" and not hasattr(index, "step")
-    ):
-        noun, how = "numbers", "reindex"
+        noun, how = "times", "put in empty rows for missing times, with DataFrame.asfreq say"
+    elif index.dtype.kind == "f" and even_step(index) is None:
+        noun, how = "numbers", "read the values at even ones, with numpy.interp say"
+    elif told and index.dtype.kind in "iu" and not hasattr(index, "step"):
+        noun, how = "numbers", "put in empty rows for missing numbers, with DataFrame.reindex say"
     else:
         return
     counted = ", in the season too" if told else ""
     warnings.warn(
-        f"the {noun} of the index are uneven, and each row counts as one step{counted}; put in empty rows for missing "
-        f"{noun}, with DataFrame.{how} say",
+        f"the {noun} of the index are uneven, and each row counts as one step{counted}; {how}",
         stacklevel=7,
     )

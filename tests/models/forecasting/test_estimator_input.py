@@ -336,6 +336,7 @@ def test_uneven_fractions_are_warned_of(index: np.ndarray, uneven: bool) -> None
         forecaster = LastValueForecaster().fit(rows)
     said = [str(own.message) for own in told if "uneven" in str(own.message)]
     assert [own.startswith("the numbers of the index are uneven") for own in said] == [True] * uneven
+    assert all("numpy.interp" in own for own in said)
     if not uneven:
         np.testing.assert_allclose(forecaster.predict(3).index, np.arange(70, 73) / 3, atol=1e-3)
 

@@ -293,6 +293,25 @@ def test_readers_of_short_pages_are_those_of_long_ones_that_see_less() -> None:
         assert bool(smaller) is (name != "full")
 
 
+@pytest.mark.parametrize("reader", [
+    path.stem for path in sorted((conf_folder() / "reader").glob("*.yaml"))
+    if path.stem not in ("two_phase", "convolve_attend_spell")  # of forms
+])  # fmt: skip
+def test_an_attention_that_is_not_that_of_the_reader_is_refused(reader: str) -> None:
+    register_resolvers()
+    asked = ["+experiment=documents_funsd", f"reader={reader}"]
+    checked(compose("config", asked))
+    other = "window_random" if "full" in reader else "full"
+    sizes = reader.startswith("near_") and reader != "near_full"  # of its own, which another attention does not have
+    said = (
+        r"attention\.\w+ is not a setting of"
+        if sizes
+        else r"is called .* by its reader=, and its attention is (Full|W)"
+    )
+    with pytest.raises(PipelineError, match=said):
+        checked(compose("config", [*asked, f"attention={other}"]))
+
+
 @pytest.mark.parametrize("experiment", ["experts", "experts_all", "experts_fewshot"])
 def test_a_budget_wins_over_its_experiment(experiment: str) -> None:
     register_resolvers()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from models.documents.chunks import SPATIAL, AnyPattern
 from models.documents.network import Architecture
 from models.sequence.patterns import WithGlobalTokens
@@ -10,6 +12,11 @@ from pipeline.host.errors import PipelineError, said_of
 from pipeline.settings.build import build
 from pipeline.systems.documents.config import DocumentsConfig
 
+NAMED = {  # the attention that the variant of a reader= is called by: its class
+    "full": "Full", "sliding window": "SlidingWindow", "window + random": "WindowRandom", "distance": "Distance",
+    "distance + window": "DistanceWindow", "distance keys": "DistanceKeysWindowValues",
+}  # fmt: skip
+
 
 def check(settings: DocumentsConfig) -> None:
     """Raises PipelineError for a package that is missing, and for settings that do not go together."""
@@ -17,6 +24,7 @@ def check(settings: DocumentsConfig) -> None:
         library()
     except ImportError as error:
         raise PipelineError(f"recipe=documents: {error}") from error
+    check_variant(settings)
     check_layout(settings)
     check_global(settings)
     with said_of("encoder"):
@@ -24,6 +32,18 @@ def check(settings: DocumentsConfig) -> None:
     check_lengths(settings)
     if settings.documents.task == "mlm" and not settings.pretrain.steps:
         raise PipelineError("documents.task=mlm scores what pretraining learns; leave out pretrain.steps=0")
+
+
+def check_variant(settings: DocumentsConfig) -> None:
+    """Raises PipelineError for an attention beside a reader= that is called by another one, as tables would name it."""
+    variant = settings.documents.variant
+    named = NAMED.get(re.split(r",| 512", variant)[0]) if variant else None
+    kind = str(settings.attention.get("_target_", "")).rpartition(".")[2]
+    if named is not None and kind not in ("", named):
+        raise PipelineError(
+            f"the arm is called {variant!r} by its reader=, and its attention is {kind}; choose the reader= that has "
+            "it and leave out attention=, or give documents.variant=null"
+        )
 
 
 def check_layout(settings: DocumentsConfig) -> None:

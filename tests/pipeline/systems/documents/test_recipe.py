@@ -292,6 +292,7 @@ def passed_over(asked: str) -> str:
     (LAYERS, "attention: per_layer is empty; name for each layer one of distance, distance_approximate"),
     ((*LAYERS, "attention.per_layer=[full,distance]", "documents.layout=text"), "the attention Distance looks at"),
     (("documents.layout=text",), "documents.layout=text: the attention DistanceWindow looks at where words stand"),
+    (("documents.variant='full 512 (LayoutLM)'",), "is called 'full 512 (LayoutLM)' by its reader="),
     (("encoder.heads=3",), "encoder: width must be a multiple of heads"),
     (("documents.task=mlm", "pretrain.share=0.00001"), "no token of 3 documents, validation-0 first, is hidden"),
     (("data=cycles",), "takes documents"),
