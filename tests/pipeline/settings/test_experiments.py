@@ -170,7 +170,7 @@ def test_predict_recipe(trained, run_pipeline, tmp_path: Path) -> None:
     assert (high - low > 0).all()
     refused = run_pipeline(*base, f"model={uri}", "horizon=99", "interval=0.8", "data.group=who").error
     assert "intervals are known for 20 steps ahead, 99 were asked for" in refused
-    assert "settings 'evaluate.horizons=[1,99]' and data.validation of the run that trains it" in refused
+    assert "settings 'evaluate.horizons=[1,20,99]' and data.validation of the run that trains it" in refused
     assert "interval=80.0 must be at least 0 and below 1" in run_pipeline(*base, f"model={uri}", "interval=80").error
     output.unlink()
     assert "cannot be loaded" in run_pipeline(*base, "model=runs:/0123456789abcdef/model").error
