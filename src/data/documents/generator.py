@@ -80,8 +80,7 @@ def placed_page(generator: np.random.Generator, most: int, *, regular: bool = Fa
             break
         fill_line(found, number, columns[number], y, generator)
     read = sorted(range(len(found.words))[:most], key=lambda place: found.columns[place])  # column after column
-    words, boxes, columns = found
-    return Placed([words[i] for i in read], [boxes[i] for i in read], [columns[i] for i in read])
+    return Placed([found.words[i] for i in read], [found.boxes[i] for i in read], [found.columns[i] for i in read])
 
 
 def tops_of(column: Column) -> list[float]:

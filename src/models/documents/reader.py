@@ -29,7 +29,7 @@ from models.sequence.patterns import (
     SlidingWindow,
     SpatialWindow,
     WindowRandom,
-    WithGlobalTokens,
+    has_global_token,
 )
 from models.sequence.saved_estimator import SavedEstimator
 from models.sequence.scores import accuracy, f1
@@ -52,15 +52,15 @@ class DocumentReader(SavedEstimator):
 
     task: "tags" of words or "classes" of documents. attention: what a token attends to, by name with `neighbours` on
     the page and a `window` in the text, or a pattern of `models.sequence.patterns` with settings of its own; a list has
-    one of these for each layer. layout: "boxes", or "text" for a network that does not
-    see where words stand. width, heads, hidden, layers, dropout: of the network. adjacent: tokens on each side that are
-    mixed into each before the first layer, 0 for none. pieces: numbers of the vocabulary, which the texts must allow.
-    lower_case: whether words are read in small letters. max_length: tokens that are read together; longer documents are
-    read in chunks that share `stride` tokens. tokens: of a batch, at least max_length. guessing: epochs in which hidden
-    words are learned before. class_weight: α of the weights (N / (C n_c))^α of classes and tags, 0 for equal ones.
-    epochs, learning_rate, warmup, clip: of AdamW. patience: epochs without a better validation loss that end training;
-    the best is kept. held_out: the share of the documents that is held out for that, 0 for none. random_state: the seed
-    of all that is drawn; None or a RandomState of NumPy draws one in each `fit`.
+    one of these for each layer. layout: "boxes", or "text" for a network that does not see where words stand. width,
+    heads, hidden, layers, dropout: of the network. adjacent: tokens on each side that are mixed into each before the
+    first layer, 0 for none. pieces: numbers of the vocabulary, which the texts must allow. lower_case: whether words
+    are read in small letters. max_length: tokens that are read together; longer documents are read in chunks that share
+    `stride` tokens. tokens: of a batch, at least max_length. guessing: epochs in which hidden words are learned before.
+    class_weight: α of the weights (N / (C n_c))^α of classes and tags, 0 for equal ones. epochs, learning_rate, warmup,
+    clip: of AdamW. patience: epochs without a better validation loss that end training; the best is kept. held_out: the
+    share of the documents that is held out for that, 0 for none. random_state: the seed of all that is drawn; None or a
+    RandomState of NumPy draws one in each `fit`.
 
     After `fit`: `predictor_`, the fitted `models.documents.predictor.DocumentPredictor`; `curve_`, training and
     validation loss of each epoch.
@@ -174,7 +174,7 @@ class DocumentReader(SavedEstimator):
         near = [type(own).__name__ for own in patterns if isinstance(own, SPATIAL)]
         if one_of("layout", self.layout, LAYOUTS) == "text" and near:
             raise ValueError(f"attention looks at the page ({near[0]}), and layout=text does not; take sliding_window")
-        if task == CLASSES and all(isinstance(own, WithGlobalTokens) and not own.global_tokens for own in patterns):
+        if task == CLASSES and not any(map(has_global_token, patterns)):
             raise ValueError("a class is read off the first token, which is not global in any layer; leave it global")
         return patterns
 

@@ -107,10 +107,14 @@ class WithGlobalTokens:
         object.__setattr__(self, "global_tokens", tuple(self.global_tokens))
 
 
+def has_global_token(pattern: object) -> bool:
+    """Returns whether a pattern has a global token: those that may have none say so, all others have one."""
+    return not isinstance(pattern, WithGlobalTokens) or bool(pattern.global_tokens)
+
+
 def everywhere_of(pattern: object, layout: Layout) -> np.ndarray:
     """Returns the numbers of the tokens `everywhere`; none for a pattern without global tokens."""
-    without = isinstance(pattern, WithGlobalTokens) and not pattern.global_tokens
-    return np.flatnonzero(layout.everywhere & (not without))
+    return np.flatnonzero(layout.everywhere & has_global_token(pattern))
 
 
 def keys_of(pattern: Pattern, layout: Layout, generator: np.random.Generator) -> Keys:

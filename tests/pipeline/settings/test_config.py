@@ -260,11 +260,13 @@ def test_a_choice_of_a_sweep_has_settings_of_its_own() -> None:
         assert settings.mctn.weights.second == settings.mctn.weights.translation == 160
 
 
-@pytest.mark.parametrize("reader", [
+READERS = [
     path.stem for path in sorted((conf_folder() / "reader").glob("*.yaml"))
     if path.stem not in ("two_phase", "convolve_attend_spell")  # of forms
-    and not path.stem.startswith("near_")
-])  # fmt: skip
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("reader", [name for name in READERS if not name.startswith("near_")])
 def test_a_reader_says_what_it_is(reader: str) -> None:
     register_resolvers()
     settings = checked(compose("config", ["+experiment=documents_classes", f"reader={reader}"]))
@@ -293,10 +295,7 @@ def test_readers_of_short_pages_are_those_of_long_ones_that_see_less() -> None:
         assert bool(smaller) is (name != "full")
 
 
-@pytest.mark.parametrize("reader", [
-    path.stem for path in sorted((conf_folder() / "reader").glob("*.yaml"))
-    if path.stem not in ("two_phase", "convolve_attend_spell")  # of forms
-])  # fmt: skip
+@pytest.mark.parametrize("reader", READERS)
 def test_an_attention_that_is_not_that_of_the_reader_is_refused(reader: str) -> None:
     register_resolvers()
     asked = ["+experiment=documents_funsd", f"reader={reader}"]

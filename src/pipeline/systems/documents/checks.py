@@ -6,7 +6,7 @@ import re
 
 from models.documents.chunks import SPATIAL, AnyPattern
 from models.documents.network import Architecture
-from models.sequence.patterns import WithGlobalTokens
+from models.sequence.patterns import has_global_token
 from models.sequence.vocabulary import library
 from pipeline.host.errors import PipelineError, said_of
 from pipeline.settings.build import build
@@ -60,8 +60,7 @@ def check_layout(settings: DocumentsConfig) -> None:
 def check_global(settings: DocumentsConfig) -> None:
     """Raises PipelineError where a class is asked for and the first token, off which it is read, sees no more than its
     own keys in any layer."""
-    without = [isinstance(own, WithGlobalTokens) and not own.global_tokens for own in patterns_of(settings)]
-    if settings.documents.task == "classes" and all(without):
+    if settings.documents.task == "classes" and not any(map(has_global_token, patterns_of(settings))):
         raise PipelineError(
             "documents.task=classes reads the class off the first token, which sees few others with "
             "attention.global_tokens=[]; take [first], or another task"
