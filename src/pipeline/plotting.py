@@ -6,7 +6,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,16 +18,9 @@ if TYPE_CHECKING:
 
 STYLES = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D"), ((0, (5, 1)), "v"), ((0, (1, 1)), "x"))
 COLOURS = ("#000000", "#173f85", "#b03a32", "#1f8f7d", "#d9962b", "#84c8f2")  # each lighter than the one before
-TITLE, HEADING, SMALL_SIZE = (
-    10,
-    9,
-    8,
-)  # sizes of letters: of titles; of panels' titles and shared axes; of all other words
+TITLE, HEADING, SMALL_SIZE = 10, 9, 8  # sizes of letters: titles; titles of panels and shared axes; all other words
 LINE, MARKER, CAP = 1.4, 4, 3  # of lines, of markers, of the ends of error bars
-REFERENCE: dict[str, Any] = {
-    "color": "0.6",
-    "linewidth": 0.8,
-}  # of lines that are no data: a level, a kept epoch, agreement
+REFERENCE: dict[str, Any] = {"color": "0.6", "linewidth": 0.8}  # lines that are no data: a level, a kept epoch
 TITLE_LETTERS = 10.5  # an inch of a title holds, whatever letters they are
 SAME_LINE = 1e-9  # of its value: what differs by less is one line
 NARROW = 30  # times the least value of a logarithmic axis, below which its ticks are a few round numbers
@@ -61,12 +54,14 @@ def new_axes(title: str, *, x: str, y: str, rows: int = 1, height: float = 4.0) 
 class Grid(NamedTuple):
     """The place of panels: up to `columns` in a row.
 
-    size: of a panel, margin: of what is around all panels, both (width, height) in inches.
+    size: of a panel, margin: of what is around all panels, both (width, height) in inches. titles: of panels, above the
+    middle of their axes, or flush right, which leaves room for longer ones where names stand at the left of the axes.
     """
 
     columns: int
     size: tuple[float, float]
     margin: tuple[float, float] = (0.0, 0.0)
+    titles: Literal["center", "right"] = "center"
 
 
 def new_panels(names: Sequence[str], title: str, *, x: str, y: str, grid: Grid) -> tuple[Figure, dict[str, Axes]]:
@@ -79,7 +74,7 @@ def new_panels(names: Sequence[str], title: str, *, x: str, y: str, grid: Grid) 
     figure.supxlabel(x, fontsize=SMALL_SIZE)
     axes = {name: figure.add_subplot(rows, columns, i + 1) for i, name in enumerate(names)}
     for name, panel in axes.items():
-        panel.set_title(name, fontsize=HEADING)
+        panel.set_title(name, fontsize=HEADING, loc=grid.titles)
         panel.grid(True, color="0.9")
     return figure, axes
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import gzip
 import re
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -25,6 +26,7 @@ CHUNK = 1 << 20
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
 DECIMALS = {"comma": ",", "point": "."}
 PARTING = ("semicolon", "tab", "pipe", "comma")  # what is likely to part columns
+COMMA_NUMBER = re.compile(r"^([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)$")
 RAGGED = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")  # pandas, of a row that is too long
 Table = tuple[pd.DataFrame, str | None]
 
@@ -42,7 +44,8 @@ def check_gzip(path: Path) -> None:
 
 class TextFormat(NamedTuple):
     """Says how a text file is written. delimiter: one character or a name of `DELIMITERS`; None: a comma, or a tab
-    in .tsv. decimal: "." or ",", or a name of `DECIMALS`. as_written: no cell is a number or missing; each is the text
+    in .tsv. decimal: "." or ",", or a name of `DECIMALS`; where commas part columns too, numbers that have one stand in
+    quotes. as_written: no cell is a number or missing; each is the text
     that it is, an empty one too."""
 
     delimiter: str | None = None
@@ -63,18 +66,14 @@ class TextFormat(NamedTuple):
             raise ValueError(f"delimiter={delimiter} must be one character or one of {', '.join(DELIMITERS)}")
         if decimal not in DECIMALS.values():
             raise ValueError(f"decimal={decimal} must be point or comma")
-        if delimiter == decimal:
-            raise DataError(
-                f"{decimal!r} cannot part columns and be the decimal point; give", give={"delimiter": "semicolon"}
-            )
+        if delimiter == decimal == ".":
+            raise DataError("'.' cannot part columns and be the decimal point; give", give={"decimal": "comma"})
         return delimiter, decimal
 
 
 def takes_decimal_comma(path: Path, text: TextFormat) -> bool:
-    """Returns true when decimal=comma can be given beside the other settings of this file."""
-    if not {".csv", ".tsv"} & set(path.suffixes):
-        return False
-    return text.characters(path)[0] != ","
+    """Returns true when decimal=comma can be given for this file, and is not yet."""
+    return bool({".csv", ".tsv"} & set(path.suffixes)) and text.characters(path)[1] != ","
 
 
 def check_columns(header: Any, delimiter: str) -> None:
@@ -97,9 +96,36 @@ def read_csv(path: Path, text: TextFormat) -> Table:
     delimiter, decimal = text.characters(path)
     header = pd.read_csv(path, sep=delimiter, skipinitialspace=True, header=None, nrows=1, dtype=str).iloc[0]
     check_columns(header, delimiter)
-    return pd.read_csv(
-        path, sep=delimiter, decimal=decimal, skipinitialspace=True, low_memory=False, **text.kinds
-    ), None
+    settings = {"sep": delimiter, "decimal": decimal, "skipinitialspace": True, "low_memory": False}
+    frame = with_own_names(path, {**settings, **text.kinds})
+    return (frame if text.as_written or decimal == "." else with_points(frame)), None
+
+
+def with_own_names(path: Path, settings: dict[str, Any]) -> pd.DataFrame:
+    """Returns the table of a text file with every cell under the name at its place; empty cells behind the last name
+    are left out.
+
+    Raises ValueError for a filled one there. pandas by itself takes the first cells of such rows for names of rows, so
+    that all others are shifted.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            return pd.read_csv(path, index_col=False, **settings)
+    except pd.errors.ParserWarning as error:
+        raise ValueError(
+            "its rows have more cells than the first line has names; name every column, and quote numbers that have a "
+            "decimal comma"
+        ) from error
+
+
+def with_points(frame: pd.DataFrame) -> pd.DataFrame:
+    """Returns the table with points in numbers that pandas left as texts with a comma, since others of their column are
+    no numbers."""
+    texts = {name: frame[name] for name in frame.columns if pd.api.types.is_string_dtype(frame[name])}
+    return frame.assign(
+        **{name: column.str.replace(COMMA_NUMBER, r"\1.\2", regex=True) for name, column in texts.items()}
+    )
 
 
 def read_parquet(path: Path, text: TextFormat) -> Table:

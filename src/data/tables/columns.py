@@ -15,6 +15,7 @@ from data.base import DataError
 MOST_NAMED = 8
 READ_COMMAS = {"decimal": "comma"}
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 
 
 class Advice(NamedTuple):
@@ -66,8 +67,15 @@ def fault(name: str, column: Any, *, commas: bool = False, may_be_empty: bool = 
         return Unusable(name, f"column {name!r} holds dates", dated=True)
     cell = str(column.iloc[bad[0]])
     comma = commas and DECIMAL_COMMA.fullmatch(cell) is not None
-    hint = " (it has a decimal comma)" if comma else ""
+    hint = f" ({comma_in_words(cell)})" if comma else ""
     return Unusable(name, f"column {name!r}, row {bad[0] + 2}: {cell!r} is not a finite number{hint}", comma=comma)
+
+
+def comma_in_words(cell: str) -> str:
+    """Says what the comma of a number may be."""
+    if THOUSANDS.fullmatch(cell) is None:
+        return "it has a decimal comma"
+    return f"it has a decimal comma, or one that parts thousands: then write {cell.replace(',', '')}"
 
 
 def with_commas(words: str, commas: Mapping[str, str]) -> Advice:

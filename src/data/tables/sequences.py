@@ -17,7 +17,7 @@ from data.ranges import Seed, Share
 from data.split import split_sequences
 from data.tables.columns import Use, numbers
 from data.tables.spikes import warn_of_spike
-from data.tables.times import as_numbers, in_words, read_times
+from data.tables.times import as_numbers, in_words, may_be_times, read_times
 
 IRREGULAR = 1.5
 LIKENESS = 0.7  # of difflib's ratio, from 0 to 1: a column that is less alike is not suggested
@@ -72,6 +72,18 @@ def in_time_order(rows: np.ndarray, times: np.ndarray, path: Path, label: str) -
     return ordered
 
 
+def warn_of_times(values: np.ndarray, parts: Sequence[np.ndarray], path: Path, columns: Sequence[str]) -> None:
+    """Warns of the first of several columns that may say when, in values (row, column); parts: rows of each
+    sequence."""
+    name = next((name for name, own in zip(columns, values.T, strict=True) if may_be_times(own, parts)), None)
+    if name is not None and len(columns) > 1:
+        warnings.warn(
+            f"{path}: column {name!r} rises in every row and is forecast like the others; if it says when, name it as "
+            "time",
+            stacklevel=2,
+        )
+
+
 def sequences_of(
     frame: pd.DataFrame,
     path: Path,
@@ -96,6 +108,8 @@ def sequences_of(
         codes, labels = pd.factorize(frame[group])
         parts = {str(label): np.flatnonzero(codes == i) for i, label in enumerate(labels)}
     if time is None:
+        if not use.of_model:
+            warn_of_times(values, list(parts.values()), path, columns)
         return Sequences.from_arrays([values[rows] for rows in parts.values()], list(parts), len(columns))
     times = read_times(frame, path, time)
     parts = {label: in_time_order(rows, times, path, label) for label, rows in parts.items()}

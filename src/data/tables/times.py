@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,9 @@ import numpy as np
 import pandas as pd
 
 from data.base import DataError
+
+FEWEST_STEPS = 9
+UNEVEN = 1e-3  # of the step: two that differ by more are not the same
 
 
 def read_times(frame: pd.DataFrame, path: Path, time: str) -> np.ndarray:
@@ -31,6 +35,16 @@ def read_times(frame: pd.DataFrame, path: Path, time: str) -> np.ndarray:
         cell = str(column.iloc[row])
         raise DataError(f"{path}, column {time!r}, row {row + 2}: {cell!r} is neither a finite number nor an ISO date")
     return times
+
+
+def may_be_times(values: np.ndarray, parts: Iterable[np.ndarray]) -> bool:
+    """Returns true when numbers (row,) may say when: in each part (rows of one sequence, in order) they rise from row
+    to row, either by whole numbers or by one step, up to a thousandth of it. Fewer than ten rows tell nothing."""
+    steps = np.concatenate([np.diff(values[rows]) for rows in parts])
+    if len(steps) < FEWEST_STEPS or not (steps > 0).all():
+        return False
+    step = float(np.median(steps))
+    return bool((values == np.round(values)).all() or (np.abs(steps - step) <= UNEVEN * step).all())
 
 
 def as_numbers(times: np.ndarray) -> np.ndarray:

@@ -148,13 +148,19 @@ def calendar_waves(index: Any, cycles: Sequence[str]) -> np.ndarray:
     """
     if not cycles:
         return np.zeros((0 if index is None else len(index), 0))
+    times = needed_times(index)
+    return np.concatenate([waves(CYCLES[name].phase(times), CYCLES[name].harmonics) for name in cycles], axis=1)
+
+
+def needed_times(index: Any) -> pd.DatetimeIndex:
+    """Returns the times of an index. Raises ValueError for an index without times."""
     times = None if index is None else times_in(index)
     if times is None:
         raise ValueError(
             "calendar needs a table whose index holds times, in even steps where it goes on; set one with set_index, "
             "put in missing rows with asfreq, or leave calendar out"
         )
-    return np.concatenate([waves(CYCLES[name].phase(times), CYCLES[name].harmonics) for name in cycles], axis=1)
+    return times
 
 
 def names_of_waves(cycles: Sequence[str], season: int | None) -> list[str]:
@@ -166,12 +172,12 @@ def names_of_waves(cycles: Sequence[str], season: int | None) -> list[str]:
 
 
 def cycles_that_fit(index: Any) -> tuple[str, ...]:
-    """Returns the cycles that an index of times tells apart and goes through at least twice; none for any other index.
+    """Returns the cycles that an index of times tells apart and goes through at least twice.
 
-    A cycle is told apart by at least four rows.
+    A cycle is told apart by at least four rows. Raises ValueError for an index without times.
     """
-    times = None if index is None else times_in(index)
-    if times is None or len(times) < 2:
+    times = needed_times(index)
+    if len(times) < 2:
         return ()
     seconds = (times.as_unit("ns").asi8 - times.as_unit("ns").asi8[0]) / 1e9
     step, span = float(np.median(np.diff(seconds))), float(seconds[-1])

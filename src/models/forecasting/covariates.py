@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -154,6 +155,12 @@ def _cycles(index: Any, calendar: Any) -> tuple[str, ...]:
     if calendar is None:
         return ()
     if calendar == "auto":
-        return cycles_that_fit(index)
+        cycles = cycles_that_fit(index)
+        if not cycles:
+            warnings.warn(
+                'calendar="auto" tells the model of no cycle: the index covers none twice, with four rows each time',
+                stacklevel=7,
+            )
+        return cycles
     calendar_waves(index, tuple(calendar))  # raises where there are no times
     return tuple(calendar)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from models.forecasting.frame import is_frame, is_row
+from models.forecasting.numeric_columns import column_values
 from models.runtime.arrays import for_numpy
-from models.runtime.parameters import shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -204,28 +204,6 @@ def _check_present(frame: pd.DataFrame, labels: Sequence[Any], name: str) -> Non
     twice = [label for label in labels if present.count(label) > 1]
     if twice:
         raise ValueError(f"{name} has the column {_list(dict.fromkeys(twice))} twice; leave one out")
-
-
-def column_values(column: pd.Series, name: str) -> np.ndarray:
-    """Returns the doubles (time,) of a table's column, NaN where one is missing. Raises ValueError where it holds no
-    numbers."""
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype, is_object_dtype
-
-    where, kind = f"column {column.name} of {name}", column.dtype
-    number = is_numeric_dtype(kind) or is_bool_dtype(kind)
-    text = None if number else next((value for value in column if isinstance(value, str)), None)
-    if text is not None:
-        raise ValueError(
-            f"{where} holds text ({shown(text)}), not numbers; turn it into numbers or leave it out; times (after "
-            "pandas.to_datetime) and names of several series go into the index, by set_index"
-        )
-    if kind.kind == "c" or not (number or is_object_dtype(kind)):
-        advice = "make it the index with set_index" if kind.kind == "M" else "turn it into numbers"
-        raise ValueError(f"{where} holds {kind}, not numbers; {advice} or leave it out")
-    try:
-        return column.to_numpy(np.float64, na_value=np.nan)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{where} holds values that are no numbers; turn them into numbers or leave it out") from None
 
 
 def check_index(index: Any, name: str) -> pd.Index:

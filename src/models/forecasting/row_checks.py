@@ -10,7 +10,7 @@ import numpy as np
 
 from models.forecasting.covariates import Columns
 from models.forecasting.estimator_input import Group
-from models.forecasting.frame import even_step, holds_dates_as_texts, step_of
+from models.forecasting.frame import UNEVEN, even_step, holds_dates_as_texts, step_of
 from models.forecasting.held_out import cut
 from models.numerics.standardisation import ROUNDING
 
@@ -20,7 +20,7 @@ FEWEST_ROWS = 10  # of the longest series
 def check_rows(groups: Sequence[Group], columns: Columns, share: float) -> None:
     """Raises ValueError for too few rows, a column without a value or without change in the part fitted to, and
     targets that were not observed in the held-out part. Warns of uneven times, of uneven numbers
-    where a season counts rows, and of dates that are no times of pandas."""
+    where a season counts rows, of dates that are no times of pandas, and of a target that may say when."""
     longest = max(len(group.values) for group in groups)
     if longest < FEWEST_ROWS:
         raise ValueError(f"X has {longest} row{'s' * (longest > 1)} in its longest series; give at least {FEWEST_ROWS}")
@@ -32,6 +32,7 @@ def check_rows(groups: Sequence[Group], columns: Columns, share: float) -> None:
     if np.isnan(held_out).all():
         raise ValueError(f"no target was observed in the last {share:g} of the rows; fit with a larger validation")
     _say_texts(groups)
+    _say_times(groups, columns)
     for group in groups:
         _say_uneven(group, columns)
 
@@ -64,6 +65,34 @@ def _say_texts(groups: Sequence[Group]) -> None:
         "pd.to_datetime",
         stacklevel=7,
     )
+
+
+def _say_times(groups: Sequence[Group], columns: Columns) -> None:
+    """Warns of the first of several targets that may say when, where no index does."""
+    if len(columns.targets) < 2 or not all(_counts_rows(group.index) for group in groups):
+        return
+    for place, label in enumerate(columns.targets):
+        if all(may_be_times(group.values[:, place]) for group in groups):
+            warnings.warn(
+                f"column {label} rises in every row and is forecast like the others; if it says when, make it the "
+                "index with set_index",
+                stacklevel=7,
+            )
+            return
+
+
+def _counts_rows(index: Any) -> bool:
+    return hasattr(index, "step") and (index.start, index.step) == (0, 1)
+
+
+def may_be_times(values: np.ndarray) -> bool:
+    """Returns true when numbers (time,) rise from row to row, either by whole numbers or by one step, up to a
+    thousandth of it."""
+    steps = np.diff(values)
+    if not len(steps) or not (steps > 0).all():
+        return False
+    step = float(np.median(steps))
+    return bool((values == np.round(values)).all() or (np.abs(steps - step) <= UNEVEN * step).all())
 
 
 def _say_uneven(group: Group, columns: Columns) -> None:

@@ -108,7 +108,10 @@ BAD_TEXT = {
     "x;y\n1;2\n": r"t\.csv: cannot be read: its only column is 'x;y'; give delimiter='semicolon'$",
     "x,y\n1,a\n": r"row 2: 'a' is not a finite number; mend it, or go on without it: columns=\['x'\]$",
     "x\na\n": r"'a' is not a finite number; mend the file; no other column is left to model$",
-    'x,y\n1,"3,5"\n': r"'3,5' is not a finite number; mend it, or go on without it",
+    'x,y\n1,"3,5"\n': r"'3,5' is not a finite number \(it has a decimal comma\); give decimal='comma'$",
+    'x,y\n1,"3,500"\n': r"\(it has a decimal comma, or one that parts thousands: then write 3500\); give decimal=",
+    "x,y\n1,2,3,4\n5,6,7,8\n": r"its rows have more cells than the first line has names; name every column, and quote",
+    "x,y\n0,2,3\n1,6,\n": r"its rows have more cells than the first line has names",
 }
 
 
@@ -266,6 +269,61 @@ def test_semicolons_and_decimal_commas_are_read(tmp_path: Path, delimiter: str) 
     np.testing.assert_array_equal(found.to_arrays()[0], [[1.5, 2.0], [-3.25, np.nan]])
 
 
+def test_quoted_decimal_commas_are_read_where_commas_part_columns(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('x,y\n"1,5",2\n"-3,25",\n')
+    found = read_sequences(str(tmp_path / "t.csv"), columns=None, decimal="comma")
+    np.testing.assert_array_equal(found.to_arrays()[0], [[1.5, 2.0], [-3.25, np.nan]])
+
+
+def test_a_text_among_decimal_commas_is_named_and_not_the_commas(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("x;y\n1,5;2\nn/k;3\n2,5;4\n")
+    with pytest.raises(DataError, match=r"column 'x', row 3: 'n/k' is not a finite number; mend it, or go on without"):
+        read_sequences(str(tmp_path / "t.csv"), columns=None, delimiter="semicolon", decimal="comma")
+
+
+@pytest.mark.parametrize("rows", ["0,2,\n1,4,\n", "0,2,\n1,4\n"])
+def test_commas_at_the_end_of_rows_shift_no_column(rows: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(f"x,y\n{rows}")
+    np.testing.assert_array_equal(
+        read_sequences(str(tmp_path / "t.csv"), columns=None).to_arrays()[0], [[0, 2], [1, 4]]
+    )
+
+
+RISING = {
+    "even": np.linspace(0.0, 3.0, 12),
+    "whole, with steps of 5 and 3": 4.0 * np.arange(12) + np.arange(12) % 2,
+    "even up to rounding": np.arange(12) * 0.1 + 1e-6 * np.sin(np.arange(12)),
+}
+
+
+@pytest.mark.parametrize("times", RISING)
+def test_a_column_that_may_say_when_is_warned_of(times: str, tmp_path: Path) -> None:
+    frame(12).assign(hour=RISING[times]).to_csv(tmp_path / "t.csv", index=False)
+    with pytest.warns(
+        UserWarning, match="column 'hour' rises in every row and is forecast like the others; if it says"
+    ):
+        read_sequences(str(tmp_path / "t.csv"), columns=None)
+    read_sequences(str(tmp_path / "t.csv"), columns=None, time="hour")
+    read_sequences(str(tmp_path / "t.csv"), columns=["hour"])
+    read_new_sequences(str(tmp_path / "t.csv"), TextFormat(), columns=["x", "hour"])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [np.arange(12.0) % 6, np.cumsum(np.linspace(0.5, 1.5, 12)), np.where(np.arange(12) == 4, np.nan, np.arange(12.0))],
+    ids=["falls", "rises unevenly", "has a gap"],
+)
+def test_a_column_that_does_not_say_when_is_not_warned_of(values: np.ndarray, tmp_path: Path) -> None:
+    frame(12).assign(load=values).to_csv(tmp_path / "t.csv", index=False)
+    read_sequences(str(tmp_path / "t.csv"), columns=None)
+
+
+def test_times_of_several_sequences_may_begin_anew(tmp_path: Path) -> None:
+    frame(12).assign(hour=np.arange(12) % 6, run=np.arange(12) // 6).to_csv(tmp_path / "t.csv", index=False)
+    with pytest.warns(UserWarning, match="column 'hour' rises in every row"):
+        read_sequences(str(tmp_path / "t.csv"), columns=None, group="run")
+
+
 @pytest.mark.parametrize(
     ("name", "settings_", "message"),
     [
@@ -280,7 +338,7 @@ def test_semicolons_and_decimal_commas_are_read(tmp_path: Path, delimiter: str) 
             r"/t\.csv: cannot be read: delimiter=point must be one character or one of comma",
         ),
         ("t.csv", {"decimal": ";"}, r"/t\.csv: cannot be read: decimal=; must be point or comma"),
-        ("t.csv", {"decimal": "comma"}, r"',' cannot part columns and be the decimal point; give delimiter="),
+        ("t.csv", {"delimiter": "."}, r"'\.' cannot part columns and be the decimal point; give decimal='comma'$"),
         ("t.parquet", {"decimal": "comma"}, r"/t\.parquet: cannot be read: delimiter and decimal are for text files"),
         ("t.npz", {"delimiter": "tab"}, r"/t\.npz: cannot be read: delimiter and decimal are for text files"),
     ],

@@ -53,9 +53,22 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "one row": (table(1), ValueError, "X has 1 row in its longest series; give at least 10"),
     "nine rows": (table(9), ValueError, "X has 9 rows in its longest series; give at least 10"),
     "infinite": (changed(7, "heat", np.inf), ValueError, "X has an infinite value in row 7 of column heat"),
-    "text column": (changed(7, "heat", "warm"), ValueError, r"column heat of X holds text \('warm'\)"),
+    "text column": (changed(7, "heat", "warm"), ValueError, r"heat of X holds text, not numbers \('warm' in row 7\)"),
+    "a bad cell among numbers as texts": (
+        table().assign(heat=["1"] * 9 + ["?"] * 51), ValueError, r"column heat of .* \('\?' in row 9\); turn it into",
+    ),
+    "numbers as texts": (
+        table().assign(heat="1"), ValueError, r"heat .* text, not numbers \('1'\); .* numbers with pandas.to_numeric$",
+    ),
+    "decimal commas": (
+        table().assign(heat="1,5"), ValueError, r"\('1,5' in row 0\); read the file with decimal=','$",
+    ),
+    "semicolons": (
+        pd.DataFrame({"load;heat": ["1;2"] * 20}), ValueError, r"load;heat of X .* \('1;2'\); read .* sep=';'$",
+    ),
+    "tabs": (pd.DataFrame({"load\theat": ["1\t2"] * 20}), ValueError, r"read the file with sep='\\t'$"),
     "dates as texts": (
-        table().assign(time=DAYS.astype(str)), ValueError, r"column time of X holds text \('2024-.* into the index",
+        table().assign(time=DAYS.astype(str)), ValueError, r"time of X .* \('2024-01-01' in row 0\).* into the index",
     ),
     "dates as a column": (table().reset_index(), ValueError, "column index of X holds datetime64.*set_index"),
     "constant": (table().assign(heat=3.0), ValueError, r"column heat is constant \(3\)"),
@@ -235,6 +248,24 @@ def test_known_values_are_those_of_the_rows_to_come() -> None:
         VARForecaster(calendar=["weekday"]).fit(table().to_numpy())
 
 
+@pytest.mark.parametrize(("step", "cycle"), [("D", "weekday"), ("h", "hour"), ("30s", "minute")])
+def test_the_calendar_that_fits_an_index_is_that_of_its_step(step: str, cycle: str) -> None:
+    timed = table().set_axis(pd.date_range("2024-01-01", periods=60, freq=step))
+    if cycle == "minute":
+        timed = pd.concat([timed] * 6).set_axis(pd.date_range("2024-01-01", periods=360, freq=step))
+    found = VARForecaster(orders=2, calendar="auto").fit(timed)
+    pd.testing.assert_frame_equal(
+        found.predict(5), VARForecaster(orders=2, calendar=[cycle]).fit(timed).predict(5)
+    )  # fmt: skip
+
+
+def test_a_calendar_that_fits_nothing_is_said() -> None:
+    with pytest.raises(ValueError, match="calendar needs a table whose index holds times"):
+        VARForecaster(orders=2, calendar="auto").fit(table().reset_index(drop=True))
+    with pytest.warns(UserWarning, match='calendar="auto" tells the model of no cycle: the index covers none twice'):
+        VARForecaster(orders=2, calendar="auto").fit(table(12))
+
+
 def test_known_rows_go_by_the_row_numbers_of_the_data() -> None:
     numbered = table().reset_index(drop=True)
     forecaster = VARForecaster(orders=2, covariates="heat").fit(numbered[:50])
@@ -247,6 +278,16 @@ def test_known_rows_go_by_the_row_numbers_of_the_data() -> None:
 def test_values_too_large_for_a_standard_deviation_are_to_be_rescaled() -> None:
     with pytest.raises(ValueError, match=r"values of X are too large for a standard deviation .*; rescale them"):
         VARForecaster(orders=2).fit(table() * 1e200)
+
+
+def test_a_column_that_may_say_when_is_warned_of_where_the_index_does_not() -> None:
+    timed = table().assign(hour=np.arange(60.0))
+    LastValueForecaster().fit(timed)
+    with pytest.warns(UserWarning, match="column hour rises in every row .*; if it says when, make it the index with"):
+        LastValueForecaster().fit(timed.reset_index(drop=True))
+    LastValueForecaster().fit(timed.reset_index(drop=True)[["hour"]])
+    LastValueForecaster().fit(timed.reset_index(drop=True).assign(hour=lambda own: own["hour"] % 24))
+    LastValueForecaster(target=["load", "heat"], covariates="hour").fit(timed.reset_index(drop=True))
 
 
 def test_uneven_times_are_warned_of_once_and_then_counted() -> None:

@@ -1,4 +1,4 @@
-"""What was taken for what in a run, and the errors of arms side by side."""
+"""What was taken for what in a run, and the errors of arms by the length of documents and by what is read of them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ import numpy as np
 from pipeline.plotting import (
     CAP,
     HEADING,
-    MARKER,
     SMALL_SIZE,
     Grid,
-    colour,
     legend,
     new_figure,
     new_panels,
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH, MARGIN, LINE, HEAD = 4.2, 0.6, 0.28, 1.3  # of a panel, and around it; of an arm and of the rest of the height
+PANEL, MARGIN = (8.4, 4.2), (0.6, 0.6)  # of a panel, and around all of them, in inches
 ROOM, CELL = 2.4, 0.52  # of a table of counts: around it, and of a cell, in inches
 MOST_NAMES, LETTERS = 20, 24  # that such a table shows, and of each of them
 DARK = 0.62  # share of a row from which a cell has white letters
@@ -65,34 +63,10 @@ def draw_counts(panel: Axes, counts: pd.DataFrame, shares: np.ndarray) -> None:
     panel.set_yticks(range(len(names)), names, **words)
 
 
-def errors_by_arm(means: Any, *, title: str) -> Figure:
-    """Draws the test error of each arm with its interval over documents, a panel for each set of data and task.
-
-    means: as `multirun.means_of` gives them.
-    """
-    panels = list(dict.fromkeys(means["panel"]))
-    most = int(means.groupby("panel", sort=False).size().max())
-    x = "test error (1 − F1, 1 − accuracy, or nats a hidden token)\nmean over seeds; bars: 95 % interval over documents"
-    grid = Grid(2, size=(WIDTH, HEAD + LINE * most), margin=(MARGIN, MARGIN))
-    figure, axes = new_panels(panels, title, x=x, y="", grid=grid)
-    for name, panel in axes.items():
-        draw(panel, means[means["panel"] == name].sort_values("error", ascending=False))
-    return figure
-
-
-def draw(panel: Axes, means: Any) -> None:
-    """Fills the panel of one set of data and task."""
-    places = np.arange(len(means))
-    sides = np.abs(means[["low", "high"]].to_numpy(float).T - means["error"].to_numpy(float))
-    panel.errorbar(means["error"], places, xerr=sides, fmt="D", color=colour(0), markersize=MARKER, capsize=CAP)
-    panel.set_yticks(places, means["arm"].tolist(), fontsize=SMALL_SIZE)
-    panel.set_ylim(-0.8, len(places) - 0.2)
-
-
 def errors_over(table: Any, fill: Callable[[Axes, Any], None], *, title: str, x: str) -> Figure:
     """Draws test errors with their intervals over documents, a panel for each set of data and task, which `fill`
     draws."""
-    panels, grid = list(dict.fromkeys(table["panel"])), Grid(2, size=(2 * WIDTH, WIDTH), margin=(MARGIN, MARGIN))
+    panels, grid = list(dict.fromkeys(table["panel"])), Grid(2, PANEL, MARGIN)
     figure, axes = new_panels(panels, title, x=x, y="test error\nbars: 95 % interval over documents", grid=grid)
     for name, panel in axes.items():
         fill(panel, table[table["panel"] == name])

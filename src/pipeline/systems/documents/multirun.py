@@ -12,11 +12,12 @@ import pandas as pd
 from mlflow.tracking import MlflowClient
 
 from data.files.exact_numbers import EXACT
+from pipeline.compare.arm_figure import errors_by_arm
 from pipeline.compare.bootstrap import CLAIMED, claimed_rows, drawn_weights, interval, paired_arms
 from pipeline.compare.markdown import markdown_table
 from pipeline.compare.words import Summary
 from pipeline.systems.documents.claims import SHORT, claims_on
-from pipeline.systems.documents.figures import errors_by_arm, errors_by_length, errors_by_most
+from pipeline.systems.documents.figures import errors_by_length, errors_by_most
 from pipeline.systems.documents.labels import most_tokens, without_most
 from pipeline.systems.documents.report import BASELINES, BY_DOCUMENT
 from pipeline.systems.documents.scores import SUMS, error_of
@@ -26,6 +27,7 @@ from pipeline.tracking.run import scratch_folder
 LEAST_WORDS = (0, 512, 1024, 2048)  # of documents that are scored apart (thesis, figure 2.17)
 SETS = ["data", "task", "cue"]
 NOISE = re.compile(r"\bjitter \S+|\bshuffled\b")  # in the name of an arm that reads documents worse than they are
+X = "test error (1 − F1, 1 − accuracy, or nats a hidden token)\nmean over seeds; bars: 95 % interval over documents"
 CAPTION = (
     "Errors of the test part, the mean over seeds: 1 − F1 of entities by the strict rule, 1 − accuracy of classes, or "
     "nats a hidden token. The intervals and p are of a bootstrap over documents, which are drawn whole, the same for "
@@ -96,7 +98,7 @@ def by_most(means: Any) -> pd.DataFrame:
 def figures_of(tables: dict[str, pd.DataFrame], title: str) -> dict[str, Any]:
     """Returns the arms side by side, where documents differ in length their errors by it, and where arms differ in how
     many tokens they read their errors by that."""
-    figures = {"figures/arms": errors_by_arm(tables["means.csv"], title=f"{title}: arms side by side")}
+    figures = {"figures/arms": errors_by_arm(tables["means.csv"], title=f"{title}: arms side by side", x=X)}
     lengths = tables["by_length.csv"]
     if lengths["least_words"].nunique() > 1:
         figures["figures/by_length"] = errors_by_length(lengths, title=f"{title}: long documents alone")

@@ -22,7 +22,9 @@ def nats_by_arm(jobs: Any, means: Any, *, title: str) -> Figure:
     names = [str(name) for name in means["data"].unique()]
     most = int(means.groupby("data", sort=False).size().max())
     x = "test −log p of a target token (nats, mean over tasks)\ndots: jobs; bars: mean, 95 % t-interval over seeds"
-    figure, axes = new_panels(names, title, x=x, y="", grid=Grid(2, (WIDTH, HEAD + LINE * most), (MARGIN, MARGIN)))
+    figure, axes = new_panels(
+        names, title, x=x, y="", grid=Grid(2, (WIDTH, HEAD + LINE * most), (MARGIN, MARGIN), "right")
+    )
     for name, panel in axes.items():
         own = means[means["data"] == name].sort_values("test_error", ascending=False)
         for place, arm in enumerate(own["arm"]):
@@ -53,9 +55,8 @@ def scores_by_task(tasks: Any, *, title: str) -> Figure:
     }
     most = max(own["arm"].nunique() for own in panels.values())
     x = "BLEU, mean over seeds; bars: 95 % over test sentences"
-    figure, axes = new_panels(
-        list(panels), title, x=x, y="", grid=Grid(2, (WIDTH, HEAD + LINE * most), (MARGIN, MARGIN))
-    )
+    grid = Grid(2, (WIDTH, HEAD + LINE * most), (MARGIN, MARGIN), titles="right")
+    figure, axes = new_panels(list(panels), title, x=x, y="", grid=grid)
     for name, panel in axes.items():
         rows = panels[name].iloc[::-1]
         scores, places = rows["bleu"].to_numpy(np.float64), np.arange(len(rows))

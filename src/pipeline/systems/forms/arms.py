@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from pipeline.compare.bootstrap import CLAIMED, claimed_rows, interval, paired_arms
 from pipeline.compare.markdown import markdown_table
-from pipeline.plotting import CAP, MARKER, SMALL_SIZE, Grid, colour, new_panels
 from pipeline.systems.forms.claims import arms_of, claims_on
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 KEPT = ("seconds", "parameters")
-WIDTH, LINE, HEAD = 4.2, 0.28, 1.3
 
 ErrorsOfRun = Callable[[str], tuple[float, np.ndarray]]  # of a run, over all cases and over drawn ones, (draw,)
 
@@ -92,18 +87,3 @@ def table_in_words(table: Any, names: Sequence[str]) -> list[str]:
     """Returns the rows of each set of a table as Markdown."""
     return [f"{panel}\n\n{markdown_table(own.drop(columns=['panel', *names]), digits=4)}"
             for panel, own in table.groupby("panel", sort=False)]  # fmt: skip
-
-
-def errors_by_arm(means: Any, *, title: str, x: str) -> Figure:
-    """Draws the test error of each arm with its interval over cases, a panel for each set of data and part."""
-    panels = list(dict.fromkeys(means["panel"]))
-    most = int(means.groupby("panel", sort=False).size().max())
-    figure, axes = new_panels(panels, title, x=x, y="", grid=Grid(2, (WIDTH, HEAD + LINE * most), (0.6, 0.6)))
-    for name, panel in axes.items():
-        own = means[means["panel"] == name].sort_values("error", ascending=False)
-        places = range(len(own))
-        sides = abs(own[["low", "high"]].to_numpy(float).T - own["error"].to_numpy(float))
-        panel.errorbar(own["error"], places, xerr=sides, fmt="D", color=colour(0), markersize=MARKER, capsize=CAP)
-        panel.set_yticks(places, own["arm"].tolist(), fontsize=SMALL_SIZE)
-        panel.set_ylim(-0.8, len(own) - 0.2)
-    return figure

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pipeline.compare.arm_figure import errors_by_arm
 from pipeline.compare.bootstrap import rates
 from pipeline.compare.markdown import markdown_table
 from pipeline.compare.words import Summary
-from pipeline.systems.forms.arms import Compared, compared_arms, errors_by_arm, in_words, stand_ins, tables_of
+from pipeline.systems.forms.arms import Compared, compared_arms, in_words, stand_ins, tables_of
 from pipeline.systems.forms.claims import WITHIN, cost_of_boxes
 from pipeline.systems.forms.reading.report import READ
 from pipeline.systems.forms.reading.scores import FOUND, GIVEN, NAMES

@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 
 from pipeline.compare import statistics
+from pipeline.compare.arm_figure import errors_by_arm
 from pipeline.compare.bootstrap import rates
 from pipeline.compare.markdown import markdown_table
 from pipeline.compare.mcnemar import mcnemar_p
 from pipeline.compare.words import Summary
-from pipeline.systems.forms.arms import Compared, compared_arms, errors_by_arm, in_words, joined, tables_of
+from pipeline.systems.forms.arms import Compared, compared_arms, in_words, joined, tables_of
 from pipeline.systems.forms.recognition.attention import ATTENTION, by_arm, in_groups
 from pipeline.systems.forms.recognition.attention_figures import positions_figure
 from pipeline.systems.forms.recognition.report import READ

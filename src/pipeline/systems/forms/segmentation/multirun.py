@@ -10,9 +10,10 @@ import numpy as np
 
 from models.forms.detect.average_precision import weighted_average
 from models.forms.detect.boxes import CLASSES
+from pipeline.compare.arm_figure import errors_by_arm
 from pipeline.compare.bootstrap import drawn_weights
 from pipeline.compare.words import Summary
-from pipeline.systems.forms.arms import Compared, compared_arms, errors_by_arm, in_words, tables_of
+from pipeline.systems.forms.arms import Compared, compared_arms, in_words, tables_of
 from pipeline.systems.forms.claims import HERE
 from pipeline.systems.forms.segmentation.narrow import NARROW
 from pipeline.systems.forms.segmentation.report import BOXES, FOUND
