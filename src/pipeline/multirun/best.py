@@ -17,10 +17,11 @@ from pipeline.tracking.run import Run, scratch_folder
 
 
 def best_child(children: list[MlflowRun], comparison: Comparison) -> tuple[MlflowRun, float]:
-    """The job whose kept model is the best on the validation part, and its error there, infinity where that is not
-    finite; the test error decides nothing.
+    """Returns the job whose kept model is the best on the validation part, and the validation error of that model. The
+    error is infinity where it is not finite. The test error decides nothing.
 
-    Of equals it is the one whose model was kept (see `keep_if_best`).
+    Of equal jobs the function takes the one whose model was kept (see `keep_if_best`). Raises ValueError where there
+    are no jobs.
     """
     errors = {child.info.run_id: float(child.data.tags[comparison.chosen_by]) for child in children}
     ranks = {run: comparison.rank(error) for run, error in errors.items()}
@@ -30,10 +31,11 @@ def best_child(children: list[MlflowRun], comparison: Comparison) -> tuple[Mlflo
 
 
 def log_best(run: Run, children: list[MlflowRun], comparison: Comparison | None, *, tested: bool, whole: bool) -> None:
-    """Settings, errors and model of the best job; `tested` is False where the test error is not to be looked at.
+    """Logs on the parent which job is the best, its settings and its errors; does nothing where there are no jobs, and
+    for studies, which have no best.
 
-    Unless the sweep is `whole` another job may yet be better, and MLflow keeps parameters as first logged: the
-    settings wait till then. Studies have none.
+    tested: False where the test error is not to be looked at. whole: the sweep has finished. In an unfinished sweep
+    another job may yet be better, and MLflow keeps parameters as first logged, so the settings wait for the end.
     """
     if not children or comparison is None:
         return
@@ -48,9 +50,10 @@ def log_best(run: Run, children: list[MlflowRun], comparison: Comparison | None,
 
 
 def keep_best(run: Run, children: list[MlflowRun], comparison: Comparison | None, name: str | None) -> None:
-    """The model of the best job of those whose model can be kept, registered if there is a name.
+    """Keeps the model of the best job among those whose model can be kept, and registers the model if there is a name.
 
-    Raises PipelineError when there is a name and no job has a model, or their data differ.
+    Raises PipelineError where there is a name and the jobs make no model, their data differ, or the best job has no
+    model.
     """
     if not children or comparison is None:
         if name is not None:
@@ -73,7 +76,12 @@ def keep_best(run: Run, children: list[MlflowRun], comparison: Comparison | None
 
 
 def log_best_model(client: MlflowClient, best: MlflowRun, comparison: Comparison, name: str | None) -> str | None:
-    """The model of the best job, from its parameters, unless it has been logged already or was told to keep none."""
+    """Logs the model of the best job, from its parameters, and registers it if there is a name; a model that has been
+    logged already is registered alone.
+
+    Returns the URI of the model. Returns None where no parameters of the job were kept, as where it was told to keep
+    none, and where the model has been logged already and there is no name.
+    """
     models = best.outputs.model_outputs if best.outputs else []
     if models:
         found = client.get_logged_model(models[0].model_id)
@@ -87,8 +95,8 @@ def log_best_model(client: MlflowClient, best: MlflowRun, comparison: Comparison
 
 
 def best_in_words(client: MlflowClient, children: list[MlflowRun], comparison: Comparison) -> str:
-    """A line for each data set: the job that is the best on the validation part; and one how its model predicts, where
-    it is logged and its system says so."""
+    """Says in a line for each data set which job is the best on the validation part. A second line says how its model
+    predicts, where the model is logged and its system says so."""
     lines = []
     for data in sorted({child.data.tags["data"] for child in children}):
         best, error = best_child([child for child in children if child.data.tags["data"] == data], comparison)

@@ -31,9 +31,10 @@ OF_SIGNALS = 128  # exit statuses above it are those of signals: 143 of SIGTERM
 
 @contextmanager
 def parents_closed() -> Iterator[None]:
-    """Close what is still open when the process ends: Hydra skips `on_multirun_end` when a job failed.
+    """Closes the parents that are still open when the process ends: Hydra skips `on_multirun_end` when a job failed.
 
-    A multirun that was stopped, by Ctrl-C or by a signal such as SIGTERM, is KILLED, as its job is.
+    A multirun that was stopped, by Ctrl-C or by a signal such as SIGTERM, is closed as KILLED, as its job is. Any other
+    is closed as FAILED.
     """
     status = "FAILED"
     try:
@@ -52,13 +53,14 @@ def parents_closed() -> Iterator[None]:
 
 
 def arrived() -> ParentRun:
-    """The callback in a worker process: what every process needs is set up, and there is no parent to close."""
+    """Returns the callback in a worker process: sets up what every process needs; the worker has no parent to close."""
     prepare_composition()
     return ParentRun()
 
 
 def not_begun(error: Exception) -> str:
-    """One line for what kept a multirun from its first job; the traceback goes before it with HYDRA_FULL_ERROR=1."""
+    """Says in one line what kept a multirun from its first job; prints the traceback before, where
+    HYDRA_FULL_ERROR=1."""
     if os.environ.get(TRACEBACK) == "1":
         traceback.print_exception(error)
     if isinstance(error, expected_errors()):
@@ -68,7 +70,8 @@ def not_begun(error: Exception) -> str:
 
 
 class ParentRun(Callback):
-    """Hydra callback. The parent's id travels as an override, which every launcher passes on.
+    """Is the Hydra callback that opens and closes the parent of a multirun. The parent's id travels as an override,
+    which every launcher passes on.
 
     Launchers send the callbacks to their workers, pickled, before a job's configuration is composed there: hence
     `__reduce__`, which sets up the worker.
@@ -95,7 +98,9 @@ class ParentRun(Callback):
             raise SystemExit(f"error: {not_begun(error)}") from error
 
     def open(self, config: DictConfig) -> None:
-        """Make the parent, where jobs are tracked."""
+        """Makes the parent where jobs are tracked, and does nothing where they are not. Raises PipelineError for a
+        multirun that could not be compared or registered at its end, FinishedBefore for a resumed one that has
+        finished."""
         tracking = config.get("tracking")
         if tracking is None or not tracking.enabled or not system(config.recipe).tracked:
             return
@@ -116,14 +121,14 @@ class ParentRun(Callback):
         print(f"multirun: {self.run.id}; what the jobs are made of is composed before the first one starts")
 
     def on_job_end(self, config: DictConfig, job_return: JobReturn, **kwargs: Any) -> None:  # noqa: ARG002
-        """Hydra prints the overrides of a job that failed."""
+        """Masks the passwords in the overrides of a job, since Hydra prints the overrides of a job that failed."""
         job_return.overrides = [masked(override) for override in job_return.overrides or []]
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:  # noqa: ARG002
         self.close("FINISHED")
 
     def close(self, status: str) -> None:
-        """Once: with the tables and figures of the jobs that finished."""
+        """Closes the parent with the tables and figures of the jobs that finished. A second call does nothing."""
         if self.run is None:
             return
         from pipeline.multirun.parent import finish

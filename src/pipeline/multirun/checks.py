@@ -20,14 +20,15 @@ CARRIERS = ("experiment", "contender", "recipe", "size")  # groups that set othe
 
 
 def planned(config: DictConfig) -> dict[str, list[str]]:
-    """`swept_values` of a multirun: its command line, and before it what its experiment sweeps over."""
+    """Returns `swept_values` of a multirun: those of its command line, and before them what its experiment sweeps
+    over."""
     params = config.hydra.sweeper.get("params") or {}
     return swept_values([*(f"{key}={value}" for key, value in params.items()), *config.hydra.overrides.task])
 
 
 def varied_keys(config: DictConfig) -> list[str]:
-    """Returns the keys that have several values in a multirun; none where another sweeper than Hydra's own draws
-    them."""
+    """Returns the keys that have several values in a multirun; none where another sweeper than Hydra's own draws the
+    values."""
     if not is_basic(config):
         return []
     return [key for key, values in planned(config).items() if len(values) > 1]
@@ -39,7 +40,7 @@ def is_basic(config: DictConfig) -> bool:
 
 
 def lowered(key: str, value: str, config: DictConfig) -> str:
-    """A value as `size` caps it."""
+    """Returns a swept value as text, lowered to its limit in `size` where the setting has one."""
     rule, text = rules(config).get(key), plain(key, value)
     if rule is None or rule.cap is None or text == "null":
         return text
@@ -47,7 +48,7 @@ def lowered(key: str, value: str, config: DictConfig) -> str:
 
 
 def planned_arms(config: DictConfig, values: Mapping[str, list[str]], comparison: Comparison) -> list[str] | None:
-    """The arms of a multirun's jobs, or None where only its jobs' own configurations tell them."""
+    """Returns the arms of a multirun's jobs, or None where only its jobs' own configurations tell them."""
     arm, choices = config.compare.arm, dict(config.hydra.runtime.choices)
     hidden = any(len(values.get(name, [])) > 1 for name in CARRIERS)
     if arm is not None:
@@ -64,13 +65,18 @@ def planned_arms(config: DictConfig, values: Mapping[str, list[str]], comparison
 
 
 def is_planned(name: str, arms: Sequence[str], figure: str) -> bool:
-    """Returns whether an arm has that name; of contenders also whether one is a model of that name and its readout."""
+    """Returns whether an arm has that name. For figure "contenders" the name of a model counts too, where an arm is
+    that model with a readout."""
     return name in arms or (figure == "contenders" and any(arm.startswith(f"{name}_") for arm in arms))
 
 
 def check_arms(config: DictConfig, values: Mapping[str, list[str]], comparison: Comparison) -> None:
-    """Raise PipelineError where `compare` names on the command line an arm that no job will have; where an experiment
-    names it, say that nothing will be compared."""
+    """Raises PipelineError where `compare` asks for a comparison that the jobs cannot give.
+
+    Such is an arm named on the command line that no job will have. Where an experiment names such an arm, the function
+    prints a note that nothing will be compared with it. It refuses also arms by data or seed, two equal arms, ratios of
+    a metric of which higher values are better, and figure "epoch" of a recipe that logs no curves.
+    """
     if config.compare.arm in ("data", "seed"):
         raise PipelineError(
             f"compare.arm={config.compare.arm}: arms are compared on the same data, paired by seed; name another key"
@@ -97,7 +103,7 @@ def check_arms(config: DictConfig, values: Mapping[str, list[str]], comparison: 
 
 
 def check_own_report(config: DictConfig) -> None:
-    """Raise PipelineError where `compare` asks for what a recipe with a report of its own does not look at."""
+    """Raises PipelineError where `compare` asks for what a recipe with a report of its own does not look at."""
     compare = config.compare
     asked = [f"compare.{key}={compare[key]}" for key in ("arm", "baseline", "challenger") if compare[key] is not None]
     asked += [f"compare.figure={compare.figure}"] if compare.figure not in ("count", "trials") else []
@@ -109,7 +115,7 @@ def check_own_report(config: DictConfig) -> None:
 
 
 def check_register(config: DictConfig, values: Mapping[str, list[str]]) -> None:
-    """Raise PipelineError where the best model could not be registered at the end."""
+    """Raises PipelineError where the best model could not be registered at the end."""
     name = config.tracking.register
     if name is None or len(values.get("recipe", [])) > 1:
         return
@@ -125,7 +131,7 @@ def check_register(config: DictConfig, values: Mapping[str, list[str]]) -> None:
 
 
 def check_choices(values: Mapping[str, list[str]]) -> None:
-    """Raise PipelineError for a swept choice that its config group does not have; Hydra finds it job by job."""
+    """Raises PipelineError for a swept choice that its config group does not have; Hydra would find it job by job."""
     for group, asked in values.items():
         options = choices_of(group) if "." not in group else []
         unknown = [choice for choice in asked if options and "/" not in choice and choice not in (*options, "null")]
@@ -134,19 +140,24 @@ def check_choices(values: Mapping[str, list[str]]) -> None:
 
 
 def jobs_are_here(config: DictConfig) -> bool:
-    """Whether the jobs of a multirun are processes of this machine that end with it; those of a cluster go on."""
+    """Returns whether the jobs of a multirun are processes of this machine that end with it; those of a cluster go
+    on."""
     return str(config.hydra.launcher.get("_target_")).endswith(("BasicLauncher", "JoblibLauncher"))
 
 
 def check_file(config: DictConfig, values: Mapping[str, list[str]]) -> None:
-    """Raise DataError where the jobs of this machine are all to read one table that is not there."""
+    """Raises DataError where the jobs run on this machine and all read one table whose file is not there."""
     if jobs_are_here(config) and not any(len(values.get(key, [])) > 1 for key in (*CARRIERS, "data", "data.path")):
         refuse_missing_file(OmegaConf.select(config, "data"))
 
 
 def check_sweep(config: DictConfig) -> None:
-    """Raise PipelineError for a multirun that could not be compared or registered at its end, as far as the command
-    line tells. Of a sweeper other than Hydra's own nothing is known before; what is not swept has its rules anyway."""
+    """Checks before the first job that a multirun can be compared and registered at its end, as far as the command line
+    tells.
+
+    Raises PipelineError where it cannot, and DataError for a missing table. The values of a sweeper other than Hydra's
+    own are not known before; the rules of settings that are not swept are checked under any sweeper.
+    """
     check_rules(config)
     if not is_basic(config):
         return

@@ -39,7 +39,8 @@ NOT_OF_A_CONTENDER = (
 
 
 def exported_trials(path: Path) -> Any:
-    """The trials.csv of a search as `pipeline.export` wrote it. Raises PipelineError for a table of anything else."""
+    """Returns the trials.csv of a search as `pipeline.export` wrote it. Raises PipelineError for a table of anything
+    else."""
     table = pd.read_csv(path)
     lacking = [name for name in ("trial", "state", "overrides", "validation_mse") if name not in table.columns]
     if lacking:
@@ -48,7 +49,7 @@ def exported_trials(path: Path) -> Any:
 
 
 def logged_trials(search: str) -> Any:
-    """The trials.csv of a run of the store. Raises PipelineError for a run that is no search."""
+    """Returns the trials.csv of a run of the store. Raises PipelineError for a run that is no search."""
     client = open_store(None)
     run = ended_parent(client, search)
     with scratch_folder() as folder:
@@ -59,21 +60,23 @@ def logged_trials(search: str) -> Any:
 
 
 def trials_of(search: str) -> pd.DataFrame:
-    """The trials that finished, the best first, of a run or of an exported file. Raises PipelineError for others."""
+    """Returns the trials of a run or of an exported file that finished, the best first. Raises PipelineError where the
+    run or the file is no search."""
     table = exported_trials(Path(search)) if search.endswith(".csv") else logged_trials(search)
     return table[table["state"] == "finished"]
 
 
 def typed_in(overrides: str) -> dict[str, Any]:
-    """Value by key of what was typed for a trial."""
+    """Returns what was typed for a trial, value by key."""
     parsed = OverridesParser.create().parse_overrides(overrides.split(" "))
     return {each.key_or_group: each.value() for each in parsed}
 
 
 def among_first(trials: Any, asked: Sequence[str]) -> tuple[Any, list[str]]:
-    """The trials below the number that trials=… gives, if one of those asked for does; and the others asked for.
+    """Returns the trials whose number is below the one that trials=… gives, and what is asked for beside trials=….
+    Without trials=… all trials are returned.
 
-    Raises PipelineError for what is no whole number above 0.
+    Raises PipelineError for trials=… with anything but a whole number above 0.
     """
     limits = [each.partition("=")[2] for each in asked if each.startswith("trials=")]
     others = [each for each in asked if not each.startswith("trials=")]
@@ -89,14 +92,14 @@ def contender_file(name: str) -> Path:
 
 
 def of_contender(name: str) -> tuple[dict[str, str], dict[str, Any]]:
-    """The choices of groups that the file of a contender makes, and its settings."""
+    """Returns the choices of groups that the file of a contender makes, and the settings of that file."""
     file: Any = OmegaConf.to_container(OmegaConf.load(contender_file(name)))
     chosen = [pair for each in file.pop("defaults") if isinstance(each, dict) for pair in each.items()]
     return {group.removeprefix("override /"): choice for group, choice in chosen}, file
 
 
 def said_by(overrides: str) -> set[str]:
-    """What was typed for a trial; of a contender the choices of groups that its file makes too."""
+    """Returns what was typed for a trial. For a contender the choices of groups that its file makes are added."""
     typed = set(overrides.split(" "))
     for name in [each.removeprefix("+contender=") for each in typed if each.startswith("+contender=")]:
         typed |= {f"{group}={choice}" for group, choice in of_contender(name)[0].items()}
@@ -104,7 +107,7 @@ def said_by(overrides: str) -> set[str]:
 
 
 def with_what_was_asked(trials: pd.DataFrame, asked: Sequence[str]) -> pd.DataFrame:
-    """The trials that have the settings asked for. Raises PipelineError where there is none."""
+    """Returns the trials that have the settings asked for. Raises PipelineError where there is none."""
     found: Any = trials[[set(asked) <= said_by(str(each)) for each in trials["overrides"]]]
     if found.empty:
         raise PipelineError(f"no trial that finished has {' '.join(asked) or 'a validation error'}")
@@ -112,7 +115,7 @@ def with_what_was_asked(trials: pd.DataFrame, asked: Sequence[str]) -> pd.DataFr
 
 
 def kept_by_space(model: str) -> DictConfig:
-    """What the space of a model sets beside what is drawn."""
+    """Returns what the space of a model sets beside what is drawn."""
     prepare_composition()
     with initialize_config_dir(str(conf_folder()), version_base="1.3"):
         loader = GlobalHydra.instance().config_loader()
@@ -122,7 +125,8 @@ def kept_by_space(model: str) -> DictConfig:
 
 
 def contender_of(typed: Mapping[str, Any]) -> str:
-    """The YAML of a contender: groups, what its space keeps, what a contender that was tried sets, what was drawn."""
+    """Returns the YAML of a contender: its groups, what the space of its model keeps, what a contender that was tried
+    sets, and what was drawn."""
     groups, tried = of_contender(typed["contender"]) if "contender" in typed else ({}, {})
     chosen = dict(typed) | groups
     config: Any = OmegaConf.merge(kept_by_space(chosen["model"]), tried)
@@ -134,7 +138,11 @@ def contender_of(typed: Mapping[str, Any]) -> str:
 
 
 def write_contender(search: str, file: Path, asked: Sequence[str] = ()) -> str:
-    """Write the file, and return what is said of it; the file is left alone where its own settings were the best."""
+    """Writes the best of the trials asked for as the contender `file`, and returns the sentence that says so.
+
+    The file is left alone where the best trial was this contender with its own settings. Raises PipelineError where no
+    trial has what is asked for.
+    """
     trials, asked = among_first(trials_of(search), asked)
     trials = with_what_was_asked(trials, asked)
     best = trials.iloc[0]

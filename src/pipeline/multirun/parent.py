@@ -30,7 +30,8 @@ from pipeline.tracking.store import experiment_id, newest_run, open_store, runs_
 
 
 def experiment_name(config: DictConfig) -> str:
-    """As of a single run: jobs on one table are kept under the name of its file, and studies under their recipe's."""
+    """Returns the name of the experiment that the jobs are kept under, the same as of a single run: for jobs on one
+    table the name of its file, for studies the name of their recipe, where nothing else is named."""
     choices = config.hydra.runtime.choices
     if system(config.recipe).comparison is None:
         return str(config.tracking.experiment or choices.get("experiment") or config.recipe)
@@ -43,8 +44,8 @@ NOT_IN_MARK = ("resume", "run_name", "tracking")
 
 
 def sweep_mark(config: DictConfig) -> str:
-    """Command line, swept values and composed settings, but for what does not change the jobs: equal marks are the same
-    sweep."""
+    """Returns a mark of command line, swept values and composed settings, without what does not change the jobs. Equal
+    marks are the same sweep."""
     typed = [o for o in config.hydra.overrides.task if not o.lstrip("+").startswith(NOT_IN_MARK)]
     plain: Any = OmegaConf.to_container(config, resolve=False)
     swept = str(plain.pop("hydra")["sweeper"].get("params"))
@@ -53,7 +54,8 @@ def sweep_mark(config: DictConfig) -> str:
 
 
 def newest_parent(client: MlflowClient, where: str, mark: str, status: str) -> MlflowRun | None:
-    """The newest parent of a sweep; `status` is "=" or "!=" FINISHED."""
+    """Returns the newest parent of the sweep with that mark, None where there is none; `status` is "=" or "!="
+    FINISHED."""
     return newest_run(client, where, f"tags.sweep = '{mark}' and attributes.status {status} 'FINISHED'")
 
 
@@ -69,9 +71,10 @@ def refuse_to_resume(client: MlflowClient, where: str, mark: str) -> None:
 
 
 def parent_run(config: DictConfig) -> Run:
-    """A new parent, or with resume=true or auto the newest one of the same command line that did not finish.
+    """Returns a new parent. With resume=true or auto it returns the newest parent of the same command line that did not
+    finish, if there is one.
 
-    Raises FinishedBefore and PipelineError when there is none and resume=true asks for one.
+    With resume=true and no such parent it raises FinishedBefore where the sweep has finished, and else PipelineError.
     """
     client = open_store(config.tracking.uri, wait=config.tracking.wait)
     where = experiment_id(client, experiment_name(config))
@@ -92,8 +95,11 @@ def parent_run(config: DictConfig) -> Run:
 
 
 def close_jobs(run: Run) -> None:
-    """Close the jobs of a parent whose processes were ended before they could close their runs. One that goes on has
-    the lock of its folder; one of another machine has no folder here."""
+    """Closes as KILLED those jobs of a parent whose processes were ended before they could close their runs.
+
+    A job that goes on holds the lock of its folder and is left alone. So is a job of another machine, which has no
+    folder here.
+    """
     for child in children_of(run.client, run):
         if child.info.status == "RUNNING":
             with (
@@ -104,9 +110,10 @@ def close_jobs(run: Run) -> None:
 
 
 def finish(run: Run, compare: Any, register: str | None, status: str, *, jobs_here: bool = False) -> None:
-    """Close a parent with the tables and figures of the jobs that finished, and their numbers.
+    """Closes a parent with the tables and figures of the jobs that finished, and with the numbers of jobs.
 
-    jobs_here: the jobs are processes of this machine, and those that were ended are closed, too.
+    The parent is closed as FAILED where a summary cannot be made. jobs_here: the jobs are processes of this machine,
+    and those that were ended are closed, too.
     """
     try:
         if jobs_here:
@@ -134,9 +141,10 @@ def children_of(client: MlflowClient, run: Run) -> list[MlflowRun]:
 
 
 def summarised(run: Run, children: list[MlflowRun], compare: Any, name: str | None, status: str) -> bool:
-    """Tables and figures of the jobs, their best, its model: each whatever becomes of the others.
+    """Logs tables and figures of the jobs, which job is the best, and its model. Each is tried whatever becomes of the
+    others.
 
-    False, with a warning and a tag, where one of them cannot be made; the jobs themselves are kept.
+    Returns False, with a warning and a tag, where one of them cannot be made; the jobs themselves are kept.
     """
     comparison = comparison_of(children)
     compared = [child for child in children if is_compared(child, comparison)]
@@ -154,7 +162,7 @@ def summarised(run: Run, children: list[MlflowRun], compare: Any, name: str | No
 
 
 def error_of(step: Callable[[], None]) -> Exception | None:
-    """What it raises."""
+    """Returns the exception that `step` raises, None where it raises none."""
     try:
         step()
     except Exception as error:
@@ -163,14 +171,15 @@ def error_of(step: Callable[[], None]) -> Exception | None:
 
 
 def comparison_of(children: list[MlflowRun]) -> Comparison | None:
-    """How the jobs are compared; None for studies alone, and for jobs of systems that are compared differently."""
+    """Returns how the jobs are compared; None for studies alone, and for jobs of systems that are compared
+    differently."""
     found = {system(child.data.tags["recipe"]).comparison for child in children} - {None}
     return found.pop() if len(found) == 1 else None
 
 
 def curves_by(comparison: Comparison | None, client: MlflowClient, figure: str) -> Callable[[Any], Any]:
-    """What gives the errors of jobs by epoch; for figure "windows" those along the test part. Raises PipelineError,
-    when it is called, where none are logged."""
+    """Returns a function that gives the errors of jobs by epoch; for figure "windows" it gives those along the test
+    part. The function raises PipelineError when it is called and the jobs log no curves."""
     logged = comparison and (comparison.along if figure == "windows" else comparison.curves)
 
     def curves(jobs: Any) -> Any:
@@ -182,7 +191,8 @@ def curves_by(comparison: Comparison | None, client: MlflowClient, figure: str) 
 
 
 def name_of_parent(run: Run, *, stand_in: bool) -> str:
-    """The name of the parent, which says where data stand in for real ones."""
+    """Returns the name of the parent. Where data stand in for real ones, the parent is renamed so that its name says
+    so."""
     name = str(run.client.get_run(run.id).info.run_name)
     if stand_in and not name.startswith("STAND-IN"):
         name = f"STAND-IN-{name} (data not real)"
@@ -191,7 +201,8 @@ def name_of_parent(run: Run, *, stand_in: bool) -> str:
 
 
 def own_summary(client: MlflowClient, jobs: Any, compare: Any, comparison: Comparison | None, title: str) -> Summary:
-    """The summary that a system gives of its jobs; the general one where it has none, and of trials."""
+    """Returns the summary that a system gives of its jobs. Where the system has none, and for trials, the general
+    summary is returned."""
     compared = compared_jobs(jobs, comparison)
     if comparison is None or comparison.report is None or compare.figure == "trials" or compared.empty:
         return summarise(jobs, compare, curves_by(comparison, client, compare.figure), comparison)
@@ -200,7 +211,7 @@ def own_summary(client: MlflowClient, jobs: Any, compare: Any, comparison: Compa
 
 
 def log_summary(run: Run, children: list[MlflowRun], compare: Any, comparison: Comparison | None) -> None:
-    """Tables, figures and words over the jobs; the words are printed too."""
+    """Logs tables, figures and words over the jobs on the parent, and prints the words."""
     jobs: Any = job_table(children, compare, comparison)
     name = name_of_parent(run, stand_in=bool(jobs["stand_in"].any()))
     summary = own_summary(run.client, jobs, compare, comparison, name)
@@ -218,12 +229,12 @@ def log_summary(run: Run, children: list[MlflowRun], compare: Any, comparison: C
 
 
 def stopped_before_end(children: list[MlflowRun]) -> list[MlflowRun]:
-    """The jobs that were stopped, but for pruned ones, which have ended."""
+    """Returns the jobs that were stopped. Pruned jobs have ended and are not among them."""
     return [child for child in children if child.info.status == "KILLED" and PRUNED not in child.data.tags]
 
 
 def log_trials(run: Run, children: list[MlflowRun]) -> None:
-    """The table of all trials that ended, those that were pruned or failed too."""
+    """Logs the table of all trials that ended, pruned and failed ones among them, as trials.csv."""
     finished = [child for child in children if child.info.status == "FINISHED"]
     comparison = comparison_of(finished)
     if comparison is not None:
@@ -232,13 +243,13 @@ def log_trials(run: Run, children: list[MlflowRun]) -> None:
 
 
 def had_limits(children: list[MlflowRun]) -> bool:
-    """Whether `size` had any limit in one of the jobs."""
+    """Returns whether `size` had any limit in one of the jobs."""
     limits = [value for job in children for key, value in job.data.params.items() if key.startswith("size.")]
     return any(limit != "None" for limit in limits)
 
 
 def ending(run: Run, children: list[MlflowRun], finished: list[MlflowRun], failed: int) -> str:
-    """The last lines of a multirun: its jobs, the best of them, its name and where to look."""
+    """Returns the last lines of a multirun: its jobs, the best of them, its name and where to look."""
     name = str(run.client.get_run(run.id).info.run_name)
     comparison = comparison_of(finished)
     compared = [child for child in finished if is_compared(child, comparison)]

@@ -25,12 +25,12 @@ COMMIT = re.compile(r"^Commit (?P<commit>.+); (?P<jobs>\d+) jobs?, (?P<failed>\d
 
 
 def command_on(page: str) -> str:
-    """The command that a page says it was made by: its first indented line."""
+    """Returns the command that a page says it was made by: the first indented line of the page."""
     return next(line.strip() for line in page.splitlines() if line.startswith("    "))
 
 
 def experiment_of(words: list[str]) -> Any:
-    """The settings of the experiment that the words of a command name; none where they name none."""
+    """Returns the settings of the experiment that the words of a command name; empty settings where they name none."""
     experiments = [word.partition("=")[2] for word in words if word.startswith("+experiment=")]
     return (
         OmegaConf.load(conf_folder() / "experiment" / f"{experiments[-1]}.yaml") if experiments else OmegaConf.create()
@@ -38,7 +38,8 @@ def experiment_of(words: list[str]) -> Any:
 
 
 def recipe_of(command: str) -> str:
-    """The recipe that a command runs: the one that it names, else its experiment's, else that of config.yaml."""
+    """Returns the recipe that a command runs: the one that the command names, else the one of its experiment, else the
+    one of config.yaml."""
     words = shlex.split(command)
     typed = [word.partition("=")[2] for word in words if word.startswith("recipe=")]
     base: Any = OmegaConf.load(conf_folder() / "config.yaml")
@@ -49,7 +50,7 @@ def recipe_of(command: str) -> str:
 
 
 def compare_of(command: str) -> Any:
-    """`compare` as the experiment of a command sets it, and the command itself after it."""
+    """Returns `compare` as the experiment of a command sets it; what the command itself sets wins over that."""
     words = [word for word in shlex.split(command) if "=" in word]
     settings = experiment_of(words)
     base = settings.get("compare") or {}
@@ -59,7 +60,8 @@ def compare_of(command: str) -> Any:
 
 
 def multirun_from(folder: Path, command: str) -> Remade:
-    """Of a multirun: from jobs.csv, and curves.csv where the errors are by epoch."""
+    """Makes the tables, figures and words of a multirun again from jobs.csv, and from curves.csv where the errors are
+    by epoch."""
     comparison = system(recipe_of(command)).comparison
     words = () if comparison is None else comparison.words
     jobs = read_table(folder / "jobs.csv", words)
@@ -71,7 +73,8 @@ def multirun_from(folder: Path, command: str) -> Remade:
 
 
 def kept_where_equal(folder: Path, name: str, after: pd.DataFrame) -> pd.DataFrame:
-    """The table with those columns as they were that come out equal up to rounding, which differs between machines."""
+    """Returns the table `after`; of the columns that are equal to those of the file up to rounding it has the file's
+    numbers. Rounding differs between machines."""
     if not (folder / name).is_file():
         return after
     before = read_table(folder / name)
@@ -86,7 +89,8 @@ def kept_where_equal(folder: Path, name: str, after: pd.DataFrame) -> pd.DataFra
 
 
 def remade(folder: Path, page: str) -> Remade:
-    """Raises PipelineError for a page whose files do not hold what its tables are made from."""
+    """Makes the tables, figures and words of a page again. Raises PipelineError for a page whose files do not hold what
+    its tables are made from."""
     own = system(recipe_of(command_on(page)))
     reported = own.comparison is not None and own.comparison.report is not None
     measured = "jobs.csv" if reported and (folder / "jobs.csv").is_file() else "curves.csv"

@@ -18,7 +18,7 @@ ENDS = (FINISHED, "pruned", "failed")  # the first word of a state, in the order
 
 
 def state_of(child: MlflowRun) -> str:
-    """How a trial ended, with the reason where it did not finish."""
+    """Says how a trial ended, with the reason where it did not finish."""
     tags = child.data.tags
     if PRUNED in tags:
         return f"pruned at {tags[PRUNED]}"
@@ -28,8 +28,10 @@ def state_of(child: MlflowRun) -> str:
 
 
 def error_of_trial(child: MlflowRun, comparison: Comparison) -> float:
-    """The validation error of the model that is kept; of a pruned trial that of its last epoch, NaN where none was; NaN
-    of one that failed."""
+    """Returns the validation error of the model that is kept.
+
+    For a pruned trial it is the error of its last epoch, NaN where it had none. For a trial that failed it is NaN.
+    """
     name, state = comparison.chosen_by, state_of(child)
     if state == FINISHED:
         return stored_error(float(child.data.tags[name]))
@@ -39,8 +41,8 @@ def error_of_trial(child: MlflowRun, comparison: Comparison) -> float:
 
 
 def seconds_of(child: MlflowRun) -> float:
-    """Of all stages; of a trial that did not finish, whose last stage has no end, from the begin of the run to its
-    end."""
+    """Returns the seconds of all stages of a trial that finished. For any other trial, whose last stage has no end, it
+    returns the seconds from the begin of the run to its end."""
     stages = [value for name, value in child.data.metrics.items() if name.endswith("/seconds")]
     if state_of(child) == FINISHED:
         return sum(stages)
@@ -64,8 +66,11 @@ def trial_row(child: MlflowRun, comparison: Comparison) -> dict[str, object]:
 
 
 def trial_table(children: Sequence[MlflowRun], comparison: Comparison) -> pd.DataFrame:
-    """One row per trial, of each data set and arm the best first, pruned ones after them, then those that failed;
-    without test errors. One that failed before its own run began has no data set and stands first."""
+    """Returns one row per trial, without test errors. Of each data set and arm the best trial stands first, pruned
+    trials after the finished ones, and then those that failed.
+
+    A trial that failed before its own run began has no data set and stands first.
+    """
     table = pd.DataFrame([trial_row(child, comparison) for child in children])
     ends = [ENDS.index(re.split("[ :]", str(state))[0]) for state in table["state"]]
     ranked = table.assign(end=ends, rank=table[comparison.chosen_by].map(comparison.rank)).sort_values(

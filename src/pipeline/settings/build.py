@@ -25,9 +25,9 @@ OWN_PACKAGES = ("data", "models")
 
 
 def import_extensions(extensions: list[str]) -> None:
-    """Import the user's packages, so that their classes can be named by `_target_`.
+    """Imports the user's packages, so that their classes can be named by `_target_`.
 
-    Raises PipelineError for one that cannot be imported, and for Python's own modules: those run any command.
+    Raises PipelineError for a package that cannot be imported, and for Python's own modules: those run any command.
     """
     for name in extensions:
         if name.split(".")[0] in sys.stdlib_module_names:
@@ -41,12 +41,13 @@ def import_extensions(extensions: list[str]) -> None:
 
 
 def is_allowed(name: str, extensions: list[str]) -> bool:
-    """Whether a dotted name lies in one of our packages or of the user's extensions."""
+    """Returns whether a dotted name lies in one of our packages or in one of the user's extensions."""
     return name.split(".")[0] in (*OWN_PACKAGES, *(e.split(".")[0] for e in extensions))
 
 
 def target_of(section: str, node: dict[str, Any], extensions: list[str]) -> Any:
-    """The class or function that a section names; only our packages and the user's extensions may be named.
+    """Returns the class or function that a section names. Raises PipelineError where it is not found, or lies outside
+    our packages and the user's extensions.
 
     Where it was defined counts too: `data.files.download.os.system` begins in a package of ours and ends elsewhere.
     """
@@ -68,7 +69,7 @@ def target_of(section: str, node: dict[str, Any], extensions: list[str]) -> Any:
 
 
 def nested_targets(key: str, value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every mapping with a `_target_` inside `value`, with its dotted key: all that `instantiate` would call."""
+    """Yields every mapping with a `_target_` inside `value`, with its dotted key: all that `instantiate` would call."""
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list | tuple) else ()
     if isinstance(value, dict) and "_target_" in value:
         yield key, value
@@ -77,7 +78,8 @@ def nested_targets(key: str, value: Any) -> Iterator[tuple[str, dict[str, Any]]]
 
 
 def check_target(section: str, node: dict[str, Any], extensions: list[str]) -> None:
-    """Raise PipelineError for a key that the target does not take, naming those it takes."""
+    """Raises PipelineError for a key that the target does not take, naming those it takes, and for a parameter without
+    a default that the section does not give."""
     signature = inspect.signature(target_of(section, node, extensions))
     keys = [str(key) for key in node if key != "_target_"]
     for key in keys:
@@ -91,7 +93,8 @@ def check_target(section: str, node: dict[str, Any], extensions: list[str]) -> N
 
 
 def check_section(section: str, node: dict[str, Any], extensions: list[str]) -> None:
-    """`check_target` for the section and for everything inside it that would be called, then for each its numbers."""
+    """Checks the section, and everything inside it that would be called, with `check_target`; then checks the numbers
+    of each. Raises PipelineError for what they refuse."""
     called = [(section, node), *((key, inner) for key, inner in nested_targets(section, node) if inner is not node)]
     for key, inner in called:
         check_target(key, inner, extensions)
@@ -100,7 +103,8 @@ def check_section(section: str, node: dict[str, Any], extensions: list[str]) -> 
 
 
 def build(section: str, node: dict[str, Any], extensions: list[str]) -> Any:
-    """The object that a section with a `_target_` describes; of a `data.source.Source` its data.
+    """Returns the object that a section with a `_target_` describes; for a `data.source.Source` it returns the data
+    that the source loads.
 
     Raises PipelineError or DataError, with the section in front, for what the class refuses.
     """
@@ -114,7 +118,11 @@ def build(section: str, node: dict[str, Any], extensions: list[str]) -> Any:
 
 
 def settings_of(config: DictConfig) -> Any:
-    """Caps applied, every setting checked, and the schema's dataclass with plain values: no config goes further."""
+    """Applies the caps, checks every setting and returns the schema's dataclass with plain values: no config goes
+    further.
+
+    Raises PipelineError for a setting that does not exist or makes no sense.
+    """
     OmegaConf.set_readonly(config, False)
     refuse_unknown(config)
     validate(config)

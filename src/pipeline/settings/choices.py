@@ -6,11 +6,12 @@ from hydra.core.global_hydra import GlobalHydra
 
 
 def choices_of(group: str) -> list[str]:
-    """The names of a group's choices; none for a group that there is not."""
+    """Returns the names of a group's choices; none where there is no such group."""
     return GlobalHydra.instance().config_loader().get_group_options(group)
 
 
 def data_of_contender(contender: str) -> str | None:
-    """The data set that a contender was chosen for, "swimmer" of "swimmer/lstm"; None where its folder names none."""
+    """Returns the data set that a contender was chosen for, "swimmer" for "swimmer/lstm"; None where its folder is
+    named after no data set."""
     folder = contender.rpartition("/")[0]
     return folder if folder in choices_of("data") else None

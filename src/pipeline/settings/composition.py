@@ -8,25 +8,26 @@ from pipeline.host.process import prepare_environment
 
 
 def at_most(value: int, limit: int | None) -> int:
-    """`${at_most:20,${size.seeds}}`: a value of an experiment's sweep, lowered to the limit of `size`."""
+    """Returns a value of an experiment's sweep, lowered to the limit of `size`: `${at_most:20,${size.seeds}}`."""
     return value if limit is None else min(value, limit)
 
 
 def fresh(first: int, number: int, limit: int | None) -> int:
-    """`range(10,${fresh:10,20,${size.seeds}})`: the end of a range of so many seeds from the first on, as many as the
-    limit of `size` where that is less."""
+    """Returns the end of a range of `number` seeds that begins with the seed `first`:
+    `range(10,${fresh:10,20,${size.seeds}})`. Where the limit of `size` is less, the range has so many seeds."""
     return first + at_most(number, limit)
 
 
 def up_to(values: list[int], limit: int | None) -> str:
-    """`${up_to:[5,10,20],${size.count}}`: the values of a sweep up to the limit of `size`, comma separated; the limit
-    itself where all are above it."""
+    """Returns the values of a sweep up to the limit of `size`, comma separated: `${up_to:[5,10,20],${size.count}}`.
+    Where all are above the limit, it returns the limit itself."""
     kept = [value for value in values if limit is None or value <= limit]
     return ",".join(map(str, kept or [limit]))
 
 
 def contenders(data: list[str]) -> str:
-    """`${contenders:[mocap,swimmer]}`: every file of conf/contender/DATA/, as the choices of a sweep."""
+    """Returns every file of conf/contender/DATA/ as the choices of a sweep, comma separated:
+    `${contenders:[mocap,swimmer]}`."""
     from pipeline.host.paths import conf_folder
 
     folder = conf_folder() / "contender"
@@ -34,19 +35,21 @@ def contenders(data: list[str]) -> str:
 
 
 def by_choice(choice: str, own: Mapping[str, float | str], otherwise: float | str) -> float | str:
-    """`${by_choice:${mctn.arm},{none-t:0.01},0.003}`: the value of a choice in a sweep, where it has one of its own."""
+    """Returns the value of a choice in a sweep; `otherwise` where the choice has no value of its own:
+    `${by_choice:${mctn.arm},{none-t:0.01},0.003}`."""
     return own.get(choice, otherwise)
 
 
 def pipeline_store() -> str:
-    """`${pipeline_store:}`: the folder of the local store."""
+    """Returns the folder of the local store: `${pipeline_store:}`."""
     from pipeline.host.paths import store_folder
 
     return str(store_folder())
 
 
 def register_resolvers(resolvers: Iterable[Callable[..., str | float]] = ()) -> None:
-    """Makes the resolvers of all recipes known to OmegaConf, and those of single ones, each by its function's name."""
+    """Makes the resolvers of all recipes and those of single recipes known to OmegaConf, each by the name of its
+    function."""
     from omegaconf import OmegaConf
 
     for resolver in (at_most, fresh, up_to, contenders, by_choice, pipeline_store, *resolvers):
@@ -54,7 +57,7 @@ def register_resolvers(resolvers: Iterable[Callable[..., str | float]] = ()) -> 
 
 
 def share_schemas() -> None:
-    """Let Hydra's copies of its repository share the store of schemas, which gives out copies itself.
+    """Lets Hydra's copies of its repository share the store of schemas, which gives out copies itself.
 
     Hydra makes such a copy for each list of a group's choices: 150 of them, two seconds, for one `--help`.
     """
@@ -64,7 +67,8 @@ def share_schemas() -> None:
 
 
 def prepare_process(schemas: Mapping[str, type], resolvers: Iterable[Callable[..., str | float]] = ()) -> None:
-    """All of it: called once in the first process, and in each worker before its first configuration is composed.
+    """Sets up all that Hydra needs before it composes a configuration. It is called once in the first process, and in
+    each worker before its first configuration is composed.
 
     schemas: of every recipe, by its name. resolvers: of single recipes.
     """

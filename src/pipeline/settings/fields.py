@@ -18,7 +18,7 @@ RULE = "rule"  # under which the metadata of a field hold its rule
 
 @dataclass(frozen=True)
 class Rule:
-    """What each number of a setting, or of its list, must be; `choices`: the words that it may be.
+    """Says what each number of a setting, or of its list, must be; `choices` are the words that it may be.
 
     finite: it must be a finite number, whatever its size. cap: the setting of `size` that it is lowered to. said_below:
     what is said of `below` in place of the number.
@@ -37,13 +37,13 @@ class Rule:
 
     @property
     def bounded(self) -> bool:
-        """Whether any number is refused by it."""
+        """Whether the rule refuses any number."""
         bounds = (self.above, self.at_least, self.below, self.at_most)
         return self.finite or any(bound is not None for bound in bounds)
 
     @property
     def bounds(self) -> str:
-        """What a number must be, in words: "from 0 to 1", "greater than 0 and below 1"."""
+        """The words for what a number must be: "from 0 to 1", "greater than 0 and below 1"."""
         above, at_least, below, at_most = (
             None if bound is None else f"{bound:.12g}"
             for bound in (self.above, self.at_least, self.below, self.at_most)
@@ -57,7 +57,7 @@ class Rule:
         return " and ".join([*lower, *upper])
 
     def broken_by(self, number: float) -> str | None:
-        """What the number must be and is not, in words; None where it obeys. NaN obeys no bound."""
+        """Says what the number must be and is not; returns None where the number obeys the rule. NaN obeys no bound."""
         obeys = (
             (self.above is None or number > self.above)
             and (self.at_least is None or number >= self.at_least)
@@ -69,7 +69,7 @@ class Rule:
         return None if self.may_be_infinite or math.isfinite(number) else "finite"
 
     def check(self, key: str, value: Any) -> None:
-        """Raise PipelineError, naming key and value, where the value breaks the rule; None is left alone."""
+        """Raises PipelineError, naming key and value, where the value breaks the rule. The value None is left alone."""
         values = list(value) if OmegaConf.is_list(value) else [] if value is None else [value]
         if OmegaConf.is_list(value) and not values and not self.may_be_empty:
             raise PipelineError(f"{key} is empty; give at least one value")
@@ -82,8 +82,11 @@ class Rule:
                 raise PipelineError(f"{key}={value} must be {broken}")
 
     def lowered(self, value: Any, size: Any) -> Any:
-        """The value as its cap in `size` lowers it; of a list each number, each once and in rising order; of a list of
-        words the first so many."""
+        """Returns the value as its cap in `size` lowers it.
+
+        Of a list of numbers each is lowered, and each result stands once, in rising order. Of a list of words the first
+        ones are kept, as many as the cap allows.
+        """
         limit = getattr(size, self.cap) if self.cap is not None else None
         if limit is None or value is None:
             return value
@@ -105,7 +108,8 @@ def setting(default: Any = MISSING, **rule: Any) -> Any:
 
 
 def settings_in(schema: type) -> Iterator[tuple[str, Any, Rule | None]]:
-    """Every setting of a schema and of the sections inside it: dotted key, type and rule.
+    """Yields every setting of a schema and of the sections inside it: dotted key, type and rule, which is None where
+    the setting has no rule.
 
     Of a list of sections each setting stands there once, `tune.space[].low`.
     """
@@ -121,26 +125,27 @@ def settings_in(schema: type) -> Iterator[tuple[str, Any, Rule | None]]:
 
 @cache
 def free_sections(schema: type) -> tuple[str, ...]:
-    """The settings that are of any kind and have to be given: sections whose keys are those of the class or function
-    that their `_target_` names."""
+    """Returns the settings that are of any kind and have to be given. They are sections whose keys are those of the
+    class or function that their `_target_` names."""
     given = {item.name for item in fields(schema) if item.default is MISSING}
     return tuple(key for key, kind, _ in settings_in(schema) if kind is Any and key in given)
 
 
 @cache
 def rules_of(schema: type) -> dict[str, Rule]:
-    """The rules of a schema by dotted key."""
+    """Returns the rules of a schema by dotted key."""
     return {key: rule for key, _, rule in settings_in(schema) if rule is not None}
 
 
 def rules(config: DictConfig) -> dict[str, Rule]:
-    """The rules of the schema that a configuration was composed with; none where there is no schema."""
+    """Returns the rules of the schema that a configuration was composed with; none where there is no schema."""
     schema = OmegaConf.get_type(config)
     return rules_of(schema) if is_dataclass(schema) else {}
 
 
 def places(config: DictConfig, key: str) -> list[str]:
-    """Where a setting stands: at its key, and one of a list of sections in each of them, `tune.space[0].low`."""
+    """Returns the keys at which a setting stands: its own key, or for a list of sections its key in each of them,
+    `tune.space[0].low`."""
     before, many, after = key.partition("[]")
     sections = OmegaConf.select(config, before) if many else None
     if not many:
@@ -149,7 +154,8 @@ def places(config: DictConfig, key: str) -> list[str]:
 
 
 def check_rules(config: DictConfig, *, section: str = "") -> None:
-    """Raise PipelineError for the first setting, of those that begin with `section`, that breaks its rule."""
+    """Raises PipelineError for the first setting that breaks its rule. Only settings that begin with `section` are
+    checked."""
     for key, rule in rules(config).items():
         if key.startswith(section):
             for place in places(config, key):
@@ -157,7 +163,8 @@ def check_rules(config: DictConfig, *, section: str = "") -> None:
 
 
 def apply_caps(config: DictConfig) -> None:
-    """Lower what exceeds the limits of `size`, done after composition, so that it wins over an experiment."""
+    """Lowers what exceeds the limits of `size`. This is done after composition, so that the limit wins over an
+    experiment."""
     for key, rule in rules(config).items():
         for place in places(config, key) if rule.cap is not None else ():
             value = OmegaConf.select(config, place)

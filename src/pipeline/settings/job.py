@@ -18,11 +18,11 @@ STARTED_ONCE_MORE = ("SLURM_RESTART_COUNT", "TORCHELASTIC_RESTART_COUNT")
 
 @dataclass(frozen=True)
 class Job:
-    """choices: the option of each config group; overrides: as typed; number: 0, or the place in a multirun;
-    label: ends the run's name.
+    """Holds what a recipe is told about its job. choices: the option of each config group. overrides: as typed. number:
+    0, or the place in a multirun. label: ends the run's name.
 
-    requeued: Slurm took the job's node away and has started it once more, or torchrun has after a process failed, so
-    that it goes on with what it left.
+    requeued: Slurm took the job's node away and has started the job once more, or torchrun has after a process failed,
+    so that the job goes on with what it left.
     """
 
     choices: dict[str, Any]
@@ -46,7 +46,8 @@ class Job:
 
 
 def own_configuration() -> list[str]:
-    """The option that names a person's own folder of configuration, for a command that is suggested; empty without."""
+    """Returns the option that names a person's own folder of configuration, for a command that is suggested; none where
+    no such folder was given."""
     if not HydraConfig.initialized():
         return []
     sources = HydraConfig.get().runtime.config_sources
@@ -54,7 +55,8 @@ def own_configuration() -> list[str]:
 
 
 def refuse_other_data(job: Job) -> None:
-    """Raise PipelineError when a contender chosen for one data set is to run on another (`data=` wins over it)."""
+    """Raises PipelineError when a contender chosen for one data set is to run on another. A `data=` that is typed wins
+    over the contender's."""
     contender, data = job.choices.get("contender"), job.choices.get("data")
     own = data_of_contender(contender) if contender else None
     if own not in (None, data):

@@ -35,7 +35,8 @@ NO_VALUE = re.compile(r"field '\w+' is not Optional")
 
 
 def expected_errors() -> tuple[type[Exception], ...]:
-    """Errors that a person can mend, told in one line; anything else is a fault of ours and shows its traceback."""
+    """Returns the errors that a person can mend, told in one line; any other is a fault of ours and shows its
+    traceback."""
     from hydra.errors import HydraException
     from omegaconf.errors import OmegaConfBaseException
 
@@ -45,7 +46,8 @@ def expected_errors() -> tuple[type[Exception], ...]:
 
 
 def unknown_key(text: str) -> str | None:
-    """What OmegaConf says of a key that is not there, with the keys that are, where the schema tells them."""
+    """Says which setting does not exist where the text is OmegaConf's message about an unknown key, and names the
+    settings that do exist where the schema tells them. Returns None for any other text."""
     match = UNKNOWN_KEY.search(text)
     if match is None or not re.search(r"is not in struct|not in '", text):
         return None
@@ -55,7 +57,8 @@ def unknown_key(text: str) -> str | None:
 
 
 def wrong_kind(text: str) -> str | None:
-    """What OmegaConf says of a value that is no number or no list, or of null where there must be a value."""
+    """Says what a value must be where the text is OmegaConf's message about a value that is no number or no list, or
+    about null where there must be a value. Returns None for any other text."""
     key = UNKNOWN_KEY.search(text)
     number = NO_NUMBER.search(text)
     if key is None:
@@ -68,8 +71,8 @@ def wrong_kind(text: str) -> str | None:
 
 
 def one_line(error: BaseException) -> str:
-    """The message of an error, of Hydra's composition errors and their causes too, folded into a single line without
-    passwords."""
+    """Returns the message of an error, also of Hydra's composition errors and their causes, folded into a single line
+    without passwords."""
     text = "\n".join(part for part in (str(error) or type(error).__name__, str(error.__cause__ or "")) if part)
     choice = UNKNOWN_CHOICE.search(text)
     if choice:
@@ -85,8 +88,12 @@ def one_line(error: BaseException) -> str:
 
 
 def is_unexplained(error: BaseException) -> bool:
-    """Whether a ValueError was raised by Python itself or by a library of numbers, as of shapes that do not fit: no
-    `raise` of ours, nor of an extension, has chosen its words. The text of a file that is not UTF-8 is a person's."""
+    """Returns whether a ValueError was raised by Python itself or by a library of numbers, as for shapes that do not
+    fit.
+
+    No `raise` of ours, nor of an extension, has chosen the words of such an error. An error about the text of a file
+    that is not UTF-8 does not count: a person can mend the file.
+    """
     entry = error.__traceback__
     if entry is None or not isinstance(error, ValueError) or isinstance(error, UnicodeError):
         return False
@@ -99,15 +106,20 @@ def is_unexplained(error: BaseException) -> bool:
 
 
 def in_quotes(text: str) -> str:
-    """Returns a text as Hydra needs it: a quotation mark, an end and what OmegaConf would replace take a backslash, and
-    the backslashes just before these are doubled; others stay."""
+    """Returns a text in the quotation marks that Hydra needs.
+
+    A quotation mark, an end and what OmegaConf would replace take a backslash. The backslashes just before these are
+    doubled; others stay.
+    """
     escaped = re.sub(r"(\\*)(\$\{)", r"\1\1\\\2", text)
     return '"{}"'.format(re.sub(r"(\\+)$", r"\1\1", re.sub(r'(\\*)"', r'\1\1\\"', escaped)))
 
 
 def in_a_setting(value: Any) -> str:
-    """Returns a value as the command line needs it, None as null, also inside a list, a tuple or a mapping: a text in
-    quotes where it is no plain word, a key, which Hydra takes no quotes for, with backslashes."""
+    """Returns a value as the command line needs it, None as null, also inside a list, a tuple or a mapping.
+
+    A text stands in quotes where it is no plain word. A key takes backslashes, since Hydra takes no quotes for it.
+    """
     if value is None:
         return "null"
     if isinstance(value, list | tuple):
@@ -122,12 +134,13 @@ def in_a_setting(value: Any) -> str:
 
 @contextmanager
 def of_section(section: str) -> Iterator[None]:
-    """Raises the ValueError of the block with the section in front whose settings are the arguments that it names: a
-    DataError as one, with the arguments to give as settings, any other as PipelineError. One that nobody chose the
-    words of stays as it is.
+    """Raises the ValueError of the block with the section in front whose settings are the arguments that it names.
 
-    It is for objects built of a whole section and for data. Where a single setting, or a choice, is what a check is
-    about, `pipeline.host.errors.said_of` names that.
+    A DataError is raised as one, with the arguments to give as settings; any other as PipelineError. An error that
+    nobody chose the words of stays as it is.
+
+    The block is for objects built of a whole section and for data. Where a single setting, or a choice, is what a check
+    is about, `pipeline.host.errors.said_of` names that.
     """
     try:
         yield
@@ -147,5 +160,6 @@ def of_section(section: str) -> Iterator[None]:
 
 
 def line_of_run(error: BaseException) -> str:
-    """The line for an error of `python -m pipeline`, which says how to see the place of one that is unexplained."""
+    """Returns the line for an error of `python -m pipeline`, which says how to see the place of one that is
+    unexplained."""
     return f"{one_line(error)}; {WHERE}" if is_unexplained(error) else one_line(error)

@@ -9,12 +9,12 @@ LIKENESS = 0.7  # of difflib's ratio, from 0 to 1
 
 
 def did_you_mean(word: str, known: Iterable[str], *, before: str = "") -> str:
-    """The end of a message: "; did you mean X?", empty where no other known word is like it. before: stands in front of
-    X."""
+    """Returns the end of a message: "; did you mean X?", empty where no other known word is like `word`. before: stands
+    in front of X."""
     others = [str(name) for name in known if str(name) != word]
     return "".join(f"; did you mean {before}{name}?" for name in get_close_matches(word, others, n=1, cutoff=LIKENESS))
 
 
 def no_such_choice(group: str, name: str, options: Sequence[str]) -> str:
-    """What is said of a choice that its group does not have."""
+    """Says that a group does not have the choice `name`, and names the choices that it has."""
     return f"{group}={name} is unknown; choose one of {', '.join(options)}{did_you_mean(name, options)}"

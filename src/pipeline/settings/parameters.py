@@ -19,7 +19,7 @@ from pipeline.settings.messages import NUMBERS
 
 
 def parameters_of(target: Any) -> dict[str, Any]:
-    """Each parameter of a class or function with its type, as its signature says it.
+    """Returns each parameter of a class or function with its type, as its signature says it.
 
     None are known where the types are imported for type checkers alone, as a person's own may be.
     """
@@ -32,7 +32,7 @@ def parameters_of(target: Any) -> dict[str, Any]:
 
 
 def ranges_in(kind: Any) -> Iterator[tuple[type, Rule]]:
-    """The ranges that stand in a type: `int` or `float`, and what such a number must be."""
+    """Yields the ranges that stand in a type: `int` or `float`, and what such a number must be."""
     if get_origin(kind) is not Annotated:
         for inner in get_args(kind):
             yield from ranges_in(inner)
@@ -42,7 +42,8 @@ def ranges_in(kind: Any) -> Iterator[tuple[type, Rule]]:
 
 
 def no_number(value: Any, number: type) -> str | None:
-    """What the value must be where it is no number of that type; a whole one is a float too, a switch is neither."""
+    """Says what the value must be where it is no number of that type; returns None where it is one. A whole number is a
+    float too; a truth value is neither."""
     whole = isinstance(value, int) and not isinstance(value, bool)
     if whole or (number is float and isinstance(value, float)):
         return None
@@ -50,7 +51,8 @@ def no_number(value: Any, number: type) -> str | None:
 
 
 def check_number(key: str, value: Any, kind: Any) -> None:
-    """Raise PipelineError, naming key and value, where the value is no number of the type, or one out of its range."""
+    """Raises PipelineError, naming key and value, where the value is no number of the type, or a number out of its
+    range."""
     taken = get_args(kind)
     lists = get_origin(kind) is list or any(get_origin(inner) is list for inner in taken)
     for number, rule in ranges_in(kind):
@@ -68,7 +70,8 @@ def check_number(key: str, value: Any, kind: Any) -> None:
 
 
 def check_numbers(section: str, node: dict[str, Any], target: Any) -> None:
-    """`check_number` for all that a section gives its target. What would itself be called gives a number only then."""
+    """Checks with `check_number` all that a section gives its target. A value that would itself be called is passed
+    over, since it gives a number only then."""
     for name, kind in parameters_of(target).items():
         value = node.get(name)
         if name in node and not (isinstance(value, dict) and "_target_" in value):

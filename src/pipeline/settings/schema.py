@@ -34,7 +34,7 @@ class TrackingConfig:
 
 @dataclass
 class CompareConfig:
-    """What the parent of a multirun draws and tests; see `pipeline.compare.summary`."""
+    """Says what the parent of a multirun draws and tests; see `pipeline.compare.summary`."""
 
     figure: str = setting("count", choices=("count", "epoch", "contenders", "seconds", "windows", "trials"))
     arm: str | None = None
@@ -44,7 +44,7 @@ class CompareConfig:
 
 @dataclass
 class SizeConfig:
-    """Upper limits; a setting names the one that lowers it as its `cap`."""
+    """Holds upper limits; a setting names the one that lowers it as its `cap`."""
 
     sequences: int | None = setting(None, above=0)
     steps: int | None = setting(None, above=0)
@@ -63,7 +63,7 @@ class SizeConfig:
 
 @dataclass
 class CommonConfig:
-    """What every recipe has."""
+    """Holds the settings that every recipe has."""
 
     recipe: str = MISSING
     run_name: str | None = None
@@ -79,9 +79,10 @@ class CommonConfig:
 
 
 def register_schemas(schemas: Mapping[str, type]) -> None:
-    """Make the schemas of all recipes known to Hydra as `schema/<recipe>`; the YAML of each recipe begins with its own.
+    """Makes the schemas of all recipes known to Hydra as `schema/<recipe>`; the YAML of each recipe begins with its
+    own.
 
-    A schema that extends another's comes after the values of that recipe, and leaves them alone. One that is known
+    A schema that extends another's comes after the values of that recipe, and leaves them alone. A schema that is known
     already is left as it is.
     """
     known = ConfigStore.instance().repo.get(GROUP, {})
@@ -95,19 +96,19 @@ def register_schemas(schemas: Mapping[str, type]) -> None:
 
 
 def registered_schemas() -> list[type]:
-    """The schemas that Hydra was told of."""
+    """Returns the schemas that Hydra was told of."""
     schemas = (OmegaConf.get_type(entry.node) for entry in ConfigStore.instance().repo[GROUP].values())
     return [schema for schema in schemas if schema is not None]
 
 
 def refuse_repeated(key: str, values: Sequence[Any]) -> None:
-    """Raise PipelineError where a value stands twice."""
+    """Raises PipelineError where a value stands twice."""
     if len(set(values)) < len(values):
         raise PipelineError(f"{key}={list(values)} names one twice; name each once")
 
 
 def check_register(config: DictConfig, log_model: str) -> None:
-    """Raise PipelineError for a name that the model registry cannot have, or a model that is not kept."""
+    """Raises PipelineError for a name that the model registry cannot have, or a model that is not kept."""
     name = config.tracking.register
     if name is None:
         return
@@ -118,7 +119,7 @@ def check_register(config: DictConfig, log_model: str) -> None:
 
 
 def check_common(config: DictConfig) -> None:
-    """Raise PipelineError for settings of every recipe that do not go together."""
+    """Raises PipelineError for settings of every recipe that do not go together."""
     log_model = str(OmegaConf.select(config, "tracking.log_model")).lower()
     if log_model not in ("none", "true", "best", "false"):
         raise PipelineError(f"tracking.log_model={log_model} is unknown; choose one of true, best, false")
@@ -130,9 +131,10 @@ def check_common(config: DictConfig) -> None:
 
 
 def validate(config: DictConfig) -> None:
-    """Caps applied. Raises PipelineError, naming the key and the choices, for the first value that makes no sense.
+    """Applies the caps of `size`. Raises PipelineError, naming the key and the choices, for the first value that makes
+    no sense.
 
-    Of a setting without a value `TYPED` of the schema has what is typed for it, where that is not the setting itself.
+    For a setting without a value `TYPED` of the schema says what is to be typed, where that is not the setting itself.
     """
     check_rules(config, section="size.")
     apply_caps(config)

@@ -21,7 +21,7 @@ ADDED = ("experiment", "contender", "reader")  # groups that the defaults leave 
 
 
 def settings_beside(key: str) -> list[str]:
-    """The settings of the section that `key` would belong to; empty where the schemas do not agree on one."""
+    """Returns the settings of the section that `key` would belong to; none where the schemas do not agree on one."""
     sections: list[Any] = []
     for schema in registered_schemas():
         node: Any = schema
@@ -34,7 +34,7 @@ def settings_beside(key: str) -> list[str]:
 
 
 def keys_in(content: dict[str, Any], before: str = "") -> Iterator[str]:
-    """The settings of a file of conf/, those of its sections too: "language", "language.order"."""
+    """Yields the settings of a file of conf/, those of its sections too: "language", "language.order"."""
     for key, value in content.items():
         if key not in ("_target_", "defaults"):
             yield f"{before}{key}"
@@ -42,7 +42,7 @@ def keys_in(content: dict[str, Any], before: str = "") -> Iterator[str]:
 
 
 def settings_of_file(file: Path) -> set[str]:
-    """What a file of conf/ sets, and what the files of its group set that it begins with."""
+    """Returns what a file of conf/ sets, and what those files of its group set that it begins with."""
     content = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
     begun = [name for name in content.get("defaults", ()) if isinstance(name, str)]
     beside = [name for name in begun if name != "_self_" and not name.startswith("/")]
@@ -50,8 +50,8 @@ def settings_of_file(file: Path) -> set[str]:
 
 
 def settings_begun(file: Path, entry: str) -> set[str]:
-    """What an entry of the defaults of `file` sets: "distance", or "distance@patterns.distance", the settings of
-    distance.yaml inside patterns.distance."""
+    """Returns what an entry of the defaults of `file` sets. The entry is "distance", or "distance@patterns.distance",
+    which puts the settings of distance.yaml inside patterns.distance."""
     name, _, package = entry.partition("@")
     own = settings_of_file(file.with_name(f"{name}.yaml"))
     parts = package.split(".") if package else []
@@ -60,38 +60,41 @@ def settings_begun(file: Path, entry: str) -> set[str]:
 
 
 def settings_of_choices(section: str) -> dict[str, set[str]]:
-    """What each choice of a config group sets."""
+    """Returns what each choice of a config group sets, by its name."""
     return {file.stem: settings_of_file(file) for file in sorted((conf_folder() / section).glob("*.yaml"))}
 
 
 def first_words() -> set[str]:
-    """What a setting may begin with: settings and sections of every recipe, and groups, as they are typed."""
+    """Returns the words that a setting may begin with: settings and sections of every recipe, and groups, as they are
+    typed."""
     names = {setting.name for schema in registered_schemas() for setting in fields(schema)}
     return names | {f"+{name}" for name in ADDED}
 
 
 def moved(key: str) -> str | None:
-    """What is said of a setting of earlier versions, or of one inside it: `MOVED` of the schemas has the new way."""
+    """Says what replaces a setting of earlier versions, or one inside it: `MOVED` of the schemas has the new way.
+    Returns None for any other key."""
     known = {old: new for schema in registered_schemas() for old, new in getattr(schema, "MOVED", {}).items()}
     found = next((old for old in known if f"{key}.".startswith(f"{old}.")), None)
     return None if found is None else f"{found} is not a setting any more: {known[found]}"
 
 
 def together(names: Sequence[str]) -> str:
-    """Names in a row: "a", "a and b", "a, b and c"."""
+    """Joins names in a row: "a", "a and b", "a, b and c"."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
 
 
 def typed_choice(section: str, arguments: Sequence[str]) -> str | None:
-    """What a command line chooses of a config group: "east" of detector=east; None where it leaves it as it is."""
+    """Returns what a command line chooses of a config group: "east" of detector=east. Returns None where the command
+    line leaves the group as it is."""
     chosen = [own.lstrip("+").partition("=") for own in arguments]
     return next((value for name, _, value in reversed(chosen) if name == section and value), None)
 
 
 def not_a_setting(key: str, arguments: Sequence[str] = ()) -> str:
-    """What is said of a key that does not exist: the settings beside it, and the one that it is most like. arguments:
-    of the command line, which may choose what lacks it."""
+    """Says that a key does not exist, with the settings beside it and the one that it is most like. arguments: those of
+    the command line, which may choose what lacks the key."""
     gone, (section, inside, rest) = moved(key), key.partition(".")
     if gone is not None:
         return gone
@@ -117,7 +120,7 @@ def not_a_setting(key: str, arguments: Sequence[str] = ()) -> str:
 
 
 def refuse_unknown(config: DictConfig, prefix: str = "") -> None:
-    """Raise PipelineError for a key that the schema does not have: `+key=value` on the command line adds any."""
+    """Raises PipelineError for a key that the schema does not have: `+key=value` on the command line adds any."""
     schema = OmegaConf.get_type(config)
     known = {setting.name for setting in fields(schema)} if is_dataclass(schema) else None
     for name in config:
