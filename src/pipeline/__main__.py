@@ -22,13 +22,14 @@ VERSIONS_OF = ("hydra-core", "mlflow", "torch", "numpy")  # beside our own: what
 
 
 def version_line() -> str:
-    """Name and version of this project, of Python and of the libraries that decide what a run does."""
+    """Returns name and version of this project, of Python and of the libraries that decide what a run does."""
     versions = [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in VERSIONS_OF)]
     return f"{PROJECT} {version(PROJECT)} ({', '.join(versions)})"
 
 
 def with_shorthands(arguments: list[str]) -> list[str]:
-    """Settings by their own keys: `model=URI` names a model to `recipe=predict`, elsewhere it is a config group."""
+    """Returns the arguments with settings by their own keys: `model=URI` names a model to `recipe=predict`, elsewhere
+    `model` is a config group."""
     from pipeline.systems.registry import SYSTEMS, system
 
     for recipe in SYSTEMS:
@@ -39,19 +40,22 @@ def with_shorthands(arguments: list[str]) -> list[str]:
 
 
 def with_multirun_first(arguments: list[str]) -> list[str]:
-    """Has `-m` in front of all settings, as Hydra takes none after it where others stand before it."""
+    """Returns the arguments with `-m` in front of all settings, since Hydra takes none after it where others stand
+    before it."""
     return sorted(arguments, key=lambda argument: argument not in MULTIRUN)
 
 
 def stop(error: Exception) -> None:
-    """Leave with exit status 1 and one line; with HYDRA_FULL_ERROR=1 the traceback is shown instead."""
+    """Leaves with exit status 1 and one line. With HYDRA_FULL_ERROR=1 the error is raised, so that its traceback is
+    shown."""
     if os.environ.get(TRACEBACK) == "1":
         raise error
     sys.exit(f"error: {line_of_run(error)}")
 
 
 def run(settings: Any, current: Any) -> Any:
-    """The recipe of settings that were checked; torch is imported here at the earliest."""
+    """Runs the recipe of settings that were checked; torch is imported here at the earliest. Raises PipelineError where
+    a contender was chosen for other data."""
     from pipeline.host.out_of_memory import said_in_one_line
     from pipeline.settings.job import refuse_other_data
     from pipeline.systems.registry import function, system
@@ -62,7 +66,7 @@ def run(settings: Any, current: Any) -> Any:
 
 
 def job(config: Any) -> Any:
-    """One job: settings checked, its recipe run.
+    """Runs one job: checks its settings and runs its recipe.
 
     An error in a multirun is said at once, marked in the store and passed on to Hydra, which goes on with the others.
     """
@@ -85,7 +89,7 @@ def job(config: Any) -> Any:
 
 
 def failure(config: Any, current: Any, error: Exception) -> Exception:
-    """What a job of a multirun ends with; it is built so that it travels from any worker process."""
+    """Returns the error that a job of a multirun ends with. It is built so that it travels from any worker process."""
     from pipeline.host.errors import PipelineError
     from pipeline.tracking.failures import record_failure
 
@@ -115,7 +119,7 @@ def launch() -> None:
 
 
 def main() -> None:
-    """Exit status 0, or 1 with one line on standard error."""
+    """Runs the program. Its exit status is 0, or 1 with one line on standard error."""
     from pipeline.host.paths import refuse_shadowing
 
     if "--version" in sys.argv[1:]:

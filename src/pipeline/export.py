@@ -39,7 +39,7 @@ NOT_EXPORTED = ("config.yaml", "draws.csv")  # of a study, every draw: in the st
 
 
 def description(client: MlflowClient, run: MlflowRun) -> str:
-    """The whole of it, where the note that MLflow shows had to be cut."""
+    """Returns the whole description of a run, also where the note that MLflow shows had to be cut."""
     note = str(run.data.tags["mlflow.note.content"])
     if not note.endswith(CUT):
         return note
@@ -49,7 +49,8 @@ def description(client: MlflowClient, run: MlflowRun) -> str:
 
 
 def page(name: str, tags: Mapping[str, str], text: str, files: list[str], *, note: str = "") -> str:
-    """The Markdown of one result: how it was made, its figures, its tables, its files. note: after the commit."""
+    """Returns the Markdown of one result: how it was made, its figures, its tables, its files. note: stands after the
+    commit."""
     images = "\n".join(f"![{Path(f).stem}]({name}/{f})\n" for f in files if f.endswith(".svg"))
     links = "\n".join(f"* [{f}]({name}/{f})" for f in files)
     resumed = tags.get("resumed.git.commit")
@@ -64,7 +65,8 @@ def page(name: str, tags: Mapping[str, str], text: str, files: list[str], *, not
 
 
 def fetch(client: MlflowClient, run: MlflowRun, folder: Path) -> list[str]:
-    """Copy tables and SVG figures of a run into `folder`; returns their names."""
+    """Copies tables and SVG figures of a run into `folder` and returns their names. Those of an earlier export that the
+    run does not have are deleted."""
     with scratch_folder() as scratch:
         root = Path(client.download_artifacts(run.info.run_id, "", str(scratch)))
         artifacts = [p for p in sorted(root.rglob("*")) if p.suffix in EXPORTED and p.name not in NOT_EXPORTED]
@@ -80,7 +82,7 @@ def fetch(client: MlflowClient, run: MlflowRun, folder: Path) -> list[str]:
 
 
 def export(name: str, folder: Path) -> Path:
-    """Write page and files; returns the page's path."""
+    """Writes page and files of a run; returns the page's path. Raises PipelineError where no run has that name."""
     client = open_store(None)
     run = ended_parent(client, name)
     files = fetch(client, run, folder / name)
@@ -95,9 +97,9 @@ def export(name: str, folder: Path) -> Path:
 
 
 def export_again(folder: Path) -> Path:
-    """Write page and tables again from the files of an earlier export; returns the page's path.
+    """Writes page and tables again from the files of an earlier export; returns the page's path.
 
-    Raises PipelineError where they do not hold what is needed.
+    Raises PipelineError where the files do not hold what is needed.
     """
     from pipeline.multirun.recompute import COMMIT, command_on, remade, write_files
 
@@ -120,7 +122,7 @@ def export_again(folder: Path) -> Path:
 
 
 def usage() -> str:
-    """How the program is called, and the names that it may be given."""
+    """Says how the program is called, and the names that it may be given."""
     names = [str(run.info.run_name) for run in ended_parents(open_store(None))]
     return f"{(__doc__ or '').splitlines()[0]} Names: {alphabetical(names)}"
 

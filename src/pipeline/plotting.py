@@ -52,7 +52,7 @@ def new_axes(title: str, *, x: str, y: str, rows: int = 1, height: float = 4.0) 
 
 
 class Grid(NamedTuple):
-    """The place of panels: up to `columns` in a row.
+    """Says where panels stand: up to `columns` in a row.
 
     size: of a panel, margin: of what is around all panels, both (width, height) in inches. titles: of panels, above the
     middle of their axes, or flush right, which leaves room for longer ones where names stand at the left of the axes.
@@ -80,18 +80,19 @@ def new_panels(names: Sequence[str], title: str, *, x: str, y: str, grid: Grid) 
 
 
 def legend(panel: Axes, **place: Any) -> None:
-    """A legend of one panel. place: as `Axes.legend` takes it."""
+    """Adds a legend to one panel. place: as `Axes.legend` takes it."""
     panel.legend(fontsize=SMALL_SIZE, **place)
 
 
 def legend_beside(figure: Figure) -> None:
-    """One legend at the right for all panels, which have the same lines."""
+    """Adds one legend at the right for all panels, which have the same lines."""
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right upper", fontsize=SMALL_SIZE)
 
 
 def legend_below(figure: Figure, note: str = "") -> None:
-    """One legend under all panels, which have the same lines, so that it hides none of them; and a note over it."""
+    """Adds one legend under all panels, which have the same lines, so that it hides none of them; the note stands over
+    it."""
     handles, labels = figure.axes[0].get_legend_handles_labels()
     places = {"loc": "outside lower center", "ncols": len(labels)}
     figure.legend(handles, labels, **places, fontsize=SMALL_SIZE, title=note or None, title_fontsize=SMALL_SIZE)
@@ -113,12 +114,12 @@ def line(panel: Axes, index: int, x: ArrayLike, y: ArrayLike, label: str, *, mar
 
 
 def band(panel: Axes, index: int, x: ArrayLike, low: ArrayLike, high: ArrayLike, label: str | None = None) -> None:
-    """An interval about the line of that index, in its colour."""
+    """Draws an interval about the line of that index, in its colour."""
     panel.fill_between(x, low, high, color=colour(index), alpha=0.15, linewidth=0, label=label)
 
 
 def curve(panel: Axes, index: int, rows: pd.DataFrame, x: str, label: str, *, markers: bool) -> None:
-    """A line with its interval as a band; missing intervals draw no band.
+    """Draws a line with its interval as a band; missing intervals draw no band.
 
     rows: a table with the columns `x`, error, error_low and error_high.
     """
@@ -128,14 +129,14 @@ def curve(panel: Axes, index: int, rows: pd.DataFrame, x: str, label: str, *, ma
 
 
 def whole_ticks(panel: Axes) -> None:
-    """Ticks of the x axis are whole numbers."""
+    """Puts the ticks of the x axis at whole numbers."""
     from matplotlib.ticker import MaxNLocator
 
     panel.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 def written_out(panel: Axes, ticks: Sequence[float]) -> None:
-    """Ticks of a logarithmic x axis stand at these values alone, each written out."""
+    """Puts the ticks of a logarithmic x axis at these values alone, each written out."""
     from matplotlib.ticker import NullFormatter, ScalarFormatter
 
     panel.set_xticks(ticks)
@@ -151,8 +152,8 @@ def single_value(drawn: Any) -> float | None:
 
 
 def widened(panel: Axes, **drawn: Any) -> None:
-    """Gives a logarithmic axis, `x` or `y`, limits of its own where what is drawn along it is a single value: by the
-    rounding of the transform Matplotlib may find two, with no room between them. Call it once all is drawn."""
+    """Gives a logarithmic axis, `x` or `y`, limits of its own where what is drawn along it is a single value. By the
+    rounding of the transform Matplotlib may find two values, with no room between them. Call it once all is drawn."""
     single = {name: single_value(values) for name, values in drawn.items()}
     alone = {name: value for name, value in single.items() if value is not None}
     for name in alone:  # all of them first: to set the limits of one axis scales the others
@@ -161,8 +162,8 @@ def widened(panel: Axes, **drawn: Any) -> None:
 
 
 def few_ticks(axis: Any) -> None:
-    """Ticks of a logarithmic axis over less than `NARROW` times its least value are a few round numbers; those between
-    powers of ten would run into one another there. Call it once all is drawn."""
+    """Puts a few round numbers at the ticks of a logarithmic axis over less than `NARROW` times its least value. The
+    ticks between powers of ten would run into one another there. Call it once all is drawn."""
     from matplotlib.ticker import MaxNLocator, NullLocator, StrMethodFormatter
 
     low, high = axis.get_view_interval()
@@ -173,7 +174,8 @@ def few_ticks(axis: Any) -> None:
 
 
 def save_svg(figure: Figure, path: Path, salt: str) -> None:
-    """The same figure gives the same file: names inside it are drawn by chance where no salt is given."""
+    """Writes the figure as SVG. The same figure gives the same file: names inside it are drawn by chance where no salt
+    is given."""
     from matplotlib import rc_context
 
     with rc_context({"svg.hashsalt": salt}):
@@ -181,7 +183,7 @@ def save_svg(figure: Figure, path: Path, salt: str) -> None:
 
 
 def date_axis(panel: Axes, x: np.ndarray) -> None:
-    """Dates are written as short as they can be."""
+    """Writes the dates of an x axis as short as they can be; any other axis is left alone."""
     from matplotlib.dates import ConciseDateFormatter
 
     if x.dtype.kind == "M":
@@ -189,19 +191,21 @@ def date_axis(panel: Axes, x: np.ndarray) -> None:
 
 
 def spread(places: np.ndarray, most: int) -> np.ndarray:
-    """Up to `most` of the places, spread over all."""
+    """Returns up to `most` of the places, spread over all."""
     return places[np.unique(np.linspace(0, len(places) - 1, min(most, len(places))).astype(int))]
 
 
 def varying(drawn: Sequence[np.ndarray]) -> np.ndarray:
-    """(feature,): whether anything drawn of it, in arrays (time, feature), differs from the rest of it."""
+    """Returns for each feature, (feature,), whether anything drawn of it differs from the rest of it. drawn: arrays
+    (time, feature)."""
     rows = np.concatenate(drawn)
     low, high = np.fmin.reduce(rows), np.fmax.reduce(rows)
     return ~(high - low <= SAME_LINE * np.maximum(np.abs(low), np.abs(high)))
 
 
 def not_drawn(features: Sequence[str], varies: np.ndarray) -> str:
-    """The names of what is constant, where anything varies."""
+    """Says which features are constant and not drawn, where anything varies; the text is empty where nothing varies or
+    nothing is constant."""
     constant = [features[i] for i in np.flatnonzero(~varies).tolist()] if varies.any() else []
     return textwrap.shorten(f"constant, not drawn: {', '.join(constant)}", 90, placeholder=" …") if constant else ""
 
@@ -209,8 +213,8 @@ def not_drawn(features: Sequence[str], varies: np.ndarray) -> str:
 def feature_panels(
     features: Sequence[str], units: Sequence[str], varies: np.ndarray, *, title: str, x: str, most: int = 4
 ) -> tuple[Figure, list[tuple[Axes, int]]]:
-    """A panel for each of up to `most` features that vary, with its name and unit and its place among all; for constant
-    ones where none varies."""
+    """Returns a figure and a panel for each of up to `most` features that vary, with the feature's place among all;
+    each panel has the name and unit of its feature. Where no feature varies the panels are those of constant ones."""
     chosen = spread(np.flatnonzero(varies if varies.any() else ~varies), most)
     figure, axes = new_axes(title, x=x, y="", rows=len(chosen), height=1.6 * len(chosen) + 1)
     for panel, i in zip(axes, chosen, strict=True):
@@ -227,7 +231,7 @@ def feature_figure(
     title: str,
     x: tuple[str, np.ndarray],
 ) -> Figure:
-    """A panel for each feature that varies in `values` (time, feature), as `draw` fills it, and one legend below.
+    """Draws a panel for each feature that varies in `values` (time, feature), as `draw` fills it, and one legend below.
 
     x: the name of the x axis and the times on it.
     """

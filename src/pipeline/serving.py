@@ -54,7 +54,7 @@ def options() -> argparse.Namespace:
 
 
 def application(chosen: argparse.Namespace) -> Any:
-    """What answers requests with the model that was chosen. Raises PipelineError when it cannot be loaded."""
+    """Returns what answers requests with the model that was chosen. Raises PipelineError when it cannot be loaded."""
     import torch
     from mlflow.pyfunc import scoring_server
 
@@ -87,7 +87,8 @@ def serve(app: Any, chosen: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Exit status 1 with one line when the model cannot be loaded, or a file here hides a package of this project."""
+    """Serves the model that the command line names. Exits with status 1 and one line when the model cannot be loaded,
+    or a file here hides a package of this project."""
     prepare_environment()
     try:
         refuse_shadowing()  # before anything of the package `models` is imported

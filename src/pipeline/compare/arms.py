@@ -27,8 +27,8 @@ def plain(key: str, value: Any) -> str:
 
 
 def swept_values(overrides: Sequence[str]) -> dict[str, list[str]]:
-    """Returns every key of the command line with the values that it takes, one or several; of a key given twice the
-    last.
+    """Returns every key of the command line with the values that it takes, one or several. Of a key that is given twice
+    the last counts.
 
     Raises HydraException for what cannot be parsed.
     """
@@ -74,9 +74,12 @@ def arm_of(arm: str | None, choices: Mapping[str, Any], settings: Any, compariso
 
 
 def told_apart(arm: str | None, figure: str, keys: Sequence[str], comparison: Comparison | None) -> set[str]:
-    """Returns those of the keys that have a column of their own in the tables of a multirun: all but these say what
-    else was varied. `figure` is `compare.figure`: by epoch and by contender the number of frequencies has none, by
-    seconds the epochs have one."""
+    """Returns those of the keys that have a column of their own in the tables of a multirun, or that tell no jobs
+    apart. The other keys say what else was varied.
+
+    figure: `compare.figure`. By epoch and by contender the number of frequencies has no column; by seconds the epochs
+    have one.
+    """
     groups = () if comparison is None else comparison.groups
     own = {"data", "seed"}
     own |= {comparison.counted} if comparison is not None and figure == "count" else set()

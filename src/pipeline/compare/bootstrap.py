@@ -71,7 +71,7 @@ def paired_rows(
     *,
     stand_in: bool,
 ) -> Any:
-    """Returns the rows of some pairs of arms, the second of each as `arm`, with p adjusted by Holm over these.
+    """Returns the rows of some pairs of arms, the second of each as `arm`, with p adjusted by Holm over these pairs.
     stand_in: the data are generated in place of real ones and give no claim."""
     rows = [{"arm": second, "against": first, "difference": whole[second] - whole[first],
              **difference_of(drawn[second] - drawn[first])} for first, second in pairs]  # fmt: skip

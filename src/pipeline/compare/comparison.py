@@ -22,7 +22,7 @@ def stored_error(value: float) -> float:
 
 @dataclass(frozen=True)
 class Agreement:
-    """A column of whole numbers in which jobs on the same data have to agree, else their errors do not compare.
+    """Names a column of whole numbers in which jobs on the same data have to agree, else their errors do not compare.
 
     broken: what is said where they do not. value: what stands before the numbers. advice: what to do.
     """
@@ -35,7 +35,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The headline metric of a system, its direction, and the columns of its jobs.
+    """Holds the headline metric of a system, its direction, and the columns of its jobs.
 
     metric: of the test part, as it is logged; tables have it under the last word of its name.
     chosen_by: the tag of a job with the same on the validation part, by which the best job and version are chosen.
@@ -96,17 +96,17 @@ class Comparison:
 
     @property
     def word(self) -> str:
-        """What the metric is called in sentences: an error, or its label without unit where higher is better."""
+        """The name of the metric in sentences: an error, or its label without unit where higher is better."""
         return self.label.partition(" (")[0] if self.higher_is_better else "error"
 
     @property
     def keys(self) -> list[str]:
-        """What jobs are told apart by; those that agree in all of it are pooled."""
+        """The columns that tell jobs apart; jobs that agree in all of them are pooled."""
         return ["data", "arm", *self.apart, "count", "seed"]
 
     @property
     def at_end(self) -> tuple[str, ...]:
-        """The last of its own columns."""
+        """The column of the system's own that stands last in tables, if there is one."""
         return () if self.agreement is None else (self.agreement.column,)
 
     def rank(self, value: float) -> float:
@@ -116,7 +116,8 @@ class Comparison:
 
 def check_ratios(compare: Any, comparison: Comparison) -> None:
     """Raises PipelineError where `compare` asks for ratios of a metric of which higher values are better: a ratio below
-    one would count as better; the front of errors and seconds is of errors too."""
+    one would count as better. It raises PipelineError too for the front of errors and seconds, which is of errors
+    alone."""
     if not comparison.higher_is_better:
         return
     sides = [

@@ -36,7 +36,8 @@ def share_of(flags: np.ndarray) -> float:
 
 
 def jobs_of_two_arms(jobs: pd.DataFrame, baseline: str, challenger: str) -> pd.DataFrame:
-    """The jobs of the two arms; ValueError when a column or an arm lacks, or a seed occurs twice."""
+    """Returns the jobs of the two arms. Raises ValueError where a column or an arm lacks, the arms are the same, or a
+    seed occurs twice."""
     lacking = [name for name in JOB_COLUMNS if name not in jobs.columns]
     if lacking:
         raise ValueError(f"compare: the table of jobs has no column {', '.join(lacking)}; add it")

@@ -16,10 +16,10 @@ RESAMPLES = 9999
 
 def count_that_reaches(counts: np.ndarray, log_errors: np.ndarray, log_level: np.ndarray) -> np.ndarray:
     """Returns the smallest count, (…), interpolated in log-log, at which the curve has fallen to the level; infinity
-    if never.
+    where it never does.
 
-    counts (count,) ascending; log_errors (…, count); log_level (…). A curve that rises again later makes no difference;
-    where the first count is at the level already, it is the answer (an upper bound). Equal up to 1e-12 is reached.
+    counts (count,) ascending; log_errors (…, count); log_level (…). A curve that rises again later makes no difference.
+    Where the first count is at the level already, it is the answer (an upper bound). Equal up to 1e-12 is reached.
     """
     if not len(counts):
         return np.full(log_level.shape, math.inf)
@@ -34,14 +34,16 @@ def count_that_reaches(counts: np.ndarray, log_errors: np.ndarray, log_level: np
 
 
 def _log_errors(jobs: pd.DataFrame, arm: str, seeds: np.ndarray) -> pd.DataFrame:
-    """(seed, count): NaN where there is no usable draw; counts without any are left out."""
+    """Returns the logs of the errors of an arm, (seed, count). They are NaN where there is no usable draw; counts
+    without any are left out."""
     usable = jobs_of_arm(jobs.loc[is_usable(jobs)], arm)
     logs = usable.assign(log=np.log(usable["error"].to_numpy(dtype=np.float64)))
     return logs.pivot(index="seed", columns="count", values="log").reindex(seeds).sort_index(axis=1)
 
 
 def _weighted_means(logs: pd.DataFrame, weights: np.ndarray) -> np.ndarray:
-    """(resample, count): means over the seeds, each as often as it was drawn; NaN where none of them has a value."""
+    """Returns the means over the seeds, (resample, count), with each seed as often as it was drawn; NaN where no seed
+    that was drawn has a value."""
     total = weights @ logs.notna().to_numpy(dtype=np.float64)
     return weights @ logs.fillna(0.0).to_numpy(dtype=np.float64) / np.where(total > 0, total, math.nan)
 

@@ -15,7 +15,7 @@ WORDS = ("run", "run_id", "data", "arm", "overrides", "varied")  # columns of an
 
 
 class Remade(NamedTuple):
-    """Tables and figures by file name, and the words of a page."""
+    """Holds tables and figures by file name, and the words of a page."""
 
     tables: dict[str, pd.DataFrame]
     figures: dict[str, Figure]
@@ -23,7 +23,8 @@ class Remade(NamedTuple):
 
 
 def typed(texts: list[str]) -> list[Any]:
-    """Truth values, whole numbers or floats to the last digit, whichever all of them are; else the words. "" is NaN."""
+    """Returns truth values, whole numbers or floats to the last digit, whichever all texts are; else the texts. An
+    empty text is NaN among numbers."""
     if set(texts) <= {"True", "False"}:
         return [text == "True" for text in texts]
     for kind in (int, float):
@@ -35,7 +36,8 @@ def typed(texts: list[str]) -> list[Any]:
 
 
 def read_table(path: Path, words: Sequence[str] = ()) -> pd.DataFrame:
-    """A table, its numbers to the last digit, no gaps in its words. Raises PipelineError where it is missing.
+    """Returns a table with its numbers to the last digit and no gaps in its words. Raises PipelineError where it is
+    missing.
 
     words: columns of words beside `WORDS`, as `Comparison.words` names them.
     """

@@ -28,10 +28,11 @@ class Saved(NamedTuple):
 
 
 def save(path: Path, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
-    """Write `tensors` and JSON `values`; the final name appears only when every byte is on disk.
+    """Writes `tensors` and JSON `values`; the final name appears only when every byte is on disk.
 
-    The file notes the name of its folder, that of its run: copied to another run it is refused. Of several ranks rank 0
-    alone writes. Raises PipelineError when it cannot be written; the file before it stays whole.
+    The file notes the name of its folder, which is that of its run: a file that was copied to another run is refused.
+    Of several ranks rank 0 alone writes. Raises PipelineError when the file cannot be written; the file before it stays
+    whole.
     """
     if rank() > 0:
         return
@@ -51,7 +52,8 @@ def save(path: Path, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -
 
 
 def find(path: Path) -> Saved | None:
-    """What `load` gives, None where there is no file. Of several ranks rank 0 alone looks, and tells the others."""
+    """Returns what `load` gives, None where there is no file. Of several ranks rank 0 alone looks, and tells the
+    others."""
     if world() == 1:
         return load(path) if path.exists() else None
     if rank() == 0 and path.exists():
@@ -63,7 +65,7 @@ def find(path: Path) -> Saved | None:
 
 
 def read(file: IO[bytes]) -> tuple[Saved, str]:
-    """What is in a checkpoint, and whose it is."""
+    """Returns what is in a checkpoint, and the name of the run that it belongs to."""
     with np.load(file, allow_pickle=False) as opened:
         arrays = {name: opened[name] for name in opened.files}
     values = json.loads(str(arrays.pop(VALUES)))
@@ -72,7 +74,8 @@ def read(file: IO[bytes]) -> tuple[Saved, str]:
 
 
 def load(path: Path) -> Saved:
-    """Raises PipelineError for a file that is cut short, was not written by `save`, or is another run's."""
+    """Returns what is in a checkpoint. Raises PipelineError for a file that is cut short, was not written by `save`, or
+    belongs to another run."""
     try:
         with path.open("rb") as opened:
             saved, owner = read(opened)
@@ -87,7 +90,8 @@ def load(path: Path) -> Saved:
 
 @contextmanager
 def fitting(path: Path) -> Iterator[None]:
-    """What is read from a checkpoint is put in place. Raises PipelineError where it does not fit the model."""
+    """Guards the block in which what was read from a checkpoint is put in place. Raises PipelineError where the
+    checkpoint does not fit the model."""
     try:
         yield
     except (RuntimeError, KeyError, TypeError, ValueError) as error:

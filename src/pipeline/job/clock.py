@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 @dataclass
 class Clock:
-    """Logged as `<stage>/seconds` when a stage ends (those before the run began, at its begin)."""
+    """Holds the seconds of each stage. They are logged as `<stage>/seconds` when the stage ends; those of stages before
+    the run began are logged at its begin."""
 
     run: Run | None = None
     title: str = ""

@@ -12,19 +12,20 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Decision:
-    """The name of the value that decides which model is kept, and whether lower or higher values are better."""
+    """Holds the name of the value that decides which model is kept, and says whether lower or higher values are
+    better."""
 
     name: str
     better: Literal["lower", "higher"] = "lower"
 
     def cost(self, values: Mapping[str, float]) -> float:
-        """The value with the sign with which lower is better."""
+        """Returns the value that decides, with the sign with which lower is better."""
         return values[self.name] if self.better == "lower" else -values[self.name]
 
 
 @dataclass(frozen=True)
 class EpochRow:
-    """One row of a learning curve: after an epoch, or after so many steps.
+    """Holds one row of a learning curve: after an epoch, or after so many steps.
 
     epoch, step: how many of them are done. values: what was measured, by name. learning_rate: the one of the step that
     follows. accepted: False where the epoch ended worse or not finite and was taken back; then the values are those of
@@ -46,12 +47,15 @@ class EpochRow:
 
 @dataclass(frozen=True)
 class Measures:
-    """What the rows of a curve hold.
+    """Says what the rows of a curve hold.
 
     evaluate: measures the model as it stands, for example on validation data. Of several processes each measures the
-        same values. Not called again for an epoch that was taken back.
-    on_row: is told of every row, and on a resumed run of the earlier ones once more.
+    same values. It is not called again for an epoch that was taken back.
+
+    on_row: is told of every row, and on a resumed run of the earlier rows once more.
+
     decides: which of the values decides what model is kept; None keeps the last.
+
     training: the name that the training error has among the values.
     """
 
@@ -63,7 +67,7 @@ class Measures:
 
 @dataclass
 class Progress:
-    """How far a training has come. learning_rate: halved where an epoch was taken back, before any schedule.
+    """Says how far a training has come. learning_rate: halved where an epoch was taken back, before any schedule.
 
     steps: of the optimiser, those that were taken back and those that were not finite among them. best: the parameters
     and buffers of the row that is kept, none where nothing decides. train: the training error of the last row that was
@@ -84,7 +88,7 @@ class Progress:
         return self.rows[self.best_row]
 
     def values(self) -> dict[str, Any]:
-        """All but the parameters, for JSON."""
+        """Returns all but the parameters, for JSON."""
         rows = [asdict(row) for row in self.rows]
         others = {k: v for k, v in vars(self).items() if k not in ("rows", "best")}
         return {"rows": rows, **others}
@@ -96,16 +100,16 @@ def row_of(values: Mapping[str, Any]) -> EpochRow:
 
 
 def progress_of(values: Mapping[str, Any]) -> Progress:
-    """The inverse of `Progress.values`, without the best model."""
+    """Returns the progress that gave these `Progress.values`, without the best model."""
     rows = [row_of(row) for row in values["rows"]]
     return Progress(**{**values, "rows": rows, "summed": tuple(values["summed"])})
 
 
 def no_worse(error: float, before: float) -> bool:
-    """Finite, and not above `before`; any finite error is no worse than one that is not."""
+    """Returns whether an error is finite and not above `before`; any finite error is no worse than one that is not."""
     return math.isfinite(error) and not error > before
 
 
 def better(cost: float, best: float) -> bool:
-    """Finite, and below `best`; any finite cost is better than one that is not."""
+    """Returns whether a cost is finite and below `best`; any finite cost is better than one that is not."""
     return math.isfinite(cost) and not cost >= best

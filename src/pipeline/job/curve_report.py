@@ -24,7 +24,8 @@ def curve_table(progress: Progress) -> pd.DataFrame:
 
 
 def log_curve(here: Study, progress: Progress, labels: Mapping[str, str], title: str) -> None:
-    """The curve as data and as a figure. labels: what its columns are called there, a panel each."""
+    """Logs the curve as data and as a figure. labels: what its columns are called in the figure, which has a panel for
+    each."""
     table = curve_table(progress)
     here.run.table(table, f"curves/{title}.csv")
     here.run.figure(curve_figure(table, progress.kept.step, labels, f"{here.title}: {title}"), f"figures/{title}")

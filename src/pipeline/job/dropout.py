@@ -13,8 +13,11 @@ from models.runtime.seeding import derived
 
 
 def drops_units(model: nn.Module) -> bool:
-    """Whether a module of the model is a dropout layer, has a number `dropout` above 0 as recurrent layers do, or says
-    by a true `draws` that it too draws from torch's global generator while training."""
+    """Returns whether a module of the model draws from torch's global generator while training.
+
+    Such a module is a dropout layer, has a number `dropout` above 0 as recurrent layers do, or says by a true `draws`
+    that it draws.
+    """
     for module in model.modules():
         if getattr(module, "draws", False) is True:
             return True
@@ -26,8 +29,8 @@ def drops_units(model: nn.Module) -> bool:
 
 @contextmanager
 def repeatable(seed: int, step: int, device: torch.device) -> Iterator[None]:
-    """In the block torch's global generators stand where seed, step and the rank of this process put them; after it
-    where they stood before."""
+    """Puts torch's global generators, in the block, where seed, step and the rank of this process put them. After the
+    block they stand where they stood before."""
     number = derived(seed, f"dropout/{step}/{rank()}")
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.default_generator.manual_seed(number)

@@ -13,7 +13,7 @@ from models.runtime.objective import EpochObjective, Objective
 
 
 class Feed:
-    """Batches in groups of `accumulate`, one group for each step; the last group of an epoch may be smaller.
+    """Gives batches in groups of `accumulate`, one group for each step; the last group of an epoch may be smaller.
 
     epoch: how many are done. consumed: batches of the epoch that has begun.
     """
@@ -25,7 +25,8 @@ class Feed:
         self._open: Iterator[Any] | None = None
 
     def take(self) -> list[Any]:
-        """The batches of the next step, none at the end of the epoch. Raises ValueError for an epoch without any."""
+        """Returns the batches of the next step, none at the end of the epoch. Raises ValueError for an epoch without
+        any."""
         group = list(islice(self._open or self._begin(), self.accumulate))
         if not group and not self.consumed:
             raise ValueError("an epoch of training has no batch; give data to train on")
@@ -33,15 +34,16 @@ class Feed:
         return group
 
     def close(self) -> None:
-        """End the epoch; the next group is the first of the next one."""
+        """Ends the epoch; the next group is the first of the next epoch."""
         self.epoch, self.consumed, self._open = self.epoch + 1, 0, None
 
     def state(self) -> Tensor:
-        """The generator's state from which the epoch that has begun, or else the next one, is drawn."""
+        """Returns the generator's state from which the epoch that has begun is drawn; where none has begun, that for
+        the next epoch."""
         return self.generator.get_state() if self._open is None else self._beginning
 
     def restore(self, state: Tensor, *, epoch: int, consumed: int) -> None:
-        """Go to where `epoch` and `consumed` were those numbers; `state` is what `state()` was then."""
+        """Goes to where `epoch` and `consumed` were those numbers; `state` is what `state()` was then."""
         self.generator.set_state(state)
         self.epoch, self.consumed, self._open = epoch, consumed, None
         if consumed:

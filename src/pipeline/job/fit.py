@@ -28,7 +28,8 @@ SMALLEST_STEP = 2.0**-12  # of the learning rate, after which training ends; as 
 
 
 class Fit:
-    """Minimise an objective, and keep the model of the best row of its curve; the one before training is a candidate.
+    """Minimises an objective, and keeps the model of the best row of its curve; the model before training is a
+    candidate.
 
     After an epoch (or `evaluate_every` steps) whose training error rose or is not finite the model goes back to where
     it was before, the optimiser forgets its moments, and the learning rate is halved. With a `path` the state is
@@ -63,7 +64,8 @@ class Fit:
         return self.objective.model
 
     def run(self) -> Progress:
-        """The learning curve; the objective's model is left with the parameters that are kept, ready to predict."""
+        """Trains, and returns the learning curve; the objective's model is left with the parameters that are kept,
+        ready to predict."""
         self._begin()
         with self._bar() as bar:
             while not self._ended():
@@ -101,7 +103,7 @@ class Fit:
         return self.settings.patience is not None and waited >= self.settings.patience
 
     def _epoch(self) -> None:
-        """Steps up to the next row of the curve, and that row."""
+        """Takes the steps up to the next row of the curve, and records that row."""
         finite = self._descend()
         if self.progress.steps == self.progress.rows[-1].step:
             return
@@ -118,7 +120,7 @@ class Fit:
         return no_worse(train, self.progress.train if self.settings.accept == "no_worse" else math.inf)
 
     def _descend(self) -> bool:
-        """Steps until a row is due; False as soon as a gradient is not finite."""
+        """Takes steps until a row is due; returns False as soon as a gradient is not finite."""
         self.model.train()
         by_epoch = self.settings.evaluate_every is None
         while not self._spent():
@@ -142,7 +144,7 @@ class Fit:
         return every is not None and self.progress.steps % every == 0
 
     def _step(self, batches: list[Any]) -> bool:
-        """One step; False where its gradient is not finite."""
+        """Takes one step; returns False where its gradient is not finite."""
         sums = self.stepper.take(batches, largest=self.progress.learning_rate, step=self.progress.steps)
         self.progress.steps += 1
         if sums is not None and self.refreshed is None:
@@ -150,7 +152,7 @@ class Fit:
         return sums is not None
 
     def _refresh(self, *, solve: bool = True) -> float | None:
-        """The training error of the model as it stands, None where the objective does not give it."""
+        """Returns the training error of the model as it stands, None where the objective does not give it."""
         if self.refreshed is None:
             return None
         train = self.refreshed.refresh(solve=solve)
@@ -159,12 +161,14 @@ class Fit:
         return train
 
     def _train_error(self) -> float:
-        """Of the model as it stands, or else the mean over the batches since the last row."""
+        """Returns the training error of the model as it stands. Where the objective does not give it, it is the mean
+        over the batches since the last row."""
         train = self._refresh()
         return float(Loss(*self.summed).mean) if train is None else train
 
     def _step_back(self) -> None:
-        """The model and all that was found along the data are those of the last row; nothing is computed anew."""
+        """Puts the model, and all that was found along the data, back to those of the last row; nothing is computed
+        anew."""
         self.model.load_state_dict(self.start)
         if self.refreshed is not None:
             self.refreshed.recall(self.remembered)
@@ -174,7 +178,7 @@ class Fit:
         self.progress.learning_rate /= 2
 
     def _say_not_finite(self) -> None:
-        """What was taken back, and the learning rate with which training goes on, if it does."""
+        """Says what was taken back, and the learning rate with which training goes on, if it does."""
         halved = "" if self._ended() else f", learning rate halved to {self.progress.learning_rate:g}"
         tqdm.write(f"{self._place()}: loss or gradient is not finite; taken back{halved}")
 
@@ -183,7 +187,7 @@ class Fit:
         return f"epoch {self.feed.epoch}" if by_epoch else f"step {self.progress.steps}"
 
     def _record(self, train: float | None, *, accepted: bool) -> None:
-        """A row of the curve; without a training error it has what `evaluate` measures alone."""
+        """Adds a row to the curve; without a training error the row has what `evaluate` measures alone."""
         progress, decides = self.progress, self.measures.decides
         if self.refreshed is None:  # rounding may have given each rank a model of its own; a refresh takes the first's
             take_from_first_rank(self.model.state_dict().values())
@@ -208,7 +212,7 @@ class Fit:
         return values | dict(self.measures.evaluate())
 
     def _mark(self) -> None:
-        """Where the next step back leads to."""
+        """Marks the place that the next step back leads to."""
         if self.refreshed is not None:
             self.remembered = self.refreshed.remembered()
         self.start = snapshot(self.model)
@@ -252,7 +256,7 @@ class Fit:
         bar.update((row.epoch if self.settings.evaluate_every is None else row.step) - bar.n)
 
     def _say_why(self) -> None:
-        """Where training ended early."""
+        """Says where training ended early, and why."""
         title, decides = self.settings.title or "training", self.measures.decides
         if self._stuck():
             tqdm.write(f"{title} ended at {self._place()}: {self._stuck_by()}")

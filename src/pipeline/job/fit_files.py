@@ -28,7 +28,7 @@ def section(tensors: Mapping[str, Tensor], prefix: str) -> Snapshot:
 
 @dataclass
 class FitFiles:
-    """The state of a training at `path`, and beside it the best model, named by its row.
+    """Keeps the state of a training at `path`, and beside it the best model, named by its row.
 
     The best model is written when it changes, before the state that names it; the one before is deleted after that, so
     that at every moment the state's own best model is there.
@@ -43,7 +43,8 @@ class FitFiles:
     def save(
         self, progress: Progress, feed: Feed, model: nn.Module, optimiser: torch.optim.Optimizer, *, start: Snapshot
     ) -> None:
-        """start: the model at the last row, where steps were taken since; empty where none were."""
+        """Writes the state of a training. start: the model at the last row, where steps were taken since; empty where
+        none were."""
         tensors = {f"model/{k}": v for k, v in model.state_dict().items()}
         tensors |= {f"start/{k}": v for k, v in start.items()}
         for index, state in optimiser.state_dict()["state"].items():
@@ -66,7 +67,7 @@ class FitFiles:
     def restore(
         self, saved: checkpoint.Saved, feed: Feed, model: nn.Module, optimiser: torch.optim.Optimizer
     ) -> tuple[Progress, Snapshot]:
-        """Put the state in place; returns how far it had come, without the best model, and the model at its last row
+        """Puts the state in place. Returns how far it had come, without the best model, and the model at its last row
         where steps were taken since."""
         values, tensors = dict(saved.values), saved.tensors
         model.load_state_dict(section(tensors, "model/"))
@@ -80,7 +81,8 @@ class FitFiles:
         return progress_of(values), section(tensors, "start/")
 
     def best(self, saved: checkpoint.Saved, device: torch.device) -> Snapshot:
-        """The best model of that state, empty where nothing decides. Raises PipelineError where its file is missing."""
+        """Returns the best model of that state, empty where nothing decides. Raises PipelineError where its file is
+        missing."""
         if not saved.values.get("best"):
             return {}
         row = saved.values["best_row"]

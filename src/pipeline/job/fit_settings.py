@@ -16,7 +16,7 @@ from pipeline.settings.fields import RULE, Rule, rules_of, setting
 
 @dataclass(frozen=True)
 class FitSettings:
-    """How to train.
+    """Says how to train.
 
     epochs, steps: training ends with whichever comes first. optimizer: see `job.optimisers`. clip: the largest norm of
     a gradient, infinity for no clipping. accept: "no_worse" takes an epoch back whose training error rose or is not
@@ -48,14 +48,14 @@ class FitSettings:
 
 
 def check_values(settings: FitSettings) -> None:
-    """Raise PipelineError for a value that no training can follow, whatever is trained."""
+    """Raises PipelineError for a value that no training can follow, whatever is trained."""
     for name, rule in rules_of(FitSettings).items():
         rule.check(f"training: {name}", getattr(settings, name))
     share_of_rate(settings.schedule, 0, total=settings.steps, warmup=settings.warmup)
 
 
 def check_settings(settings: FitSettings, objective: Objective, measures: Measures) -> None:
-    """Raise PipelineError for settings that the objective or the machine cannot follow, or no training can."""
+    """Raises PipelineError for settings that the objective or the machine cannot follow, or that no training can."""
     check_values(settings)
     if settings.accept == "no_worse" and not isinstance(objective, RefreshedObjective):
         raise PipelineError("accept=no_worse compares training errors, which this objective does not give; use always")

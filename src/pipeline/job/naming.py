@@ -17,8 +17,8 @@ SAYS_NOTHING = ("experiment", "run_name", "resume", "threads", "device", "extens
 
 
 def short_word(word: str) -> str:
-    """Returns a word without brackets and quotes; what is long or has other marks is cut and ends in four digits of its
-    hash."""
+    """Returns a word without brackets and quotes. A word that is long or has other marks is cut and ends in four digits
+    of its hash."""
     plain = re.sub(r"""[\[\]{}'" ]""", "", word)
     if re.fullmatch(rf"[\w.,:=+-]{{1,{LONGEST_WORD}}}", plain):
         return plain
@@ -26,18 +26,18 @@ def short_word(word: str) -> str:
 
 
 def is_said(key: str) -> bool:
-    """Returns whether the name of every run says a setting, or the setting says nothing of its result."""
+    """Returns whether the name of every run says a setting, or the setting says nothing of the run's result."""
     return key in SAID_ALREADY or key.split(".")[0].split("/")[0] in SAYS_NOTHING
 
 
 def word_of(key: str, value: str) -> str:
-    """Returns a setting by the end of its key, as a name has it."""
+    """Returns a setting as a name has it, by the end of its key."""
     return short_word(".".join(key.split(".")[-2:]) + f"={value}")
 
 
 def words_typed(overrides: Sequence[str]) -> list[str]:
-    """Returns the settings that were typed and that the rest of a run's name does not say; of one that was typed twice
-    the last."""
+    """Returns the settings that were typed and that the rest of a run's name does not say. Of a setting that was typed
+    twice the last counts."""
     values: dict[str, str] = {}
     for override in overrides:
         key, _, value = override.lstrip("+~").partition("=")

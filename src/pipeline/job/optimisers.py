@@ -23,7 +23,8 @@ DECAYING = ("adamw",)  # decoupled from the gradient (Loshchilov and Hutter 2019
 
 
 def check_optimiser(name: str, *, weight_decay: float, preconditioned: bool) -> None:
-    """Raise PipelineError for an unknown name and for what the optimiser of that name does not do."""
+    """Raises PipelineError for an unknown name, and for a decay or a preconditioner that the optimiser does not take or
+    lacks."""
     if name not in OPTIMISERS:
         raise PipelineError(f"the optimiser {name!r} is unknown; choose one of {', '.join(OPTIMISERS)}")
     if (name == PRECONDITIONED) != preconditioned:
@@ -39,11 +40,11 @@ def make_optimiser(
     name: str, parameters: Sequence[nn.Parameter], *, weight_decay: float = 0.0,
     second_beta: float = 0.999, preconditioner: Preconditioner | None = None, model: Any = None,
 ) -> torch.optim.Optimizer:  # fmt: skip
-    """The optimiser of that name; each of its groups holds its share of the learning rate as `factor`.
+    """Returns the optimiser of that name; each of its groups holds its share of the learning rate as `factor`.
 
-    second_beta: of Adam's, how much of the mean square of gradients each step keeps.
-    What a preconditioner leaves alone takes `PLAIN_SHARE` of the rate. Matrices alone decay: a bias or the scale of a
-    normalisation, with fewer than two axes, does not. Raises PipelineError as `check_optimiser`.
+    second_beta: of Adam's, how much of the mean square of gradients each step keeps. What a preconditioner leaves alone
+    takes `PLAIN_SHARE` of the rate. Matrices alone decay: a bias or the scale of a normalisation, with fewer than two
+    axes, does not. Raises PipelineError as `check_optimiser`.
     """
     check_optimiser(name, weight_decay=weight_decay, preconditioned=preconditioner is not None)
     handled = None if preconditioner is None else {id(p) for p in preconditioner.handles(model)}

@@ -11,17 +11,17 @@ FIRST, LAST = 1 / 25, 1 / 25e4  # shares of the largest rate that `one_cycle` be
 
 
 def rise(step: int, warmup: int) -> float:
-    """From 1/warmup to 1 in `warmup` steps."""
+    """Returns a share that rises from 1/warmup to 1 in `warmup` steps, and is 1 after them."""
     return (step + 1) / warmup if step < warmup else 1.0
 
 
 def fallen(step: int, total: int, warmup: int) -> float:
-    """The share of the steps after the warm-up that are done, 0 … 1."""
+    """Returns the share of the steps after the warm-up that are done, 0 … 1."""
     return min(max(step - warmup, 0) / max(total - warmup, 1), 1.0)
 
 
 def between(start: float, end: float, share: float) -> float:
-    """Half a cosine from start (share = 0) to end (share = 1)."""
+    """Returns a point of half a cosine that goes from start (share = 0) to end (share = 1)."""
     return end + (start - end) * 0.5 * (1 + math.cos(math.pi * share))
 
 
@@ -30,18 +30,18 @@ def constant(step: int, total: int, warmup: int) -> float:  # noqa: ARG001
 
 
 def warmup_linear(step: int, total: int, warmup: int) -> float:
-    """A straight rise, then a straight fall to 0 at `total`."""
+    """Rises straight, then falls straight to 0 at `total`."""
     return rise(step, warmup) * (1 - fallen(step, total, warmup))
 
 
 def cosine(step: int, total: int, warmup: int) -> float:
-    """A straight rise, then half a cosine down to 0 at `total` (Loshchilov and Hutter 2017, without restarts)."""
+    """Rises straight, then falls by half a cosine to 0 at `total` (Loshchilov and Hutter 2017, without restarts)."""
     return rise(step, warmup) * between(1.0, 0.0, fallen(step, total, warmup))
 
 
 def one_cycle(step: int, total: int, warmup: int) -> float:
-    """Half a cosine up from `FIRST`, which ends with the warm-up, and one down to `LAST` at the last step (Smith and
-    Topin 2018)."""
+    """Rises by half a cosine from `FIRST`, which ends with the warm-up, and falls by another to `LAST` at the last step
+    (Smith and Topin 2018)."""
     top = max(warmup - 1, 0)
     if step <= top:
         return between(FIRST, 1.0, step / top) if top else 1.0
@@ -49,7 +49,7 @@ def one_cycle(step: int, total: int, warmup: int) -> float:
 
 
 def warmup_inverse_sqrt(step: int, total: int, warmup: int) -> float:  # noqa: ARG001
-    """A straight rise, then a fall as 1/√step from where the warm-up ended (Vaswani et al. 2017)."""
+    """Rises straight, then falls as 1/√step from where the warm-up ended (Vaswani et al. 2017)."""
     return rise(step, warmup) * math.sqrt(max(warmup, 1) / max(step + 1, warmup, 1))
 
 
@@ -63,7 +63,7 @@ SCHEDULES: dict[str, Callable[[int, int, int], float]] = {
 
 
 def share_of_rate(name: str, step: int, *, total: int | None, warmup: float) -> float:
-    """What share of the largest learning rate the step (0, 1, …) takes.
+    """Returns the share of the largest learning rate that the step (0, 1, …) takes.
 
     total: of steps; warmup: the share of them in which the rate rises. Raises PipelineError for an unknown name, and
     where the number of steps is needed and not known.

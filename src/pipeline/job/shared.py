@@ -24,10 +24,10 @@ def shared_path(name: str, mark: str) -> Path:
 
 @contextmanager
 def shared_stage(name: str, mark: str) -> Iterator[Path]:
-    """Gives the folder of a stage's result, which no other process has meanwhile; those that want it too wait.
+    """Gives the folder of a stage's result, which no other process has meanwhile; other processes that want it wait.
 
-    name: of the stage; mark: of all that its result follows from. The folder is kept, so that what is written there
-    must be written whole.
+    name: of the stage; mark: of all that its result follows from. The folder is kept, so what is written there must be
+    written whole.
     """
     folder = shared_path(name, mark)
     folder.mkdir(exist_ok=True)
@@ -36,7 +36,7 @@ def shared_stage(name: str, mark: str) -> Iterator[Path]:
 
 
 def made_once(name: str, mark: str, file: str, make: Callable[[], str], *, found: str = "") -> str:
-    """Returns a text that the first run that wants it makes, and later ones read from the stage's folder.
+    """Returns a text that the first run that wants it makes; later runs read it from the stage's folder.
 
     name, mark: as of `shared_stage`. file: the name of the text there. found: what is said where it is there already.
     """

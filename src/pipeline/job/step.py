@@ -17,7 +17,8 @@ from pipeline.job.schedules import share_of_rate
 
 
 class Stepper:
-    """Takes the steps of a training. `optimizer` holds the moments, of which each step back clears what there is."""
+    """Takes the steps of a training. `optimizer` holds the moments, which are cleared whenever a training steps
+    back."""
 
     def __init__(self, objective: Objective, settings: FitSettings, preconditioner: Preconditioner | None) -> None:
         self.objective, self.settings, self.preconditioner = objective, settings, preconditioner
@@ -33,19 +34,19 @@ class Stepper:
         return self.objective.model
 
     def refresh(self) -> None:
-        """Let the preconditioner, if there is one, see what the objective has found along the data."""
+        """Lets the preconditioner, if there is one, see what the objective has found along the data."""
         if self.preconditioner:
             self.preconditioner.refresh(self.objective)
 
     def rate(self, largest: float, step: int) -> float:
-        """The learning rate of the step (0, 1, …), by the schedule."""
+        """Returns the learning rate of the step (0, 1, …), by the schedule."""
         own = self.settings
         return largest * share_of_rate(own.schedule, step, total=own.steps, warmup=own.warmup)
 
     def take(self, batches: Sequence[Any], *, largest: float, step: int) -> Loss | None:
-        """Step along the mean gradient over the batches; returns the sum and the weight of their losses.
+        """Takes a step along the mean gradient over the batches; returns the sum and the weight of their losses.
 
-        None where the gradient is not finite; then the model is as before.
+        Returns None where the gradient is not finite; then the model is as before.
         """
         rate = self.rate(largest, step)
         for group in self.optimizer.param_groups:

@@ -29,7 +29,7 @@ from pipeline.tracking.session import finished_before, open_run
 
 
 class Data(Protocol):
-    """What a run says of the data it was made from."""
+    """Holds what a run says of the data it was made from."""
 
     @property
     def name(self) -> str: ...
@@ -42,7 +42,7 @@ class Data(Protocol):
 
 
 class Study(NamedTuple):
-    """An open run.
+    """Is an open run.
 
     folder: for checkpoints, kept until the run ends. title: names the run and says whether the data is real. full:
     whether figures and tables are logged beside the metrics.
@@ -67,12 +67,13 @@ def set_up(settings: CommonConfig, job: Job) -> torch.device:
 
 
 def title_of(name: str, data: Data) -> str:
-    """The start of every figure's title; stand-in data is named in all of them."""
+    """Returns the start of the title of every figure; all figures on stand-in data say so."""
     return f"{name} · STAND-IN DATA (not real)" if data.stand_in else name
 
 
 class Named(NamedTuple):
-    """What a recipe says of a run: words that its name has between data and seed, and tags beside those of all recipes.
+    """Holds what a recipe says of a run: words that its name has between data and seed, and tags beside those of all
+    recipes.
 
     group: of the runs in the store, where `tracking.experiment` does not say it and it is not the experiment.
     passed_over, content: as `RunRequest` has them.
@@ -87,8 +88,8 @@ class Named(NamedTuple):
 
 
 def run_request(settings: CommonConfig, job: Job, data: Data, device: torch.device, named: Named) -> RunRequest:
-    """Returns what the run of a job is opened with. Its name is experiment, data, words, seed and the job's label, and
-    in a multirun what that varies."""
+    """Returns what the run of a job is opened with. The run's name is experiment, data, words, seed and the job's
+    label; in a multirun it has what the multirun varies too."""
     experiment, group, words, tags, passed_over, content = named
     own = None if job.multirun else settings.run_name  # in a multirun, run_name is the parent's
     varied = words_varied(job.overrides, settings.tracking.varied, words)
@@ -132,7 +133,7 @@ def opened(settings: CommonConfig, job: Job, data: Data, request: RunRequest, cl
 def study(
     settings: CommonConfig, job: Job, data: Data, device: torch.device, clock: Clock, named: Named | None = None
 ) -> Iterator[Study]:
-    """The run of one study; with all details, what it was called and where to look is printed at its end.
+    """Opens the run of one study. With all details, its end prints what the run was called and where to look.
 
     Raises FinishedBefore in a multirun where this job has finished, or another that comes to the same, and as
     `open_run` does.
@@ -153,7 +154,7 @@ def study(
 
 
 def said_before(request: RunRequest, name: str) -> str:
-    """What is printed of a job that need not run."""
+    """Returns what is printed of a job that need not run."""
     if name == request.name:
         return f"{name} has finished before"
     return f"{request.name} comes to the same as {name}, which has finished; not run again"

@@ -16,7 +16,7 @@ from pipeline.job.shared import made_once
 def learned(
     texts: Iterable[str], pieces: int, *, key: str, tags: Sequence[str] = (), may_be_fewer: bool = False
 ) -> Vocabulary:
-    """Returns the vocabulary of so many numbers, learned from the texts.
+    """Returns the vocabulary of `pieces` numbers, learned from the texts.
 
     key: the setting that says how many. may_be_fewer: as many as the texts allow are enough. Raises PipelineError for
     fewer than the bytes need, and for more than the texts allow.
@@ -28,9 +28,9 @@ def learned(
 
 
 def shared_vocabulary(follows_from: object, learn: Callable[[], Vocabulary], *, kept: bool) -> str:
-    """Returns a vocabulary as JSON; with `kept` the one that a run learned before, where there is one.
+    """Returns a vocabulary as JSON; with `kept` it is the one that a run learned before, where there is one.
 
-    follows_from: all that it follows from, written out by `repr`.
+    follows_from: all that the vocabulary follows from, written out by `repr`.
     """
     if not kept:
         return learn().to_json()
@@ -40,10 +40,11 @@ def shared_vocabulary(follows_from: object, learn: Callable[[], Vocabulary], *, 
 
 
 def refuse_another(vocabulary: Vocabulary, folder: Path) -> None:
-    """Keeps the vocabulary that a run begins with in its folder of checkpoints; one that goes on must have the same.
+    """Keeps the vocabulary that a run begins with in its folder of checkpoints; a run that goes on must have the same
+    vocabulary.
 
-    Of several ranks rank 0 alone does. Raises PipelineError, naming both, where it is another, as the numbers of its
-    pieces would mean other texts to the weights in the checkpoints.
+    Of several ranks rank 0 alone does this. Raises PipelineError, naming both, where the vocabulary is another one: the
+    numbers of its pieces would mean other texts to the weights in the checkpoints.
     """
     path = folder / "vocabulary.json"
     if rank() > 0:

@@ -60,8 +60,8 @@ def compare_of(command: str) -> Any:
 
 
 def multirun_from(folder: Path, command: str) -> Remade:
-    """Makes the tables, figures and words of a multirun again from jobs.csv, and from curves.csv where the errors are
-    by epoch."""
+    """Makes the tables, figures and words of a multirun again from jobs.csv. It reads curves.csv too where the errors
+    are by epoch, and along.csv where they are over windows."""
     comparison = system(recipe_of(command)).comparison
     words = () if comparison is None else comparison.words
     jobs = read_table(folder / "jobs.csv", words)

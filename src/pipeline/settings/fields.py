@@ -37,7 +37,7 @@ class Rule:
 
     @property
     def bounded(self) -> bool:
-        """Whether the rule refuses any number."""
+        """Says whether the rule refuses any number."""
         bounds = (self.above, self.at_least, self.below, self.at_most)
         return self.finite or any(bound is not None for bound in bounds)
 

@@ -134,13 +134,14 @@ def in_a_setting(value: Any) -> str:
 
 @contextmanager
 def of_section(section: str) -> Iterator[None]:
-    """Raises the ValueError of the block with the section in front whose settings are the arguments that it names.
+    """Raises a ValueError of the block again with `section` in front. The arguments that the error names are settings
+    of that section.
 
-    A DataError is raised as one, with the arguments to give as settings; any other as PipelineError. An error that
-    nobody chose the words of stays as it is.
+    A DataError is raised as one, with the arguments to give as settings; any other ValueError as PipelineError. An
+    error that nobody chose the words of stays as it is.
 
-    The block is for objects built of a whole section and for data. Where a single setting, or a choice, is what a check
-    is about, `pipeline.host.errors.said_of` names that.
+    The function is for objects built of a whole section and for data. Where a single setting, or a choice, is what a
+    check is about, `pipeline.host.errors.said_of` names that.
     """
     try:
         yield

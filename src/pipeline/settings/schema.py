@@ -57,7 +57,7 @@ class SizeConfig:
 
     @property
     def limits(self) -> bool:
-        """Whether there is any limit."""
+        """Says whether there is any limit."""
         return any(limit is not None for limit in vars(self).values())
 
 
